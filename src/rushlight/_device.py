@@ -150,7 +150,7 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, int 
     return kind, index
 
 
-def _from_one(value: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, int | None]:
+def _from_one(value: str, args: tuple[str, ...], kwargs: dict[str, Any]) -> tuple[str, int | None]:
     if isinstance(value, str):
         return _parse(value)
     if isinstance(value, device):

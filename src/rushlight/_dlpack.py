@@ -51,8 +51,8 @@ def dlpack_device(self: Any) -> tuple[DLDeviceType, int]:
 def dlpack(
     self: Any,
     *,
-    stream: Any = -1,
-    max_version: Any = None,
+    stream: int = -1,
+    max_version: tuple[int, ...] | None = None,
     dl_device: Any = None,
     copy: bool | None = None,
 ) -> Any:

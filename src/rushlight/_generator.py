@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _core
 from . import _dtypes as dtypes
+from ._core import Tensor
 from ._device import cpu, device
 from ._errors import not_implemented_for
 
@@ -27,7 +28,7 @@ class Generator:
 
     _state: Any
 
-    def __init__(self, device: Any = "cpu") -> None:
+    def __init__(self, device: str = "cpu") -> None:
         kind = _device_kind(device)
         if kind != "cpu":
             raise RuntimeError(
@@ -55,13 +56,13 @@ class Generator:
 
     def initial_seed(self) -> int:
         """The seed that the sequence was started with."""
-        return _kernels.random_initial_seed(self._state)  # type: ignore[no-any-return]
+        return _kernels.random_initial_seed(self._state)
 
-    def get_state(self) -> Any:
+    def get_state(self) -> Tensor:
         """The state as a uint8 tensor of 5056 bytes."""
         return _wrap(np.frombuffer(_kernels.random_get_state(self._state), np.uint8).copy())
 
-    def set_state(self, new_state: Any) -> Generator:
+    def set_state(self, new_state: Tensor) -> Generator:
         """Go on from a state that `get_state` gave; returns the generator."""
         if not isinstance(new_state, _core.Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
@@ -86,7 +87,7 @@ _NO_GENERATORS = {
 }
 
 
-def _device_kind(given: Any) -> str:
+def _device_kind(given: str) -> str:
     if given is None:
         return "cpu"
     if isinstance(given, device):
@@ -106,7 +107,7 @@ def _restore_generator(state: Any) -> Generator:
 default_generator = Generator()
 
 
-def state_of(generator: Any) -> Any:
+def state_of(generator: Generator | None) -> Any:
     """The core's generator behind an optional `generator=` argument."""
     if generator is None:
         return default_generator._state
@@ -117,7 +118,7 @@ def state_of(generator: Any) -> Any:
     return generator._state
 
 
-def draw(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
+def draw(kernel: str, generator: Generator | None, array: Any, *args: Any) -> Any:
     """Fill an array; element types without a sampler of their own draw as float32
     and are rounded."""
     if array.dtype.kind == "c":
@@ -131,7 +132,7 @@ def draw(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
     return array
 
 
-def _draw_parts(kernel: str, generator: Any, array: Any, *args: Any) -> Any:
+def _draw_parts(kernel: str, generator: Any, array: Any, *args: float) -> Any:
     """Fill a complex array: the real and the imaginary part of each element in turn."""
     if kernel == "normal_":  # each part has half the variance, and the whole mean
         mean, std = args

@@ -6,6 +6,8 @@ import collections
 from collections.abc import Callable
 from typing import Any
 
+from ._core import Tensor
+
 __all__ = [
     "LeafSpec",
     "TreeSpec",
@@ -27,7 +29,7 @@ class TreeSpec:
 
     __slots__ = ("children_specs", "context", "num_leaves", "type")
 
-    def __init__(self, kind: Any, context: Any, children: list[TreeSpec]) -> None:
+    def __init__(self, kind: type | None, context: Any, children: list[TreeSpec]) -> None:
         self.type, self.context, self.children_specs = kind, context, children
         self.num_leaves: int = sum(c.num_leaves for c in children) if kind is not None else 1
 
@@ -119,7 +121,7 @@ def _handler(x: Any) -> tuple[Any, Flatten, Unflatten] | None:
     return None
 
 
-def _rebuilt(kind: Any, children: list[Any]) -> Any:
+def _rebuilt(kind: type, children: list[Tensor]) -> Any:
     """A named tuple, or one of the library's own (torch.return_types), of new items."""
     return kind._make(children) if hasattr(kind, "_make") else kind(tuple(children))
 
@@ -132,7 +134,7 @@ def tree_flatten(
     return leaves, _flatten(tree, leaves, is_leaf)
 
 
-def _flatten(tree: Any, leaves: list[Any], is_leaf: Any) -> TreeSpec:
+def _flatten(tree: Any, leaves: list[Tensor], is_leaf: Any) -> TreeSpec:
     found = None if is_leaf is not None and is_leaf(tree) else _handler(tree)
     if found is None:
         leaves.append(tree)

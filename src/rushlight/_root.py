@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core as _core
 from . import _dtypes, _errors, _size
+from ._dtypes import dtype
 
 # The core makes shapes and element types of these; it must know them before any op is defined.
 # What runs from files in the folder is the library's own: errors name the program's line.
@@ -57,7 +58,7 @@ class _Namespace:
 _nn = _Namespace("nn")
 
 
-def set_default_dtype(d: Any) -> None:
+def set_default_dtype(d: dtype) -> None:
     """Set the dtype that Python floats become.
 
     >>> torch.set_default_dtype(torch.float64)
@@ -69,7 +70,7 @@ def set_default_dtype(d: Any) -> None:
     _core.set_default_dtype(d.code)
 
 
-def set_default_tensor_type(t: Any) -> None:
+def set_default_tensor_type(t: str | type) -> None:
     """Set the default dtype by a legacy tensor type (deprecated).
 
     >>> torch.set_default_tensor_type(torch.DoubleTensor)
@@ -173,7 +174,7 @@ def get_float32_matmul_precision() -> str:
     return "highest"
 
 
-def set_printoptions(**options: Any) -> None:
+def set_printoptions(**options: int | str) -> None:
     """How tensors print: precision, threshold, edgeitems, linewidth, profile, sci_mode.
 
     >>> torch.set_printoptions(precision=2)
@@ -184,7 +185,7 @@ def set_printoptions(**options: Any) -> None:
     _printing.set_printoptions(**options)
 
 
-def compile(model: Any = None, **options: Any) -> Any:
+def compile(model: Any = None, **options: bool) -> Any:
     """Accepted: gives the model back as it is, or a decorator that does.
 
     >>> model = torch.compile(nn.Linear(2, 1), disable=True)

@@ -18,9 +18,10 @@ from ._handles import warn_if_has_hooks
 from ._levels.opaque_array import ITEM, MEMORY
 from ._levels.running import answered
 from ._missing import missing_attribute
+from .ops.table.arrays import Array
 from .ops.table.signature import dtype, memory_format, overloaded
 from .ops.table.statement import LAZY, namespace, quietly
-from .storage import TypedStorage, legacy_types, never, warn_of_typed
+from .storage import TypedStorage, UntypedStorage, legacy_types, never, warn_of_typed
 
 __all__ = ["memory_of", "tensor_types", "with_bits"]
 
@@ -83,7 +84,7 @@ def _complex(self: Any) -> complex:
 
 
 @answered("no_value", ITEM)
-def _contains(self: Any, element: Any) -> bool:
+def _contains(self: Any, element: complex) -> bool:
     if isinstance(element, (Tensor, int, float, complex)):
         return bool((self == element).any())
     raise RuntimeError(
@@ -104,7 +105,7 @@ def _array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool 
 # ---- copies
 
 
-def memory_of(self: Any) -> Any:
+def memory_of(self: Any) -> Array:
     """The array behind a tensor, with which a copy of the tensor also needs its two bits."""
     return self._array if self._wrapped is not None else self._seen
 
@@ -158,12 +159,12 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
 
 def _rebuild(
     cls: Any,
-    array: Any,
-    dtype: Any,
+    array: Array,
+    dtype: dtype,
     requires_grad: bool,
     state: Any,
-    lazy: Any = (False, False),
-    order: Any = None,
+    lazy: tuple[bool, ...] = (False, False),
+    order: tuple[int, ...] | None = None,
 ) -> Any:
     cls = cls or Tensor
     array = array.view(dtype.numpy) if dtype.name == "bfloat16" else array
@@ -267,7 +268,7 @@ class _TensorType(type):
 
     dtype: Any
 
-    def __new__(mcs, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> Any:
+    def __new__(mcs, name: str, bases: tuple[type, ...], members: dict[str, dtype | str]) -> type:
         if bases:
             raise TypeError(
                 f"type 'torch.{bases[0].__name__}' is not an acceptable base type: derive from "
@@ -275,7 +276,7 @@ class _TensorType(type):
             )
         return super().__new__(mcs, name, bases, members)
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: int | list[int], **kwargs: Any) -> Any:
         return _legacy(cls.dtype, f"torch.{cls.__name__}", args, kwargs)
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -285,7 +286,7 @@ class _TensorType(type):
         return f"<class 'torch.{cls.__name__}'>"
 
 
-def _legacy(dtype: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.Tensor(...) and its kind: sizes make an unset tensor, data a copy."""
     where = kwargs.pop("device", None)
     if where is not None and resolve(where) is not cpu:
@@ -320,7 +321,7 @@ def _legacy_name(dtype: Any) -> str:
     return f"torch.{dtype.scalar_name}Tensor"
 
 
-def tensor_types() -> dict[str, Any]:
+def tensor_types() -> dict[str, type]:
     """The legacy type objects by name."""
     types = {}
     for name, kind in _TYPE_NAMES.items():
@@ -333,7 +334,7 @@ def tensor_types() -> dict[str, Any]:
     return types | legacy_types()
 
 
-def _tensor_new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+def _tensor_new(cls: type, *args: Any, **kwargs: Any) -> Any:
     if "requires_grad" in kwargs and cls is not Tensor:
         wants = kwargs.pop("requires_grad")
     else:
@@ -432,7 +433,7 @@ def _replaced_by(name: str, parameters: str) -> Any:
     return method
 
 
-def _untyped_storage(self: Tensor) -> Any:
+def _untyped_storage(self: Tensor) -> UntypedStorage:
     """The memory that the tensor and its views share, as bytes.
 
     >>> t = torch.zeros(4)
@@ -481,7 +482,7 @@ def _is_set_to(self: Tensor, tensor: Any) -> bool:
     )
 
 
-def _set_volatile(self: Any, value: Any) -> None:
+def _set_volatile(self: Any, value: bool) -> None:
     warnings.warn(
         "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
         UserWarning,
@@ -493,7 +494,7 @@ def _missing_attribute(self: Any, name: str) -> Any:
     raise missing_attribute(f"'{type(self).__name__}' object", name, "torch.Tensor")
 
 
-def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:
+def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
     return _core.make_subclass(cls, data, require_grad)
 
 
@@ -595,7 +596,7 @@ tensor([[ 7., 11.],
 copyreg.pickle(dtypes.dtype, lambda d: (_dtype_by_name, (d.name,)))
 
 
-def _dtype_by_name(name: str) -> Any:
+def _dtype_by_name(name: str) -> dtype:
     return dtypes._by_name(name)
 
 

@@ -16,7 +16,9 @@ from typing import Any, TypeVar
 
 from . import _core, linalg, special
 from . import _root as rl
+from ._core import Tensor
 from ._missing import missing_name as _missing_name
+from ._size import Size
 from .nn import functional, init
 from .ops.table.documentation import public_signature
 
@@ -127,7 +129,7 @@ def wrap_torch_function(
     return decorate
 
 
-def redispatch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+def redispatch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Tensor | Size:
     """Call a function past its own gate; calls inside it are taken over as ever.
 
     For a `__torch_function__` that wants to see what a function is made of.
@@ -178,7 +180,7 @@ class TorchFunctionMode:
             "kwargs=None)"
         )
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> TorchFunctionMode:
         _core.enter_mode(self)
         return self
 

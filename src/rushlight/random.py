@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from ._core import Tensor
 from ._generator import Generator, default_generator
 
 __all__ = [
@@ -49,7 +50,7 @@ def initial_seed() -> int:
     return default_generator.initial_seed()
 
 
-def get_rng_state() -> Any:
+def get_rng_state() -> Tensor:
     """The default generator's state.
 
     >>> state = torch.get_rng_state()
@@ -61,7 +62,7 @@ def get_rng_state() -> Any:
     return default_generator.get_state()
 
 
-def set_rng_state(new_state: Any) -> None:
+def set_rng_state(new_state: Tensor) -> None:
     """Set the default generator's state.
 
     >>> state = torch.Generator().manual_seed(1).get_state()

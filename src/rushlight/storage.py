@@ -17,8 +17,10 @@ import numpy as np
 
 from . import _core
 from . import _dtypes as dtypes
-from ._device import cpu, resolve
+from ._core import Tensor
+from ._device import cpu, device, resolve
 from ._device import device as Device
+from ._dtypes import dtype
 from .ops.making.casts import CASTS
 from .ops.making.from_data import tensor as _tensor
 
@@ -29,12 +31,12 @@ _META = Device("meta")
 _WIDE = (dtypes.uint16, dtypes.uint32, dtypes.uint64)  # of these there are no legacy classes
 
 
-def bytes_of(storage: Any) -> Any:
+def bytes_of(storage: Any) -> Tensor:
     """The bytes of a storage as a tensor on its memory."""
     return _core.place(storage, dtypes.uint8, (storage.nbytes(),), None, 0)
 
 
-def elements_of(storage: Any, dtype: Any) -> Any:
+def elements_of(storage: Any, dtype: Any) -> Tensor:
     """The whole elements of a storage as a tensor on its memory."""
     return _core.place(storage, dtype, (storage.nbytes() // dtype.itemsize,), None, 0)
 
@@ -49,7 +51,7 @@ def from_bytes(data: Any) -> Any:
 # ---- UntypedStorage
 
 
-def _device(self: Any) -> Any:
+def _device(self: Any) -> device:
     return _META if self._is_meta else cpu
 
 
@@ -92,7 +94,7 @@ def _cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
     raise AssertionError
 
 
-def _type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
+def _type(self: Tensor, dtype: str | type | None = None, non_blocking: bool = False) -> Any:
     """The name of the class."""
     if dtype is None:
         return f"torch.storage.{type(self).__name__}"
@@ -102,7 +104,7 @@ def _type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
     )
 
 
-def _converter(dtype: Any) -> Any:
+def _converter(dtype: dtype) -> Any:
     def convert(self: Any) -> Any:
         made = bytes_of(self).to(dtype)
         made = made.clone() if dtype is dtypes.uint8 else made
@@ -112,7 +114,7 @@ def _converter(dtype: Any) -> Any:
     return convert
 
 
-def _share_memory(self: Any) -> Any:
+def _share_memory(self: Tensor) -> Tensor:
     """Move the bytes to memory that processes share: those forked from now on, and those that are
     sent a tensor of it."""
     from . import _shared  # most programs never share
@@ -326,7 +328,7 @@ class TypedStorage:
             raise TypeError(f"{said}\nArgument type not recognized: {type(what)}") from None
         self._untyped_storage = UntypedStorage(size * self.dtype.itemsize, device=device)
 
-    def _elements(self) -> Any:
+    def _elements(self) -> Tensor:
         if self._untyped_storage._is_meta:
             raise NotImplementedError("Not available for 'meta' device type")
         return elements_of(self._untyped_storage, self.dtype)
@@ -394,7 +396,7 @@ class TypedStorage:
             raise IndexError(f"index {idx} out of range for storage of size {size}")
         elements[idx] = value
 
-    def _check_key(self, idx: Any) -> None:
+    def _check_key(self, idx: int) -> None:
         if not isinstance(idx, (int, slice)):
             raise RuntimeError(f"can't index a {type(self)} with {type(idx)}")
 
@@ -517,17 +519,17 @@ class TypedStorage:
         return " " + "\n ".join(map(str, self.tolist())) + "\n" + end
 
 
-def _typed(untyped: Any, dtype: Any) -> TypedStorage:
+def _typed(untyped: Any, dtype: dtype) -> TypedStorage:
     return TypedStorage(wrap_storage=untyped, dtype=dtype, _internal=True)
 
 
-def _cast(storage: TypedStorage, dtype: Any) -> TypedStorage:
+def _cast(storage: TypedStorage, dtype: dtype) -> TypedStorage:
     made = storage._elements().to(dtype)
     made = made.clone() if dtype is storage.dtype else made
     return _typed(made.untyped_storage(), dtype)
 
 
-def _cast_method(dtype: Any) -> Any:
+def _cast_method(dtype: dtype) -> Any:
     def convert(self: Any) -> Any:
         warn_of_typed()
         return _cast(self, dtype)
@@ -545,7 +547,7 @@ class _Legacy(type):
 
     _dtype: Any
 
-    def __call__(cls, *args: Any, wrap_storage: Any = None, **kwargs: Any) -> Any:
+    def __call__(cls, *args: int | list[int], wrap_storage: Any = None, **kwargs: Any) -> Any:
         warn_of_typed()
         for name in ("device", "dtype"):
             if kwargs.get(name) is not None:
@@ -564,7 +566,7 @@ class _Legacy(type):
         return f"<class 'torch.{cls.__name__}'>"
 
     @property
-    def dtype(cls) -> Any:
+    def dtype(cls) -> None:
         """The dtype of the elements."""
         warn_of_typed()
         return cls._dtype
@@ -574,15 +576,15 @@ class _Legacy(type):
         return TypedStorage.from_buffer(*args, dtype=cls._dtype, **kwargs)
 
 
-def legacy_types() -> dict[str, Any]:
+def legacy_types() -> dict[str, type]:
     """The legacy classes by name."""
     types: dict[str, Any] = {}
-    for dtype in dtypes.ALL:
-        if dtype in _WIDE:
+    for kind in dtypes.ALL:
+        if kind in _WIDE:
             continue
-        name = f"{dtype.scalar_name}Storage"
-        doc = f"A TypedStorage of dtype {dtype.name}.\n\n>>> torch.{name}(2).size()\n2"
-        types[name] = _Legacy(name, (), {"_dtype": dtype, "__module__": "torch", "__doc__": doc})
+        name = f"{kind.scalar_name}Storage"
+        doc = f"A TypedStorage of dtype {kind.name}.\n\n>>> torch.{name}(2).size()\n2"
+        types[name] = _Legacy(name, (), {"_dtype": kind, "__module__": "torch", "__doc__": doc})
     types["Storage"] = types["FloatStorage"]
     return types
 

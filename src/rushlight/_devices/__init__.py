@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from .. import _device as _device
+from .._core import Tensor
 from .cpu import Cpu
 from .meta import Meta
 
@@ -33,7 +34,7 @@ class Device(Protocol):
     def from_host(self, tensor: Any) -> Any:
         """A CPU tensor's copy here, without history."""
 
-    def to_host(self, tensor: Any) -> Any:
+    def to_host(self, tensor: Tensor) -> Any:
         """The copy of a tensor on the CPU, without history; NotImplementedError where there is
         none."""
 
@@ -56,7 +57,7 @@ meta: Device = Meta()
 _ON_META = meta.name
 
 
-def of(tensor: Any) -> Device:
+def of(tensor: Tensor) -> Device:
     """The device of a tensor."""
     return meta if tensor._meta else cpu
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._core import Tensor
 from .._device import cpu
 
 __all__ = ["Cpu", "beyond_memory"]
@@ -20,7 +21,7 @@ class Cpu:
     name = cpu
     has_memory = True
 
-    def allocate(self, shape: tuple[int, ...], dtype: Any, fill: Any = None) -> Any:
+    def allocate(self, shape: tuple[int, ...], dtype: Any, fill: float | None = None) -> Any:
         try:
             if fill is None:
                 return np.empty(shape, dtype)
@@ -33,10 +34,10 @@ class Cpu:
                 raise
             raise said from None
 
-    def tensor(self, array: Any, requires_grad: bool = False) -> Any:
+    def tensor(self, array: Any, requires_grad: bool = False) -> Tensor:
         return _core.wrap(array, True) if requires_grad else _core.wrap(array)
 
-    def from_host(self, tensor: Any) -> Any:
+    def from_host(self, tensor: Tensor) -> Tensor:
         return tensor.detach().clone()
 
     to_host = from_host

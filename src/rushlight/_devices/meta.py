@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import _core
+from .._core import Tensor
 from .._device import on_meta
 from .._dtypes import from_numpy_dtype
 
@@ -58,17 +59,17 @@ class Meta:
     name = on_meta
     has_memory = False
 
-    def allocate(self, shape: tuple[int, ...], dtype: Any, fill: Any = None) -> Any:
+    def allocate(self, shape: tuple[int, ...], dtype: Any, fill: int | None = None) -> Any:
         return _core.empty_meta(tuple(shape), from_numpy_dtype(dtype).code)._array
 
-    def tensor(self, array: Any, requires_grad: bool = False) -> Any:
+    def tensor(self, array: Any, requires_grad: bool = False) -> Tensor:
         code = from_numpy_dtype(array.dtype).code
         return _core.empty_meta(array.shape, code, None, requires_grad)
 
-    def from_host(self, tensor: Any) -> Any:
+    def from_host(self, tensor: Tensor) -> Tensor:
         return _core.empty_meta(tuple(tensor.shape), tensor.dtype.code, tensor.stride()).clone()
 
-    def to_host(self, tensor: Any) -> NoReturn:
+    def to_host(self, tensor: Tensor) -> NoReturn:
         raise NotImplementedError(_NO_DATA)
 
     def check_values(self, op: str) -> None:
@@ -76,7 +77,7 @@ class Meta:
         if said is not None:
             raise NotImplementedError(f"{said}The shape of its result depends on values.")
 
-    def run(self, op: str, function: Any, args: tuple[Any, ...]) -> Any:
+    def run(self, op: str, function: Any, args: tuple[Any, ...]) -> Tensor | tuple[Tensor, ...]:
         self.check_values(op)
         if op in shapes and (made := shapes[op](*args)) is not NotImplemented:
             return made

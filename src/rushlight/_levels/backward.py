@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
+from .._core import Tensor
 from ..ops.making.creation import ones
 from .structure import alive, youngest
 
@@ -18,11 +19,11 @@ _Tensor = _core.Tensor
 
 
 def run_backward(
-    roots: tuple[Any, ...],
-    gradients: tuple[Any, ...],
+    roots: tuple[Tensor, ...],
+    gradients: tuple[Tensor | None, ...],
     retain: bool,
     create_graph: bool,
-    inputs: tuple[Any, ...] | None,
+    inputs: tuple[Tensor, ...],
     accumulate: bool = False,
 ) -> Any:
     """`_core.run_backward` for tensors of any levels.
@@ -46,7 +47,7 @@ def run_backward(
     return w.level.backward(roots, gradients, retain, create_graph, inputs)
 
 
-def _given(root: Any, gradient: Any) -> Any:
+def _given(root: Tensor, gradient: Tensor | None) -> Tensor:
     if gradient is not None or not isinstance(root, _Tensor):
         return gradient
     if root.numel() != 1:

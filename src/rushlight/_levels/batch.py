@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._core import Flag
+from .._core import Flag, Op, Tensor
+from ..ops.table.statement import Entry
 from . import places
 from .backward import run_backward
 from .batching import batched, inner
@@ -48,34 +49,34 @@ class Batch(Wrapper):
 
     __slots__ = ("alike", "shown_at")
 
-    def __init__(self, level: Any, value: Any, alike: bool = False) -> None:
+    def __init__(self, level: BatchLevel, value: Tensor, alike: bool = False) -> None:
         self.level, self.value, self.alike = level, value, alike
         self.shows: Any = None
         self.origin = 0
         self.shown_at: int | None = None  # of what the program gave: where it had the batch
 
-    def over(self, f: Any) -> Any:
+    def over(self, f: Any) -> Tensor:
         return self.level.wrap(f(self.value), self.alike)
 
     def opaque(self) -> bool:
         return True
 
-    def alias(self) -> Any:
+    def alias(self) -> Tensor:
         return self.over(alias)
 
-    def parts_at(self, t: Any, level: Any) -> tuple[Any, Any]:
+    def parts_at(self, t: Tensor, level: Any) -> tuple[Any, Any]:
         value, tangent = parts_at(self.value, level)
         outer_tangent = None if tangent is None else self.level.wrap(tangent)
         return self.level.wrap(value, self.alike), outer_tangent
 
-    def batched_at(self, level: Any) -> Any:
+    def batched_at(self, level: BatchLevel) -> Tensor | None:
         within = batched_at(self.value, level)  # (level, this batch, ...)
         return None if within is None else self.level.wrap(within.transpose(0, 1), self.alike)
 
-    def with_batch(self, level: Any) -> Any:
+    def with_batch(self, level: BatchLevel) -> Tensor:
         return self.over(lambda value: with_batch(value.transpose(0, 1), level))
 
-    def with_tangent(self, t: Any, tangent: Any, level: Any) -> Any:
+    def with_tangent(self, t: Tensor, tangent: Tensor, level: Any) -> Tensor:
         own = self.level
         value, along = (
             w.value if (w := at_level(x, own)) else x.expand(own.size, *x.shape)
@@ -106,23 +107,23 @@ class BatchLevel(Level):
         super().__init__(inside)
         self.size, self.randomness = size, randomness
 
-    def wrap(self, value: Any, alike: bool = False) -> Any:
+    def wrap(self, value: Tensor, alike: bool = False) -> Tensor:
         """The tensor that shows one element of dimension 0 of a value."""
         array = value._seen
         seen = array[0, ...] if len(array) else np.empty(array.shape[1:], array.dtype)
         return _wrapper(value, _TRANSFORMED, Batch(self, value, alike), seen)
 
-    def after(self, w: Any) -> Any:
+    def after(self, w: Any) -> Tensor:
         raise RuntimeError(
             "a tensor of a vmap that has ended is used: return it from the mapped function"
         )
 
-    def give_back(self, t: Any) -> None:
+    def give_back(self, t: Tensor) -> None:
         self.after(None)
 
     # ---- calls
 
-    def call(self, op: Any, args: Any) -> Any:
+    def call(self, op: Op, args: Any) -> Any:
         rule = op.entry.batching or _rules()(op)
         result = rule(op, args, self)
         if all_alike(args, self):
@@ -131,7 +132,7 @@ class BatchLevel(Level):
             self.view(result, op, args)
         return result
 
-    def in_place(self, op: Any, args: Any) -> Any:
+    def in_place(self, op: Op, args: Any) -> Tensor:
         self_ = args[0]
         value = inner(self_, self)
         if value is None:
@@ -159,7 +160,7 @@ class BatchLevel(Level):
         show_history(self_, value.requires_grad)
         return self_
 
-    def function(self, cls: Any, args: Any) -> Any:
+    def function(self, cls: Any, args: tuple[Tensor, ...]) -> Tensor:
         return cls._under_batch(args, self)
 
     def _one_of(self, a: Any) -> Any:
@@ -168,7 +169,7 @@ class BatchLevel(Level):
             return [self._one_of(x) for x in a]
         return a if inner(a, self) is None else one_of(a)
 
-    def _take(self, t: Any) -> None:
+    def _take(self, t: Tensor) -> None:
         """A tensor that was made inside gets a batch of the same elements."""
         if t._wrapped is None:
             _core.check_in_place(t, _core.is_grad_enabled() and t.requires_grad)
@@ -176,24 +177,29 @@ class BatchLevel(Level):
 
     # ---- what a program asks for
 
-    def item(self, t: Any, refusal: str) -> Any:
+    def item(self, t: Tensor, refusal: str) -> Tensor:
         one = one_of(t)
         if one is None:
             raise RuntimeError(refusal)
         return one
 
-    def detach(self, w: Any) -> Any:
+    def detach(self, w: Batch) -> Tensor:
         return self.wrap(w.value.detach(), w.alike)
 
-    def set_requires_grad(self, w: Any, on: bool) -> None:
+    def set_requires_grad(self, w: Batch, on: bool) -> None:
         if w.shown_at is None:  # else it is the caller's tensor, which is not to know
             super().set_requires_grad(w, on)
 
     # ---- backward
 
     def backward(
-        self, roots: Any, gradients: Any, retain: bool, create_graph: bool, inputs: Any
-    ) -> Any:
+        self,
+        roots: tuple[Tensor, ...],
+        gradients: tuple[Tensor, ...],
+        retain: bool,
+        create_graph: bool,
+        inputs: tuple[Tensor, ...],
+    ) -> tuple[Tensor | None, ...]:
         outs, gs = [], []
         for root, g in zip(roots, gradients, strict=True):
             value = batched_at(root, self)
@@ -221,7 +227,7 @@ class BatchLevel(Level):
         return result
 
 
-def _refuse_shared(found: Any, values: Any) -> None:
+def _refuse_shared(found: tuple[Tensor | None, ...], values: list[Tensor]) -> None:
     """A tensor that all samples share has one place in the graph: what comes there is the sum."""
     for i, (g, v) in enumerate(zip(found, values, strict=True)):
         if g is not None and v is None:
@@ -234,12 +240,12 @@ def _refuse_shared(found: Any, values: Any) -> None:
             )
 
 
-def _reads_itself(entry: Any) -> bool:
+def _reads_itself(entry: Entry) -> bool:
     """Whether a gradient rule of an op asks for its first argument."""
     return any(source == (0, 0) for rule in entry.rules for source in rule.sources)
 
 
-def _refuse_write(op: Any, args: Any, level: Any) -> None:
+def _refuse_write(op: Op, args: Any, level: BatchLevel) -> None:
     """PyTorch's words for a write of what differs from element to element to what does not."""
     said, name = op.base.entry.shared_write, in_place_name(op, None).partition(".")[0]
     if said == "shape":

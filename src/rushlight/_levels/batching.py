@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .. import _core
+from .._core import Op, Tensor
 
 __all__ = [
     "all_batched",
@@ -66,14 +67,14 @@ def all_batched(args: Any, level: Any) -> list[Any]:
     return [batched(a, level) if isinstance(a, _Tensor) else a for a in args]
 
 
-def padded(v: Any, have: int, want: int) -> Any:
+def padded(v: Tensor, have: int, want: int) -> Tensor:
     """A batched value with dimensions of size 1 behind the batch."""
     if have >= want:
         return v
     return v.reshape(v.shape[:1] + (1,) * (want - have) + v.shape[1:])
 
 
-def wrap_all(out: Any, level: Any) -> Any:
+def wrap_all(out: Tensor | tuple[Tensor, ...], level: Any) -> Any:
     """A result (or several) whose dimension 0 is the batch."""
     if isinstance(out, _Tensor):
         return level.wrap(out)
@@ -96,7 +97,7 @@ def normal(dim: int, ndim: int) -> int:
 # ---- pointwise
 
 
-def pointwise(op: Any, args: Any, level: Any) -> Any:
+def pointwise(op: Op, args: Any, level: Any) -> Tensor:
     values = list(args)
     ndim = 0
     at = []
@@ -139,7 +140,7 @@ def _same_types(args: Any, values: list[Any], at: list[int]) -> None:
 # ---- trailing
 
 
-def trailing(op: Any, args: Any, level: Any) -> Any:
+def trailing(op: Op, args: Any, level: Any) -> Any:
     """Every tensor has the batch in front; the op looks at the last dimensions only."""
     return wrap_all(_call(op, all_batched(args, level)), level)
 
@@ -147,7 +148,7 @@ def trailing(op: Any, args: Any, level: Any) -> Any:
 # ---- folded
 
 
-def folded(op: Any, args: Any, level: Any) -> Any:
+def folded(op: Op, args: Any, level: Any) -> Tensor | tuple[Tensor, ...]:
     """Dimension 0 of the first argument is a batch already: both become one."""
     x = args[0]
     values = [batched(x, level).flatten(0, 1), *args[1:]]
@@ -159,7 +160,7 @@ def folded(op: Any, args: Any, level: Any) -> Any:
     return _unfolded(_call(op, values), x.shape[0], level)
 
 
-def folded_first(op: Any, args: Any, level: Any) -> Any:
+def folded_first(op: Op, args: Any, level: Any) -> tuple[Tensor, ...]:
     """`folded` where the tensors after the first have no batch of their own."""
     x = args[0]
     return _unfolded(_call(op, [inner(x, level).flatten(0, 1), *args[1:]]), x.shape[0], level)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from .. import _core
+from .._core import Op, Tensor
 from ..ops.indexing.scatter import _gather_backward
 from ..ops.layout.joining import cat, stack, unbind
 from ..ops.layout.rearrange import diag_embed, repeat, roll
@@ -41,11 +43,11 @@ _Tensor = _core.Tensor
 _call = _core.call_op
 
 
-def _shifted_dim(d: Any, ndim: int) -> Any:
+def _shifted_dim(d: int, ndim: int) -> int:
     return normal(d, ndim) + 1
 
 
-def reduced(op: Any, args: Any, level: Any) -> Any:
+def reduced(op: Op, args: Any, level: Any) -> Tensor | tuple[Tensor, ...]:
     """An op that reduces `dim`: an int, several, or all (None or ())."""
     values = list(args)
     x = args[0]
@@ -69,7 +71,7 @@ def reduced(op: Any, args: Any, level: Any) -> Any:
     return wrap_all(_call(op, values), level)
 
 
-def picked(op: Any, args: Any, level: Any) -> Any:
+def picked(op: Op, args: Any, level: Any) -> Any:
     """An op that reduces one dimension, or (None) all of them as one row."""
     values = list(args)
     x = args[0]
@@ -102,7 +104,7 @@ def _reshaped(out: Any, shape: tuple[int, ...]) -> Any:
 DIMS = frozenset("dim dim0 dim1 dim2 dims dimension".split())
 
 
-def along(op: Any, args: Any, level: Any) -> Any:
+def along(op: Op, args: Any, level: Any) -> Any:
     """An op along dimensions it names; every tensor argument has the batch in front."""
     values = list(args)
     tensors = [i for i, a in enumerate(args) if isinstance(a, _Tensor)]
@@ -130,7 +132,7 @@ def along(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(_gather_backward, slice_backward, _select_backward, _unfold_backward)
-def _into_zeros(op: Any, args: Any, level: Any) -> Any:
+def _into_zeros(op: Op, args: Any, level: Any) -> Tensor:
     """Ops that write into zeros of a shape: their dimensions are those of the shape."""
     values = all_batched(args, level)
     n = len(args[op.params.index("shape")])
@@ -143,7 +145,7 @@ def _into_zeros(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(select, unbind)
-def _select(op: Any, args: Any, level: Any) -> Any:
+def _select(op: Op, args: Any, level: Any) -> Tensor | tuple[Tensor, ...]:
     at = op.params.index("dim")
     n = args[0].ndim
     values = [inner(args[0], level), *args[1:]]
@@ -154,7 +156,7 @@ def _select(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(diagonal, diagonal_backward)
-def _diagonal(op: Any, args: Any, level: Any) -> Any:
+def _diagonal(op: Op, args: Any, level: Any) -> Tensor:
     values = list(args)
     values[0] = inner(args[0], level)
     n = args[0].ndim
@@ -168,7 +170,7 @@ def _diagonal(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(diag_embed)
-def _diag_embed(op: Any, args: Any, level: Any) -> Any:
+def _diag_embed(op: Op, args: Any, level: Any) -> Tensor:
     values = [inner(args[0], level), *args[1:]]
     n = args[0].ndim + 1
     for at in (2, 3):
@@ -177,13 +179,13 @@ def _diag_embed(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(unsqueeze, _unsqueeze_in_place)
-def _unsqueeze(op: Any, args: Any, level: Any) -> Any:
+def _unsqueeze(op: Op, args: Any, level: Any) -> Tensor:
     n = args[0].ndim + 1
     return wrap_all(_call(op, [inner(args[0], level), _shifted_dim(args[1], n)]), level)
 
 
 @batching(squeeze, _squeeze_in_place)
-def _squeeze(op: Any, args: Any, level: Any) -> Any:
+def _squeeze(op: Op, args: Any, level: Any) -> Tensor:
     dims = tuple(i + 1 for i, n in enumerate(args[0].shape) if n == 1)
     return wrap_all(_squeeze_dims(inner(args[0], level), dims), level)
 
@@ -195,7 +197,7 @@ def _set_away(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(t, _t_in_place)
-def _t(op: Any, args: Any, level: Any) -> Any:
+def _t(op: Op, args: Any, level: Any) -> Tensor:
     value, n = inner(args[0], level), args[0].ndim
     if n > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
@@ -203,7 +205,7 @@ def _t(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(permute, _permute_back)
-def _permute(op: Any, args: Any, level: Any) -> Any:
+def _permute(op: Op, args: Any, level: Any) -> Tensor:
     x, dims = args
     if len(dims) != x.ndim:
         raise RuntimeError(
@@ -217,7 +219,7 @@ def _permute(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(view, unsafe_view, _reshape_alias)
-def _view(op: Any, args: Any, level: Any) -> Any:
+def _view(op: Op, args: Any, level: Any) -> Tensor:
     x, size = args
     value = inner(x, level)
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
@@ -227,7 +229,7 @@ def _view(op: Any, args: Any, level: Any) -> Any:
     return wrap_all(_call(op, [value, (level.size, *_sizes(x, size))]), level)
 
 
-def _sizes(x: Any, size: Any) -> tuple[int, ...]:
+def _sizes(x: Tensor, size: Sequence[int]) -> tuple[int, ...]:
     """The sizes with -1 worked out; torch's error where they do not fit."""
     known = 1
     unknown = -1
@@ -248,7 +250,7 @@ def _sizes(x: Any, size: Any) -> tuple[int, ...]:
 
 
 @batching(expand)
-def _expand(op: Any, args: Any, level: Any) -> Any:
+def _expand(op: Op, args: Any, level: Any) -> Tensor:
     x, size = args[0], args[1]
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
@@ -257,7 +259,7 @@ def _expand(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(sum_to)
-def _sum_to(op: Any, args: Any, level: Any) -> Any:
+def _sum_to(op: Op, args: Any, level: Any) -> Tensor:
     x, shape = args
     value, more = inner(x, level), x.ndim - len(shape)
     if more > 0:
@@ -266,7 +268,7 @@ def _sum_to(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(repeat)
-def _repeat(op: Any, args: Any, level: Any) -> Any:
+def _repeat(op: Op, args: Any, level: Any) -> Tensor:
     x, times = args
     if len(times) == 1 and isinstance(times[0], (tuple, list)):
         times = times[0]
@@ -275,7 +277,7 @@ def _repeat(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(roll)
-def _roll(op: Any, args: Any, level: Any) -> Any:
+def _roll(op: Op, args: Any, level: Any) -> Tensor:
     x, shifts, dims = args
     value = inner(x, level)
     if dims is None or dims == ():
@@ -287,7 +289,7 @@ def _roll(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(spread_dims)
-def _spread_rule(op: Any, args: Any, level: Any) -> Any:
+def _spread_rule(op: Op, args: Any, level: Any) -> Tensor:
     x, shape, dim, keepdim = args
     value, n = inner(x, level), len(shape)
     dims = range(n) if dim is None or dim == () else (dim,) if isinstance(dim, int) else dim
@@ -299,7 +301,7 @@ def _spread_rule(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(cat)
-def _cat(op: Any, args: Any, level: Any) -> Any:
+def _cat(op: Op, args: Any, level: Any) -> Tensor:
     tensors, dim = args
     # torch lets old empty tensors of one dimension be joined with anything.
     kept = [t for t in tensors if t.shape != (0,)] or list(tensors)
@@ -308,7 +310,7 @@ def _cat(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(stack)
-def _stack(op: Any, args: Any, level: Any) -> Any:
+def _stack(op: Op, args: Any, level: Any) -> Tensor:
     tensors, dim = args
     moved = _shifted_dim(dim, tensors[0].ndim + 1)
     return wrap_all(_call(op, [[batched(t, level) for t in tensors], moved]), level)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
+from .._core import Op, Tensor
 from ..ops.elementwise.selection import _copied, _overwrite, fill, masked_fill
 from ..ops.elementwise.selection import _where as where
 from ..ops.indexing.index_select import (
@@ -35,7 +36,7 @@ _call = _core.call_op
 
 
 @batching(index_select)
-def _index_select(op: Any, args: Any, level: Any) -> Any:
+def _index_select(op: Op, args: Any, level: Any) -> Tensor:
     x, dim, index = args
     if inner(index, level) is None and x.ndim:
         return level.wrap(_call(op, [inner(x, level), normal(dim, x.ndim) + 1, index]))
@@ -45,7 +46,7 @@ def _index_select(op: Any, args: Any, level: Any) -> Any:
     return x.gather(dim, _index_along(index, x, dim))
 
 
-def _index_along(index: Any, x: Any, dim: int) -> Any:
+def _index_along(index: Tensor, x: Tensor, dim: int) -> Tensor:
     """A row of positions along `dim` as `gather` wants it."""
     index = index.reshape(-1)
     n = index.shape[0]
@@ -54,7 +55,7 @@ def _index_along(index: Any, x: Any, dim: int) -> Any:
 
 
 @batching(index_add, index_copy, _fill_tensor, _fill_number)
-def _index_write(op: Any, args: Any, level: Any) -> Any:
+def _index_write(op: Op, args: Any, level: Any) -> Tensor:
     x, dim, index = args[:3]
     if inner(index, level) is None and x.ndim:
         values = list(args)
@@ -85,7 +86,7 @@ def _replace(shape: Any, dim: int, n: int) -> tuple[int, ...]:
 
 
 @batching(take_along, _put_along)
-def _take_along(op: Any, args: Any, level: Any) -> Any:
+def _take_along(op: Op, args: Any, level: Any) -> Tensor:
     values = list(args)
     put = "shape" in op.params
     at = op.params.index("dim")
@@ -101,7 +102,7 @@ def _take_along(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(searchsorted)
-def _searchsorted(op: Any, args: Any, level: Any) -> Any:
+def _searchsorted(op: Op, args: Any, level: Any) -> Tensor:
     values, x = args[0], args[1]
     if values.ndim == 1 and inner(values, level) is None and inner(args[5], level) is None:
         return level.wrap(_call(op, [values, inner(x, level), *args[2:]]))
@@ -127,7 +128,7 @@ def _isin(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(fill, _overwrite, _copied)
-def _written_over(op: Any, args: Any, level: Any) -> Any:
+def _written_over(op: Op, args: Any, level: Any) -> Tensor:
     x, value = args[0], args[1]
     if not isinstance(value, _Tensor):
         return trailing(op, args, level)
@@ -140,12 +141,12 @@ def _written_over(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(diagonal_copy)
-def _diagonal_copy(op: Any, args: Any, level: Any) -> Any:
+def _diagonal_copy(op: Op, args: Any, level: Any) -> Tensor:
     return args[0].diagonal(args[1]).clone()
 
 
 @batching(block_diag)
-def _block_diag(op: Any, args: Any, level: Any) -> Any:
+def _block_diag(op: Op, args: Any, level: Any) -> Tensor:
     blocks = [b.reshape(1, -1) if b.ndim < 2 else b for b in args[0]]
     width = sum(b.shape[1] for b in blocks)
     rows, start = [], 0
@@ -156,7 +157,7 @@ def _block_diag(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(share)
-def _share(op: Any, args: Any, level: Any) -> Any:
+def _share(op: Op, args: Any, level: Any) -> Tensor:
     x, value, dim, keepdim, nan = args
     dims = range(x.ndim) if dim is None or dim == () else (dim,) if isinstance(dim, int) else dim
     if not x.ndim:
@@ -167,7 +168,7 @@ def _share(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(masked_fill)
-def _masked_fill(op: Any, args: Any, level: Any) -> Any:
+def _masked_fill(op: Op, args: Any, level: Any) -> Tensor:
     x, mask, value = args
     if isinstance(value, _Tensor) and inner(value, level) is not None and not value.ndim:
         return where(mask, value.to(x.dtype), x)

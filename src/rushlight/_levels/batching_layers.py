@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
+from .._core import Op, Tensor
 from ..ops.elementwise.selection import _where
 from ..ops.layers.class_loss import (
     _binary_cross_entropy,
@@ -22,6 +23,7 @@ from ..ops.layers.margin_loss import _multi_margin_loss, _soft_margin_loss
 from ..ops.layers.normalization import _native_batch_norm, _native_group_norm, _native_layer_norm
 from ..ops.making.creation import arange, ones, zeros
 from ..ops.matrix.norms import renorm, vector_norm
+from ..ops.table.arrays import Array
 from .batching import batched, batching, folded_first, inner, pointwise, wrap_all
 from .batching_places import first_rows
 from .batching_products import fold, unfold
@@ -38,7 +40,7 @@ where: Any = _where
 
 
 @batching(_native_layer_norm)
-def _layer_norm(op: Any, args: Any, level: Any) -> Any:
+def _layer_norm(op: Op, args: Any, level: Any) -> tuple[Tensor, ...]:
     x, n, weight, bias, eps = args
     if inner(x, level) is not None and inner(weight, level) is None and inner(bias, level) is None:
         return wrap_all(_call(op, [inner(x, level), *args[1:]]), level)
@@ -59,7 +61,7 @@ def _affine(found: Any, weight: Any, bias: Any, ndim: int) -> Any:
 
 
 @batching(_native_group_norm)
-def _group_norm(op: Any, args: Any, level: Any) -> Any:
+def _group_norm(op: Op, args: Any, level: Any) -> tuple[Tensor, ...]:
     x, groups, weight, bias, eps = args
     if inner(weight, level) is None and inner(bias, level) is None:
         return folded_first(op, args, level)
@@ -67,7 +69,7 @@ def _group_norm(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(_native_batch_norm)
-def _batch_norm(op: Any, args: Any, level: Any) -> Any:
+def _batch_norm(op: Op, args: Any, level: Any) -> tuple[Tensor, ...]:
     x, weight, bias, mean, var, training, momentum, eps = args
     size = level.size
     stats: list[Any] = [None if s is None else inner(s, level) for s in (mean, var)]
@@ -107,7 +109,7 @@ _NONE, _MEAN, _SUM = ("none", 0), ("mean", 1), ("sum", 2)
     _binary_cross_entropy_with_logits,
     _soft_margin_loss,
 )
-def _elementwise_loss(op: Any, args: Any, level: Any) -> Any:
+def _elementwise_loss(op: Op, args: Any, level: Any) -> Tensor:
     values = list(args)
     at = op.params.index("reduction")
     reduction = args[at]
@@ -119,7 +121,7 @@ def _elementwise_loss(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(_nll_loss, _nll_loss2d)
-def _nll(op: Any, args: Any, level: Any) -> Any:
+def _nll(op: Op, args: Any, level: Any) -> Tensor:
     x, target, weight, ignored, reduction = args
     one = x.ndim == 1
     v, t = batched(x, level), batched(target, level)
@@ -143,7 +145,7 @@ def _nll(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(_multi_margin_loss)
-def _multi_margin(op: Any, args: Any, level: Any) -> Any:
+def _multi_margin(op: Op, args: Any, level: Any) -> Tensor:
     """The loss in terms of ops."""
     x, target, weight, p, margin, reduction = args
     rows, classes = (x.unsqueeze(0) if x.ndim == 1 else x), target.reshape(-1, 1)
@@ -159,7 +161,7 @@ def _multi_margin(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(renorm)
-def _renorm(op: Any, args: Any, level: Any) -> Any:
+def _renorm(op: Op, args: Any, level: Any) -> Tensor:
     """The slices brought down, in terms of ops."""
     x, p, dim, maxnorm = args
     others = tuple(i for i in range(x.ndim) if i != dim % x.ndim)
@@ -168,7 +170,9 @@ def _renorm(op: Any, args: Any, level: Any) -> Any:
     return (wide * where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1.0)).to(x.dtype)
 
 
-def _weights_of(target: Any, weight: Any, ignored: int, like: Any) -> tuple[Any, Any]:
+def _weights_of(
+    target: Tensor, weight: Tensor | None, ignored: int, like: Tensor
+) -> tuple[Tensor, ...]:
     """(the class of each place, its weight: 0 where it is ignored)."""
     kept = target != ignored
     classes = where(kept, target, 0)
@@ -179,7 +183,9 @@ def _weights_of(target: Any, weight: Any, ignored: int, like: Any) -> tuple[Any,
     return classes, where(kept, picked, 0)
 
 
-def _weighted_nll(x: Any, target: Any, weight: Any, ignored: int, reduction: Any) -> Any:
+def _weighted_nll(
+    x: Tensor, target: Tensor, weight: Tensor, ignored: int, reduction: int
+) -> Tensor:
     """nll_loss in terms of ops: weights that each sample has for itself."""
     dim = 0 if x.ndim == 1 else 1
     classes, weights = _weights_of(target, weight, ignored, x)
@@ -190,7 +196,7 @@ def _weighted_nll(x: Any, target: Any, weight: Any, ignored: int, reduction: Any
 
 
 @batching(nll_transpose)
-def _nll_transpose(op: Any, args: Any, level: Any) -> Any:
+def _nll_transpose(op: Op, args: Any, level: Any) -> Tensor:
     g, target, weight, ignored, reduction, shape = args
     if not g.ndim and inner(target, level) is None and inner(weight, level) is None:
         one = ones((), dtype=g.dtype)
@@ -207,7 +213,7 @@ def _nll_transpose(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(_embedding_op, embedding_scaled)
-def _embedding(op: Any, args: Any, level: Any) -> Any:
+def _embedding(op: Op, args: Any, level: Any) -> Tensor:
     weight, indices, padding = args
     # With scaling the uses are counted in one element: each needs a weight of its own.
     if op is _embedding_op and inner(weight, level) is None:
@@ -221,7 +227,7 @@ def _embedding(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(embedding_transpose, embedding_scaled_transpose)
-def _embedding_transpose(op: Any, args: Any, level: Any) -> Any:
+def _embedding_transpose(op: Op, args: Any, level: Any) -> Tensor:
     g, indices, padding, n = args
     value, places = batched(g, level), batched(indices, level)
     if padding is not None and padding >= 0:
@@ -231,7 +237,7 @@ def _embedding_transpose(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(one_hot)
-def _one_hot(op: Any, args: Any, level: Any) -> Any:
+def _one_hot(op: Any, args: Any, level: Any) -> Array:
     if args[1] == -1:
         raise RuntimeError(
             "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive "

@@ -11,6 +11,8 @@ import math
 from typing import Any
 
 from .. import _core
+from .._core import Op, Tensor
+from .._size import Size
 from ..ops.elementwise.comparison import _isclose
 from ..ops.elementwise.selection import _where as where
 from ..ops.indexing.index_select import index_reduce
@@ -47,7 +49,7 @@ _Tensor = _core.Tensor
 _call = _core.call_op
 
 
-def first_rows(index: Any, n: int, level: Any, what: str = "self") -> Any:
+def first_rows(index: Tensor, n: int, level: Any, what: str = "self") -> Tensor:
     """Places below n in one element, as places in all elements one after another; of a batched
     index with the batch in front."""
     for part in plain_parts(index):
@@ -64,7 +66,7 @@ def first_rows(index: Any, n: int, level: Any, what: str = "self") -> Any:
 
 
 @batching(subscript, index_zero, index_backward, _index_put)
-def _index(op: Any, args: Any, level: Any) -> Any:
+def _index(op: Op, args: Any, level: Any) -> Tensor:
     x, index, dims, at = args[:4]
     values = list(args)
     back, put = op is index_backward, op is _index_put
@@ -100,17 +102,17 @@ def _index(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(take)
-def _take(op: Any, args: Any, level: Any) -> Any:
+def _take(op: Op, args: Any, level: Any) -> Tensor:
     flat, index = args[0].reshape(-1), args[1]
     return flat.gather(0, _in_row(index, flat.shape[0])).reshape(index.shape)
 
 
-def _in_row(index: Any, n: int) -> Any:
+def _in_row(index: Tensor, n: int) -> Tensor:
     return where(index < 0, index + n, index).reshape(-1)
 
 
 @batching(take_backward)
-def _take_backward(op: Any, args: Any, level: Any) -> Any:
+def _take_backward(op: Op, args: Any, level: Any) -> Tensor:
     g, index, shape = args
     n = math.prod(shape)
     flat = zeros(n, dtype=g.dtype)
@@ -118,7 +120,7 @@ def _take_backward(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(put)
-def _put(op: Any, args: Any, level: Any) -> Any:
+def _put(op: Op, args: Any, level: Any) -> Tensor:
     x, index, source, accumulate = args
     if index.numel() != source.numel():
         raise IndexError(
@@ -136,7 +138,7 @@ def _put(op: Any, args: Any, level: Any) -> Any:
 def _dynamic(aten: str) -> Any:
     """An op whose result is as large as values say."""
 
-    def refuse(op: Any, args: Any, level: Any) -> Any:
+    def refuse(op: Op, args: Any, level: Any) -> Any:
         raise RuntimeError(
             "vmap: We do not support batching operators that can output dynamic shape. Attempted "
             f"to vmap over aten::{aten}. How large its result is depends on the values, which "
@@ -153,7 +155,7 @@ batching(_unique_dim)(_dynamic("unique_dim"))
 batching(_unique_runs)(_dynamic("unique_consecutive"))
 
 
-def _one_mask(mask: Any, level: Any) -> None:
+def _one_mask(mask: Tensor, level: Any) -> None:
     if inner(mask, level) is not None:
         raise RuntimeError(
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
@@ -163,7 +165,7 @@ def _one_mask(mask: Any, level: Any) -> None:
 
 
 @batching(masked_select)
-def _masked_select(op: Any, args: Any, level: Any) -> Any:
+def _masked_select(op: Op, args: Any, level: Any) -> Tensor:
     x, mask = args
     _one_mask(mask, level)
     value = inner(x, level)
@@ -175,12 +177,12 @@ def _masked_select(op: Any, args: Any, level: Any) -> Any:
     return level.wrap(out.reshape(level.size, n))
 
 
-def _common(x: Any, mask: Any) -> Any:
+def _common(x: Tensor, mask: Tensor) -> Size:
     return broadcast_shapes(tuple(x.shape), tuple(mask.shape))
 
 
 @batching(masked_select_backward)
-def _masked_select_backward(op: Any, args: Any, level: Any) -> Any:
+def _masked_select_backward(op: Op, args: Any, level: Any) -> Tensor:
     g, mask, shape = args
     _one_mask(mask, level)
     whole = broadcast_shapes(tuple(shape), tuple(mask.shape))
@@ -191,7 +193,7 @@ def _masked_select_backward(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(masked_scatter)
-def _masked_scatter(op: Any, args: Any, level: Any) -> Any:
+def _masked_scatter(op: Op, args: Any, level: Any) -> Tensor:
     x, mask, source = args
     shape = _common(x, mask)
     mask = mask.expand(shape)
@@ -208,7 +210,7 @@ def _masked_scatter(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(strided_view, _strided_backward, _strided_gather, _strided_zeroed, _strided_scatter)
-def _strided(op: Any, args: Any, level: Any) -> Any:
+def _strided(op: Op, args: Any, level: Any) -> Tensor:
     """Elements one after another, each in the layout that the op counts in."""
     at = {name: i for i, name in enumerate(op.params)}
     size, stride, offset, layout = (
@@ -229,7 +231,7 @@ def _strided(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(index_reduce)
-def _index_reduce(op: Any, args: Any, level: Any) -> Any:
+def _index_reduce(op: Op, args: Any, level: Any) -> Tensor:
     x, dim, index, source, reduce, include_self = args
     if not x.ndim:
         out = _index_reduce(
@@ -247,7 +249,7 @@ def _index_reduce(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(dist)
-def _dist(op: Any, args: Any, level: Any) -> Any:
+def _dist(op: Op, args: Any, level: Any) -> Tensor:
     x, y, p = args
     return vector_norm(x - y, p)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
+from .._core import Op, Tensor
 from ..ops.layers.conv import _convolution as convolution
 from ..ops.layers.conv import _convolution_input
 from ..ops.layers.conv import _convolution_weight as convolution_weight
@@ -30,6 +31,7 @@ from ..ops.matrix.products import (
     viewed_product,
 )
 from ..ops.matrix.solving import solve
+from ..ops.table.arrays import Array
 from .batching import batched, batching, inner, normal, padded, wrap_all
 
 __all__ = ["fold", "unfold"]
@@ -42,7 +44,7 @@ _call = _core.call_op
 
 
 @batching(matmul, viewed_product, mm, bmm, mv, dot)
-def _matmul(op: Any, args: Any, level: Any) -> Any:
+def _matmul(op: Op, args: Any, level: Any) -> Tensor:
     a, b = args[0], args[1]
     na, nb = a.ndim, b.ndim
     va, vb = inner(a, level), inner(b, level)
@@ -74,7 +76,7 @@ def _matmul(op: Any, args: Any, level: Any) -> Any:
 _NDIMS = {mm: (2, 2), bmm: (3, 3), mv: (2, 1), dot: (1, 1)}
 
 
-def _check_product(op: Any, a: Any, b: Any) -> None:
+def _check_product(op: Op, a: Tensor, b: Tensor) -> None:
     """The op's own words where the shapes do not fit."""
     ndims = _NDIMS.get(op)
     if (ndims is not None and (a.ndim, b.ndim) != ndims) or (op is dot and a.shape != b.shape):
@@ -86,12 +88,12 @@ def _plain_like(t: Any) -> Any:
 
 
 @batching(vdot)
-def _vdot(op: Any, args: Any, level: Any) -> Any:
+def _vdot(op: Op, args: Any, level: Any) -> Tensor:
     return (args[0].conj() * args[1]).sum()
 
 
 @batching(linear, _linear_bias)
-def _linear(op: Any, args: Any, level: Any) -> Any:
+def _linear(op: Op, args: Any, level: Any) -> Tensor:
     x, weight, bias = args
     vx = inner(x, level)
     if vx is not None and inner(weight, level) is None and inner(bias, level) is None:
@@ -101,7 +103,7 @@ def _linear(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(addmm, addmv, baddbmm)
-def _add_product(op: Any, args: Any, level: Any) -> Any:
+def _add_product(op: Op, args: Any, level: Any) -> Tensor:
     x, a, b, beta, alpha = args
     product = matmul(a, b)
     if alpha != 1:
@@ -112,19 +114,19 @@ def _add_product(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(addr)
-def _addr(op: Any, args: Any, level: Any) -> Any:
+def _addr(op: Op, args: Any, level: Any) -> Tensor:
     x, a, b, beta, alpha = args
     return x * beta + a.unsqueeze(1) * b * alpha
 
 
 @batching(addbmm)
-def _addbmm(op: Any, args: Any, level: Any) -> Any:
+def _addbmm(op: Op, args: Any, level: Any) -> Tensor:
     x, a, b, beta, alpha = args
     return x * beta + matmul(a, b).sum(0) * alpha
 
 
 @batching(linalg_cross)
-def _cross(op: Any, args: Any, level: Any) -> Any:
+def _cross(op: Op, args: Any, level: Any) -> Tensor:
     a, b, dim = args
     n = max(a.ndim, b.ndim)
     dim = normal(dim, n)
@@ -133,7 +135,7 @@ def _cross(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(solve)
-def _solve(op: Any, args: Any, level: Any) -> Any:
+def _solve(op: Op, args: Any, level: Any) -> Tensor:
     a, b, left = args
     vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
     va, vb = batched(a, level), batched(b, level)
@@ -145,7 +147,7 @@ def _solve(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(_least_squares_op)
-def _least_squares(op: Any, args: Any, level: Any) -> Any:
+def _least_squares(op: Op, args: Any, level: Any) -> tuple[Tensor, ...]:
     a, b, rcond, driver = args
     va, vb = batched(a, level), batched(b, level)
     n = max(va.ndim, vb.ndim)
@@ -156,18 +158,18 @@ def _least_squares(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(trace)
-def _trace(op: Any, args: Any, level: Any) -> Any:
+def _trace(op: Any, args: Any, level: Any) -> Array:
     return args[0].diagonal().sum()
 
 
 @batching(trace_transpose)
-def _trace_transpose(op: Any, args: Any, level: Any) -> Any:
+def _trace_transpose(op: Op, args: Any, level: Any) -> Tensor:
     g, shape = args
     return eye(*shape, dtype=g.dtype) * g
 
 
 @batching(_cdist_op)
-def _cdist(op: Any, args: Any, level: Any) -> Any:
+def _cdist(op: Op, args: Any, level: Any) -> Tensor:
     a, b, p = args
     n = max(a.ndim, b.ndim)
     va, vb = (padded(batched(t, level), t.ndim, n) for t in (a, b))
@@ -177,18 +179,18 @@ def _cdist(op: Any, args: Any, level: Any) -> Any:
 # ---- convolutions
 
 
-def fold(v: Any, dim: int) -> Any:
+def fold(v: Tensor, dim: int) -> Tensor:
     """The batch (dimension 0) joined with dimension `dim` of the rest, the batch outside."""
     moved = v.movedim(0, dim)
     return moved.flatten(dim, dim + 1)
 
 
-def unfold(v: Any, dim: int, size: int) -> Any:
+def unfold(v: Tensor, dim: int, size: int) -> Tensor:
     return v.unflatten(dim, (size, v.shape[dim] // size if size else 0)).movedim(dim, 0)
 
 
 @batching(convolution, _convolution_input)
-def _convolution(op: Any, args: Any, level: Any) -> Any:
+def _convolution(op: Op, args: Any, level: Any) -> Tensor:
     x, weight, bias = args[:3]
     rest = list(args[3:])
     shaped = op is _convolution_input
@@ -210,7 +212,7 @@ def _convolution(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(convolution_weight)
-def _convolution_weight(op: Any, args: Any, level: Any) -> Any:
+def _convolution_weight(op: Op, args: Any, level: Any) -> Tensor:
     x, other, shape = args[:3]
     rest = list(args[3:])
     rest[-1] *= level.size

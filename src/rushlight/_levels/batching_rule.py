@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
+from .._core import Op, Tensor
 from ..ops.layout.joining import stack
 from ..ops.table.statement import OPS
 from ..ops.table.words import BATCH
@@ -35,7 +36,7 @@ if _FAMILIES.keys() != BATCH.keys():
     raise TypeError("the families of batching rules are not those that statements can name")
 
 
-def batching_of(op: Any) -> Any:
+def batching_of(op: Op) -> Any:
     """The batching rule of an op."""
     entry = op.entry
     if entry.batching is None:
@@ -43,7 +44,7 @@ def batching_of(op: Any) -> Any:
     return entry.batching
 
 
-def _said(op: Any) -> Any:
+def _said(op: Op) -> Any:
     """The rule that follows from an op's statement."""
     said = op.entry.batch
     if callable(said):
@@ -55,7 +56,7 @@ def _said(op: Any) -> Any:
     return looped if DIMS.isdisjoint(op.params) else along
 
 
-def looped(op: Any, args: Any, level: Any) -> Any:
+def looped(op: Op, args: Any, level: Any) -> Tensor:
     """The last resort: the op once for each element."""
     name = op.entry.name
     warn_of_loop(name)
@@ -76,7 +77,7 @@ def looped(op: Any, args: Any, level: Any) -> Any:
     return wrap_all(tuple(columns) if kind in (tuple, list) else kind(tuple(columns)), level)
 
 
-def _stacked(name: str, rows: list[Any]) -> Any:
+def _stacked(name: str, rows: list[Tensor]) -> Tensor:
     if any(r.shape != rows[0].shape for r in rows):
         k = next(k for k, r in enumerate(rows) if r.shape != rows[0].shape)
         raise RuntimeError(

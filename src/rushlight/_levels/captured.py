@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
+from .._core import Op, Tensor
 from ..ops.table.documentation import signatures
 from .running import transforms
 from .structure import plain_parts
@@ -39,7 +40,7 @@ def _overload(listed: Any, tensor: bool) -> str:
     return ".Tensor" if tensor or takes_out["Tensor"] != takes_out["Number"] else ".Scalar"
 
 
-def refuse_captured(t: Any, written: Any, value: Any) -> None:
+def refuse_captured(t: Tensor, written: Any, value: float | None) -> None:
     """Raise what a write is answered with to a tensor that the transformed function was not given.
     `written`: the in-place op, or PyTorch's name of it; `value`: its last argument."""
     name = written if isinstance(written, str) else in_place_name(written, value)
@@ -51,7 +52,7 @@ def refuse_captured(t: Any, written: Any, value: Any) -> None:
     )
 
 
-def check_captured(t: Any, op: Any, args: Any) -> None:
+def check_captured(t: Tensor, op: Op, args: Any) -> None:
     """Raise where a transformed function may not write what a tensor stands for."""
     value = next((a for a in reversed(args[1:]) if a is not None), None)
     for part in plain_parts(t):

@@ -12,6 +12,7 @@ import warnings
 from typing import Any
 
 from .. import _core
+from .._core import Tensor
 from .._pytree import tree_flatten, tree_map, tree_unflatten
 from ..ops.layout.joining import stack
 from .opaque_array import FLOW, ITEM, Unreadable
@@ -45,7 +46,7 @@ def _batch_level(args: Any) -> Any:
     return None if w is None else w.level
 
 
-def by_element(function: Any, args: Any, kwargs: Any) -> Any:
+def by_element(function: Any, args: Any, kwargs: dict[str, str]) -> Any:
     """A function that asks some of its arguments for values: for one element after another then."""
     try:
         return function(*args, **kwargs)
@@ -68,7 +69,7 @@ def by_element(function: Any, args: Any, kwargs: Any) -> Any:
     return tree_unflatten(joined, rows[0][1])
 
 
-def _mapped(t: Any) -> tuple[Any, Any]:
+def _mapped(t: Tensor) -> tuple[Any, Any]:
     """A tensor without its tangents, and what it stands for the elements of a batch with."""
     w = t._wrapped if isinstance(t, _Tensor) else None
     while w is not None and w.level.active:
@@ -78,7 +79,7 @@ def _mapped(t: Any) -> tuple[Any, Any]:
     return t, None
 
 
-def like(function: Any, args: Any, kwargs: Any) -> Any:
+def like(function: Any, args: Any, kwargs: dict[str, bool | None] | dict[str, bool]) -> Tensor:
     """zeros_like and its kind: of a batched tensor, batched."""
     if not args:
         return function(**kwargs)
@@ -88,7 +89,7 @@ def like(function: Any, args: Any, kwargs: Any) -> Any:
     return w.level.wrap(like(function, (w.value, *args[1:]), kwargs), w.alike)
 
 
-def new(function: Any, args: Any, kwargs: Any) -> Any:
+def new(function: Any, args: Any, kwargs: Any) -> Tensor:
     """x.new_zeros(size) and its kind: of a batched tensor, batched."""
     (self, w), size = _mapped(args[0]), args[1:]
     if w is None:
@@ -102,7 +103,7 @@ def new(function: Any, args: Any, kwargs: Any) -> Any:
     return w.level.wrap(new(function, (w.value, *size), kwargs), w.alike)
 
 
-def no_value(text: str, function: Any, args: Any, kwargs: Any) -> Any:
+def no_value(text: str, function: Any, args: Any, kwargs: dict[str, float]) -> Any:
     """A function whose result is a Python value of its own: there is none for a batch."""
     if maps() and any(
         isinstance(a, _Tensor) and _batch_level((a,)) is not None for a in tree_flatten(args)[0]

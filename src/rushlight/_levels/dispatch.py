@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
+from .._core import Op, Tensor
+from ..ops.table.arrays import Array
 from . import captured
 from .backward import run_backward
 from .level import GradLevel
@@ -27,7 +29,7 @@ class _Wrapped:
     refuse_captured = staticmethod(captured.refuse_captured)
     refuse_requires_grad = staticmethod(captured.refuse_requires_grad)
 
-    def call(self, op: Any, args: tuple[Any, ...]) -> Any:
+    def call(self, op: Op, args: tuple[Any, ...]) -> Any:
         """The result of an op; NotImplemented where no argument is wrapped after all."""
         settle_all(args)
         w = youngest(args)
@@ -38,7 +40,7 @@ class _Wrapped:
             return _call(op, [alive(a) for a in args])
         return level.call(op, args)
 
-    def in_place(self, op: Any, args: tuple[Any, ...]) -> Any:
+    def in_place(self, op: Op, args: tuple[Any, ...]) -> Tensor:
         """The same of an op's in-place variant."""
         settle_all(args)
         if any(level.differentiates for level in state.stack):
@@ -54,32 +56,32 @@ class _Wrapped:
             return _call(op, [alive(a) for a in args])
         return level.in_place(op, args)
 
-    def item(self, t: Any) -> Any:
+    def item(self, t: Tensor) -> float:
         """`t.item()`."""
         return t._wrapped.level.item(t, ITEM).item()
 
-    def truth(self, t: Any) -> bool:
+    def truth(self, t: Tensor) -> bool:
         """`bool(t)`."""
         return bool(t._wrapped.level.item(t, FLOW))
 
-    def array(self, t: Any) -> Any:
+    def array(self, t: Tensor) -> OpaqueArray | Array:
         """`t._array`."""
         w = t._wrapped
         return OpaqueArray(t._seen) if w.opaque() else w.value._array
 
-    def memory(self, t: Any) -> Any:
+    def memory(self, t: Tensor) -> Tensor:
         """The tensor whose memory may leave in the place of t's."""
         w = t._wrapped
         if w.opaque() or (w.level.active and not w.level.by_hand):
             raise RuntimeError(MEMORY)
         return w.value
 
-    def data(self, t: Any) -> Any:
+    def data(self, t: Tensor) -> Tensor:
         """`t.data`."""
         w = t._wrapped
         return w.level.data(w)
 
-    def set_data(self, t: Any, new: Any) -> None:
+    def set_data(self, t: Tensor, new: Tensor) -> None:
         """`t.data = new`."""
         for x in (t, new):
             w = x._wrapped
@@ -97,16 +99,16 @@ class _Wrapped:
         else:
             t.data = new.data
 
-    def set_requires_grad(self, t: Any, on: bool) -> None:
+    def set_requires_grad(self, t: Tensor, on: bool) -> None:
         """`t.requires_grad = on`."""
         w = t._wrapped
         w.level.set_requires_grad(w, on)
 
     def version(self, t: Any) -> int:
         """`t._version`."""
-        return t._wrapped.value._version  # type: ignore[no-any-return]
+        return t._wrapped.value._version
 
-    def grad_fn(self, t: Any) -> Any:
+    def grad_fn(self, t: Tensor) -> Any:
         """The node of what is recorded within, for those who are to know of it: under vmap or jvp
         alone a program sees no history."""
         w = t._wrapped
@@ -114,7 +116,7 @@ class _Wrapped:
             return w.value.grad_fn
         return None
 
-    def detach(self, t: Any) -> Any:
+    def detach(self, t: Tensor) -> Tensor:
         """`t.detach()`."""
         w = t._wrapped
         return w.level.detach(w)

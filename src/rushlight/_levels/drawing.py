@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
+from .._core import Tensor
 from ..ops.layout.joining import stack
 from .batching import wrap_all
 from .running import maps, only, state
@@ -32,7 +33,7 @@ _OUT = (
 )
 
 
-def drawn(draws: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def drawn(draws: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     """What a function gives that draws random numbers, as the running vmaps want it."""
     if draws.fills and (w := args[0]._wrapped) is not None and not w.level.maps:
         value, *tangents = w.parts()
@@ -59,7 +60,7 @@ def _value_of(a: Any) -> Any:
     return a
 
 
-def _drawn(draws: Any, function: Any, args: Any, kwargs: Any, levels: list[Any]) -> Any:
+def _drawn(draws: Any, function: Any, args: Any, kwargs: Any, levels: list[Any]) -> Tensor:
     """For the youngest level; older ones are seen to for what that makes of it."""
     if not levels:
         return function(*args, **kwargs)
@@ -92,7 +93,7 @@ def _same_of_values(name: str) -> str:
     )
 
 
-def _value(a: Any, level: Any) -> Any:
+def _value(a: Any, level: Any) -> Tensor | None:
     return batched_at(a, level) if isinstance(a, _Tensor) else None
 
 
@@ -123,12 +124,14 @@ def _in_rows(args: Any, level: Any) -> tuple[Any, ...]:
     )
 
 
-def _row(a: Any, ndim: int, level: Any) -> Any:
+def _row(a: Tensor, ndim: int, level: Any) -> Tensor:
     whole = rows(a, level).contiguous()
     return whole.reshape(level.size, *(1,) * (ndim - a.ndim), *a.shape)
 
 
-def _with_size(draws: Any, args: Any, kwargs: Any, n: int) -> tuple[Any, Any]:
+def _with_size(
+    draws: Any, args: Any, kwargs: dict[str, tuple[int, ...]], n: int
+) -> tuple[Any, Any]:
     """The arguments of a function that makes a tensor of a size, for n of them in one."""
     if "size" in kwargs:
         kwargs["size"] = (n, *kwargs["size"])
@@ -141,7 +144,9 @@ def _with_size(draws: Any, args: Any, kwargs: Any, n: int) -> tuple[Any, Any]:
     return args, kwargs
 
 
-def _filled(draws: Any, function: Any, args: Any, kwargs: Any, level: Any, rest: list[Any]) -> Any:
+def _filled(
+    draws: Any, function: Any, args: Any, kwargs: dict[str, None], level: Any, rest: list[Any]
+) -> Tensor:
     """A tensor that is filled with random numbers, in place."""
     target, values = args[0], tuple(_one_of(a, level) for a in args[1:])
     value = _value(target, level)

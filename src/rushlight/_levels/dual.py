@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
-from .._core import Flag
+from .._core import Flag, Op, Tensor
 from ..ops.making.creation import zeros_like
 from . import places
 from .backward import run_backward
@@ -38,22 +38,22 @@ class Dual(Wrapper):
 
     __slots__ = ("tangent",)
 
-    def __init__(self, level: Any, value: Any, tangent: Any) -> None:
+    def __init__(self, level: Level, value: Tensor, tangent: Tensor) -> None:
         self.level, self.value, self.tangent = level, value, tangent
         self.shows: Any = None
         self.origin = 0
 
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[Tensor, ...]:
         return self.value, self.tangent
 
-    def over(self, f: Any) -> Any:
+    def over(self, f: Any) -> Tensor:
         return self.level.wrap(f(self.value), f(self.tangent))
 
     def opaque(self) -> bool:
         w = self.value._wrapped
         return w is not None and w.opaque()
 
-    def alias(self) -> Any:
+    def alias(self) -> Tensor:
         return self.level.wrap(alias(self.value), given(self.tangent))
 
     def parts_at(self, t: Any, level: Any) -> tuple[Any, Any]:
@@ -99,7 +99,7 @@ class DualLevel(Level):
         super().__init__(inside)
         self.in_inference = _core.is_inference()
 
-    def wrap(self, value: Any, tangent: Any) -> Any:
+    def wrap(self, value: Tensor, tangent: Tensor) -> Tensor:
         """The tensor of a value and a tangent; the value itself where there is no tangent."""
         if tangent is None:
             return value
@@ -117,7 +117,7 @@ class DualLevel(Level):
             if w is not None and w.level is self:
                 self.give_back(t)
 
-    def give_back(self, t: Any) -> None:
+    def give_back(self, t: Tensor) -> None:
         if t._base is not None:
             t._wrapped = (0, None)
             return
@@ -126,7 +126,7 @@ class DualLevel(Level):
         _core.rejoin(t, alive(inside))
         self.lead(inside, t)  # views that were made since are views of that
 
-    def lead(self, t: Any, to: Any) -> None:
+    def lead(self, t: Tensor, to: Tensor) -> None:
         """Let a tensor be another one from now on, as this level has ended."""
         w = Dual(self, to, to)
         w.origin = address(t)
@@ -139,7 +139,7 @@ class DualLevel(Level):
         that began in it."""
         return state.forward and (self.in_inference or not _core.is_inference())
 
-    def call(self, op: Any, args: Any) -> Any:
+    def call(self, op: Op, args: Any) -> Any:
         if _core.is_inference() and not self.in_inference:
             return _call(op, [self._value(a) for a in args])
         values, tangents = self._split(args)
@@ -150,7 +150,7 @@ class DualLevel(Level):
             self.view(out, op, args)
         return out
 
-    def in_place(self, op: Any, args: Any) -> Any:
+    def in_place(self, op: Op, args: Any) -> Tensor:
         self_ = args[0]
         values, tangents = self._split(args)
         computes = self.computes_tangents()
@@ -180,7 +180,7 @@ class DualLevel(Level):
         show_history(self_, w.value.requires_grad or w.tangent.requires_grad)
         return self_
 
-    def function(self, cls: Any, args: Any) -> Any:
+    def function(self, cls: Any, args: Any) -> Tensor:
         return cls._under_dual(args, self)
 
     def _value(self, a: Any) -> Any:
@@ -216,7 +216,9 @@ class DualLevel(Level):
                 joined[at] = self.wrap(values[at], t)
         return joined
 
-    def _join(self, op: Any, out: Any, tangent: Any, given: Any) -> Any:
+    def _join(
+        self, op: Op, out: Any, tangent: Tensor | tuple[Tensor | None, ...] | None, given: Any
+    ) -> Any:
         if isinstance(out, _Tensor):
             return self._joined(op, out, tangent, given)
         if tangent is None:
@@ -224,7 +226,7 @@ class DualLevel(Level):
         joined = tuple(self._joined(op, o, t, given) for o, t in zip(out, tangent, strict=True))
         return joined if type(out) is tuple else type(out)(joined)
 
-    def _joined(self, op: Any, out: Any, tangent: Any, given: Any) -> Any:
+    def _joined(self, op: Op, out: Tensor, tangent: Any, given: Any) -> Tensor:
         """A result with its tangent, in memory of its own unless the op is a view: each may be
         written without the other's knowing."""
         if tangent is None or out is None or not out.dtype.is_differentiable:
@@ -239,16 +241,21 @@ class DualLevel(Level):
 
     # ---- what a program asks for
 
-    def item(self, t: Any, refusal: str) -> Any:
+    def item(self, t: Tensor, refusal: str) -> Tensor:
         return t._wrapped.value
 
-    def detach(self, w: Any) -> Any:
+    def detach(self, w: Dual) -> Tensor:
         return w.value.detach()
 
     # ---- backward
 
     def backward(
-        self, roots: Any, gradients: Any, retain: bool, create_graph: bool, inputs: Any
+        self,
+        roots: tuple[Tensor, ...],
+        gradients: tuple[Tensor, ...],
+        retain: bool,
+        create_graph: bool,
+        inputs: tuple[Tensor, ...],
     ) -> Any:
         outs, gs, more_outs, more_gs = [], [], [], []
         for root, g in zip(roots, gradients, strict=True):
@@ -291,7 +298,13 @@ class ForwardLevel(DualLevel):
         """A program that is in no transform may have a tensor's memory."""
 
 
-def _run(outs: Any, gs: Any, retain: bool, create_graph: bool, wanted: Any) -> Any:
+def _run(
+    outs: list[Tensor],
+    gs: list[Tensor],
+    retain: bool,
+    create_graph: bool,
+    wanted: tuple[Tensor, ...],
+) -> tuple[Tensor | None, ...]:
     """run_backward of those roots that have a history."""
     pairs = [(o, g) for o, g in zip(outs, gs, strict=True) if needs_grad(o)]
     if not pairs:
@@ -300,7 +313,7 @@ def _run(outs: Any, gs: Any, retain: bool, create_graph: bool, wanted: Any) -> A
     return run_backward(roots, given, retain, create_graph, wanted)
 
 
-def _is_borrowed(tangent: Any, given: Any) -> bool:
+def _is_borrowed(tangent: Tensor, given: Any) -> bool:
     """Whether a tangent that an op should have made is (or shows) another tensor."""
     w = tangent._wrapped
     if w is None:
@@ -311,7 +324,7 @@ def _is_borrowed(tangent: Any, given: Any) -> bool:
     return any(any(tangent is x for x in t) if type(t) is list else tangent is t for t in given)
 
 
-def let_have_tangent(t: Any, level: Any) -> None:
+def let_have_tangent(t: Tensor, level: Any) -> None:
     """Before a write with a dual: a tensor without a tangent gets one of zeros."""
     if t._wrapped is None:
         _core.check_in_place(t, _core.is_grad_enabled() and t.requires_grad)

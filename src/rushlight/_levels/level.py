@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 from .. import _core
+from .._core import Op, Tensor
 from . import composites
 from .drawing import drawn
 from .running import asked, state
@@ -26,7 +27,7 @@ class Wrapper:
         self.shows: Any = None  # of a view: (op, arguments, which result, place of the first)
         self.origin = 0  # of a tensor that was plain before: where its memory began
 
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[Tensor, ...]:
         """The tensors within."""
         return (self.value,)
 
@@ -117,7 +118,7 @@ class Level:
         """`backward.run_backward` of roots and inputs, in terms of tensors without this level."""
         raise NotImplementedError
 
-    def view(self, result: Any, op: Any, args: Any) -> None:
+    def view(self, result: Tensor | tuple[Tensor, ...], op: Op, args: Any) -> None:
         """Told of each view that `call` gave."""
         note_view(result, op, args)
 
@@ -128,7 +129,7 @@ class Level:
         elements differ."""
         raise NotImplementedError
 
-    def data(self, w: Any) -> Any:
+    def data(self, w: Any) -> Tensor:
         """`t.data`: refused under vmap, where nothing could be done with it."""
         if w.opaque() and self.active:
             raise RuntimeError(
@@ -157,11 +158,11 @@ class Level:
 
     # ---- tensors that came to have the level, and what is left when it has ended
 
-    def after(self, w: Any) -> Any:
+    def after(self, w: Any) -> Tensor:
         """The tensor that is used in the place of one that still has the level."""
         return w.value
 
-    def give_back(self, t: Any) -> None:
+    def give_back(self, t: Tensor) -> None:
         """Let a tensor be again what it was before it came to have this level, which has ended."""
         raise NotImplementedError
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
-from .._core import Flag
+from .._core import Flag, Tensor
 from ..ops.elementwise.complex_numbers import neg_view
 from ..ops.layout.strided import strided_view
 from ..ops.making.creation import zeros, zeros_like
@@ -28,7 +28,7 @@ __all__ = [
 _LAZY = Flag.LAZY  # the bits of a conjugate or a negative that was put off
 
 
-def put_off_alike(tangent: Any, value: Any) -> Any:
+def put_off_alike(tangent: Tensor, value: Tensor) -> Tensor:
     """The tangent with the bits of its value, so that what is a view of one is one of the other."""
     if not (value._flags() ^ tangent._flags()) & _LAZY:
         return tangent
@@ -37,14 +37,14 @@ def put_off_alike(tangent: Any, value: Any) -> Any:
     return _turned(turned, value)
 
 
-def _turned(t: Any, value: Any) -> Any:
+def _turned(t: Tensor, value: Tensor) -> Tensor:
     """A view of a tensor with those bits changed over that a value has."""
     bits = value._flags()
     t = t.conj() if bits & LAZY["conj"] else t
     return neg_view(t) if bits & LAZY["neg"] else t
 
 
-def zeros_laid_out(value: Any, level: Any) -> Any:
+def zeros_laid_out(value: Tensor, level: Any) -> Tensor:
     """Zeros in the same places of memory, as views count in them, for a tangent of a level: with
     the batch of every running vmap that is older, as what is written to it later may have any."""
     if value._seen.flags.c_contiguous:
@@ -54,7 +54,7 @@ def zeros_laid_out(value: Any, level: Any) -> Any:
     return _turned(zeros, value)
 
 
-def fitted(tangent: Any, value: Any) -> Any:
+def fitted(tangent: Tensor, value: Tensor) -> Tensor:
     """A tangent that the program gave, with the layout of its value and as much memory: it itself
     where it has them."""
     if tangent.dtype.is_complex and not value.dtype.is_complex:
@@ -71,13 +71,13 @@ def fitted(tangent: Any, value: Any) -> Any:
     return tangent if a.strides == b.strides else laid_out(tangent, value)
 
 
-def _storage(t: Any) -> tuple[int, int]:
+def _storage(t: Tensor) -> tuple[int, int]:
     """Where a plain tensor begins in its storage, and how many elements that has."""
     size = t.untyped_storage().nbytes() // t.element_size()
     return t.storage_offset(), size
 
 
-def laid_out(tangent: Any, value: Any) -> Any:
+def laid_out(tangent: Tensor, value: Tensor) -> Tensor:
     """A tangent in the same places of memory as its value, as views count in them."""
     if 0 in value._seen.strides:  # nothing can be written there
         return tangent.clone()
@@ -85,7 +85,7 @@ def laid_out(tangent: Any, value: Any) -> Any:
     return found.copy_(tangent)
 
 
-def copies(value: Any, n: int) -> Any:
+def copies(value: Tensor, n: int) -> Tensor:
     """A tensor n times, each in the same places of memory and with the same bits as itself."""
     recording = _core.set_grad_enabled(True)
     try:
@@ -101,18 +101,18 @@ def copies(value: Any, n: int) -> Any:
         _core.set_grad_enabled(recording)
 
 
-def _extent(value: Any) -> int:
+def _extent(value: Tensor) -> int:
     """How many elements a tensor reaches over in memory."""
     shape, strides = value._seen.shape, value.stride()
     return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if all(shape) else 0
 
 
-def _in_place_of(value: Any, memory: Any) -> Any:
+def _in_place_of(value: Tensor, memory: Tensor) -> Tensor:
     """Memory seen as a value is."""
     return strided_view(memory, value._seen.shape, value.stride(), 0)
 
 
-def _with_batches(t: Any, level: Any) -> Any:
+def _with_batches(t: Tensor, level: Any) -> Tensor:
     for older in maps():
         if older.number < level.number and batched_at(t, older) is None:
             t = with_batch(t.expand(older.size, *t.shape).clone(), older)
@@ -120,14 +120,14 @@ def _with_batches(t: Any, level: Any) -> Any:
     return t
 
 
-def let_have_batches(t: Any, source: Any) -> None:
+def let_have_batches(t: Tensor, source: Tensor) -> None:
     """Before a tangent is written with another one: it gets the batches that only that one has."""
     for level in maps():
         if batched_at(source, level) is not None and batched_at(t, level) is None:
             _let_have_batch(t, level)
 
 
-def _let_have_batch(t: Any, level: Any) -> None:
+def _let_have_batch(t: Tensor, level: Any) -> None:
     w = settled(t)
     if w is None or w.level.number < level.number:
         take_part(t, level, lambda inside: level.wrap(copies(inside, level.size), True))
@@ -136,7 +136,7 @@ def _let_have_batch(t: Any, level: Any) -> None:
             _let_have_batch(part, level)
 
 
-def as_tangent(tangent: Any, out: Any) -> Any:
+def as_tangent(tangent: Tensor, out: Tensor) -> Tensor:
     """A tangent of the shape and dtype of its value."""
     if tangent.dtype is not out.dtype:
         if tangent.dtype.is_complex and not out.dtype.is_complex:

@@ -108,7 +108,7 @@ asked: set[str] = set()
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def answered(hook: str, *said: Any) -> Callable[[_F], _F]:
+def answered(hook: str, *said: Draws | str) -> Callable[[_F], _F]:
     """Decorator of functions over ops that are more than those ops: while levels run, the youngest
     one's method `hook` answers, with what is `said` of the function in front.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
-from .._core import Flag
+from .._core import Flag, Op, Tensor
 
 __all__ = ["address", "made_since", "note_view", "settle_all", "settled", "show", "take_part"]
 
@@ -23,7 +23,7 @@ _UNRECORDED = Flag.NO_GRAD_VIEW | Flag.INFERENCE_VIEW
 _SPECIAL_VIEW = Flag.SPECIAL_VIEW  # of views whose history may not be rewritten
 
 
-def settled(t: Any) -> Any:
+def settled(t: Tensor) -> Any:
     """What a tensor stands for, or None. A view that was made before the tensor it shows came to
     stand for others stands for its part of them from now on."""
     w = t._attached
@@ -45,12 +45,12 @@ def settled(t: Any) -> Any:
     return w
 
 
-def _place(t: Any) -> Any:
+def _place(t: Tensor) -> Any:
     """How a tensor lies in its memory."""
     return t._seen.shape, t._seen.strides
 
 
-def _as_it_was(t: Any, place: Any) -> Any:
+def _as_it_was(t: Tensor, place: Any) -> Tensor:
     """A tensor with the shape that it had, before it was given another one in place."""
     before = t
     while _place(before) != place:
@@ -70,7 +70,7 @@ def settle_all(args: Any) -> None:
             settle_all(a)
 
 
-def _adopt(t: Any, wrapped: Any) -> None:
+def _adopt(t: Any, wrapped: Tensor) -> None:
     """Let a tensor stand for what another one does."""
     if wrapped._wrapped is None:  # the level has ended
         settled(t._base).level.lead(t, wrapped)
@@ -81,20 +81,20 @@ def _adopt(t: Any, wrapped: Any) -> None:
     t._wrapped.level.taken.append(weakref.ref(t))
 
 
-def show(t: Any, value: Any) -> None:
+def show(t: Tensor, value: Tensor) -> None:
     """Let a wrapped tensor have the memory of another value than before."""
     t._array = value._seen
     t._set_flag(_LAZY, False)
     t._set_flag(value._flags() & _LAZY, True)
 
 
-def show_history(t: Any, needs: bool) -> None:
+def show_history(t: Tensor, needs: bool) -> None:
     """Let a wrapped tensor say that it requires grad; a view says it by the tensor it shows."""
     if needs and t._base is None:
         t._set_flag(_REQUIRES_GRAD, True)
 
 
-def _as_made(view: Any, make: Any, args: Any) -> Any:
+def _as_made(view: Tensor, make: Any, args: Any) -> Tensor:
     """What `make`, an op or a function, gives: recorded, unless the view that it is to replace was
     made without."""
     while view._attached is not None:
@@ -106,7 +106,7 @@ def _as_made(view: Any, make: Any, args: Any) -> Any:
         _core.set_grad_enabled(recording)
 
 
-def _plain_view(base: Any, view: Any) -> Any:
+def _plain_view(base: Tensor, view: Tensor) -> Any:
     """A plain view of what is wrapped now, taken again; None where it is one of other numbers."""
     if view.dtype is not base.dtype and {view.dtype.name, base.dtype.name} not in _COMPLEX_AND_REAL:
         return None
@@ -119,7 +119,7 @@ def _plain_view(base: Any, view: Any) -> Any:
     return again
 
 
-def take_part(t: Any, level: Any, make: Callable[[Any], Any]) -> None:
+def take_part(t: Tensor, level: Any, make: Callable[[Any], Any]) -> None:
     """Let a tensor have a level, by what `make` makes of the tensor that it was; of a view, the
     tensor that it shows as well."""
     w = settled(t)
@@ -136,7 +136,7 @@ def take_part(t: Any, level: Any, make: Callable[[Any], Any]) -> None:
     _adopt(t, made)
 
 
-def note_view(result: Any, op: Any, args: tuple[Any, ...]) -> None:
+def note_view(result: Tensor | tuple[Tensor, ...], op: Op, args: tuple[Any, ...]) -> None:
     """Keep how a view was made: what is written to it with a tangent gives the whole one too."""
     place = _place(args[0])
     if isinstance(result, _Tensor):
@@ -148,7 +148,7 @@ def note_view(result: Any, op: Any, args: tuple[Any, ...]) -> None:
             r._wrapped.shows = (op, args, i, place)
 
 
-def made_since(t: Any, level: Any) -> bool:
+def made_since(t: Tensor, level: Any) -> bool:
     """Whether a tensor was made after a transform began; of a view, the tensor it shows."""
     w = settled(t)
     while w is not None and w.shows is not None:
@@ -157,6 +157,6 @@ def made_since(t: Any, level: Any) -> bool:
     return bool(_core.made_in(t) >= level.number)
 
 
-def address(t: Any) -> int:
+def address(t: Tensor) -> int:
     """Where a tensor's memory begins."""
     return int(t._seen.__array_interface__["data"][0])

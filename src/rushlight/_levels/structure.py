@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .. import _core
-from .._core import Flag
+from .._core import Flag, Tensor
 from ..ops.making.copies import alias as _alias
 from ..ops.table.arrays import anywhere
 from .settling import settled
@@ -15,7 +16,7 @@ __all__ = ["alive", "at_level", "batched_at", "parts_at", "rows", "with_batch", 
 _Tensor = _core.Tensor
 
 
-def at_level(t: Any, level: Any) -> Any:
+def at_level(t: Tensor, level: Any) -> Any:
     """What a tensor has at exactly this level, as its outermost: a Dual, a Batch, or None."""
     w = t._wrapped
     return w if w is not None and w.level is level else None
@@ -53,13 +54,13 @@ def alive(a: Any) -> Any:
     return a
 
 
-def plain_parts(t: Any) -> list[Any]:
+def plain_parts(t: Tensor) -> list[Tensor]:
     """The tensors within that are not wrapped."""
     w = t._wrapped
     return [t] if w is None else [p for part in w.parts() for p in plain_parts(part)]
 
 
-def needs_grad(t: Any) -> bool:
+def needs_grad(t: Tensor) -> bool:
     """Whether any tensor within has a history."""
     if not isinstance(t, _Tensor):
         return True
@@ -67,7 +68,7 @@ def needs_grad(t: Any) -> bool:
     return t.requires_grad if w is None else any(p.requires_grad for p in plain_parts(t))
 
 
-def parts_at(t: Any, level: Any) -> tuple[Any, Any]:
+def parts_at(t: Tensor, level: Any) -> tuple[Any, Any]:
     """(value, tangent or None) of a tensor at a dual level,
     whatever younger levels are around it."""
     w = settled(t)
@@ -76,7 +77,7 @@ def parts_at(t: Any, level: Any) -> tuple[Any, Any]:
     return (w.value, w.tangent) if w.level is level else w.parts_at(t, level)
 
 
-def batched_at(t: Any, level: Any) -> Any:
+def batched_at(t: Tensor, level: Any) -> Any:
     """A tensor with the batch of a level as its dimension 0, or None where it has none."""
     w = settled(t)
     if w is None or w.level.number < level.number:
@@ -84,19 +85,19 @@ def batched_at(t: Any, level: Any) -> Any:
     return w.value if w.level is level else w.batched_at(level)
 
 
-def rows(t: Any, level: Any) -> Any:
+def rows(t: Tensor, level: Any) -> Tensor:
     """`batched_at`, expanded where a tensor has no batch: all elements are the same."""
     value = batched_at(t, level)
     return t.expand(level.size, *t.shape) if value is None else value
 
 
-def with_batch(t: Any, level: Any) -> Any:
+def with_batch(t: Tensor, level: Any) -> Tensor:
     """The other way: dimension 0 of a tensor becomes the batch of a level, inside younger ones."""
     w = t._wrapped
     return level.wrap(t) if w is None or w.level.number < level.number else w.with_batch(level)
 
 
-def with_tangent(t: Any, tangent: Any, level: Any) -> Any:
+def with_tangent(t: Tensor, tangent: Tensor | None, level: Any) -> Tensor:
     """A dual of a level inside the younger levels that its value and tangent have."""
     if tangent is None:
         return t
@@ -106,13 +107,13 @@ def with_tangent(t: Any, tangent: Any, level: Any) -> Any:
     return w.with_tangent(t, tangent, level)
 
 
-def detach(t: Any) -> Any:
+def detach(t: Tensor) -> Tensor:
     """A tensor cut off its history, with its batches and tangents."""
     w = t._wrapped
     return t.detach() if w is None else w.over(detach)
 
 
-def alias(t: Any) -> Any:
+def alias(t: Tensor) -> Tensor:
     """The same value as a variable of its own, connected to what it was computed from."""
     w = t._wrapped
     if w is not None:
@@ -123,7 +124,7 @@ def alias(t: Any) -> Any:
     return t
 
 
-def given(t: Any) -> Any:
+def given(t: Tensor) -> Tensor:
     """The same memory and history as a tensor of its own, which belongs to the transforms that run
     now: what a transformed function is given."""
     w = settled(t)
@@ -155,7 +156,7 @@ def note_alike(result: Any, level: Any) -> None:
             note_alike(r, level)
 
 
-def one_of(t: Any) -> Any:
+def one_of(t: Tensor) -> Tensor | None:
     """The one element that a batch of the same elements stands for; None where they differ."""
     w = t._wrapped
     value = w.value
@@ -168,7 +169,7 @@ def one_of(t: Any) -> Any:
     return None if anywhere(other) else value[0]
 
 
-def note_alike_by(t: Any, sources: Any, level: Any) -> None:
+def note_alike_by(t: Tensor, sources: Sequence[Tensor], level: Any) -> None:
     """Keep which parts of a tensor have the same elements: those to which the same parts of the
     sources, which it is linear in, brought no batch of a level with other ones."""
     w = None if t is None else t._wrapped
@@ -185,7 +186,7 @@ def note_alike_by(t: Any, sources: Any, level: Any) -> None:
         note_alike_by(t, [p for i in inner for p in i.parts()] + others, level)
 
 
-def _has_batch_of(t: Any, level: Any) -> bool:
+def _has_batch_of(t: Tensor, level: Any) -> bool:
     """Whether a tensor has a batch of a level whose elements are not the same."""
     w = None if t is None else t._wrapped
     if w is None:

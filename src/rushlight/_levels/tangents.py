@@ -13,14 +13,15 @@ Composites call ops, so they never come here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _core
-from .._core import Source
+from .._core import Op, Source, Tensor
 from ..ops.elementwise.selection import _where
 from ..ops.layout.shape import sum_to
 from ..ops.making.creation import zeros_like
+from ..ops.table.statement import Entry
 from .backward import run_backward
 from .places import as_tangent
 from .structure import needs_grad
@@ -33,7 +34,9 @@ _call = _core.call_op
 where: Any = _where
 
 
-def tangent_of(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
+def tangent_of(
+    op: Op, values: list[Any], tangents: dict[int, Any], out: Any
+) -> Tensor | tuple[Tensor | None, ...] | None:
     """The tangent of `out`, the op's result: a tensor or None; of several results, a tuple."""
     entry = op.entry
     rule = _by_statement if entry.jvp else _KINDS[entry.kind]
@@ -49,7 +52,7 @@ def tangent_of(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -
 _NO_DERIVATIVE = re.compile("(?:the )?derivative for '?(aten::)?(\\w+)'? is not implemented")
 
 
-def _no_derivative(entry: Any, text: str) -> NotImplementedError | None:
+def _no_derivative(entry: Entry, text: str) -> NotImplementedError | None:
     """What forward-mode says of a derivative that there is not: `text` is what the rule said."""
     found = _NO_DERIVATIVE.match(text)
     if found is None:
@@ -62,7 +65,13 @@ def _no_derivative(entry: Any, text: str) -> NotImplementedError | None:
     return NotImplementedError(f"Trying to use forward AD with {why}{text[found.end() :]}")
 
 
-def _source_values(rule: Any, values: Any, outs: Any, gs: Any, needs: Any = None) -> list[Any]:
+def _source_values(
+    rule: Any,
+    values: Any,
+    outs: tuple[Tensor, ...],
+    gs: Sequence[Tensor | None],
+    needs: tuple[bool, ...] | None = None,
+) -> list[Any]:
     """The arguments of a gradient rule."""
     found = []
     for kind, at in rule.sources:
@@ -86,7 +95,9 @@ def _source_values(rule: Any, values: Any, outs: Any, gs: Any, needs: Any = None
     return found
 
 
-def _by_statement(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
+def _by_statement(
+    op: Op, values: list[Any], tangents: dict[int, Any], out: Any
+) -> Tensor | tuple[Tensor | None, ...] | None:
     """By the op's `jvp`."""
     outs = (out,) if isinstance(out, _Tensor) else tuple(out)
     total = None
@@ -100,7 +111,7 @@ def _by_statement(op: Any, values: list[Any], tangents: dict[int, Any], out: Any
 # ---- kinds
 
 
-def _pointwise(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
+def _pointwise(op: Op, values: list[Any], tangents: dict[int, Any], out: Tensor) -> Any:
     entry = op.entry
     total = None
     for rule, (at,) in zip(entry.rules, entry.targets, strict=True):
@@ -129,13 +140,15 @@ def _pointwise(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -
     return total
 
 
-def _zeros(value: Any) -> Any:
+def _zeros(value: Tensor) -> Tensor:
     if isinstance(value, _Tensor):
         return zeros_like(value)
     return 0 if isinstance(value, (int, float, complex)) else value
 
 
-def _linear(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
+def _linear(
+    op: Op, values: list[Any], tangents: dict[int, Any], out: Tensor | tuple[Tensor, ...]
+) -> Any:
     entry = op.entry
     wanted = {at for row in entry.targets for at in row}
     if not wanted & tangents.keys():
@@ -152,7 +165,7 @@ def _linear(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> A
     return _call(op, args)
 
 
-def _bilinear(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
+def _bilinear(op: Op, values: list[Any], tangents: dict[int, Any], out: Tensor) -> Any:
     total = None
     for (at,) in op.entry.targets:
         t = tangents.get(at)
@@ -164,7 +177,7 @@ def _bilinear(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) ->
     return total
 
 
-def transposed(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
+def transposed(op: Op, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
     """The tangent by the transpose of the gradient rules."""
     single = isinstance(out, _Tensor)
     outs = (out,) if single else tuple(out)
@@ -215,7 +228,7 @@ def has_history(v: Any) -> bool:
     return isinstance(v, _Tensor) and needs_grad(v)
 
 
-def _matched(v: Any, target: Any) -> Any:
+def _matched(v: Tensor, target: Tensor) -> Tensor:
     """A rule's gradient as the engine fits it: rules may give the broadcast shape."""
     if v._seen.shape != target._seen.shape:
         v = sum_to(v, tuple(target.shape))

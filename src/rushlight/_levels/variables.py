@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import Tensor
 from ..ops.making.creation import zeros_like
 from .running import maps
 from .settling import settled
@@ -12,21 +13,21 @@ from .structure import alias
 __all__ = ["variable", "zero_leaf"]
 
 
-def zero_leaf(t: Any) -> Any:
+def zero_leaf(t: Tensor) -> Tensor:
     """A variable of zeros, of the structure of a tensor."""
     for level in _batches(t):
         t = _batched_throughout(t, level)
     return _zero_leaf(t)
 
 
-def _zero_leaf(t: Any) -> Any:
+def _zero_leaf(t: Tensor) -> Tensor:
     w = t._wrapped
     if w is None:
         return zeros_like(t, requires_grad=True)
     return w.over(_zero_leaf) if w.level.maps else _zero_leaf(w.value)
 
 
-def _batches(t: Any) -> list[Any]:
+def _batches(t: Tensor) -> list[Any]:
     """The batch levels within a tensor, oldest first."""
     w = t._wrapped
     if w is None:
@@ -37,7 +38,7 @@ def _batches(t: Any) -> list[Any]:
     return sorted(found, key=lambda level: level.number)
 
 
-def _batched_throughout(t: Any, level: Any) -> Any:
+def _batched_throughout(t: Tensor, level: Any) -> Tensor:
     """The tensor with the batch of a level in every part:
     a dual may have it in its tangent only."""
     w = settled(t)
@@ -48,7 +49,7 @@ def _batched_throughout(t: Any, level: Any) -> Any:
     return w.over(lambda part: _batched_throughout(part, level))
 
 
-def variable(t: Any) -> Any:
+def variable(t: Tensor) -> Tensor:
     """`alias`, with the batch of every running vmap: each sample is to have its own gradient."""
     for level in maps():
         t = _batched_throughout(t, level)

@@ -7,7 +7,10 @@ import functools
 from typing import Any, NamedTuple
 
 from .. import _core
+from .._core import Tensor
+from .._levels.batch import BatchLevel
 from .._levels.dual import let_have_tangent
+from .._levels.level import Level
 from .._levels.running import below, only, without_tangents
 from .._levels.structure import at_level, batched_at, parts_at, with_tangent
 from .._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
@@ -26,7 +29,7 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
-def mapped(cls: Any, args: tuple[Any, ...], level: Any) -> Any:
+def mapped(cls: Any, args: tuple[Tensor, ...], level: BatchLevel) -> Any:
     if cls.vmap is not Function.vmap:
         return _by_its_own_rule(cls, args, level)
     values = [batched_at(a, level) if isinstance(a, _Tensor) else None for a in args]
@@ -38,7 +41,7 @@ def mapped(cls: Any, args: tuple[Any, ...], level: Any) -> Any:
     return wrapped[0] if single else wrapped
 
 
-def _by_its_own_rule(cls: Any, args: tuple[Any, ...], level: Any) -> Any:
+def _by_its_own_rule(cls: Any, args: tuple[Tensor, ...], level: BatchLevel) -> Tensor:
     """The Function's `vmap`, told where the batch of each argument is."""
     leaves, spec = tree_flatten(args)
     dims: list[int | None] = []
@@ -67,7 +70,7 @@ def _by_its_own_rule(cls: Any, args: tuple[Any, ...], level: Any) -> Any:
     return _wrapped(*found, level)
 
 
-def _wrapped(found: Any, dims: Any, level: Any) -> Any:
+def _wrapped(found: Tensor, dims: int, level: BatchLevel) -> Tensor:
     leaves, spec = tree_flatten(found)
     where = broadcast_to_and_flatten(dims, spec)
     if where is None:
@@ -89,7 +92,9 @@ class _Mapped(Function):
     _for_transforms = True
 
     @staticmethod
-    def forward(ctx: Any, cls: Any, level: Any, batched: Any, *args: Any) -> Any:
+    def forward(
+        ctx: Any, cls: type, level: BatchLevel, batched: tuple[bool, ...], *args: Tensor
+    ) -> Any:
         inside = [level.wrap(a) if b else a for a, b in zip(args, batched, strict=True)]
         context = _Context(ctx.needs_input_grad[3:])
         with only([*below(level), level]):
@@ -101,7 +106,7 @@ class _Mapped(Function):
         return values[0] if single else values
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         cls, level, batched, context, shapes = ctx.call
         active, level.active = level.active, True
         try:
@@ -124,7 +129,7 @@ class _Mapped(Function):
 
 
 @functools.cache
-def _mapped_class(cls: Any) -> Any:
+def _mapped_class(cls: type) -> Any:
     """`_Mapped`, with nodes of a name that says whose they are."""
     return FunctionMeta(f"{cls.__name__}Generated", (_Mapped,), {})
 
@@ -150,12 +155,12 @@ class _Context(FunctionCtx):
         self.needs_input_grad = needs
 
     @property
-    def saved_tensors(self) -> tuple[Any, ...]:
+    def saved_tensors(self) -> tuple[Tensor, ...]:
         """What was kept."""
         return self.saved_for_forward if self._in_jvp else self.to_save
 
 
-def _run_forward(cls: Any, context: Any, args: Any) -> Any:
+def _run_forward(cls: Any, context: _Context, args: list[Tensor]) -> Tensor:
     if cls.setup_context is Function.setup_context:
         return cls.forward(context, *args)
     output = cls.forward(*args)
@@ -163,7 +168,7 @@ def _run_forward(cls: Any, context: Any, args: Any) -> Any:
     return output
 
 
-def with_tangents(cls: Any, args: tuple[Any, ...], level: Any) -> Any:
+def with_tangents(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
     parts = [parts_at(a, level) if isinstance(a, _Tensor) else (a, None) for a in args]
     values = tuple(v for v, _ in parts)
     with only(below(level)):
@@ -198,7 +203,7 @@ def with_tangents(cls: Any, args: tuple[Any, ...], level: Any) -> Any:
     return joined[0] if single else joined
 
 
-def _joined(i: int, out: Any, tangent: Any, inputs: dict[int, Any], level: Any) -> Any:
+def _joined(i: int, out: Tensor, tangent: Tensor, inputs: dict[int, Any], level: Level) -> Tensor:
     """Result i with its tangent; an argument that forward has written is itself the result.
     `inputs`: by their values, the arguments and the tangents that jvp was given for them."""
     if tangent is not None and not isinstance(tangent, _Tensor):
@@ -243,11 +248,11 @@ def _joined(i: int, out: Any, tangent: Any, inputs: dict[int, Any], level: Any) 
     return with_tangent(out, tangent, level)
 
 
-def _called(cls: Any, values: tuple[Any, ...], level: Any) -> tuple[Any, Any]:
+def _called(cls: Any, values: tuple[Any, ...], level: Level) -> tuple[Any, Any]:
     """(the context, the results) of one call of forward."""
     if not any(isinstance(v, _Tensor) and v._wrapped is not None for v in values):
         node = cls._generated() if not level.by_hand else None
-        return cls._run(values, node)  # type: ignore[no-any-return]
+        return cls._run(values, node)
     context = _Context(tuple(isinstance(v, _Tensor) and v.requires_grad for v in values))
     output = cls.apply(*values)
     before = _core.set_grad_enabled(False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from .. import _core
@@ -57,7 +58,7 @@ _REASONS = {
 }
 
 
-def _why_no_history(tensor: Any) -> str:
+def _why_no_history(tensor: Tensor) -> str:
     """Where and why a tensor lost its history, as the lines that follow an error's first one."""
     found = _core.cut_of(tensor)
     if found is None:
@@ -69,14 +70,14 @@ def _why_no_history(tensor: Any) -> str:
     return f"\n  {what}, here:\n{found[1]}  {instead}" if found[1] else f"\n  {what}. {instead}"
 
 
-def _no_grad_root(index: int, root: Any) -> None:
+def _no_grad_root(index: int, root: Tensor) -> None:
     raise RuntimeError(
         f"element {index} of tensors does not require grad and does not have a grad_fn"
         + _why_no_history(root)
     )
 
 
-def _no_grad_input(index: int, tensor: Any) -> None:
+def _no_grad_input(index: int, tensor: Tensor) -> None:
     raise RuntimeError(
         "One of the differentiated Tensors does not require grad"
         + f"\n  It is number {index} of the inputs."
@@ -84,12 +85,12 @@ def _no_grad_input(index: int, tensor: Any) -> None:
     )
 
 
-def _copy_gradient(grad: Any) -> Any:
+def _copy_gradient(grad: Tensor) -> Tensor:
     """The first gradient of a leaf when a graph of the backward is kept: a copy with a history."""
     return empty_like(grad.detach()).copy_(grad)
 
 
-def _as_gradient(output: Any, gradient: Any) -> Any:
+def _as_gradient(output: Tensor, gradient: Any) -> Tensor | None:
     """A root's gradient as a tensor that fits it; numbers, lists and arrays are accepted."""
     if gradient is None:
         return None
@@ -120,17 +121,17 @@ def _is_edge(value: Any) -> bool:
     return isinstance(value, tuple) and hasattr(value, "output_nr")
 
 
-def _shape_and_dtype(root: Any) -> tuple[Any, Any]:
+def _shape_and_dtype(root: Tensor) -> tuple[Any, Any]:
     """Of a root, which is a tensor or the edge that a tensor's gradient flows along."""
     if isinstance(root, _Tensor):
         return root.shape, root.dtype
     if not _is_edge(root):
         raise TypeError(f"expected a Tensor or a GradientEdge, got {type(root).__name__}")
     node, nr = root[:2]
-    return node._output_metas[nr]  # type: ignore[no-any-return]
+    return node._output_metas[nr]
 
 
-def _check_gradient(index: int, output: Any, gradient: Any) -> None:
+def _check_gradient(index: int, output: Tensor, gradient: Tensor | None) -> None:
     if gradient is None:
         return
     shape, dtype = _shape_and_dtype(output)
@@ -147,14 +148,14 @@ def _check_gradient(index: int, output: Any, gradient: Any) -> None:
         )
 
 
-def _nested_shape(value: Any) -> tuple[int, ...]:
+def _nested_shape(value: Sequence[float] | float) -> tuple[int, ...]:
     """The shape of lists of numbers in one another."""
     if isinstance(value, (list, tuple)):
         return (len(value), *(_nested_shape(value[0]) if value else ()))
     return ()
 
 
-def _gradients(outputs: tuple[Any, ...], given: Any, single: bool) -> tuple[Any, ...]:
+def _gradients(outputs: tuple[Any, ...], given: Any, single: bool) -> tuple[Tensor | None, ...]:
     """The gradients of the roots. `single`: one root that stood in no list, whose gradient may be a
     list of numbers then."""
     if given is None:
@@ -174,7 +175,7 @@ def _gradients(outputs: tuple[Any, ...], given: Any, single: bool) -> tuple[Any,
     return made
 
 
-def _tuple(value: Any) -> tuple[Any, ...]:
+def _tuple(value: Any) -> tuple[Tensor | None, ...]:
     return (value,) if isinstance(value, _Tensor) or _is_edge(value) else tuple(value)
 
 
@@ -237,7 +238,7 @@ def tensor_backward(
 @overridable
 def backward(
     tensors: Any,
-    grad_tensors: Any = None,
+    grad_tensors: Sequence[Tensor] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     grad_variables: Any = None,
@@ -345,8 +346,8 @@ def grad(
 
 
 def _batched(
-    roots: tuple[Any, ...], wanted: tuple[Any, ...], given: Any, retain: bool, create_graph: bool
-) -> tuple[Any, ...]:
+    roots: tuple[Any, ...], wanted: tuple[Tensor, ...], given: Any, retain: bool, create_graph: bool
+) -> tuple[Tensor | None, ...]:
     """One backward for all rows of the batched gradients, as a vmap of the rules."""
     if given is None:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _core
-from .._core import Flag
+from .._core import Flag, Tensor
 from .._levels.running import maps
 from ..ops import quietly
 from .anomaly_mode import is_anomaly_enabled, note_place
@@ -38,7 +38,7 @@ class Signature:
         )
 
     def positional(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], with_defaults: bool
+        self, args: tuple[Tensor, ...], kwargs: dict[str, Any], with_defaults: bool
     ) -> tuple[Any, ...]:
         if not kwargs and (len(args) >= self.n_positional or not with_defaults):
             return args
@@ -60,11 +60,11 @@ class Signature:
         return bound.args[self.skip :]
 
 
-def _among(tensor: Any, tensors: Any) -> bool:
+def _among(tensor: Any, tensors: Sequence[Tensor]) -> bool:
     return any(t is tensor for t in tensors)
 
 
-def _as_output(o: Any, is_input: bool, differentiable: bool) -> Any:
+def _as_output(o: Tensor, is_input: bool, differentiable: bool) -> Tensor:
     """An output before it gets its node: inputs become views of themselves,
     views say who made them."""
     if not differentiable:
@@ -74,7 +74,7 @@ def _as_output(o: Any, is_input: bool, differentiable: bool) -> Any:
     return _plain_view(o) if is_input else o
 
 
-def _plain_view(o: Any) -> Any:
+def _plain_view(o: Tensor) -> Tensor:
     kind = type(o)
     before = _core.set_grad_enabled(False)
     try:
@@ -87,7 +87,12 @@ def _plain_view(o: Any) -> Any:
 
 
 def _say_who_made(
-    results: Any, outputs: Any, inputs: Any, dirty: Any, detached: Any, recording: bool
+    results: Any,
+    outputs: Any,
+    inputs: list[Tensor],
+    dirty: tuple[Tensor, ...],
+    detached: Any,
+    recording: bool,
 ) -> None:
     """Views among the outputs, recorded or not, were made by a Function; by one that gives several,
     where that was recorded."""
@@ -117,7 +122,7 @@ _DIRTY_NO_INPUT = (
 
 @quietly
 def finish(
-    ctx: Any, outputs: tuple[Any, ...], inputs: list[Any], recording: bool
+    ctx: Any, outputs: tuple[Any, ...], inputs: list[Tensor], recording: bool
 ) -> tuple[Any, ...]:
     """Make the outputs the node's, and what was saved its saved values."""
     dirty, detached = ctx.dirty_tensors, ctx.non_differentiable

@@ -13,7 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .. import _core
+from .._core import Tensor
 from ..ops.making.creation import zeros_like as _zeros_like
+from ..ops.table.arrays import Array
 from . import forward_ad
 from ._engine import grad as _grad
 
@@ -44,7 +46,7 @@ class GradcheckError(RuntimeError):
     __module__ = "rushlight.autograd.gradcheck"
 
 
-def values(tensors: Sequence[Any]) -> list[Matrix]:
+def values(tensors: Sequence[Tensor]) -> list[Matrix]:
     return [np.array(t.detach()._array, copy=True).reshape(-1) for t in tensors]
 
 
@@ -75,7 +77,7 @@ def combined(rows: list[list[Matrix]]) -> list[Matrix]:
     return [a + 1j * b for a, b in zip(*rows, strict=True)]
 
 
-def as_jacobians(columns: list[list[list[Matrix]]], results: Sequence[Any]) -> list[Any]:
+def as_jacobians(columns: list[list[list[Matrix]]], results: Sequence[Tensor]) -> list[list[Array]]:
     """[input][element][output] as [output][input] matrices of one row for each element."""
     return [
         [
@@ -86,7 +88,7 @@ def as_jacobians(columns: list[list[list[Matrix]]], results: Sequence[Any]) -> l
     ]
 
 
-def steps(x: Any) -> tuple[complex, ...]:
+def steps(x: Tensor) -> tuple[complex, ...]:
     return (1, 1j) if x.dtype.is_complex else (1,)
 
 
@@ -138,13 +140,13 @@ def by_backward(output: Any, wanted: list[Any], check_dtypes: bool = False) -> l
 class Duals:
     """The inputs as duals of detached tensors, with tangents of zeros that may be written."""
 
-    def __init__(self, inputs: Sequence[Any], wanted: list[Any]) -> None:
+    def __init__(self, inputs: Sequence[Tensor], wanted: list[Tensor]) -> None:
         plain = [x.detach() for x in wanted]
         self.duals = [forward_ad.make_dual(x, _zeros_like(x)) for x in plain]
         self.tangents = [forward_ad.unpack_dual(d).tangent for d in self.duals]
         self.inputs, self.wanted = inputs, wanted
 
-    def arguments(self, instead: dict[int, Any] | None = None) -> list[Any]:
+    def arguments(self, instead: dict[int, Any] | None = None) -> list[Tensor]:
         """What the function is called with; `instead`: of some wanted inputs another tensor."""
         given = {
             id(x): instead[i] if instead and i in instead else d
@@ -188,7 +190,7 @@ def by_forward_mode(
     return as_jacobians(columns, function(*inputs))
 
 
-def direction(random: Any, x: Any) -> Matrix:
+def direction(random: Any, x: Tensor) -> Matrix:
     """A random direction of length 1."""
     u = random.rand(*x.shape)
     return np.asarray(u / np.linalg.norm(u) if u.size else u)

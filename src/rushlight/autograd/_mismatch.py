@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._core import Tensor
 from ._jacobians import GradcheckError, Matrix
 
 __all__ = ["close", "lesson", "mismatch", "shown"]
@@ -28,7 +29,7 @@ _RATIOS = (
 )
 
 
-def lesson(a: Matrix, n: Matrix, rtol: float, atol: float, x: Any) -> str:
+def lesson(a: Matrix, n: Matrix, rtol: float, atol: float, x: Tensor) -> str:
     """The worst element, both values, their ratio, and what to look for."""
     if a.shape != n.shape or not a.size:
         return ""

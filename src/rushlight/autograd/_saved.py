@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._core import Node, Tensor
 from .._levels.running import carried
 
 __all__ = [
@@ -109,7 +110,7 @@ class SavedTensor:
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
 
     @classmethod
-    def _of(cls, node: Any, index: int) -> SavedTensor:
+    def _of(cls, node: Node, index: int) -> SavedTensor:
         self = object.__new__(cls)
         self._node, self._index = node, index
         return self
@@ -126,7 +127,7 @@ class SavedTensor:
             )
         self._node._pack_one(self._index, hooks)
 
-    def unpack(self) -> Any:
+    def unpack(self) -> Tensor:
         """The value, as the rule would see it."""
         return self._node._unpack_one(self._index)
 
@@ -174,7 +175,7 @@ class _Mutation:
 _allowing: _Mutation | None = None
 
 
-def _pack(tensor: Any) -> _Handle:
+def _pack(tensor: Tensor) -> _Handle:
     context = _allowing
     assert context is not None
     array = tensor._seen
@@ -188,7 +189,7 @@ def _pack(tensor: Any) -> _Handle:
     return handle
 
 
-def _unpack(handle: _Handle) -> Any:
+def _unpack(handle: _Handle) -> Tensor:
     context = handle.context
     found = context.cloned.get(handle)
     if found is None:
@@ -201,7 +202,7 @@ def _unpack(handle: _Handle) -> Any:
     return found
 
 
-def _before_write(tensor: Any) -> None:
+def _before_write(tensor: Tensor) -> None:
     """Called before an in-place write: values that were saved from this memory are cloned."""
     context = _allowing
     if context is None:

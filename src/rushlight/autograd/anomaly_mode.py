@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._core import Op, Tensor
 from . import profiler as _profiler
 from .grad_mode import check_bool
 
@@ -178,7 +179,7 @@ def note_place(node: Any) -> None:
         node.metadata["parent_"] = parent
 
 
-def _bad(tensor: Any) -> tuple[str, Any] | None:
+def _bad(tensor: Tensor | None) -> tuple[str, Any] | None:
     """What is wrong with a tensor's values, and where: ("nan", mask)."""
     if not isinstance(tensor, _Tensor) or not tensor.dtype.is_differentiable:
         return None
@@ -268,7 +269,7 @@ def _flat(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (tuple, list)) else [value]
 
 
-def _op_ran(op: Any, arguments: tuple[Any, ...], result: Any, start: int, stop: int) -> None:
+def _op_ran(op: Op, arguments: tuple[Any, ...], result: Tensor, start: int, stop: int) -> None:
     _profiler.note_op(op, arguments, start, stop)
     if not _state.enabled or _state.check_forward is False:
         return

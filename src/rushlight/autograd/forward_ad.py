@@ -7,6 +7,7 @@ from collections import namedtuple
 from typing import Any
 
 from .. import _core
+from .._core import Tensor
 from .._levels.dual import ForwardLevel
 from .._levels.places import fitted
 from .._levels.running import state
@@ -113,7 +114,7 @@ class dual_level:
         return wrapped
 
 
-def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
+def make_dual(tensor: Tensor, tangent: Any, *, level: int | None = None) -> Tensor:
     """A tensor with a tangent at the level begun last (or at `level`).
 
     >>> fw = torch.autograd.forward_ad
@@ -167,7 +168,7 @@ def _level(level: int | None) -> ForwardLevel | None:
     return _entered[level] if 0 <= level < len(_entered) else None
 
 
-def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The value and the tangent of a tensor at the level begun last (or at `level`).
 
     >>> fw = torch.autograd.forward_ad

@@ -12,6 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from .._core import Tensor
+from .._levels.batch import BatchLevel
+from .._levels.level import Level
 from .._levels.running import only, transforms
 from .._levels.running import state as _state
 from .._levels.structure import youngest
@@ -50,7 +53,7 @@ class FunctionCtx:
     tensor([1., 0.])
     """
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors (or None) for backward; the last call counts."""
         for i, t in enumerate(tensors):
             if t is not None and not isinstance(t, _Tensor):
@@ -60,7 +63,7 @@ class FunctionCtx:
                 )
         self.to_save = tensors
 
-    def save_for_forward(self, *tensors: Any) -> None:
+    def save_for_forward(self, *tensors: Tensor) -> None:
         """Keep tensors for `jvp`."""
         for i, t in enumerate(tensors):
             if t is not None and not isinstance(t, _Tensor):
@@ -71,7 +74,7 @@ class FunctionCtx:
                 )
         self.saved_for_forward = tensors
 
-    def mark_dirty(self, *tensors: Any) -> None:
+    def mark_dirty(self, *tensors: Tensor) -> None:
         """Say which inputs forward has changed in place.
 
         >>> class Double(torch.autograd.Function):
@@ -166,7 +169,7 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
         return self(*grads)
 
     @property
-    def saved_tensors(self) -> tuple[Any, ...]:
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """The tensors given to `save_for_backward`; inside jvp those given to
         `save_for_forward`."""
         if self._in_jvp:
@@ -182,10 +185,10 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
             self._accessed = True
             saved = self._unpack_saved()
             self._release()
-            return saved  # type: ignore[no-any-return]
+            return saved
         if "_finished" not in self.__dict__:
             return self.to_save
-        return self._unpack_saved()  # type: ignore[no-any-return]
+        return self._unpack_saved()
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
@@ -202,7 +205,7 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
     def _release_saved(self) -> None:
         self._release()
 
-    def _run_backward(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _run_backward(self, grads: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
         if self.materialize_grads and any(g is None for g in grads):
             left = self._no_tensors if self._materialize_non_diff_grads else self._no_gradients
             grads = tuple(
@@ -221,7 +224,7 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
         result = rule(self, *grads)
         return self._checked(result if isinstance(result, tuple) else (result,))
 
-    def _checked(self, result: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _checked(self, result: tuple[Any, ...]) -> tuple[Tensor | None, ...]:
         name, expected = type(self).__name__, len(self._is_tensor)
         if len(result) > expected and all(r is None for r in result[expected:]):
             result = result[:expected]
@@ -329,7 +332,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             stacklevel=2,
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use "
             "new-style autograd function with static forward method. "
@@ -368,7 +371,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         raise NotImplementedError(_NO_BACKWARD)
 
     @staticmethod
-    def vjp(ctx: Any, *grad_outputs: Any) -> Any:
+    def vjp(ctx: BackwardCFunction, *grad_outputs: Tensor) -> Any:
         """Another name of `backward`."""
         raise NotImplementedError(_NO_BACKWARD)
 
@@ -412,19 +415,19 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return outputs
 
     @classmethod
-    def _under_dual(cls, args: tuple[Any, ...], level: Any) -> Any:
+    def _under_dual(cls, args: tuple[Any, ...], level: Level) -> Tensor:
         from ._custom_function import with_tangents  # here, as it is written with Function
 
         return with_tangents(cls, args, level)
 
     @classmethod
-    def _under_batch(cls, args: tuple[Any, ...], level: Any) -> Any:
+    def _under_batch(cls, args: tuple[Tensor, ...], level: BatchLevel) -> Tensor:
         from ._custom_function import mapped  # here, as it is written with Function
 
         return mapped(cls, args, level)
 
     @classmethod
-    def _generated(cls) -> Any:
+    def _generated(cls) -> type:
         """The class of nodes made inside of transforms."""
         if cls._for_transforms:
             return cls._backward_cls
@@ -438,7 +441,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return found
 
     @classmethod
-    def _run(cls, args: tuple[Any, ...], node: Any = None) -> tuple[Any, Any]:
+    def _run(cls, args: tuple[Any, ...], node: type | None = None) -> tuple[Any, Any]:
         """(the node, the results) of a call with plain tensors."""
         separate = cls.setup_context is not Function.setup_context
         ctx = (node or cls._backward_cls)()
@@ -517,7 +520,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(function)
-    def wrapper(ctx: Any, *args: Any) -> Any:
+    def wrapper(ctx: BackwardCFunction, *args: Tensor) -> Tensor:
         grad_enabled = _core.is_grad_enabled()
         before = _core.set_grad_enabled(False)
         try:
@@ -573,7 +576,7 @@ class Error(_core.FunctionNode):
     def __init__(self, message: str) -> None:
         self.message = message
 
-    def _run_backward(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _run_backward(self, grads: tuple[Tensor, ...]) -> tuple[Any, ...]:
         raise RuntimeError(self.message)
 
     def _release_saved(self) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from .._core import Tensor
 from .._levels.batch import BatchLevel
 from .._levels.dual import DualLevel
 from .._levels.structure import parts_at, rows
@@ -53,7 +54,7 @@ _FUNCTION_GIVES = "user-provided function returns"
 _INPUT_IS = "input to the user-provided function is"
 
 
-def _like_given(values: Any, was_tuple: Any) -> Any:
+def _like_given(values: Any, was_tuple: bool | tuple[bool, ...]) -> Any:
     """`values` as the caller's structure has it: nested for (outer, inner) flags."""
     if isinstance(was_tuple, tuple):
         outer, inner = was_tuple
@@ -85,19 +86,28 @@ def _outputs(
     return was_tuple, outputs
 
 
-def _result(values: Any, was_tuple: Any, create_graph: bool) -> Any:
+def _result(
+    values: tuple[Tensor | tuple[Tensor, ...], ...],
+    was_tuple: bool | tuple[bool, ...],
+    create_graph: bool,
+) -> Any:
     """`values` for the caller: detached unless the graph goes on, in the structure given."""
     return _like_given(_finished(values, create_graph), was_tuple)
 
 
-def _finished(values: Any, create_graph: bool) -> Any:
+def _finished(values: Tensor | tuple[Tensor | tuple[Tensor, ...], ...], create_graph: bool) -> Any:
     if isinstance(values, tuple):
         return tuple(_finished(v, create_graph) for v in values)
     return values if create_graph or values is None else values.detach()
 
 
 def _vector(
-    v: Any, other: _Tensors, was_tuple: bool, name: str, create_graph: bool, giver: str
+    v: Tensor | tuple[Tensor, ...] | None,
+    other: _Tensors,
+    was_tuple: bool,
+    name: str,
+    create_graph: bool,
+    giver: str,
 ) -> _Tensors | None:
     """The vector v, which fits `other`; None where it was left out, as it may be for one number."""
     if v is not None:
@@ -107,7 +117,7 @@ def _vector(
         raise RuntimeError(
             f"The vector v can only be None if the {giver} a single Tensor with a single element."
         )
-    return v  # type: ignore[no-any-return]
+    return v
 
 
 def _check_v(v: _Tensors, other: _Tensors, was_tuple: bool) -> None:
@@ -196,7 +206,7 @@ def _gradients(
     ]
     if not pairs:
         return (None,) * len(inputs)
-    return _grad(  # type: ignore[no-any-return]
+    return _grad(
         tuple(o for o, _ in pairs),
         inputs,
         tuple(g for _, g in pairs),
@@ -212,7 +222,7 @@ def vjp(
     v: Any = None,
     create_graph: bool = False,
     strict: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor | tuple[Tensor, ...], ...]:
     """(func(inputs), v^T J): v has the shapes of the outputs; it may be left out for one number.
 
     >>> torch.autograd.functional.vjp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
@@ -240,7 +250,7 @@ def jvp(
     v: Any = None,
     create_graph: bool = False,
     strict: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor | tuple[Tensor, ...], ...]:
     """(func(inputs), J v): v has the shapes of the inputs. Computed by differentiating a vjp.
 
     >>> torch.autograd.functional.jvp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
@@ -323,7 +333,7 @@ def jacobian(
 
 
 def _rows(
-    index: int, out: Any, inputs: _Tensors, create_graph: bool, strict: bool, vectorize: bool
+    index: int, out: Tensor, inputs: _Tensors, create_graph: bool, strict: bool, vectorize: bool
 ) -> _Tensors:
     """The Jacobian of one output with respect to each input."""
     if vectorize and out.numel():
@@ -375,7 +385,7 @@ def _rows(
     )
 
 
-def _columns(func: Callable[..., Any], inputs: Any) -> Any:
+def _columns(func: Callable[..., Any], inputs: Any) -> Tensor | tuple[tuple[Tensor, ...], ...]:
     """The Jacobian by forward mode, all columns at once: a batch of tangents, one for each element
     of the inputs."""
     inputs_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
@@ -405,7 +415,7 @@ def _columns(func: Callable[..., Any], inputs: Any) -> Any:
     return _like_given(jacobians, (outputs_tuple, inputs_tuple))
 
 
-def _directions(inputs: _Tensors, sizes: list[int]) -> list[Any]:
+def _directions(inputs: _Tensors, sizes: list[int]) -> list[Tensor]:
     """Of each input (a row for each unit vector) its part of all unit vectors."""
     found, start = [], 0
     for x, n in zip(inputs, sizes, strict=True):
@@ -416,7 +426,7 @@ def _directions(inputs: _Tensors, sizes: list[int]) -> list[Any]:
     return found
 
 
-def _number(func: Callable[..., Any], inputs: _Tensors, name: str) -> Any:
+def _number(func: Callable[..., Any], inputs: _Tensors, name: str) -> Tensor:
     """What `func` gives; torch's errors where that is not one number."""
     was_tuple, outputs = _as_tuple(func(*inputs), _OUTPUTS, name)
     if was_tuple:
@@ -431,7 +441,7 @@ def _number(func: Callable[..., Any], inputs: _Tensors, name: str) -> Any:
 def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Any]:
     """`func`, with torch's errors where it does not give one number."""
 
-    def checked(*inputs: Any) -> Any:
+    def checked(*inputs: Tensor) -> Any:
         return _number(func, inputs, name).reshape(())
 
     return checked
@@ -454,7 +464,7 @@ def hessian(
     strict: bool = False,
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:
+) -> Tensor | tuple[tuple[Tensor, ...], ...]:
     """The Hessian of a function with one number as result, for each pair of inputs.
 
     >>> torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]))
@@ -465,7 +475,7 @@ def hessian(
     inputs_tuple, inputs = _as_tuple(inputs, "inputs", "hessian")
     single = _scalar(func, "hessian")
 
-    def gradient(*given: Any) -> Any:
+    def gradient(*given: Tensor) -> tuple[Tensor, ...]:
         if outer_jacobian_strategy == "forward-mode":
             given = tuple(t.requires_grad_() for t in given)
         jac = jacobian(single, given, create_graph=True)
@@ -473,7 +483,7 @@ def hessian(
             _require_second(jac)
         return jac
 
-    def checked(*given: Any) -> Any:
+    def checked(*given: Tensor) -> Any:
         with _Grad():
             out = single(*given)
         _require_graph((out,), strict)
@@ -495,13 +505,13 @@ def hessian(
 
 def _hessian_product(
     func: Callable[..., Any],
-    inputs: Any,
+    inputs: Tensor | tuple[Tensor, ...],
     v: Any,
     create_graph: bool,
     strict: bool,
     name: str,
     stage: str,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, ...]:
     """(func(inputs), v^T H), with the words of `stage` for an input that has no part in H."""
     with _Grad():
         inputs_tuple, inputs = _inputs(inputs, name, create_graph)
@@ -525,7 +535,7 @@ def vhp(
     v: Any = None,
     create_graph: bool = False,
     strict: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, ...]:
     """(func(inputs), v^T H) of a function with one number as result.
 
     >>> x = torch.tensor([1.0, 2.0])
@@ -541,7 +551,7 @@ def hvp(
     v: Any = None,
     create_graph: bool = False,
     strict: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, ...]:
     """(func(inputs), H v) of a function with one number as result; as H is symmetric,
     computed as v^T H.
 

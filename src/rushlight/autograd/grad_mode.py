@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .. import _core
+from .._core import Tensor
 
 __all__ = [
     "enable_grad",
@@ -272,7 +273,7 @@ class inference_mode(_Mode):
     (False, True)
     """
 
-    def __new__(cls, mode: Any = True) -> Any:
+    def __new__(cls, mode: bool = True) -> inference_mode:
         if isinstance(mode, bool):
             return super().__new__(cls)
         return cls()(mode)
@@ -346,7 +347,7 @@ class _unsafe_preserve_version_counter:
     """Inside the block, in-place writes of the given tensors are not counted: saved values are not
     protected from them."""
 
-    def __init__(self, tensors: Any) -> None:
+    def __init__(self, tensors: Tensor) -> None:
         self.tensors = (tensors,) if isinstance(tensors, _core.Tensor) else tuple(tensors)
         self.versions = [t._version for t in self.tensors]
 

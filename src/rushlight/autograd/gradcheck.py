@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._core import Tensor
 from .._levels.batch import BatchLevel
 from .._levels.structure import rows as rows_of
 from ..ops.making.creation import zeros_like as _zeros_like
@@ -63,11 +64,11 @@ backward of a custom Function, or pass `nondet_tol=<tol>` if the difference is m
 """
 
 
-def _tuple(value: Any) -> tuple[Any, ...]:
+def _tuple(value: Tensor | tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
-def _tensors(values: Sequence[Any], differentiable: bool = False) -> list[Any]:
+def _tensors(values: Sequence[Tensor], differentiable: bool = False) -> list[Tensor]:
     """All tensors among arguments, those inside lists too."""
     found = []
     for v in values:
@@ -79,11 +80,11 @@ def _tensors(values: Sequence[Any], differentiable: bool = False) -> list[Any]:
     return found
 
 
-def _outputs(value: Any) -> tuple[Any, ...]:
+def _outputs(value: Tensor | tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     return tuple(o for o in _tuple(value) if isinstance(o, _Tensor) and o.requires_grad)
 
 
-def _part(tensor: Any, part: str | None) -> Any:
+def _part(tensor: Tensor, part: str | None) -> Tensor:
     """The real or imaginary part of a complex output; anything else as it is."""
     if part is None or not tensor.dtype.is_complex:
         return tensor
@@ -104,7 +105,7 @@ class _Check:
     """One call of gradcheck: the function, its inputs and what was asked for."""
 
     def __init__(
-        self, function: Callable[..., Any], inputs: tuple[Any, ...], options: dict[str, Any]
+        self, function: Callable[..., Any], inputs: tuple[Tensor, ...], options: dict[str, float]
     ) -> None:
         self.function, self.inputs = function, inputs
         self.wanted = _tensors(inputs, differentiable=True)
@@ -126,7 +127,7 @@ class _Check:
         """The function as one that gives a tuple of tensors, complex ones as one of their parts."""
         which = self.which
 
-        def run(*args: Any) -> tuple[Any, ...]:
+        def run(*args: Tensor) -> tuple[Tensor, ...]:
             given = _tuple(self.function(*args))
             return tuple(_part(given[i], part) for i in which)
 
@@ -191,7 +192,7 @@ class _Check:
                 continue
             x.retain_grad()
 
-    def jacobians(self, output: Any) -> list[Matrix]:
+    def jacobians(self, output: Tensor) -> list[Matrix]:
         """The analytical Jacobians of one output, computed twice."""
         first = by_backward(output, self.wanted, check_dtypes=self.check_grad_dtypes)
         again = by_backward(output, self.wanted)
@@ -266,7 +267,7 @@ class _Check:
                 if not close(np.asarray(analytical), np.asarray(numerical), self.rtol, self.atol):
                     self.explain_fast(part, is_complex, o, i, analytical, numerical)
 
-    def slopes(self, function: Any, x: Any, u: Matrix) -> list[Matrix]:
+    def slopes(self, function: Any, x: Tensor, u: Matrix) -> list[Matrix]:
         """The differences of all results along a direction of one input."""
         array, original = _core.to_write(x), x._array.copy()
         parts = []
@@ -372,7 +373,7 @@ class _Check:
         for i, x in enumerate(self.wanted):
             rows = random.standard_normal((2, *x.shape)).astype(x._array.dtype)
 
-            def along(tangent: Any, x: Any = x) -> list[Any]:
+            def along(tangent: Tensor, x: Tensor = x) -> list[Tensor]:
                 with forward_ad.dual_level():
                     dual = forward_ad.make_dual(x.detach(), tangent)
                     given = {**plain, id(x): dual}
@@ -447,11 +448,11 @@ class _Check:
 
         class UndefinedGrad(Function):
             @staticmethod
-            def forward(ctx: Any, x: Any) -> Any:
+            def forward(ctx: Any, x: Tensor) -> Tensor:
                 return x.clone()
 
             @staticmethod
-            def backward(ctx: Any, g: Any) -> Any:
+            def backward(ctx: Any, g: Tensor) -> None:
                 return None
 
         count = len(_outputs(self.function(*self.inputs)))
@@ -576,7 +577,7 @@ def gradgradcheck(
     n = len(grad_outputs)
     wants = [x.requires_grad for x in _tensors(inputs + grad_outputs)]
 
-    def gradients(*args: Any) -> tuple[Any, ...]:
+    def gradients(*args: Tensor) -> tuple[Tensor, ...]:
         for x, wanted in zip(_tensors(args), wants, strict=True):
             if wanted and not x.requires_grad:  # forward mode is given detached tensors
                 x.requires_grad_()

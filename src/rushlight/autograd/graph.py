@@ -12,14 +12,17 @@ import abc
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .. import _core
+from .._core import Tensor
 from .._device import cpu
+from .._dtypes import dtype
 from .._handles import RemovableHandle
 from .._levels.running import transforms
+from .._size import Size
 from ..ops import quietly
 from ._saved import (
     allow_mutation_on_saved_tensors,
@@ -78,7 +81,7 @@ class Node(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def _input_metadata(self) -> tuple[Any, ...]:
+    def _input_metadata(self) -> tuple[_InputMetadata, ...]:
         """Shape, dtype and device of each gradient that the node receives."""
 
     @abc.abstractmethod
@@ -107,7 +110,7 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
 
-def get_gradient_edge(tensor: Any) -> GradientEdge:
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge a tensor's gradient flows along; of a leaf: its AccumulateGrad.
 
     >>> x = torch.ones(2, requires_grad=True)
@@ -175,7 +178,7 @@ def _name(hook: Any) -> str:
 
 
 @quietly
-def _check_replacement(hook: Any, old: Any, new: Any) -> None:
+def _check_replacement(hook: Any, old: Tensor | None, new: Any) -> None:
     if not isinstance(new, _Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
     if old is None:
@@ -205,7 +208,7 @@ class NodeHooks:
         self.after_accumulate: OrderedDict[int, Any] | None = None
         self.retained: dict[int, Any] = {}  # output number -> weak reference to the tensor
 
-    def _tensor_hooks(self, nr: int, grad: Any) -> Any:
+    def _tensor_hooks(self, nr: int, grad: Tensor | None) -> Any:
         for hook in list(self.on_tensor.get(nr, {}).values()):
             new = hook(grad)
             if new is not None:
@@ -234,7 +237,9 @@ class NodeHooks:
                 grads = list(new)
         return grads
 
-    def node_after(self, node: Any, grad_inputs: Any, grad_outputs: Any) -> tuple[Any, ...]:
+    def node_after(
+        self, node: Any, grad_inputs: Any, grad_outputs: Any
+    ) -> tuple[Tensor | None, ...]:
         for hook in list(self.post.values()):
             new = hook(grad_inputs, grad_outputs)
             if new is not None:
@@ -243,12 +248,12 @@ class NodeHooks:
                     if value is not None:
                         _check_replacement(hook, old, value)
                 grad_inputs = new
-        return grad_inputs  # type: ignore[no-any-return]
+        return grad_inputs
 
-    def leaf_before(self, tensor: Any, grad: Any) -> Any:
+    def leaf_before(self, tensor: Tensor, grad: Tensor) -> Tensor:
         return self._tensor_hooks(0, grad)
 
-    def leaf_after(self, tensor: Any) -> None:
+    def leaf_after(self, tensor: Tensor) -> None:
         for hook in list((self.after_accumulate or {}).values()):
             result = hook(tensor)
             if result is None or result is tensor:
@@ -258,7 +263,7 @@ class NodeHooks:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def _check_count(hook: Any, got: Any, expected: int) -> None:
+def _check_count(hook: Any, got: Tensor | Sequence[Tensor], expected: int) -> None:
     if not isinstance(got, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(got).__name__}'")
     if len(got) != expected:
@@ -268,7 +273,7 @@ def _check_count(hook: Any, got: Any, expected: int) -> None:
         )
 
 
-def _accumulate_retained(tensor: Any, grad: Any) -> None:
+def _accumulate_retained(tensor: Tensor, grad: Tensor) -> None:
     have = tensor._grad if tensor._flags() & _RETAINS_GRAD else None
     if have is None:
         tensor._grad = grad if _core.is_grad_enabled() else grad.detach().clone()
@@ -279,16 +284,16 @@ def _accumulate_retained(tensor: Any, grad: Any) -> None:
 def _hooks_of(owner: Any) -> NodeHooks:
     if owner._hooks is None:
         owner._hooks = NodeHooks()
-    return owner._hooks  # type: ignore[no-any-return]
+    return owner._hooks
 
 
-def _place_of_hooks(tensor: Any) -> tuple[Any, int]:
+def _place_of_hooks(tensor: Tensor) -> tuple[Any, int]:
     """Who keeps a tensor's hooks: a leaf itself, or a result's node; and under which number."""
     node = tensor.grad_fn  # first: a view's history is brought up to date
     return (tensor, 0) if node is None else (node, tensor.output_nr)
 
 
-def _get_tensor_hooks(tensor: Any) -> Any:
+def _get_tensor_hooks(tensor: Tensor) -> Any:
     """The hooks that `register_hook` was given, by number; None where there never was one."""
     owner, nr = _place_of_hooks(tensor)
     return None if owner._hooks is None else owner._hooks.on_tensor.get(nr)
@@ -327,7 +332,7 @@ def _keep(name: str) -> Callable[[Any], None]:
     return refuse
 
 
-def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHandle:
+def register_tensor_hook(tensor: Tensor, hook: Callable[[Any], Any]) -> RemovableHandle:
     """Call `hook(grad)` when the gradient of `tensor` is known; it may return a replacement."""
     if not tensor.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -335,7 +340,9 @@ def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHa
     return _add(_hooks_of(owner).on_tensor.setdefault(nr, OrderedDict()), hook)
 
 
-def register_post_accumulate_grad_hook(tensor: Any, hook: Callable[[Any], None]) -> RemovableHandle:
+def register_post_accumulate_grad_hook(
+    tensor: Tensor, hook: Callable[[Any], None]
+) -> RemovableHandle:
     """Call `hook(tensor)` after a gradient was added to the `.grad` of a leaf."""
     if not tensor.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -347,7 +354,7 @@ def register_post_accumulate_grad_hook(tensor: Any, hook: Callable[[Any], None])
     return _add(hooks.after_accumulate, hook)
 
 
-def retain_grad(tensor: Any) -> None:
+def retain_grad(tensor: Tensor) -> None:
     """Fill `.grad` of a non-leaf too; no effect on leaves."""
     if not tensor.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
@@ -367,7 +374,7 @@ def retain_grad(tensor: Any) -> None:
 _RETAINS_GRAD = _core.Flag.RETAINS_GRAD
 
 
-def _move_retained(tensor: Any, old_node: Any, old_nr: int) -> None:
+def _move_retained(tensor: Tensor, old_node: Any, old_nr: int) -> None:
     """Keep retaining the gradient of a tensor that was written in place: of its new value only."""
     if old_node is not None and old_node._hooks is not None:
         old_node._hooks.retained.pop(old_nr, None)
@@ -390,7 +397,7 @@ class _InputMetadata:
     __slots__ = ("device", "dtype", "shape")
     is_nested_tensor = is_cpp_nested_tensor = False
 
-    def __init__(self, shape: Any, dtype: Any) -> None:
+    def __init__(self, shape: Size, dtype: dtype) -> None:
         self.shape, self.dtype, self.device = shape, dtype, cpu
 
     def __repr__(self) -> str:
@@ -401,7 +408,7 @@ def _input_metadata(node: Any) -> tuple[_InputMetadata, ...]:
     return tuple(_InputMetadata(shape, dtype) for shape, dtype in node._output_metas)
 
 
-def _call_node(node: Any, grads: tuple[Any, ...]) -> Any:
+def _call_node(node: Any, grads: tuple[Any, ...]) -> tuple[Tensor | None, ...]:
     """What `node(grad)` does: the node's rule, once; of a leaf's node: adds to its `.grad`."""
     expected = max(len(node._output_metas), 1)
     if len(grads) != expected:

@@ -14,6 +14,7 @@ from functools import wraps
 from typing import Any
 
 from .. import _core
+from .._core import Op, Tensor
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]
 
@@ -384,7 +385,7 @@ class record_function:
 # ---- what the core reports
 
 
-def _note(name: str, start: int, stop: int, arguments: tuple[Any, ...]) -> None:
+def _note(name: str, start: int, stop: int, arguments: tuple[Tensor, ...]) -> None:
     thread = threading.get_ident()
     for p in _active:
         shapes = (
@@ -393,7 +394,7 @@ def _note(name: str, start: int, stop: int, arguments: tuple[Any, ...]) -> None:
         p._found.append(FunctionEvent(name, start, stop, thread, shapes))
 
 
-def note_op(op: Any, arguments: tuple[Any, ...], start: int, stop: int) -> None:
+def note_op(op: Op, arguments: tuple[Any, ...], start: int, stop: int) -> None:
     """One call of an op."""
     if _active:
         _note("aten::" + op.__name__, start, stop, arguments)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .. import _core
+from .._core import Tensor
 from .._levels.structure import given
 from .._pytree import TreeSpec, tree_flatten, tree_map
 
@@ -30,7 +32,9 @@ def name_of(f: Any) -> str:
     return getattr(f, "__name__", None) or repr(f)
 
 
-def checked_argnums(argnums: Any, args: tuple[Any, ...]) -> Any:
+def checked_argnums(
+    argnums: int | tuple[int, ...], args: tuple[Tensor, ...]
+) -> int | tuple[int, ...]:
     if isinstance(argnums, int) and not isinstance(argnums, bool):
         return _argnum(argnums, args)
     if isinstance(argnums, tuple):
@@ -43,7 +47,7 @@ def checked_argnums(argnums: Any, args: tuple[Any, ...]) -> Any:
     raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
 
 
-def _argnum(argnum: Any, args: tuple[Any, ...]) -> int:
+def _argnum(argnum: int, args: tuple[Tensor, ...]) -> int:
     if not isinstance(argnum, int):
         raise RuntimeError(f"argnum must be int, got: {type(argnum)}")
     if not -len(args) <= argnum < len(args):
@@ -51,11 +55,13 @@ def _argnum(argnum: Any, args: tuple[Any, ...]) -> int:
     return argnum % len(args)
 
 
-def chosen(args: tuple[Any, ...], argnums: Any) -> Any:
+def chosen(args: tuple[Tensor, ...], argnums: int | tuple[int, ...]) -> Any:
     return args[argnums] if isinstance(argnums, int) else tuple(args[i] for i in argnums)
 
 
-def replaced(args: tuple[Any, ...], argnums: Any, values: Any) -> list[Any]:
+def replaced(
+    args: tuple[Tensor, ...], argnums: int | tuple[int, ...], values: Tensor | tuple[Tensor, ...]
+) -> list[Any]:
     """The arguments with those of some numbers replaced, and the others given on."""
     chosen = (
         {argnums: values} if isinstance(argnums, int) else dict(zip(argnums, values, strict=True))
@@ -77,7 +83,7 @@ def with_aux(result: Any, where: str) -> tuple[Any, Any]:
     return result
 
 
-def tensors_of(output: Any, what: str) -> tuple[list[Any], TreeSpec]:
+def tensors_of(output: Tensor | Sequence[Tensor], what: str) -> tuple[list[Any], TreeSpec]:
     leaves, spec = tree_flatten(output)
     if all(x is None for x in leaves):
         raise RuntimeError(

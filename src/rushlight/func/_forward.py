@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _core
+from .._core import Tensor
 from .._levels.dual import DualLevel
 from .._levels.places import fitted
 from .._levels.structure import given, parts_at, with_tangent
@@ -19,7 +20,7 @@ __all__ = ["jvp", "jvp_along"]
 _Tensor = _core.Tensor
 
 
-def _check_tangents(primals: Any, tangents: Any, what: str) -> None:
+def _check_tangents(primals: tuple[Tensor, ...], tangents: tuple[Tensor, ...], what: str) -> None:
     for name, tree in (("primals", primals), ("tangents", tangents)):
         if not isinstance(tree, tuple):
             raise RuntimeError(
@@ -58,12 +59,12 @@ def _check_tangents(primals: Any, tangents: Any, what: str) -> None:
 
 def jvp(
     func: Callable[..., Any],
-    primals: Any,
-    tangents: Any,
+    primals: tuple[Tensor, ...],
+    tangents: tuple[Tensor, ...],
     *,
     strict: bool = False,
     has_aux: bool = False,
-) -> Any:
+) -> tuple[Tensor | Sequence[Tensor], ...]:
     """(func(*primals), the Jacobian-vector product along the tangents), in one forward pass.
 
     >>> torch.func.jvp(torch.sin, (torch.zeros(2),), (torch.ones(2),))
@@ -75,9 +76,9 @@ def jvp(
 
 def jvp_along(
     func: Callable[..., Any],
-    args: tuple[Any, ...],
-    tangents: Any,
-    where: Any,
+    args: tuple[Tensor, ...],
+    tangents: Tensor | tuple[Tensor, ...],
+    where: int | tuple[int, ...],
     kwargs: Any,
     strict: bool,
     has_aux: bool,

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import _core
+from .._core import Tensor
 from ..ops.layout.joining import stack
 
 __all__ = ["functional_call", "stack_module_state"]
@@ -23,7 +24,7 @@ def functional_call(
     *,
     tie_weights: bool = True,
     strict: bool = False,
-) -> Any:
+) -> Tensor:
     """Call a module with other tensors in the place of the parameters and buffers of these names.
 
     parameter_and_buffer_dicts: a dictionary, or several that have no name in common. tie_weights: a

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _core
+from .._core import Tensor
 from .._pytree import tree_flatten, tree_unflatten
 from ..ops.layout.joining import stack
 from ..ops.making.creation import zeros
@@ -20,7 +21,7 @@ __all__ = ["hessian", "jacfwd", "jacrev"]
 _Tensor = _core.Tensor
 
 
-def _basis(leaves: list[Any]) -> list[Any]:
+def _basis(leaves: list[Tensor]) -> list[Tensor]:
     """Rows of unit vectors through all leaves, split into the leaves' shapes."""
     total = sum(x.numel() for x in leaves)
     parts, start = [], 0
@@ -35,8 +36,8 @@ def _basis(leaves: list[Any]) -> list[Any]:
 
 
 def _chunked_vmap(
-    f: Any, basis: list[Any], chunk_size: int | None, randomness: str = "error"
-) -> Any:
+    f: Any, basis: list[Tensor], chunk_size: int | None, randomness: str = "error"
+) -> Sequence[Tensor]:
     total = basis[0].shape[0]
     if total == 0:
         chunk_size = None
@@ -46,7 +47,7 @@ def _chunked_vmap(
     return vmap(f, randomness=randomness, chunk_size=chunk_size)(*basis)
 
 
-def _check_real(tensors: list[Any], what: str, name: str) -> None:
+def _check_real(tensors: list[Tensor], what: str, name: str) -> None:
     for i, x in enumerate(tensors):
         if is_tensor(x) and x.dtype.is_complex:
             raise RuntimeError(
@@ -63,7 +64,7 @@ def _check_chunk(chunk_size: Any) -> None:
 
 def jacrev(
     func: Callable[..., Any],
-    argnums: Any = 0,
+    argnums: int | tuple[int, ...] = 0,
     *,
     has_aux: bool = False,
     chunk_size: int | None = None,
@@ -78,7 +79,7 @@ def jacrev(
     _check_chunk(chunk_size)
 
     @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Tensor, **kwargs: Any) -> Any:
         where = checked_argnums(argnums, args)
         differentiated = chosen(args, where)
         shapes, in_spec = tree_flatten(differentiated)
@@ -88,7 +89,7 @@ def jacrev(
         _check_real(shapes, "inputs", "jacrev")
         _check_real(outs, "outputs", "jacrev")
 
-        def rows(*cotangents: Any) -> Any:
+        def rows(*cotangents: Tensor) -> list[Tensor]:
             return tree_flatten(product(tree_unflatten(list(cotangents), out_spec)))[0]
 
         columns = _chunked_vmap(rows, _basis(outs), chunk_size)
@@ -105,7 +106,7 @@ def jacrev(
 
 
 def jacfwd(
-    func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *, randomness: str = "error"
+    func: Callable[..., Any], argnums: int = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Any:
     """A function that gives the Jacobian of `func` by forward-mode: one vmap of its jvp.
 
@@ -115,7 +116,7 @@ def jacfwd(
     """
 
     @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Tensor, **kwargs: Any) -> Any:
         where = checked_argnums(argnums, args)
         differentiated = chosen(args, where)
         leaves, in_spec = tree_flatten(differentiated)
@@ -129,7 +130,7 @@ def jacfwd(
         _check_real(leaves, "inputs", "jacfwd")
         kept: dict[str, Any] = {}
 
-        def push(*tangents: Any) -> Any:
+        def push(*tangents: Tensor) -> tuple[Tensor, ...]:
             along = tree_unflatten(list(tangents), in_spec)
             found = jvp_along(func, args, along, where, kwargs, False, has_aux)
             if has_aux:
@@ -153,7 +154,7 @@ def jacfwd(
     return wrapper
 
 
-def hessian(func: Callable[..., Any], argnums: Any = 0) -> Any:
+def hessian(func: Callable[..., Any], argnums: int = 0) -> Any:
     """A function that gives the matrix of second derivatives: jacfwd of jacrev.
 
     >>> torch.func.hessian(lambda x: (x ** 3).sum())(torch.ones(2))

@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import _core
 from .. import _printing as printing
+from .._core import Tensor
 from .._levels.running import transforms
 from .._levels.settling import settled
 from .._levels.structure import one_of
@@ -21,7 +22,7 @@ from .._tensor import text as _plain_text
 __all__: list[str] = []
 
 
-def text(t: Any) -> str:
+def text(t: Tensor) -> str:
     """The text of any tensor."""
     w = settled(t)
     now = transforms()
@@ -49,7 +50,7 @@ def text(t: Any) -> str:
     return inner
 
 
-def _outside(t: Any, w: Any) -> str:
+def _outside(t: Tensor, w: Any) -> str:
     """The text of a tensor that no running transform has."""
     if w is None:
         return _plain_text(t)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from .. import _core
+from .._core import Tensor
 from .._levels.backward import run_backward
 from .._levels.level import GradLevel
 from .._levels.structure import detach, needs_grad, plain_parts
@@ -61,10 +62,10 @@ class _Variables:
             self.leaves.append(variable(x))
 
     @property
-    def tree(self) -> Any:
+    def tree(self) -> Tensor | tuple[Tensor, ...]:
         return tree_unflatten(self.leaves, self.spec)
 
-    def reach_further(self, outputs: Any) -> bool:
+    def reach_further(self, outputs: Sequence[Tensor]) -> bool:
         """Whether the outputs' history goes on beyond these variables."""
         if self.connected:
             return True
@@ -72,7 +73,9 @@ class _Variables:
         ends = tuple(p for x in self.leaves for p in plain_parts(x))
         return _core.reaches_others(roots, ends)
 
-    def gradients(self, outputs: Any, given: Any, retain: bool, create: bool) -> list[Any]:
+    def gradients(
+        self, outputs: Sequence[Tensor], given: Sequence[Tensor | None], retain: bool, create: bool
+    ) -> list[Tensor]:
         pairs = [(o, g) for o, g in zip(outputs, given, strict=True) if needs_grad(o)]
         wanted = tuple(self.leaves)
         if pairs and wanted:
@@ -98,7 +101,9 @@ def _detached(tree: Any, variables: _Variables, mode: bool) -> Any:
     return tree_map(detached, tree)
 
 
-def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Any:
+def grad_and_value(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Any:
     """A function that gives (gradient, value) of `func`, which returns one scalar tensor.
 
     argnums: which arguments (an int or a tuple of ints; each may be a nested container of tensors).
@@ -109,7 +114,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
     """
 
     @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Tensor, **kwargs: Any) -> tuple[Tensor | tuple[Tensor, ...], ...]:
         where = checked_argnums(argnums, args)
         with _differentiating() as mode:
             variables = _Variables(chosen(args, where))
@@ -141,7 +146,9 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
     return wrapper
 
 
-def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Any:
+def grad(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Any:
     """A function that gives the gradient of `func`, which returns one scalar tensor;
     see `grad_and_value`.
 
@@ -151,14 +158,14 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> A
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Tensor, **kwargs: Any) -> Tensor | tuple[Tensor, ...]:
         gradients, value = both(*args, **kwargs)
         return (gradients, value[1]) if has_aux else gradients
 
     return wrapper
 
 
-def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(func: Callable[..., Any], *primals: Tensor, has_aux: bool = False) -> Any:
     """(func(*primals), f): f(cotangents) gives the vector-Jacobian product, one for each primal.
 
     >>> y, f = torch.func.vjp(torch.sin, torch.zeros(2))
@@ -169,7 +176,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 
 def vjp_at(
-    func: Callable[..., Any], args: tuple[Any, ...], where: Any, kwargs: Any, has_aux: bool
+    func: Callable[..., Any],
+    args: tuple[Tensor, ...],
+    where: int | tuple[int, ...],
+    kwargs: Any,
+    has_aux: bool,
 ) -> Any:
     """`vjp` with respect to some of the arguments."""
     with _differentiating() as mode:
@@ -189,7 +200,9 @@ def vjp_at(
         further = variables.reach_further(outs)
         result = _detached(output, variables, mode)
 
-    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+    def vjp_fn(
+        cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None
+    ) -> Tensor | tuple[Tensor, ...]:
         given, spec = tree_flatten(cotangents)
         if spec != out_spec:
             raise RuntimeError(
@@ -237,7 +250,7 @@ def _shown(spec: TreeSpec) -> str:
     return repr(tree_unflatten([_Star()] * spec.num_leaves, spec))
 
 
-def linearize(func: Callable[..., Any], *primals: Any) -> Any:
+def linearize(func: Callable[..., Any], *primals: Tensor) -> Any:
     """(func(*primals), f): f(*tangents) gives the Jacobian-vector product without
     calling func again.
 
@@ -255,7 +268,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> Any:
         products = variables.gradients([outs[i] for i in kept], us, True, True)
     further = mode and variables.reach_further(outs)
 
-    def jvp_fn(*tangents: Any) -> Any:
+    def jvp_fn(*tangents: Tensor) -> Tensor:
         given, spec = tree_flatten(tangents)
         if spec != variables.spec:
             raise RuntimeError(

@@ -6,12 +6,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .._core import Tensor
 from ..nn.modules.batchnorm import _BatchNorm
 
 __all__ = ["debug_unwrap", "functionalize", "replace_all_batch_norm_modules_"]
 
 
-def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     """What a tensor inside a transform stands for: the whole batch, or the value without its
     tangent; through all transforms, or only the innermost. For looking at, not for computing with.
 
@@ -47,7 +48,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
         )
 
     @functools.wraps(func)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: Tensor, **kwargs: Any) -> Tensor:
         return func(*args, **kwargs)
 
     return wrapped

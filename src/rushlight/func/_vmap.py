@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from .._core import Tensor
 from .._levels.batch import BatchLevel
 from .._levels.structure import batched_at, one_of
 from .._pytree import TreeSpec, broadcast_to_and_flatten, tree_flatten, tree_unflatten
@@ -28,7 +29,7 @@ def _checked_randomness(randomness: str) -> None:
 
 
 def _flat_in_dims(
-    in_dims: Any, args: tuple[Any, ...], func: Any
+    in_dims: int | tuple[int | None, ...], args: tuple[Any, ...], func: Any
 ) -> tuple[list[Any], list[Any], Any]:
     name = name_of(func)
     if not isinstance(in_dims, int) and not isinstance(in_dims, tuple):
@@ -72,7 +73,7 @@ def _flat_in_dims(
     return leaves, dims, spec
 
 
-def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
+def _batch_size(leaves: list[Tensor], dims: list[int | None]) -> int:
     sizes = [x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None]
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
@@ -86,8 +87,8 @@ def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
 
 def vmap(
     func: Callable[..., Any],
-    in_dims: Any = 0,
-    out_dims: Any = 0,
+    in_dims: int | tuple[int | None, ...] = 0,
+    out_dims: int = 0,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
@@ -114,7 +115,7 @@ def vmap(
             x if d is None or d == 0 else x.movedim(d, 0) for x, d in zip(leaves, dims, strict=True)
         ]
 
-        def run(part: list[Any], n: int) -> Any:
+        def run(part: list[Tensor], n: int) -> Any:
             return _mapped(func, part, dims, spec, n, out_dims, randomness, kwargs)
 
         if chunk_size is None or chunk_size >= size:
@@ -132,7 +133,7 @@ def vmap(
     return wrapped
 
 
-def _out_dims_of(out_dims: Any, spec: TreeSpec, func: Any) -> list[Any]:
+def _out_dims_of(out_dims: int, spec: TreeSpec, func: Any) -> list[int]:
     name = name_of(func)
     found = broadcast_to_and_flatten(out_dims, spec)
     if found is None and isinstance(out_dims, list):
@@ -156,7 +157,7 @@ def _out_dims_of(out_dims: Any, spec: TreeSpec, func: Any) -> list[Any]:
     return found
 
 
-def _element(x: Any, dim: int, level: BatchLevel) -> Any:
+def _element(x: Tensor, dim: int, level: BatchLevel) -> Tensor:
     """What stands for the elements of dimension 0, which the program has as `dim`."""
     made = level.wrap(x)
     made._wrapped.shown_at = dim
@@ -165,11 +166,11 @@ def _element(x: Any, dim: int, level: BatchLevel) -> Any:
 
 def _mapped(
     func: Any,
-    leaves: Any,
-    dims: Any,
-    spec: Any,
+    leaves: list[Tensor],
+    dims: list[int | None],
+    spec: TreeSpec,
     size: int,
-    out_dims: Any,
+    out_dims: int,
     randomness: str,
     kwargs: Any,
 ) -> Any:
@@ -194,7 +195,7 @@ def _mapped(
     return tree_unflatten(results, out_spec)
 
 
-def _unbatched(o: Any, d: Any, level: BatchLevel, func: Any, out_dims: Any) -> Any:
+def _unbatched(o: Tensor, d: int, level: BatchLevel, func: Any, out_dims: int) -> Tensor:
     value = batched_at(o, level)
     if d is None:
         if value is not None:
@@ -217,7 +218,7 @@ def _unbatched(o: Any, d: Any, level: BatchLevel, func: Any, out_dims: Any) -> A
     return value if d == 0 else value.movedim(0, d)
 
 
-def _concatenated(results: list[Any], out_dims: Any) -> Any:
+def _concatenated(results: list[Tensor], out_dims: int) -> Tensor:
     flat = [tree_flatten(r) for r in results]
     spec = flat[0][1]
     dims = broadcast_to_and_flatten(out_dims, spec) or [0] * spec.num_leaves

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from rushlight import _root as rl
 
+from .._dtypes import dtype
+
 _FORMS = {
     "device": ("device", "dtype", "non_blocking", "copy"),
     "dtype": ("dtype", "non_blocking", "copy"),
@@ -36,7 +38,7 @@ class Target(NamedTuple):
     memory_format: Any = None
 
 
-def target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Target:
+def target(args: tuple[dtype | str, ...], kwargs: dict[str, Any]) -> Target:
     """What the arguments of `to` ask for."""
     if len(args) > 4:
         raise TypeError(f"to() takes from 0 to 4 positional arguments but {len(args)} were given")

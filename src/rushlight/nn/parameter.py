@@ -35,7 +35,7 @@ class Parameter(rl.Tensor, metaclass=_ParameterMeta):
             data = rl.empty(0)
         kind: Any = type(data)
         if kind is rl.Tensor or kind is Parameter:
-            return rl.Tensor._make_subclass(cls, data, requires_grad)  # type: ignore[no-any-return]
+            return rl.Tensor._make_subclass(cls, data, requires_grad)
         wrapped: Any = data.detach().requires_grad_(requires_grad)
         if type(wrapped) is not kind:
             raise RuntimeError(
@@ -46,9 +46,9 @@ class Parameter(rl.Tensor, metaclass=_ParameterMeta):
                 "implementation."
             )
         wrapped._is_param = True
-        return wrapped  # type: ignore[no-any-return]
+        return wrapped
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if id(self) in memo:
             return memo[id(self)]
         result = type(self)(self.data.clone(), self.requires_grad)
@@ -69,7 +69,7 @@ _core.register(parameter=Parameter)
 PRINTED_AS_TENSOR.add(Parameter)
 
 
-def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Any:
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Tensor:
     """What unpickling a Parameter calls (hooks are never saved)."""
     return Parameter(data, requires_grad)
 

@@ -52,7 +52,7 @@ def _rates(optimizer: Optimizer, key: str = "lr") -> list[Any]:
     return [value.clone() if isinstance(value, rl.Tensor) else value for value in values]
 
 
-def _set_rate(group: dict[str, Any], rate: Any) -> None:
+def _set_rate(group: dict[str, Any], rate: float) -> None:
     """Sets a group's rate; a tensor keeps its identity."""
     if isinstance(group["lr"], rl.Tensor):
         group["lr"].fill_(rate.item() if isinstance(rate, rl.Tensor) else rate)
@@ -212,7 +212,7 @@ class _Chained(LRScheduler):
         """
         raise NotImplementedError
 
-    def get_lr(self) -> list[Any]:
+    def get_lr(self) -> list[float]:
         self._warn_outside_step()
         groups = self.optimizer.param_groups
         return [
@@ -276,7 +276,7 @@ class MultiStepLR(_Chained):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def _next(self, rate: Any, base: Any) -> Any:
+    def _next(self, rate: float, base: float) -> float:
         times = self.milestones.get(self.last_epoch)
         return rate if times is None else rate * self.gamma**times
 
@@ -303,7 +303,7 @@ class ExponentialLR(_Chained):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def _next(self, rate: Any, base: Any) -> Any:
+    def _next(self, rate: float, base: float) -> float:
         return rate if self._is_initial else rate * self.gamma
 
     def _get_closed_form_lr(self) -> list[Any]:
@@ -334,7 +334,7 @@ class CosineAnnealingLR(_Chained):
     def _height(self, epoch: int) -> float:
         return 1 + math.cos(math.pi * epoch / self.T_max)
 
-    def _next(self, rate: Any, base: Any) -> Any:
+    def _next(self, rate: float, base: float) -> float:
         epoch, low = self.last_epoch, self.eta_min
         if self._is_initial:
             return rate
@@ -384,7 +384,7 @@ class LinearLR(_Chained):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _next(self, rate: Any, base: Any) -> Any:
+    def _next(self, rate: float, base: float) -> float:
         if self.last_epoch == 0:
             return rate * self.start_factor
         if self._is_initial or self.last_epoch > self.total_iters:
@@ -592,7 +592,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     _is_better = is_better
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+    def step(self, metrics: float, epoch: int | None = None) -> None:  # type: ignore[override]
         """Notes the metric of an epoch, and reduces the rates where it is time."""
         current = float(metrics)
         if epoch is None:

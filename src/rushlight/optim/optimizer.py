@@ -356,7 +356,7 @@ def _add(hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False) -> Remo
     return handle
 
 
-def _cast_state(param: Tensor, value: Any, key: Any = None) -> Any:
+def _cast_state(param: Tensor, value: Any, key: str | None = None) -> Any:
     """A copy of loaded state with tensors cast for `param`; the step count keeps its own dtype."""
     if isinstance(value, rl.Tensor):
         if key == "step":
@@ -402,7 +402,7 @@ class FusedOptimizer(Optimizer):
         raise NotImplementedError
 
 
-def scalar(value: Any, differentiable: bool = False) -> Any:
+def scalar(value: float, differentiable: bool = False) -> Any:
     """An option as a number: it may be a tensor of one element.
 
     In a step that is differentiable, one that requires grad stays a (0-dim) tensor.

@@ -29,6 +29,8 @@ from rushlight.serialization._unpickler import (
     safe_globals,
 )
 
+from .._device import device
+
 __all__ = [
     "add_safe_globals",
     "clear_safe_globals",
@@ -148,7 +150,12 @@ def load(
     return _load(f, map_location, weights_only, pickle_load_args)
 
 
-def _load(file: IO[bytes], map_location: Any, weights_only: bool, options: dict[str, Any]) -> Any:
+def _load(
+    file: IO[bytes],
+    map_location: device | dict[str, str] | str | None,
+    weights_only: bool,
+    options: dict[str, Any],
+) -> Any:
     from rushlight.serialization._archive import load_legacy, load_zip
     from rushlight.serialization._records import ZIP_MAGIC
 

@@ -17,13 +17,18 @@ from rushlight.serialization._tensors import Bytes
 from rushlight.serialization._text import described, printed, shown
 from rushlight.serialization._unpickler import Identity, Storage, Unpickler, decoded
 
+from .._device import device
+
 _LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 _LEGACY_PROTOCOL = 1001
 _NEWEST = 10  # the highest version that PyTorch 2.13 reads
 
 
 def load_zip(
-    file: IO[bytes], map_location: Any, weights_only: bool, options: dict[str, Any]
+    file: IO[bytes],
+    map_location: device | dict[str, str] | str | None,
+    weights_only: bool,
+    options: dict[str, Any],
 ) -> Any:
     records = Records(file, limited=weights_only)
     _check_kind(records, weights_only)

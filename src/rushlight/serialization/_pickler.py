@@ -66,7 +66,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         self.storages: list[Bytes] = []
         self._keys: dict[object, tuple[str, dtypes.dtype]] = {}
 
-    def persistent_id(self, obj: object) -> tuple[Any, ...] | None:
+    def persistent_id(self, obj: object) -> tuple[Global | str, ...] | None:
         return obj.identity if type(obj) is StorageId else None
 
     def reducer_override(self, obj: Any) -> Any:

@@ -40,6 +40,8 @@ from rushlight.serialization._unpickler import (
     storage_identity,
 )
 
+from .._core import Tensor
+
 # How many elements the calls and keys of a pickle may have: so many for each byte, and some more.
 _WORK = 2
 _FREE_WORK = 1 << 17
@@ -62,7 +64,7 @@ _LENGTH = struct.Struct("<L")
 _Instruction: TypeAlias = "Callable[[SafeUnpickler], None]"
 
 
-def _references(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, int]:
+def _references(function: Callable[..., Any], arguments: tuple[int | type, ...]) -> tuple[Any, int]:
     """What the function gives, and how many references to it there are."""
     result = function(*arguments)
     return result, sys.getrefcount(result)
@@ -328,7 +330,7 @@ class SafeUnpickler:
             _refuse(f"{name} cannot be called with these arguments: {described(error)}")
 
     def _from_program(
-        self, name: str, function: Callable[..., Any], arguments: tuple[Any, ...]
+        self, name: str, function: Callable[..., Any], arguments: tuple[int | type, ...]
     ) -> Any:
         """What a function that the program has added gives."""
         try:
@@ -404,7 +406,13 @@ class SafeUnpickler:
             made.update(counts)
         return made
 
-    def _make_tensor_of_type(self, function: Any, kind: Any, arguments: Any, state: object) -> Any:
+    def _make_tensor_of_type(
+        self,
+        function: Any,
+        kind: Any,
+        arguments: tuple[Storage | int | tuple[int, ...], ...],
+        state: object,
+    ) -> Any:
         if function is SafeUnpickler._make_tensor_of_type:
             _refuse("a tensor of a type is made of one of another type")
         if isinstance(kind, type) and not issubclass(kind, _tensors.tensor_type()):
@@ -415,11 +423,11 @@ class SafeUnpickler:
         return self._with_state(of_type(tensor, kind), state)
 
     def _make_parameter_with_state(
-        self, data: Any, requires_grad: object, hooks: object, state: object
+        self, data: Tensor, requires_grad: object, hooks: object, state: object
     ) -> Any:
         return self._with_state(rebuild_parameter(data, requires_grad, hooks), state)
 
-    def _with_state(self, tensor: Any, state: Any) -> Any:
+    def _with_state(self, tensor: Tensor, state: Any) -> Any:
         """The tensor with the attributes that the program which saved it had set."""
         self._check_own(tensor)
         for attributes in _both_states(state):
@@ -440,7 +448,7 @@ def _names(kind: type) -> frozenset[str]:
     return frozenset(dir(kind))
 
 
-def _set_state(target: Any, state: Any) -> None:
+def _set_state(target: Any, state: tuple[dict[str, str] | None, ...]) -> None:
     """What pickle does for a class without `__setstate__`."""
     attributes, slots = _both_states(state)
     if attributes:
@@ -451,7 +459,7 @@ def _set_state(target: Any, state: Any) -> None:
         setattr(target, name, value)
 
 
-def _both_states(state: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
+def _both_states(state: Any) -> tuple[dict[str, None] | dict[str, str], ...]:
     """The attributes in `__dict__` and those in slots."""
     both = state if type(state) is tuple and len(state) == 2 else (state, None)
     attributes, slots = ({} if each is None else each for each in both)
@@ -492,7 +500,7 @@ def _refuse_global(name: str) -> NoReturn:
     )
 
 
-def _make_bytes(text: Any, encoding: Any) -> bytes:
+def _make_bytes(text: str, encoding: str) -> bytes:
     """How protocol 2 writes bytes: as text of as many characters."""
     if type(text) is not str or type(encoding) is not str or encoding != "latin1":
         _refuse(f"bytes are never written as {shown((text, encoding))}")
@@ -507,19 +515,19 @@ def _make_bytearray(content: Any = b"", encoding: Any = None) -> bytearray:
     return bytearray(content)
 
 
-def _make_complex(*parts: Any) -> complex:
+def _make_complex(*parts: float) -> complex:
     if not all(type(part) in (int, float) for part in parts):
         _refuse(f"a complex number cannot be made of {shown(parts)}")
     return complex(*parts)
 
 
-def _make_size(lengths: Any = ()) -> Size:
+def _make_size(lengths: tuple[int, ...] = ()) -> Size:
     if type(lengths) not in (list, tuple) or not all(type(n) is int for n in lengths):
         _refuse(f"a torch.Size cannot be made of {shown(lengths)}")
     return Size(lengths)
 
 
-def _make_device(kind: Any, index: Any = None) -> Device:
+def _make_device(kind: Any, index: int | None = None) -> Device:
     if type(kind) is not str or len(kind) > _NAME or type(index) not in (int, type(None)):
         _refuse(f"a device cannot be made of {shown((kind, index))}")
     return Device(kind) if index is None else Device(kind, index)

@@ -12,6 +12,8 @@ from rushlight import nn
 from rushlight._tensor import memory_of, with_bits
 from rushlight.storage import bytes_of
 
+from .._core import Tensor
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -33,11 +35,11 @@ class Parts(NamedTuple):
     on_meta: bool = False  # where there is no storage
 
 
-def tensor_type() -> Any:
+def tensor_type() -> type:
     return base.Tensor
 
 
-def parameter_type() -> Any:
+def parameter_type() -> type:
     return nn.Parameter
 
 
@@ -45,7 +47,7 @@ def is_tensor(obj: object) -> bool:
     return isinstance(obj, base.Tensor)
 
 
-def tensor_parts(tensor: Any) -> Parts:
+def tensor_parts(tensor: Tensor) -> Parts:
     parameter = isinstance(tensor, parameter_type())
     described = tensor.dtype, tensor.requires_grad, parameter
     strides = tensor.stride()
@@ -60,18 +62,18 @@ def tensor_parts(tensor: Any) -> Parts:
     return Parts(data, tensor.dtype, *place, *described[1:], tensor.is_conj(), tensor.is_neg())
 
 
-def make_tensor(parts: Parts) -> Any:
+def make_tensor(parts: Parts) -> Tensor:
     tensor = base._core.wrap(parts_array(parts), parts.requires_grad)
     return with_bits(tensor, parts.conj, parts.neg)
 
 
 def make_meta_tensor(
     dtype: dtypes.dtype, shape: tuple[int, ...], strides: tuple[int, ...], requires_grad: bool
-) -> Any:
+) -> Tensor:
     return base._core.empty_meta(shape, dtype.code, strides, requires_grad)
 
 
-def make_parameter(data: Any, requires_grad: bool) -> Any:
+def make_parameter(data: Tensor, requires_grad: bool) -> Tensor:
     return parameter_type()(data, requires_grad=requires_grad)
 
 

@@ -20,6 +20,8 @@ from rushlight.serialization._pickler import STORAGES
 from rushlight.serialization._tensors import Bytes, Parts
 from rushlight.serialization._text import shown
 
+from .._core import Tensor
+
 FAILED = "Weights only load failed."
 _MAX_DIMS = 64  # NumPy's
 _MAX_SIZE = 2**63 - 1
@@ -58,7 +60,7 @@ class StorageType:
         self.dtype = dtype
 
 
-def storage_identity(identity: Any) -> Identity:
+def storage_identity(identity: tuple[StorageType | int | str | None, ...]) -> Identity:
     """The storage that a persistent id names. Those of old files may come from Python 2."""
     if type(identity) is not tuple:
         raise pickle.UnpicklingError(
@@ -87,7 +89,7 @@ def decoded(text: object) -> Any:
 
 
 def _tensor(
-    storage: Any,
+    storage: Storage,
     dtype: object,
     offset: Any,
     shape: Any,
@@ -153,7 +155,7 @@ def _rebuild_tensor(
 
 
 def _rebuild_tensor_v3(
-    storage: Any,
+    storage: Storage,
     offset: object,
     shape: object,
     strides: object,
@@ -204,14 +206,14 @@ def _rebuild_from_type(function: Any, kind: Any, arguments: Any, state: object) 
     return _with_state(of_type(function(*arguments), kind), state)
 
 
-def of_type(tensor: Any, kind: Any) -> Any:
+def of_type(tensor: Tensor, kind: Any) -> Tensor:
     """The tensor as an instance of a subclass; other kinds stand for tensors themselves."""
     if isinstance(kind, type) and type(tensor) is not kind:
         return tensor.as_subclass(kind)
     return tensor
 
 
-def _with_state(tensor: Any, state: Any) -> Any:
+def _with_state(tensor: Tensor, state: Any) -> Any:
     """Gives back the attributes that a program had set on a tensor."""
     attributes, slots = state if isinstance(state, tuple) else (state, None)
     for each in (attributes, slots):
@@ -266,7 +268,7 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
     _allowed.extend(added)
 
 
-def get_safe_globals() -> list[Any]:
+def get_safe_globals() -> list[type]:
     """What `add_safe_globals` has added.
 
     >>> from fractions import Fraction
@@ -338,7 +340,7 @@ class Unpickler(pickle.Unpickler):
         super().__init__(file, **{"encoding": "utf-8", **options})
         self._storage_of = storage_of
 
-    def persistent_load(self, identity: Any) -> Storage:
+    def persistent_load(self, identity: tuple[StorageType | str, ...]) -> Storage:
         return self._storage_of(storage_identity(identity))
 
     def find_class(self, module: str, name: str) -> Any:

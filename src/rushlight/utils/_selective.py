@@ -15,8 +15,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _core
+from .._core import Op, Tensor
 from .._levels.running import carried
 from .._tensor import memory_of
+from ..ops.table.arrays import Array
 from ..ops.table.aten import OpOverload, name_of
 
 __all__ = ["CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_checkpoint_contexts"]
@@ -73,7 +75,7 @@ carried.append(_state)
 class _Kept:
     """The results of one call, and the versions they had."""
 
-    def __init__(self, result: Any) -> None:
+    def __init__(self, result: Tensor) -> None:
         self.single = isinstance(result, _Tensor)
         given = (result,) if self.single else result
         self.tensors = [t.detach() if isinstance(t, _Tensor) else t for t in given]
@@ -116,15 +118,15 @@ class _Run:
             if not _users:
                 _core.observe(_SELECTIVE, False)
 
-    def starts(self, op: Any) -> Any:
+    def starts(self, op: Op) -> Any:
         self.running.append(self.count)
         self.count += 1
         return self.known(self.running[-1])
 
-    def known(self, number: int) -> Any:
+    def known(self, number: int) -> None:
         return None
 
-    def ends(self, op: Any, arguments: tuple[Any, ...], result: Any) -> None:
+    def ends(self, op: Op, arguments: tuple[Tensor, ...], result: Tensor) -> None:
         self.running.pop()
 
 
@@ -139,7 +141,7 @@ class _First(_Run):
         self.kept.clear()
         super().__enter__()
 
-    def ends(self, op: Any, arguments: tuple[Any, ...], result: Any) -> None:
+    def ends(self, op: Op, arguments: tuple[Tensor, ...], result: Tensor) -> None:
         number = self.running.pop()
         if op.kind == _COMPOSITE or not isinstance(result, (_Tensor, tuple)):
             return  # its parts are asked about, or it is no result of a kernel
@@ -164,8 +166,8 @@ class _Again(_Run):
 
 
 def create_selective_checkpoint_contexts(
-    policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False
-) -> tuple[Any, Any]:
+    policy_fn_or_list: list[OpOverload], allow_cache_entry_mutation: bool = False
+) -> tuple[_Again | _First, ...]:
     """The contexts of a checkpoint that keeps the results of some ops.
 
     policy_fn_or_list: ops to save (`torch.ops.aten.mm.default`), or a function of a
@@ -189,7 +191,9 @@ def create_selective_checkpoint_contexts(
     if isinstance(policy_fn_or_list, Sequence) and not isinstance(policy_fn_or_list, str):
         wanted = set(map(_named, policy_fn_or_list))
 
-        def policy(context: Any, op: OpOverload, *arguments: Any) -> CheckpointPolicy:
+        def policy(
+            context: SelectiveCheckpointContext, op: OpOverload, *arguments: Tensor
+        ) -> CheckpointPolicy:
             return CheckpointPolicy.MUST_SAVE if op in wanted else CheckpointPolicy.PREFER_RECOMPUTE
 
     elif callable(policy_fn_or_list):
@@ -200,7 +204,7 @@ def create_selective_checkpoint_contexts(
     return _First(kept, policy), _Again(kept, allow_cache_entry_mutation)
 
 
-def _named(op: Any) -> OpOverload:
+def _named(op: OpOverload) -> OpOverload:
     if isinstance(op, OpOverload):
         return op
     if isinstance(op, _core.Op):
@@ -212,10 +216,10 @@ def _named(op: Any) -> OpOverload:
     )
 
 
-def _op_starts(op: Any) -> Any:
+def _op_starts(op: Op) -> Array | None:
     return _state.open[-1].starts(op) if _state.open else None
 
 
-def _op_ends(op: Any, arguments: tuple[Any, ...], result: Any) -> None:
+def _op_ends(op: Op, arguments: tuple[Tensor, ...], result: Tensor) -> None:
     if _state.open and _state.open[-1].running:
         _state.open[-1].ends(op, arguments, result)

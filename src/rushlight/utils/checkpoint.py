@@ -20,9 +20,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import _core, autograd, random
+from .._core import Tensor
+from .._device import device
+from .._dtypes import dtype
 from .._levels.running import carried
 from .._missing import missing_name as _missing_name
+from .._size import Size
 from ..autograd._saved import saved_tensors_hooks
+from ..ops.table.arrays import Array
 from ._selective import (
     CheckpointPolicy,
     SelectiveCheckpointContext,
@@ -182,16 +187,16 @@ class _SaveInputs(autograd.Function):
     _for_transforms = True
 
     @staticmethod
-    def forward(ctx: Any, dummy: Any, *tensors: Any) -> Any:
+    def forward(ctx: Any, dummy: Tensor, *tensors: Tensor) -> Tensor:
         ctx.save_for_backward(*tensors)
         return dummy.detach().clone()
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         raise AssertionError("the node that keeps the inputs is never part of a graph")
 
 
-def _metadata(x: Any) -> dict[str, Any]:
+def _metadata(x: Tensor) -> dict[str, Size | device | dtype]:
     return {"shape": x.shape, "dtype": x.dtype, "device": x.device}
 
 
@@ -263,7 +268,7 @@ class _Frame:
 
     # hooks of the first run
 
-    def pack(self, x: Any) -> _Holder:
+    def pack(self, x: Tensor) -> _Holder:
         holder = _Holder()
         self.holders.append(weakref.ref(holder))
         self.saved.append(self.describe(x))
@@ -271,7 +276,7 @@ class _Frame:
             self.log[0].append(_line(x))
         return holder
 
-    def unpack(self, holder: _Holder) -> Any:
+    def unpack(self, holder: _Holder) -> Tensor:
         group = GraphExecGroup._get_current_group()
         key: Any = group if group is not None else _core.current_task()
         if key == -1:
@@ -313,7 +318,7 @@ class _Frame:
 
     # the second run
 
-    def run_again(self, key: Any) -> None:
+    def run_again(self, key: GraphExecGroup | int) -> None:
         self.done[key], self.recomputed[key] = 0, []
         arguments = self.arguments()
         before = _core.set_grad_enabled(True)
@@ -326,7 +331,7 @@ class _Frame:
             _core.set_grad_enabled(before)
         self.compare(key)
 
-    def fill(self, key: Any, x: Any) -> Any:
+    def fill(self, key: GraphExecGroup | int, x: Tensor) -> Tensor:
         index = self.done[key]
         self.done[key] = index + 1
         x = x.detach() if x.requires_grad else x
@@ -348,7 +353,7 @@ class _Frame:
             raise _Stop
         return x
 
-    def compare(self, key: Any) -> None:
+    def compare(self, key: GraphExecGroup | int) -> None:
         if self.asked_early:
             return
         if self.done[key] != len(self.holders):
@@ -398,9 +403,9 @@ def _checkpoint_without_reentrance(
     check: str,
     debug: bool,
     early_stop: bool,
-    args: tuple[Any, ...],
+    args: tuple[Tensor, ...],
     kwargs: dict[str, Any],
-) -> Any:
+) -> Tensor | tuple[Tensor, ...]:
     if _Settings.debug is not None:
         debug = _Settings.debug
     if debug and context_fn is not noop_context_fn:
@@ -412,7 +417,7 @@ def _checkpoint_without_reentrance(
         return function(*args, **kwargs)
     state = random.get_rng_state() if preserve else None
 
-    def again(keywords: dict[str, Any], *positional: Any) -> None:
+    def again(keywords: dict[str, Any], *positional: Tensor) -> None:
         with _preserved(state), again_context:
             function(*positional, **keywords)
 
@@ -430,7 +435,7 @@ def _checkpoint_without_reentrance(
     return result
 
 
-def _empty() -> Any:
+def _empty() -> Array:
     import numpy as np
 
     return np.empty(0, np.float32)
@@ -504,7 +509,7 @@ class CheckpointFunction(autograd.Function):
         return run_function(*args)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, ...]:
         if _core.restricted():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or "
@@ -549,7 +554,7 @@ def checkpoint(
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,
-    **kwargs: Any,
+    **kwargs: bool,
 ) -> Any:
     """Run `function(*args, **kwargs)` without keeping what it saves for backward:
     it is run again then.
@@ -591,8 +596,8 @@ def checkpoint(
 
 
 def checkpoint_sequential(
-    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
-) -> Any:
+    functions: Any, segments: int, input: Tensor, use_reentrant: bool | None = None, **kwargs: Any
+) -> Tensor:
     """Run functions (or the modules of a Sequential) one after the other in checkpointed segments.
 
     The last segment is run as usual: its values are needed first.
@@ -620,7 +625,7 @@ def checkpoint_sequential(
     steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
 
     def segment(start: int, stop: int) -> Callable[[Any], Any]:
-        def run(value: Any) -> Any:
+        def run(value: Tensor) -> Tensor:
             for step in steps[start:stop]:
                 value = step(value)
             return value

@@ -14,6 +14,7 @@ from typing import Any
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from ..._core import Node
 from ...utils.hooks import RemovableHandle
 
 Hooks = OrderedDict[int, Any]
@@ -54,7 +55,9 @@ def add(hooks: Hooks, hook: Any, *, extra: Any = None) -> RemovableHandle:
     return handle
 
 
-def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_with_hooks(
+    module: Any, args: tuple[Tensor, ...], kwargs: dict[str, Any]
+) -> Tensor | tuple[Tensor, ...]:
     """Runs `module.forward` between the hooks that apply to it."""
     own = module.__dict__
     none: dict[int, Any] = {}
@@ -85,14 +88,16 @@ def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 class _Call:
     """One call of a module with hooks: its arguments as the hooks leave them, and its result."""
 
-    def __init__(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(self, module: Any, args: tuple[Tensor, ...], kwargs: dict[str, Any]) -> None:
         self.module = module
         self.args = args
         self.kwargs = kwargs
         self.result: Any = None
         self.finished: set[int] = set()  # always-called hooks that have had their turn
 
-    def run(self, pre: Any, post: Any, backward: Any, backward_pre: Any) -> Any:
+    def run(
+        self, pre: Any, post: Any, backward: Any, backward_pre: Any
+    ) -> Tensor | tuple[Tensor, ...]:
         module = self.module
         full: list[Any] = []
         partial: list[Any] = []
@@ -188,7 +193,9 @@ class _Call:
                     )
 
 
-def _warn_of_partial_hook(inputs: Any, result: Any, node: Any) -> None:
+def _warn_of_partial_hook(
+    inputs: tuple[Tensor, ...], result: tuple[Tensor, ...], node: Node
+) -> None:
     """Says what an old backward hook, which sits on `node` alone, will not be shown."""
     advice = " Please use register_full_backward_hook to get the documented behavior."
     results = (result,) if isinstance(result, rl.Tensor) else result
@@ -222,7 +229,7 @@ def _warn_of_partial_hook(inputs: Any, result: Any, node: Any) -> None:
     )
 
 
-def _grad_fns(values: Any) -> set[Any] | None:
+def _grad_fns(values: tuple[Tensor, ...]) -> set[Any] | None:
     """The nodes that made the tensors of a tuple; None where it is no tuple of tensors."""
     if not (isinstance(values, tuple) and all(isinstance(v, rl.Tensor) for v in values)):
         return None
@@ -247,7 +254,7 @@ class BackwardHook:
         self.input_places: list[int] | None = None
         self.output_places: list[int] | None = None
 
-    def setup_input_hook(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def setup_input_hook(self, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """The arguments, behind a node that calls the hooks with the gradients that reach them."""
         self.n_inputs = len(args)
         args, self.input_places = _through_identity(args, self._on_grad_input)
@@ -261,7 +268,9 @@ class BackwardHook:
         outputs, self.output_places = _through_identity(outputs, self._on_grad_output)
         return outputs[0] if single else outputs
 
-    def _on_grad_output(self, _: Any, grads: Any) -> Any:
+    def _on_grad_output(
+        self, _: tuple[Tensor, ...], grads: tuple[Tensor, ...]
+    ) -> tuple[Tensor, ...]:
         outputs = _spread(self.output_places or [], grads, self.n_outputs)
         for hook in self.pre_hooks:
             replaced = hook(self.module, outputs)
@@ -315,7 +324,7 @@ class BackwardHook:
         return tuple(inputs[i] for i in self.input_places or [])
 
 
-def _spread(places: list[int], values: Any, size: int) -> tuple[Any, ...]:
+def _spread(places: list[int], values: tuple[Tensor, ...], size: int) -> tuple[Tensor, ...]:
     """`values` put at `places` of a tuple of `size`, None elsewhere."""
     out: list[Any] = [None] * size
     for place, value in zip(places, values, strict=True):
@@ -324,7 +333,7 @@ def _spread(places: list[int], values: Any, size: int) -> tuple[Any, ...]:
 
 
 def _through_identity(
-    values: tuple[Any, ...], hook: Callable[[Any, Any], Any]
+    values: tuple[Tensor, ...], hook: Callable[[Any, Any], Any]
 ) -> tuple[tuple[Any, ...], list[int] | None]:
     """Passes the tensors among `values` through one identity node that carries `hook`.
 

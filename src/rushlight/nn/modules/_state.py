@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from rushlight import _root as rl
 
+from ..._core import Tensor
 from ..parameter import Parameter
 from ._hooks import HookMethods
 
@@ -207,7 +208,9 @@ class StateMethods(HookMethods):
                     if head not in (children if dot else own):
                         unexpected_keys.append(key)
 
-    def _load_one(self, key: str, name: str, current: Any, value: Any, assign: bool) -> str | None:
+    def _load_one(
+        self, key: str, name: str, current: Tensor, value: Tensor, assign: bool
+    ) -> str | None:
         """Copies (or assigns) one value; returns what was wrong with it, if anything."""
         if not isinstance(value, rl.Tensor):
             return (

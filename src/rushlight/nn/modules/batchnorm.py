@@ -86,7 +86,7 @@ class _NormBase(Module):
         self,
         state_dict: Any,
         prefix: str,
-        local_metadata: dict[str, Any],
+        local_metadata: dict[str, int],
         *rest: Any,
     ) -> None:
         # Checkpoints of version 1 do not have the count of batches.

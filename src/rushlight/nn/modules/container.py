@@ -11,16 +11,17 @@ from typing import Any, Self
 
 from rushlight import _root as rl
 
+from ..._core import Tensor
 from ..parameter import Parameter
 from .module import Module, _indented
 
 
-def _place(index: Any, size: int) -> int:
+def _place(index: int, size: int) -> int:
     """`index` as a position from the start; IndexError outside."""
     index = operator.index(index)
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of range")
-    return index % size  # type: ignore[no-any-return]
+    return index % size
 
 
 class _Numbered(Module):
@@ -32,7 +33,7 @@ class _Numbered(Module):
         self._modules.clear()
         self._modules.update(members)
 
-    def _name(self, index: Any) -> str:
+    def _name(self, index: int) -> str:
         """The name of the child at a position (names need not be numbers in a Sequential)."""
         return list(self._modules)[_place(index, len(self))]
 
@@ -44,10 +45,10 @@ class _Numbered(Module):
     def _sliced(self, items: list[tuple[str, Any]]) -> Any:
         return type(self)(module for _, module in items)
 
-    def __setitem__(self, index: Any, module: Module) -> None:
+    def __setitem__(self, index: int, module: Module) -> None:
         setattr(self, self._name(index), module)
 
-    def __delitem__(self, index: Any) -> None:
+    def __delitem__(self, index: int) -> None:
         names = list(self._modules)
         chosen = names[index] if isinstance(index, slice) else [self._name(index)]
         for name in chosen:
@@ -69,7 +70,7 @@ class _Numbered(Module):
         self._renumber(modules)
         return self
 
-    def pop(self, index: Any) -> Any:
+    def pop(self, index: int) -> Any:
         """Takes out and returns the module at a position."""
         module = self[index]
         del self[index]
@@ -99,12 +100,12 @@ class Sequential(_Numbered):
             for i, module in enumerate(args):
                 self.add_module(str(i), module)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         for module in self._modules.values():
             input = module(input)
         return input
 
-    def _sliced(self, items: list[tuple[str, Any]]) -> Any:
+    def _sliced(self, items: list[tuple[str, Any]]) -> Sequential:
         return type(self)(OrderedDict(items))
 
     def append(self, module: Module) -> Self:
@@ -125,7 +126,7 @@ class Sequential(_Numbered):
             self.append(module)
         return self
 
-    def _added(self, other: Any) -> list[Any]:
+    def _added(self, other: Sequential | int) -> list[Any]:
         if not isinstance(other, Sequential):
             raise ValueError(
                 "add operator supports only objects "
@@ -133,7 +134,7 @@ class Sequential(_Numbered):
             )
         return list(other)
 
-    def _times(self, count: Any) -> list[Any]:
+    def _times(self, count: int) -> list[Any]:
         if not isinstance(count, int):
             raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(count)}")
         if count <= 0:
@@ -253,7 +254,7 @@ class ModuleDict(Module):
             self.update(modules)
 
     def __getitem__(self, key: str) -> Module:
-        return self._modules[key]  # type: ignore[no-any-return]
+        return self._modules[key]
 
     def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
@@ -276,7 +277,7 @@ class ModuleDict(Module):
 
     def pop(self, key: str) -> Module:
         """Takes out and returns the module of a key."""
-        return self._modules.pop(key)  # type: ignore[no-any-return]
+        return self._modules.pop(key)
 
     def keys(self) -> Any:
         """The keys, in order of insertion."""
@@ -301,7 +302,7 @@ class _ParameterContainer(Module):
     are.
     """
 
-    def _put(self, name: str, value: Any) -> None:
+    def _put(self, name: str, value: Tensor) -> None:
         if isinstance(value, rl.Tensor) and not isinstance(value, Parameter):
             value = Parameter(value)
         setattr(self, name, value)
@@ -388,7 +389,7 @@ class ParameterDict(_ParameterContainer):
         if parameters is not None:
             self.update(parameters)
 
-    def _attribute(self, key: Any) -> str:
+    def _attribute(self, key: str) -> str:
         if not isinstance(key, str):
             raise TypeError(
                 "Index given to ParameterDict cannot be used as a key as it is "
@@ -400,7 +401,7 @@ class ParameterDict(_ParameterContainer):
     def __getitem__(self, key: str) -> Any:
         return getattr(self, self._attribute(key))
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: Tensor) -> None:
         self._keys[self._attribute(key)] = None
         self._put(key, value)
 

@@ -31,10 +31,10 @@ class _ConvNd(Module):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
         padding: Any,
-        dilation: Any,
+        dilation: tuple[int, ...],
         transposed: bool,
         output_padding: Any,
         groups: int,
@@ -114,7 +114,9 @@ class _ConvNd(Module):
         return ", ".join(shown)
 
 
-def _border(padding: Any, kernel_size: tuple[int, ...], dilation: tuple[int, ...]) -> Any:
+def _border(
+    padding: tuple[int, ...], kernel_size: tuple[int, ...], dilation: tuple[int, ...]
+) -> tuple[int, ...]:
     """What `F.pad` takes for this padding: before and after, the last dimension first."""
     if not isinstance(padding, str):
         return tuple(n for n in reversed(padding) for _ in range(2))
@@ -132,10 +134,10 @@ class _Conv(_ConvNd):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: int | tuple[int, ...],
+        stride: int = 1,
+        padding: int | str = 0,
+        dilation: int = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
@@ -262,7 +264,7 @@ class _ConvTranspose(_ConvNd):
     def _output_padding(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
         """The extra rows that make the output `output_size`, among the sizes that fit the input."""
         if output_size is None:
-            return self.output_padding  # type: ignore[no-any-return]
+            return self.output_padding
         n = self._dims
         without_spatial = input.dim() - n
         if len(output_size) == without_spatial + n:

@@ -92,7 +92,7 @@ class Module(StateMethods):
 
     # --- calling ---
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Tensor, **kwargs: Any) -> Tensor | tuple[Tensor, ...]:
         if self._plain:
             return self.forward(*args, **kwargs)
         return call_with_hooks(self, args, kwargs)
@@ -271,7 +271,7 @@ class Module(StateMethods):
 
     register_module = add_module
 
-    def _check_name(self, kind: str, name: Any, members: dict[str, Any]) -> None:
+    def _check_name(self, kind: str, name: str, members: dict[str, Any]) -> None:
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {rl.typename(name)}")
         if kind == "module":  # where the order of the checks differs, so does the error
@@ -297,7 +297,7 @@ class Module(StateMethods):
             module = getattr(module, item)
             if not isinstance(module, Module):
                 raise AttributeError(f"`{item}` is not an nn.Module")
-        return module  # type: ignore[no-any-return]
+        return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Replaces the module at a dotted path (or adds it, unless `strict`)."""

@@ -30,7 +30,7 @@ class Weights:
 
     __slots__ = ("b_hh", "b_ih", "w_hh", "w_hr", "w_ih")
 
-    def __init__(self, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, w_hr: Any = None) -> None:
+    def __init__(self, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any, w_hr: Any = None) -> None:
         self.w_ih = w_ih
         self.w_hh = w_hh
         self.b_ih = b_ih
@@ -296,7 +296,7 @@ class RNNBase(Module):
             )
         return state if batched else tuple(s.unsqueeze(1) for s in state)
 
-    def forward(self, input: Any, hx: Any = None) -> Any:
+    def forward(self, input: Tensor, hx: Any = None) -> Any:
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
         if input.dim() not in (2, 3):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 
-def _ntuple(x: Any, n: int) -> tuple[Any, ...]:
+def _ntuple(x: int | tuple[int, ...], n: int) -> tuple[int, ...]:
     """`x` as a tuple: as it is where it is iterable, repeated n times where it is one value."""
     return tuple(x) if isinstance(x, Iterable) else (x,) * n
 

@@ -38,9 +38,9 @@ class PackedSequence(_PackedFields):
 
     def __new__(
         cls,
-        data: Any,
-        batch_sizes: Any = None,
-        sorted_indices: Any = None,
+        data: Tensor,
+        batch_sizes: Tensor | None = None,
+        sorted_indices: Tensor | None = None,
         unsorted_indices: Any = None,
     ) -> Self:
         if batch_sizes is None:
@@ -123,12 +123,12 @@ class PackedSequence(_PackedFields):
 
     def is_pinned(self) -> bool:
         """Whether the data are in page-locked memory."""
-        return self.data.is_pinned()  # type: ignore[no-any-return]
+        return self.data.is_pinned()
 
     @property
     def is_cuda(self) -> bool:
         """Whether the data are on a GPU."""
-        return self.data.device.type == "cuda"  # type: ignore[no-any-return]
+        return self.data.device.type == "cuda"
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:

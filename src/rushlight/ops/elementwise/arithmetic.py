@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
+from ..table.arrays import Array
 from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, pointwise, variant
 from ..table.reference import alias, is_float
@@ -31,7 +33,7 @@ _ONE_BOOL = (
 _NO_BOOLS = {"bool": _TWO_BOOLS, "any: bool": _ONE_BOOL}
 
 
-def _scaled(b: Any, alpha: Any) -> Any:
+def _scaled(b: Array, alpha: float) -> Any:
     if isinstance(alpha, float) and b.dtype.kind in "iub":
         raise RuntimeError(
             "For integral input tensors, argument alpha must not be a floating point number."
@@ -160,7 +162,7 @@ neg = pointwise(
 
 
 @composite(operator="pos", samples=one)
-def positive(input: Tensor) -> Any:
+def positive(input: Tensor) -> Tensor:
     """input itself."""
     if input.dtype.name == "bool":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
@@ -219,35 +221,35 @@ div = pointwise(
 )
 
 
-def _rtruediv(self: Any, other: Any) -> Any:
+def _rtruediv(self: Tensor, other: float) -> Tensor:
     return reciprocal(self) * other
 
 
 _core.set_operator("rtruediv", _rtruediv)
 
 
-def _nonzero(b: Any) -> Any:
+def _nonzero(b: Array) -> Array:
     if b.dtype.kind in "iu" and not b.all():
         raise RuntimeError("ZeroDivisionError. An integer tensor was divided by zero.")
     return b
 
 
-def _trunc_quotient(a: Any, b: Any) -> Any:
+def _trunc_quotient(a: Array, b: Array) -> Array:
     if is_float(a):
         return np.trunc(a / b)
     quotient = np.floor_divide(a, _nonzero(b))
     return quotient + ((np.remainder(a, b) != 0) & ((a < 0) != (b < 0))).astype(a.dtype)
 
 
-def _floor_quotient(a: Any, b: Any) -> Any:
+def _floor_quotient(a: Array, b: Array) -> Array:
     return np.floor_divide(a, _nonzero(b))
 
 
-def _half_trunc_quotient(a: Any, b: Any) -> Any:
+def _half_trunc_quotient(a: Array, b: Array) -> Array:
     return np.trunc((a / b).astype(a.dtype))
 
 
-def _half_floor_quotient(a: Any, b: Any) -> Any:
+def _half_floor_quotient(a: Array, b: Array) -> Array:
     """Step by step, each rounded, as torch does with halves."""
     left = np.fmod(a, b).astype(a.dtype)
     quotient = ((a - left).astype(a.dtype) / b).astype(a.dtype)
@@ -258,7 +260,7 @@ def _half_floor_quotient(a: Any, b: Any) -> Any:
     return np.where(b == 0, a / b, whole).astype(a.dtype)
 
 
-def _rounded_div(mode: str, quotient: Any, halves: Any, how: str) -> Any:
+def _rounded_div(mode: str, quotient: Any, halves: Any, how: str) -> Op:
     """`div` with a rounding_mode."""
     shared: dict[str, Any] = {
         "kernel": "floor_divide" if mode == "floor" else "trunc_divide",
@@ -316,7 +318,7 @@ variant(div, "rounding_mode", "given", _div_unknown)
 
 
 def no_derivative(op: str) -> Any:
-    def partial(input: Any) -> Any:
+    def partial(input: Tensor | Symbol | int) -> Any:
         if isinstance(input, Symbol):
             raise Untraceable("no derivative")
         raise RuntimeError(
@@ -340,7 +342,7 @@ def _division(
     partials: dict[str, Any],
     doc: str,
     **more: Any,
-) -> Any:
+) -> Op:
     """A division to whole numbers, and its overload for a number, where zero is seen at once."""
     refuses = {"bool complex": f"{kernel}_cpu"}
     rounds = name != "floor_divide"
@@ -449,12 +451,12 @@ _core.set_operator("rmod", lambda self, other: remainder(other, self))
 _LERP = {"bool int": "lerp_kernel_tensor"}
 
 
-def _lerp(input: Any, end: Any, weight: Any) -> Tensor:
+def _lerp(input: Symbol, end: Symbol, weight: Symbol) -> Tensor:
     distance = end - input
     return where(abs(weight) < 0.5, input + weight * distance, end - distance * (1 - weight))
 
 
-def _lerp_reference(a: Any, b: Any, w: Any) -> Any:
+def _lerp_reference(a: Array, b: Array, w: Array | float) -> Array:
     return np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
 
 

@@ -21,7 +21,7 @@ from ..table.signature import Tensor
 # ---- comparisons
 
 
-def _comparison(name: str, operator: str, reference: Any, ordered: bool, doc: str) -> Any:
+def _comparison(name: str, operator: str, reference: Any, ordered: bool, doc: str) -> Op:
     more: dict[str, Any] = {
         "dtype": "bool",
         "reference": reference,
@@ -69,7 +69,7 @@ alias("greater_equal", ge)
 # ---- predicates
 
 
-def _none(a: Any) -> Array:
+def _none(a: Array) -> Array:
     return np.zeros(a.shape, np.bool_)
 
 
@@ -214,7 +214,7 @@ _EITHER_A_NUMBER = (
 )
 
 
-def _bitwise(operator: str, reference: Any, doc: str) -> Any:
+def _bitwise(operator: str, reference: Any, doc: str) -> Op:
     return pointwise(
         f"bitwise_{operator}(input: Tensor | Number, other: Tensor | Number)",
         operator=operator,
@@ -236,7 +236,7 @@ bitwise_or = _bitwise("or", np.bitwise_or, "The bits set in either.")
 bitwise_xor = _bitwise("xor", np.bitwise_xor, "The bits set in exactly one.")
 
 
-def _shift(kernel: str, operator: str, reference: Any, doc: str) -> Any:
+def _shift(kernel: str, operator: str, reference: Any, doc: str) -> Op:
     op = pointwise(
         f"bitwise_{kernel}(input: Tensor | Number, other: Tensor | Number)",
         operator=operator,
@@ -267,7 +267,7 @@ bitwise_right_shift = _shift(
 @composite
 def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> Any:
+) -> Tensor:
     """Whether |input - other| <= atol + rtol * |other|, element by element."""
     if input.dtype != other.dtype:
         raise RuntimeError(f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}")

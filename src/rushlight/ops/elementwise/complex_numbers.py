@@ -13,6 +13,7 @@ from ..._core import Op
 from ..making.copies import clone
 from ..making.creation import zeros_like
 from ..table.arrays import Array, scalar_name
+from ..table.formulas import Symbol
 from ..table.kinds import composite, general, linear, pointwise
 from ..table.reference import add_method, alias
 from ..table.signature import Tensor
@@ -23,13 +24,13 @@ from .selection import where
 _PAIRS = {np.dtype(np.float32): np.complex64, np.dtype(np.float64): np.complex128}
 
 
-def _as_pairs(a: Any) -> Any:
+def _as_pairs(a: Array) -> Array:
     if a.dtype.kind != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
     return a[..., None].view(a.real.dtype)
 
 
-def _from_pairs(a: Array) -> Any:
+def _from_pairs(a: Array) -> Array:
     if a.dtype not in _PAIRS:
         raise RuntimeError(
             "view_as_complex is only supported for half, float and double tensors, but got a "
@@ -94,7 +95,7 @@ view_as_complex = linear(
 
 
 @composite(method=False, samples=_complex_one)
-def real(input: Tensor) -> Any:
+def real(input: Tensor) -> Tensor:
     """The real part, as a view; a real tensor itself."""
     if not input.dtype.is_complex:
         return input
@@ -102,7 +103,7 @@ def real(input: Tensor) -> Any:
 
 
 @composite(method=False, samples=_complex_one, traits="complex")
-def imag(input: Tensor) -> Any:
+def imag(input: Tensor) -> Tensor:
     """The imaginary part, as a view."""
     if not input.dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
@@ -112,7 +113,7 @@ def imag(input: Tensor) -> Any:
 
 
 def _set_part(part: Any) -> Any:
-    def put(self: Any, value: Any) -> None:
+    def put(self: Tensor, value: Tensor | float | str) -> None:
         if isinstance(value, _core.Tensor):
             part(self).copy_(value)
         elif isinstance(value, numbers.Number):
@@ -128,7 +129,7 @@ add_method("imag", property(imag, _set_part(imag), doc="The imaginary part."))
 
 
 @composite(samples=_complex_one)
-def conj(input: Tensor) -> Any:
+def conj(input: Tensor) -> Tensor:
     """The complex conjugate, as a view; a real tensor itself."""
     return _conj(input) if input.dtype.is_complex else input
 
@@ -173,13 +174,13 @@ conj_physical: Op = pointwise(
 
 
 @composite(samples=_complex_one)
-def resolve_conj(input: Tensor) -> Any:
+def resolve_conj(input: Tensor) -> Tensor:
     """A copy in which a conjugate is worked out; where nothing was put off, the tensor itself."""
     return clone(input) if input.is_conj() else input
 
 
 @composite(samples=_complex_one)
-def resolve_neg(input: Tensor) -> Any:
+def resolve_neg(input: Tensor) -> Tensor:
     """A copy in which a negative is worked out; where nothing was put off, the tensor itself."""
     return clone(input) if input.is_neg() else input
 
@@ -202,7 +203,7 @@ def _angle(a: Array) -> Array:
     return np.where(np.isnan(a), a, np.where(a < 0, a.dtype.type(np.pi), a.dtype.type(0)))
 
 
-def _angle_rule(g: Any, input: Any) -> Any:
+def _angle_rule(g: Tensor | Symbol, input: Tensor | Symbol) -> Tensor:
     if not input.dtype.is_complex:
         return zeros_like(g)
     size = abs(input)
@@ -221,7 +222,7 @@ angle = pointwise(
 )
 
 
-def _both_real(a: Any, b: Any, names: tuple[str, str]) -> None:
+def _both_real(a: Array, b: Array, names: tuple[str, str]) -> None:
     if a.dtype not in _PAIRS or b.dtype not in _PAIRS:
         raise RuntimeError(
             "Expected both inputs to be Half, Float or Double tensors but got "
@@ -240,7 +241,7 @@ _COMPLEX_OUT = (
 )
 
 
-def _complex(a: Any, b: Any) -> Any:
+def _complex(a: Array, b: Array) -> Array:
     _both_real(a, b, ("real", "imag"))
     out: Any = np.empty(np.broadcast_shapes(a.shape, b.shape), _PAIRS[a.dtype])
     out.real, out.imag = a, b
@@ -260,7 +261,7 @@ complex = general(
 )
 
 
-def _polar(a: Any, b: Any) -> Any:
+def _polar(a: Array, b: Array) -> Array:
     _both_real(a, b, ("abs", "angle"))
     return _complex(a * np.cos(b), a * np.sin(b))
 

@@ -34,7 +34,7 @@ def _unary(
     doc: str,
     domain: tuple[float, float] = (-2.0, 2.0),
     **more: Any,
-) -> Any:
+) -> Op:
     """A function of one argument that makes floats of integers."""
     return pointwise(
         f"{name}(input: Tensor)",
@@ -104,11 +104,11 @@ log1p = _unary(
 )
 
 
-def _logaddexp_share(input: Any, other: Any) -> Any:
+def _logaddexp_share(input: Tensor | Symbol, other: Tensor | Symbol) -> Tensor | Symbol:
     return 1 / (1 + exp(other - input))
 
 
-def log_add_exp(a: Any, b: Any) -> Any:
+def log_add_exp(a: Array, b: Array) -> Array:
     if a.dtype.kind != "c":
         return np.logaddexp(a, b)
     below = a.real < b.real
@@ -201,7 +201,7 @@ atan2 = pointwise(
 alias("arctan2", atan2)
 
 
-def _over_square(value: Any, y: Any, x: Any) -> Tensor:
+def _over_square(value: Tensor | Symbol, y: Tensor | Symbol, x: Tensor | Symbol) -> Tensor:
     square = y * y + x * x
     return where(square == 0, 0, value * reciprocal(square))
 
@@ -244,7 +244,7 @@ rad2deg = pointwise(
 # ---- sign and magnitude
 
 
-def _magnitude_rule(g: Any, input: Any) -> Any:
+def _magnitude_rule(g: Tensor | Symbol, input: Tensor | Symbol) -> Tensor | Symbol:
     return g * sgn(input)
 
 
@@ -293,7 +293,7 @@ def _sgn(a: Array) -> Array:
     return np.where(size == 0, 0, a / np.where(size == 0, 1, size)).astype(a.dtype)
 
 
-def _sgn_rule(g: Any, input: Any) -> Any:
+def _sgn_rule(g: Tensor | Symbol, input: Tensor | Symbol) -> Tensor | Symbol:
     if isinstance(input, Symbol) or not input.dtype.is_complex:
         return 0 * g if isinstance(g, Symbol) else zeros_like(g)
     size = abs(input)
@@ -313,7 +313,7 @@ sgn = pointwise(
 )
 
 
-def _copysign_partial(input: Any, out: Any) -> Tensor:
+def _copysign_partial(input: Tensor | Symbol, out: Tensor | Symbol) -> Tensor:
     return where(input == 0, 0, out / input)
 
 
@@ -372,7 +372,7 @@ heaviside = pointwise(
 # ---- rounding
 
 
-def _rounding(name: str, reference: Any, doc: str) -> Any:
+def _rounding(name: str, reference: Any, doc: str) -> Op:
     text = f"{name} is not supported for complex inputs"
     return pointwise(
         f"{name}(input: Tensor)",
@@ -392,7 +392,7 @@ trunc = _rounding("trunc", np.trunc, "Rounded towards zero.")
 alias("fix", trunc)
 
 
-def _round_decimals(a: Any, decimals: int) -> Any:
+def _round_decimals(a: Array, decimals: int) -> Array:
     ten = np.float64(10) ** builtins.abs(decimals)
     ten = a.dtype.type(ten)
     return np.rint(a * ten) / ten if decimals >= 0 else np.rint(a / ten) * ten
@@ -467,7 +467,9 @@ _finite_only_in_place = _core.make_in_place(_finite_only, "nan_to_num_")
 _finite_only_in_place.entry = _finite_only.entry
 
 
-def _replacements(input: Tensor, nan: Any, posinf: Any, neginf: Any) -> tuple[Any, Any, Any]:
+def _replacements(
+    input: Tensor, nan: float | None, posinf: float | None, neginf: Any
+) -> tuple[float, ...]:
     dtype = input.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         return 0.0, 0.0, 0.0
@@ -492,7 +494,7 @@ def nan_to_num(
     neginf: float | None = None,
     *,
     out: Tensor | None = None,
-) -> Any:
+) -> Tensor:
     """NaN replaced by `nan` (0), infinities by `posinf`, `neginf` (the largest finite numbers)."""
     more = {} if out is None else {"out": out}
     return _finite_only(input, *_replacements(input, nan, posinf, neginf), **more)
@@ -549,7 +551,7 @@ erfinv = _unary(
 )
 
 
-def _frexp(a: Any) -> Any:
+def _frexp(a: Array) -> Any:
     wide = widened(a)
     if wide.dtype.kind != "f":
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")

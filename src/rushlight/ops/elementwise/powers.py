@@ -11,6 +11,7 @@ from ... import _core
 from ..._core import Op
 from ..._dtypes import complex128, float64
 from ..making.casts import to
+from ..table.arrays import Array
 from ..table.formulas import Symbol
 from ..table.kinds import composite, pointwise, variant
 from ..table.samples import one, pair
@@ -21,23 +22,23 @@ from .selection import where
 _Tensor = _core.Tensor
 
 
-def _power(a: Any, b: Any) -> Any:
+def _power(a: Array, b: Array | int) -> Array:
     if a.dtype.kind in "iub" and np.asarray(b).dtype.kind in "iu" and np.any(b < 0):
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return np.power(a, b)
 
 
-def _of_base(input: Any, exponent: Any) -> Tensor:
+def _of_base(input: Tensor | Symbol, exponent: Tensor | Symbol) -> Tensor:
     return where(exponent == 0, 0, exponent * pow(input, exponent - 1))
 
 
-def _of_exponent(input: Tensor, exponent: Any, out: Tensor) -> Tensor:
+def _of_exponent(input: Tensor, exponent: Tensor | Symbol, out: Tensor) -> Tensor:
     if isinstance(out, _Tensor) and out.dtype.is_complex:  # the logarithm of -2 is complex too
         input = input.to(out.dtype) if isinstance(input, _Tensor) else complex(input)
     return where((input == 0) & _not_negative(exponent), 0, out * log_of(input))
 
 
-def _not_negative(exponent: Any) -> Any:
+def _not_negative(exponent: Tensor | Symbol) -> Tensor | Symbol:
     if isinstance(exponent, _Tensor) and exponent.dtype.is_complex:
         return (exponent.imag == 0) & (exponent.real >= 0)
     return exponent >= 0
@@ -75,13 +76,13 @@ pow = pointwise(
 )
 
 
-def _pow_number_partial(input: Any, exponent: Any) -> Any:
+def _pow_number_partial(input: Tensor | Symbol, exponent: Symbol | float) -> Tensor | Symbol | int:
     if isinstance(exponent, Symbol):
         return _of_base(input, exponent)
     return 0 if exponent == 0 else exponent * pow(input, exponent - 1)
 
 
-def _pow_of_number(signature: str, **more: Any) -> Any:
+def _pow_of_number(signature: str, **more: Any) -> Op:
     options: dict[str, Any] = {
         "partials": {"input": _pow_number_partial},
         "node": "PowBackward0",
@@ -203,10 +204,10 @@ rsqrt: Op = pointwise(
         "(input, exponent: Number, *, out)",
     ),
 )
-def float_power(input: Tensor, exponent: Any) -> Any:
+def float_power(input: Tensor, exponent: Any) -> Tensor:
     """input ** exponent in double precision."""
 
-    def widen(value: Any) -> Any:
+    def widen(value: Tensor | float) -> Tensor | float:
         if not isinstance(value, _Tensor):
             return value
         wide = value.dtype.is_complex or isinstance(input, complex)

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..._devices.meta import like_first
 from ..making.creation import zeros_like
 from ..table.arrays import Array, cell
+from ..table.formulas import Symbol
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
 from ..table.samples import one, pair
@@ -56,12 +58,12 @@ where = pointwise(
 
 
 def _where(
-    condition: Any,
+    condition: Tensor,
     input: Tensor | None = None,
     other: Tensor | None = None,
     *,
     out: Tensor | None = None,
-) -> Any:
+) -> Tensor:
     """input where the condition holds, else other; without them, the indices where it holds."""
     if input is None or other is None:
         if input is None and other is None:
@@ -85,7 +87,7 @@ add_method(
 # ---- clamp
 
 
-def _clamp_both(a: Any, low: Any, high: Any) -> Any:
+def _clamp_both(a: Array, low: Array, high: Array) -> Array:
     return np.minimum(np.maximum(a, low), high)
 
 
@@ -128,7 +130,7 @@ _at_least = {"input": lambda input, min: input >= min}
 _at_most = {"input": lambda input, max: input <= max}
 
 
-def _bound(name: str, kernel: str, bound: str, node: str, scalar_node: str, doc: str) -> Any:
+def _bound(name: str, kernel: str, bound: str, node: str, scalar_node: str, doc: str) -> Op:
     """A clamp with one bound, and its overload for a number."""
     lower = bound == "min"
     hidden = name.startswith("_")
@@ -214,7 +216,7 @@ def _no_bound() -> RuntimeError:
         "(input, min: Number | None = None, max: Number | None = None, *, out)",
     ),
 )
-def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Any:
+def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """input, but at least min and at most max (numbers or tensors); where they cross, max."""
     more = {} if out is None else {"out": out}
     if max is None:
@@ -224,7 +226,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
     return _clamp_high(input, max, **more) if min is None else _clamp(input, min, max, **more)
 
 
-def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
+def clamp_(self: Tensor, min: float | None = None, max: float | None = None) -> Tensor:
     """In-place version of `clamp`."""
     if not self.dtype.is_differentiable:
         bounds = [b for b in (min, max) if isinstance(b, (int, float, _core.Tensor))]
@@ -249,11 +251,13 @@ add_method("clip_", clamp_, function=True)
 # ---- the larger and the smaller
 
 
-def _half_at_ties(input: Any, other: Any, larger: Any) -> Tensor:
+def _half_at_ties(
+    input: Tensor | Symbol, other: Tensor | Symbol, larger: Tensor | Symbol
+) -> Tensor:
     return where(input == other, 0.5, where(larger, 1, 0))
 
 
-def _extremum(name: str, reference: Any, input: Any, other: Any, doc: str) -> Any:
+def _extremum(name: str, reference: Any, input: Any, other: Any, doc: str) -> Op:
     return pointwise(
         f"{name}(input: Tensor, other: Tensor)",
         reference=reference,
@@ -347,7 +351,7 @@ _masked_fill_number = pointwise(
 variant(masked_fill, "value", "scalar", _masked_fill_number)
 
 
-def _cell(value: Any, dtype: Any) -> Array:
+def _cell(value: Array | bool | complex, dtype: Any) -> Array:
     if isinstance(value, np.ndarray):
         with np.errstate(all="ignore"):
             return (value.real if dtype.kind not in "cb" else value).astype(dtype)
@@ -356,12 +360,12 @@ def _cell(value: Any, dtype: Any) -> Array:
     return cell(value, dtype)
 
 
-def _spread(element: Any, like: Any) -> Array:
+def _spread(element: Array | bytes, like: Any) -> Array:
     """One element seen as a whole array of like's shape: stride 0 throughout."""
     return np.ndarray(like.shape, like.dtype, element, 0, (0,) * like.ndim)
 
 
-def _filled(input: Tensor, value: Any) -> Array:
+def _filled(input: Tensor, value: Array | bool | complex) -> Array:
     if isinstance(value, np.ndarray) and value.ndim:
         raise RuntimeError(
             "fill_ only supports 0-dimension value tensor but got tensor with "
@@ -389,7 +393,7 @@ def _put_over(t: Tensor, out: Tensor) -> Tensor:
     return t.to(out.dtype).expand(out.shape)
 
 
-def _fill_op(name: str, node: str, *, number: bool) -> Any:
+def _fill_op(name: str, node: str, *, number: bool) -> Op:
     vjp: dict[str, Any] = {"input": lambda g: zeros_like(g)}
     if not number:
         vjp["value"] = lambda g: g.sum()
@@ -428,7 +432,7 @@ _zeroed = general(
 )
 
 
-def _fitted(a: Array, src: Array, non_blocking: Any) -> Array:
+def _fitted(a: Array, src: Array, non_blocking: bool) -> Array:
     """src in a's shape and type, without a copy where it has them."""
     if not isinstance(src, np.ndarray):
         return _spread(_cell(src, a.dtype), a)
@@ -474,7 +478,7 @@ _copied = general(
 like_first.add("_copied")
 
 
-def _in_place(op: Any, name: str, *, function: bool = True) -> Any:
+def _in_place(op: Op, name: str, *, function: bool = True) -> Op:
     form = _core.make_in_place(op, name)
     form.entry = op.entry
     form.__doc__ = f"In place: {op.entry.doc}"

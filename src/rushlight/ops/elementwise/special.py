@@ -33,7 +33,7 @@ _EITHER_A_NUMBER = (
 )
 
 
-def _kernel(op: Callable[..., Any], a: Any) -> Any:
+def _kernel(op: Callable[..., Any], a: Any) -> Array:
     """The values of a library op on an ndarray."""
     return op(_core.wrap(np.asarray(a)))._array
 
@@ -41,7 +41,7 @@ def _kernel(op: Callable[..., Any], a: Any) -> Any:
 def in_double(f: Any) -> Any:
     """f, which wants float64, on any float array."""
 
-    def reference(*args: Any) -> Any:
+    def reference(*args: Array) -> Any:
         dtype = args[0].dtype
         return f(*[np.asarray(a, np.float64) for a in args]).astype(dtype)
 
@@ -51,7 +51,7 @@ def in_double(f: Any) -> Any:
 def no_derivative(name: str) -> Callable[..., Any]:
     """The partial of an argument that torch has no derivative for; `name` as its error has it."""
 
-    def partial(input: Any) -> Any:
+    def partial(input: Tensor | Symbol | int) -> Any:
         if isinstance(input, Symbol):
             raise Untraceable("no derivative")
         raise NotImplementedError(
@@ -63,7 +63,7 @@ def no_derivative(name: str) -> Callable[..., Any]:
 
 def _special(
     signature: str, reference: Any, partials: dict[str, Any], refusal: str, doc: str, **more: Any
-) -> Any:
+) -> Op:
     halves = more.pop("halves", True)  # whether it takes them, or a definition on them
     half = {} if halves else {"half": refusal}
     if (
@@ -89,11 +89,11 @@ def _special(
 # ---- the gamma function
 
 
-def _hurwitz(s: Any, q: Any, sign: Any = 0.0, other: Any = 1.0) -> Any:
+def _hurwitz(s: Any, q: Array, sign: Array | float = 0.0, other: Array | float = 1.0) -> Any:
     """zeta(s, q) + sign * zeta(s, other), both above 0, by Euler and Maclaurin: ten terms, the
     integral and its corrections. Term by term, for the first terms may cancel."""
 
-    def both(f: Any) -> Any:
+    def both(f: Any) -> Array:
         found = f(q) + sign * f(other)
         return np.where(np.isnan(found), f(q), found)
 
@@ -119,7 +119,7 @@ _BERNOULLI = [
 ]
 
 
-def _zeta(x: Any, q: Any) -> Array:
+def _zeta(x: Any, q: Array) -> Array:
     with np.errstate(all="ignore"):
         whole = np.floor(q) == q
         # Below 0 the terms (q + k) ** -x are, but for their sign, those of q's other end: from its
@@ -138,7 +138,7 @@ def _zeta(x: Any, q: Any) -> Array:
     return np.where(x == 1, np.inf, value)
 
 
-def _trigamma(a: Any) -> Any:
+def _trigamma(a: Array) -> Array:
     low = a < 0.5
     sine = np.sin(_PI * a)
     reflected = (_PI / np.where(low, sine, 1)) ** 2
@@ -147,7 +147,7 @@ def _trigamma(a: Any) -> Any:
     return np.where(low, reflected - value, value)
 
 
-def _polygamma(a: Any, n: int, dtype: Any) -> Any:
+def _polygamma(a: Array, n: int, dtype: Any) -> Array:
     """As torch computes it, in this type: the factor and zeta may each leave its range."""
     if n == 1:
         return _trigamma(a)
@@ -183,7 +183,7 @@ digamma: Op = _special(
 )
 
 
-def _polygamma_values(a: Any, n: int) -> Any:
+def _polygamma_values(a: Array, n: int) -> Array:
     dtype = np.dtype(np.float64 if a.dtype == np.float64 else np.float32)
     return _polygamma(a.astype(np.float64), n, dtype).astype(a.dtype)
 
@@ -203,14 +203,14 @@ _polygamma_op: Op = pointwise(
 )
 
 
-def _next_polygamma(input: Any, n: Any) -> Tensor:
+def _next_polygamma(input: Tensor | Symbol, n: Symbol | int) -> Tensor:
     if isinstance(input, Symbol):
         raise Untraceable("the order is no number yet")
     return _polygamma_op(input, n + 1)
 
 
 @composite(method=False, samples=lambda make: [(1, make(2, 3, low=0.5))])
-def polygamma(n: int, input: Tensor) -> Any:
+def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of digamma."""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
@@ -219,7 +219,7 @@ def polygamma(n: int, input: Tensor) -> Any:
     return digamma(input) if n == 0 else _polygamma_op(input, n)
 
 
-def _polygamma_of(self: Tensor, n: int) -> Any:
+def _polygamma_of(self: Tensor, n: int) -> Tensor:
     """The n-th derivative of digamma."""
     return polygamma(n, self)
 
@@ -233,7 +233,7 @@ add_method("polygamma", _polygamma_of)
 add_method("polygamma_", _polygamma_in_place)
 
 
-def _mvlgamma_values(a: Any, p: int) -> Any:
+def _mvlgamma_values(a: Array, p: int) -> Array:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     if a.dtype.kind in "biu":
@@ -245,7 +245,7 @@ def _mvlgamma_values(a: Any, p: int) -> Any:
     return rounded(np.asarray(_kernel(lgamma, steps).sum(-1) + wide.dtype.type(total)), a)
 
 
-def _mvlgamma_slope(input: Any, p: int) -> Any:
+def _mvlgamma_slope(input: Tensor, p: int) -> Tensor:
     halves = of(input).tensor((np.arange(p) / 2).astype(input._array.dtype))
     return digamma(input.unsqueeze(-1) - halves).sum(-1)
 
@@ -279,25 +279,25 @@ zeta: Op = _special(
 # ---- products with logarithms
 
 
-def _log_of(g: Tensor, input: Any, other: Any) -> Tensor:
+def _log_of(g: Tensor, input: Tensor | Symbol, other: Tensor | Symbol | float) -> Tensor:
     return where((input == 0) & (other <= 0), 0, g * log_of(other))
 
 
-def _log1p_of(g: Tensor, input: Any, other: Any) -> Tensor:
+def _log1p_of(g: Tensor, input: Tensor | Symbol, other: Tensor | Symbol | float) -> Tensor:
     return where((input == 0) & (other <= -1), 0, g * _log1p(other))
 
 
-def _log1p(value: Any) -> Any:
+def _log1p(value: Tensor | Symbol | float) -> Tensor | Symbol | float:
     if isinstance(value, (_core.Tensor, Symbol)):
         return log1p(value)
     return math.log1p(value) if value > -1 else -math.inf if value == -1 else math.nan
 
 
-def _xlogy_values(a: Any, b: Any) -> Array:
+def _xlogy_values(a: Array, b: Array) -> Array:
     return np.where(np.isnan(b), b, np.where(a == 0, 0, a * np.log(b)))
 
 
-def _xlog1py_values(a: Any, b: Any) -> Array:
+def _xlog1py_values(a: Array, b: Array) -> Array:
     return np.where(np.isnan(b), b, np.where(a == 0, 0, a * np.log1p(b)))
 
 
@@ -310,7 +310,7 @@ def _log_product(
     refusal: str,
     doc: str,
     **more: Any,
-) -> Any:
+) -> Op:
     """A product with a logarithm, and its overloads for numbers."""
     signature = "{}(input: Tensor | Number, other: Tensor | Number)"
     op = _special(
@@ -391,7 +391,7 @@ entr = _special(
 # ---- log-odds and sinc
 
 
-def _logit_slope(input: Any) -> Tensor:
+def _logit_slope(input: Tensor | Symbol) -> Tensor:
     return where((input < 0) | (input > 1), math.nan, 1 / (input * (1 - input)))
 
 
@@ -430,13 +430,13 @@ def _odds(p: Any) -> Any:
     return log(p / (1 - p))
 
 
-def _sinc_slope(input: Any) -> Tensor:
+def _sinc_slope(input: Tensor | Symbol) -> Tensor:
     angle = input * _PI
     below = angle * input  # 0 long before the input is
     return where(below == 0, 0, (angle * cos(angle) - sin(angle)) / below)
 
 
-def _sinc_values(a: Any) -> Array:
+def _sinc_values(a: Array) -> Array:
     return np.where(a == 0, 1, np.sin(a * _PI) / (a * _PI)).astype(a.dtype)
 
 
@@ -459,7 +459,7 @@ def _scaled_bessel_i(order: int) -> Any:
     nodes = (np.arange(96) + 0.5) * (_PI / 96)
     cosines, weights = np.cos(nodes), np.cos(order * nodes) / 96
 
-    def values(a: Any) -> Any:
+    def values(a: Array) -> Array:
         x = np.abs(a)
         near = np.minimum(x, 60.0)[..., None]
         value = (np.exp(near * (cosines - 1)) * weights).sum(-1)
@@ -477,7 +477,7 @@ def _scaled_bessel_i(order: int) -> Any:
 _i0e, _i1e = _scaled_bessel_i(0), _scaled_bessel_i(1)
 
 
-def _i1_over_x(input: Any) -> Tensor:
+def _i1_over_x(input: Tensor) -> Tensor:
     tiny = input == 0
     return where(tiny, 0.5, i1(input) / where(tiny, 1, input))
 
@@ -510,7 +510,7 @@ i1: Op = _special(
 )
 
 
-def _i1e_slope(input: Any, out: Any) -> Any:
+def _i1e_slope(input: Tensor | Symbol, out: Tensor | Symbol) -> Tensor:
     tiny = input == 0
     return where(tiny, 0.5, i0e(input) - out * (input.sgn() + 1 / where(tiny, 1, input)))
 
@@ -526,7 +526,7 @@ i1e: Op = _special(
 
 
 def _bessel_j(order: int) -> Any:
-    def values(a: Any) -> Array:
+    def values(a: Array) -> Array:
         x = np.abs(a)
         near = np.minimum(x, 40.0)
         nodes = (np.arange(64) + 0.5) * (_PI / 64)
@@ -564,7 +564,7 @@ for _order in (0, 1):
 _INV_SQRT_HALF_PI = math.sqrt(2.0 / _PI)
 
 
-def _erfcx_values(a: Any) -> Any:
+def _erfcx_values(a: Any) -> Array:
     near = np.clip(a, -27.0, 5.0)
     value = np.exp(near * near) * _kernel(erfc, near)
     # Laplace's continued fraction, from its tail.
@@ -588,12 +588,12 @@ erfcx = _special(
 
 
 @composite(where="special", samples=one)
-def ndtr(input: Tensor) -> Any:
+def ndtr(input: Tensor) -> Tensor:
     """The distribution function of the normal distribution."""
     return (erf(input * math.sqrt(0.5)) + 1) * 0.5
 
 
-def _log_ndtr_values(a: Any) -> Any:
+def _log_ndtr_values(a: Any) -> Array:
     x = a * math.sqrt(0.5)
     low = np.minimum(x, -0.5)
     return np.where(
@@ -614,7 +614,7 @@ log_ndtr = _special(
 )
 
 
-def _ndtri_values(p: Any) -> Array:
+def _ndtri_values(p: Array) -> Array:
     """Newton's method on log(ndtr), from the tail's first approximation."""
     tail = np.clip(np.minimum(p, 1 - p), 1e-320, 0.5)
     goal = np.log(tail)

@@ -12,10 +12,11 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ..._size import Size
 from ..elementwise.selection import masked_fill
 from ..layout.shape import expand
 from ..making.creation import zeros_like
-from ..table.arrays import cell, dim_in, distinct, scalar_name
+from ..table.arrays import Array, cell, dim_in, distinct, scalar_name
 from ..table.kinds import composite, general, linear
 from ..table.signature import Number, Tensor
 from .scatter import (
@@ -36,13 +37,13 @@ _Tensor: Any = _core.Tensor
 # ---- index_*: whole slices of a dimension
 
 
-def _in_range(index: Any, size: int, complain: Callable[[Any], Exception]) -> None:
+def _in_range(index: Array, size: int, complain: Callable[[Any], Exception]) -> None:
     index = distinct(index)
     if index.size and (index.min() < 0 or index.max() >= size):
         raise complain(index[(index < 0) | (index >= size)].flat[0])
 
 
-def _select(x: Any, dim: int, index: Any) -> Any:
+def _select(x: Array, dim: int, index: Array) -> Any:
     dim = dim_in(dim, x.ndim)
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
@@ -69,18 +70,18 @@ def _select(x: Any, dim: int, index: Any) -> Any:
     return _kernels.index_get(x, flat(index), (dim,), dim)
 
 
-def _select_rule(g: Tensor, dim: int, index: Any, input_shape: Any) -> Tensor:
+def _select_rule(g: Tensor, dim: int, index: Tensor, input_shape: Size) -> Tensor:
     if not input_shape:
         return g
     dim = dim_in(dim, len(input_shape))
     return index_backward(g, _vector(index), (dim,), dim, input_shape)
 
 
-def _vector(index: Any) -> Any:
+def _vector(index: Tensor) -> Tensor:
     return index.reshape(1) if index.ndim == 0 else index
 
 
-def _rows_of(make: Any, below: int) -> Any:
+def _rows_of(make: Any, below: int) -> Tensor:
     return make(2, low=0, high=below, kind="int")
 
 
@@ -99,7 +100,7 @@ index_select: Op = linear(
 )
 
 
-def _check_source(op: str, x: Any, dim: int, index: Any, source: Any) -> int:
+def _check_source(op: str, x: Array, dim: int, index: Array, source: Array) -> int:
     dim = dim_in(dim, x.ndim)
     if index.ndim > 1:
         raise IndexError(
@@ -140,11 +141,11 @@ def _out_of_bounds(dim: int, size: int, kind: type = RuntimeError) -> Callable[[
     return lambda bad: kind(f"index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
-def _write_slices(x: Any, dim: int, index: Any, source: Any, accumulate: bool) -> None:
+def _write_slices(x: Array, dim: int, index: Array, source: Array, accumulate: bool) -> None:
     _kernels.index_put(flat(x), flat(index).astype(np.int64), (dim,), dim, source, accumulate)
 
 
-def _write_index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> None:
+def _write_index_add(x: Array, dim: int, index: Array, source: Array, alpha: int) -> None:
     dim = _check_source("index_add_", x, dim, index, source)
     size = x.shape[dim] if x.ndim else 1
     _in_range(index, size, _out_of_bounds(0, size))
@@ -153,7 +154,7 @@ def _write_index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> N
     _write_slices(x, dim, index, source, True)
 
 
-def _write_index_copy(x: Any, dim: int, index: Any, source: Any) -> None:
+def _write_index_copy(x: Array, dim: int, index: Array, source: Array) -> None:
     dim = dim_in(dim, x.ndim)
     if index.ndim > 1:
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
@@ -200,7 +201,7 @@ def _write_index_copy(x: Any, dim: int, index: Any, source: Any) -> None:
     _write_slices(x, dim, index, source if x.ndim else source.reshape(1), False)
 
 
-def _write_index_fill(x: Any, dim: int, index: Any, value: Any) -> None:
+def _write_index_fill(x: Array, dim: int, index: Array, value: Array | float) -> None:
     if isinstance(value, np.ndarray):
         if value.ndim:
             raise RuntimeError(
@@ -224,7 +225,7 @@ def _write_index_fill(x: Any, dim: int, index: Any, value: Any) -> None:
     _write_slices(x, dim, index, element, False)
 
 
-def _without(g: Any, dim: int, index: Any) -> Any:
+def _without(g: Tensor, dim: int, index: Tensor) -> Tensor:
     """g with zeros at the slices that were overwritten."""
     if g.ndim == 0:
         return g * 0
@@ -232,7 +233,7 @@ def _without(g: Any, dim: int, index: Any) -> Any:
     return index_zero(g, _vector(index), (dim,), dim)
 
 
-def _slices(g: Tensor, dim: int, index: Any, source_shape: Any) -> Tensor:
+def _slices(g: Tensor, dim: int, index: Tensor, source_shape: Size) -> Tensor:
     if g.ndim == 0:
         return g.reshape(source_shape)
     dim = dim_in(dim, g.ndim)
@@ -321,13 +322,13 @@ _fill_tensor: Op = linear(
         "(input, dim, index: Tensor, value)",
     ),
 )
-def index_fill(input: Tensor, dim: int, index: Any, value: Number) -> Any:
+def index_fill(input: Tensor, dim: int, index: Any, value: Number) -> Tensor:
     """The input with a number in the slices that an index names."""
     fill = _fill_tensor if isinstance(value, _Tensor) else _fill_number
     return fill(input, dim, index, value)
 
 
-def index_fill_(input: Tensor, dim: int, index: Any, value: Number) -> Any:
+def index_fill_(input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """In-place version of `index_fill`."""
     fill = _Tensor._fill_tensor_ if isinstance(value, _Tensor) else _Tensor._fill_number_
     return fill(input, dim, index, value)
@@ -337,7 +338,7 @@ _Tensor.index_fill_ = index_fill_
 
 
 def _write_index_reduce(
-    x: Any, dim: int, index: Any, source: Any, reduce: str, include_self: Any
+    x: Array, dim: int, index: Array, source: Array, reduce: str, include_self: bool
 ) -> None:
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(
@@ -361,14 +362,14 @@ def _write_index_reduce(
 
 def _index_reduce_rule(
     g: Tensor,
-    input: Any,
+    input: Tensor,
     dim: int,
-    index: Any,
-    source: Any,
+    index: Tensor,
+    source: Tensor,
     reduce: str,
     include_self: bool,
-    out: Any,
-) -> tuple[Any, Any]:
+    out: Tensor,
+) -> tuple[Tensor, ...]:
     if source.ndim:
         dim = dim_in(dim, source.ndim)
         index = _vector(index).reshape([-1 if d == dim else 1 for d in range(source.ndim)])

@@ -17,6 +17,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ..._size import Size
 from ..elementwise.selection import masked_fill, where
 from ..layout.slices import slice_backward, slice_op
 from ..making.creation import full, ones_like, zeros_like
@@ -35,7 +36,7 @@ def is_int_array(array: Any) -> bool:
     return bool(array.dtype == np.int64 or array.dtype == np.int32)
 
 
-def flat(index: Any) -> Any:
+def flat(index: Array) -> Any:
     """An index of one dimension."""
     return index.reshape(1) if index.ndim == 0 else index
 
@@ -43,7 +44,7 @@ def flat(index: Any) -> Any:
 # ---- gather and scatter
 
 
-def _check_picks(op: str, x: Any, dim: int, index: Any, src: Any = None) -> int:
+def _check_picks(op: str, x: Array, dim: int, index: Array, src: Array | None = None) -> int:
     """The dimension made non-negative, once everything that torch refuses is refused."""
     if not isinstance(dim, int):
         raise TypeError(
@@ -93,7 +94,7 @@ def _picks(index: Any, dim: int) -> tuple[Any, ...]:
     return tuple(grid)
 
 
-def _gather(x: Any, dim: int, index: Any, sparse_grad: Any = False) -> Any:
+def _gather(x: Array, dim: int, index: Array, sparse_grad: bool = False) -> Any:
     dim = _check_picks("gather", x, dim, index)
     if index.size == 0:
         return np.empty(index.shape, x.dtype)
@@ -101,7 +102,7 @@ def _gather(x: Any, dim: int, index: Any, sparse_grad: Any = False) -> Any:
     return flat(x)[_picks(flat(index), dim)].reshape(index.shape)
 
 
-def _land(x: Any, dim: int, index: Any, src: Any, how: int) -> None:
+def _land(x: Array, dim: int, index: Array, src: Array, how: int) -> None:
     """Scatter into x, once everything but the range of the index has been checked."""
     if index.size == 0:
         return
@@ -120,7 +121,7 @@ def _land(x: Any, dim: int, index: Any, src: Any, how: int) -> None:
 _AT = {_ADD: np.add.at, _MUL: np.multiply.at, _MAX: np.maximum.at, _MIN: np.minimum.at}
 
 
-def _gather_back(g: Any, dim: int, index: Any, shape: Any) -> Any:
+def _gather_back(g: Array, dim: int, index: Array, shape: tuple[int, ...]) -> Array:
     out = np.zeros(shape, g.dtype)
     _land(out, dim_in(dim, out.ndim), index, g, _ADD)
     return out
@@ -159,7 +160,7 @@ _gather_backward: Op = linear(
 )
 
 
-def _from_picks(g: Tensor, dim: int, index: Any, src_shape: Any) -> Tensor:
+def _from_picks(g: Tensor, dim: int, index: Tensor, src_shape: Size) -> Tensor:
     """The gradient of src: what landed, and zeros for what lies outside the index's sizes."""
     found = gather(g, dim, index)
     for d, n in enumerate(src_shape):
@@ -169,17 +170,17 @@ def _from_picks(g: Tensor, dim: int, index: Any, src_shape: Any) -> Tensor:
     return found.reshape(src_shape)
 
 
-def _write_scatter(x: Any, dim: int, index: Any, src: Any) -> None:
+def _write_scatter(x: Array, dim: int, index: Array, src: Array) -> None:
     _land(x, _check_picks("scatter", x, dim, index, src), index, src, _SET)
 
 
-def _write_value(x: Any, dim: int, index: Any, value: Any) -> None:
+def _write_value(x: Array, dim: int, index: Array, value: bool | complex) -> None:
     element = cell(value, x.dtype)
     if _kernels.scatter_set(x, dim, index, element) is NotImplemented:
         _land(x, _check_picks("scatter", x, dim, index), index, element, _SET)
 
 
-def _write_nothing(x: Any, dim: int, index: Any) -> None:
+def _write_nothing(x: Array, dim: int, index: Array) -> None:
     _write_value(x, dim, index, 0)
 
 
@@ -264,7 +265,7 @@ scatter_add: Op = linear(
 _REDUCTIONS = {"sum": _ADD, "prod": _MUL, "mean": _ADD, "amax": _MAX, "amin": _MIN}
 
 
-def _start(reduce: str, dtype: Any) -> Any:
+def _start(reduce: str, dtype: Any) -> float:
     """What a place begins with when its own value does not count."""
     if reduce in ("sum", "mean"):
         return 0
@@ -279,7 +280,9 @@ def _start(reduce: str, dtype: Any) -> Any:
     return -math.inf if low else math.inf
 
 
-def reduce_into(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> None:
+def reduce_into(
+    x: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool
+) -> None:
     if index.size == 0:
         return
     if not include_self:
@@ -307,7 +310,9 @@ def refuse_reduction(x: Array, reduce: str) -> None:
         )
 
 
-def _write_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> None:
+def _write_reduce(
+    x: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool
+) -> None:
     if reduce not in _REDUCTIONS:
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
@@ -317,7 +322,7 @@ def _write_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_s
     reduce_into(x, dim, index, src, reduce, bool(include_self))
 
 
-def _check_range(x: Any, dim: int, index: Any) -> None:
+def _check_range(x: Array, dim: int, index: Array) -> None:
     """For reductions that write in several passes: the whole index first."""
     if index.size:
         size = x.shape[dim] if x.ndim else 1
@@ -330,15 +335,15 @@ def _check_range(x: Any, dim: int, index: Any) -> None:
 
 def reduce_gradients(
     g: Tensor,
-    input: Any,
+    input: Tensor,
     dim: int,
-    index: Any,
-    src: Any,
+    index: Tensor,
+    src: Tensor,
     reduce: str,
     include_self: bool,
-    out: Any,
+    out: Tensor,
     called: tuple[str, str] = ("scatter_reduce", "src"),
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, ...]:
     """The gradients of input and src of `scatter_reduce`, src being of the index's sizes."""
     if reduce == "sum":
         to_input, to_src = g, gather(g, dim, index)
@@ -366,14 +371,14 @@ def reduce_gradients(
 
 def _prod_gradients(
     g: Tensor,
-    input: Any,
+    input: Tensor,
     dim: int,
-    index: Any,
-    src: Any,
+    index: Tensor,
+    src: Tensor,
     include_self: bool,
-    out: Any,
+    out: Tensor,
     called: tuple[str, str],
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, ...]:
     # With a zero in a product, dividing it out is no way to the product of the others: a place with
     # one zero is computed again without it, one with more has the gradient 0.
     filled = masked_fill(input, input == 0, 1)
@@ -402,13 +407,20 @@ def _not_again(function: str, name: str, g: Tensor) -> None:
     )
 
 
-def _conjugate(x: Any) -> Any:
+def _conjugate(x: Tensor) -> Tensor:
     return x.conj() if x.dtype.is_complex else x
 
 
 def _reduce_rule(
-    g: Tensor, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, out: Any
-) -> tuple[Any, Any]:
+    g: Tensor,
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    reduce: str,
+    include_self: bool,
+    out: Tensor,
+) -> tuple[Tensor, ...]:
     inner = src
     for d, n in enumerate(index.shape):
         if d < src.ndim and src.shape[d] != n:
@@ -463,13 +475,13 @@ def _scatter_form(in_place: bool) -> Any:
     def function(
         input: Tensor,
         dim: int,
-        index: Any,
+        index: Tensor,
         src: Tensor | Number | None = None,
         *,
         value: Number | None = None,
         reduce: Any = None,
         **out: Any,
-    ) -> Any:
+    ) -> Tensor:
         if src is None and value is None:
             raise TypeError(f'{name}() missing 1 required positional arguments: "src"')
         if src is None:

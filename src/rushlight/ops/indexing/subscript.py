@@ -24,6 +24,7 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._devices import of
+from ..._dtypes import dtype
 from ..elementwise.selection import copy_, fill_
 from ..layout.shape import unsqueeze
 from ..layout.slices import select, slice_op
@@ -76,17 +77,19 @@ def _set(x: Any, index: Any, dims: Any, at: Any, values: Any, accumulate: Any) -
     return out
 
 
-def _put(x: Any, index: Any, dims: Any, at: Any, values: Any, accumulate: Any) -> Any:
+def _put(
+    x: Array, index: Array, dims: tuple[int, ...], at: int, values: Array, accumulate: bool
+) -> Array:
     out = x.copy()
     _kernels.index_put(out, index, dims, at, values, accumulate)
     return out
 
 
-def _zero(x: Any, index: Any, dims: Any, at: Any) -> Any:
+def _zero(x: Array, index: Array, dims: tuple[int, ...], at: int) -> Array:
     return _put(x, index, dims, at, np.zeros((), x.dtype), False)
 
 
-def _positions(make: Any, *shape: int, below: int) -> Any:
+def _positions(make: Any, *shape: int, below: int) -> Tensor:
     return make(*shape, low=-below, high=below, kind="int")
 
 
@@ -171,7 +174,7 @@ _NO_TUPLE = (
 _SEQUENCES = (list, tuple, range, str, bytes, np.ndarray)
 
 
-def _type_name(value: Any) -> str:
+def _type_name(value: float | list[int] | str) -> str:
     kind = type(value)
     return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
 
@@ -184,7 +187,7 @@ def _is_sequence(value: Any) -> bool:
     )
 
 
-def _as_index_tensor(value: Any) -> Any:
+def _as_index_tensor(value: Any) -> Tensor:
     """A list, range or ndarray as a tensor: booleans are a mask, everything else becomes int64."""
     if isinstance(value, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
@@ -272,7 +275,7 @@ class _Number(int):
     """An int that came as a 0-dim tensor."""
 
 
-def _mask_positions(mask: Any, dim: int, x: Any) -> Any:
+def _mask_positions(mask: Tensor, dim: int, x: Tensor) -> Tensor:
     array = mask._array
     have, want = array.shape, x._array.shape
     if _is_mapped(mask):
@@ -290,7 +293,7 @@ def _mask_positions(mask: Any, dim: int, x: Any) -> Any:
     return _core.wrap(np.flatnonzero(array))
 
 
-def _resolve(x: Any, key: Any, writing: bool) -> tuple[Any, Any]:
+def _resolve(x: Tensor, key: Any, writing: bool) -> tuple[Any, Any]:
     """The view that the simple items make of x, and the `_place` of the rest or None."""
     items = [_normal(item) for item in _as_tuple(key)]
     ndim = x._array.ndim
@@ -384,7 +387,7 @@ def _place(
     return _core.wrap(linear_index), dims, dims[0] if adjacent else 0, False
 
 
-def _joined(sizes: tuple[int, ...], found: list[tuple[int, int, Any]]) -> Any:
+def _joined(sizes: tuple[int, ...], found: list[tuple[int, int, Any]]) -> Tensor:
     """`linear_index` in terms of ops: some index is another for each element of a batch."""
     total: Any = None
     for size, (first, _, index) in zip(sizes, found, strict=True):
@@ -408,7 +411,7 @@ def _result_at(found: list[tuple[int, int, Any]]) -> int:
     return left[0] if left and left[-1] - left[0] == len(left) - 1 else 0
 
 
-def get_item(x: Any, key: Any) -> Tensor:
+def get_item(x: Tensor, key: Any) -> Tensor:
     """`x[key]`."""
     view, place = _resolve(x, key, False)
     return view if place is None else index_op(view, *place[:3])
@@ -419,7 +422,7 @@ def get_item(x: Any, key: Any) -> Tensor:
 _NUMBERS = (bool, int, float, complex, np.integer)
 
 
-def scalar_array(value: Any, dtype: Any) -> Any:
+def scalar_array(value: bool | complex, dtype: Any) -> Array:
     """A Python number as a 0-d ndarray of a NumPy dtype; torch's error where it does not fit."""
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise ValueError("Overflow when unpacking long long")
@@ -439,13 +442,13 @@ def _without_leading_ones(value: Tensor, want: tuple[int, ...]) -> Tensor:
     return value.reshape(shape[extra:]) if extra else value
 
 
-def _full_name(dtype: Any) -> str:
+def _full_name(dtype: dtype) -> str:
     if dtype.is_complex or dtype.name in ("bfloat16", "bool"):
         return f"CPU{dtype.scalar_name}Type"
     return f"torch.{dtype.scalar_name}Tensor"
 
 
-def _check_expands(value: Any, target: Any) -> None:
+def _check_expands(value: Tensor, target: Tensor) -> None:
     have, want = value._array.shape, target._array.shape
     more = len(want) - len(have)
     if more < 0:
@@ -475,7 +478,7 @@ def _spread_to(value: Tensor, target: Tensor) -> Tensor:
     return value if value._array.shape == want else value.expand(want)
 
 
-def set_item(x: Any, key: Any, value: Any) -> None:
+def set_item(x: Tensor, key: Any, value: Any) -> None:
     """`x[key] = value`."""
     is_tensor = isinstance(value, _Tensor)
     if not is_tensor and not isinstance(value, _NUMBERS):
@@ -509,14 +512,16 @@ def set_item(x: Any, key: Any, value: Any) -> None:
     _index_put_(target, *place[:3], value, False)
 
 
-def _fill_masked(x: Any, mask: Any, value: Any) -> None:
+def _fill_masked(x: Tensor, mask: Tensor, value: float) -> None:
     """`x[mask] = number` where the mask is another for each element of a batch."""
     if isinstance(value, _Tensor) and value.ndim:
         _mask_positions(mask, 0, x)  # raises: how many values are written is not known
     x.masked_fill_(mask.bool().reshape(mask.shape + (1,) * (x.ndim - mask.ndim)), value)
 
 
-def _for_place(target: Any, place: Any, value: Any) -> Any:
+def _for_place(
+    target: Tensor, place: tuple[Tensor | int | tuple[int, ...], ...], value: Tensor
+) -> Tensor:
     """A value as `_index_put` takes it: torch fills a mask with one number of any type."""
     if place[3] and value._array.size == 1:
         if value._array.dtype != target._array.dtype:
@@ -526,7 +531,7 @@ def _for_place(target: Any, place: Any, value: Any) -> Any:
     return _without_leading_ones(value, ()) if value._array.ndim else value
 
 
-def _iterate(x: Any) -> Any:
+def _iterate(x: Tensor) -> Any:
     if x.dim() == 0:
         raise TypeError("iteration over a 0-d tensor")
     return iter(x.unbind(0))
@@ -535,7 +540,9 @@ def _iterate(x: Any) -> Any:
 # ---- index_put
 
 
-def _put_place(name: str, input: Tensor, indices: Any) -> tuple[Any, tuple[int, ...], int, bool]:
+def _put_place(
+    name: str, input: Tensor, indices: Any
+) -> tuple[Tensor | int | tuple[int, ...], ...]:
     if not isinstance(indices, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not "
@@ -564,7 +571,7 @@ def _put_place(name: str, input: Tensor, indices: Any) -> tuple[Any, tuple[int, 
     return _place(input, found)
 
 
-def _put_values(name: str, values: Any) -> Any:
+def _put_values(name: str, values: Any) -> Tensor:
     if not isinstance(values, _Tensor):
         raise TypeError(
             f"{name}(): argument 'values' (position 2) must be Tensor, not {_type_name(values)}"
@@ -572,12 +579,14 @@ def _put_values(name: str, values: Any) -> Any:
     return values
 
 
-def _put_value(input: Any, place: Any, values: Any) -> Any:
+def _put_value(
+    input: Tensor, place: tuple[Tensor | int | tuple[int, ...], ...], values: Tensor
+) -> Tensor:
     return _for_place(input, place, values) if place[3] else values
 
 
 def index_put(
-    input: Tensor, indices: Sequence[Tensor], values: Any, accumulate: bool = False
+    input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False
 ) -> Tensor:
     """The input with values written (or added, if accumulate) where the index tensors point."""
     values = _put_values("index_put", values)
@@ -586,8 +595,8 @@ def index_put(
 
 
 def index_put_(
-    input: Tensor, indices: Sequence[Tensor], values: Any, accumulate: bool = False
-) -> Any:
+    input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False
+) -> Tensor:
     """In-place version of `index_put`."""
     values = _put_values("index_put_", values)
     place = _put_place("index_put_", input, indices)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ..._size import Size
 from ..elementwise.selection import fill_, masked_fill, size_mismatch, where
 from ..layout.shape import expand
 from ..layout.slices import diagonal, select, slice_backward, slice_op
@@ -28,21 +29,21 @@ _Tensor: Any = _core.Tensor
 # ---- take and put: the tensor as one row
 
 
-def _long(op: str, index: Any) -> None:
+def _long(op: str, index: Array) -> None:
     if index.dtype != np.int64:
         raise RuntimeError(
             f"{op}(): Expected a long tensor for index, but got {scalar_name(index)}"
         )
 
 
-def _in_row(index: Any, n: int) -> None:
+def _in_row(index: Array, n: int) -> None:
     index = distinct(index)
     if index.size and (index.min() < -n or index.max() >= n):
         bad = index[(index < -n) | (index >= n)].flat[0]
         raise IndexError(f"out of range: tried to access index {bad} on a tensor of {n} elements.")
 
 
-def _take(x: Any, index: Any) -> Any:
+def _take(x: Array, index: Array) -> Array:
     _long("take", index)
     if index.size and x.size == 0:
         raise IndexError("take(): tried to take from an empty tensor")
@@ -50,7 +51,7 @@ def _take(x: Any, index: Any) -> Any:
     return _kernels.index_get(flat(x), index, tuple(range(max(x.ndim, 1))), 0)
 
 
-def _take_back(g: Any, index: Any, shape: Any) -> Any:
+def _take_back(g: Array, index: Array, shape: tuple[int, ...]) -> Array:
     if not shape:
         return _kernels.index_backward(g, index, (0,), 0, (1,)).reshape(())
     return _kernels.index_backward(g, index, tuple(range(len(shape))), 0, shape)
@@ -76,7 +77,7 @@ _take_backward: Op = linear(
 )
 
 
-def _write_put(x: Any, index: Any, source: Any, accumulate: Any) -> None:
+def _write_put(x: Array, index: Array, source: Array, accumulate: bool) -> None:
     _long("put_", index)
     if x.dtype != source.dtype:
         raise RuntimeError(
@@ -115,7 +116,7 @@ put: Op = linear(
 
 
 @composite(samples=lambda make: [(make(3, 4), make(3, 2, low=0, high=4, kind="int"), 1)])
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Any:
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """gather with broadcasting: the elements of a dimension at indices, as argsort gives them."""
     if indices.dtype.name != "int64":
         raise RuntimeError(
@@ -148,7 +149,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> An
 # ---- masks
 
 
-def _common(a: Any, b: Any) -> Any:
+def _common(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     if a == b:
         return a
     try:
@@ -157,7 +158,7 @@ def _common(a: Any, b: Any) -> Any:
         raise size_mismatch(a, b) from None
 
 
-def _masked_select(x: Any, mask: Any) -> Any:
+def _masked_select(x: Array, mask: Array) -> Array:
     if mask.dtype != np.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = _common(mask.shape, x.shape)
@@ -168,7 +169,7 @@ def _masked_select(x: Any, mask: Any) -> Any:
     return x[mask]
 
 
-def _spread(g: Any, mask: Any, shape: Any) -> Any:
+def _spread(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
     shape = _common(mask.shape, tuple(shape))
     out = np.zeros(shape, g.dtype)
     out[np.broadcast_to(mask, shape)] = g
@@ -199,7 +200,7 @@ _masked_select_backward: Op = linear(
 )
 
 
-def _write_masked(x: Any, mask: Any, source: Any) -> None:
+def _write_masked(x: Array, mask: Array, source: Array) -> None:
     if mask.dtype != np.bool_:
         raise RuntimeError(
             "masked_scatter_ only supports boolean masks, but got mask with dtype "
@@ -220,13 +221,13 @@ def _write_masked(x: Any, mask: Any, source: Any) -> None:
     x[mask] = source.reshape(-1)[:n]
 
 
-def _masked_scatter(x: Any, mask: Any, source: Any) -> Array:
+def _masked_scatter(x: Array, mask: Array, source: Array) -> Array:
     out = np.broadcast_to(x, _common(mask.shape, x.shape)).copy()
     _write_masked(out, mask, source)
     return out
 
 
-def _to_source(g: Tensor, mask: Any, source_shape: Any) -> Tensor:
+def _to_source(g: Tensor, mask: Tensor, source_shape: Size) -> Tensor:
     taken = masked_select(g, mask)
     n, size = taken.shape[0], math.prod(source_shape)
     if n != size:
@@ -251,7 +252,7 @@ masked_scatter: Op = linear(
 # ---- where the zeros are not
 
 
-def _nonzero(x: Any) -> Array:
+def _nonzero(x: Array) -> Array:
     if x.ndim == 0:
         return np.zeros((int(bool(x != 0)), 0), np.int64)
     return np.argwhere(x)
@@ -278,7 +279,7 @@ _nonzero_columns = constant(
 )
 
 
-def nonzero(input: Tensor, *, as_tuple: bool = False, **out: Any) -> Any:
+def nonzero(input: Tensor, *, as_tuple: bool = False, **out: Any) -> Tensor | tuple[Tensor, ...]:
     """The indices of what is not zero: one a row, or (as_tuple) one tensor a dimension."""
     check_tensor("nonzero", input)
     if as_tuple:
@@ -290,7 +291,7 @@ add_method("nonzero", nonzero, function=True)
 
 
 @composite
-def argwhere(input: Tensor) -> Any:
+def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not zero, one a row."""
     return _nonzero_rows(input)
 
@@ -298,13 +299,13 @@ def argwhere(input: Tensor) -> Any:
 # ---- a part of the input replaced
 
 
-def _sliced(a: Any, dim: int, start: Any, end: Any, step: int) -> Any:
+def _sliced(a: Array, dim: int, start: int, end: int, step: int) -> Array:
     if a.ndim == 0:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     return _kernels.slice(a, dim, start, end, step)
 
 
-def _replaced(input: Any, src: Any, part: Callable[..., Any], name: str) -> Any:
+def _replaced(input: Array, src: Array, part: Callable[..., Any], name: str) -> Array:
     out = input.copy()
     target = part(out)
     if target.shape != src.shape:
@@ -365,7 +366,7 @@ diagonal_scatter: Op = linear(
 )
 
 
-def fill_diagonal_(input: Tensor, fill_value: Number, wrap: bool = False) -> Any:
+def fill_diagonal_(input: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
     """Write a number to the diagonal, in place; wrap goes on below it in tall matrices."""
     _core.check_captured(input, "fill_diagonal_", None)
     ndim, shape = input.ndim, input.shape

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..elementwise.arithmetic import mul
 from ..elementwise.elementary import abs, erf, exp, expm1, log1p, sigmoid, tanh
 from ..elementwise.selection import where
 from ..layout.joining import cat
 from ..random.samples import rand_like
-from ..table.arrays import scalar_name
+from ..table.arrays import Array, scalar_name
 from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
@@ -33,7 +34,7 @@ def _activation(
     below_zero: tuple[str, str] | None = None,
     in_place_node: str | None = None,
     **more: Any,
-) -> Any:
+) -> Op:
     """An activation in nn.functional, with its in-place variant; `torch`: in torch.* too.
 
     written: "" where that is no function (`inplace=True` alone). in_place_node: its class of node,
@@ -57,7 +58,7 @@ def _activation(
     return op
 
 
-def _refuse_below_zero(form: Any, node: str | None, param: str, said: str) -> None:
+def _refuse_below_zero(form: Op, node: str | None, param: str, said: str) -> None:
     """Written in place with a negative slope, the result no longer tells where input was negative:
     as in torch, there is no gradient."""
     op = form.entry.function
@@ -86,7 +87,7 @@ def _refuse_below_zero(form: Any, node: str | None, param: str, said: str) -> No
     variant(form, param, "below", other, 0)
 
 
-def _backward_op(signature: str, forward: Any, slope: Any) -> Any:
+def _backward_op(signature: str, forward: Any, slope: Any) -> Op:
     """The gradient of a function made of straight pieces, itself an op: linear in g, flat in input.
 
     Written as a mask, the gradient of the gradient would not depend on input at all; torch's does,
@@ -129,7 +130,7 @@ _shrink_backward = _backward_op(
 )
 
 
-def _shrunk(g: Any, input: Any, lambd: Any) -> Any:
+def _shrunk(g: Tensor | Symbol, input: Tensor | Symbol, lambd: Symbol | float) -> Tensor:
     if isinstance(g, Symbol):
         raise Untraceable("lambd is rounded with halves")
     return _shrink_backward(g, input, lambd)
@@ -152,7 +153,7 @@ relu = _activation(
 )
 
 
-def _hardtanh_reference(a: Any, low: Any, high: Any, inplace: Any) -> Any:
+def _hardtanh_reference(a: Array, low: float, high: float, inplace: bool) -> Any:
     if a.dtype.kind == "u" and low < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return np.minimum(np.maximum(a, low), high).astype(a.dtype, copy=False)
@@ -173,12 +174,12 @@ hardtanh = _activation(
 
 
 @composite(where="nn", samples=one)
-def relu6(input: Tensor, inplace: Flag = False) -> Any:
+def relu6(input: Tensor, inplace: Flag = False) -> Tensor:
     """min(max(input, 0), 6)."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
-def _threshold(a: Any, threshold: Any, value: Any, inplace: bool) -> Any:
+def _threshold(a: Array, threshold: float, value: float, inplace: bool) -> Array:
     return np.where(a <= threshold, value, a).astype(a.dtype)
 
 
@@ -228,7 +229,7 @@ _prelu_kernel = pointwise(
     where="torch nn",
     samples=lambda make: [(make(2, 3, 4), make(3)), (make(2, 3), make(1)), (make(4), make())],
 )
-def prelu(input: Tensor, weight: Tensor) -> Any:
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """input above 0, weight * input below; one weight, or one a channel (dimension 1)."""
     if weight.dim() > 1:
         raise RuntimeError(
@@ -257,15 +258,15 @@ def prelu(input: Tensor, weight: Tensor) -> Any:
 # ---- exponential below 0
 
 
-def _elu(x: Any, alpha: Any, scale: Any) -> Any:
+def _elu(x: Symbol, alpha: float, scale: float) -> Any:
     return where(x > 0, x * scale, expm1(x) * (alpha * scale))
 
 
-def _elu_slope(x: Any, alpha: Any, scale: Any) -> Any:
+def _elu_slope(x: Tensor | Symbol, alpha: float, scale: float) -> Tensor | Symbol:
     return where(x > 0, scale, exp(x) * (alpha * scale))
 
 
-def _elu_reference(a: Any, alpha: float, scale: float) -> Any:
+def _elu_reference(a: Array, alpha: float, scale: float) -> Array:
     return np.where(a > 0, a * scale, np.expm1(a) * (alpha * scale)).astype(a.dtype)
 
 
@@ -328,17 +329,17 @@ _INV_SQRT2, _INV_SQRT_2PI = 1 / math.sqrt(2.0), 1 / math.sqrt(2.0 * math.pi)
 _GELU_BETA, _GELU_KAPPA = math.sqrt(2.0 / math.pi), 0.044715
 
 
-def _gelu_tanh(x: Any) -> Any:
+def _gelu_tanh(x: Tensor | Symbol) -> Tensor | Symbol:
     return tanh(_GELU_BETA * (x + _GELU_KAPPA * (x * x * x)))
 
 
-def _gelu_tanh_slope(x: Any) -> Any:
+def _gelu_tanh_slope(x: Tensor | Symbol) -> Tensor | Symbol:
     t = _gelu_tanh(x)
     inner = _GELU_BETA * (1 + (3 * _GELU_KAPPA) * (x * x))
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner
 
 
-def _gelu_reference(a: Any, approximate: Any) -> Any:
+def _gelu_reference(a: Array, approximate: str) -> Any:
     if approximate == "tanh":
         return (
             0.5
@@ -379,7 +380,7 @@ _gelu_by_tanh = pointwise(
 )
 
 
-def _gelu_checked(a: Any, approximate: Any) -> Any:
+def _gelu_checked(a: Array, approximate: str) -> Any:
     if approximate != "none":
         raise RuntimeError(
             f"approximate argument must be either none or tanh. Got '{approximate}'; "
@@ -404,7 +405,7 @@ variant(gelu, "approximate", "equals", _gelu_by_tanh, "tanh")
 variant(gelu, "approximate", "given", _gelu_given)
 
 
-def _silu_slope(x: Any) -> Any:
+def _silu_slope(x: Tensor | Symbol) -> Tensor | Symbol:
     s = sigmoid(x)
     return s * (1 + x * (1 - s))
 
@@ -420,11 +421,11 @@ silu = _activation(
 )
 
 
-def _softplus(x: Any) -> Any:
+def _softplus(x: Symbol) -> Any:
     return where(x > 20, x, log1p(exp(x)))
 
 
-def _mish_slope(x: Any) -> Any:
+def _mish_slope(x: Symbol) -> Symbol:
     t = tanh(_softplus(x))
     return t + x * sigmoid(x) * (1 - t * t)
 
@@ -469,13 +470,13 @@ logsigmoid = _activation(
 
 
 @composite(where="nn", samples=one)
-def softsign(input: Tensor) -> Any:
+def softsign(input: Tensor) -> Tensor:
     """input / (1 + |input|)."""
     return input / (abs(input) + 1)
 
 
 @composite(where="nn", samples=one)
-def tanhshrink(input: Tensor) -> Any:
+def tanhshrink(input: Tensor) -> Tensor:
     """input - tanh(input)."""
     return input - tanh(input)
 
@@ -502,7 +503,7 @@ _softshrink = pointwise(
 
 
 @composite(where="nn", samples=one)
-def softshrink(input: Tensor, lambd: float = 0.5) -> Any:
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """input pulled towards 0 by lambd, and 0 within."""
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
@@ -551,7 +552,7 @@ def rrelu(
     upper: Number = 1.0 / 3,
     training: bool = False,
     inplace: Flag = False,
-) -> Any:
+) -> Tensor:
     """`leaky_relu` with slopes drawn from [lower, upper]; their middle when not training."""
     if training:
         noise = rand_like(input.detach()) * (upper - lower) + lower
@@ -581,7 +582,7 @@ _refuse_below_zero(_rrelu_middle_in_place, "RreluWithNoiseBackward1", "slope", "
 
 def rrelu_(
     input: Tensor, lower: Number = 1.0 / 8, upper: Number = 1.0 / 3, training: bool = False
-) -> Any:
+) -> Tensor:
     """In-place version of `rrelu`."""
     return rrelu(input, lower, upper, training, True)
 
@@ -589,7 +590,7 @@ def rrelu_(
 alias("rrelu_", rrelu_, method=False, where="nn torch")
 
 
-def _halves(array: Any, dim: int) -> tuple[Any, Any]:
+def _halves(array: Array, dim: int) -> tuple[Array, ...]:
     if array.ndim == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     if not -array.ndim <= dim < array.ndim:
@@ -605,14 +606,14 @@ def _halves(array: Any, dim: int) -> tuple[Any, Any]:
     return left, right
 
 
-def _glu(array: Any, dim: int) -> Any:
+def _glu(array: Array, dim: int) -> Array:
     left, right = _halves(array, dim)
     if array.dtype.kind in "biuc":
         raise NotImplementedError(f"\"glu_cpu\" not implemented for '{scalar_name(array)}'")
     return mul(_core.wrap(left), sigmoid(_core.wrap(right)))._array
 
 
-def _glu_vjp(g: Any, input: Any, dim: int) -> Any:
+def _glu_vjp(g: Tensor, input: Tensor, dim: int) -> Tensor:
     left, right = input.chunk(2, dim)
     gate = sigmoid(right)
     return cat([g * gate, g * left * gate * (1 - gate)], dim)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..table.arrays import Array, listed, refuse, rounded, widened
 from ..table.kinds import composite, general, linear
 from ..table.reference import alias
@@ -64,7 +65,7 @@ def _adaptive_avg_back(g: Array, size: _Ints) -> Array:
     return rounded(wide, g)
 
 
-def _adaptive_avg_op(n: int) -> Any:
+def _adaptive_avg_op(n: int) -> Op:
     forward = linear(
         f"_adaptive_avg_pool{n}d(input: Tensor, output_size: Any)",
         _adaptive_avg,
@@ -122,7 +123,7 @@ def _largest(x: Array, places: Array, axis: int, m: int) -> tuple[Array, Array]:
     return values, best
 
 
-def _adaptive_max(x: Array, out: _Ints) -> Any:
+def _adaptive_max(x: Array, out: _Ints) -> tuple[Array, ...]:
     n = len(out)
     size = x.shape[-n:]
     wide = widened(x)
@@ -133,7 +134,7 @@ def _adaptive_max(x: Array, out: _Ints) -> Any:
     return rounded(np.ascontiguousarray(wide), x), np.ascontiguousarray(places)
 
 
-def _adaptive_max_op(n: int) -> Any:
+def _adaptive_max_op(n: int) -> Op:
     return general(
         f"_adaptive_max_pool{n}d(input: Tensor, output_size: Any)",
         _adaptive_max,
@@ -198,7 +199,7 @@ def _adaptive_of(n: int) -> Any:
         name=avg_name,
         doc=f"The means of windows of {n} dimension(s) that cut the input into output_size parts.",
     )
-    def avg(input: Tensor, output_size: int | Sequence[int | None]) -> Any:
+    def avg(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
         ones = output_size in (1, (1,) * n, [1] * n)
         if n > 1 and ones and input.ndim >= n + (not isinstance(output_size, int)):
             mean = input.mean(tuple(range(-n, 0)), keepdim=True)

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
+from ..._size import Size
 from ..table.arrays import Array, dim_in, listed, refuse, rounded, widened
 from ..table.kinds import composite, linear
 from ..table.signature import Ints, Tensor
@@ -51,7 +53,7 @@ def _counts(
 
 def _avg_pool(
     x: Array, k: _Ints, s: _Ints, p: _Ints, ceil_mode: bool, include: bool, divisor: int | None
-) -> Any:
+) -> Array:
     n = len(k)
     result = NotImplemented
     if n == 2:
@@ -82,14 +84,14 @@ def _avg_pool(
 
 def _avg_pool_back(
     g: Array,
-    shape: Any,
+    shape: tuple[int, ...],
     k: _Ints,
     s: _Ints,
     p: _Ints,
     ceil_mode: bool,
     include: bool,
     divisor: int | None,
-) -> Any:
+) -> Array:
     n = len(k)
     if n == 2:
         result = _kernels.avg_pool2d_backward(g, shape, k, s, p, ceil_mode, include, divisor)
@@ -112,16 +114,16 @@ _AVERAGE = (
 )
 
 
-def _avg_pool_op(n: int) -> tuple[Any, Any]:
+def _avg_pool_op(n: int) -> tuple[Op, ...]:
     def down(
         g: Tensor,
-        input_shape: Any,
+        input_shape: Size,
         kernel_size: _Ints,
         stride: _Ints,
         padding: _Ints,
         ceil_mode: bool,
         include: bool,
-        divisor: Any,
+        divisor: int | None,
     ) -> Tensor:
         shape = tuple(input_shape)
         return back(g, shape, kernel_size, stride, padding, ceil_mode, include, divisor)
@@ -176,14 +178,14 @@ def _avg_pool_of(n: int) -> Any:
     op = _avg_pools[n]
 
     def run(
-        input: Any,
+        input: Tensor,
         kernel_size: Any,
         stride: Any,
         padding: Any,
         ceil_mode: bool,
         count_include_pad: bool,
         divisor_override: int | None,
-    ) -> Any:
+    ) -> Tensor:
         if input.ndim not in (n + 1, n + 2):
             if n == 1:
                 raise RuntimeError(
@@ -230,7 +232,7 @@ def _avg_pool_of(n: int) -> Any:
             padding: Ints = 0,
             ceil_mode: bool = False,
             count_include_pad: bool = True,
-        ) -> Any:
+        ) -> Tensor:
             return run(input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
     else:
@@ -244,7 +246,7 @@ def _avg_pool_of(n: int) -> Any:
             ceil_mode: bool = False,
             count_include_pad: bool = True,
             divisor_override: int | None = None,
-        ) -> Any:
+        ) -> Tensor:
             return run(
                 input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
             )
@@ -262,7 +264,7 @@ def lp_pool1d(
     kernel_size: Ints,
     stride: Ints | None = None,
     ceil_mode: bool = False,
-) -> Any:
+) -> Tensor:
     """The p-norm of each window."""
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
@@ -274,12 +276,14 @@ def lp_pool2d(
     kernel_size: Ints,
     stride: Ints | None = None,
     ceil_mode: bool = False,
-) -> Any:
+) -> Tensor:
     """The p-norm of each window."""
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-def _lp_pool(n: int, input: Any, p: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
+def _lp_pool(
+    n: int, input: Tensor, p: float, kernel_size: Any, stride: Any, ceil_mode: bool
+) -> Tensor:
     k = each_dim(kernel_size, f"lp_pool{n}d", "kernel_size", n)
     average = avg_pool1d if n == 1 else avg_pool2d
     mean = average(input.pow(p), k, stride, 0, ceil_mode)

@@ -111,7 +111,7 @@ def _nll_gradient(
     weight: Array | None,
     ignore_index: int,
     reduction: int,
-    shape: Any,
+    shape: tuple[int, ...],
 ) -> Array:
     dim = 0 if len(shape) == 1 else 1
     t, ignored = _places(target, shape[dim], ignore_index)
@@ -134,7 +134,7 @@ def _nll_samples(make: Callable[..., Any]) -> Any:
     return [(make(3, 4), t, None, -100, how) for how in _NUMBERS.values()]
 
 
-def _nll_op(name: str, node: str) -> Any:
+def _nll_op(name: str, node: str) -> Op:
     return linear(
         f"{name}(input: Tensor, target: Tensor, weight: Tensor | None = None, "
         "ignore_index: Any = -100, reduction: str = 1)",
@@ -170,7 +170,7 @@ _nll_transpose = linear(
 )
 
 
-def _check_targets(input: Any, target: Any, weight: Any) -> None:
+def _check_targets(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     """What torch checks before it computes anything."""
     if input.ndim > 1 and target.ndim > 0 and len(input) != len(target):
         raise ValueError(
@@ -190,7 +190,7 @@ def nll_loss(
     ignore_index: int = -100,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """The mean of -input[i, target[i]]: the negative log likelihood of logarithms of
     probabilities."""
     if reduction != "mean" or reduce is not None or size_average is not None:
@@ -229,7 +229,7 @@ def _check_smoothing(label_smoothing: float) -> None:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
 
 
-def _times_weight(x: Any, weight: Any, dim: int) -> Any:
+def _times_weight(x: Tensor, weight: Tensor | None, dim: int) -> Tensor:
     """x times the weights (or None) of the classes, which are along dim."""
     if weight is None:
         return x
@@ -237,8 +237,8 @@ def _times_weight(x: Any, weight: Any, dim: int) -> Any:
 
 
 def _probabilities_loss(
-    input: Any, target: Any, weight: Any, reduction: str, smoothing: float
-) -> Any:
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float
+) -> Tensor:
     dim = 0 if input.ndim == 1 else 1
     n_classes = input.shape[dim]
     _check_float_target(target)
@@ -256,8 +256,13 @@ def _probabilities_loss(
 
 
 def _smoothed_loss(
-    input: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float
-) -> Any:
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: str,
+    ignore_index: int,
+    smoothing: float,
+) -> Tensor:
     dim = 0 if input.ndim == 1 else 1
     logs = log_softmax(input, dim)
     picked = nll_loss(logs, target, weight, None, ignore_index, None, reduction)
@@ -285,7 +290,7 @@ def cross_entropy(
     reduce: Any = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
-) -> Any:
+) -> Tensor:
     """The negative log likelihood of logits; the target holds class indices, or probabilities of
     the input's shape."""
     if reduction != "mean" or reduce is not None or size_average is not None:
@@ -337,7 +342,7 @@ def _bce(input: Array, target: Array, weight: Array | None, reduction: str) -> A
     return reduce_array(loss, reduction, input.dtype)
 
 
-def _weighted(g: Tensor, weight: Any, reduction: str, n: int) -> Tensor:
+def _weighted(g: Tensor, weight: Tensor | None, reduction: str, n: int) -> Tensor:
     g = share_of(g, reduction, n)
     return g if weight is None else g * weight
 
@@ -373,7 +378,7 @@ def binary_cross_entropy(
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """-(target * log(input) + (1 - target) * log(1 - input)), the logarithms not below -100."""
     reduction = reduction_asked(size_average, reduce, reduction)
     if target.shape != input.shape:
@@ -413,8 +418,13 @@ def _bce_logits(
 
 
 def _bce_logits_input(
-    g: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: str
-) -> Any:
+    g: Tensor,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    pos_weight: Tensor | None,
+    reduction: str,
+) -> Tensor:
     probability = input.sigmoid()
     if pos_weight is None:
         slope = probability - target
@@ -424,11 +434,13 @@ def _bce_logits_input(
     return _weighted(g, weight, reduction, input.numel()) * slope
 
 
-def log_sigmoid(x: Any) -> Any:
+def log_sigmoid(x: Tensor) -> Any:
     return -((-x.abs()).exp().log1p() + (-x).clamp_min(0))
 
 
-def _bce_logits_target(g: Any, input: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+def _bce_logits_target(
+    g: Tensor, input: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: str
+) -> Tensor:
     slope = -input
     if pos_weight is not None:
         slope = log_sigmoid(slope) - pos_weight * log_sigmoid(input)
@@ -457,7 +469,7 @@ def binary_cross_entropy_with_logits(
     reduce: Any = None,
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
-) -> Any:
+) -> Tensor:
     """`binary_cross_entropy` of sigmoid(input), exact for large input; pos_weight weighs the
     positive targets."""
     reduction = reduction_asked(size_average, reduce, reduction)

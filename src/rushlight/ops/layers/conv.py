@@ -159,7 +159,7 @@ def _native(
     kernel: Any,
     a: Array,
     b: Array,
-    third: Any,
+    third: Array | tuple[int, ...] | None,
     stride: _Ints,
     padding: _Ints,
     dilation: _Ints,
@@ -194,7 +194,7 @@ def _convolve(
     padding: _Ints,
     dilation: _Ints,
     groups: int,
-) -> Any:
+) -> Array:
     added = bias if x.ndim == 4 else None  # by the kernel itself
     result = _native(_kernels.conv2d, x, w, added, stride, padding, dilation, groups)
     if result is NotImplemented:
@@ -211,7 +211,7 @@ def _grad_input(
     padding: _Ints,
     dilation: _Ints,
     groups: int,
-) -> Any:
+) -> Array:
     kernel = _kernels.conv2d_grad_input
     result = _native(kernel, g, w, shape, stride, padding, dilation, groups)
     if result is NotImplemented:
@@ -221,7 +221,7 @@ def _grad_input(
 
 def _grad_weight(
     g: Array, x: Array, shape: _Ints, stride: _Ints, padding: _Ints, dilation: _Ints, groups: int
-) -> Any:
+) -> Array:
     kernel = _kernels.conv2d_grad_weight
     result = _native(kernel, g, x, shape, stride, padding, dilation, groups)
     if result is NotImplemented:
@@ -334,7 +334,7 @@ _convolution_weight: Op = bilinear(
 # ---- the public functions
 
 
-def _each(value: Any, name: str, n: int) -> _Ints:
+def _each(value: int | tuple[int, ...], name: str, n: int) -> _Ints:
     """A number for every dimension."""
     if isinstance(value, int):
         return (value,) * n
@@ -456,7 +456,7 @@ def _run(
     name: str,
     n: int,
     input: Tensor,
-    weight: Any,
+    weight: Tensor,
     bias: Any,
     stride: Any,
     padding: Any,
@@ -503,7 +503,7 @@ def _run_transposed(
     name: str,
     n: int,
     input: Tensor,
-    weight: Any,
+    weight: Tensor,
     bias: Any,
     stride: Any,
     padding: Any,
@@ -588,7 +588,7 @@ def _public(n: int) -> None:
         padding: Ints = 0,
         dilation: Ints = 1,
         groups: int = 1,
-    ) -> Any:
+    ) -> Tensor:
         return _run(name, n, input, weight, bias, stride, padding, dilation, groups)
 
     @composite(
@@ -606,7 +606,7 @@ def _public(n: int) -> None:
         output_padding: Ints = 0,
         groups: int = 1,
         dilation: Ints = 1,
-    ) -> Any:
+    ) -> Tensor:
         return _run_transposed(
             transposed_name,
             n,

@@ -54,12 +54,12 @@ def _check_float(input: Tensor) -> None:
         _core.refuse_cast("Float", input.dtype.scalar_name, advice)
 
 
-def _apply(input: Tensor, noise: Any, inplace: bool) -> Tensor:
+def _apply(input: Tensor, noise: Tensor, inplace: bool) -> Tensor:
     return input.mul_(noise) if inplace else input * noise
 
 
 @draws()
-def _mask(input: Any, shape: Any, p: float) -> Any:
+def _mask(input: Tensor, shape: tuple[int, ...] | None, p: float) -> Tensor:
     """A mask of `shape` (None: that of input, and its layout)."""
     where = of(input)
     if not where.has_memory:
@@ -72,7 +72,7 @@ def _mask(input: Any, shape: Any, p: float) -> Any:
     return mask
 
 
-def _dropped(input: Any, shape: Any, p: float, inplace: bool) -> Any:
+def _dropped(input: Tensor, shape: tuple[int, ...] | None, p: float, inplace: bool) -> Tensor:
     """input times a mask of `shape` (None: its own) scaled to keep the mean."""
     if p == 1.0:
         return _apply(input, of(input).tensor(np.zeros((), input.dtype.numpy)), inplace)
@@ -82,7 +82,7 @@ def _dropped(input: Any, shape: Any, p: float, inplace: bool) -> Any:
 
 
 @composite(where="nn", traits="random")
-def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: Flag = False) -> Any:
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: Flag = False) -> Tensor:
     """Sets each element to 0 with probability p while training, and scales the others by 1 / (1 -
     p)."""
     if not 0.0 <= p <= 1.0:
@@ -92,7 +92,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: Flag 
     return _dropped(input, None, p, inplace)
 
 
-def _channels(input: Tensor) -> Any:
+def _channels(input: Tensor) -> tuple[int, ...]:
     if input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     return (*input.shape[:2], *(1,) * (input.ndim - 2))
@@ -106,7 +106,7 @@ def _feature(name: str, n: int) -> None:
         "and scales the others by 1 / (1 - p).",
         traits="random",
     )
-    def f(input: Tensor, p: float = 0.5, training: bool = True, inplace: Flag = False) -> Any:
+    def f(input: Tensor, p: float = 0.5, training: bool = True, inplace: Flag = False) -> Tensor:
         _check(p)
         ndim = input.ndim
         if n == 1 and ndim not in (2, 3):
@@ -157,7 +157,9 @@ for _n in (1, 2, 3):
 _ALPHA = 1.7580993408473766  # of SELU: scale * alpha
 
 
-def _alpha(input: Any, shape: Callable[[Any], Any], p: float, training: bool, inplace: bool) -> Any:
+def _alpha(
+    input: Tensor, shape: Callable[[Any], Any], p: float, training: bool, inplace: bool
+) -> Tensor:
     _check(p)
     if not training or p == 0.0 or not input.numel():
         return input
@@ -167,7 +169,9 @@ def _alpha(input: Any, shape: Callable[[Any], Any], p: float, training: bool, in
     return _alpha_dropped(input, shape(input), p, inplace)
 
 
-def _alpha_dropped(input: Any, wanted: Any, p: float, inplace: bool) -> Any:
+def _alpha_dropped(
+    input: Tensor, wanted: tuple[int, ...] | None, p: float, inplace: bool
+) -> Tensor:
     mask = _mask(input, wanted, p)
     scale = 1.0 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
     shift = (mask - 1) * (_ALPHA * scale) + _ALPHA * scale * p
@@ -178,7 +182,7 @@ def _alpha_dropped(input: Any, wanted: Any, p: float, inplace: bool) -> Any:
 @composite(where="nn", traits="random")
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: Flag = False
-) -> Any:
+) -> Tensor:
     """Dropout to SELU's lowest value that keeps mean and variance."""
     return _alpha(input, lambda t: None, p, training, inplace)
 
@@ -186,12 +190,12 @@ def alpha_dropout(
 @composite(where="nn", traits="random")
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: Flag = False
-) -> Any:
+) -> Tensor:
     """`alpha_dropout` of whole channels."""
     return _alpha(input, _channels, p, training, inplace)
 
 
-def _torch_dropout(input: Tensor, p: float, train: bool) -> Any:
+def _torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Dropout while `train` is true."""
     return dropout(input, p, train)
 
@@ -201,7 +205,7 @@ def _torch_dropout_(input: Tensor, p: float, train: bool) -> Any:
     return dropout(input, p, train, True)
 
 
-def _torch_alpha_dropout(input: Tensor, p: float, train: bool) -> Any:
+def _torch_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """alpha_dropout while `train` is true."""
     return alpha_dropout(input, p, train)
 

@@ -57,7 +57,7 @@ def _embedding_grad(g: Array, indices: Array, padding_idx: int, n: int) -> Array
     if padding_idx < 0:
         sums = _kernels.index_backward(g, indices, (0,), 0, (n, g.shape[-1]))
         if sums is not NotImplemented:
-            return sums  # type: ignore[no-any-return]
+            return sums
     wide = widened(g).reshape(indices.size, g.shape[-1])
     flat = unshared(indices).reshape(-1)
     out = np.zeros((n, g.shape[-1]), wide.dtype)
@@ -96,7 +96,7 @@ _embedding_transpose: Op = linear(
 )
 
 
-def _embedding_again(g: Tensor, indices: Any, padding_idx: int) -> Tensor:
+def _embedding_again(g: Tensor, indices: Tensor, padding_idx: int) -> Tensor:
     rows = _embedding_op(g, indices, -1)
     return (
         rows if padding_idx < 0 else rows.masked_fill((indices == padding_idx).unsqueeze(-1), 0.0)
@@ -140,7 +140,7 @@ def embedding(
     norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
-) -> Any:
+) -> Tensor:
     """The rows of weight that input names; row padding_idx gets no gradient."""
     if padding_idx is not None:
         padding_idx = _row(padding_idx, weight.shape[0])
@@ -206,7 +206,7 @@ def embedding_bag(
     per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False,
     padding_idx: int | None = None,
-) -> Any:
+) -> Tensor:
     """The sum, mean or maximum of the rows in each bag of indices."""
     if weight.dtype.is_floating_point is False and input.dtype.is_floating_point:
         warnings.warn(
@@ -303,7 +303,7 @@ def _check_bags(indices: Array, n: int, plainly: bool) -> None:
         )
 
 
-def _bag_max(rows: Any, bag: Any, kept: Any, n: int) -> Any:
+def _bag_max(rows: Tensor, bag: Array, kept: Array, n: int) -> Tensor:
     """The largest element of each column in each bag; an empty bag gives 0."""
     values = widened(rows._array)
     best = np.full((n, rows.shape[1]), -1, np.int64)

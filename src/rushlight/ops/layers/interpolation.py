@@ -33,7 +33,7 @@ def _ratio(n: int, out: int, scale: float | None) -> float:
 
 
 @functools.lru_cache(maxsize=256)
-def _nearest_taps(n: int, out: int, scale: float | None, exact: bool) -> Any:
+def _nearest_taps(n: int, out: int, scale: float | None, exact: bool) -> tuple[Array | None, ...]:
     # In float32, as torch computes the places.
     step = np.float32(_ratio(n, out, scale))
     i = np.arange(out, dtype=np.float32)
@@ -50,7 +50,7 @@ def _centres(n: int, out: int, scale: float | None, corners: bool) -> Array:
 
 
 @functools.lru_cache(maxsize=256)
-def _linear_taps(n: int, out: int, scale: float | None, corners: bool) -> Any:
+def _linear_taps(n: int, out: int, scale: float | None, corners: bool) -> tuple[Array, ...]:
     x = np.maximum(_centres(n, out, scale, corners), 0.0)
     low = np.minimum(x.astype(np.int64), n - 1)
     high = np.minimum(low + 1, n - 1)
@@ -66,7 +66,7 @@ def _cubic(x: Array, a: float) -> Array:
 
 
 @functools.lru_cache(maxsize=256)
-def _cubic_taps(n: int, out: int, scale: float | None, corners: bool) -> Any:
+def _cubic_taps(n: int, out: int, scale: float | None, corners: bool) -> tuple[Array, ...]:
     x = _centres(n, out, scale, corners)
     base = np.floor(x).astype(np.int64)
     part = x - base
@@ -75,7 +75,9 @@ def _cubic_taps(n: int, out: int, scale: float | None, corners: bool) -> Any:
 
 
 @functools.lru_cache(maxsize=256)
-def _antialias_taps(n: int, out: int, scale: float | None, corners: bool, cubic: bool) -> Any:
+def _antialias_taps(
+    n: int, out: int, scale: float | None, corners: bool, cubic: bool
+) -> tuple[Array, ...]:
     """Weights over a support that grows with the reduction in size."""
     step = (n - 1) / (out - 1) if corners and out > 1 else _ratio(n, out, scale)
     stretch = max(step, 1.0)
@@ -110,7 +112,10 @@ _upsamples["bicubic-aa", 2] = resampling("_upsample_bicubic2d_aa", "UpsampleBicu
 
 
 def _target(
-    input: Tensor, size: Any, scale_factor: Any, recompute: bool | None
+    input: Tensor,
+    size: int | tuple[int, ...] | None,
+    scale_factor: float | None,
+    recompute: bool | None,
 ) -> tuple[list[int], list[float | None]]:
     """The wanted sizes, and the factors that places are computed with (None: from the sizes)."""
     n = input.ndim - 2
@@ -176,7 +181,7 @@ def interpolate(
     align_corners: bool | None = None,
     recompute_scale_factor: Flag | None = None,
     antialias: bool = False,
-) -> Any:
+) -> Tensor:
     """The images of (batch, channels, ...) brought to a size or scaled by a factor."""
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
@@ -235,7 +240,7 @@ def upsample(
     scale_factor: Any = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
-) -> Any:
+) -> Tensor:
     """`interpolate` under its older name."""
     warnings.warn(
         "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.",
@@ -262,7 +267,7 @@ def _corners(align_corners: bool | None) -> bool:
 
 
 @composite(where="nn")
-def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Any:
+def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
     """The places that affine maps theta give the pixels of images of a size, in [-1, 1]."""
     align_corners = _corners(align_corners)
     if not theta.is_floating_point():
@@ -302,7 +307,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     return flat.bmm(theta.mT).reshape(size[0], *spatial, n)
 
 
-def _bounded(at: Any, size: int, padding_mode: str, corners: bool) -> Any:
+def _bounded(at: Tensor, size: int, padding_mode: str, corners: bool) -> Tensor:
     """Whole places moved into the image as the padding mode says; 'zeros' leaves them."""
     if padding_mode == "border":
         return at.clamp(0, size - 1)
@@ -314,14 +319,14 @@ def _bounded(at: Any, size: int, padding_mode: str, corners: bool) -> Any:
     return at
 
 
-def _cubic_weights(part: Any) -> list[Any]:
+def _cubic_weights(part: Tensor) -> list[Tensor]:
     """The weights of the places -1, 0, 1, 2 around a fraction, by Keys' kernel with a = -0.75."""
     a = -0.75
 
-    def near(x: Any) -> Any:
+    def near(x: Tensor) -> Tensor:
         return ((a + 2) * x - (a + 3)) * x * x + 1
 
-    def far(x: Any) -> Any:
+    def far(x: Tensor) -> Tensor:
         return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
     return [far(part + 1), near(part), near(1 - part), far(2 - part)]
@@ -360,7 +365,7 @@ def _grid_taps(x: Tensor, size: int, mode: str, padding_mode: str, corners: bool
     ]
 
 
-def _check_grid(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
+def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
     if mode not in ("bilinear", "nearest", "bicubic"):
         raise ValueError(
             "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "
@@ -374,7 +379,7 @@ def _check_grid(input: Any, grid: Any, mode: str, padding_mode: str) -> None:
         )
 
 
-def _check_grid_sizes(input: Tensor, grid: Any, mode: str) -> None:
+def _check_grid_sizes(input: Tensor, grid: Tensor, mode: str) -> None:
     if input.shape[0] != grid.shape[0]:
         raise RuntimeError(
             "grid_sampler(): expected grid and input to have same batch size, but got input with "
@@ -458,7 +463,7 @@ def grid_sample(
     return total
 
 
-def _mirror(x: Any, size: int, corners: bool) -> Any:
+def _mirror(x: Tensor, size: int, corners: bool) -> Tensor:
     low, high = (0.0, 2.0 * (size - 1)) if corners else (-1.0, 2.0 * size - 1)
     if high <= low:
         return x * 0

@@ -133,13 +133,15 @@ def loss_samples(make: Callable[..., Any]) -> Any:
     ]
 
 
-def _mse(input: Array, target: Array, reduction: str) -> Any:
+def _mse(input: Array, target: Array, reduction: str) -> Array:
     x, y, dtype = operands(input, target, "mse_cpu")
     d = x - y
     return reduce_array(d * d, reduction, dtype)
 
 
-def _mse_vjp(g: Tensor, input: Any, target: Any, reduction: str, needs: Any) -> Any:
+def _mse_vjp(
+    g: Tensor, input: Tensor, target: Tensor, reduction: str, needs: tuple[int, ...]
+) -> tuple[Tensor | None, ...]:
     d = input - target
     d = d * (g * (2.0 / d.numel() if reduction == "mean" and d.numel() else 2.0))
     return (d if needs[0] else None), (-d if needs[1] else None)
@@ -165,7 +167,7 @@ def mse_loss(
     reduce: Any = None,
     reduction: str = "mean",
     weight: Tensor | None = None,
-) -> Any:
+) -> Tensor:
     """The mean of (input - target) ** 2."""
     if input.shape != target.shape:
         _warn_of_sizes(input, target)
@@ -185,7 +187,7 @@ def l1_loss(
     reduce: Any = None,
     reduction: str = "mean",
     weight: Tensor | None = None,
-) -> Any:
+) -> Tensor:
     """The mean of |input - target|."""
     if input.shape != target.shape:
         _warn_of_sizes(input, target)
@@ -209,8 +211,14 @@ def _smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Arra
 
 
 def _clamped_vjp(
-    g: Tensor, input: Any, target: Any, reduction: str, needs: Any, limit: float, scale: float
-) -> Any:
+    g: Tensor,
+    input: Tensor,
+    target: Tensor,
+    reduction: str,
+    needs: tuple[int, ...],
+    limit: float,
+    scale: float,
+) -> tuple[Tensor | None, ...]:
     d = input - target
     d = d.clamp(-limit, limit) * share_of(g, reduction, d.numel())
     if scale != 1:
@@ -241,7 +249,7 @@ def smooth_l1_loss(
     reduce: Any = None,
     reduction: str = "mean",
     beta: float = 1.0,
-) -> Any:
+) -> Tensor:
     """Half the square of the difference over beta where it is below beta, else |difference| - beta
     / 2."""
     if input.shape != target.shape:
@@ -286,7 +294,7 @@ def huber_loss(
     reduction: str = "mean",
     delta: float = 1.0,
     weight: Tensor | None = None,
-) -> Any:
+) -> Tensor:
     """Half the squared difference where it is at most delta, else delta * (|difference| - delta /
     2)."""
     if input.shape != target.shape:
@@ -313,7 +321,7 @@ def kl_div(
     reduce: Any = None,
     reduction: str = "mean",
     log_target: bool = False,
-) -> Any:
+) -> Tensor:
     """The Kullback-Leibler divergence target * (log(target) - input); input holds logarithms."""
     if size_average is not None or reduce is not None:
         reduction = reduction_asked(size_average, reduce, reduction)
@@ -343,7 +351,7 @@ def hinge_embedding_loss(
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """input where the target is 1, max(0, margin - input) where it is -1."""
     reduction = reduction_asked(size_average, reduce, reduction)
     if reduction == "mean" and not (input.is_floating_point() or input.is_complex()):
@@ -366,7 +374,7 @@ def margin_ranking_loss(
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """max(0, -target * (input1 - input2) + margin)."""
     reduction = reduction_asked(size_average, reduce, reduction)
     if not input1.ndim == input2.ndim == target.ndim:
@@ -386,7 +394,7 @@ def cosine_embedding_loss(
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
     reduction = reduction_asked(size_average, reduce, reduction)
     if target.ndim not in (0, 1):
@@ -417,7 +425,7 @@ def triplet_margin_loss(
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
     from ..matrix.norms import pairwise_distance
 
@@ -448,7 +456,7 @@ def triplet_margin_with_distance_loss(
     margin: float = 1.0,
     swap: bool = False,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """`triplet_margin_loss` with a distance of the caller's."""
     from ..matrix.norms import pairwise_distance
 
@@ -474,7 +482,7 @@ def poisson_nll_loss(
     eps: float = 1e-8,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """The negative log likelihood of a Poisson distribution; full adds Stirling's term."""
     reduction = reduction_asked(size_average, reduce, reduction)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
@@ -492,7 +500,7 @@ def gaussian_nll_loss(
     full: Flag = False,
     eps: float = 1e-6,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """The negative log likelihood of a normal distribution of mean input and variance var."""
     if not isinstance(var, _core.Tensor):
         if var < 0:

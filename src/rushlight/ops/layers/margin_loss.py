@@ -44,7 +44,7 @@ def soft_margin_loss(
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """log(1 + exp(-target * input)); targets are 1 and -1."""
     reduction = reduction_asked(size_average, reduce, reduction)
     return _soft_margin_loss(input, target, reduction)
@@ -64,7 +64,7 @@ def _samples(x: Tensor) -> Tensor:
 
 
 def _multi_margin(
-    input: Array, target: Array, weight: Any, p: int, margin: float, reduction: str
+    input: Array, target: Array, weight: Array | None, p: int, margin: float, reduction: str
 ) -> Array:
     refuse("multi_margin_loss_cpu_kernel", input, "biuc", halves=True)
     _check_samples(input.shape)
@@ -97,8 +97,14 @@ def _multi_margin(
 
 
 def _multi_margin_rule(
-    g: Any, input: Any, target: Any, weight: Any, p: int, margin: float, reduction: str
-) -> Any:
+    g: Tensor,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    p: int,
+    margin: float,
+    reduction: str,
+) -> Tensor:
     x, t = _samples(input), target.reshape(target.numel(), 1)
     excess = margin - x.gather(1, t) + x
     slope = (excess > 0).to(x.dtype) if p == 1 else 2 * excess.relu()
@@ -135,7 +141,7 @@ def multi_margin_loss(
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """The sum over the other classes of max(0, margin - input[target] + input[i]) ** p, over the
     number of classes."""
     reduction = reduction_asked(size_average, reduce, reduction)
@@ -158,7 +164,7 @@ def multilabel_margin_loss(
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """The sum over a sample's labels t and its other classes i of max(0, 1 - input[t] + input[i]),
     over the number of classes."""
     reduction = reduction_asked(size_average, reduce, reduction)
@@ -197,7 +203,7 @@ def multilabel_soft_margin_loss(
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """The mean over the classes of the cross-entropy of each, as of a logit."""
     reduction = reduction_asked(size_average, reduce, reduction)
     refuse("log_sigmoid_cpu", input._array, "biuc")

@@ -31,7 +31,9 @@ Tensor = _core.Tensor
 # ---- layer norm
 
 
-def _layer_norm(x: Array, n: int, weight: Array | None, bias: Array | None, eps: float) -> Any:
+def _layer_norm(
+    x: Array, n: int, weight: Array | None, bias: Array | None, eps: float
+) -> tuple[Array, ...]:
     refuse("LayerNormKernelImpl", x, "biuc")
     dims = tuple(range(x.ndim - n, x.ndim))
     wide = widened(x)
@@ -52,7 +54,7 @@ def _wide(t: Tensor) -> Tensor:
     return t.float() if t is not None and t.dtype.itemsize == 2 else t
 
 
-def _standard(x: Any, dims: Any, eps: float) -> tuple[Any, Any]:
+def _standard(x: Any, dims: tuple[int, ...], eps: float) -> tuple[Any, Any]:
     """x less its mean, over its deviation; and one over the deviation."""
     x = _wide(x)
     centred = x - x.mean(dims, keepdim=True)
@@ -60,7 +62,7 @@ def _standard(x: Any, dims: Any, eps: float) -> tuple[Any, Any]:
     return centred * rstd, rstd
 
 
-def _standard_vjp(g: Any, x: Any, dims: Any, eps: float) -> Any:
+def _standard_vjp(g: Any, x: Any, dims: tuple[int, ...], eps: float) -> Any:
     """The gradient of x through `_standard`."""
     hat, rstd = _standard(x, dims, eps)
     g = _wide(g)
@@ -218,7 +220,7 @@ def _batch_norm(
     training: bool,
     momentum: float | None,
     eps: float,
-) -> Any:
+) -> tuple[Array, ...]:
     refuse("batch_norm", x, "biuc")
     wide = widened(x)
     dims = (0, *range(2, x.ndim))
@@ -243,8 +245,14 @@ def _batch_norm(
 
 
 def _batch_norm_back(
-    g: Array, x: Array, weight: Array | None, mean: Array, rstd: Array, training: bool, needs: Any
-) -> Any:
+    g: Array,
+    x: Array,
+    weight: Array | None,
+    mean: Array,
+    rstd: Array,
+    training: bool,
+    needs: tuple[int, ...],
+) -> tuple[Array | None, ...]:
     need_x, need_weight, need_bias = needs
     if x is None or g.dtype.char not in "fd" or g.dtype != x.dtype:
         return NotImplemented
@@ -412,7 +420,9 @@ def _torch_batch_norm(
 # ---- group and instance norm
 
 
-def _group_norm(x: Array, groups: int, weight: Array | None, bias: Array | None, eps: float) -> Any:
+def _group_norm(
+    x: Array, groups: int, weight: Array | None, bias: Array | None, eps: float
+) -> tuple[Array, ...]:
     refuse("GroupNormKernelImpl", x, "biuc")
     n = x.shape[0]
     rows = np.ascontiguousarray(widened(x)).reshape(_grouped_shape(x.shape, groups))

@@ -66,14 +66,14 @@ def _resample(x: Array, taps: Any) -> Array:
     return rounded(np.ascontiguousarray(wide), x)
 
 
-def _resample_back(g: Array, taps: Any, shape: Any) -> Array:
+def _resample_back(g: Array, taps: Any, shape: tuple[int, ...]) -> Array:
     wide = widened(g)
     for axis, (places, weights) in reversed(taps):
         wide = _summed(wide, places, weights, axis, shape[axis])
     return rounded(np.ascontiguousarray(wide), g)
 
 
-def resampling(name: str, node: str, keeps: str = "format: input") -> Any:
+def resampling(name: str, node: str, keeps: str = "format: input") -> Op:
     """A pair of ops, each the other's transpose, under torch's name of the node."""
     op = linear(
         f"{name}(input: Tensor, taps: Any)",
@@ -117,7 +117,7 @@ def _border_of(sizes: _Ints, pad: _Ints) -> tuple[tuple[Any, ...], _Ints, tuple[
     return tuple(kept), tuple(shape), tuple(there)
 
 
-def _constant_pad(x: Array, pad: _Ints, value: Any) -> Array:
+def _constant_pad(x: Array, pad: _Ints, value: float) -> Array:
     if len(pad) % 2:
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
     if len(pad) > 2 * x.ndim:
@@ -220,7 +220,7 @@ def _check_border(shape: _Ints, pad: _Ints, mode: str) -> None:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={result}")
 
 
-def _border(input: Any, pad: _Ints, mode: str) -> Any:
+def _border(input: Tensor, pad: _Ints, mode: str) -> Tensor:
     n = len(pad) // 2
     if not n or input.ndim not in (n + 1, n + 2):
         raise NotImplementedError(
@@ -243,7 +243,7 @@ def _border(input: Any, pad: _Ints, mode: str) -> Any:
 
 
 @composite(where="nn")
-def pad(input: Tensor, pad: Sizes, mode: str = "constant", value: Number | None = None) -> Any:
+def pad(input: Tensor, pad: Sizes, mode: str = "constant", value: Number | None = None) -> Tensor:
     """A border around the last dimensions: widths (last before, last after, the one before it,
     ...)."""
     widths = tuple([as_int(p) for p in pad])
@@ -319,7 +319,7 @@ _pixel_unshuffle: Op = linear(
 
 
 @composite(where="torch nn", method=False)
-def pixel_shuffle(input: Tensor, upscale_factor: int) -> Any:
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., channels * r * r, height, width) as (..., channels, height * r, width * r)."""
     r = upscale_factor
     if input.ndim < 3:
@@ -343,7 +343,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Any:
 
 
 @composite(where="torch nn", method=False)
-def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Any:
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """The inverse of `pixel_shuffle`."""
     r = downscale_factor
     if input.ndim < 3:
@@ -383,7 +383,7 @@ _channel_shuffle: Op = linear(
 
 
 @composite(where="torch nn", method=False)
-def channel_shuffle(input: Tensor, groups: int) -> Any:
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels dealt out from groups, one of each in turn."""
     if input.ndim < 3:
         raise RuntimeError(

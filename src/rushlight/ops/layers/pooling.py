@@ -19,6 +19,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ..._size import Size
 from ..table.arrays import Array, listed, refuse, rounded, unshared, widened
 from ..table.kinds import composite, general, linear
 from ..table.signature import Flag, Ints, Tensor
@@ -86,11 +87,13 @@ def without_far_border(
 # ---- maximum
 
 
-def _lowest(a: Array) -> Any:
+def _lowest(a: Array) -> float:
     return -np.inf if a.dtype.kind == "f" else np.iinfo(a.dtype).min
 
 
-def _max_pool_nd(x: Array, k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool) -> Any:
+def _max_pool_nd(
+    x: Array, k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool
+) -> tuple[Array, ...]:
     """The definition: the first largest element of each window (a NaN wins) and its place in the
     plane."""
     n = len(k)
@@ -113,7 +116,9 @@ def _max_pool_nd(x: Array, k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bo
     return rounded(best, x), where
 
 
-def _max_pool(x: Array, k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool) -> Any:
+def _max_pool(
+    x: Array, k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool
+) -> tuple[Array, ...]:
     if len(k) == 2:
         result = _kernels.max_pool2d(x, k, s, p, d, ceil_mode)
     elif len(k) == 1:
@@ -129,12 +134,12 @@ def _planes(shape: Sequence[int], n: int) -> tuple[int, int]:
     return math.prod(shape[:-n]), math.prod(shape[-n:])
 
 
-def _scatter(g: Array, indices: Array, shape: Any, n: int) -> Array:
+def _scatter(g: Array, indices: Array, shape: tuple[int, ...], n: int) -> Array:
     """Every element of g added at its place in planes of n dimensions."""
     if n == 2:
         result = _kernels.max_pool2d_backward(g, indices, shape)
         if result is not NotImplemented:
-            return result  # type: ignore[no-any-return]
+            return result
     rows, size = _planes(shape, n)
     wide = widened(g)
     out = np.zeros((rows, size), wide.dtype)
@@ -174,8 +179,8 @@ _pool_gather: Op = linear(
 )
 
 
-def _max_pool_op(n: int, node: str) -> Any:
-    def fused(g: Array, indices: Array, shape: Any) -> Any:
+def _max_pool_op(n: int, node: str) -> Op:
+    def fused(g: Array, indices: Array, shape: Size) -> Array:
         return _scatter(g, indices, tuple(shape), n)
 
     return general(
@@ -311,7 +316,7 @@ def _check_line(k: int, s: int, p: int, d: int) -> None:
         )
 
 
-def frozen(value: Any) -> Any:
+def frozen(value: int | tuple[int, ...] | None) -> int | tuple[int, ...] | None:
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -363,7 +368,7 @@ def _max_pool_of(n: int) -> None:
 
     def both(
         asked: str,
-        input: Any,
+        input: Tensor,
         kernel_size: Any,
         stride: Any,
         padding: Any,
@@ -452,7 +457,7 @@ def _unpool(n: int) -> None:
         stride: Ints | None = None,
         padding: Ints = 0,
         output_size: Ints | None = None,
-    ) -> Any:
+    ) -> Tensor:
         k = each_dim(kernel_size, name, "kernel_size", n)
         refuse(f"max_unpool{max(n, 2)}d", input._array, "biuc")
         s = k if stride is None else each_dim(stride, name, "stride", n)
@@ -475,7 +480,7 @@ def _unpool(n: int) -> None:
         return _pool_unpool(input, indices, shape, n)
 
 
-def _place(x: Array, indices: Array, shape: Any, n: int) -> Array:
+def _place(x: Array, indices: Array, shape: tuple[int, ...], n: int) -> Array:
     rows, size = _planes(shape, n)
     out = np.zeros((rows, size), x.dtype)
     at = indices.reshape(rows, math.prod(indices.shape[-n:]))

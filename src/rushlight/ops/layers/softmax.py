@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
 from ..table.arrays import Array, dim_in, refuse, rounded, widened
 from ..table.kinds import composite, general, variant
 from ..table.reference import alias
@@ -44,7 +45,7 @@ def _normalised(name: str, of_one: float, formula: Any) -> Any:
     return forward
 
 
-def _shares(low: Array, dim: int) -> Any:
+def _shares(low: Array, dim: int) -> Array:
     top = np.exp(low)
     return top / top.sum(dim, keepdims=True)
 
@@ -57,20 +58,20 @@ _log_softmax = _normalised(
 )
 
 
-def _softmax_rule(g: Any, out: Any, dim: int) -> Any:
+def _softmax_rule(g: Tensor, out: Tensor, dim: int) -> Tensor:
     return out * (g - (g * out).sum(dim, keepdim=True))
 
 
-def _log_softmax_rule(g: Any, out: Any, dim: int) -> Any:
+def _log_softmax_rule(g: Tensor, out: Tensor, dim: int) -> Tensor:
     return g - out.exp() * g.sum(dim, keepdim=True)
 
 
-def _softmax_tangent(t: Any, out: Any, dim: int) -> Any:
+def _softmax_tangent(t: Tensor, out: Tensor, dim: int) -> Tensor:
     weighted = out * t
     return weighted - out * weighted.sum(dim, keepdim=True)
 
 
-def _log_softmax_tangent(t: Any, out: Any, dim: int) -> Any:
+def _log_softmax_tangent(t: Tensor, out: Tensor, dim: int) -> Tensor:
     return t - (out.exp() * t).sum(dim, keepdim=True)
 
 
@@ -103,7 +104,7 @@ log_softmax = general(
 # ---- with a dtype: torch.softmax(x, 0, dtype=torch.float64)
 
 
-def _with_dtype(op: Any, forward: Callable[..., Any], rule: Any, tangent: Any) -> None:
+def _with_dtype(op: Op, forward: Callable[..., Any], rule: Any, tangent: Any) -> None:
     name = op.entry.name
     converting = general(
         f"_{name}_as(input: Tensor, dim: Any, dtype: dtype | None = None)",
@@ -132,10 +133,10 @@ def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-def _functional(op: Any, name: str, doc: str) -> None:
+def _functional(op: Op, name: str, doc: str) -> None:
     def function(
         input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
-    ) -> Any:
+    ) -> Tensor:
         if dim is None:
             dim = _implicit_dim(name, input.ndim, _stacklevel)
         return op(input, dim) if dtype is None else op(input, dim, dtype)
@@ -153,7 +154,7 @@ _functional(log_softmax, "log_softmax", log_softmax.entry.doc)
 @composite(where="nn")
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
-) -> Any:
+) -> Tensor:
     """softmax of the negative."""
     if dim is None:
         dim = _implicit_dim("softmin", input.ndim, _stacklevel)
@@ -163,7 +164,7 @@ def softmin(
 @composite(where="nn", traits="random")
 def gumbel_softmax(
     logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
-) -> Any:
+) -> Tensor:
     """A sample of the Gumbel-softmax distribution; hard: one-hot forwards, with the soft sample's
     gradient."""
     if not logits.is_floating_point():

@@ -113,7 +113,7 @@ def _batched(input: Tensor, ndim: int) -> Tensor:
 @composite(method=False)
 def _image_patches(
     input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
-) -> Any:
+) -> Tensor:
     """The patches of images (batch, channels, height, width) as (batch, channels * kernel,
     places)."""
     k, d, p, s = _numbers(kernel_size, dilation, padding, stride)
@@ -142,7 +142,7 @@ def fold(
     dilation: Ints = 1,
     padding: Ints = 0,
     stride: Ints = 1,
-) -> Any:
+) -> Tensor:
     """The transpose of `unfold`: patches summed into images of output_size."""
     size = _two("output_size", output_size)
     k, d, p, s = _numbers(kernel_size, dilation, padding, stride)

@@ -92,7 +92,7 @@ def _taken_apart(g: Tensor, dim: int, shapes: Sequence[Sequence[int]]) -> list[A
 # ---- taking apart
 
 
-def _joined(gs: Sequence[Any], shapes: list[tuple[int, ...]], join: Any, dim: int) -> Any:
+def _joined(gs: Sequence[Any], shapes: list[tuple[int, ...]], join: Op, dim: int) -> Any:
     """The pieces' gradients put together, zeros where there is none."""
     given = next(g for g in gs if g is not None)
     zero: dict[tuple[int, ...], Any] = {}

@@ -30,7 +30,7 @@ Tensor = _core.Tensor
 # ---- turned and rolled
 
 
-def _dims(dims: Any, ndim: int) -> tuple[int, ...]:
+def _dims(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
     """Dimensions made non-negative; an error for one that is named twice."""
     result: list[int] = []
     for given in dims if isinstance(dims, (tuple, list)) else (dims,):
@@ -41,7 +41,7 @@ def _dims(dims: Any, ndim: int) -> tuple[int, ...]:
     return tuple(result)
 
 
-def _flip(a: Array, dims: Any) -> Array:
+def _flip(a: Array, dims: tuple[int, ...]) -> Array:
     axes = _dims(dims, a.ndim)
     if a.ndim == 0:
         return a.copy()
@@ -77,11 +77,11 @@ def flipud(input: Tensor) -> Any:
     return flip(input, 0)
 
 
-def _as_tuple(value: Any) -> tuple[int, ...]:
+def _as_tuple(value: int | tuple[int, ...]) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
-def _roll(a: Array, shifts: Any, dims: Any) -> Array:
+def _roll(a: Array, shifts: int | tuple[int, ...], dims: int | tuple[int, ...]) -> Array:
     by, along = _as_tuple(shifts), _as_tuple(() if dims is None else dims)
     if not by:
         raise RuntimeError("`shifts` required")
@@ -223,7 +223,7 @@ def _repeated_places(counts: Array, output_size: int | None) -> Array:
     return np.repeat(np.arange(counts.size), counts)
 
 
-def _repeated_index(repeats: Any, counts: Any, output_size: Any) -> Any:
+def _repeated_index(repeats: Any, counts: Array, output_size: Any) -> Any:
     where = of(repeats)
     if where.has_memory:
         return _wrap(_repeated_places(counts, output_size))
@@ -283,7 +283,7 @@ def repeat_interleave(
 # ---- triangles and diagonals
 
 
-def _triangle(name: str, keep: Any) -> Any:
+def _triangle(name: str, keep: Any) -> Op:
     def forward(a: Array, diagonal: int) -> Array:
         if a.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")

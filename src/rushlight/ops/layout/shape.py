@@ -19,6 +19,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ..._dtypes import dtype
 from ..._dtypes import dtype as dtype_class
 from ..making.copies import contiguous, contiguous_copy
 from ..table.arrays import Array, check_tensor, check_tensors, dim_in, is_half, listed
@@ -31,7 +32,7 @@ Tensor = _core.Tensor
 # ---- another shape
 
 
-def _view_dtype(a: Array, size: tuple[Any, ...]) -> Array:
+def _view_dtype(a: Array, size: tuple[dtype | int | None, ...]) -> Array:
     """`view(dtype)`, which the kernel leaves to NumPy."""
     if len(size) != 1 or not isinstance(size[0], dtype_class):
         got = ", ".join(type(s).__name__ for s in size)
@@ -63,7 +64,7 @@ def _view_dtype(a: Array, size: tuple[Any, ...]) -> Array:
     return a.view(to)
 
 
-def _refuse_dtype(input: Tensor, size: tuple[Any, ...]) -> None:
+def _refuse_dtype(input: Tensor, size: tuple[int, ...]) -> None:
     """`view(dtype)` of bytes whose conjugate or negative is meant."""
     if len(size) == 1 and isinstance(size[0], dtype_class):
         what = "conjugate view tensors" if input.is_conj() else "tensors with negative bit set"
@@ -90,7 +91,7 @@ def to_shape(g: Any, input_shape: Any) -> Any:
     return reshape(g, input_shape)
 
 
-def _reshaping(signature: str, forward: Any, **more: Any) -> Any:
+def _reshaping(signature: str, forward: Any, **more: Any) -> Op:
     """A linear op that changes nothing but the shape."""
     return linear(
         signature,
@@ -142,7 +143,7 @@ _reshape_alias = _reshaping(
 )
 
 
-def _shape_argument(name: str, given: tuple[Any, ...], named: Any) -> Any:
+def _shape_argument(name: str, given: tuple[Any, ...], named: Any) -> Sequence[int]:
     """`f(2, 3)` and `f((2, 3))` alike."""
     if named is not None:
         return named
@@ -232,7 +233,7 @@ def ravel(input: Tensor) -> Any:
     return reshape(contiguous(input), -1)
 
 
-def _squeezing(signature: str, node: str, samples: Any) -> Any:
+def _squeezing(signature: str, node: str, samples: Any) -> Op:
     return linear(
         signature,
         _kernels.squeeze,

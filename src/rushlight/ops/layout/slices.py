@@ -92,7 +92,7 @@ slice_backward: Op = linear(
         "(input, dim, start: int, length)",
     ),
 )
-def narrow(input: Tensor, dim: int, start: Any, length: int) -> Any:
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` entries of a dimension from `start` on."""
     if input.ndim == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")

@@ -25,6 +25,7 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._device import preserve_format
+from ..._size import Size
 from ..elementwise.complex_numbers import neg_view, resolve_conj, view_as_complex, view_as_real
 from ..making.copies import format_strides, suggested_format
 from ..making.creation import empty_strided
@@ -71,7 +72,12 @@ class _Place:
     __slots__ = ("first", "layout", "offset", "shape", "size", "stride", "total")
 
     def __init__(
-        self, shape: Lengths, size: Lengths, stride: Lengths, offset: int, layout: Any
+        self,
+        shape: Lengths,
+        size: Lengths,
+        stride: Lengths,
+        offset: int,
+        layout: tuple[int, ...] | None,
     ) -> None:
         self.shape, self.size, self.stride = shape, size, stride
         self.layout = _contiguous_strides(shape) if layout is None else layout
@@ -95,7 +101,12 @@ class _Place:
 
 
 def _scattered(
-    g: Array, shape: Lengths, size: Lengths, stride: Lengths, offset: int, layout: Any
+    g: Array,
+    shape: Lengths,
+    size: Lengths,
+    stride: Lengths,
+    offset: int,
+    layout: tuple[int, ...] | None,
 ) -> Array:
     place = _Place(shape, size, stride, offset, layout)
     buffer = np.zeros(place.total, np.float32 if is_half(g) else g.dtype)
@@ -112,14 +123,16 @@ def _scattered(
     return np.ascontiguousarray(result).astype(g.dtype, copy=False).reshape(shape)
 
 
-def _gathered(g: Array, size: Lengths, stride: Lengths, offset: int, layout: Any) -> Array:
+def _gathered(
+    g: Array, size: Lengths, stride: Lengths, offset: int, layout: tuple[int, ...] | None
+) -> Array:
     if (
         layout is None
         and offset >= 0
         and g.flags.c_contiguous
         and _reach(size, stride) + offset <= g.size
     ):
-        return _kernels.strided(g, size, stride, offset).copy()  # type: ignore[no-any-return]
+        return _kernels.strided(g, size, stride, offset).copy()
     place = _Place(g.shape, size, stride, offset, layout)
     if layout is not None and _overlapping(g.shape, layout):
         where = place.whole(np.arange(place.total))
@@ -203,7 +216,12 @@ _strided_gather: Op = linear(
 
 
 def _with_part(
-    a: Array, src: Any, size: Lengths, stride: Lengths, offset: int, layout: Any
+    a: Array,
+    src: Array | int,
+    size: Lengths,
+    stride: Lengths,
+    offset: int,
+    layout: tuple[int, ...] | None,
 ) -> Array:
     if layout is None:
         result = a.copy()
@@ -233,7 +251,7 @@ _strided_zeroed: Op = linear(
 
 
 def _both_parts(
-    g: Array, size: Lengths, stride: Lengths, offset: int, layout: Any
+    g: Array, size: Lengths, stride: Lengths, offset: int, layout: tuple[int, ...] | None
 ) -> tuple[Array, Array]:
     return _with_part(g, 0, size, stride, offset, layout), _gathered(
         g, size, stride, offset, layout
@@ -265,12 +283,12 @@ _strided_scatter: Op = linear(
 # ---- a complex tensor seen as a real one, and the other way round: places count real numbers
 
 
-def _as_real(a: Any, layout: Any) -> tuple[Any, Any]:
+def _as_real(a: Any, layout: Size | None) -> tuple[Any, Any]:
     return view_as_real(resolve_conj(a)), None if layout is None else (*layout, 1)
 
 
 def _mixed_view(
-    a: Any, size: Lengths, stride: Lengths, offset: int, layout: Any, which: str
+    a: Any, size: Lengths, stride: Lengths, offset: int, layout: Size | None, which: str
 ) -> Any:
     if which == "view":
         strides = tuple(layout or _contiguous_strides(a.shape))
@@ -287,7 +305,7 @@ def _mixed_view(
 
 
 def _mixed_gather(
-    g: Tensor, size: Lengths, stride: Lengths, offset: int, layout: Any, which: str
+    g: Tensor, size: Lengths, stride: Lengths, offset: int, layout: Size | None, which: str
 ) -> Tensor:
     if which == "view":
         return view_as_complex(_strided_gather(g, (*size, 2), (*stride, 1), offset, layout))
@@ -296,7 +314,13 @@ def _mixed_gather(
 
 
 def _mixed_scatter(
-    g: Tensor, src: Any, size: Lengths, stride: Lengths, offset: int, layout: Any, which: str
+    g: Tensor,
+    src: Any,
+    size: Lengths,
+    stride: Lengths,
+    offset: int,
+    layout: Size | None,
+    which: str,
 ) -> Tensor:
     if which == "view":
         place = ((*size, 2), (*stride, 1), offset, layout)
@@ -305,7 +329,7 @@ def _mixed_scatter(
     return view_as_complex(_strided_scatter(real, src, size, stride, offset, layout))
 
 
-def _layout_of(t: Any) -> Any:
+def _layout_of(t: Any) -> tuple[int, ...] | None:
     """The strides of a tensor in elements; None where it is contiguous."""
     return None if t._contiguous else t.stride()
 
@@ -371,7 +395,7 @@ def _reseat(name: str, self: Tensor, seen: Callable[..., Any], *args: Any) -> Te
     return self
 
 
-def _reshaping(signature: str, kernel: Any, back: Any, node: str) -> Any:
+def _reshaping(signature: str, kernel: Any, back: Any, node: str) -> Op:
     """The op that an in-place form records: like the one of its name, under another node."""
     return linear(
         signature,
@@ -451,7 +475,7 @@ def squeeze_(self: Tensor, dim: int | None = None) -> Any:
 
 
 def as_strided_(
-    self: Tensor, size: Any, stride: Lengths, storage_offset: int | None = None
+    self: Tensor, size: tuple[int, ...], stride: Lengths, storage_offset: int | None = None
 ) -> Tensor:
     """In-place version of `as_strided`."""
     return _reseat("as_strided_", self, as_strided, size, stride, storage_offset)

@@ -85,7 +85,9 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Any:
     return transpose(input, dim0, dim1)
 
 
-def _movedim(input: Tensor, source: Any, destination: Any, name: str) -> Tensor:
+def _movedim(
+    input: Tensor, source: int | tuple[int, ...], destination: int | tuple[int, ...], name: str
+) -> Tensor:
     sources = [source] if isinstance(source, int) else list(source)
     targets = [destination] if isinstance(destination, int) else list(destination)
     if len(sources) != len(targets):

@@ -12,7 +12,8 @@ from ..._device import channels_last, preserve_format
 from ..._device import device as device_class
 from ..._device import memory_format as memory_format_class
 from ..._devices import of, on
-from ..table.arrays import none_left
+from ..._dtypes import dtype
+from ..table.arrays import Array, none_left
 from ..table.kinds import composite, linear
 from ..table.signature import memory_format
 from .copies import copied, format_order, suggested_format
@@ -23,7 +24,7 @@ __all__ = ["fit_dtype", "to", "type_as"]
 Tensor = _core.Tensor
 
 
-def _cast(a: Any, dtype: Any) -> Any:
+def _cast(a: Array, dtype: dtype) -> Array:
     with np.errstate(all="ignore"):
         if a.dtype.kind == "c" and not dtype.is_complex:
             a = a.real
@@ -70,7 +71,7 @@ _to_device = linear(
 )
 
 
-def fit_dtype(g: Any, dtype: Any) -> Any:
+def fit_dtype(g: Any, dtype: dtype) -> Any:
     """A gradient with the dtype of what it is the gradient of: real parts for real tensors."""
     if g.dtype.is_complex and not dtype.is_complex:
         g = g.real
@@ -137,7 +138,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     return _converted(self, self.dtype if dtype is None else dtype, copy, memory_format)
 
 
-def _converted(t: Tensor, dtype: Any, copy: bool, memory_format: Any) -> Tensor:
+def _converted(t: Tensor, dtype: dtype, copy: bool, memory_format: Any) -> Tensor:
     """The tensor with a type and in a format; itself where it is so already."""
     if memory_format is not None:
         format_order(memory_format, t.ndim)
@@ -150,7 +151,7 @@ def _converted(t: Tensor, dtype: Any, copy: bool, memory_format: Any) -> Tensor:
     return _to_format(t, dtype, memory_format)
 
 
-def _cast_method(name: str, dtype: Any) -> None:
+def _cast_method(name: str, dtype: dtype) -> None:
     @composite(name=name, where="Tensor", doc=f"The tensor as {dtype}.")  # `torch.float` is a dtype
     def method(self: Tensor, *, memory_format: memory_format | None = None) -> Any:
         if memory_format is not None:

@@ -14,7 +14,7 @@ from ..._device import preserve_format
 from ..._devices import of
 from ..._errors import not_implemented_for
 from ..._levels.running import answered
-from ..table.arrays import cell, check_tensor, fitted_number
+from ..table.arrays import Array, cell, check_tensor, fitted_number
 from ..table.kinds import composite
 from ..table.signature import Ints, Keywords, Number, Sizes, device, dtype, memory_format
 from .copies import format_strides, lay_out, like_strides
@@ -26,7 +26,7 @@ Tensor = _core.Tensor
 # ---- filled
 
 
-def _filled(name: str, value: Any, doc: str) -> Any:
+def _filled(name: str, value: int, doc: str) -> Any:
     """`zeros` and `ones`."""
 
     @composite(method=False, name=name, doc=f"A tensor of the given size {doc}.")
@@ -44,7 +44,7 @@ def _filled(name: str, value: Any, doc: str) -> Any:
     return create
 
 
-def _filled_like(name: str, create: Any, value: Any, doc: str) -> Any:
+def _filled_like(name: str, create: Any, value: int | None, doc: str) -> Any:
     """`zeros_like` and its kin, and the methods `new_zeros` and its."""
     called = name + "_like"
 
@@ -89,7 +89,9 @@ def _as_of(input: Tensor, how: dict[str, Any]) -> dict[str, Any]:
     return how
 
 
-def _named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+def _named_size(
+    name: str, size: tuple[Any, ...], named: dict[str, tuple[int, ...]]
+) -> tuple[tuple[int, ...], ...]:
     if "size" in named:
         if size:
             raise TypeError(f"{name}() got multiple values for argument 'size'")
@@ -135,7 +137,7 @@ ones_like = _filled_like("ones", ones, 1, "filled with 1")
 empty_like = _filled_like("empty", empty, None, "whose elements are not set")
 
 
-def _fill_dtype(value: Any, dtype: Any, out: Any) -> Any:
+def _fill_dtype(value: bool | complex, dtype: dtype | None, out: Any) -> Any:
     if dtype is not None or out is not None:
         return numpy_of(dtype, "full", out)
     if isinstance(value, (bool, np.bool_)):
@@ -191,7 +193,7 @@ def _new_full(self: Tensor, size: Sizes, fill_value: Number, **how: Keywords) ->
 
 def _new_tensor(
     self: Tensor,
-    data: Any,
+    data: int | list[int],
     *,
     dtype: dtype | None = None,
     device: device | None = None,
@@ -240,7 +242,7 @@ def empty_strided(
 # ---- ranges
 
 
-def _as_held(values: tuple[Any, ...], numpy_dtype: Any) -> tuple[Any, ...]:
+def _as_held(values: tuple[Any, ...], numpy_dtype: Any) -> tuple[float, ...]:
     """What a range is given, as the type that torch computes it in holds it."""
     work = np.dtype(np.int64) if numpy_dtype.kind in "iu" else np.dtype(np.float64)
     for v in values:
@@ -253,7 +255,7 @@ def _as_held(values: tuple[Any, ...], numpy_dtype: Any) -> tuple[Any, ...]:
     return tuple(fitted_number(v, work) for v in values)
 
 
-def _check_range(start: Any, end: Any, step: Any) -> None:
+def _check_range(start: float, end: float, step: float) -> None:
     if not (step > 0 or step < 0):
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
@@ -265,7 +267,7 @@ def _check_range(start: Any, end: Any, step: Any) -> None:
         )
 
 
-def _in_steps(start: Any, step: Any, count: float, numpy_dtype: Any, where: Any) -> Any:
+def _in_steps(start: float, step: float, count: float, numpy_dtype: Any, where: Any) -> Array:
     if not count < 2**63:
         raise RuntimeError("invalid size, possible overflow?")
     n = max(0, int(count))
@@ -431,7 +433,7 @@ def _number(value: Tensor) -> Tensor:
 _WIDER: dict[str, Any] = {"float32": np.float64, "float64": np.longdouble}
 
 
-def _evenly(start: Any, end: Any, steps: int, work: Any) -> Any:
+def _evenly(start: float, end: float, steps: int, work: Any) -> Array:
     """Computed from both ends towards the middle, as torch does, so that both ends are exact."""
     left, right = np.array(start, work), np.array(end, work)
     if steps == 1:

@@ -11,7 +11,8 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._devices import cpu, of, on
-from ..table.arrays import none_left
+from ..._dtypes import dtype
+from ..table.arrays import Array, none_left
 from ..table.signature import read
 
 __all__ = [
@@ -77,7 +78,9 @@ def shape_of(function: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     return shape
 
 
-def allocate(shape: tuple[int, ...], numpy_dtype: Any, fill: Any = None, where: Any = cpu) -> Any:
+def allocate(
+    shape: tuple[int, ...], numpy_dtype: Any, fill: bool | None = None, where: Any = cpu
+) -> Array:
     """A new array; running out of memory is torch's RuntimeError."""
     return where.allocate(shape, numpy_dtype, fill)
 
@@ -116,7 +119,7 @@ def destination(how: dict[str, Any], function: str, out: Any = None, like: Any =
 
 
 def finished(
-    array: Any,
+    array: Array,
     how: dict[str, Any],
     out: Any = None,
     where: Any = cpu,
@@ -148,7 +151,7 @@ _PYTHON_TYPES = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool}
 _PYTHON_TYPES[complex] = dtypes.complex128
 
 
-def torch_dtype(dtype: Any, function: str = "tensor") -> Any:
+def torch_dtype(dtype: dtype, function: str = "tensor") -> dtype:
     """The dtype that an argument means: torch's, or a Python type of numbers."""
     if isinstance(dtype, dtypes.dtype):
         return dtype
@@ -159,7 +162,7 @@ def torch_dtype(dtype: Any, function: str = "tensor") -> Any:
     )
 
 
-def numpy_of(dtype: Any, function: str = "tensor", out: Any = None) -> Any:
+def numpy_of(dtype: dtype | None, function: str = "tensor", out: Any = None) -> Any:
     """The NumPy dtype of an optional torch dtype argument; of `out`, which it must agree with."""
     if out is not None:
         if dtype is not None and torch_dtype(dtype, function) is not out.dtype:

@@ -23,7 +23,7 @@ Tensor = _core.Tensor
 _wrap_data = _core.wrap_data
 
 
-def placed(array: Any, where: Any, requires_grad: bool = False) -> Any:
+def placed(array: Array, where: Any, requires_grad: bool = False) -> Any:
     """Data of the program's own as a tensor on a device."""
     if where is cpu:
         return _wrap_data(array, requires_grad)
@@ -33,7 +33,7 @@ def placed(array: Any, where: Any, requires_grad: bool = False) -> Any:
 _SCALARS = (float, int, bool, complex, np.generic)
 
 
-def array_of(data: Any, dtype: Any = None, copy: bool = True) -> Any:
+def array_of(data: Any, dtype: dtype | None = None, copy: bool = True) -> Array:
     """The ndarray of anything that `torch.tensor` accepts."""
     wanted = None if dtype is None else numpy_of(dtype)
     if type(data) is float and (wanted is None or wanted.kind not in "iu"):
@@ -99,7 +99,7 @@ _MOST_DIMS = 64  # NumPy's; a list may also contain itself
 _FLOAT, _OTHER = _core.PythonNumbers.FLOAT, _core.PythonNumbers.OTHER
 
 
-def _array_of_sequence(data: Any, wanted: Any) -> Any:
+def _array_of_sequence(data: Any, wanted: Any) -> Array:
     """The ndarray of numbers or nested lists, of the type wanted or that of the elements."""
     try:
         array = np.array(data)
@@ -238,12 +238,12 @@ def _number_of(value: Any, kind: str) -> Any:
     raise TypeError(f"must be real number, not {name}")
 
 
-def _full_type_name(value: Any) -> str:
+def _full_type_name(value: list[int]) -> str:
     cls = type(value)
     return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
 
 
-def _array_by_element(data: Any, wanted: Any) -> Any:
+def _array_by_element(data: Any, wanted: Any) -> Array:
     """As torch reads nested sequences; the shape is that of the first elements."""
     sizes = _sizes(data)
     if wanted is None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core import Tensor
 from ..table.kinds import composite
 from ..table.signature import Keywords
 from .factory import destination, finished, numpy_of
@@ -13,7 +14,7 @@ from .factory import destination, finished, numpy_of
 
 def _cosines(
     name: str, window_length: int, periodic: bool, alpha: float, beta: float, how: dict[str, Any]
-) -> Any:
+) -> Tensor:
     dtype = how.get("dtype")
     if dtype is not None and not dtype.is_floating_point:
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype.scalar_name} dtype")
@@ -35,7 +36,7 @@ def _cosines(
 
 
 @composite(method=False)
-def hann_window(window_length: int, periodic: bool = True, **how: Keywords) -> Any:
+def hann_window(window_length: int, periodic: bool = True, **how: Keywords) -> Tensor:
     """0.5 - 0.5 * cos: one period of it, or (periodic=False) symmetric."""
     return _cosines("hann_window", window_length, periodic, 0.5, 0.5, how)
 
@@ -47,6 +48,6 @@ def hamming_window(
     alpha: float = 0.54,
     beta: float = 0.46,
     **how: Keywords,
-) -> Any:
+) -> Tensor:
     """alpha - beta * cos: one period of it, or (periodic=False) symmetric."""
     return _cosines("hamming_window", window_length, periodic, alpha, beta, how)

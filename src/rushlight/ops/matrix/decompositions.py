@@ -50,7 +50,7 @@ def _qr(a: Array, mode: str) -> Any:
     return q, r
 
 
-def _upper_symmetric(t: Any) -> Any:
+def _upper_symmetric(t: Tensor) -> Tensor:
     """The upper triangle mirrored to the lower, with a real diagonal: what a triangular R leaves
     free."""
     above = t.triu(1)
@@ -58,7 +58,7 @@ def _upper_symmetric(t: Any) -> Any:
     return above + above.mH + diagonal.real.to(t.dtype).diag_embed()
 
 
-def _qr_vjp(gs: Any, A: Any, out: Any, out1: Any, mode: str) -> Any:
+def _qr_vjp(gs: tuple[Tensor, ...], A: Tensor, out: Tensor, out1: Tensor, mode: str) -> Tensor:
     gq, gr = gs
     if mode == "r":
         raise RuntimeError(
@@ -85,7 +85,7 @@ def _qr_vjp(gs: Any, A: Any, out: Any, out1: Any, mode: str) -> Any:
     return cat([gx, matmul(q, gr_y)], -1)
 
 
-def _tall_qr_vjp(gq: Any, gr: Any, q: Any, r: Any) -> Any:
+def _tall_qr_vjp(gq: Tensor, gr: Tensor, q: Tensor, r: Tensor) -> Tensor:
     inner = matmul(gr, r.mH) - matmul(q.mH, gq)
     right = gq + matmul(q, _upper_symmetric(inner))
     return solve_triangular(r.mH, right, upper=False, left=False)
@@ -137,14 +137,14 @@ def eigh_arrays(a: Array, UPLO: str) -> Any:
     return values, vectors
 
 
-def _gaps(values: Any) -> Any:
+def _gaps(values: Tensor) -> Tensor:
     """1 / (value j - value i), 0 on the diagonal."""
     gap = values.unsqueeze(-2) - values.unsqueeze(-1)
     eye = of(values).tensor(np.eye(values.shape[-1], dtype=bool))
     return gap.masked_fill(eye, float("inf")).reciprocal()
 
 
-def _eigh_vjp(gs: Any, out: Any, out1: Any) -> Any:
+def _eigh_vjp(gs: tuple[Tensor, ...], out: Tensor, out1: Tensor) -> Tensor:
     gl, gv = gs
     v = out1
     if gv is None:
@@ -174,12 +174,12 @@ alias("eigh", linalg_eigh, method=False, where="linalg")
 
 
 @composite(where="linalg", traits="symmetric")
-def eigvalsh(A: Tensor, UPLO: str = "L") -> Any:
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric (Hermitian) matrices, rising."""
     return linalg_eigh(A, UPLO)[0]
 
 
-def _eig(a: Array) -> Any:
+def _eig(a: Array) -> tuple[Array, ...]:
     check_matrices("eig", a, square=True)
     if not np.isfinite(a).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
@@ -191,7 +191,7 @@ def _eig(a: Array) -> Any:
     return values.astype(complex_type), vectors.astype(complex_type)
 
 
-def _eig_vjp(gs: Any, A: Any, out: Any, out1: Any) -> Any:
+def _eig_vjp(gs: tuple[Tensor | None, ...], A: Tensor, out: Tensor, out1: Tensor) -> Tensor:
     gl, gv = gs
     v = out1
     inner = None
@@ -224,7 +224,7 @@ alias("eig", linalg_eig, method=False, where="linalg")
 
 
 @composite(where="linalg")
-def eigvals(A: Tensor) -> Any:
+def eigvals(A: Tensor) -> Tensor:
     """The eigenvalues of square matrices."""
     return linalg_eig(A)[0]
 
@@ -263,7 +263,7 @@ def svd_factors(a: Array, full_matrices: bool = False, compute_uv: bool = True) 
     return parts
 
 
-def _svd_vjp(gs: Any, A: Any, out: Any, out1: Any, out2: Any) -> Any:
+def _svd_vjp(gs: Any, A: Tensor, out: Tensor, out1: Tensor, out2: Tensor) -> Tensor:
     gu, gs_, gvh = gs
     k = out1.shape[-1]
     u, s, vh = out.narrow(-1, 0, k), out1, out2.narrow(-2, 0, k)
@@ -297,13 +297,13 @@ def _svd_vjp(gs: Any, A: Any, out: Any, out1: Any, out2: Any) -> Any:
     return result
 
 
-def _gaps_squared(s: Any) -> Any:
+def _gaps_squared(s: Tensor) -> Tensor:
     a, b = s.unsqueeze(-2), s.unsqueeze(-1)
     eye = of(s).tensor(np.eye(s.shape[-1], dtype=bool))
     return ((a - b) * (a + b)).masked_fill(eye, float("inf")).reciprocal()
 
 
-def _phase(t: Any, s: Any) -> Any:
+def _phase(t: Tensor, s: Tensor) -> Tensor:
     """The imaginary diagonal: the phases of complex singular vectors."""
     turn = t.diagonal(0, -2, -1).imag / s
     return (turn * 1j).diag_embed()
@@ -344,7 +344,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 
 
 @composite(where="linalg")
-def svdvals(A: Tensor, *, driver: str | None = None) -> Any:
+def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values, falling."""
     return svd_op(A, False)[1]
 
@@ -355,7 +355,7 @@ lu_result = named("linalg_lu", "P", "L", "U")
 lu_factor_result = named("linalg_lu_factor", "LU", "pivots")
 
 
-def _lu_factor(a: Array) -> Any:
+def _lu_factor(a: Array) -> tuple[Array, ...]:
     """Gaussian elimination with row exchanges, over a stack of matrices at once."""
     check_matrices("lu_factor", a)
     m, n = a.shape[-2:]
@@ -408,7 +408,7 @@ _pivot_matrix: Op = constant(
 )
 
 
-def _lu_vjp(g: Any, A: Any, out: Any, out1: Any) -> Any:
+def _lu_vjp(g: Tensor, A: Tensor, out: Tensor, out1: Tensor) -> Tensor:
     m, n = A.shape[-2:]
     k = min(m, n)
     eye = of(A).tensor(np.eye(k, dtype=A.dtype.numpy))
@@ -468,7 +468,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
     return lu_result((P, L, both.narrow(-2, 0, k).triu()))
 
 
-def _check_lu_solve(LU: Any, pivots: Any, B: Any, left: bool) -> None:
+def _check_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool) -> None:
     name = "linalg.lu_solve"
     if not (LU.dtype.is_floating_point or LU.dtype.is_complex):
         raise RuntimeError(

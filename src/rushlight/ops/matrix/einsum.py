@@ -130,7 +130,7 @@ def _finish(
     return operands, expand(result, widest)
 
 
-def _without_repeats(t: Any, labels: _Labels, operand: int) -> tuple[Any, _Labels]:
+def _without_repeats(t: Tensor, labels: _Labels, operand: int) -> tuple[Any, _Labels]:
     """The diagonal over labels that appear twice in one operand."""
     while len(set(labels)) != len(labels):
         first = next(i for i, label in enumerate(labels) if labels.count(label) > 1)
@@ -147,7 +147,7 @@ def _without_repeats(t: Any, labels: _Labels, operand: int) -> tuple[Any, _Label
     return t, labels
 
 
-def _check_sizes(tensors: list[Any], operands: list[_Labels]) -> None:
+def _check_sizes(tensors: list[Tensor], operands: list[_Labels]) -> None:
     sizes: dict[int, int] = {}
     for i, (t, labels) in enumerate(zip(tensors, operands, strict=True)):
         for label, size in zip(labels, t.shape, strict=True):
@@ -162,14 +162,16 @@ def _check_sizes(tensors: list[Any], operands: list[_Labels]) -> None:
                 sizes[label] = size
 
 
-def _sum_out(t: Any, labels: _Labels, kept: set[int]) -> tuple[Any, _Labels]:
+def _sum_out(t: Tensor, labels: _Labels, kept: set[int]) -> tuple[Any, _Labels]:
     gone = [i for i, label in enumerate(labels) if label not in kept]
     if not gone:
         return t, labels
     return t.sum(gone), tuple(label for label in labels if label in kept)
 
 
-def _squeeze(t: Any, labels: _Labels, other: Any, other_labels: _Labels) -> tuple[Any, _Labels]:
+def _squeeze(
+    t: Tensor, labels: _Labels, other: Tensor, other_labels: _Labels
+) -> tuple[Any, _Labels]:
     """Drop dimensions of size 1 that the other operand has larger: they broadcast."""
     for label in labels:
         if label in other_labels:
@@ -253,7 +255,7 @@ def _as_product(la: _Labels, lb: _Labels, result: _Labels) -> tuple[bool, bool] 
 
 
 @composite(method=False)
-def einsum(*args: Any) -> Any:
+def einsum(*args: Any) -> Tensor:
     """The sum of products that the equation's subscripts describe: einsum('bij,bjk->bik', x, y)."""
     if len(args) < 2:
         raise ValueError(

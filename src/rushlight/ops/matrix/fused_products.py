@@ -44,11 +44,11 @@ _kernels = _core.kernels
 # ---- products with something added
 
 
-def _scaled(a: Any, by: Any) -> Any:
+def _scaled(a: Array, by: float) -> Array:
     return a if by == 1 else a * a.dtype.type(fitted_number(by, a.dtype))
 
 
-def _combine(added: Array, product: Array, beta: Any, alpha: Any) -> Array:
+def _combine(added: Array, product: Array, beta: float, alpha: float) -> Array:
     """beta * added + alpha * product; a beta of 0 ignores even NaN."""
     check_expand(added, product.shape)
     wide, like = widened(np.asarray(product)), product
@@ -58,7 +58,7 @@ def _combine(added: Array, product: Array, beta: Any, alpha: Any) -> Array:
     return rounded(np.asarray(result), like)
 
 
-def _addmm(input: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -> Any:
+def _addmm(input: Array, mat1: Array, mat2: Array, beta: float, alpha: float) -> Array:
     refuse("addmm_impl_cpu_", mat1, "b")
     for name, m in (("mat1", mat1), ("mat2", mat2)):
         if m.ndim != 2:
@@ -78,7 +78,7 @@ def _addmm(input: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -> Any
     return _combine(input, product_of(mat1, mat2), beta, alpha)
 
 
-def _through(g: Any, number: Any) -> Any:
+def _through(g: Tensor, number: float) -> Tensor:
     """A gradient back through a multiplication by a number."""
     if number == 1:
         return g
@@ -91,7 +91,7 @@ def _times(t: Any, number: Any) -> Any:
 
 def _sum_with_product(
     signature: str, forward: Any, vjp: dict[str, Any], jvp: dict[str, Any], **more: Any
-) -> Any:
+) -> Op:
     """beta * input + alpha * some product; `vjp` and `jvp` have the rules of the factors."""
     return general(
         signature,
@@ -128,7 +128,7 @@ addmm = _sum_with_product(
 )
 
 
-def _addmv(input: Array, mat: Array, vec: Array, beta: Any, alpha: Any) -> Array:
+def _addmv(input: Array, mat: Array, vec: Array, beta: float, alpha: float) -> Array:
     if mat.ndim != 2 or vec.ndim != 1 or input.ndim > 1:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}"
@@ -165,7 +165,7 @@ addmv = _sum_with_product(
 )
 
 
-def _addr(input: Array, vec1: Array, vec2: Array, beta: Any, alpha: Any) -> Array:
+def _addr(input: Array, vec1: Array, vec2: Array, beta: int, alpha: int) -> Array:
     for name, v in (("vec1", vec1), ("vec2", vec2)):
         if v.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {v.ndim}-D")
@@ -199,7 +199,7 @@ addr = _sum_with_product(
 )
 
 
-def _batched(batch1: Array, batch2: Array) -> Any:
+def _batched(batch1: Array, batch2: Array) -> Array:
     if batch1.ndim != 3 or batch2.ndim != 3:
         dim_in(2, min(batch1.ndim, batch2.ndim))
     return bmm_arrays(batch1, batch2)
@@ -211,7 +211,7 @@ _OF_BATCHES = {
 }
 
 
-def _baddbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
+def _baddbmm(input: Array, batch1: Array, batch2: Array, beta: float, alpha: float) -> Array:
     if batch1.ndim == 3 and batch2.ndim == 3:
         check_expand(input, (batch1.shape[0], batch1.shape[1], batch2.shape[2]))
     return _combine(input, _batched(batch1, batch2), beta, alpha)
@@ -238,7 +238,7 @@ baddbmm = _sum_with_product(
 )
 
 
-def _addbmm(input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
+def _addbmm(input: Array, batch1: Array, batch2: Array, beta: float, alpha: float) -> Array:
     if batch1.ndim == 3 and batch2.ndim == 3:
         check_expand(input, (batch1.shape[1], batch2.shape[2]))
     if input.dtype != batch2.dtype:
@@ -268,7 +268,7 @@ addbmm = _sum_with_product(
 
 
 @composite
-def inner(input: Tensor, other: Tensor) -> Any:
+def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sums of products over the last dimensions of both tensors."""
     if input.ndim == 0 or other.ndim == 0:
         return input * other
@@ -283,7 +283,7 @@ def inner(input: Tensor, other: Tensor) -> Any:
 
 
 @composite(method=False)
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Any:
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """The sums of products over several dimensions: the last `dims` of a with the first of b, or
     pairs of lists."""
     if isinstance(dims, _core.Tensor):
@@ -328,7 +328,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Any:
 
 
 @composite
-def kron(input: Tensor, other: Tensor) -> Any:
+def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: every element of input times all of other."""
     n = max(input.ndim, other.ndim)
     p = (1,) * (n - input.ndim) + tuple(input.shape)
@@ -375,7 +375,7 @@ alias("cross", linalg_cross, method=False, where="linalg")
 
 
 @composite
-def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Any:
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The vector product along `dim`; without it, along the first dimension of size 3."""
     if dim is None:
         warn_once(
@@ -401,7 +401,7 @@ def _trace(a: Array) -> Array:
     return np.asarray(total) if a.dtype.kind in "iu" else rounded(np.asarray(total), a)
 
 
-def _times_identity(g: Array, shape: Any) -> Array:
+def _times_identity(g: Array, shape: tuple[int, ...]) -> Array:
     out = np.zeros(shape, g.dtype)
     np.fill_diagonal(out, g)
     return out
@@ -441,7 +441,7 @@ def _best_order(sizes: list[int]) -> dict[tuple[int, int], int]:
 
 
 @composite(where="linalg")
-def multi_dot(tensors: Sequence[Tensor]) -> Any:
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of several matrices in the cheapest order; the first and the last may be
     vectors."""
     tensors = list(tensors)
@@ -466,7 +466,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Any:
             )
     split = _best_order([s[0] for s in shapes] + [shapes[-1][1]])
 
-    def product(i: int, j: int) -> Any:
+    def product(i: int, j: int) -> Tensor:
         if i == j:
             return tensors[i]
         k = split[i, j]
@@ -494,7 +494,7 @@ def chain_matmul(*matrices: Any) -> Any:
 
 
 @composite(where="linalg")
-def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Any:
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along a dimension; x is conjugated."""
     if x._array.dtype.kind in "biu":
         raise RuntimeError(

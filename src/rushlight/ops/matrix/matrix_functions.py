@@ -40,7 +40,7 @@ _TOLERANCES = tuple(
         "(input: Tensor, p: str, *, out)",
     ),
 )
-def cond(A: Tensor, p: Any = None) -> Any:
+def cond(A: Tensor, p: Any = None) -> Tensor:
     """The condition number: a norm of A times that of its inverse."""
     by_values = p is None or p in (2, -2)
     if not A.numel() and (by_values or p in (1, -1, math.inf, -math.inf)):
@@ -60,7 +60,7 @@ def cond(A: Tensor, p: Any = None) -> Any:
     return matrix_norm(A, p) * matrix_norm(inverse, p)
 
 
-def _threshold(s: Array, shape: Any, atol: Any, rtol: Any) -> Array:
+def _threshold(s: Array, shape: tuple[int, ...], atol: float | None, rtol: float | None) -> Array:
     """Singular values that count are larger. The bounds are numbers, or tensors of one for each
     matrix of a stack."""
     largest = s.max(-1, keepdims=True) if s.shape[-1] else s.sum(-1, keepdims=True)
@@ -70,13 +70,15 @@ def _threshold(s: Array, shape: Any, atol: Any, rtol: Any) -> Array:
     return smallest
 
 
-def _bound(value: Any, default: Any) -> Any:
+def _bound(value: float | None, default: Array | float) -> Array | float:
     if isinstance(value, np.ndarray):
         return value[..., None]
     return default if value is None else np.asarray(float(value))
 
 
-def _matrix_rank(a: Array, tol: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
+def _matrix_rank(
+    a: Array, tol: float | None, atol: float | None, rtol: float | None, hermitian: bool
+) -> Array:
     check_matrices("matrix_rank", a)
     if hermitian and a.size:
         check_matrices("eigh", a, square=True)
@@ -112,12 +114,12 @@ _rank_op: Op = constant(
 )
 def matrix_rank(
     A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
-) -> Any:
+) -> Tensor:
     """The number of singular values above a threshold."""
     return _rank_op(A, tol, atol, rtol, hermitian)
 
 
-def _pinv(a: Array, rcond: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
+def _pinv(a: Array, rcond: float | None, atol: Any, rtol: Any, hermitian: bool) -> Array:
     if a.ndim < 2 or a.dtype.kind in "biu" or a.dtype.itemsize == 2:
         raise RuntimeError(
             f"linalg.pinv({scalar_name(a)}{{{listed(a.shape)}}}): expected a tensor with 2 or more "
@@ -139,7 +141,7 @@ def _pinv(a: Array, rcond: Any, atol: Any, rtol: Any, hermitian: bool) -> Array:
     return np.ascontiguousarray(multiply(right * inverse[..., None, :], left))
 
 
-def _pinv_vjp(g: Any, A: Any, out: Any) -> Any:
+def _pinv_vjp(g: Tensor, A: Tensor, out: Tensor) -> Tensor:
     # The derivative of the pseudo-inverse at constant rank.
     p, gh = out, g.mH
     ph = p.mH
@@ -175,7 +177,7 @@ pinv = general(
 
 
 @composite
-def pinverse(input: Tensor, rcond: float = 1e-15) -> Any:
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudo-inverse."""
     return pinv(input, rcond)
 
@@ -196,7 +198,9 @@ def _least_squares(a: Array, b: Array, rcond: Any, driver: str) -> tuple[Array, 
     return np.ascontiguousarray(x), left
 
 
-def _least_squares_vjp(gs: Any, A: Any, B: Any, out: Any) -> tuple[Any, Any]:
+def _least_squares_vjp(
+    gs: tuple[Tensor | None, ...], A: Tensor, B: Tensor, out: Tensor
+) -> tuple[Any, Any]:
     gx, gleft = gs
     ga = gb = None
     if gx is not None:
@@ -272,7 +276,7 @@ def _det(a: Array) -> Any:
     return np.linalg.det(a)
 
 
-def _adjugate_conj(A: Any, out: Any) -> Any:
+def _adjugate_conj(A: Tensor, out: Tensor) -> Tensor:
     """conj(det(A) inv(A)).mT: the gradient of the determinant, of singular matrices too."""
     if not anywhere(out == 0):
         return out.conj().unsqueeze(-1).unsqueeze(-1) * inv(A).mH
@@ -299,7 +303,7 @@ det = general(
 
 
 @np.errstate(all="ignore")
-def _slogdet(a: Array) -> Any:
+def _slogdet(a: Array) -> tuple[Array, ...]:
     check_matrices("slogdet", a, square=True)
     sign, logabsdet = np.linalg.slogdet(a)
     if a.dtype.kind == "f":
@@ -307,7 +311,7 @@ def _slogdet(a: Array) -> Any:
     return np.asarray(sign), np.asarray(logabsdet).astype(a.real.dtype, copy=False)
 
 
-def _slogdet_vjp(g1: Any, g2: Any, A: Any, out: Any) -> Any:
+def _slogdet_vjp(g1: Tensor | None, g2: Tensor, A: Tensor, out: Tensor) -> Tensor:
     back = inv(A).mH
     total = None
     if g2 is not None:
@@ -320,7 +324,7 @@ def _slogdet_vjp(g1: Any, g2: Any, A: Any, out: Any) -> Any:
     return total
 
 
-def _slogdet_op(name: str) -> Any:
+def _slogdet_op(name: str) -> Op:
     return general(
         f"_{name}(A: Tensor)",
         _slogdet,
@@ -340,7 +344,7 @@ alias("slogdet", _slogdet_op("slogdet"))
 
 
 @composite
-def logdet(input: Tensor) -> Any:
+def logdet(input: Tensor) -> Tensor:
     """The logarithm of determinants; nan where one is negative."""
     check_matrices("slogdet", input._array, square=True)
     sign, size = _linalg_slogdet(input)
@@ -374,7 +378,7 @@ def matrix_power(A: Tensor, n: int) -> Any:
     return result
 
 
-def _check_square(name: str, A: Any) -> None:
+def _check_square(name: str, A: Tensor) -> None:
     if A.ndim < 2:
         raise RuntimeError(f"linalg.{name}: The input tensor A must have at least 2 dimensions.")
     if A.shape[-1] != A.shape[-2]:
@@ -442,7 +446,7 @@ matrix_exp = general(
 
 
 @composite(where="linalg")
-def vander(x: Tensor, N: int | None = None) -> Any:
+def vander(x: Tensor, N: int | None = None) -> Tensor:
     """The matrix of the powers 0 to N - 1 of each element."""
     if (x.dtype.itemsize == 2 and x.is_floating_point()) or x.dtype.name == "bool":
         raise RuntimeError(
@@ -457,13 +461,13 @@ def vander(x: Tensor, N: int | None = None) -> Any:
     return _rising_powers(x, n)
 
 
-def _rising_powers(x: Any, n: int) -> Any:
+def _rising_powers(x: Tensor, n: int) -> Tensor:
     one = of(x).tensor(np.ones((*x.shape, 1), x.dtype.numpy))
     return cat([one, x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)], -1)
 
 
 @composite(where="linalg")
-def tensorinv(A: Tensor, ind: int = 2) -> Any:
+def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of A for tensordot over its first `ind` dimensions."""
     first, rest = A.shape[:ind], A.shape[ind:]
     n = math.prod(rest)
@@ -477,7 +481,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Any:
 
 
 @composite(where="linalg")
-def tensorsolve(A: Tensor, B: Tensor, dims: Sizes | None = None) -> Any:
+def tensorsolve(A: Tensor, B: Tensor, dims: Sizes | None = None) -> Tensor:
     """The X for which tensordot(A, X, X.ndim) = B."""
     if dims is not None:
         A = A.movedim(tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
@@ -487,7 +491,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sizes | None = None) -> Any:
 
 
 @composite(method=False)
-def _linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def _linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The diagonals of matrices."""
     return A.diagonal(offset, dim1, dim2)
 
@@ -496,7 +500,7 @@ alias("diagonal", _linalg_diagonal, method=False, where="linalg")
 
 
 @composite(method=False, name="vander", samples=lambda make: [(make(4),), (make(3), 2, True)])
-def _vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Any:
+def _vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The matrix of powers of x: its columns x ** (N - 1) down to x ** 0,
     or the other way round."""
     if x.dim() != 1:

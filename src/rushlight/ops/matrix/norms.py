@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ... import _core
 from ..._core import Op
 from ..._devices import of
 from ..._dtypes import from_numpy_dtype, promote_types
+from ..._size import Size
 from ..layout.shape import common_shape
 from ..table.arrays import (
     Array,
@@ -36,7 +37,7 @@ _INF = math.inf
 # ---- vectors
 
 
-def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
+def _dims(dim: Sequence[int] | int | None, ndim: int) -> tuple[int, ...]:
     """The dimensions a reduction names, non-negative; all for None and for none."""
     if dim is None:
         return tuple(range(ndim))
@@ -59,7 +60,7 @@ def _check_floating(name: str, a: Array) -> None:
         )
 
 
-def _check_type(name: str, given: Any, wanted: Any) -> None:
+def _check_type(name: str, given: dtype, wanted: dtype) -> None:
     """Whether a norm may be computed in another type than its input's."""
     if not wanted.is_differentiable:
         why = f"dtype should be floating point or complex, but got {wanted.scalar_name}"
@@ -76,7 +77,9 @@ def _check_type(name: str, given: Any, wanted: Any) -> None:
     raise RuntimeError(f"linalg.{name}: {why}")
 
 
-def _vector_norm(a: Array, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+def _vector_norm(
+    a: Array, ord: float, dim: Sequence[int] | int | None, keepdim: bool, dtype: Any
+) -> Array:
     _check_floating("vector_norm", a)
     if dtype is not None:
         _check_type("vector_norm", _core.wrap(a).dtype, dtype)
@@ -113,7 +116,9 @@ def _vector_norm(a: Array, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any
     return result.astype(a.dtype) if is_half(a) else result
 
 
-def _vector_norm_shape(x: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+def _vector_norm_shape(
+    x: Tensor, ord: float, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: Any
+) -> Tensor:
     if dtype is not None or not x.dtype.is_floating_point or not x.numel():
         return NotImplemented  # what is wrong with them is said by the definition
     return x.sum(dim, keepdim)
@@ -123,20 +128,26 @@ def _order(ord: Any) -> str:
     return f"{ord:g}" if isinstance(ord, (int, float)) else str(ord)
 
 
-def _kept(t: Any, dims: tuple[int, ...], keepdim: bool, shape: Any) -> Any:
+def _kept(t: Tensor, dims: tuple[int, ...], keepdim: bool, shape: Size) -> Tensor:
     """A reduced tensor with the reduced dimensions back, of size 1."""
     if keepdim or not shape:
         return t
     return t.reshape([1 if i in dims else s for i, s in enumerate(shape)])
 
 
-def _over(g: Any, out: Any) -> Any:
+def _over(g: Tensor, out: Tensor) -> Tensor:
     """g / out, and 0 where out is 0."""
     return (g / out).masked_fill(out == 0, 0.0)
 
 
 def _vector_norm_vjp(
-    g: Tensor, input: Tensor, out: Tensor, ord: Any, dim: Any, keepdim: bool, input_shape: Any
+    g: Tensor,
+    input: Tensor,
+    out: Tensor,
+    ord: float,
+    dim: int | tuple[int, ...] | None,
+    keepdim: bool,
+    input_shape: Size,
 ) -> Any:
     if ord == 0:
         return None  # a count: no input of it has a gradient
@@ -161,7 +172,7 @@ def _vector_norm_vjp(
     return slope * (g / out.pow(ord - 1)).masked_fill(out == 0, 0.0)
 
 
-def _norm_op(name: str, node: str) -> Any:
+def _norm_op(name: str, node: str) -> Op:
     return general(
         f"{name}(input: Tensor, ord: Any = 2, dim: int | None = None, keepdim: bool = False, *, "
         "dtype: dtype | None = None)",
@@ -221,7 +232,7 @@ def matrix_norm(
     keepdim: bool = False,
     *,
     dtype: dtype | None = None,
-) -> Any:
+) -> Tensor:
     """A norm of matrices: 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2."""
     rows, columns = _two_dims(dim, A.ndim, "matrix_norm")
     _check_floating("matrix_norm", A._array)
@@ -248,7 +259,7 @@ def matrix_norm(
     return _extreme(sums, ord, kept, keepdim)
 
 
-def _extreme(values: Any, ord: Any, dim: int, keepdim: bool) -> Any:
+def _extreme(values: Tensor, ord: int, dim: int, keepdim: bool) -> Tensor:
     """The largest along dim for a positive ord, of none 0; else the smallest, of none an error."""
     shape = list(values.shape)
     if shape[dim]:
@@ -281,7 +292,7 @@ def _linalg_norm(
     *,
     out: Tensor | None = None,
     dtype: dtype | None = None,
-) -> Any:
+) -> Tensor:
     """A norm of vectors or matrices, by ord and dim as torch.linalg.norm reads them."""
     if dim is not None:
         dims = (dim,) if isinstance(dim, int) else tuple(dim)
@@ -319,7 +330,7 @@ def norm(
     keepdim: bool = False,
     out: Tensor | None = None,
     dtype: dtype | None = None,
-) -> Any:
+) -> Tensor:
     """The p-norm along dim ('fro', the default, is the 2-norm; 'nuc' is of matrices)."""
     if p is None or p == "fro":
         if dim is None or isinstance(dim, int) or len(dim) <= 2:
@@ -337,7 +348,7 @@ def norm(
     return result if out is None else written(out, result, "linalg_vector_norm")
 
 
-def _renorm(a: Array, p: Any, dim: int, maxnorm: Any) -> Array:
+def _renorm(a: Array, p: float, dim: int, maxnorm: float) -> Array:
     if isinstance(p, complex) or p <= 0:
         raise RuntimeError(
             "renorm: p must be real-valued"
@@ -358,7 +369,7 @@ def _other_dims(ndim: int, dim: int) -> tuple[int, ...]:
     return tuple(i for i in range(ndim) if i != kept)
 
 
-def _renorm_vjp(g: Any, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+def _renorm_vjp(g: Tensor, input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     others = _other_dims(input.ndim, dim)
     if input.dtype.itemsize == 2:
         input, g = input.float(), g.float()
@@ -391,11 +402,13 @@ renorm = general(
 # ---- distances
 
 
-def _dist(a: Array, b: Array, p: float) -> Any:
+def _dist(a: Array, b: Array, p: float) -> Array:
     return _vector_norm(np.subtract(a, b, dtype=common_type(a, b)), p, None, False, None)
 
 
-def _dist_vjp(g: Tensor, input: Any, other: Any, out: Any, p: float, needs: Any) -> Any:
+def _dist_vjp(
+    g: Tensor, input: Tensor, other: Tensor, out: Tensor, p: float, needs: tuple[int, ...]
+) -> tuple[Tensor | None, ...]:
     d = input - other
     grad = _vector_norm_vjp(g, d, out, p, None, False, d.shape)
     return (grad if needs[0] else None), (-grad if needs[1] and grad is not None else None)
@@ -413,13 +426,13 @@ dist: Op = general(
 @composite(where="nn torch", method=False)
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
-) -> Any:
+) -> Tensor:
     """The p-norms of x1 - x2 + eps along the last dimension."""
     return _distance_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 @composite(where="nn torch", method=False)
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Any:
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along dim; norms are not below eps."""
     dtype = common_type(x1._array, x2._array)
     if dtype.kind in "biuc":
@@ -462,7 +475,9 @@ def _cdist(a: Array, b: Array, p: float) -> Array:
     return rounded((d ** x.dtype.type(p)).sum(-1) ** x.dtype.type(1 / p), a)
 
 
-def _cdist_vjp(g: Tensor, x1: Tensor, x2: Tensor, out: Tensor, p: float, needs: Any) -> Any:
+def _cdist_vjp(
+    g: Tensor, x1: Tensor, x2: Tensor, out: Tensor, p: float, needs: tuple[int, ...]
+) -> tuple[Tensor | None, ...]:
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     each = _vector_norm_vjp(
         g.unsqueeze(-1), difference, out.unsqueeze(-1), p, (-1,), True, difference.shape
@@ -489,7 +504,7 @@ def cdist(
     x2: Tensor,
     p: float = 2.0,
     compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
-) -> Any:
+) -> Tensor:
     """The distance of each point (row) of x1 from each of x2."""
     for name, x in (("X1", x1), ("X2", x2)):
         if x.ndim < 2:
@@ -509,7 +524,7 @@ def cdist(
 
 
 @composite(where="nn torch", method=False)
-def pdist(input: Tensor, p: float = 2.0) -> Any:
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The distances of all pairs of rows."""
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
@@ -523,7 +538,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Any:
     return vector_norm(pairs, p, -1)
 
 
-def _norm_except_dim(v: Any, pow: float = 2, dim: int = 0) -> Any:
+def _norm_except_dim(v: Any, pow: float = 2, dim: int = 0) -> Tensor:
     """The p-norm over all dimensions but one, kept as 1; over all of them where dim is -1."""
     if dim == -1:
         return vector_norm(v, pow)

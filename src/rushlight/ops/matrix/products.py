@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Op
+from ..._size import Size
 from ..layout.shape import unsafe_view
 from ..table.arrays import Array, c_name, listed, rounded, scalar_name, times, widened
 from ..table.graph_steps import in_steps
@@ -137,7 +139,7 @@ def product_of(a: Array, b: Array) -> Array:
     return rounded(np.asarray(np.matmul(widened(a), widened(b))), a)
 
 
-def multiply(a: Array, b: Array) -> Any:
+def multiply(a: Array, b: Array) -> Array:
     """The product of two ndarrays, by a kernel where there is one; for other families' forwards."""
     result = _kernels.matmul(a, b)
     return product_of(a, b) if result is NotImplemented else result
@@ -146,7 +148,7 @@ def multiply(a: Array, b: Array) -> Any:
 # ---- matmul and its special cases
 
 
-def _grad_left(g: Any, other: Any, input_shape: Any) -> Any:
+def _grad_left(g: Tensor, other: Tensor, input_shape: Size) -> Tensor:
     """The gradient of the left factor; the engine sums over what was broadcast."""
     if len(input_shape) > 1:
         if other.ndim == 1:
@@ -157,7 +159,7 @@ def _grad_left(g: Any, other: Any, input_shape: Any) -> Any:
     return matmul(g.unsqueeze(-2), other.mH).squeeze(-2)
 
 
-def _grad_right(g: Any, input: Any, other_shape: Any) -> Any:
+def _grad_right(g: Tensor, input: Tensor, other_shape: Size) -> Tensor:
     if len(other_shape) == 1:
         if input.ndim == 1:
             return g * input.conj()
@@ -172,11 +174,11 @@ def _grad_right(g: Any, input: Any, other_shape: Any) -> Any:
     return matmul(input.mH, g)
 
 
-def _matmul_in_steps(a: Any, b: Any) -> Any:
+def _matmul_in_steps(a: Tensor, b: Tensor) -> Tensor:
     """matmul as PyTorch records it: reshaped to a product of matrices, of a stack of them, or of a
     matrix and a vector, and back."""
 
-    def shaped(x: Any, *size: int) -> Any:
+    def shaped(x: Tensor, *size: int) -> Tensor:
         return unsafe_view(x, size)
 
     if b.ndim == 1:
@@ -197,12 +199,12 @@ def _matmul_in_steps(a: Any, b: Any) -> Any:
     return shaped(bmm(left, right), *lead, a.shape[-2], b.shape[-1])
 
 
-def _matmul_shapes(out: Any, a: Any, b: Any) -> Any:
+def _matmul_shapes(out: Size | None, a: Size, b: Size) -> tuple[Size, ...] | None:
     # Each is known: of what wants a gradient the shape is saved, of what the other needs the value.
     return None if len(a) + len(b) == 2 or (len(a) == 2 and len(b) <= 2) else (a, b)
 
 
-def _matmul_op(name: str, node: str, **more: Any) -> Any:
+def _matmul_op(name: str, node: str, **more: Any) -> Op:
     return bilinear(
         f"{name}(input: Tensor, other: Tensor)",
         product_of,
@@ -234,7 +236,7 @@ matmul = _matmul_op(
 viewed_product = _matmul_op("_viewed_product", "ViewBackward0", method=False)
 
 
-def _mm(a: Array, b: Array) -> Any:
+def _mm(a: Array, b: Array) -> Array:
     if a.ndim != 2:
         raise RuntimeError(f"self must be a matrix\nIt has the shape {listed(a.shape)}.")
     if b.ndim != 2:
@@ -289,7 +291,7 @@ bmm = bilinear(
 )
 
 
-def _mv(a: Array, b: Array) -> Any:
+def _mv(a: Array, b: Array) -> Array:
     if a.ndim != 2 or b.ndim != 1:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got 1, {a.ndim}, {b.ndim}\n"
@@ -312,7 +314,7 @@ mv = bilinear(
 )
 
 
-def _dot(a: Array, b: Array) -> Any:
+def _dot(a: Array, b: Array) -> Array:
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(
             f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors\n"
@@ -334,7 +336,7 @@ dot = bilinear(
 )
 
 
-def _vdot(a: Array, b: Array) -> Any:
+def _vdot(a: Array, b: Array) -> Array:
     return _dot(a.conj() if a.dtype.kind == "c" else a, b)
 
 
@@ -352,7 +354,7 @@ vdot = bilinear(
 
 
 @composite
-def outer(input: Tensor, vec2: Tensor) -> Any:
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The matrix of all products of the elements of two vectors."""
     if input.ndim != 1:
         raise RuntimeError(f"outer: Expected 1-D argument self, but got {input.ndim}-D")
@@ -362,7 +364,7 @@ def outer(input: Tensor, vec2: Tensor) -> Any:
 
 
 @composite
-def ger(input: Tensor, vec2: Tensor) -> Any:
+def ger(input: Tensor, vec2: Tensor) -> Tensor:
     """Another name of `outer`."""
     return outer(input, vec2)
 
@@ -388,12 +390,12 @@ def check_expand(a: Array, shape: tuple[int, ...]) -> None:
             )
 
 
-def _rows(x: Any) -> Any:
+def _rows(x: Tensor | Array) -> Any:
     """An array or tensor as one matrix, of all its rows."""
     return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
-def _linear(x: Array, w: Array, bias: Array | None) -> Any:
+def _linear(x: Array, w: Array, bias: Array | None) -> Array:
     if x.ndim == 0 or w.ndim == 0:
         raise RuntimeError(
             f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D"
@@ -416,19 +418,19 @@ def _linear(x: Array, w: Array, bias: Array | None) -> Any:
     return result if w.ndim != 2 else result.reshape(*x.shape[:-1], w.shape[0])
 
 
-def _weight_grad(g: Any, input: Any, weight_shape: Any) -> Any:
+def _weight_grad(g: Tensor, input: Tensor, weight_shape: Size) -> Tensor:
     if len(weight_shape) == 1:
         return g.unsqueeze(-1) * input.conj()
     return matmul(_rows(g).mT, _rows(input).conj())
 
 
-def _input_grad(g: Any, weight: Any) -> Any:
+def _input_grad(g: Tensor, weight: Tensor) -> Tensor:
     if weight.ndim == 1:
         return g.unsqueeze(-1) * weight.conj()
     return matmul(g, weight.conj())
 
 
-def _layer_in_steps(input: Any, weight: Any, bias: Any) -> Any:
+def _layer_in_steps(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """A layer as PyTorch records it: the product of the rows with the transposed weight."""
     if bias is None or not (input.ndim == 2 or input.is_contiguous()):
         turned = weight.t()
@@ -440,7 +442,9 @@ def _layer_in_steps(input: Any, weight: Any, bias: Any) -> Any:
     return result if input.ndim == 2 else result.view(*input.shape[:-1], weight.shape[0])
 
 
-def _layer_shapes(out: Any, input: Any, weight: Any, bias: Any) -> Any:
+def _layer_shapes(
+    out: Size, input: Any, weight: Any, bias: Any
+) -> tuple[tuple[int, ...] | None, ...]:
     n = out[-1] if out else 1
     if weight is None:  # nor does the input want a gradient: any length of the rows will do
         weight = (n, 1) if input is None else (n, input[-1])

@@ -16,6 +16,7 @@ from ... import _core
 from ..._core import Op
 from ..._devices import of
 from ..._levels.running import answered
+from ..._size import Size
 from ...return_types import named
 from ..table.arrays import Array, common_type, scalar_name, warn_once
 from ..table.kinds import composite, general
@@ -185,7 +186,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
         )
 
 
-def _is_vector(a_shape: Any, b_shape: Any) -> bool:
+def _is_vector(a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> bool:
     """Whether the right-hand side is a vector, or a stack of them, as torch and NumPy 1 decide."""
     return len(b_shape) == 1 or tuple(b_shape) == tuple(a_shape[:-1])
 
@@ -220,13 +221,13 @@ def _solve(a: Array, b: Array, left: bool) -> Array:
     return np.ascontiguousarray(result[..., 0] if vector else result)
 
 
-def _solve_right(g: Tensor, A: Tensor, B_shape: Any, left: bool) -> Tensor:
+def _solve_right(g: Tensor, A: Tensor, B_shape: Size, left: bool) -> Tensor:
     if left and _is_vector(A.shape, B_shape):
         return solve(A.mH, g.unsqueeze(-1)).squeeze(-1)
     return solve(A.mH, g, left=left)
 
 
-def _solve_matrix(g: Any, A: Any, out: Any, B_shape: Any, left: bool) -> Any:
+def _solve_matrix(g: Tensor, A: Tensor, out: Tensor, B_shape: Size, left: bool) -> Any:
     g = _solve_right(g, A, B_shape, left)
     if left and _is_vector(A.shape, B_shape):
         return -(g.unsqueeze(-1) * out.conj().unsqueeze(-2))
@@ -294,23 +295,23 @@ def _solve_triangular(a: Array, b: Array, upper: bool, left: bool, unitriangular
     return np.ascontiguousarray(x if left else x.swapaxes(-1, -2))
 
 
-def _triangle(t: Any, upper: bool, unit: bool) -> Any:
+def _triangle(t: Tensor, upper: bool, unit: bool) -> Tensor:
     return t.triu(1 if unit else 0) if upper else t.tril(-1 if unit else 0)
 
 
-def _triangular_right(g: Any, A: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
+def _triangular_right(g: Tensor, A: Tensor, upper: bool, left: bool, unitriangular: bool) -> Any:
     return solve_triangular(A.mH, g, upper=not upper, left=left, unitriangular=unitriangular)
 
 
 def _triangular_matrix(
-    g: Any, A: Any, out: Any, upper: bool, left: bool, unitriangular: bool
-) -> Any:
+    g: Tensor, A: Tensor, out: Tensor, upper: bool, left: bool, unitriangular: bool
+) -> Tensor:
     g = _triangular_right(g, A, upper, left, unitriangular)
     full = -matmul(g, out.mH) if left else -matmul(out.mH, g)
     return _triangle(full, upper, unitriangular)
 
 
-def _triangular_op(name: str, node: str, **more: Any) -> Any:
+def _triangular_op(name: str, node: str, **more: Any) -> Op:
     return general(
         f"{name}(A: Tensor, B: Tensor, *, upper: Any, left: bool = True, "
         "unitriangular: bool = False)",
@@ -391,7 +392,7 @@ def _cholesky_of(name: str) -> Callable[[Array, bool], Array]:
     return cholesky
 
 
-def _cholesky_vjp(g: Any, out: Any, upper: bool) -> Any:
+def _cholesky_vjp(g: Tensor, out: Tensor, upper: bool) -> Any:
     L = out.mH if upper else out
     g = g.mH if upper else g
     # The symmetric part, for the argument is symmetric, of what a triangular L leaves free.
@@ -465,7 +466,7 @@ def _cholesky_solve(b: Array, factor: Array, upper: bool) -> Array:
     return _solve_triangular(lower.swapaxes(-1, -2).conj(), half, True, True, False)
 
 
-def _cholesky_solve_factor(g: Any, L: Any, out: Any, upper: bool) -> Any:
+def _cholesky_solve_factor(g: Tensor, L: Tensor, out: Tensor, upper: bool) -> Any:
     # A = L @ L.mH changes by both of its factors.
     product = matmul(cholesky_solve(g, L, upper), out.mH)
     both = product + product.mH

@@ -12,9 +12,11 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._devices import of
+from ..._dtypes import dtype
 from ..._errors import not_implemented_for
 from ..._generator import draw
 from ..._levels.running import draws
+from ..._size import Size
 from ..making.creation import zeros_like
 from ..table.arrays import Array, none_left, widened
 from ..table.kinds import composite, linear
@@ -65,13 +67,13 @@ _LETTERS = {
 }
 
 
-def check_type(dtype: Any, kinds: str, kernel: str) -> None:
+def check_type(dtype: dtype, kinds: str, kernel: str) -> None:
     """Refuse an element type that a distribution is not defined for."""
     if _LETTERS[dtype.category] not in kinds:
         not_implemented_for(kernel, dtype.scalar_name)
 
 
-def _check_continuous(name: str, dtype: Any, shown: str) -> None:
+def _check_continuous(name: str, dtype: dtype, shown: str) -> None:
     if not dtype.is_floating_point:
         raise RuntimeError(
             f"{name} distribution is a continuous probability distribution. dtype must be a "
@@ -79,7 +81,7 @@ def _check_continuous(name: str, dtype: Any, shown: str) -> None:
         )
 
 
-def _largest(dtype: Any) -> float:
+def _largest(dtype: dtype) -> float:
     return float(dtypes.finfo(dtype.to_real()).max)
 
 
@@ -121,7 +123,7 @@ def uniform_(
     return _fill_uniform(self, generator, float(low), float(to))
 
 
-def check_deviation(std: Any) -> None:
+def check_deviation(std: float) -> None:
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
 
@@ -146,7 +148,7 @@ def normal_(
 DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 
-def _inside(low: int, end: int, dtype: Any) -> tuple[int, int]:
+def _inside(low: int, end: int, dtype: dtype) -> tuple[int, int]:
     """A range of integers, its ends moved to where a floating-point type holds both; as torch."""
     digits = DIGITS[dtype.name]
 
@@ -162,7 +164,7 @@ def _inside(low: int, end: int, dtype: Any) -> tuple[int, int]:
     return low, end
 
 
-def _check_bounds(low: int, last: int, dtype: Any) -> None:
+def _check_bounds(low: int, last: int, dtype: dtype) -> None:
     if dtype.is_complex:
         raise RuntimeError(
             "check_random_bounds handles only integral, floating-point and boolean types"
@@ -183,12 +185,12 @@ def _check_bounds(low: int, last: int, dtype: Any) -> None:
             )
 
 
-def _limits(dtype: Any) -> tuple[float, float]:
+def _limits(dtype: dtype) -> tuple[float, float]:
     info: Any = dtypes.finfo(dtype) if dtype.is_floating_point else dtypes.iinfo(dtype)
     return info.min, info.max
 
 
-def integer_range(low: int, end: int | None, dtype: Any) -> tuple[int, int]:
+def integer_range(low: int, end: int | None, dtype: dtype) -> tuple[int, int]:
     """The range [low, end) to draw from, checked; end None: up to the last integer that the type
     holds."""
     if end is not None:
@@ -276,7 +278,7 @@ def _probability(p: float) -> float:
     return float(p)
 
 
-def _probabilities(p: Tensor, shape: Any) -> Array:
+def _probabilities(p: Tensor, shape: Size) -> Array:
     check_type(p.dtype, "f", "bernoulli_tensor_cpu_p_")
     return np.ascontiguousarray(widened(p.expand(shape)._array))
 
@@ -302,7 +304,7 @@ def _one_parameter(
         return fill(self, generator, float(value))
 
 
-def _check_exponential(dtype: Any, lambd: float) -> None:
+def _check_exponential(dtype: dtype, lambd: float) -> None:
     _check_continuous("Exponential", dtype, dtype.scalar_name)
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")

@@ -27,7 +27,9 @@ _kernels = _core.kernels
 _wrap = _core.wrap
 
 
-def _drawn_like(name: str, input: Any, place: Any, kernel: str, generator: Any, *args: Any) -> Any:
+def _drawn_like(
+    name: str, input: Any, place: Any, kernel: str, generator: Any, *args: float
+) -> Any:
     """What a like function gives: numbers that a kernel draws. place: the memory format and the
     keywords of the call."""
     memory_format, how = place

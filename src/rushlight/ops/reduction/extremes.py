@@ -15,6 +15,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ..._size import Size
 from ...return_types import named
 from ..elementwise.selection import maximum, minimum
 from ..table.arrays import Array, by_axis, check_tensor, rounded, scalar_name, widened
@@ -25,7 +26,9 @@ _kernels = _core.kernels
 Tensor = _core.Tensor
 
 
-def _shares(a: Array, value: Array, dim: Any, keepdim: bool, nan: bool) -> Array:
+def _shares(
+    a: Array, value: Array, dim: int | tuple[int, ...] | None, keepdim: bool, nan: bool
+) -> Array:
     """1 / (how many elements have the reduced value) where an element has it, else 0."""
     axes = axes_of(dim, a.ndim)
     wide = widened(a)
@@ -48,7 +51,9 @@ _share: Op = constant(
 )
 
 
-def _shared(g: Any, input: Any, out: Any, dim: Any, keepdim: bool, nan: bool) -> Any:
+def _shared(
+    g: Any, input: Any, out: Any, dim: int | tuple[int, ...] | None, keepdim: bool, nan: bool
+) -> Any:
     return spread_dims(g, input.shape, dim, keepdim) * _share(input, out, dim, keepdim, nan)
 
 
@@ -57,11 +62,11 @@ def _no_complex(a: Array, kernel: str) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(a)}'")
 
 
-def _extreme(name: str, largest: bool) -> Any:
+def _extreme(name: str, largest: bool) -> Op:
     kernel = _kernels.amax if largest else _kernels.amin
     reduce: Any = np.maximum.reduce if largest else np.minimum.reduce
 
-    def forward(a: Array, dim: Any, keepdim: bool) -> Array:
+    def forward(a: Array, dim: int | tuple[int, ...], keepdim: bool) -> Array:
         _no_complex(a, "max_values_cpu" if largest else "min_values_cpu")
         axes = axes_of(dim, a.ndim)
         _no_empty(name, a.shape, axes, dim)
@@ -83,7 +88,9 @@ def _extreme(name: str, largest: bool) -> Any:
     )
 
 
-def _no_empty(name: str, shape: Sequence[int], axes: tuple[int, ...], dim: Any) -> None:
+def _no_empty(
+    name: str, shape: Sequence[int], axes: tuple[int, ...], dim: int | tuple[int, ...] | None
+) -> None:
     """torch's errors where there is nothing to choose from."""
     if 0 not in shape:
         return
@@ -105,7 +112,7 @@ _least: Any = np.minimum.reduce
 _most: Any = np.maximum.reduce
 
 
-def _aminmax(a: Array, dim: Any, keepdim: bool) -> tuple[Array, Array]:
+def _aminmax(a: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]:
     _no_complex(a, "aminmax_cpu")
     axes = axes_of(dim, a.ndim)
     if 0 in a.shape:
@@ -205,22 +212,22 @@ def selecting(
     node: str | None = None,
     keepdim: bool | None = None,
     add: bool = False,
-    outputs: Any = None,
+    outputs: type | None = None,
     **more: Any,
-) -> Any:
+) -> Op:
     """An op that gives (values, indices) of elements chosen along `dim`, where the gradient goes.
 
     keepdim: whether the results keep the dimension, where that is no argument of the op.
     """
     if keepdim is None:
 
-        def rule(g: Tensor, out1: Any, input_shape: Any, dim: int, keepdim: bool) -> Tensor:
+        def rule(g: Tensor, out1: Any, input_shape: Size, dim: int, keepdim: bool) -> Tensor:
             return _put_along(g, out1, input_shape, dim, keepdim, add)
 
         chosen: Any = rule
     else:
 
-        def fixed(g: Tensor, out1: Any, input_shape: Any, dim: int) -> Tensor:
+        def fixed(g: Tensor, out1: Any, input_shape: Size, dim: int) -> Tensor:
             return _put_along(g, out1, input_shape, dim, keepdim, add)
 
         chosen = fixed
@@ -257,7 +264,7 @@ def choose(a: Array, index: Array, dim: int, keepdim: bool) -> tuple[Array, Arra
     return values.squeeze(dim), index.squeeze(dim)
 
 
-def checked_dim(name: str, a: Array, dim: Any) -> int:
+def checked_dim(name: str, a: Array, dim: int) -> int:
     (d,) = axes_of(dim, a.ndim) if a.ndim else (0,)
     if not a.ndim:
         axes_of(dim, 0)
@@ -274,7 +281,7 @@ def _arg_extreme(a: Array, dim: int, largest: bool) -> Array:
     found = (_kernels.argmax if largest else _kernels.argmin)(wide, dim, True)
     if found is NotImplemented:
         found = (np.argmax if largest else np.argmin)(wide, dim, keepdims=True)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 class _NotGiven:
@@ -297,7 +304,7 @@ def _three_forms(name: str, largest: bool) -> Any:
         if a.size:
             found = kernel(a)
             if found is not NotImplemented:
-                return found  # type: ignore[no-any-return]
+                return found
         _no_complex(a, f"{name}_all")
         _no_empty(name, a.shape, tuple(range(a.ndim)), None)
         return rounded(reduce(widened(a), None), a)
@@ -379,17 +386,17 @@ max = _three_forms("max", True)
 min = _three_forms("min", False)
 
 
-def _arg_function(name: str, largest: bool) -> Any:
+def _arg_function(name: str, largest: bool) -> Op:
     kernel = _kernels.argmax if largest else _kernels.argmin
 
-    def forward(a: Array, dim: Any, keepdim: bool) -> Array:
+    def forward(a: Array, dim: int | None, keepdim: bool) -> Array:
         if a.dtype.kind in "bc":
             kind = "bool" if a.dtype.kind == "b" else "complex"
             raise RuntimeError(f"{name}(): does not support {kind} input")
         found = kernel(widened(a), dim, keepdim)
         if found is NotImplemented:
             found = (np.argmax if largest else np.argmin)(a, dim, keepdims=bool(keepdim))
-        return found  # type: ignore[no-any-return]
+        return found
 
     return constant(
         f"{name}(input: Tensor, dim: int | None = None, keepdim: bool = False)",
@@ -436,7 +443,7 @@ def _medians(name: str, skip_nan: bool) -> Any:
                 np.iinfo(a.dtype).min if wide else 0 if a.dtype.kind in "iu" else np.nan, a.dtype
             )
         flat = a.reshape(-1)
-        return flat[_median_index(flat, 0, skip_nan)[0]]  # type: ignore[no-any-return]
+        return flat[_median_index(flat, 0, skip_nan)[0]]
 
     of_all = general(
         f"_{name}_all(input: Tensor)",

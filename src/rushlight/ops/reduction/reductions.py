@@ -65,7 +65,7 @@ def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
     return tuple(result)
 
 
-def _count(shape: Sequence[int], dim: Any) -> int:
+def _count(shape: Sequence[int], dim: int | tuple[int, ...] | None) -> int:
     """How many elements each result of a reduction has."""
     n = 1
     for d in axes_of(dim, len(shape)):
@@ -92,7 +92,7 @@ spread_dims: Op = linear(
 # ---- sums and means
 
 
-def _sum(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
+def _sum(a: Array, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: Any) -> Array:
     if dtype is not None:
         with np.errstate(all="ignore"):
             a = a.astype(dtype.numpy, copy=False)
@@ -109,7 +109,7 @@ def _sum(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
         return total
 
 
-def _summing(name: str, node: str, **more: Any) -> Any:
+def _summing(name: str, node: str, **more: Any) -> Op:
     return linear(
         f"{name}(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, "
         "dtype: dtype | None = None)",
@@ -139,7 +139,7 @@ _sum_dims: Any = _summing("_sum_dims", "SumBackward1", method=False, samples=red
 variant(sum, "dim", "given", _sum_dims)
 
 
-def _mean(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
+def _mean(a: Array, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: Any) -> Array:
     if dtype is not None:
         if not dtype.is_differentiable:
             raise RuntimeError(_no_mean("Optional dtype", dtype.scalar_name))
@@ -166,7 +166,7 @@ _FLOAT_DTYPE = (
 )
 
 
-def _averaging(name: str, node: str, out: Any, **more: Any) -> Any:
+def _averaging(name: str, node: str, out: Any, **more: Any) -> Op:
     return linear(
         f"{name}(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, "
         "dtype: dtype | None = None)",
@@ -202,7 +202,7 @@ variant(mean, "dim", "given", _mean_dims)
 _multiply: Any = np.multiply.reduce
 
 
-def _prod(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
+def _prod(a: Array, dim: int | None, keepdim: bool, dtype: dtype | None) -> Array:
     if isinstance(dim, (tuple, list)):
         raise TypeError(
             f"prod() received an invalid combination of arguments - got ({type(dim).__name__}), "
@@ -211,7 +211,7 @@ def _prod(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
     if dtype is None:
         found = _kernels.prod(a, dim, keepdim)
         if found is not NotImplemented:
-            return found  # type: ignore[no-any-return]
+            return found
     else:
         a = a.astype(dtype.numpy, copy=False)
     like = np.empty(0, np.int64) if dtype is None and a.dtype.kind in "bui" else a
@@ -230,7 +230,7 @@ def _others(input: Any, dim: int) -> Any:
     return before * cat([one, turned], dim).cumprod(dim).flip(dim)
 
 
-def _prod_grad(g: Any, input: Any, out: Any, dim: Any, keepdim: bool) -> Any:
+def _prod_grad(g: Any, input: Any, out: Any, dim: int | None, keepdim: bool) -> Any:
     g = spread_dims(g, input.shape, dim, keepdim)
     if not anywhere(input == 0):
         return g * (spread_dims(out, input.shape, dim, keepdim) / input).conj()
@@ -239,7 +239,7 @@ def _prod_grad(g: Any, input: Any, out: Any, dim: Any, keepdim: bool) -> Any:
     return g * (_others(input, dim) if input.ndim else ones_like(input)).conj()
 
 
-def _multiplying(name: str, node: str, **more: Any) -> Any:
+def _multiplying(name: str, node: str, **more: Any) -> Op:
     return general(
         f"{name}(input: Tensor, dim: int | None = None, keepdim: bool = False, *, "
         "dtype: dtype | None = None)",
@@ -274,7 +274,9 @@ _prod_dim = _multiplying(
 variant(prod, "dim", "given", _prod_dim)
 
 
-def _nansum(a: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
+def _nansum(
+    a: Array, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: dtype | None
+) -> Array:
     if dtype is not None and dtype.is_complex:
         raise NotImplementedError(f"\"nansum_cpu\" not implemented for '{dtype.scalar_name}'")
     if a.dtype.kind == "c":
@@ -321,7 +323,7 @@ def nanmean(
 # ---- spread
 
 
-def _var(a: Array, dim: Any, correction: float, keepdim: bool) -> Array:
+def _var(a: Array, dim: int | tuple[int, ...] | None, correction: float, keepdim: bool) -> Array:
     axes = axes_of(dim, a.ndim)
     n = _count(a.shape, axes)
     wide = widened(a)
@@ -351,18 +353,27 @@ def _checked_var(name: str, input: Tensor, dim: Any, correction: float) -> None:
         )
 
 
-def _kept(shape: Sequence[int], dim: Any) -> list[int]:
+def _kept(shape: Sequence[int], dim: tuple[int, ...]) -> list[int]:
     axes = axes_of(dim, len(shape))
     return [n for i, n in enumerate(shape) if i not in axes]
 
 
-def _var_grad(g: Any, input: Any, dim: Any, correction: float, keepdim: bool) -> Any:
+def _var_grad(
+    g: Any, input: Any, dim: int | tuple[int, ...] | None, correction: float, keepdim: bool
+) -> Any:
     free = _count(input.shape, dim) - correction
     scale = 2.0 / free if free > 0 else float("inf")
     return spread_dims(g, input.shape, dim, keepdim) * (input - mean(input, dim, True)) * scale
 
 
-def _std_grad(g: Any, input: Any, out: Any, dim: Any, correction: float, keepdim: bool) -> Any:
+def _std_grad(
+    g: Any,
+    input: Any,
+    out: Any,
+    dim: int | tuple[int, ...] | None,
+    correction: float,
+    keepdim: bool,
+) -> Any:
     return _var_grad(where(out == 0, 0, g / (out * 2)), input, dim, correction, keepdim)
 
 
@@ -397,7 +408,9 @@ _std_op: Op = general(
 )
 
 
-def _variance(a: Array, dim: Any, correction: float, keepdim: bool) -> Array:
+def _variance(
+    a: Array, dim: int | tuple[int, ...] | None, correction: float, keepdim: bool
+) -> Array:
     result = _kernels.var(a, dim, correction, keepdim)
     return _var(a, dim, correction, keepdim) if result is NotImplemented else result
 
@@ -407,7 +420,9 @@ def _root(a: Array) -> Array:
 
 
 def _with_mean(spread: Callable[..., Any]) -> Any:
-    def forward(a: Array, dim: Any, correction: float, keepdim: bool) -> tuple[Array, Array]:
+    def forward(
+        a: Array, dim: int | tuple[int, ...] | None, correction: float, keepdim: bool
+    ) -> tuple[Array, Array]:
         return spread(_variance(a, dim, correction, keepdim)), _mean(a, dim, keepdim, None)
 
     return forward
@@ -419,7 +434,9 @@ def sum_given(*gradients: Any) -> Any:
     return given[0] if len(given) == 1 else given[0] + given[1]
 
 
-def _mean_grad(g: Tensor, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+def _mean_grad(
+    g: Tensor, input: Tensor, dim: int | tuple[int, ...] | None, keepdim: bool
+) -> Tensor:
     return spread_dims(g / (_count(input.shape, dim) or 1), input.shape, dim, keepdim)
 
 
@@ -457,7 +474,7 @@ _std_mean_op: Op = general(
 )
 
 
-def _spread_function(name: str, op: Any, doc: str, method: bool) -> Any:
+def _spread_function(name: str, op: Op, doc: str, method: bool) -> Any:
     wanted = ", out" if method else ""
 
     @composite(
@@ -513,11 +530,11 @@ std_mean = _spread_function("std_mean", _std_mean_op, "(standard deviation, mean
 # ---- truth and counts
 
 
-def _truth(name: str, doc: str) -> Any:
+def _truth(name: str, doc: str) -> Op:
     kernel = getattr(_kernels, name)
     reduce: Any = np.logical_or.reduce if name == "any" else np.logical_and.reduce
 
-    def forward(a: Array, dim: Any, keepdim: bool) -> Array:
+    def forward(a: Array, dim: int | tuple[int, ...] | None, keepdim: bool) -> Array:
         found = kernel(widened(a), dim, keepdim)
         if found is NotImplemented:
             axes = axes_of(dim, a.ndim) if dim != () else ()
@@ -558,7 +575,7 @@ count_nonzero: Op = constant(
 # ---- logarithms of sums
 
 
-def _logsumexp(a: Array, dim: Any, keepdim: bool) -> Array:
+def _logsumexp(a: Array, dim: int | tuple[int, ...], keepdim: bool) -> Array:
     axes = axes_of(dim, a.ndim)
     wide = widened(a) if a.dtype.kind not in "bui" else a.astype(default_float())
     like = wide if a.dtype.kind in "bui" else a

@@ -39,7 +39,7 @@ def _cumulated(name: str, kernel: Any, ufunc: Any) -> Any:
         else:
             found = kernel(a, dim)
             if found is not NotImplemented:
-                return found  # type: ignore[no-any-return]
+                return found
             like = a
         d = dim_in(dim, a.ndim)
         if a.ndim == 0:
@@ -105,7 +105,7 @@ cumprod: Op = general(
 _SCALAR_TYPE = "expected scalar_type {want.scalar_name} but found {got.scalar_name}"
 
 
-def _extreme_so_far(name: str, largest: bool) -> Any:
+def _extreme_so_far(name: str, largest: bool) -> Op:
     ufunc = np.maximum if largest else np.minimum
 
     def forward(a: Array, dim: int) -> tuple[Array, Array]:

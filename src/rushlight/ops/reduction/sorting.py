@@ -46,7 +46,7 @@ def _order(a: Array, dim: int, descending: bool) -> Array:
     return np.flip(a.shape[dim] - 1 - turned, dim)
 
 
-def _sort(a: Array, dim: int, descending: bool, stable: Any) -> tuple[Array, Array]:
+def _sort(a: Array, dim: int, descending: bool, stable: bool | None) -> tuple[Array, Array]:
     if a.dtype.kind == "c":
         raise RuntimeError(" Sort does not support complex dtypes on CPU")
     d = dim_in(dim, a.ndim)
@@ -55,7 +55,7 @@ def _sort(a: Array, dim: int, descending: bool, stable: Any) -> tuple[Array, Arr
     return choose(a, _order(a, d, bool(descending)), d, True)
 
 
-def _sorting(name: str, node: str) -> Any:
+def _sorting(name: str, node: str) -> Op:
     return selecting(
         f"{name}(input: Tensor, dim: int, descending: bool, stable: bool)",
         _sort,
@@ -205,7 +205,7 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def _quantile(
-    name: str, input: Any, q: Any, dim: Any, keepdim: bool, how: str, skip_nan: bool
+    name: str, input: Any, q: Any, dim: int | None, keepdim: bool, how: str, skip_nan: bool
 ) -> Any:
     if input.numel() == 0:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
@@ -361,7 +361,7 @@ def _search(
     return result
 
 
-def _warn_of_copies(**arrays: Any) -> None:
+def _warn_of_copies(**arrays: Array | None) -> None:
     for name, a in arrays.items():
         if a is not None and not a.flags.c_contiguous:
             what = "input value" if name == "input" else name
@@ -490,7 +490,7 @@ def _no_gradient(name: str) -> Any:
     return rule
 
 
-def _distinct_op(name: str, torch_name: str, node: str) -> Any:
+def _distinct_op(name: str, torch_name: str, node: str) -> Op:
     return general(
         f"{name}(input: Tensor, dim: int, consecutive: bool)",
         _distinct,

@@ -26,7 +26,7 @@ import numpy as np
 from ... import _core
 from ... import _device as _device
 from ... import _dtypes as dtypes
-from ..._core import Takes
+from ..._core import Op, Takes
 from ..._generator import Generator
 from ..._size import Size
 from .signature import Parameter, Signature, of_function, read
@@ -306,14 +306,14 @@ def _misfit(
     return None
 
 
-def _got(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+def _got(args: tuple[Any, ...], kwargs: dict[str, int]) -> str:
     parts = [_type_name(a) for a in args]
     parts += [f"{k}={_type_name(v)}" for k, v in kwargs.items()]
     return "(" + ", ".join(parts) + (", )" if kwargs and not args else ")")
 
 
 def _combination(
-    name: str, signatures: tuple[Signature, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+    name: str, signatures: tuple[Signature, ...], args: tuple[Any, ...], kwargs: dict[str, int]
 ) -> str:
     text = (
         f"{name}() received an invalid combination of arguments - got "
@@ -360,7 +360,7 @@ _before_warned = False
 
 
 def _today(
-    function: Any, name: str, method: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: Op, name: str, method: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The arguments of a call in an order of before, in today's."""
     global _before_warned

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Tensor
 from ..._dtypes import from_numpy_dtype
 from ..._errors import dim_out_of_range
 
@@ -48,7 +49,7 @@ __all__ = [
 Array = np.ndarray[Any, Any]
 
 
-def anywhere(condition: Any) -> bool:
+def anywhere(condition: Tensor) -> bool:
     """Whether a tensor of booleans holds in any place, in any element of a batch under vmap.
 
     For rules that go another way then, one that is right for all: `bool()` of such a tensor could
@@ -61,7 +62,7 @@ def anywhere(condition: Any) -> bool:
     return bool(condition._array.any())
 
 
-def elements(t: Any) -> Array:
+def elements(t: Tensor) -> Array:
     """The array of a tensor whose elements are looked at: on meta there are none."""
     if t._meta:
         raise RuntimeError("Tensor.item() cannot be called on meta tensors")
@@ -194,13 +195,13 @@ def _too_large(value: float, name: str) -> bool:
     return name in _LARGEST and math.isfinite(value) and abs(value) > _LARGEST[name]
 
 
-def _no_room(value: Any, name: str) -> RuntimeError:
+def _no_room(value: complex, name: str) -> RuntimeError:
     return RuntimeError(
         f"value cannot be converted to type {_C_NAMES.get(name, name)} without overflow: {value}"
     )
 
 
-def cell(value: Any, dtype: np.dtype[Any]) -> Array:
+def cell(value: bool | complex, dtype: np.dtype[Any]) -> Array:
     """A Python number as a 0-d array of the type; one that does not fit is refused."""
     return np.array(fitted_number(value, dtype), dtype)
 
@@ -214,7 +215,7 @@ def check_tensors(values: Sequence[Any]) -> None:
             )
 
 
-def dim_in(dim: Any, ndim: int) -> int:
+def dim_in(dim: int, ndim: int) -> int:
     """A dimension made non-negative; torch's IndexError where it does not exist."""
     d, n = as_int(dim), ndim or 1
     if not -n <= d < n:
@@ -250,7 +251,7 @@ def refuse(op: str, a: Array, kinds: str, halves: bool = False) -> None:
         raise NotImplementedError(f"\"{op}\" not implemented for '{scalar_name(a)}'")
 
 
-def check_tensor(function: str, input: Any) -> None:
+def check_tensor(function: str, input: Tensor) -> None:
     """TypeError, in torch's words, where the first argument is no tensor."""
     if not isinstance(input, _core.Tensor):
         raise TypeError(

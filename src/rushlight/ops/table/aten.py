@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from ... import _core
+from ..._core import Op, Tensor
 from .statement import namespace
 
 __all__ = ["OpOverload", "aten", "name_of"]
@@ -81,7 +82,7 @@ def _snake(node: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", stem).lower()
 
 
-def name_of(op: Any, result: Any) -> OpOverload:
+def name_of(op: Op, result: Tensor) -> OpOverload:
     """The name of a call: by the node it made, which tells a product of matrices from one with a
     vector, else by the op."""
     first = (

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ... import _core
+from ..._core import Op
 from .signature import Signature, of_function, python_signature, read
 from .statement import namespace
 
@@ -127,7 +128,7 @@ def _text(function: Any, said: str | None) -> str | None:
     return "\n\n".join(parts) or None
 
 
-def _of_op(op: Any) -> str | None:
+def _of_op(op: Op) -> str | None:
     said = op.__dict__.get("__doc__")
     if said is None and op.base is not None:
         said = f"In-place version of `{op.base.__name__}`."

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _core
+from ..._core import Op
 
 __all__ = ["BOOLEAN", "Symbol", "Untraceable", "trace", "trace_partial"]
 
@@ -45,7 +46,7 @@ class _Trace:
         self.steps.append((kernel, out, symbols))
         return out
 
-    def lift(self, value: Any) -> Symbol:
+    def lift(self, value: Symbol | float) -> Symbol:
         if isinstance(value, Symbol):
             return value
         if isinstance(value, (bool, int, float)):
@@ -59,7 +60,9 @@ class Symbol:
     __slots__ = ("boolean", "constant", "trace")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, trace: _Trace, *, constant: Any = None, boolean: bool = False) -> None:
+    def __init__(
+        self, trace: _Trace, *, constant: float | None = None, boolean: bool = False
+    ) -> None:
         self.trace, self.constant, self.boolean = trace, constant, boolean
 
     def __bool__(self) -> bool:
@@ -97,7 +100,7 @@ class Symbol:
             return self.trace.emit("mul", self, self)
         return self.trace.emit("pow", self, exponent)
 
-    def __rpow__(self, base: Any) -> Symbol:
+    def __rpow__(self, base: float) -> Symbol:
         return self.trace.emit("pow", base, self)
 
     def __neg__(self) -> Symbol:
@@ -113,7 +116,7 @@ class Symbol:
         return self.trace.emit("logical_not", self)
 
 
-def _call(op: Any, slots: tuple[Any, ...]) -> Symbol:
+def _call(op: Op, slots: tuple[Symbol | float | None, ...]) -> Symbol:
     """What an op does when an argument is a symbol: one instruction, or its own program inlined."""
     entry = op.entry
     if entry.kind != "pointwise":
@@ -123,7 +126,7 @@ def _call(op: Any, slots: tuple[Any, ...]) -> Symbol:
         raise Untraceable(f"'{entry.name}' is no pointwise op")
     if entry.traced_forward is not None:
         forward = entry.traced_forward
-        return forward(*slots[: forward.__code__.co_argcount])  # type: ignore[no-any-return]
+        return forward(*slots[: forward.__code__.co_argcount])
     trace = next(s.trace for s in slots if isinstance(s, Symbol))
     if entry.kernel is None:
         raise Untraceable(f"'{entry.name}' has no kernel")

@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Tensor
+from ..._dtypes import dtype
+from ..._size import Size
 
 __all__ = ["in_steps"]
 
@@ -22,7 +25,13 @@ def in_steps(steps: Callable[..., Any], shapes: Callable[..., Any]) -> Callable[
     """The `unfold` of an op. `shapes(out, *known)`, given the result's shape and what is known of
     each argument's, gives all of these; None where the call is one node in PyTorch, too."""
 
-    def unfold(out: Any, dtype: Any, values: Any, known: Any, wants: Any) -> Any:
+    def unfold(
+        out: Size,
+        dtype: dtype,
+        values: tuple[Tensor | None, ...],
+        known: tuple[Size | None, ...],
+        wants: tuple[bool, ...],
+    ) -> Any:
         found = shapes(
             out,
             *(k if v is None else v.shape for k, v in zip(known, values, strict=True)),

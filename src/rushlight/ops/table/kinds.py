@@ -16,9 +16,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar, Unpack, overload
 
 from ... import _core
-from ..._core import Category, DType, OpKind, ParamKind, ResultType, Source, When
+from ..._core import Category, DType, OpKind, ParamKind, ResultType, Source, Tensor, When
 from ..._dtypes import ALL
 from . import reference as _reference
+from .arrays import Array
 from .formulas import BOOLEAN, Untraceable, trace, trace_partial
 from .signature import parse
 from .statement import OPS, Entry, Rule, define, enter, read_by, sources, traits_of
@@ -87,7 +88,7 @@ def _is_whole(partial: Any) -> bool:
     return read_by(partial)[:1] == ("g",)
 
 
-def _zero_rule(g: Any) -> Any:
+def _zero_rule(g: Tensor) -> Tensor:
     return OPS["zeros_like"].function(g)
 
 
@@ -102,7 +103,7 @@ def _partial_rule(partial: Any, names: list[str], op: str) -> Rule:
     if _is_whole(partial):
         return Rule(partial, places, partial)
 
-    def rule(g: Any, *saved: Any) -> Any:
+    def rule(g: Tensor, *saved: Tensor | complex) -> Tensor:
         value = partial(*saved)
         if isinstance(value, _Tensor):
             if value.dtype.name == "bool":
@@ -220,7 +221,7 @@ def _rules(given: dict[str, Any], signature: str, kind: int) -> dict[str, Rule]:
 def _on_copy(write: Callable[..., Any]) -> Callable[..., Any]:
     """The forward of an op that is given by what it writes."""
 
-    def forward(x: Any, *args: Any) -> Any:
+    def forward(x: Array, *args: Array | bool | complex | str) -> Array:
         out = x.copy()
         return NotImplemented if write(out, *args) is NotImplemented else out
 
@@ -369,7 +370,7 @@ def composite(
     return decorate(function) if function is not None else decorate
 
 
-def variant(op: Any, param: str, when: str, other: Any, value: Any = None) -> None:
+def variant(op: Any, param: str, when: str, other: Any, value: float | str | None = None) -> None:
     """Let `other` (same parameters) take over `op` when an argument is a number ('scalar'), differs
     from its default ('given'), is `value` ('equals', the type included) or a number less than that
     ('below'). The first that fits is taken."""

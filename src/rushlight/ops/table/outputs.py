@@ -10,6 +10,7 @@ import warnings
 from typing import Any
 
 from ... import _core
+from ..._core import Tensor
 from ..._devices import of
 from .statement import OPS
 
@@ -24,7 +25,7 @@ _TEXTS = {
 """What is said of an `out` of another type than the result, by the word of the statement."""
 
 
-def _check(name: str, rule: Any, result: Any, out: Any) -> None:
+def _check(name: str, rule: Any, result: Tensor, out: Tensor) -> None:
     if not isinstance(out, _core.Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     want, got = result.dtype, out.dtype
@@ -56,7 +57,7 @@ def write_out(out: Any, result: Any, name: str) -> Any:
     return type(result)(outs)
 
 
-def written(out: Any, result: Any, name: str, rule: Any = "exact") -> Any:
+def written(out: Tensor, result: Tensor, name: str, rule: str = "exact") -> Any:
     """`out` with a composite's result: what a statement's `out=` word does for an op."""
     if _core.is_grad_enabled() and (result.requires_grad or getattr(out, "requires_grad", False)):
         raise RuntimeError(
@@ -67,7 +68,7 @@ def written(out: Any, result: Any, name: str, rule: Any = "exact") -> Any:
     return _write(out, result)
 
 
-def _write(out: Any, result: Any) -> Any:
+def _write(out: Tensor, result: Tensor) -> Tensor:
     _core.check_in_place(out, False)
     if out._meta is not result._meta:
         raise RuntimeError(

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from .arrays import is_half
+from .arrays import Array, is_half
 from .statement import namespace
 
 __all__ = ["add_method", "alias", "is_float", "widened"]
 
 
-def is_float(array: Any) -> bool:
+def is_float(array: Array) -> bool:
     """Whether the elements are real floating-point numbers."""
     return array.dtype.kind == "f" or is_half(array)  # bfloat16 is among NumPy's void types
 

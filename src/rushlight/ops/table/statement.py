@@ -121,7 +121,7 @@ def traits_of(words: str, op: str) -> frozenset[str]:
 
 def entry_of(op: Any) -> Entry:
     """The table row of an op."""
-    return op.entry  # type: ignore[no-any-return]
+    return op.entry
 
 
 # Operators with an assignment form: `a += b`.
@@ -191,7 +191,7 @@ def _tangent_rule(op: str, names: list[str], wanted: str, rule: Any) -> tuple[in
 
 
 def define(
-    kind: int, signature: str, forward: Any, rules: dict[str, Any], **words: Unpack[Spec]
+    kind: int, signature: str, forward: Any, rules: dict[str, Rule], **words: Unpack[Spec]
 ) -> _core.Op:
     """Make the op of one statement and enter it in the table: see the kinds in `kinds.py` and the
     words in `words.py`."""
@@ -306,12 +306,12 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def overridable(function: _Function) -> _Function:
     """Decorator: a plain function that `__torch_function__` may take over."""
-    return _core.overridable(function)  # type: ignore[no-any-return]
+    return _core.overridable(function)
 
 
 def quietly(function: _Function) -> _Function:
     """Decorator of the library's own code on tensors of a program: nobody is asked about it."""
-    return _core.overridable(function, ASKS["nobody"])  # type: ignore[no-any-return]
+    return _core.overridable(function, ASKS["nobody"])
 
 
 def _named(function: Any, name: str, members: Any) -> Any:

@@ -199,7 +199,7 @@ class DataLoader(Generic[T_co]):
 
         if self._iterator is not None and self._iterator.has_workers():
             self._iterator.restart(self)
-            return self._iterator  # type: ignore[no-any-return]
+            return self._iterator
         self.check_worker_number_rationality()
         workers = WorkerIterator(self)
         if self.persistent_workers:

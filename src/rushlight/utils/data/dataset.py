@@ -141,7 +141,7 @@ class ConcatDataset(Dataset[T_co]):
             index += len(self)
         place = bisect_right(self.cumulative_sizes, index)
         start = self.cumulative_sizes[place - 1] if place else 0
-        return self.datasets[place][index - start]  # type: ignore[no-any-return]
+        return self.datasets[place][index - start]
 
 
 class ChainDataset(IterableDataset[Any]):
@@ -197,7 +197,7 @@ class Subset(Dataset[T_co]):
         chosen = [self.indices[i] for i in indices]
         many = getattr(self.dataset, "__getitems__", None)
         if many is not None:
-            return many(chosen)  # type: ignore[no-any-return]
+            return many(chosen)
         return [self.dataset[i] for i in chosen]
 
     def __len__(self) -> int:
