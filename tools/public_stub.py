@@ -80,8 +80,8 @@ TYPES = {
 _WORDS = TYPES | {"Size": "_Size", "complex": "_complex"}
 _WORDS |= {w: w for w in "None Sequence Callable tuple list dict return_types".split()}
 # Further typed names of the root, where they are.
-_TYPED = "autograd func _device _dtypes _generator random serialization _torch_alias".split()
-_TYPED += "_size _errors _core".split()
+_TYPED = "_core autograd func _device _dtypes _generator random serialization".split()
+_TYPED += "_torch_alias _size _errors".split()
 for _room in _TYPED:  # some are imported late: it must not matter who asked first
     importlib.import_module(f"rushlight.{_room}")
 # What to call a function with, by a parameter's name or type, to see what it gives.

@@ -174,7 +174,7 @@ def get_float32_matmul_precision() -> str:
     return "highest"
 
 
-def set_printoptions(**options: int | str) -> None:
+def set_printoptions(**options: Any) -> None:
     """How tensors print: precision, threshold, edgeitems, linewidth, profile, sci_mode.
 
     >>> torch.set_printoptions(precision=2)
@@ -185,7 +185,7 @@ def set_printoptions(**options: int | str) -> None:
     _printing.set_printoptions(**options)
 
 
-def compile(model: Any = None, **options: bool) -> Any:
+def compile(model: Any = None, **options: Any) -> Any:
     """Accepted: gives the model back as it is, or a decorator that does.
 
     >>> model = torch.compile(nn.Linear(2, 1), disable=True)

@@ -140,7 +140,7 @@ def is_tensor(obj: Any) -> _bool:
 def set_anomaly_enabled(mode: _bool, check_nan: _bool = True) -> None:
     """Turn anomaly mode on or off."""
 
-def set_default_dtype(d: Any) -> None:
+def set_default_dtype(d: _dtype) -> None:
     """Set the dtype that Python floats become."""
 
 def set_default_tensor_type(t: Any) -> None:

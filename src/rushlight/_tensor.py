@@ -276,7 +276,7 @@ class _TensorType(type):
             )
         return super().__new__(mcs, name, bases, members)
 
-    def __call__(cls, *args: int | list[int], **kwargs: Any) -> Any:
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         return _legacy(cls.dtype, f"torch.{cls.__name__}", args, kwargs)
 
     def __instancecheck__(cls, instance: Any) -> bool:

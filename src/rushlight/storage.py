@@ -547,7 +547,7 @@ class _Legacy(type):
 
     _dtype: Any
 
-    def __call__(cls, *args: int | list[int], wrap_storage: Any = None, **kwargs: Any) -> Any:
+    def __call__(cls, *args: Any, wrap_storage: Any = None, **kwargs: Any) -> Any:
         warn_of_typed()
         for name in ("device", "dtype"):
             if kwargs.get(name) is not None:

@@ -77,7 +77,7 @@ class Meta:
         if said is not None:
             raise NotImplementedError(f"{said}The shape of its result depends on values.")
 
-    def run(self, op: str, function: Any, args: tuple[Any, ...]) -> Tensor | tuple[Tensor, ...]:
+    def run(self, op: str, function: Any, args: tuple[Any, ...]) -> Any:
         self.check_values(op)
         if op in shapes and (made := shapes[op](*args)) is not NotImplemented:
             return made

@@ -607,7 +607,7 @@ def view_as_real(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A complex tensor as a real one with a last dimension of size 2: real and imaginary parts."""
 
 def where(
-    condition: Any,
+    condition: Tensor,
     input: Tensor | None = None,
     other: Tensor | None = None,
     *,

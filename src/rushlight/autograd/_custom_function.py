@@ -93,7 +93,7 @@ class _Mapped(Function):
 
     @staticmethod
     def forward(
-        ctx: Any, cls: type, level: BatchLevel, batched: tuple[bool, ...], *args: Tensor
+        ctx: Any, cls: type, level: BatchLevel, batched: tuple[bool, ...], *args: Any
     ) -> Any:
         inside = [level.wrap(a) if b else a for a, b in zip(args, batched, strict=True)]
         context = _Context(ctx.needs_input_grad[3:])
@@ -106,7 +106,7 @@ class _Mapped(Function):
         return values[0] if single else values
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *grads: Any) -> Any:
         cls, level, batched, context, shapes = ctx.call
         active, level.active = level.active, True
         try:

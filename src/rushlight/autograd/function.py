@@ -53,7 +53,7 @@ class FunctionCtx:
     tensor([1., 0.])
     """
 
-    def save_for_backward(self, *tensors: Tensor | None) -> None:
+    def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors (or None) for backward; the last call counts."""
         for i, t in enumerate(tensors):
             if t is not None and not isinstance(t, _Tensor):
@@ -63,7 +63,7 @@ class FunctionCtx:
                 )
         self.to_save = tensors
 
-    def save_for_forward(self, *tensors: Tensor) -> None:
+    def save_for_forward(self, *tensors: Any) -> None:
         """Keep tensors for `jvp`."""
         for i, t in enumerate(tensors):
             if t is not None and not isinstance(t, _Tensor):
@@ -74,7 +74,7 @@ class FunctionCtx:
                 )
         self.saved_for_forward = tensors
 
-    def mark_dirty(self, *tensors: Tensor) -> None:
+    def mark_dirty(self, *tensors: Any) -> None:
         """Say which inputs forward has changed in place.
 
         >>> class Double(torch.autograd.Function):
@@ -169,7 +169,7 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
         return self(*grads)
 
     @property
-    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+    def saved_tensors(self) -> tuple[Any, ...]:
         """The tensors given to `save_for_backward`; inside jvp those given to
         `save_for_forward`."""
         if self._in_jvp:
@@ -371,7 +371,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         raise NotImplementedError(_NO_BACKWARD)
 
     @staticmethod
-    def vjp(ctx: BackwardCFunction, *grad_outputs: Tensor) -> Any:
+    def vjp(ctx: BackwardCFunction, *grad_outputs: Any) -> Any:
         """Another name of `backward`."""
         raise NotImplementedError(_NO_BACKWARD)
 
@@ -520,7 +520,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(function)
-    def wrapper(ctx: BackwardCFunction, *args: Tensor) -> Tensor:
+    def wrapper(ctx: BackwardCFunction, *args: Any) -> Tensor:
         grad_enabled = _core.is_grad_enabled()
         before = _core.set_grad_enabled(False)
         try:

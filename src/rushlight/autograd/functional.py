@@ -222,7 +222,7 @@ def vjp(
     v: Any = None,
     create_graph: bool = False,
     strict: bool = False,
-) -> tuple[Tensor | tuple[Tensor, ...], ...]:
+) -> tuple[Any, Any]:
     """(func(inputs), v^T J): v has the shapes of the outputs; it may be left out for one number.
 
     >>> torch.autograd.functional.vjp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
@@ -250,7 +250,7 @@ def jvp(
     v: Any = None,
     create_graph: bool = False,
     strict: bool = False,
-) -> tuple[Tensor | tuple[Tensor, ...], ...]:
+) -> tuple[Any, Any]:
     """(func(inputs), J v): v has the shapes of the inputs. Computed by differentiating a vjp.
 
     >>> torch.autograd.functional.jvp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
@@ -441,7 +441,7 @@ def _number(func: Callable[..., Any], inputs: _Tensors, name: str) -> Tensor:
 def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Any]:
     """`func`, with torch's errors where it does not give one number."""
 
-    def checked(*inputs: Tensor) -> Any:
+    def checked(*inputs: Any) -> Any:
         return _number(func, inputs, name).reshape(())
 
     return checked
@@ -464,7 +464,7 @@ def hessian(
     strict: bool = False,
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
-) -> Tensor | tuple[tuple[Tensor, ...], ...]:
+) -> Any:
     """The Hessian of a function with one number as result, for each pair of inputs.
 
     >>> torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]))
@@ -475,7 +475,7 @@ def hessian(
     inputs_tuple, inputs = _as_tuple(inputs, "inputs", "hessian")
     single = _scalar(func, "hessian")
 
-    def gradient(*given: Tensor) -> tuple[Tensor, ...]:
+    def gradient(*given: Any) -> tuple[Tensor, ...]:
         if outer_jacobian_strategy == "forward-mode":
             given = tuple(t.requires_grad_() for t in given)
         jac = jacobian(single, given, create_graph=True)
@@ -483,7 +483,7 @@ def hessian(
             _require_second(jac)
         return jac
 
-    def checked(*given: Tensor) -> Any:
+    def checked(*given: Any) -> Any:
         with _Grad():
             out = single(*given)
         _require_graph((out,), strict)

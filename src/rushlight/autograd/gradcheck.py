@@ -127,7 +127,7 @@ class _Check:
         """The function as one that gives a tuple of tensors, complex ones as one of their parts."""
         which = self.which
 
-        def run(*args: Tensor) -> tuple[Tensor, ...]:
+        def run(*args: Any) -> tuple[Tensor, ...]:
             given = _tuple(self.function(*args))
             return tuple(_part(given[i], part) for i in which)
 
@@ -577,7 +577,7 @@ def gradgradcheck(
     n = len(grad_outputs)
     wants = [x.requires_grad for x in _tensors(inputs + grad_outputs)]
 
-    def gradients(*args: Tensor) -> tuple[Tensor, ...]:
+    def gradients(*args: Any) -> tuple[Tensor, ...]:
         for x, wanted in zip(_tensors(args), wants, strict=True):
             if wanted and not x.requires_grad:  # forward mode is given detached tensors
                 x.requires_grad_()

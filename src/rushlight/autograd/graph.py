@@ -237,9 +237,7 @@ class NodeHooks:
                 grads = list(new)
         return grads
 
-    def node_after(
-        self, node: Any, grad_inputs: Any, grad_outputs: Any
-    ) -> tuple[Tensor | None, ...]:
+    def node_after(self, node: Any, grad_inputs: Any, grad_outputs: Any) -> tuple[Any, ...]:
         for hook in list(self.post.values()):
             new = hook(grad_inputs, grad_outputs)
             if new is not None:

@@ -32,9 +32,7 @@ def name_of(f: Any) -> str:
     return getattr(f, "__name__", None) or repr(f)
 
 
-def checked_argnums(
-    argnums: int | tuple[int, ...], args: tuple[Tensor, ...]
-) -> int | tuple[int, ...]:
+def checked_argnums(argnums: int | tuple[int, ...], args: tuple[Tensor, ...]) -> Any:
     if isinstance(argnums, int) and not isinstance(argnums, bool):
         return _argnum(argnums, args)
     if isinstance(argnums, tuple):

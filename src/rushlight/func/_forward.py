@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from .. import _core
@@ -64,7 +64,7 @@ def jvp(
     *,
     strict: bool = False,
     has_aux: bool = False,
-) -> tuple[Tensor | Sequence[Tensor], ...]:
+) -> Any:
     """(func(*primals), the Jacobian-vector product along the tangents), in one forward pass.
 
     >>> torch.func.jvp(torch.sin, (torch.zeros(2),), (torch.ones(2),))

@@ -79,7 +79,7 @@ def jacrev(
     _check_chunk(chunk_size)
 
     @functools.wraps(func)
-    def wrapper(*args: Tensor, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         where = checked_argnums(argnums, args)
         differentiated = chosen(args, where)
         shapes, in_spec = tree_flatten(differentiated)
@@ -89,7 +89,7 @@ def jacrev(
         _check_real(shapes, "inputs", "jacrev")
         _check_real(outs, "outputs", "jacrev")
 
-        def rows(*cotangents: Tensor) -> list[Tensor]:
+        def rows(*cotangents: Any) -> list[Tensor]:
             return tree_flatten(product(tree_unflatten(list(cotangents), out_spec)))[0]
 
         columns = _chunked_vmap(rows, _basis(outs), chunk_size)
@@ -116,7 +116,7 @@ def jacfwd(
     """
 
     @functools.wraps(func)
-    def wrapper(*args: Tensor, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         where = checked_argnums(argnums, args)
         differentiated = chosen(args, where)
         leaves, in_spec = tree_flatten(differentiated)
@@ -130,7 +130,7 @@ def jacfwd(
         _check_real(leaves, "inputs", "jacfwd")
         kept: dict[str, Any] = {}
 
-        def push(*tangents: Tensor) -> tuple[Tensor, ...]:
+        def push(*tangents: Any) -> tuple[Tensor, ...]:
             along = tree_unflatten(list(tangents), in_spec)
             found = jvp_along(func, args, along, where, kwargs, False, has_aux)
             if has_aux:

@@ -62,7 +62,7 @@ class _Variables:
             self.leaves.append(variable(x))
 
     @property
-    def tree(self) -> Tensor | tuple[Tensor, ...]:
+    def tree(self) -> Any:
         return tree_unflatten(self.leaves, self.spec)
 
     def reach_further(self, outputs: Sequence[Tensor]) -> bool:
@@ -114,7 +114,7 @@ def grad_and_value(
     """
 
     @functools.wraps(func)
-    def wrapper(*args: Tensor, **kwargs: Any) -> tuple[Tensor | tuple[Tensor, ...], ...]:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         where = checked_argnums(argnums, args)
         with _differentiating() as mode:
             variables = _Variables(chosen(args, where))
@@ -158,14 +158,14 @@ def grad(
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
-    def wrapper(*args: Tensor, **kwargs: Any) -> Tensor | tuple[Tensor, ...]:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         gradients, value = both(*args, **kwargs)
         return (gradients, value[1]) if has_aux else gradients
 
     return wrapper
 
 
-def vjp(func: Callable[..., Any], *primals: Tensor, has_aux: bool = False) -> Any:
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """(func(*primals), f): f(cotangents) gives the vector-Jacobian product, one for each primal.
 
     >>> y, f = torch.func.vjp(torch.sin, torch.zeros(2))
@@ -200,9 +200,7 @@ def vjp_at(
         further = variables.reach_further(outs)
         result = _detached(output, variables, mode)
 
-    def vjp_fn(
-        cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None
-    ) -> Tensor | tuple[Tensor, ...]:
+    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given, spec = tree_flatten(cotangents)
         if spec != out_spec:
             raise RuntimeError(
@@ -250,7 +248,7 @@ def _shown(spec: TreeSpec) -> str:
     return repr(tree_unflatten([_Star()] * spec.num_leaves, spec))
 
 
-def linearize(func: Callable[..., Any], *primals: Tensor) -> Any:
+def linearize(func: Callable[..., Any], *primals: Any) -> Any:
     """(func(*primals), f): f(*tangents) gives the Jacobian-vector product without
     calling func again.
 
@@ -268,7 +266,7 @@ def linearize(func: Callable[..., Any], *primals: Tensor) -> Any:
         products = variables.gradients([outs[i] for i in kept], us, True, True)
     further = mode and variables.reach_further(outs)
 
-    def jvp_fn(*tangents: Tensor) -> Tensor:
+    def jvp_fn(*tangents: Any) -> Tensor:
         given, spec = tree_flatten(tangents)
         if spec != variables.spec:
             raise RuntimeError(

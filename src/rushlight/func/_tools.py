@@ -48,7 +48,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
         )
 
     @functools.wraps(func)
-    def wrapped(*args: Tensor, **kwargs: Any) -> Tensor:
+    def wrapped(*args: Any, **kwargs: Any) -> Tensor:
         return func(*args, **kwargs)
 
     return wrapped

@@ -192,7 +192,7 @@ def create_selective_checkpoint_contexts(
         wanted = set(map(_named, policy_fn_or_list))
 
         def policy(
-            context: SelectiveCheckpointContext, op: OpOverload, *arguments: Tensor
+            context: SelectiveCheckpointContext, op: OpOverload, *arguments: Any
         ) -> CheckpointPolicy:
             return CheckpointPolicy.MUST_SAVE if op in wanted else CheckpointPolicy.PREFER_RECOMPUTE
 

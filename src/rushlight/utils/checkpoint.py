@@ -187,12 +187,12 @@ class _SaveInputs(autograd.Function):
     _for_transforms = True
 
     @staticmethod
-    def forward(ctx: Any, dummy: Tensor, *tensors: Tensor) -> Tensor:
+    def forward(ctx: Any, dummy: Tensor, *tensors: Any) -> Tensor:
         ctx.save_for_backward(*tensors)
         return dummy.detach().clone()
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *grads: Any) -> Any:
         raise AssertionError("the node that keeps the inputs is never part of a graph")
 
 
@@ -417,7 +417,7 @@ def _checkpoint_without_reentrance(
         return function(*args, **kwargs)
     state = random.get_rng_state() if preserve else None
 
-    def again(keywords: dict[str, Any], *positional: Tensor) -> None:
+    def again(keywords: dict[str, Any], *positional: Any) -> None:
         with _preserved(state), again_context:
             function(*positional, **keywords)
 
@@ -509,7 +509,7 @@ class CheckpointFunction(autograd.Function):
         return run_function(*args)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *grads: Any) -> Any:
         if _core.restricted():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or "
@@ -554,7 +554,7 @@ def checkpoint(
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,
-    **kwargs: bool,
+    **kwargs: Any,
 ) -> Any:
     """Run `function(*args, **kwargs)` without keeping what it saves for backward:
     it is run again then.

@@ -55,9 +55,7 @@ def add(hooks: Hooks, hook: Any, *, extra: Any = None) -> RemovableHandle:
     return handle
 
 
-def call_with_hooks(
-    module: Any, args: tuple[Tensor, ...], kwargs: dict[str, Any]
-) -> Tensor | tuple[Tensor, ...]:
+def call_with_hooks(module: Any, args: tuple[Tensor, ...], kwargs: dict[str, Any]) -> Any:
     """Runs `module.forward` between the hooks that apply to it."""
     own = module.__dict__
     none: dict[int, Any] = {}
@@ -95,9 +93,7 @@ class _Call:
         self.result: Any = None
         self.finished: set[int] = set()  # always-called hooks that have had their turn
 
-    def run(
-        self, pre: Any, post: Any, backward: Any, backward_pre: Any
-    ) -> Tensor | tuple[Tensor, ...]:
+    def run(self, pre: Any, post: Any, backward: Any, backward_pre: Any) -> Any:
         module = self.module
         full: list[Any] = []
         partial: list[Any] = []

@@ -21,7 +21,7 @@ class Identity(Module):
     tensor([1.])
     """
 
-    def __init__(self, *args: Any, **kwargs: bool) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
     def forward(self, input: Tensor) -> Tensor:

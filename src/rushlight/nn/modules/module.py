@@ -92,7 +92,7 @@ class Module(StateMethods):
 
     # --- calling ---
 
-    def __call__(self, *args: Tensor, **kwargs: Any) -> Tensor | tuple[Tensor, ...]:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._plain:
             return self.forward(*args, **kwargs)
         return call_with_hooks(self, args, kwargs)

@@ -63,7 +63,7 @@ def _where(
     other: Tensor | None = None,
     *,
     out: Tensor | None = None,
-) -> Tensor:
+) -> Any:
     """input where the condition holds, else other; without them, the indices where it holds."""
     if input is None or other is None:
         if input is None and other is None:
@@ -226,7 +226,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
     return _clamp_high(input, max, **more) if min is None else _clamp(input, min, max, **more)
 
 
-def clamp_(self: Tensor, min: float | None = None, max: float | None = None) -> Tensor:
+def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """In-place version of `clamp`."""
     if not self.dtype.is_differentiable:
         bounds = [b for b in (min, max) if isinstance(b, (int, float, _core.Tensor))]

@@ -586,7 +586,7 @@ def _put_value(
 
 
 def index_put(
-    input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False
+    input: Tensor, indices: Sequence[Tensor], values: Any, accumulate: bool = False
 ) -> Tensor:
     """The input with values written (or added, if accumulate) where the index tensors point."""
     values = _put_values("index_put", values)
@@ -595,7 +595,7 @@ def index_put(
 
 
 def index_put_(
-    input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False
+    input: Tensor, indices: Sequence[Tensor], values: Any, accumulate: bool = False
 ) -> Tensor:
     """In-place version of `index_put`."""
     values = _put_values("index_put_", values)
