@@ -238,7 +238,7 @@ def tensor_backward(
 @overridable
 def backward(
     tensors: Any,
-    grad_tensors: Sequence[Tensor] | None = None,
+    grad_tensors: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     grad_variables: Any = None,

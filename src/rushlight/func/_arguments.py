@@ -32,7 +32,7 @@ def name_of(f: Any) -> str:
     return getattr(f, "__name__", None) or repr(f)
 
 
-def checked_argnums(argnums: int | tuple[int, ...], args: tuple[Tensor, ...]) -> Any:
+def checked_argnums(argnums: Any, args: tuple[Any, ...]) -> Any:
     if isinstance(argnums, int) and not isinstance(argnums, bool):
         return _argnum(argnums, args)
     if isinstance(argnums, tuple):
@@ -53,13 +53,11 @@ def _argnum(argnum: int, args: tuple[Tensor, ...]) -> int:
     return argnum % len(args)
 
 
-def chosen(args: tuple[Tensor, ...], argnums: int | tuple[int, ...]) -> Any:
+def chosen(args: tuple[Any, ...], argnums: Any) -> Any:
     return args[argnums] if isinstance(argnums, int) else tuple(args[i] for i in argnums)
 
 
-def replaced(
-    args: tuple[Tensor, ...], argnums: int | tuple[int, ...], values: Tensor | tuple[Tensor, ...]
-) -> list[Any]:
+def replaced(args: tuple[Any, ...], argnums: Any, values: Any) -> list[Any]:
     """The arguments with those of some numbers replaced, and the others given on."""
     chosen = (
         {argnums: values} if isinstance(argnums, int) else dict(zip(argnums, values, strict=True))

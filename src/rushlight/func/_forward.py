@@ -59,8 +59,8 @@ def _check_tangents(primals: tuple[Tensor, ...], tangents: tuple[Tensor, ...], w
 
 def jvp(
     func: Callable[..., Any],
-    primals: tuple[Tensor, ...],
-    tangents: tuple[Tensor, ...],
+    primals: Any,
+    tangents: Any,
     *,
     strict: bool = False,
     has_aux: bool = False,
@@ -76,9 +76,9 @@ def jvp(
 
 def jvp_along(
     func: Callable[..., Any],
-    args: tuple[Tensor, ...],
-    tangents: Tensor | tuple[Tensor, ...],
-    where: int | tuple[int, ...],
+    args: tuple[Any, ...],
+    tangents: Any,
+    where: Any,
     kwargs: Any,
     strict: bool,
     has_aux: bool,

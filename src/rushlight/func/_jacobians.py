@@ -64,7 +64,7 @@ def _check_chunk(chunk_size: Any) -> None:
 
 def jacrev(
     func: Callable[..., Any],
-    argnums: int | tuple[int, ...] = 0,
+    argnums: Any = 0,
     *,
     has_aux: bool = False,
     chunk_size: int | None = None,
@@ -89,7 +89,7 @@ def jacrev(
         _check_real(shapes, "inputs", "jacrev")
         _check_real(outs, "outputs", "jacrev")
 
-        def rows(*cotangents: Any) -> list[Tensor]:
+        def rows(*cotangents: Any) -> Any:
             return tree_flatten(product(tree_unflatten(list(cotangents), out_spec)))[0]
 
         columns = _chunked_vmap(rows, _basis(outs), chunk_size)
@@ -106,7 +106,7 @@ def jacrev(
 
 
 def jacfwd(
-    func: Callable[..., Any], argnums: int = 0, has_aux: bool = False, *, randomness: str = "error"
+    func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Any:
     """A function that gives the Jacobian of `func` by forward-mode: one vmap of its jvp.
 
@@ -130,7 +130,7 @@ def jacfwd(
         _check_real(leaves, "inputs", "jacfwd")
         kept: dict[str, Any] = {}
 
-        def push(*tangents: Any) -> tuple[Tensor, ...]:
+        def push(*tangents: Any) -> Any:
             along = tree_unflatten(list(tangents), in_spec)
             found = jvp_along(func, args, along, where, kwargs, False, has_aux)
             if has_aux:
@@ -154,7 +154,7 @@ def jacfwd(
     return wrapper
 
 
-def hessian(func: Callable[..., Any], argnums: int = 0) -> Any:
+def hessian(func: Callable[..., Any], argnums: Any = 0) -> Any:
     """A function that gives the matrix of second derivatives: jacfwd of jacrev.
 
     >>> torch.func.hessian(lambda x: (x ** 3).sum())(torch.ones(2))

@@ -101,9 +101,7 @@ def _detached(tree: Any, variables: _Variables, mode: bool) -> Any:
     return tree_map(detached, tree)
 
 
-def grad_and_value(
-    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
-) -> Any:
+def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Any:
     """A function that gives (gradient, value) of `func`, which returns one scalar tensor.
 
     argnums: which arguments (an int or a tuple of ints; each may be a nested container of tensors).
@@ -146,9 +144,7 @@ def grad_and_value(
     return wrapper
 
 
-def grad(
-    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
-) -> Any:
+def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Any:
     """A function that gives the gradient of `func`, which returns one scalar tensor;
     see `grad_and_value`.
 
@@ -177,8 +173,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 def vjp_at(
     func: Callable[..., Any],
-    args: tuple[Tensor, ...],
-    where: int | tuple[int, ...],
+    args: tuple[Any, ...],
+    where: Any,
     kwargs: Any,
     has_aux: bool,
 ) -> Any:
@@ -266,7 +262,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> Any:
         products = variables.gradients([outs[i] for i in kept], us, True, True)
     further = mode and variables.reach_further(outs)
 
-    def jvp_fn(*tangents: Any) -> Tensor:
+    def jvp_fn(*tangents: Any) -> Any:
         given, spec = tree_flatten(tangents)
         if spec != variables.spec:
             raise RuntimeError(

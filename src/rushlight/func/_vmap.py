@@ -87,8 +87,8 @@ def _batch_size(leaves: list[Tensor], dims: list[int | None]) -> int:
 
 def vmap(
     func: Callable[..., Any],
-    in_dims: int | tuple[int | None, ...] = 0,
-    out_dims: int = 0,
+    in_dims: Any = 0,
+    out_dims: Any = 0,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
@@ -115,7 +115,7 @@ def vmap(
             x if d is None or d == 0 else x.movedim(d, 0) for x, d in zip(leaves, dims, strict=True)
         ]
 
-        def run(part: list[Tensor], n: int) -> Any:
+        def run(part: list[Any], n: int) -> Any:
             return _mapped(func, part, dims, spec, n, out_dims, randomness, kwargs)
 
         if chunk_size is None or chunk_size >= size:

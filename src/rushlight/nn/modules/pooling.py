@@ -14,10 +14,10 @@ from .utils import _single
 class _MaxPoolNd(Module):
     def __init__(
         self,
-        kernel_size: int,
+        kernel_size: Any,
         stride: Any = None,
-        padding: int = 0,
-        dilation: int = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
         return_indices: bool = False,
         ceil_mode: bool = False,
     ) -> None:
@@ -121,9 +121,9 @@ class AvgPool1d(Module):
 class _AvgPoolNd(Module):
     def __init__(
         self,
-        kernel_size: int,
+        kernel_size: Any,
         stride: Any = None,
-        padding: int = 0,
+        padding: Any = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
@@ -176,7 +176,7 @@ class AvgPool3d(_AvgPoolNd):
 class _AdaptivePool(Module):
     """Windows chosen so that the result has `output_size`; None keeps the input's size."""
 
-    def __init__(self, output_size: int | tuple[int, ...], return_indices: bool = False) -> None:
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
         self.output_size = output_size
         self.return_indices = return_indices
@@ -186,7 +186,7 @@ class _AdaptivePool(Module):
 
 
 class _AdaptiveAvgPool(_AdaptivePool):
-    def __init__(self, output_size: int | tuple[int, ...]) -> None:
+    def __init__(self, output_size: Any) -> None:
         super().__init__(output_size)
 
 
