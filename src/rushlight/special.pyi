@@ -16,6 +16,7 @@ from ._typed.elementwise import expm1 as expm1
 from ._typed.elementwise import i0 as i0
 from ._typed.elementwise import log1p as log1p
 from ._typed.elementwise import logit as logit
+from ._typed.elementwise import polygamma as polygamma
 from ._typed.elementwise import round as round
 from ._typed.elementwise import sinc as sinc
 from ._typed.elementwise import xlogy as xlogy
@@ -68,9 +69,6 @@ def ndtr(input: Tensor) -> Tensor:
 
 def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of ndtr."""
-
-def polygamma(n: _int, input: Tensor) -> Tensor:
-    """The n-th derivative of digamma."""
 
 def psi(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The derivative of lgamma."""

@@ -14,7 +14,7 @@ STATED = [n for n in OPS if OPS[n].kind != "composite"]
 WITH_RULES = [n for n in STATED if OPS[n].rules]
 
 # What the engine and the rules call; not for programs.
-INTERNAL = frozenset(["alias", "bilinear_form", "strided_view", "sum_to"])
+INTERNAL = frozenset(["alias", "strided_view", "sum_to"])
 PUBLIC = [n for n in OPS if not n.startswith("_") and not n.endswith("_") and n not in INTERNAL]
 
 # The class names of PyTorch 2.13's nodes, one a line.

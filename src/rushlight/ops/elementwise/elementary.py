@@ -59,8 +59,15 @@ exp2 = _unary(
     lambda a: np.exp2(a) if a.dtype.kind != "c" else np.exp(a * a.dtype.type(_LN2)),
     lambda out: out * _LN2,
     "2 ** input.",
+    where="torch special",
 )
-expm1 = _unary("expm1", np.expm1, lambda out: out + 1, "e ** input - 1, exact near 0.")
+expm1 = _unary(
+    "expm1",
+    np.expm1,
+    lambda out: out + 1,
+    "e ** input - 1, exact near 0.",
+    where="torch special",
+)
 log = _unary(
     "log", np.log, lambda g, input: g / conj_of(input), "The natural logarithm.", _POSITIVE
 )
@@ -101,6 +108,7 @@ log1p = _unary(
     "log(1 + input), exact near 0.",
     (-0.5, 3.0),
     node="Log1PBackward0",
+    where="torch special",
 )
 
 
@@ -400,6 +408,7 @@ def _round_decimals(a: Array, decimals: int) -> Array:
 
 round = pointwise(
     "round(input: Tensor, *, decimals: int = 0)",
+    where="torch special",
     in_place="function",
     reference=lambda a, decimals: np.rint(a) if a.dtype.kind == "f" else a.copy(),
     partials={"input": 0},
@@ -532,6 +541,7 @@ erf = _unary(
     lambda input: _TWO_OVER_SQRT_PI * exp(-(input * input)),
     "The error function.",
     refuses={"complex": "erf_vml_cpu"},
+    where="torch special",
 )
 erfc = _unary(
     "erfc",
@@ -539,6 +549,7 @@ erfc = _unary(
     lambda input: -_TWO_OVER_SQRT_PI * exp(-(input * input)),
     "1 - erf(input), exact for large input.",
     refuses={"complex": "erfc_vml_cpu"},
+    where="torch special",
 )
 erfinv = _unary(
     "erfinv",
@@ -547,6 +558,7 @@ erfinv = _unary(
     "The inverse of erf.",
     _INSIDE,
     refuses={"complex": "erfinv_vml_cpu"},
+    where="torch special",
     in_place=True,
 )
 

@@ -21,7 +21,7 @@ from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
 from ..table.samples import one
 from ..table.signature import Tensor
-from .elementary import cos, erf, erfc, erfinv, exp, exp2, expm1, log, log1p, round, sigmoid, sin
+from .elementary import cos, erf, erfc, exp, log, log1p, sin
 from .powers import log_of
 from .selection import where
 
@@ -178,7 +178,7 @@ digamma: Op = _special(
     "The derivative of lgamma.",
     method=True,
     in_place=True,
-    where="torch",
+    where="torch special",
     domain=(0.5, 3.0),
 )
 
@@ -209,7 +209,7 @@ def _next_polygamma(input: Tensor | Symbol, n: Symbol | int) -> Tensor:
     return _polygamma_op(input, n + 1)
 
 
-@composite(method=False, samples=lambda make: [(1, make(2, 3, low=0.5))])
+@composite(where="torch special", method=False, samples=lambda make: [(1, make(2, 3, low=0.5))])
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of digamma."""
     if n < 0:
@@ -352,7 +352,7 @@ xlogy = _log_product(
     "input * log(other), 0 where input is 0.",
     kernel="xlogy",
     halves=_xlogy_values,  # as torch: the logarithm is rounded before the product
-    where="torch",
+    where="torch special",
     method=True,
     in_place="function",
     aten="xlogy_.Tensor | xlogy_.Scalar_Other",
@@ -404,7 +404,7 @@ logit = _special(
     forward=lambda input: log(input / (1 - input)),
     method=True,
     in_place="function",
-    where="torch",
+    where="torch special",
     domain=(0.1, 0.9),
 )
 _logit_clamped = _special(
@@ -442,6 +442,7 @@ def _sinc_values(a: Array) -> Array:
 
 sinc = pointwise(
     "sinc(input: Tensor)",
+    where="torch special",
     in_place="function",
     dtype="float",
     forward=lambda input: where(input == 0, 1, sin(input * _PI) / (input * _PI)),
@@ -490,7 +491,7 @@ i0 = _special(
     "The modified Bessel function of order 0.",
     method=True,
     in_place="function",
-    where="torch",
+    where="torch special",
 )
 i0e = _special(
     "i0e(input: Tensor)",
@@ -639,23 +640,6 @@ ndtri = _special(
     domain=(0.1, 0.9),
 )
 
-for _name, _op in {
-    "gammaln": lgamma,
-    "psi": digamma,
-    "digamma": digamma,
-    "polygamma": polygamma,
-    "multigammaln": mvlgamma,
-    "logit": logit,
-    "xlogy": xlogy,
-    "sinc": sinc,
-    "i0": i0,
-    "erf": erf,
-    "erfc": erfc,
-    "erfinv": erfinv,
-    "exp2": exp2,
-    "expm1": expm1,
-    "log1p": log1p,
-    "round": round,
-    "expit": sigmoid,
-}.items():
-    alias(_name, _op, method=False, where="special")
+alias("gammaln", lgamma, method=False, where="special")
+alias("psi", digamma, method=False, where="special")
+alias("multigammaln", mvlgamma, method=False, where="special")
