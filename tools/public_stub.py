@@ -76,6 +76,9 @@ TYPES = {
     "Any": "Any",
     **{n: f"_{n}" for n in "int float bool str dtype Generator layout memory_format".split()},
 }
+# The types of signatures that mean the same as an annotation in a source.
+AS_THEY_STAND = "Tensor int float bool str Flag Ints Sizes Number dtype Generator Any".split()
+AS_THEY_STAND += ["Sequence[Tensor]"]
 # Words of other annotations.
 _WORDS = TYPES | {"Size": "_Size", "complex": "_complex"}
 _WORDS |= {w: w for w in "None Sequence Callable tuple list dict return_types".split()}
@@ -403,11 +406,6 @@ def _import_order(name: str) -> tuple[int, str]:
 
 
 ROOMS = "making elementwise layout random matrix reduction indexing layers".split()
-# The functions of torch.nn.functional that have a file of their own, by the files of ops/layers/.
-NN_FILES = {
-    "pooling": ("pooling", "average_pooling", "adaptive_pooling", "unfold"),
-    "losses": ("loss", "class_loss", "margin_loss"),
-}
 
 
 def _modules(room: str) -> list[Any]:
@@ -453,26 +451,43 @@ def functions_of(where: str) -> dict[str, Any]:
     return {n: f for n, f in sorted(namespace(where).items()) if not n.startswith("_")}
 
 
-def file_of(where: str, function: Any) -> str:
-    """The file in _typed/ of a function that is not in torch; "" of one without."""
-    stem = inspect.unwrap(function).__module__.rpartition(".")[2] if where == "nn" else ""
-    return next((f"nn_{name}" for name, stems in NN_FILES.items() if stem in stems), "")
+def source_of(name: str, function: Any) -> str:
+    """The module that a checker can take a Python function from as it stands there: one signature,
+    all of it annotated; "" where the function has to be written out."""
+    target = inspect.unwrap(function)
+    if not isinstance(target, types.FunctionType) or not room_of(function):
+        return ""
+    told = getattr(getattr(target, "entry", None), "signature", "")
+    kept = vars(sys.modules[target.__module__]).get(name) is target
+    if not kept or "(" in told or len(signatures(function)) > 1:
+        return ""
+    own = own_signature(function)
+    if any(p.variable or t not in AS_THEY_STAND for p in own.params for t in p.types):
+        return ""
+    if (translated(own.result) or "Any") == "Any":
+        return ""
+    return target.__module__.removeprefix("rushlight.")
 
 
-def namespace_body(where: str, file: str = "") -> list[str]:
-    """The stubs of a namespace of the table; what is in torch too is taken from there, and what has
-    a file of its own stands in that."""
+def written_out(name: str, function: Any) -> list[str]:
+    """A function in a stub: taken from its source, or written out."""
+    source = source_of(name, function)
+    if source:
+        return [f"from {{up}}{source} import {name} as {name}"]
+    return function_stub(name, function, getattr(function, "entry", None) or OPS.get(name))
+
+
+def namespace_body(where: str) -> list[str]:
+    """The stubs of a namespace of the table; what is in torch too is taken from there."""
     body = []
     shared = functions_of("torch")
     for name, function in functions_of(where).items():
-        if file_of(where, function) != file:
-            continue
         if isinstance(function, type):
             body += [f"class {name}({function.__bases__[0].__name__}): ...", ""]
         elif shared.get(name) is function:
             body.append(f"from {{up}}_typed.{room_of(function) or 'other'} import {name} as {name}")
         else:
-            body += function_stub(name, function, getattr(function, "entry", None) or OPS.get(name))
+            body += written_out(name, function)
     return body
 
 
@@ -481,7 +496,7 @@ def room_body(room: str) -> list[str]:
     body = []
     for name, function in functions_of("torch").items():
         if room_of(function) == room:
-            body += function_stub(name, function, getattr(function, "entry", None) or OPS.get(name))
+            body += written_out(name, function)
     return body
 
 
@@ -492,7 +507,7 @@ def other_body() -> list[str]:
         if isinstance(function, type):
             body += [f"class {name}({function.__bases__[0].__name__}): ...", ""]
         elif not room_of(function):
-            body += function_stub(name, function, getattr(function, "entry", None) or OPS.get(name))
+            body += written_out(name, function)
     return body
 
 
@@ -601,9 +616,6 @@ def typed_files() -> Iterator[tuple[str, str, list[str]]]:
         methods = [f"class {room.capitalize()}Methods:", *methods_body(room)]
         yield f"{room}_methods", f"ops/{room}/: methods of Tensor.", methods
     yield "other", "The functions in torch that stand in no room of ops/.", other_body()
-    for name in NN_FILES:
-        body = namespace_body("nn", f"nn_{name}")
-        yield f"nn_{name}", f"ops/layers/: {name} in torch.nn.functional.", body
 
 
 def stubs() -> dict[Path, str]:
@@ -627,12 +639,7 @@ def stubs() -> dict[Path, str]:
                 "The named tuples of ops with several results.", return_types_body(), "."
             ),
             SOURCE / "nn" / "functional.pyi": module_text(
-                "`torch.nn.functional`.",
-                [
-                    *namespace_body("nn"),
-                    *(f"from {{up}}_typed.nn_{name} import *  # noqa: F403" for name in NN_FILES),
-                ],
-                "..",
+                "`torch.nn.functional`.", namespace_body("nn"), ".."
             ),
         }
         for where in ("linalg", "fft", "special"):

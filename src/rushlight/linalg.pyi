@@ -14,6 +14,15 @@ from ._dtypes import dtype as _dtype
 from ._typed.matrix import det as det
 from ._typed.matrix import matrix_exp as matrix_exp
 from ._typed.matrix import matrix_power as matrix_power
+from .ops.matrix.decompositions import eigvals as eigvals
+from .ops.matrix.decompositions import eigvalsh as eigvalsh
+from .ops.matrix.decompositions import lu_solve as lu_solve
+from .ops.matrix.decompositions import svdvals as svdvals
+from .ops.matrix.fused_products import multi_dot as multi_dot
+from .ops.matrix.fused_products import vecdot as vecdot
+from .ops.matrix.matrix_functions import tensorinv as tensorinv
+from .ops.matrix.matrix_functions import tensorsolve as tensorsolve
+from .ops.matrix.matrix_functions import vander as vander
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]
@@ -38,12 +47,6 @@ def eig(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def eigh(A: Tensor, UPLO: Any = ..., *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues, rising, and the eigenvectors of symmetric (Hermitian) matrices."""
 
-def eigvals(A: Tensor) -> Tensor:
-    """The eigenvalues of square matrices."""
-
-def eigvalsh(A: Tensor, UPLO: _str = "L") -> Tensor:
-    """The eigenvalues of symmetric (Hermitian) matrices, rising."""
-
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices."""
 
@@ -58,11 +61,6 @@ def lu(A: Tensor, *, pivot: _bool = True) -> return_types.linalg_lu:
 
 def lu_factor(A: Tensor, *, pivot: _bool = True) -> return_types.linalg_lu_factor:
     """L and U in one matrix, and the row exchanged at each step, from 1."""
-
-def lu_solve(
-    LU: Tensor, pivots: Tensor, B: Tensor, *, left: _bool = True, adjoint: _bool = False
-) -> Tensor:
-    """The solution of A @ X = B, given the LU factors of A."""
 
 def matrix_norm(
     A: Tensor,
@@ -84,7 +82,6 @@ def matrix_rank(
 ) -> Tensor:
     """The number of singular values above a threshold."""
 
-def multi_dot(tensors: Sequence[Tensor]) -> Tensor: ...
 def norm(
     A: Tensor,
     ord: _Number | _str | None = None,
@@ -129,21 +126,6 @@ def solve_triangular(
 
 def svd(A: Tensor, full_matrices: _bool = True) -> Tensor:
     """A = U @ diag(S) @ Vh with orthonormal U and Vh, and S falling."""
-
-def svdvals(A: Tensor, *, driver: _str | None = None) -> Tensor:
-    """The singular values, falling."""
-
-def tensorinv(A: Tensor, ind: _int = 2) -> Tensor:
-    """The inverse of A for tensordot over its first `ind` dimensions."""
-
-def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[_int] | None = None) -> Tensor:
-    """The X for which tensordot(A, X, X.ndim) = B."""
-
-def vander(x: Tensor, N: _int | None = None) -> Tensor:
-    """The matrix of the powers 0 to N - 1 of each element."""
-
-def vecdot(x: Tensor, y: Tensor, *, dim: _int = -1) -> Tensor:
-    """The inner products of vectors along a dimension; x is conjugated."""
 
 def vector_norm(
     input: Tensor,

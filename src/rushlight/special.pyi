@@ -22,6 +22,7 @@ from ._typed.elementwise import sinc as sinc
 from ._typed.elementwise import xlogy as xlogy
 from ._typed.layers import log_softmax as log_softmax
 from ._typed.layers import softmax as softmax
+from .ops.elementwise.special import ndtr as ndtr
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 
@@ -63,9 +64,6 @@ def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def multigammaln(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension p."""
-
-def ndtr(input: Tensor) -> Tensor:
-    """The distribution function of the normal distribution."""
 
 def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of ndtr."""

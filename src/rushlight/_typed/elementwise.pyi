@@ -8,13 +8,27 @@ from builtins import str as _str
 from typing import Any, TypeAlias
 
 from .._core import Tensor
+from ..ops.elementwise.arithmetic import positive as positive
+from ..ops.elementwise.comparison import is_inference as is_inference
+from ..ops.elementwise.comparison import isclose as isclose
+from ..ops.elementwise.complex_numbers import conj as conj
+from ..ops.elementwise.complex_numbers import imag as imag
+from ..ops.elementwise.complex_numbers import is_conj as is_conj
+from ..ops.elementwise.complex_numbers import is_neg as is_neg
+from ..ops.elementwise.complex_numbers import real as real
+from ..ops.elementwise.complex_numbers import resolve_conj as resolve_conj
+from ..ops.elementwise.complex_numbers import resolve_neg as resolve_neg
+from ..ops.elementwise.elementary import abs_ as abs_
+from ..ops.elementwise.elementary import nan_to_num as nan_to_num
+from ..ops.elementwise.elementary import nan_to_num_ as nan_to_num_
+from ..ops.elementwise.selection import clamp_ as clamp_
+from ..ops.elementwise.special import polygamma as polygamma
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The absolute value."""
 
-def abs_(self: Tensor) -> Tensor: ...
 def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The absolute value."""
 
@@ -154,7 +168,6 @@ def clamp(
 ) -> Tensor:
     """input, but at least min and at most max (numbers or tensors); where they cross, max."""
 
-def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor: ...
 def clamp_max(input: Tensor, max: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """The smaller of input and max."""
 
@@ -175,9 +188,6 @@ def clip(
 def clip_(self: Tensor, min: Any = None, max: Any = None) -> Tensor: ...
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """real + i * imag."""
-
-def conj(input: Tensor) -> Tensor:
-    """The complex conjugate, as a view; a real tensor itself."""
 
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate."""
@@ -316,29 +326,8 @@ def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
 def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The integral of t**(input - 1) exp(-t) from other on, over gamma(input)."""
 
-def imag(input: Tensor) -> Tensor:
-    """The imaginary part, as a view."""
-
-def is_conj(input: Tensor) -> _bool:
-    """Whether the tensor shows the conjugate of what its memory holds."""
-
-def is_inference(input: Tensor) -> _bool:
-    """Whether the tensor was made in inference mode."""
-
-def is_neg(input: Tensor) -> _bool:
-    """Whether the tensor shows the negative of what its memory holds."""
-
 def is_nonzero(input: Tensor) -> _bool:
     """Whether the one element is not zero."""
-
-def isclose(
-    input: Tensor,
-    other: Tensor,
-    rtol: _float = 1e-05,
-    atol: _float = 1e-08,
-    equal_nan: _bool = False,
-) -> Tensor:
-    """Whether |input - other| <= atol + rtol * |other|, element by element."""
 
 def isfinite(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether neither infinite nor NaN."""
@@ -446,22 +435,6 @@ def multiply(
 def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension p."""
 
-def nan_to_num(
-    input: Tensor,
-    nan: _float | None = None,
-    posinf: _float | None = None,
-    neginf: _float | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """NaN replaced by `nan` (0), infinities by `posinf`, `neginf` (the largest finite numbers)."""
-
-def nan_to_num_(
-    self: Tensor,
-    nan: _float | None = None,
-    posinf: _float | None = None,
-    neginf: _float | None = None,
-) -> Tensor: ...
 def ne(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether different, element by element."""
 
@@ -482,12 +455,6 @@ def not_equal(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = No
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex number of that absolute value and angle."""
 
-def polygamma(n: _int, input: Tensor) -> Tensor:
-    """The n-th derivative of digamma."""
-
-def positive(input: Tensor) -> Tensor:
-    """input itself."""
-
 def pow(
     input: Tensor | _Number, exponent: Tensor | _Number, *, out: Tensor | None = None
 ) -> Tensor:
@@ -497,9 +464,6 @@ def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees."""
 
 def rad2deg_(input: Tensor) -> Tensor: ...
-def real(input: Tensor) -> Tensor:
-    """The real part, as a view; a real tensor itself."""
-
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / input."""
 
@@ -508,12 +472,6 @@ def remainder(
     input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None
 ) -> Tensor:
     """What is left of dividing; it has the sign of `other`."""
-
-def resolve_conj(input: Tensor) -> Tensor:
-    """A copy in which a conjugate is worked out; where nothing was put off, the tensor itself."""
-
-def resolve_neg(input: Tensor) -> Tensor:
-    """A copy in which a negative is worked out; where nothing was put off, the tensor itself."""
 
 def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
     """To the nearest whole number, halves to the even one; or to `decimals` places."""

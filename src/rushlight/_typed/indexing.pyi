@@ -5,15 +5,15 @@ from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
 from builtins import str as _str
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from .._core import Tensor
+from ..ops.indexing.subscript import index_put as index_put
+from ..ops.indexing.subscript import index_put_ as index_put_
+from ..ops.indexing.take import argwhere as argwhere
+from ..ops.indexing.take import take_along_dim as take_along_dim
 
 _Number: TypeAlias = _int | _float | _bool | _complex
-
-def argwhere(input: Tensor) -> Tensor:
-    """The indices of the elements that are not zero, one a row."""
 
 def diagonal_scatter(
     input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1
@@ -49,14 +49,6 @@ def index_copy(
 def index_fill(input: Tensor, dim: _int, index: Tensor, value: _Number | Tensor) -> Tensor:
     """The input with a number in the slices that an index names."""
 
-def index_put(
-    input: Tensor, indices: Sequence[Tensor], values: Any, accumulate: _bool = False
-) -> Tensor:
-    """The input with values written (or added, if accumulate) where the index tensors point."""
-
-def index_put_(
-    input: Tensor, indices: Sequence[Tensor], values: Any, accumulate: _bool = False
-) -> Tensor: ...
 def index_reduce(
     input: Tensor,
     dim: _int,
@@ -128,6 +120,3 @@ def slice_scatter(
 
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements at an index into all of the input, row by row."""
-
-def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None) -> Tensor:
-    """gather with broadcasting: the elements of a dimension at indices, as argsort gives them."""

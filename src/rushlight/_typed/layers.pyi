@@ -10,6 +10,17 @@ from typing import Any, TypeAlias
 
 from .._core import Tensor
 from .._dtypes import dtype as _dtype
+from ..ops.layers.activation import prelu as prelu
+from ..ops.layers.activation import rrelu as rrelu
+from ..ops.layers.activation import rrelu_ as rrelu_
+from ..ops.layers.average_pooling import avg_pool1d as avg_pool1d
+from ..ops.layers.normalization import group_norm as group_norm
+from ..ops.layers.normalization import instance_norm as instance_norm
+from ..ops.layers.normalization import native_layer_norm as native_layer_norm
+from ..ops.layers.normalization import rms_norm as rms_norm
+from ..ops.layers.padding import channel_shuffle as channel_shuffle
+from ..ops.layers.padding import pixel_shuffle as pixel_shuffle
+from ..ops.layers.padding import pixel_unshuffle as pixel_unshuffle
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]
@@ -24,16 +35,6 @@ def adaptive_max_pool1d(
 
 def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """Dropout to SELU's lowest value that keeps mean and variance."""
-
-def avg_pool1d(
-    input: Tensor,
-    kernel_size: _Ints,
-    stride: _Ints | None = None,
-    padding: _Ints = 0,
-    ceil_mode: _bool = False,
-    count_include_pad: _bool = True,
-) -> Tensor:
-    """The mean of each window of 1 dimension(s)."""
 
 def batch_norm(
     input: Tensor,
@@ -52,9 +53,6 @@ def celu(
     """input above 0, alpha * (e ** (input / alpha) - 1) below."""
 
 def celu_(input: Tensor, alpha: _Number = 1.0) -> Tensor: ...
-def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
-    """The channels dealt out from groups, one of each in turn."""
-
 def constant_pad_nd(
     input: Tensor, pad: Sequence[_int], value: _Number = 0, *, out: Tensor | None = None
 ) -> Tensor:
@@ -140,29 +138,8 @@ def embedding(
 ) -> Tensor:
     """The rows of weight that input names; row padding_idx gets no gradient."""
 
-def group_norm(
-    input: Tensor,
-    num_groups: _int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Mean 0 and variance 1 over each of num_groups groups of channels, then weight and bias."""
-
 def hardshrink(input: Tensor, lambd: _Number = 0.5, *, out: Tensor | None = None) -> Tensor:
     """input outside of [-lambd, lambd], 0 inside."""
-
-def instance_norm(
-    input: Tensor,
-    running_mean: Tensor | None = None,
-    running_var: Tensor | None = None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    use_input_stats: _bool = True,
-    momentum: _float = 0.1,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Mean 0 and variance 1 over each channel of each sample, then weight and bias."""
 
 def layer_norm(
     input: Tensor,
@@ -223,51 +200,10 @@ def max_pool3d(
 ) -> Tensor:
     """The largest element of each window of 3 dimension(s)."""
 
-def native_layer_norm(
-    input: Tensor,
-    normalized_shape: Sequence[_int],
-    weight: Tensor | None,
-    bias: Tensor | None,
-    eps: _float,
-) -> Tensor:
-    """`layer_norm` with the means and one over the deviations."""
-
-def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
-    """(..., channels * r * r, height, width) as (..., channels, height * r, width * r)."""
-
-def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
-    """The inverse of `pixel_shuffle`."""
-
-def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """input above 0, weight * input below; one weight, or one a channel (dimension 1)."""
-
 def relu(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """max(input, 0)."""
 
 def relu_(input: Tensor) -> Tensor: ...
-def rms_norm(
-    input: Tensor,
-    normalized_shape: Sequence[_int],
-    weight: Tensor | None = None,
-    eps: _float | None = None,
-) -> Tensor:
-    """input over the root of the mean of its squares over the last dimensions, times weight."""
-
-def rrelu(
-    input: Tensor,
-    lower: _Number = 0.125,
-    upper: _Number = 0.3333333333333333,
-    training: _bool = False,
-    inplace: _bool = False,
-) -> Tensor:
-    """`leaky_relu` with slopes drawn from [lower, upper]; their middle when not training."""
-
-def rrelu_(
-    input: Tensor,
-    lower: _Number = 0.125,
-    upper: _Number = 0.3333333333333333,
-    training: _bool = False,
-) -> Tensor: ...
 def selu(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """`elu`, scaled so that mean 0 and variance 1 are kept from layer to layer."""
 

@@ -1,6 +1,5 @@
 """ops/layout/: functions in torch. Written by tools/public_stub.py."""
 
-from builtins import bool as _bool
 from builtins import int as _int
 from builtins import str as _str
 from collections.abc import Sequence
@@ -8,25 +7,23 @@ from typing import Any, TypeAlias
 
 from .._core import Tensor
 from .._size import Size as _Size
+from ..ops.layout.joining import chunk as chunk
+from ..ops.layout.joining import split as split
+from ..ops.layout.rearrange import combinations as combinations
+from ..ops.layout.rearrange import diag as diag
+from ..ops.layout.rearrange import diagflat as diagflat
+from ..ops.layout.rearrange import fliplr as fliplr
+from ..ops.layout.rearrange import flipud as flipud
+from ..ops.layout.shape import flatten as flatten
+from ..ops.layout.shape import ravel as ravel
+from ..ops.layout.shape import unflatten as unflatten
+from ..ops.layout.strided import as_strided as as_strided
+from ..ops.layout.strided import as_strided_scatter as as_strided_scatter
+from ..ops.layout.transposes import adjoint as adjoint
+from ..ops.layout.transposes import swapaxes as swapaxes
+from ..ops.layout.transposes import swapdims as swapdims
 
 _Ints: TypeAlias = _int | Sequence[_int]
-
-def adjoint(input: Tensor) -> Tensor:
-    """The conjugate transpose of the last two dimensions."""
-
-def as_strided(
-    input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None
-) -> Tensor:
-    """Any view of the storage; the offset counts from the storage's first element."""
-
-def as_strided_scatter(
-    input: Tensor,
-    src: Tensor,
-    size: Sequence[_int],
-    stride: Sequence[_int],
-    storage_offset: _int | None = None,
-) -> Tensor:
-    """A copy of the tensor with `src` at the place of `as_strided`."""
 
 def atleast_1d(*tensors: Tensor) -> Any:
     """Tensors with at least 1 dimension."""
@@ -55,14 +52,8 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors one after the other along a dimension."""
 
-def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` pieces of one size along a dimension."""
-
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Vectors as columns, joined with matrices."""
-
-def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor:
-    """Every choice of r elements of a vector, in order, as rows."""
 
 def concat(
     tensors: Sequence[Tensor], dim: _int = 0, *, axis: _int | None = None, out: Tensor | None = None
@@ -74,14 +65,8 @@ def concatenate(
 ) -> Tensor:
     """`cat` under another name."""
 
-def diag(input: Tensor, diagonal: _int = 0) -> Tensor:
-    """A vector as a diagonal matrix; a matrix's diagonal as a vector."""
-
 def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
     """The last dimension laid on the diagonal of two dimensions of zeros."""
-
-def diagflat(input: Tensor, offset: _int = 0) -> Tensor:
-    """All elements as a diagonal matrix."""
 
 def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
     """A diagonal of two dimensions, as a new last dimension."""
@@ -92,17 +77,8 @@ def dsplit(input: Tensor, indices_or_sections: Any = None) -> tuple[Tensor, ...]
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along the third dimension."""
 
-def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
-    """Dimensions start_dim to end_dim as one."""
-
 def flip(input: Tensor, *dims: _Ints) -> Tensor:
     """The order of entries reversed along dimensions."""
-
-def fliplr(input: Tensor) -> Tensor:
-    """Columns in reverse order."""
-
-def flipud(input: Tensor) -> Tensor:
-    """Rows in reverse order."""
 
 def hsplit(input: Tensor, indices_or_sections: Any = None) -> tuple[Tensor, ...]:
     """`tensor_split` as numpy.hsplit does it."""
@@ -132,9 +108,6 @@ def permute(input: Tensor, *dims: _Ints) -> Tensor:
 def permute_copy(input: Tensor, dims: Sequence[_int], *, out: Tensor | None = None) -> Tensor:
     """The dimensions in the order given, in memory of its own."""
 
-def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension."""
-
 def repeat_interleave(
     input: Tensor,
     repeats: Tensor | _int | None = None,
@@ -162,11 +135,6 @@ def select(input: Tensor, dim: _int, index: _int) -> Tensor:
 def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
     """One entry of a dimension, without it, in memory of its own."""
 
-def split(
-    tensor: Any, split_size_or_sections: Any = None, dim: _int = 0, *, split_size: Any = None
-) -> tuple[Tensor, ...]:
-    """Pieces along a dimension: of one size, or of the sizes given."""
-
 def split_with_sizes(
     input: Tensor, split_sizes: Sequence[_int], dim: _int = 0
 ) -> tuple[Tensor, ...]:
@@ -177,12 +145,6 @@ def squeeze(input: Tensor, dim: _Ints | None = None) -> Tensor:
 
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape as the entries of a new dimension."""
-
-def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
-    """`transpose` under NumPy's name."""
-
-def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
-    """`transpose` under another name."""
 
 def t(input: Tensor) -> Tensor:
     """A matrix's transpose; a vector or a number as it is."""
@@ -206,9 +168,6 @@ def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Ten
 
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """The entries of a dimension, as a tuple."""
-
-def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
-    """One dimension as several of the given sizes."""
 
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """With one more dimension of size 1, at position dim."""

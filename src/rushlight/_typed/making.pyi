@@ -13,6 +13,8 @@ from .._device import device as _device
 from .._device import layout as _layout
 from .._device import memory_format as _memory_format
 from .._dtypes import dtype as _dtype
+from ..ops.making.from_data import from_numpy as from_numpy
+from ..ops.making.from_data import frombuffer as frombuffer
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]
@@ -94,14 +96,6 @@ def eye(
     requires_grad: _bool = False,
 ) -> Tensor:
     """The identity matrix of n rows and m columns (default n)."""
-
-def from_numpy(ndarray: Any) -> Tensor:
-    """A tensor that shares the memory of a numpy.ndarray."""
-
-def frombuffer(
-    buffer: Any, *, dtype: _dtype, count: _int = -1, offset: _int = 0, requires_grad: _bool = False
-) -> Tensor:
-    """A 1-D tensor over an object that has the buffer interface."""
 
 def full(
     size: Sequence[_int],

@@ -4,16 +4,27 @@ from builtins import bool as _bool
 from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
-from builtins import str as _str
-from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from .. import return_types
 from .._core import Tensor
-from .._dtypes import dtype as _dtype
+from ..ops.matrix.fused_products import cross as cross
+from ..ops.matrix.fused_products import inner as inner
+from ..ops.matrix.fused_products import kron as kron
+from ..ops.matrix.fused_products import tensordot as tensordot
+from ..ops.matrix.matrix_functions import logdet as logdet
+from ..ops.matrix.matrix_functions import matrix_power as matrix_power
+from ..ops.matrix.matrix_functions import pinverse as pinverse
+from ..ops.matrix.norms import cdist as cdist
+from ..ops.matrix.norms import cosine_similarity as cosine_similarity
+from ..ops.matrix.norms import norm as norm
+from ..ops.matrix.norms import pairwise_distance as pairwise_distance
+from ..ops.matrix.norms import pdist as pdist
+from ..ops.matrix.products import ger as ger
+from ..ops.matrix.products import outer as outer
+from ..ops.matrix.solving import cholesky_inverse as cholesky_inverse
 
 _Number: TypeAlias = _int | _float | _bool | _complex
-_Ints: TypeAlias = _int | Sequence[_int]
 
 def addbmm(
     input: Tensor,
@@ -76,33 +87,16 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of two stacks of matrices."""
 
-def cdist(
-    x1: Tensor,
-    x2: Tensor,
-    p: _float = 2.0,
-    compute_mode: _str = "use_mm_for_euclid_dist_if_necessary",
-) -> Tensor:
-    """The distance of each point (row) of x1 from each of x2."""
-
-def chain_matmul(*matrices: Any) -> _int:
+def chain_matmul(*matrices: Any) -> Tensor:
     """The product of several matrices in the cheapest order."""
 
 def cholesky(input: Tensor, upper: _bool = False) -> Tensor:
     """`linalg.cholesky` in torch's older form."""
 
-def cholesky_inverse(input: Tensor, upper: _bool = False) -> Tensor:
-    """The inverse of A, given its Cholesky factor."""
-
 def cholesky_solve(
     input: Tensor, L: Tensor, upper: _bool = False, *, out: Tensor | None = None
 ) -> Tensor:
     """The solution of A @ X = input, given the Cholesky factor of A."""
-
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
-    """The cosine of the angle between vectors along dim; norms are not below eps."""
-
-def cross(input: Tensor, other: Tensor, dim: _int | None = None) -> Tensor:
-    """The vector product along `dim`; without it, along the first dimension of size 3."""
 
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinants of square matrices."""
@@ -116,20 +110,8 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
 def einsum(*args: Any) -> Tensor:
     """The sum of products that the equation's subscripts describe: einsum('bij,bjk->bik', x, y)."""
 
-def ger(input: Tensor, vec2: Tensor) -> Tensor:
-    """Another name of `outer`."""
-
-def inner(input: Tensor, other: Tensor) -> Tensor:
-    """The sums of products over the last dimensions of both tensors."""
-
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices."""
-
-def kron(input: Tensor, other: Tensor) -> Tensor:
-    """The Kronecker product: every element of input times all of other."""
-
-def logdet(input: Tensor) -> Tensor:
-    """The logarithm of determinants; nan where one is negative."""
 
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The solution of A @ X = B, given the LU factors of A."""
@@ -138,41 +120,14 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
 def matrix_exp(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The exponential of square matrices."""
 
-def matrix_power(A: Tensor, n: _int) -> Tensor:
-    """A multiplied by itself n times; of its inverse for a negative n."""
-
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices."""
 
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of a matrix and a vector."""
 
-def norm(
-    input: Tensor,
-    p: Any = "fro",
-    dim: _Ints | None = None,
-    keepdim: _bool = False,
-    out: Tensor | None = None,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """The p-norm along dim ('fro', the default, is the 2-norm; 'nuc' is of matrices)."""
-
 def norm_except_dim(v: Any, pow: _float = 2, dim: _int = 0) -> Tensor:
     """The p-norm over all dimensions but one, kept as 1; over all of them where dim is -1."""
-
-def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """The matrix of all products of the elements of two vectors."""
-
-def pairwise_distance(
-    x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False
-) -> Tensor:
-    """The p-norms of x1 - x2 + eps along the last dimension."""
-
-def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
-    """The distances of all pairs of rows."""
-
-def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
-    """The pseudo-inverse."""
 
 def qr(input: Tensor, some: _bool = True) -> return_types.qr:
     """`linalg.qr` in torch's older form."""
@@ -188,7 +143,6 @@ def slogdet(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True) -> return_types.svd:
     """`linalg.svd` in torch's older form: gives V, not Vh."""
 
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor: ...
 def trace(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sum of a matrix's diagonal."""
 

@@ -11,6 +11,9 @@ from typing import Any, TypeAlias, overload
 from .. import return_types
 from .._core import Tensor
 from .._dtypes import dtype as _dtype
+from ..ops.reduction.reductions import nanmean as nanmean
+from ..ops.reduction.scans import diff as diff
+from ..ops.reduction.sorting import msort as msort
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]
@@ -92,15 +95,6 @@ def cumulative_trapezoid(
 ) -> Tensor:
     """The integral up to each entry of a dimension by the trapezoidal rule."""
 
-def diff(
-    input: Tensor,
-    n: _int = 1,
-    dim: _int = -1,
-    prepend: Tensor | None = None,
-    append: Tensor | None = None,
-) -> Tensor:
-    """The differences of neighbours along a dimension, n times over."""
-
 def histc(
     input: Tensor,
     bins: _int = 100,
@@ -165,14 +159,6 @@ def mode(
     input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Tensor | None = None
 ) -> Tensor:
     """The most frequent entry of a dimension, and where it was last."""
-
-def msort(input: Tensor) -> Tensor:
-    """Sorted along the first dimension."""
-
-def nanmean(
-    input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None
-) -> Tensor:
-    """`mean` of what is not NaN."""
 
 @overload
 def nanmedian(input: Tensor) -> Tensor: ...
@@ -261,7 +247,7 @@ def std_mean(
     *,
     correction: _Number | None = None,
     out: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> Tensor:
     """(standard deviation, mean)."""
 
 def sum(
@@ -329,5 +315,5 @@ def var_mean(
     *,
     correction: _Number | None = None,
     out: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> Tensor:
     """(variance, mean)."""

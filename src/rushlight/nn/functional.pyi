@@ -12,6 +12,8 @@ from .._core import Tensor
 from .._dtypes import dtype as _dtype
 from .._typed.elementwise import sigmoid as sigmoid
 from .._typed.elementwise import tanh as tanh
+from .._typed.layers import adaptive_avg_pool1d as adaptive_avg_pool1d
+from .._typed.layers import avg_pool1d as avg_pool1d
 from .._typed.layers import celu as celu
 from .._typed.layers import celu_ as celu_
 from .._typed.layers import channel_shuffle as channel_shuffle
@@ -24,6 +26,10 @@ from .._typed.layers import conv_transpose3d as conv_transpose3d
 from .._typed.layers import group_norm as group_norm
 from .._typed.layers import hardshrink as hardshrink
 from .._typed.layers import instance_norm as instance_norm
+from .._typed.layers import max_pool1d as max_pool1d
+from .._typed.layers import max_pool1d_with_indices as max_pool1d_with_indices
+from .._typed.layers import max_pool2d as max_pool2d
+from .._typed.layers import max_pool3d as max_pool3d
 from .._typed.layers import pixel_shuffle as pixel_shuffle
 from .._typed.layers import pixel_unshuffle as pixel_unshuffle
 from .._typed.layers import prelu as prelu
@@ -39,33 +45,86 @@ from .._typed.matrix import bilinear as bilinear
 from .._typed.matrix import cosine_similarity as cosine_similarity
 from .._typed.matrix import pairwise_distance as pairwise_distance
 from .._typed.matrix import pdist as pdist
-from .._typed.nn_losses import *  # noqa: F403
-from .._typed.nn_pooling import *  # noqa: F403
+from ..ops.layers.activation import relu6 as relu6
+from ..ops.layers.activation import rrelu_ as rrelu_
+from ..ops.layers.activation import softshrink as softshrink
+from ..ops.layers.activation import softsign as softsign
+from ..ops.layers.activation import tanhshrink as tanhshrink
+from ..ops.layers.attention import scaled_dot_product_attention as scaled_dot_product_attention
+from ..ops.layers.average_pooling import avg_pool2d as avg_pool2d
+from ..ops.layers.average_pooling import avg_pool3d as avg_pool3d
+from ..ops.layers.average_pooling import lp_pool1d as lp_pool1d
+from ..ops.layers.average_pooling import lp_pool2d as lp_pool2d
+from ..ops.layers.class_loss import binary_cross_entropy as binary_cross_entropy
+from ..ops.layers.class_loss import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
+from ..ops.layers.class_loss import cross_entropy as cross_entropy
+from ..ops.layers.class_loss import nll_loss as nll_loss
+from ..ops.layers.dropout import alpha_dropout as alpha_dropout
+from ..ops.layers.dropout import dropout as dropout
+from ..ops.layers.dropout import feature_alpha_dropout as feature_alpha_dropout
+from ..ops.layers.embedding import embedding as embedding
+from ..ops.layers.interpolation import affine_grid as affine_grid
+from ..ops.layers.interpolation import grid_sample as grid_sample
+from ..ops.layers.interpolation import interpolate as interpolate
+from ..ops.layers.interpolation import upsample as upsample
+from ..ops.layers.loss import cosine_embedding_loss as cosine_embedding_loss
+from ..ops.layers.loss import gaussian_nll_loss as gaussian_nll_loss
+from ..ops.layers.loss import hinge_embedding_loss as hinge_embedding_loss
+from ..ops.layers.loss import huber_loss as huber_loss
+from ..ops.layers.loss import kl_div as kl_div
+from ..ops.layers.loss import l1_loss as l1_loss
+from ..ops.layers.loss import margin_ranking_loss as margin_ranking_loss
+from ..ops.layers.loss import mse_loss as mse_loss
+from ..ops.layers.loss import poisson_nll_loss as poisson_nll_loss
+from ..ops.layers.loss import smooth_l1_loss as smooth_l1_loss
+from ..ops.layers.loss import triplet_margin_loss as triplet_margin_loss
+from ..ops.layers.loss import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
+from ..ops.layers.margin_loss import multi_margin_loss as multi_margin_loss
+from ..ops.layers.margin_loss import multilabel_margin_loss as multilabel_margin_loss
+from ..ops.layers.margin_loss import multilabel_soft_margin_loss as multilabel_soft_margin_loss
+from ..ops.layers.margin_loss import soft_margin_loss as soft_margin_loss
+from ..ops.layers.normalization import batch_norm as batch_norm
+from ..ops.layers.normalization import layer_norm as layer_norm
+from ..ops.layers.normalization import local_response_norm as local_response_norm
+from ..ops.layers.normalization import normalize as normalize
+from ..ops.layers.padding import pad as pad
+from ..ops.layers.softmax import gumbel_softmax as gumbel_softmax
+from ..ops.layers.softmax import softmin as softmin
+from ..ops.layers.unfold import fold as fold
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]
 
-def affine_grid(theta: Tensor, size: Any, align_corners: _bool | None = None) -> Tensor:
-    """The places that affine maps theta give the pixels of images of a size, in [-1, 1]."""
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of windows of 2 dimension(s) that cut the input into output_size parts."""
 
-def alpha_dropout(
-    input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False
-) -> Tensor:
-    """Dropout to SELU's lowest value that keeps mean and variance."""
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of windows of 3 dimension(s) that cut the input into output_size parts."""
 
-def batch_norm(
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    training: _bool = False,
-    momentum: _float | None = 0.1,
-    eps: _float = 1e-05,
-) -> Tensor: ...
-def dropout(
-    input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False
-) -> Tensor: ...
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool = False) -> Tensor:
+    """The largest elements of windows of 1 dimension(s) that cut the input into parts."""
+
+def adaptive_max_pool1d_with_indices(
+    input: Tensor, output_size: Any, return_indices: _bool = True
+) -> tuple[Tensor, Tensor]:
+    """Largest elements and their places."""
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: _bool = False) -> Tensor:
+    """The largest elements of windows of 2 dimension(s) that cut the input into parts."""
+
+def adaptive_max_pool2d_with_indices(
+    input: Tensor, output_size: Any, return_indices: _bool = True
+) -> tuple[Tensor, Tensor]:
+    """Largest elements and their places."""
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: _bool = False) -> Tensor:
+    """The largest elements of windows of 3 dimension(s) that cut the input into parts."""
+
+def adaptive_max_pool3d_with_indices(
+    input: Tensor, output_size: Any, return_indices: _bool = True
+) -> tuple[Tensor, Tensor]:
+    """Largest elements and their places."""
+
 def dropout1d(
     input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False
 ) -> Tensor: ...
@@ -81,17 +140,6 @@ def elu(
     """input above 0, alpha * (e ** input - 1) below."""
 
 def elu_(input: Tensor, alpha: _Number = 1.0) -> Tensor: ...
-def embedding(
-    input: Tensor,
-    weight: Any,
-    padding_idx: _int | None = None,
-    max_norm: _float | None = None,
-    norm_type: _float = 2.0,
-    scale_grad_by_freq: _bool = False,
-    sparse: _bool = False,
-) -> Tensor:
-    """The rows of weight that input names; row padding_idx gets no gradient."""
-
 def embedding_bag(
     input: Tensor,
     weight: Tensor,
@@ -107,27 +155,12 @@ def embedding_bag(
 ) -> Tensor:
     """The sum, mean or maximum of the rows in each bag of indices."""
 
-def feature_alpha_dropout(
-    input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False
-) -> Tensor:
-    """`alpha_dropout` of whole channels."""
-
 def gelu(input: Tensor, *, approximate: _str = ..., out: Tensor | None = None) -> Tensor:
     """input times the normal distribution function of input; approximate 'tanh' is faster."""
 
 def glu(input: Tensor, dim: _int = -1, *, out: Tensor | None = None) -> Tensor:
     """The first half times the sigmoid of the second, along dim."""
 
-def grid_sample(
-    input: Tensor,
-    grid: Tensor,
-    mode: _str = "bilinear",
-    padding_mode: _str = "zeros",
-    align_corners: _bool | None = None,
-) -> Tensor: ...
-def gumbel_softmax(
-    logits: Any, tau: _float = 1, hard: _bool = False, eps: _float = 1e-10, dim: _int = -1
-) -> Tensor: ...
 def hardsigmoid(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """A sigmoid of three straight pieces."""
 
@@ -145,26 +178,6 @@ def hardtanh(
     """input cut off below min_val and above max_val."""
 
 def hardtanh_(input: Tensor, min_val: _Number = -1.0, max_val: _Number = 1.0) -> Tensor: ...
-def interpolate(
-    input: Tensor,
-    size: Any = None,
-    scale_factor: Any = None,
-    mode: _str = "nearest",
-    align_corners: _bool | None = None,
-    recompute_scale_factor: _bool | None = None,
-    antialias: _bool = False,
-) -> Tensor:
-    """The images of (batch, channels, ...) brought to a size or scaled by a factor."""
-
-def layer_norm(
-    input: Tensor,
-    normalized_shape: Sequence[_int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Mean 0 and variance 1 over the last dimensions, then weight and bias."""
-
 def leaky_relu(
     input: Tensor,
     negative_slope: _Number = 0.01,
@@ -180,82 +193,81 @@ def linear(
 ) -> Tensor:
     """input @ weight.T + bias, over any leading dimensions of input."""
 
-def local_response_norm(
-    input: Tensor, size: _int, alpha: _Number = 0.0001, beta: _Number = 0.75, k: _Number = 1.0
-) -> Tensor:
-    """input over a power of the mean square of neighbouring channels."""
-
 def log_softmax(input: Tensor, dim: _int | None = None, dtype: _dtype | None = None) -> Tensor:
     """The logarithm of softmax, exact where softmax is small."""
 
 def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log(sigmoid(input)) without overflow."""
 
+def max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    padding: _Ints = 0,
+    dilation: _Ints = 1,
+    ceil_mode: _bool = False,
+    return_indices: _bool = True,
+) -> tuple[Tensor, Tensor]:
+    """The largest elements of windows and their places."""
+
+def max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    padding: _Ints = 0,
+    dilation: _Ints = 1,
+    ceil_mode: _bool = False,
+    return_indices: _bool = True,
+) -> tuple[Tensor, Tensor]:
+    """The largest elements of windows and their places."""
+
+def max_unpool1d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    padding: _Ints = 0,
+    output_size: _Ints | None = None,
+) -> Tensor:
+    """Elements back at the places that max_pool gave, zeros elsewhere."""
+
+def max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    padding: _Ints = 0,
+    output_size: _Ints | None = None,
+) -> Tensor:
+    """Elements back at the places that max_pool gave, zeros elsewhere."""
+
+def max_unpool3d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: _Ints,
+    stride: _Ints | None = None,
+    padding: _Ints = 0,
+    output_size: _Ints | None = None,
+) -> Tensor:
+    """Elements back at the places that max_pool gave, zeros elsewhere."""
+
 def mish(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """input * tanh(softplus(input))."""
-
-def normalize(
-    input: Tensor,
-    p: _Number = 2.0,
-    dim: _Ints | None = 1,
-    eps: _Number = 1e-12,
-    out: Tensor | None = None,
-) -> Tensor:
-    """input over its p-norm along dim, the norm not below eps."""
 
 def one_hot(tensor: Tensor, num_classes: _int = -1, *, out: Tensor | None = None) -> Tensor:
     """1 at the place that each integer names, 0 elsewhere."""
 
-def pad(
-    input: Tensor, pad: Sequence[_int], mode: _str = "constant", value: _Number | None = None
-) -> Tensor: ...
-def relu6(input: Tensor, inplace: _bool = False) -> Tensor:
-    """min(max(input, 0), 6)."""
-
-def rrelu_(
-    input: Tensor,
-    lower: _Number = 0.125,
-    upper: _Number = 0.3333333333333333,
-    training: _bool = False,
-) -> Tensor: ...
-def scaled_dot_product_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: _float = 0.0,
-    is_causal: _bool = False,
-    scale: _float | None = None,
-    enable_gqa: _bool = False,
-) -> Tensor: ...
 def silu(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """input * sigmoid(input), also called swish."""
 
 def softmax(input: Tensor, dim: _int | None = None, dtype: _dtype | None = None) -> Tensor:
     """exp(input), divided by its sum along dim."""
 
-def softmin(input: Tensor, dim: _int | None = None, dtype: _dtype | None = None) -> Tensor:
-    """softmax of the negative."""
-
 def softplus(
     input: Tensor, beta: _Number = 1.0, threshold: _Number = 20.0, *, out: Tensor | None = None
 ) -> Tensor:
     """log(1 + e ** (beta * input)) / beta, a smooth relu; input itself above the threshold."""
 
-def softshrink(input: Tensor, lambd: _float = 0.5) -> Tensor:
-    """input pulled towards 0 by lambd, and 0 within."""
-
-def softsign(input: Tensor) -> Tensor:
-    """input / (1 + |input|)."""
-
-def tanhshrink(input: Tensor) -> Tensor:
-    """input - tanh(input)."""
-
-def upsample(
-    input: Tensor,
-    size: Any = None,
-    scale_factor: Any = None,
-    mode: _str = "nearest",
-    align_corners: _bool | None = None,
-) -> Tensor:
-    """`interpolate` under its older name."""
+def unfold(
+    input: Tensor, kernel_size: _Ints, dilation: _Ints = 1, padding: _Ints = 0, stride: _Ints = 1
+) -> Tensor: ...

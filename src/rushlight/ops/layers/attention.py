@@ -31,7 +31,7 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
     enable_gqa: bool = False,
-) -> Any:
+) -> Tensor:
     """softmax(query @ key.mT * scale + attn_mask) @ value; a boolean mask says what may be
     attended to."""
     if is_causal and attn_mask is not None:

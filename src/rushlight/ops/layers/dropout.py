@@ -200,7 +200,7 @@ def _torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return dropout(input, p, train)
 
 
-def _torch_dropout_(input: Tensor, p: float, train: bool) -> Any:
+def _torch_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """Dropout in place while `train` is true."""
     return dropout(input, p, train, True)
 

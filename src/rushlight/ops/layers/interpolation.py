@@ -419,7 +419,7 @@ def grid_sample(
     mode: str = "bilinear",
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
-) -> Any:
+) -> Tensor:
     """input sampled at the places of grid, whose last dimension is (x, y) or (x, y, z) in [-1,
     1]."""
     _check_grid(input, grid, mode, padding_mode)
@@ -440,7 +440,7 @@ def grid_sample(
                 x = _mirror(x, size, align_corners).clamp(0, size - 1)
         every.append(_grid_taps(x, size, mode, padding_mode, align_corners))
     flat = input.reshape(n, c, math.prod(spatial))
-    total = None
+    total: Any = None
     for corner in itertools.product(*every):
         index: Any = None
         inside: Any = None

@@ -147,7 +147,7 @@ def layer_norm(
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-05,
-) -> Any:
+) -> Tensor:
     """Mean 0 and variance 1 over the last dimensions, then weight and bias."""
     _check_normalized(input, normalized_shape, weight, bias)
     return _native_layer_norm(input, len(normalized_shape), weight, bias, eps)[0]
@@ -160,7 +160,7 @@ def _torch_layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-05,
     cudnn_enable: bool = True,
-) -> Any:
+) -> Tensor:
     """Mean 0 and variance 1 over the last dimensions, then weight and bias."""
     return layer_norm(input, normalized_shape, weight, bias, eps)
 
@@ -176,7 +176,7 @@ def native_layer_norm(
 @composite(where="nn torch", method=False)
 def rms_norm(
     input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None, eps: float | None = None
-) -> Any:
+) -> Tensor:
     """input over the root of the mean of its squares over the last dimensions, times weight."""
     n = len(normalized_shape)
     if input.ndim < n or tuple(input.shape[input.ndim - n :]) != tuple(normalized_shape):
@@ -374,7 +374,7 @@ def batch_norm(
     training: bool = False,
     momentum: float | None = 0.1,
     eps: float = 1e-05,
-) -> Any:
+) -> Tensor:
     """Mean 0 and variance 1 over all but the channels, then weight and bias; training measures and
     moves the running statistics."""
     if training:
@@ -412,7 +412,7 @@ def _torch_batch_norm(
     momentum: float,
     eps: float,
     cudnn_enabled: bool = True,
-) -> Any:
+) -> Tensor:
     """torch.nn.functional.batch_norm with its arguments in another order."""
     return batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
@@ -480,7 +480,7 @@ def group_norm(
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-05,
-) -> Any:
+) -> Tensor:
     """Mean 0 and variance 1 over each of num_groups groups of channels, then weight and bias."""
     if input.ndim < 2:
         raise RuntimeError(
@@ -520,7 +520,7 @@ def instance_norm(
     use_input_stats: bool = True,
     momentum: float = 0.1,
     eps: float = 1e-05,
-) -> Any:
+) -> Tensor:
     """Mean 0 and variance 1 over each channel of each sample, then weight and bias."""
     if use_input_stats and math.prod(input.shape[2:]) == 1:
         raise ValueError(
@@ -564,7 +564,7 @@ def normalize(
     dim: Ints | None = 1,
     eps: Number = 1e-12,
     out: Tensor | None = None,
-) -> Any:
+) -> Tensor:
     """input over its p-norm along dim, the norm not below eps."""
     from ..matrix.norms import norm
 
@@ -576,7 +576,7 @@ def normalize(
 @composite(where="nn")
 def local_response_norm(
     input: Tensor, size: int, alpha: Number = 1e-4, beta: Number = 0.75, k: Number = 1.0
-) -> Any:
+) -> Tensor:
     """input over a power of the mean square of neighbouring channels."""
     if input.ndim < 3:
         raise ValueError(

@@ -292,7 +292,7 @@ def _cat_again(name: str) -> None:
         *,
         axis: int | None = None,
         out: Tensor | None = None,
-    ) -> Any:
+    ) -> Tensor:
         dim = dim if axis is None else axis
         return cat(tensors, dim) if out is None else cat(tensors, dim, out=out)
 

@@ -62,7 +62,7 @@ flip: Op = linear(
 
 
 @composite(samples=lambda make: [(make(2, 3),)])
-def fliplr(input: Tensor) -> Any:
+def fliplr(input: Tensor) -> Tensor:
     """Columns in reverse order."""
     if input.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
@@ -70,7 +70,7 @@ def fliplr(input: Tensor) -> Any:
 
 
 @composite(samples=lambda make: [(make(2, 3),)])
-def flipud(input: Tensor) -> Any:
+def flipud(input: Tensor) -> Tensor:
     """Rows in reverse order."""
     if input.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
@@ -243,7 +243,7 @@ def _repeated_index(repeats: Any, counts: Array, output_size: Any) -> Any:
 @answered("by_element")
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: Ints | None = None
-) -> Any:
+) -> Tensor:
     """Each entry repeated as often as `repeats` says; over all elements where dim is None."""
     if repeats is None:
         if input.ndim != 1:
@@ -347,7 +347,7 @@ _diagonal_copy: Op = linear(
 
 
 @composite(samples=lambda make: [(make(3),), (make(3, 4), 1)])
-def diag(input: Tensor, diagonal: int = 0) -> Any:
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A vector as a diagonal matrix; a matrix's diagonal as a vector."""
     if input.ndim == 1:
         return diag_embed(input, diagonal)
@@ -357,7 +357,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Any:
 
 
 @composite(samples=lambda make: [(make(2, 2),)])
-def diagflat(input: Tensor, offset: int = 0) -> Any:
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """All elements as a diagonal matrix."""
     return diag_embed(reshape(input, -1), offset)
 
@@ -401,7 +401,7 @@ _block_diag: Op = linear(
 
 
 @composite(method=False)
-def block_diag(*tensors: Any) -> Any:
+def block_diag(*tensors: Any) -> Tensor:
     """Matrices along the diagonal of a matrix of zeros."""
     if not tensors:
         return _wrap(np.zeros((1, 0), np.float32))
@@ -456,7 +456,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
 
 
 @composite(method=False)
-def cartesian_prod(*tensors: Any) -> Any:
+def cartesian_prod(*tensors: Any) -> Tensor:
     """Every choice of one element of each vector, as rows."""
     for x in tensors:
         if x.ndim != 1:
@@ -467,7 +467,7 @@ def cartesian_prod(*tensors: Any) -> Any:
 
 
 @composite(samples=lambda make: [(make(4),), (make(3), 3), (make(3), 2, True)])
-def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Any:
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """Every choice of r elements of a vector, in order, as rows."""
     if input.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {listed(input.shape)}")
@@ -534,7 +534,7 @@ _at_least("atleast_3d", _to_3d)
 
 def _stacked(name: str, join: Callable[..., Any], doc: str) -> None:
     @composite(method=False, name=name, doc=doc)
-    def function(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
+    def function(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
         if not isinstance(tensors, (tuple, list)):
             raise TypeError(
                 f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, "

@@ -182,7 +182,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Any:
 
 
 @composite(samples=lambda make: [(make(2, 3, 4),), (make(2, 3, 4), 1), (make(),)])
-def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Any:
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dimensions start_dim to end_dim as one."""
     shape = input._array.shape
     ndim = len(shape)
@@ -200,7 +200,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Any:
 
 
 @composite(samples=lambda make: [(make(2, 12), 1, (3, -1))])
-def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Any:
+def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Tensor:
     """One dimension as several of the given sizes."""
     shape = input.shape
     dim = dim_in(dim, input.ndim)
@@ -228,7 +228,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Any:
 
 
 @composite(samples=lambda make: [(make(2, 3),), (make(2, 3).t(),)])
-def ravel(input: Tensor) -> Any:
+def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension."""
     return reshape(contiguous(input), -1)
 
@@ -270,7 +270,7 @@ _squeeze_dims = _squeezing(
         "(input, dim: Sizes)",
     )
 )
-def squeeze(input: Tensor, dim: Ints | None = None) -> Any:
+def squeeze(input: Tensor, dim: Ints | None = None) -> Tensor:
     """Without dimensions of size 1: all of them, or those named."""
     if dim is None:
         return _squeeze(input)

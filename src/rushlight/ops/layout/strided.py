@@ -338,7 +338,9 @@ def _layout_of(t: Any) -> tuple[int, ...] | None:
     samples=lambda make: [(make(3, 4), (2, 2), (4, 1)), (make(3, 4).t(), (2, 2), (4, 1), 1)],
     traits="strides",
 )
-def as_strided(input: Tensor, size: Sizes, stride: Sizes, storage_offset: int | None = None) -> Any:
+def as_strided(
+    input: Tensor, size: Sizes, stride: Sizes, storage_offset: int | None = None
+) -> Tensor:
     """Any view of the storage; the offset counts from the storage's first element."""
     offset = 0 if storage_offset is None else storage_offset - input._offset
     return strided_view(input, tuple(size), tuple(stride), offset, _layout_of(input))
@@ -347,7 +349,7 @@ def as_strided(input: Tensor, size: Sizes, stride: Sizes, storage_offset: int | 
 @composite(samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1))], traits="strides")
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sizes, stride: Sizes, storage_offset: int | None = None
-) -> Any:
+) -> Tensor:
     """A copy of the tensor with `src` at the place of `as_strided`."""
     offset = 0 if storage_offset is None else storage_offset - input._offset
     if tuple(src.shape) != tuple(size):

@@ -74,13 +74,13 @@ _permute_back: Op = linear(
 
 
 @composite
-def swapaxes(input: Tensor, axis0: int, axis1: int) -> Any:
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """`transpose` under NumPy's name."""
     return transpose(input, axis0, axis1)
 
 
 @composite
-def swapdims(input: Tensor, dim0: int, dim1: int) -> Any:
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """`transpose` under another name."""
     return transpose(input, dim0, dim1)
 
@@ -118,7 +118,7 @@ def _movedim(
         "(input, source: Sizes, destination: Sizes)",
     ),
 )
-def movedim(input: Tensor, source: Any, destination: Any) -> Any:
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dimensions moved to other places, the rest in their order."""
     return _movedim(input, source, destination, "movedim")
 
@@ -129,7 +129,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Any:
         "(input, source: Sizes, destination: Sizes)",
     )
 )
-def moveaxis(input: Tensor, source: Any, destination: Any) -> Any:
+def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
     """`movedim` under NumPy's name."""
     return _movedim(input, source, destination, "moveaxis")
 
@@ -147,7 +147,7 @@ def _conj(input: Tensor) -> Tensor:
 
 
 @composite(samples=lambda make: [(make(2, 3),), (make(2, 3, 4),)])
-def adjoint(input: Tensor) -> Any:
+def adjoint(input: Tensor) -> Tensor:
     """The conjugate transpose of the last two dimensions."""
     _check_matrices("adjoint()", input)
     return _conj(transpose(input, -2, -1)) if input.ndim else _conj(input)

@@ -34,7 +34,7 @@ def _filled(name: str, value: int, doc: str) -> Any:
         *size: Ints,
         out: Tensor | None = None,
         **how: Keywords,
-    ) -> Any:
+    ) -> Tensor:
         if "size" in how or not size:
             size = _named_size(name, size, how)
         where = destination(how, name, out)
@@ -55,7 +55,7 @@ def _filled_like(name: str, create: Any, value: int | None, doc: str) -> Any:
         *,
         memory_format: memory_format | None = None,
         **how: Keywords,
-    ) -> Any:
+    ) -> Tensor:
         check_tensor(called, input)
         where = destination(how, called, like=input)
         strides, shape = like_strides(input, memory_format), input.shape
@@ -114,7 +114,7 @@ def empty(
     out: Tensor | None = None,
     memory_format: memory_format | None = None,
     **how: Keywords,
-) -> Any:
+) -> Tensor:
     """A tensor of the given size whose elements are not set."""
     how.pop("names", None)
     if "size" in how or not size:
@@ -157,7 +157,7 @@ def full(
     out: Tensor | None = None,
     names: Any = None,
     **how: Keywords,
-) -> Any:
+) -> Tensor:
     """A tensor of the given size filled with one value."""
     shape = shape_of("full", (tuple(size),))
     wanted = _fill_dtype(fill_value, how.get("dtype"), out)
@@ -174,7 +174,7 @@ def full_like(
     *,
     memory_format: memory_format | None = None,
     **how: Keywords,
-) -> Any:
+) -> Tensor:
     """A tensor of another's size and dtype filled with one value."""
     check_keywords(how, "full_like")
     made = empty_like(input, memory_format=memory_format, **how)
@@ -213,7 +213,7 @@ def empty_strided(
     size: Sizes,
     stride: Sizes,
     **how: Keywords,
-) -> Any:
+) -> Tensor:
     """A tensor of the given size and strides whose elements are not set."""
     where = destination(how, "empty_strided")
     shape, steps = shape_of("empty_strided", (tuple(size),)), tuple(stride)
@@ -294,7 +294,7 @@ def arange(
     *,
     out: Tensor | None = None,
     **how: Keywords,
-) -> Any:
+) -> Tensor:
     """The numbers from `start` (0) up to, not including, `end`."""
     if end is None:
         if start is None or step != 1:
@@ -339,7 +339,7 @@ def range_(
     *,
     out: Tensor | None = None,
     **how: Keywords,
-) -> Any:
+) -> Tensor:
     """The numbers from `start` to `end`, which is included (deprecated: use `arange`)."""
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is "
@@ -403,7 +403,7 @@ def linspace(
     *,
     out: Tensor | None = None,
     **how: Keywords,
-) -> Any:
+) -> Tensor:
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
     return _spaced("linspace", start, end, steps, how, out, _evenly)
 
@@ -464,7 +464,7 @@ def logspace(
     *,
     out: Tensor | None = None,
     **how: Keywords,
-) -> Any:
+) -> Tensor:
     """`steps` numbers from base**start to base**end, evenly spaced in the exponent."""
 
     def powers(first: Any, last: Any, steps: int, work: Any) -> Any:
@@ -489,7 +489,7 @@ def eye(
     *,
     out: Tensor | None = None,
     **how: Keywords,
-) -> Any:
+) -> Tensor:
     """The identity matrix of n rows and m columns (default n)."""
     for name, size in (("n", n), ("m", n if m is None else m)):
         if size < 0:
@@ -508,7 +508,7 @@ def _triangle(name: str, lower: bool, doc: str) -> None:
         col: int,
         offset: int = 0,
         **how: Keywords,
-    ) -> Any:
+    ) -> Tensor:
         where = destination(how, name)
         for which, size in (("row", row), ("col", col)):
             if size < 0:

@@ -291,7 +291,7 @@ def tensor(
     device: device | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
-) -> Any:
+) -> Tensor:
     """A new leaf tensor with a copy of `data`: numbers, nested lists, arrays or tensors.
 
     >>> torch.tensor([[1, 2], [3, 4]])
@@ -306,7 +306,7 @@ def tensor(
 
 
 @composite(method=False, asks="modes")
-def as_tensor(data: Any, *, dtype: dtype | None = None, device: device | None = None) -> Any:
+def as_tensor(data: Any, *, dtype: dtype | None = None, device: device | None = None) -> Tensor:
     """Like `tensor`, but shares memory where it can; a tensor keeps its history."""
     if isinstance(data, Tensor):
         return to(data, device, data.dtype if dtype is None else dtype)
@@ -321,7 +321,7 @@ def asarray(
     device: device | None = None,
     copy: bool | None = None,
     requires_grad: bool | None = None,
-) -> Any:
+) -> Tensor:
     """A tensor of `obj` (a tensor, an array, a buffer or nested lists), sharing memory unless
     copy=True or a conversion is needed; copy=False refuses to copy."""
     found = _aliased(obj, dtype)
@@ -396,7 +396,7 @@ def check_strides(array: Array) -> None:
 
 
 @composite(method=False, asks="nobody")
-def from_numpy(ndarray: Any) -> Any:
+def from_numpy(ndarray: Any) -> Tensor:
     """A tensor that shares the memory of a numpy.ndarray."""
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
@@ -418,7 +418,7 @@ def from_numpy(ndarray: Any) -> Any:
 @composite(method=False, asks="nobody")
 def frombuffer(
     buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
-) -> Any:
+) -> Tensor:
     """A 1-D tensor over an object that has the buffer interface."""
     try:
         memory = memoryview(buffer)

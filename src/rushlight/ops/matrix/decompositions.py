@@ -514,7 +514,7 @@ def _check_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool) -> None:
 @composite(where="linalg")
 def lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
-) -> Any:
+) -> Tensor:
     """The solution of A @ X = B, given the LU factors of A."""
     _check_lu_solve(LU, pivots, B, left)
     P = _pivot_matrix(pivots, LU.shape[-1]).to(LU.dtype)
@@ -527,7 +527,7 @@ def lu_solve(
     return solve_triangular(LU, half, upper=True)
 
 
-def _torch_lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Any:
+def _torch_lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """`linalg.lu_solve` in torch's older form."""
     return lu_solve(LU_data, LU_pivots, b)
 

@@ -481,7 +481,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
 
 @composite(method=False)
-def chain_matmul(*matrices: Any) -> Any:
+def chain_matmul(*matrices: Any) -> Tensor:
     """The product of several matrices in the cheapest order."""
     warn_once(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "

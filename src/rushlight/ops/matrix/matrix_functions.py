@@ -357,7 +357,7 @@ def logdet(input: Tensor) -> Tensor:
 
 
 @composite(where="linalg torch")
-def matrix_power(A: Tensor, n: int) -> Any:
+def matrix_power(A: Tensor, n: int) -> Tensor:
     """A multiplied by itself n times; of its inverse for a negative n."""
     _check_square("matrix_power", A)
     if n == 0:
@@ -368,13 +368,13 @@ def matrix_power(A: Tensor, n: int) -> Any:
             return A
     if n == 1:
         return A.clone()
-    result, square = None, A
-    while n:
-        if n & 1:
-            result = square if result is None else matmul(result, square)
-        n >>= 1
-        if n:
-            square = matmul(square, square)
+    while n % 2 == 0:
+        A, n = matmul(A, A), n // 2
+    result = A
+    while n := n // 2:
+        A = matmul(A, A)
+        if n % 2:
+            result = matmul(result, A)
     return result
 
 

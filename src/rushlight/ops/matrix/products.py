@@ -501,7 +501,7 @@ variant(linear, "bias", "given", _linear_bias)
 @composite(where="nn torch", method=False, name="bilinear")
 def _bilinear_form(
     input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
-) -> Any:
+) -> Tensor:
     """y[..., k] = input1 @ weight[k] @ input2 + bias[k], over any leading dimensions."""
     lead = input1.shape[:-1]
     if input1.ndim != input2.ndim:

@@ -436,7 +436,7 @@ _old_cholesky = general(
 
 
 @composite(method=False)
-def _torch_cholesky(input: Tensor, upper: bool = False) -> Any:
+def _torch_cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """`linalg.cholesky` in torch's older form."""
     warn_once(
         "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a "
@@ -490,7 +490,7 @@ cholesky_solve: Op = general(
 
 
 @composite
-def cholesky_inverse(input: Tensor, upper: bool = False) -> Any:
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of A, given its Cholesky factor."""
     n = input.shape[-1]
     return cholesky_solve(of(input).tensor(np.eye(n, dtype=input.dtype.numpy)), input, upper)

@@ -63,7 +63,7 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], said: str, doc: st
         generator: Generator | None = None,
         out: Tensor | None = None,
         **how: Keywords,
-    ) -> Any:
+    ) -> Tensor:
         if "size" in how and not size:
             size = (how.pop("size"),)
         numpy_dtype = numpy_of(how.get("dtype"), name, out)
@@ -90,7 +90,7 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], said: str, doc: st
         memory_format: memory_format | None = None,
         generator: Generator | None = None,
         **how: Keywords,
-    ) -> Any:
+    ) -> Tensor:
         check((how.get("dtype") or input.dtype).numpy)
         return _drawn_like(called, input, (memory_format, how), kernel, generator, *args)
 
@@ -123,7 +123,7 @@ def randint(
     generator: Generator | None = None,
     out: Tensor | None = None,
     **how: Keywords,
-) -> Any:
+) -> Tensor:
     """A tensor of integers drawn evenly from [low, high)."""
     if size is None:
         if high is None or not isinstance(high, (tuple, list)):
@@ -162,7 +162,7 @@ def randint_like(
     memory_format: memory_format | None = None,
     generator: Generator | None = None,
     **how: Keywords,
-) -> Any:
+) -> Tensor:
     """A tensor of another's size with integers drawn evenly from [low, high)."""
     if high is None:
         low, high = 0, low
@@ -187,7 +187,7 @@ def randperm(
     generator: Generator | None = None,
     out: Tensor | None = None,
     **how: Keywords,
-) -> Any:
+) -> Tensor:
     """The numbers 0 to n - 1 in random order."""
     n = as_int(n)
     if n < 0:
@@ -230,7 +230,7 @@ def normal(
     generator: Generator | None = None,
     out: Tensor | None = None,
     **how: Keywords,
-) -> Any:
+) -> Tensor:
     """Normal numbers; mean and std are numbers (with a size) or tensors."""
     like = mean if isinstance(mean, Tensor) else std
     if not isinstance(like, Tensor):
@@ -274,7 +274,7 @@ def normal(
 @draws(of_values=True)
 def bernoulli(
     input: Tensor, p: Any = None, *, generator: Generator | None = None, out: Tensor | None = None
-) -> Any:
+) -> Tensor:
     """1 by the probability each element gives, else 0."""
     where = of(input)
     made = where.tensor(where.allocate(input.shape, (input if out is None else out).dtype.numpy))
@@ -291,7 +291,7 @@ def multinomial(
     *,
     generator: Generator | None = None,
     out: Tensor | None = None,
-) -> Any:
+) -> Tensor:
     """Indices drawn by the weights in each row."""
     weights = input._array
     if weights.dtype.kind not in "f" and weights.dtype.name != "bfloat16":
@@ -312,7 +312,7 @@ def multinomial(
 
 @composite
 @draws(of_values=True, one_by_one=True)
-def poisson(input: Tensor, generator: Generator | None = None) -> Any:
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Counts of a Poisson distribution with the rates that each element gives."""
     # NumPy's sampler, seeded from this generator: the distribution is right, the stream is not
     # torch's.

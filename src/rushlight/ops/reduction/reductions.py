@@ -309,7 +309,7 @@ nansum: Op = general(
 @composite(samples=reduced_samples)
 def nanmean(
     input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, dtype: dtype | None = None
-) -> Any:
+) -> Tensor:
     """`mean` of what is not NaN."""
     if not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError(
@@ -498,7 +498,7 @@ def _spread_function(name: str, op: Op, doc: str, method: bool) -> Any:
         correction: Any = None,
         out: Tensor | None = None,
         **axis: Any,
-    ) -> Any:
+    ) -> Tensor:
         if axis:
             dim, keepdim = by_axis(name, axis, dim, keepdim)
         if isinstance(dim, bool):

@@ -209,7 +209,7 @@ def diff(
     dim: int = -1,
     prepend: Tensor | None = None,
     append: Tensor | None = None,
-) -> Any:
+) -> Tensor:
     """The differences of neighbours along a dimension, n times over."""
     if input.ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -270,7 +270,7 @@ def _both_ends(y: Any, dim: int) -> tuple[Any, Any]:
         "(y, *, dx: Number = 1, dim)",
     ),
 )
-def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1.0, dim: int = -1) -> Any:
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1.0, dim: int = -1) -> Tensor:
     """The integral along a dimension by the trapezoidal rule."""
     if y.dtype is dtypes.bool:
         raise RuntimeError("trapezoid: received a bool input for `y`, but bool is not supported")
@@ -291,7 +291,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1.0, dim: int 
         "(y, x: Tensor, *, dim)",
     ),
 )
-def trapz(y: Tensor, x: Tensor | None = None, *, dx: Number = 1.0, dim: int = -1) -> Any:
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: Number = 1.0, dim: int = -1) -> Tensor:
     """`trapezoid` under its older name."""
     return trapezoid(y, x, dx=dx, dim=dim)
 
@@ -306,7 +306,7 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: Number = 1.0, dim: int = -1
 )
 def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Number = 1.0, dim: int = -1
-) -> Any:
+) -> Tensor:
     """The integral up to each entry of a dimension by the trapezoidal rule."""
     d = dim_in(dim, y.ndim)
     high, low = _both_ends(y, d)

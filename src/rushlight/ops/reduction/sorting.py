@@ -102,13 +102,13 @@ def sort(
         "(input, dim, descending)",
     )
 )
-def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """Where each entry of the sorted dimension was."""
     return _sort_op(input.detach(), dim, descending, stable)[1]
 
 
 @composite(samples=lambda make: [(make(3, 4),)])
-def msort(input: Tensor) -> Any:
+def msort(input: Tensor) -> Tensor:
     """Sorted along the first dimension."""
     return _sort_op(input, 0, False, False)[0]
 
@@ -287,7 +287,7 @@ def quantile(
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
-) -> Any:
+) -> Tensor:
     """The q-th quantiles, of all elements or along a dimension."""
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
@@ -306,7 +306,7 @@ def nanquantile(
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
-) -> Any:
+) -> Tensor:
     """`quantile` with NaN left out."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
 
@@ -409,7 +409,7 @@ def searchsorted(
     side: Any = None,
     sorter: Any = None,
     out: Tensor | None = None,
-) -> Any:
+) -> Tensor:
     """Where values would be inserted to keep each row of a sorted sequence sorted."""
     more = {} if out is None else {"out": out}
     values = _as_tensor(input, sorted_sequence)
@@ -430,7 +430,7 @@ def bucketize(
     out_int32: bool = False,
     right: bool = False,
     out: Tensor | None = None,
-) -> Any:
+) -> Tensor:
     """Which of the intervals between boundaries each value lies in."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
@@ -552,7 +552,7 @@ def unique_consecutive(
 )
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
-) -> Any:
+) -> Tensor:
     """Whether each element is among the test elements."""
     if isinstance(elements, Tensor):
         test_elements = _as_tensor(test_elements, elements)
