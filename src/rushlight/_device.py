@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import threading
-from typing import Any, NoReturn, TypeVar, overload
+from typing import Any, NoReturn, TypeAlias, TypeVar, overload
 
 __all__ = [
     "channels_last",
@@ -248,6 +248,9 @@ def set_default_device(device: device | str | int | None) -> None:
     if chosen is not None:
         _defaults.note(chosen)
     _defaults.chosen = chosen
+
+
+DeviceLike: TypeAlias = device | str | int
 
 
 def resolve(value: object, function: str = "tensor") -> device:

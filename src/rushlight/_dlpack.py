@@ -6,8 +6,8 @@ from enum import IntEnum
 from typing import Any
 
 from . import _core
+from ._device import DeviceLike, resolve
 from ._device import device as Device
-from ._device import resolve
 
 __all__ = ["DLDeviceType", "dlpack", "dlpack_device", "from_dlpack", "to_dlpack"]
 
@@ -96,7 +96,9 @@ def to_dlpack(tensor: Any) -> Any:
     return _core.to_dlpack(tensor, False, False)
 
 
-def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
+def from_dlpack(
+    ext_tensor: Any, *, device: DeviceLike | None = None, copy: bool | None = None
+) -> Any:
     """A tensor on the memory of another library's array, or of a DLPack capsule.
 
     Memory that the other library says is read-only cannot be written in place here.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from ._device import DeviceLike
 from ._missing import missing_name as _missing_name
 
 __all__ = [
@@ -141,7 +142,7 @@ def ipc_collect() -> None:
     """
 
 
-def memory_allocated(device: Any = None) -> int:
+def memory_allocated(device: DeviceLike | None = None) -> int:
     """0: there is no device memory.
 
     >>> torch.cuda.memory_allocated()
@@ -150,7 +151,7 @@ def memory_allocated(device: Any = None) -> int:
     return 0
 
 
-def max_memory_allocated(device: Any = None) -> int:
+def max_memory_allocated(device: DeviceLike | None = None) -> int:
     """0: there is no device memory.
 
     >>> torch.cuda.max_memory_allocated()
@@ -159,7 +160,7 @@ def max_memory_allocated(device: Any = None) -> int:
     return 0
 
 
-def memory_reserved(device: Any = None) -> int:
+def memory_reserved(device: DeviceLike | None = None) -> int:
     """0: there is no device memory.
 
     >>> torch.cuda.memory_reserved()
@@ -168,7 +169,7 @@ def memory_reserved(device: Any = None) -> int:
     return 0
 
 
-def max_memory_reserved(device: Any = None) -> int:
+def max_memory_reserved(device: DeviceLike | None = None) -> int:
     """0: there is no device memory.
 
     >>> torch.cuda.max_memory_reserved()
@@ -185,7 +186,7 @@ class device:
     device(type='cpu')
     """
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: DeviceLike | None) -> None:
         self.idx = device
 
     def __enter__(self) -> None:

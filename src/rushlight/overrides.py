@@ -40,7 +40,6 @@ __all__ = [
     "wrap_torch_function",
 ]
 
-_Tensor = _core.Tensor
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -150,7 +149,7 @@ def is_tensor_like(inp: Any) -> bool:
     >>> torch.overrides.is_tensor_like(torch.zeros(1)), torch.overrides.is_tensor_like([0.0])
     (True, False)
     """
-    return type(inp) is _Tensor or hasattr(inp, "__torch_function__")
+    return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
 # ---- modes
@@ -289,8 +288,8 @@ def _tables() -> _Tables:
             entry = getattr(function, "entry", None)
             if function not in names or (entry is not None and entry.name == name):
                 names[function] = f"{where}.{name}"
-    for name in dir(_Tensor):
-        member = getattr(_Tensor, name)
+    for name in dir(Tensor):
+        member = getattr(Tensor, name)
         if getattr(object, name, None) == member:
             continue
         where = f"torch.Tensor.{name}"
@@ -300,7 +299,7 @@ def _tables() -> _Tables:
                 names[member] = where
             kept = gated and name not in _METHODS_COUNTED_AS_IGNORED
             if kept:
-                overridable.setdefault(_Tensor, []).append(member)
+                overridable.setdefault(Tensor, []).append(member)
             else:
                 ignored.add(member)
         elif hasattr(member, "__get__"):
@@ -340,7 +339,7 @@ def get_default_nowrap_functions() -> set[Callable[..., Any]]:
     >>> torch.Tensor.grad.__get__ in torch.overrides.get_default_nowrap_functions()
     True
     """
-    places: tuple[Any, ...] = (_Tensor._base, _Tensor.grad, _Tensor._grad)
+    places: tuple[Any, ...] = (Tensor._base, Tensor.grad, Tensor._grad)
     return {place.__get__ for place in places}
 
 
@@ -395,7 +394,7 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     >>> torch.overrides.is_tensor_method_or_property(torch.add)
     False
     """
-    return func in get_overridable_functions()[_Tensor] or func.__name__ == "__get__"
+    return func in get_overridable_functions()[Tensor] or func.__name__ == "__get__"
 
 
 __getattr__ = _missing_name(__name__)

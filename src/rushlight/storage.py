@@ -18,7 +18,7 @@ import numpy as np
 from . import _core
 from . import _dtypes as dtypes
 from ._core import Tensor
-from ._device import cpu, device, resolve
+from ._device import DeviceLike, cpu, device, resolve
 from ._device import device as Device
 from ._dtypes import dtype
 from .ops.making.casts import CASTS
@@ -78,7 +78,7 @@ def _reduce(self: Any) -> Any:
     return from_bytes, (bytes_of(self)._array.tobytes(),)
 
 
-def _to(self: Any, *, device: Any, non_blocking: bool = False) -> Any:
+def _to(self: Any, *, device: DeviceLike, non_blocking: bool = False) -> Any:
     """The storage on a device: itself where it is there."""
     wanted = Device(device)
     if wanted.type == self.device.type:
@@ -88,7 +88,7 @@ def _to(self: Any, *, device: Any, non_blocking: bool = False) -> Any:
     return UntypedStorage(self.nbytes(), device=wanted).copy_(self)
 
 
-def _cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
+def _cuda(self: Any, device: DeviceLike | None = None, non_blocking: bool = False) -> Any:
     """Refused: there is no CUDA device here."""
     resolve("cuda")
     raise AssertionError
@@ -145,7 +145,7 @@ def _from_buffer(
     byte_order: Any = None,
     count: int = -1,
     offset: int = 0,
-    dtype: Any = None,
+    dtype: dtypes.dtype | None = None,
 ) -> Any:
     """A storage with a copy of what an object with the buffer interface holds: `count` numbers of
     a dtype in a byte order, from byte `offset` on."""
@@ -185,7 +185,7 @@ def never(doc: str) -> property:
 
 
 def _says_no(doc: str) -> Any:
-    def method(self: Any, device: Any = None) -> bool:
+    def method(self: Any, device: DeviceLike | None = None) -> bool:
         return False
 
     method.__doc__ = f"{doc}: never here."
@@ -279,8 +279,8 @@ class TypedStorage:
     def __init__(
         self,
         *args: Any,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: dtypes.dtype | None = None,
         wrap_storage: Any = None,
         _internal: bool = False,
     ) -> None:
@@ -444,11 +444,11 @@ class TypedStorage:
         warn_of_typed()
         return self._like(self._untyped_storage.cpu())
 
-    def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
+    def cuda(self, device: DeviceLike | None = None, non_blocking: bool = False) -> Any:
         """Refused: there is no CUDA device here."""
         return _cuda(self)
 
-    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+    def type(self, dtype: dtypes.dtype | None = None, non_blocking: bool = False) -> Any:
         """The name of the legacy class; a dtype converts."""
         warn_of_typed()
         if dtype is None:
@@ -466,7 +466,7 @@ class TypedStorage:
         """Whether processes share the memory."""
         return bool(self._untyped_storage.is_shared())
 
-    def is_pinned(self, device: Any = None) -> bool:
+    def is_pinned(self, device: DeviceLike | None = None) -> bool:
         """Whether the memory is page-locked: never here."""
         return False
 
@@ -478,7 +478,13 @@ class TypedStorage:
         return f"{self.dtype.scalar_name}Storage"
 
     @classmethod
-    def from_buffer(cls, *args: Any, dtype: Any = None, device: Any = None, **kwargs: Any) -> Any:
+    def from_buffer(
+        cls,
+        *args: Any,
+        dtype: dtypes.dtype | None = None,
+        device: DeviceLike | None = None,
+        **kwargs: Any,
+    ) -> Any:
         """A storage with a copy of what an object with the buffer interface holds."""
         warn_of_typed()
         dtype = dtypes.get_default_dtype() if dtype is None else dtype

@@ -15,8 +15,6 @@ from .structure import alive, youngest
 
 __all__ = ["run_backward"]
 
-_Tensor = _core.Tensor
-
 
 def run_backward(
     roots: tuple[Tensor, ...],
@@ -40,7 +38,7 @@ def run_backward(
     if accumulate and inputs is not None:
         found = run_backward(roots, gradients, retain, create_graph, inputs)
         for target, g in zip(inputs, found, strict=True):
-            if g is not None and isinstance(target, _Tensor):
+            if g is not None and isinstance(target, Tensor):
                 target._grad = g if target._grad is None else target._grad + g
         return None
     gradients = tuple(_given(r, g) for r, g in zip(roots, gradients, strict=True))
@@ -48,7 +46,7 @@ def run_backward(
 
 
 def _given(root: Tensor, gradient: Tensor | None) -> Tensor:
-    if gradient is not None or not isinstance(root, _Tensor):
+    if gradient is not None or not isinstance(root, Tensor):
         return gradient
     if root.numel() != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,9 +32,11 @@ from .structure import (
     with_tangent,
 )
 
+if TYPE_CHECKING:
+    from .dual import DualLevel
+
 __all__ = ["Batch", "BatchLevel"]
 
-_Tensor = _core.Tensor
 _call = _core.call_op
 _wrapper, _TRANSFORMED = _core.wrapper, Flag.TRANSFORMED
 
@@ -48,6 +50,7 @@ class Batch(Wrapper):
     """
 
     __slots__ = ("alike", "shown_at")
+    level: BatchLevel
 
     def __init__(self, level: BatchLevel, value: Tensor, alike: bool = False) -> None:
         self.level, self.value, self.alike = level, value, alike
@@ -64,7 +67,7 @@ class Batch(Wrapper):
     def alias(self) -> Tensor:
         return self.over(alias)
 
-    def parts_at(self, t: Tensor, level: Any) -> tuple[Any, Any]:
+    def parts_at(self, t: Tensor, level: DualLevel) -> tuple[Any, Any]:
         value, tangent = parts_at(self.value, level)
         outer_tangent = None if tangent is None else self.level.wrap(tangent)
         return self.level.wrap(value, self.alike), outer_tangent
@@ -76,7 +79,7 @@ class Batch(Wrapper):
     def with_batch(self, level: BatchLevel) -> Tensor:
         return self.over(lambda value: with_batch(value.transpose(0, 1), level))
 
-    def with_tangent(self, t: Tensor, tangent: Tensor, level: Any) -> Tensor:
+    def with_tangent(self, t: Tensor, tangent: Tensor, level: DualLevel) -> Tensor:
         own = self.level
         value, along = (
             w.value if (w := at_level(x, own)) else x.expand(own.size, *x.shape)
@@ -123,7 +126,7 @@ class BatchLevel(Level):
 
     # ---- calls
 
-    def call(self, op: Op, args: Any) -> Any:
+    def call(self, op: Op, args: Sequence[Any]) -> Any:
         rule = op.entry.batching or _rules()(op)
         result = rule(op, args, self)
         if all_alike(args, self):
@@ -132,7 +135,7 @@ class BatchLevel(Level):
             self.view(result, op, args)
         return result
 
-    def in_place(self, op: Op, args: Any) -> Tensor:
+    def in_place(self, op: Op, args: Sequence[Any]) -> Tensor:
         self_ = args[0]
         value = inner(self_, self)
         if value is None:
@@ -147,7 +150,7 @@ class BatchLevel(Level):
         if (
             _core.is_grad_enabled()
             and _reads_itself(op.base.entry)
-            and any(isinstance(a, _Tensor) and needs_grad(a) for a in args)
+            and any(isinstance(a, Tensor) and needs_grad(a) for a in args)
         ):
             # A rule saves the values that are about to be overwritten.
             args = [self.wrap(value.clone()), *args[1:]]
@@ -160,7 +163,7 @@ class BatchLevel(Level):
         show_history(self_, value.requires_grad)
         return self_
 
-    def function(self, cls: Any, args: tuple[Tensor, ...]) -> Tensor:
+    def function(self, cls: Any, args: Sequence[Any]) -> Tensor:
         return cls._under_batch(args, self)
 
     def _one_of(self, a: Any) -> Any:
@@ -212,7 +215,7 @@ class BatchLevel(Level):
             gs.append(g.expand(self.size, *g.shape) if given is None else given)
         if inputs is None:
             return run_backward(tuple(outs), tuple(gs), retain, create_graph, None)
-        values = [batched_at(i, self) if isinstance(i, _Tensor) else None for i in inputs]
+        values = [batched_at(i, self) if isinstance(i, Tensor) else None for i in inputs]
         wanted = tuple(i if v is None else v for i, v in zip(inputs, values, strict=True))
         found = run_backward(tuple(outs), tuple(gs), retain, create_graph, wanted)
         if any(o is not r for o, r in zip(outs, roots, strict=True)):
@@ -245,7 +248,7 @@ def _reads_itself(entry: Entry) -> bool:
     return any(source == (0, 0) for rule in entry.rules for source in rule.sources)
 
 
-def _refuse_write(op: Op, args: Any, level: BatchLevel) -> None:
+def _refuse_write(op: Op, args: Sequence[Any], level: BatchLevel) -> None:
     """PyTorch's words for a write of what differs from element to element to what does not."""
     said, name = op.base.entry.shared_write, in_place_name(op, None).partition(".")[0]
     if said == "shape":
@@ -257,7 +260,7 @@ def _refuse_write(op: Op, args: Any, level: BatchLevel) -> None:
             f"differs (zeros_like), or use {name[:-1]} in place of {name}.",
         )
     what = name if said == "name" else f"aten::{name}"
-    if said == "arithmetic" or (said == "number" and not isinstance(args[-1], _Tensor)):
+    if said == "arithmetic" or (said == "number" and not isinstance(args[-1], Tensor)):
         what = "inplace arithmetic"
     raise RuntimeError(
         f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in "

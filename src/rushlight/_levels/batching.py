@@ -9,11 +9,14 @@ have a rule in one of the files `batching_*.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import _core
 from .._core import Op, Tensor
+
+if TYPE_CHECKING:
+    from .batch import BatchLevel
 
 __all__ = [
     "all_batched",
@@ -30,7 +33,6 @@ __all__ = [
 
 _Rule = TypeVar("_Rule", bound=Callable[[Any, Any, Any], Any])
 
-_Tensor = _core.Tensor
 _call = _core.call_op
 
 
@@ -48,23 +50,23 @@ def batching(*ops: Any) -> Callable[[_Rule], _Rule]:
     return attach
 
 
-def inner(t: Any, level: Any) -> Any:
+def inner(t: Any, level: BatchLevel) -> Any:
     """The batched value of a tensor of this level, else None."""
-    if not isinstance(t, _Tensor):
+    if not isinstance(t, Tensor):
         return None
     w = t._wrapped
     return w.value if w is not None and w.level is level else None
 
 
-def batched(t: Any, level: Any) -> Any:
+def batched(t: Any, level: BatchLevel) -> Any:
     """The value with the batch as dimension 0, expanded where it had none."""
     value = inner(t, level)
     return t.expand(level.size, *t.shape) if value is None else value
 
 
-def all_batched(args: Any, level: Any) -> list[Any]:
+def all_batched(args: Sequence[Any], level: BatchLevel) -> list[Any]:
     """The arguments of an op with `batched` tensors."""
-    return [batched(a, level) if isinstance(a, _Tensor) else a for a in args]
+    return [batched(a, level) if isinstance(a, Tensor) else a for a in args]
 
 
 def padded(v: Tensor, have: int, want: int) -> Tensor:
@@ -74,9 +76,9 @@ def padded(v: Tensor, have: int, want: int) -> Tensor:
     return v.reshape(v.shape[:1] + (1,) * (want - have) + v.shape[1:])
 
 
-def wrap_all(out: Tensor | tuple[Tensor, ...], level: Any) -> Any:
+def wrap_all(out: Tensor | tuple[Tensor, ...], level: BatchLevel) -> Any:
     """A result (or several) whose dimension 0 is the batch."""
-    if isinstance(out, _Tensor):
+    if isinstance(out, Tensor):
         return level.wrap(out)
     if out is None:
         return None
@@ -97,13 +99,13 @@ def normal(dim: int, ndim: int) -> int:
 # ---- pointwise
 
 
-def pointwise(op: Op, args: Any, level: Any) -> Tensor:
+def pointwise(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     values = list(args)
     ndim = 0
     at = []
     low = False
     for i, a in enumerate(args):
-        if isinstance(a, _Tensor):
+        if isinstance(a, Tensor):
             n = a.ndim
             if n > ndim:
                 ndim = n
@@ -122,9 +124,9 @@ def pointwise(op: Op, args: Any, level: Any) -> Tensor:
     return level.wrap(_call(op, values))
 
 
-def _same_types(args: Any, values: list[Any], at: list[int]) -> None:
+def _same_types(args: Sequence[Any], values: list[Any], at: list[int]) -> None:
     """A batched number has a dimension, but is to count as a number when types are promoted."""
-    tensors = [i for i, a in enumerate(args) if isinstance(a, _Tensor)]
+    tensors = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
     numbers = [a for a in args if type(a) in (int, float, complex)]
     if len(tensors) < 2 and not numbers:
         return
@@ -140,7 +142,7 @@ def _same_types(args: Any, values: list[Any], at: list[int]) -> None:
 # ---- trailing
 
 
-def trailing(op: Op, args: Any, level: Any) -> Any:
+def trailing(op: Op, args: Sequence[Any], level: BatchLevel) -> Any:
     """Every tensor has the batch in front; the op looks at the last dimensions only."""
     return wrap_all(_call(op, all_batched(args, level)), level)
 
@@ -148,26 +150,26 @@ def trailing(op: Op, args: Any, level: Any) -> Any:
 # ---- folded
 
 
-def folded(op: Op, args: Any, level: Any) -> Tensor | tuple[Tensor, ...]:
+def folded(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor | tuple[Tensor, ...]:
     """Dimension 0 of the first argument is a batch already: both become one."""
     x = args[0]
     values = [batched(x, level).flatten(0, 1), *args[1:]]
     for i, name in enumerate(op.params):
         if name == "shape" and i:
             values[i] = (level.size * args[i][0], *args[i][1:])
-        elif i and isinstance(args[i], _Tensor):
+        elif i and isinstance(args[i], Tensor):
             values[i] = batched(args[i], level).flatten(0, 1)
     return _unfolded(_call(op, values), x.shape[0], level)
 
 
-def folded_first(op: Op, args: Any, level: Any) -> tuple[Tensor, ...]:
+def folded_first(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tensor, ...]:
     """`folded` where the tensors after the first have no batch of their own."""
     x = args[0]
     return _unfolded(_call(op, [inner(x, level).flatten(0, 1), *args[1:]]), x.shape[0], level)
 
 
-def _unfolded(out: Any, n: int, level: Any) -> Any:
+def _unfolded(out: Any, n: int, level: BatchLevel) -> Any:
     split = (level.size, n)
-    if isinstance(out, _Tensor):
+    if isinstance(out, Tensor):
         return wrap_all(out.unflatten(0, split), level)
     return wrap_all(tuple(o.unflatten(0, split) for o in out), level)

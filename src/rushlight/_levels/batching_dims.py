@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Op, Tensor
@@ -37,9 +37,11 @@ from ..ops.making.creation import zeros
 from ..ops.reduction.reductions import spread_dims
 from .batching import all_batched, batched, batching, inner, normal, padded, wrap_all
 
+if TYPE_CHECKING:
+    from .batch import BatchLevel
+
 __all__ = ["DIMS", "along", "picked", "reduced"]
 
-_Tensor = _core.Tensor
 _call = _core.call_op
 
 
@@ -47,7 +49,7 @@ def _shifted_dim(d: int, ndim: int) -> int:
     return normal(d, ndim) + 1
 
 
-def reduced(op: Op, args: Any, level: Any) -> Tensor | tuple[Tensor, ...]:
+def reduced(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor | tuple[Tensor, ...]:
     """An op that reduces `dim`: an int, several, or all (None or ())."""
     values = list(args)
     x = args[0]
@@ -71,7 +73,7 @@ def reduced(op: Op, args: Any, level: Any) -> Tensor | tuple[Tensor, ...]:
     return wrap_all(_call(op, values), level)
 
 
-def picked(op: Op, args: Any, level: Any) -> Any:
+def picked(op: Op, args: Sequence[Any], level: BatchLevel) -> Any:
     """An op that reduces one dimension, or (None) all of them as one row."""
     values = list(args)
     x = args[0]
@@ -96,7 +98,7 @@ def picked(op: Op, args: Any, level: Any) -> Any:
 
 
 def _reshaped(out: Any, shape: tuple[int, ...]) -> Any:
-    if isinstance(out, _Tensor):
+    if isinstance(out, Tensor):
         return out.reshape(shape)
     return type(out)(tuple(o.reshape(shape) for o in out))
 
@@ -104,10 +106,10 @@ def _reshaped(out: Any, shape: tuple[int, ...]) -> Any:
 DIMS = frozenset("dim dim0 dim1 dim2 dims dimension".split())
 
 
-def along(op: Op, args: Any, level: Any) -> Any:
+def along(op: Op, args: Sequence[Any], level: BatchLevel) -> Any:
     """An op along dimensions it names; every tensor argument has the batch in front."""
     values = list(args)
-    tensors = [i for i, a in enumerate(args) if isinstance(a, _Tensor)]
+    tensors = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
     n = args[tensors[0]].ndim
     scalar = n == 0
     for i in tensors:
@@ -126,13 +128,13 @@ def along(op: Op, args: Any, level: Any) -> Any:
             values[i] = (level.size, *a)
     out = _call(op, values)
     if scalar:
-        squeezed = [o.squeeze(1) for o in (out if not isinstance(out, _Tensor) else (out,))]
-        out = squeezed[0] if isinstance(out, _Tensor) else type(out)(squeezed)
+        squeezed = [o.squeeze(1) for o in (out if not isinstance(out, Tensor) else (out,))]
+        out = squeezed[0] if isinstance(out, Tensor) else type(out)(squeezed)
     return wrap_all(out, level)
 
 
 @batching(_gather_backward, slice_backward, _select_backward, _unfold_backward)
-def _into_zeros(op: Op, args: Any, level: Any) -> Tensor:
+def _into_zeros(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     """Ops that write into zeros of a shape: their dimensions are those of the shape."""
     values = all_batched(args, level)
     n = len(args[op.params.index("shape")])
@@ -145,7 +147,7 @@ def _into_zeros(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(select, unbind)
-def _select(op: Op, args: Any, level: Any) -> Tensor | tuple[Tensor, ...]:
+def _select(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor | tuple[Tensor, ...]:
     at = op.params.index("dim")
     n = args[0].ndim
     values = [inner(args[0], level), *args[1:]]
@@ -156,7 +158,7 @@ def _select(op: Op, args: Any, level: Any) -> Tensor | tuple[Tensor, ...]:
 
 
 @batching(diagonal, diagonal_backward)
-def _diagonal(op: Op, args: Any, level: Any) -> Tensor:
+def _diagonal(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     values = list(args)
     values[0] = inner(args[0], level)
     n = args[0].ndim
@@ -170,7 +172,7 @@ def _diagonal(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(diag_embed)
-def _diag_embed(op: Op, args: Any, level: Any) -> Tensor:
+def _diag_embed(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     values = [inner(args[0], level), *args[1:]]
     n = args[0].ndim + 1
     for at in (2, 3):
@@ -179,25 +181,25 @@ def _diag_embed(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(unsqueeze, _unsqueeze_in_place)
-def _unsqueeze(op: Op, args: Any, level: Any) -> Tensor:
+def _unsqueeze(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     n = args[0].ndim + 1
     return wrap_all(_call(op, [inner(args[0], level), _shifted_dim(args[1], n)]), level)
 
 
 @batching(squeeze, _squeeze_in_place)
-def _squeeze(op: Op, args: Any, level: Any) -> Tensor:
+def _squeeze(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     dims = tuple(i + 1 for i, n in enumerate(args[0].shape) if n == 1)
     return wrap_all(_squeeze_dims(inner(args[0], level), dims), level)
 
 
 @batching(set_away)
-def _set_away(op: Any, args: Any, level: Any) -> Any:
+def _set_away(op: Op, args: Sequence[Any], level: BatchLevel) -> Any:
     values = [batched(t, level) for t in args[:2]]
     return wrap_all(_call(op, [*values, (level.size, *args[2])]), level)
 
 
 @batching(t, _t_in_place)
-def _t(op: Op, args: Any, level: Any) -> Tensor:
+def _t(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     value, n = inner(args[0], level), args[0].ndim
     if n > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
@@ -205,7 +207,7 @@ def _t(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(permute, _permute_back)
-def _permute(op: Op, args: Any, level: Any) -> Tensor:
+def _permute(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, dims = args
     if len(dims) != x.ndim:
         raise RuntimeError(
@@ -219,7 +221,7 @@ def _permute(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(view, unsafe_view, _reshape_alias)
-def _view(op: Op, args: Any, level: Any) -> Tensor:
+def _view(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, size = args
     value = inner(x, level)
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
@@ -250,7 +252,7 @@ def _sizes(x: Tensor, size: Sequence[int]) -> tuple[int, ...]:
 
 
 @batching(expand)
-def _expand(op: Op, args: Any, level: Any) -> Tensor:
+def _expand(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, size = args[0], args[1]
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
@@ -259,7 +261,7 @@ def _expand(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(sum_to)
-def _sum_to(op: Op, args: Any, level: Any) -> Tensor:
+def _sum_to(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, shape = args
     value, more = inner(x, level), x.ndim - len(shape)
     if more > 0:
@@ -268,7 +270,7 @@ def _sum_to(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(repeat)
-def _repeat(op: Op, args: Any, level: Any) -> Tensor:
+def _repeat(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, times = args
     if len(times) == 1 and isinstance(times[0], (tuple, list)):
         times = times[0]
@@ -277,7 +279,7 @@ def _repeat(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(roll)
-def _roll(op: Op, args: Any, level: Any) -> Tensor:
+def _roll(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, shifts, dims = args
     value = inner(x, level)
     if dims is None or dims == ():
@@ -289,7 +291,7 @@ def _roll(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(spread_dims)
-def _spread_rule(op: Op, args: Any, level: Any) -> Tensor:
+def _spread_rule(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, shape, dim, keepdim = args
     value, n = inner(x, level), len(shape)
     dims = range(n) if dim is None or dim == () else (dim,) if isinstance(dim, int) else dim
@@ -301,7 +303,7 @@ def _spread_rule(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(cat)
-def _cat(op: Op, args: Any, level: Any) -> Tensor:
+def _cat(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     tensors, dim = args
     # torch lets old empty tensors of one dimension be joined with anything.
     kept = [t for t in tensors if t.shape != (0,)] or list(tensors)
@@ -310,7 +312,7 @@ def _cat(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(stack)
-def _stack(op: Op, args: Any, level: Any) -> Tensor:
+def _stack(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     tensors, dim = args
     moved = _shifted_dim(dim, tensors[0].ndim + 1)
     return wrap_all(_call(op, [[batched(t, level) for t in tensors], moved]), level)

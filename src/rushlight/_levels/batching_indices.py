@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Op, Tensor
@@ -26,9 +27,11 @@ from ..ops.reduction.sorting import _isin as isin
 from ..ops.reduction.sorting import _searchsorted as searchsorted
 from .batching import batched, batching, inner, normal, padded, pointwise, trailing
 
+if TYPE_CHECKING:
+    from .batch import BatchLevel
+
 __all__: list[str] = []
 
-_Tensor = _core.Tensor
 _call = _core.call_op
 
 
@@ -36,7 +39,7 @@ _call = _core.call_op
 
 
 @batching(index_select)
-def _index_select(op: Op, args: Any, level: Any) -> Tensor:
+def _index_select(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, dim, index = args
     if inner(index, level) is None and x.ndim:
         return level.wrap(_call(op, [inner(x, level), normal(dim, x.ndim) + 1, index]))
@@ -55,7 +58,7 @@ def _index_along(index: Tensor, x: Tensor, dim: int) -> Tensor:
 
 
 @batching(index_add, index_copy, _fill_tensor, _fill_number)
-def _index_write(op: Op, args: Any, level: Any) -> Tensor:
+def _index_write(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, dim, index = args[:3]
     if inner(index, level) is None and x.ndim:
         values = list(args)
@@ -63,11 +66,11 @@ def _index_write(op: Op, args: Any, level: Any) -> Tensor:
         if op is _fill_tensor:
             if inner(args[3], level) is not None:
                 return x.index_copy(dim, index, args[3].expand(*_replace(x.shape, dim, len(index))))
-        elif isinstance(args[3], _Tensor):
+        elif isinstance(args[3], Tensor):
             values[3] = batched(args[3], level)
         return level.wrap(_call(op, values))
     if not x.ndim:
-        one = [a.reshape(1) if isinstance(a, _Tensor) else a for a in args]
+        one = [a.reshape(1) if isinstance(a, Tensor) else a for a in args]
         return _index_write(op, one, level).squeeze(0)
     dim = normal(dim, x.ndim)
     where = _index_along(index, x, dim)
@@ -86,7 +89,7 @@ def _replace(shape: Any, dim: int, n: int) -> tuple[int, ...]:
 
 
 @batching(take_along, _put_along)
-def _take_along(op: Op, args: Any, level: Any) -> Tensor:
+def _take_along(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     values = list(args)
     put = "shape" in op.params
     at = op.params.index("dim")
@@ -102,7 +105,7 @@ def _take_along(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(searchsorted)
-def _searchsorted(op: Op, args: Any, level: Any) -> Tensor:
+def _searchsorted(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     values, x = args[0], args[1]
     if values.ndim == 1 and inner(values, level) is None and inner(args[5], level) is None:
         return level.wrap(_call(op, [values, inner(x, level), *args[2:]]))
@@ -118,7 +121,7 @@ def _searchsorted(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(isin)
-def _isin(op: Any, args: Any, level: Any) -> Any:
+def _isin(op: Op, args: Sequence[Any], level: BatchLevel) -> Any:
     elements, wanted, invert = args
     found = (elements.unsqueeze(-1) == wanted.reshape(-1)).any(-1)
     return ~found if invert else found
@@ -128,9 +131,9 @@ def _isin(op: Any, args: Any, level: Any) -> Any:
 
 
 @batching(fill, _overwrite, _copied)
-def _written_over(op: Op, args: Any, level: Any) -> Tensor:
+def _written_over(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, value = args[0], args[1]
-    if not isinstance(value, _Tensor):
+    if not isinstance(value, Tensor):
         return trailing(op, args, level)
     v = inner(value, level)
     if v is None:
@@ -141,12 +144,12 @@ def _written_over(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(diagonal_copy)
-def _diagonal_copy(op: Op, args: Any, level: Any) -> Tensor:
+def _diagonal_copy(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     return args[0].diagonal(args[1]).clone()
 
 
 @batching(block_diag)
-def _block_diag(op: Op, args: Any, level: Any) -> Tensor:
+def _block_diag(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     blocks = [b.reshape(1, -1) if b.ndim < 2 else b for b in args[0]]
     width = sum(b.shape[1] for b in blocks)
     rows, start = [], 0
@@ -157,7 +160,7 @@ def _block_diag(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(share)
-def _share(op: Op, args: Any, level: Any) -> Tensor:
+def _share(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, value, dim, keepdim, nan = args
     dims = range(x.ndim) if dim is None or dim == () else (dim,) if isinstance(dim, int) else dim
     if not x.ndim:
@@ -168,8 +171,8 @@ def _share(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(masked_fill)
-def _masked_fill(op: Op, args: Any, level: Any) -> Tensor:
+def _masked_fill(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, mask, value = args
-    if isinstance(value, _Tensor) and inner(value, level) is not None and not value.ndim:
+    if isinstance(value, Tensor) and inner(value, level) is not None and not value.ndim:
         return where(mask, value.to(x.dtype), x)
     return pointwise(op, args, level)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Op, Tensor
@@ -23,15 +24,16 @@ from ..ops.layers.margin_loss import _multi_margin_loss, _soft_margin_loss
 from ..ops.layers.normalization import _native_batch_norm, _native_group_norm, _native_layer_norm
 from ..ops.making.creation import arange, ones, zeros
 from ..ops.matrix.norms import renorm, vector_norm
-from ..ops.table.arrays import Array
 from .batching import batched, batching, folded_first, inner, pointwise, wrap_all
 from .batching_places import first_rows
 from .batching_products import fold, unfold
 from .structure import detach
 
+if TYPE_CHECKING:
+    from .batch import BatchLevel
+
 __all__: list[str] = []
 
-_Tensor = _core.Tensor
 _call = _core.call_op
 where: Any = _where
 
@@ -40,7 +42,7 @@ where: Any = _where
 
 
 @batching(_native_layer_norm)
-def _layer_norm(op: Op, args: Any, level: Any) -> tuple[Tensor, ...]:
+def _layer_norm(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tensor, ...]:
     x, n, weight, bias, eps = args
     if inner(x, level) is not None and inner(weight, level) is None and inner(bias, level) is None:
         return wrap_all(_call(op, [inner(x, level), *args[1:]]), level)
@@ -53,7 +55,7 @@ def _affine(found: Any, weight: Any, bias: Any, ndim: int) -> Any:
     if ndim > 2:
         behind = (1,) * (ndim - 2)
         weight, bias = (None if t is None else t.reshape(t.shape + behind) for t in (weight, bias))
-    single = isinstance(found, _Tensor)
+    single = isinstance(found, Tensor)
     out = found if single else found[0]
     out = out if weight is None else out * weight
     out = out if bias is None else out + bias
@@ -61,7 +63,7 @@ def _affine(found: Any, weight: Any, bias: Any, ndim: int) -> Any:
 
 
 @batching(_native_group_norm)
-def _group_norm(op: Op, args: Any, level: Any) -> tuple[Tensor, ...]:
+def _group_norm(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tensor, ...]:
     x, groups, weight, bias, eps = args
     if inner(weight, level) is None and inner(bias, level) is None:
         return folded_first(op, args, level)
@@ -69,7 +71,7 @@ def _group_norm(op: Op, args: Any, level: Any) -> tuple[Tensor, ...]:
 
 
 @batching(_native_batch_norm)
-def _batch_norm(op: Op, args: Any, level: Any) -> tuple[Tensor, ...]:
+def _batch_norm(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tensor, ...]:
     x, weight, bias, mean, var, training, momentum, eps = args
     size = level.size
     stats: list[Any] = [None if s is None else inner(s, level) for s in (mean, var)]
@@ -83,13 +85,13 @@ def _batch_norm(op: Op, args: Any, level: Any) -> tuple[Tensor, ...]:
         stats = [batched(s, level).reshape(-1) for s in (mean, var)]
     wide = fold(batched(x, level), 1)
     found = _call(op, [wide, None, None, *stats, training, momentum, eps])
-    single = isinstance(found, _Tensor)
+    single = isinstance(found, Tensor)
     if training and mean is not None:
         for s, new in zip((mean, var), stats, strict=True):
             value: Any = inner(s, level)
             if new.data_ptr() != value.data_ptr():
                 value.copy_(new.reshape(value.shape))
-    out = level.wrap(unfold(found if single else found[0], 1, size))
+    out: Any = level.wrap(unfold(found if single else found[0], 1, size))
     if not single:
         rest = (None if f is None else level.wrap(f.reshape(size, -1)) for f in found[1:])
         out = (out, *rest)
@@ -109,7 +111,7 @@ _NONE, _MEAN, _SUM = ("none", 0), ("mean", 1), ("sum", 2)
     _binary_cross_entropy_with_logits,
     _soft_margin_loss,
 )
-def _elementwise_loss(op: Op, args: Any, level: Any) -> Tensor:
+def _elementwise_loss(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     values = list(args)
     at = op.params.index("reduction")
     reduction = args[at]
@@ -121,7 +123,7 @@ def _elementwise_loss(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(_nll_loss, _nll_loss2d)
-def _nll(op: Op, args: Any, level: Any) -> Tensor:
+def _nll(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, target, weight, ignored, reduction = args
     one = x.ndim == 1
     v, t = batched(x, level), batched(target, level)
@@ -145,7 +147,7 @@ def _nll(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(_multi_margin_loss)
-def _multi_margin(op: Op, args: Any, level: Any) -> Tensor:
+def _multi_margin(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     """The loss in terms of ops."""
     x, target, weight, p, margin, reduction = args
     rows, classes = (x.unsqueeze(0) if x.ndim == 1 else x), target.reshape(-1, 1)
@@ -161,7 +163,7 @@ def _multi_margin(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(renorm)
-def _renorm(op: Op, args: Any, level: Any) -> Tensor:
+def _renorm(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     """The slices brought down, in terms of ops."""
     x, p, dim, maxnorm = args
     others = tuple(i for i in range(x.ndim) if i != dim % x.ndim)
@@ -196,7 +198,7 @@ def _weighted_nll(
 
 
 @batching(nll_transpose)
-def _nll_transpose(op: Op, args: Any, level: Any) -> Tensor:
+def _nll_transpose(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     g, target, weight, ignored, reduction, shape = args
     if not g.ndim and inner(target, level) is None and inner(weight, level) is None:
         one = ones((), dtype=g.dtype)
@@ -213,7 +215,7 @@ def _nll_transpose(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(_embedding_op, embedding_scaled)
-def _embedding(op: Op, args: Any, level: Any) -> Tensor:
+def _embedding(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     weight, indices, padding = args
     # With scaling the uses are counted in one element: each needs a weight of its own.
     if op is _embedding_op and inner(weight, level) is None:
@@ -227,7 +229,7 @@ def _embedding(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(embedding_transpose, embedding_scaled_transpose)
-def _embedding_transpose(op: Op, args: Any, level: Any) -> Tensor:
+def _embedding_transpose(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     g, indices, padding, n = args
     value, places = batched(g, level), batched(indices, level)
     if padding is not None and padding >= 0:
@@ -237,7 +239,7 @@ def _embedding_transpose(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(one_hot)
-def _one_hot(op: Any, args: Any, level: Any) -> Array:
+def _one_hot(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     if args[1] == -1:
         raise RuntimeError(
             "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive "

@@ -8,7 +8,8 @@ is checked first, as an index too large would otherwise reach into the next elem
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Op, Tensor
@@ -43,13 +44,15 @@ from ..ops.reduction.sorting import _unique_all, _unique_dim, _unique_runs
 from .batching import all_batched, batched, batching, inner, normal, padded, pointwise
 from .structure import plain_parts
 
+if TYPE_CHECKING:
+    from .batch import BatchLevel
+
 __all__ = ["first_rows"]
 
-_Tensor = _core.Tensor
 _call = _core.call_op
 
 
-def first_rows(index: Tensor, n: int, level: Any, what: str = "self") -> Tensor:
+def first_rows(index: Tensor, n: int, level: BatchLevel, what: str = "self") -> Tensor:
     """Places below n in one element, as places in all elements one after another; of a batched
     index with the batch in front."""
     for part in plain_parts(index):
@@ -66,7 +69,7 @@ def first_rows(index: Tensor, n: int, level: Any, what: str = "self") -> Tensor:
 
 
 @batching(subscript, index_zero, index_backward, _index_put)
-def _index(op: Op, args: Any, level: Any) -> Tensor:
+def _index(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, index, dims, at = args[:4]
     values = list(args)
     back, put = op is index_backward, op is _index_put
@@ -102,7 +105,7 @@ def _index(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(take)
-def _take(op: Op, args: Any, level: Any) -> Tensor:
+def _take(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     flat, index = args[0].reshape(-1), args[1]
     return flat.gather(0, _in_row(index, flat.shape[0])).reshape(index.shape)
 
@@ -112,7 +115,7 @@ def _in_row(index: Tensor, n: int) -> Tensor:
 
 
 @batching(take_backward)
-def _take_backward(op: Op, args: Any, level: Any) -> Tensor:
+def _take_backward(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     g, index, shape = args
     n = math.prod(shape)
     flat = zeros(n, dtype=g.dtype)
@@ -120,7 +123,7 @@ def _take_backward(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(put)
-def _put(op: Op, args: Any, level: Any) -> Tensor:
+def _put(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, index, source, accumulate = args
     if index.numel() != source.numel():
         raise IndexError(
@@ -138,7 +141,7 @@ def _put(op: Op, args: Any, level: Any) -> Tensor:
 def _dynamic(aten: str) -> Any:
     """An op whose result is as large as values say."""
 
-    def refuse(op: Op, args: Any, level: Any) -> Any:
+    def refuse(op: Op, args: Sequence[Any], level: BatchLevel) -> Any:
         raise RuntimeError(
             "vmap: We do not support batching operators that can output dynamic shape. Attempted "
             f"to vmap over aten::{aten}. How large its result is depends on the values, which "
@@ -155,7 +158,7 @@ batching(_unique_dim)(_dynamic("unique_dim"))
 batching(_unique_runs)(_dynamic("unique_consecutive"))
 
 
-def _one_mask(mask: Tensor, level: Any) -> None:
+def _one_mask(mask: Tensor, level: BatchLevel) -> None:
     if inner(mask, level) is not None:
         raise RuntimeError(
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
@@ -165,7 +168,7 @@ def _one_mask(mask: Tensor, level: Any) -> None:
 
 
 @batching(masked_select)
-def _masked_select(op: Op, args: Any, level: Any) -> Tensor:
+def _masked_select(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, mask = args
     _one_mask(mask, level)
     value = inner(x, level)
@@ -182,7 +185,7 @@ def _common(x: Tensor, mask: Tensor) -> Size:
 
 
 @batching(masked_select_backward)
-def _masked_select_backward(op: Op, args: Any, level: Any) -> Tensor:
+def _masked_select_backward(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     g, mask, shape = args
     _one_mask(mask, level)
     whole = broadcast_shapes(tuple(shape), tuple(mask.shape))
@@ -193,7 +196,7 @@ def _masked_select_backward(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(masked_scatter)
-def _masked_scatter(op: Op, args: Any, level: Any) -> Tensor:
+def _masked_scatter(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, mask, source = args
     shape = _common(x, mask)
     mask = mask.expand(shape)
@@ -210,7 +213,7 @@ def _masked_scatter(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(strided_view, _strided_backward, _strided_gather, _strided_zeroed, _strided_scatter)
-def _strided(op: Op, args: Any, level: Any) -> Tensor:
+def _strided(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     """Elements one after another, each in the layout that the op counts in."""
     at = {name: i for i, name in enumerate(op.params)}
     size, stride, offset, layout = (
@@ -231,7 +234,7 @@ def _strided(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(index_reduce)
-def _index_reduce(op: Op, args: Any, level: Any) -> Tensor:
+def _index_reduce(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, dim, index, source, reduce, include_self = args
     if not x.ndim:
         out = _index_reduce(
@@ -249,7 +252,7 @@ def _index_reduce(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(dist)
-def _dist(op: Op, args: Any, level: Any) -> Tensor:
+def _dist(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, y, p = args
     return vector_norm(x - y, p)
 

@@ -7,7 +7,8 @@ element of the batch.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Op, Tensor
@@ -34,9 +35,11 @@ from ..ops.matrix.solving import solve
 from ..ops.table.arrays import Array
 from .batching import batched, batching, inner, normal, padded, wrap_all
 
+if TYPE_CHECKING:
+    from .batch import BatchLevel
+
 __all__ = ["fold", "unfold"]
 
-_Tensor = _core.Tensor
 _call = _core.call_op
 
 
@@ -44,7 +47,7 @@ _call = _core.call_op
 
 
 @batching(matmul, viewed_product, mm, bmm, mv, dot)
-def _matmul(op: Op, args: Any, level: Any) -> Tensor:
+def _matmul(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     a, b = args[0], args[1]
     na, nb = a.ndim, b.ndim
     va, vb = inner(a, level), inner(b, level)
@@ -88,12 +91,12 @@ def _plain_like(t: Any) -> Any:
 
 
 @batching(vdot)
-def _vdot(op: Op, args: Any, level: Any) -> Tensor:
+def _vdot(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     return (args[0].conj() * args[1]).sum()
 
 
 @batching(linear, _linear_bias)
-def _linear(op: Op, args: Any, level: Any) -> Tensor:
+def _linear(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, weight, bias = args
     vx = inner(x, level)
     if vx is not None and inner(weight, level) is None and inner(bias, level) is None:
@@ -103,7 +106,7 @@ def _linear(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(addmm, addmv, baddbmm)
-def _add_product(op: Op, args: Any, level: Any) -> Tensor:
+def _add_product(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, a, b, beta, alpha = args
     product = matmul(a, b)
     if alpha != 1:
@@ -114,19 +117,19 @@ def _add_product(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(addr)
-def _addr(op: Op, args: Any, level: Any) -> Tensor:
+def _addr(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, a, b, beta, alpha = args
     return x * beta + a.unsqueeze(1) * b * alpha
 
 
 @batching(addbmm)
-def _addbmm(op: Op, args: Any, level: Any) -> Tensor:
+def _addbmm(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, a, b, beta, alpha = args
     return x * beta + matmul(a, b).sum(0) * alpha
 
 
 @batching(linalg_cross)
-def _cross(op: Op, args: Any, level: Any) -> Tensor:
+def _cross(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     a, b, dim = args
     n = max(a.ndim, b.ndim)
     dim = normal(dim, n)
@@ -135,7 +138,7 @@ def _cross(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(solve)
-def _solve(op: Op, args: Any, level: Any) -> Tensor:
+def _solve(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     a, b, left = args
     vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
     va, vb = batched(a, level), batched(b, level)
@@ -147,7 +150,7 @@ def _solve(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(_least_squares_op)
-def _least_squares(op: Op, args: Any, level: Any) -> tuple[Tensor, ...]:
+def _least_squares(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tensor, ...]:
     a, b, rcond, driver = args
     va, vb = batched(a, level), batched(b, level)
     n = max(va.ndim, vb.ndim)
@@ -158,18 +161,18 @@ def _least_squares(op: Op, args: Any, level: Any) -> tuple[Tensor, ...]:
 
 
 @batching(trace)
-def _trace(op: Any, args: Any, level: Any) -> Array:
+def _trace(op: Op, args: Sequence[Any], level: BatchLevel) -> Array:
     return args[0].diagonal().sum()
 
 
 @batching(trace_transpose)
-def _trace_transpose(op: Op, args: Any, level: Any) -> Tensor:
+def _trace_transpose(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     g, shape = args
     return eye(*shape, dtype=g.dtype) * g
 
 
 @batching(_cdist_op)
-def _cdist(op: Op, args: Any, level: Any) -> Tensor:
+def _cdist(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     a, b, p = args
     n = max(a.ndim, b.ndim)
     va, vb = (padded(batched(t, level), t.ndim, n) for t in (a, b))
@@ -190,7 +193,7 @@ def unfold(v: Tensor, dim: int, size: int) -> Tensor:
 
 
 @batching(convolution, _convolution_input)
-def _convolution(op: Op, args: Any, level: Any) -> Tensor:
+def _convolution(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, weight, bias = args[:3]
     rest = list(args[3:])
     shaped = op is _convolution_input
@@ -212,7 +215,7 @@ def _convolution(op: Op, args: Any, level: Any) -> Tensor:
 
 
 @batching(convolution_weight)
-def _convolution_weight(op: Op, args: Any, level: Any) -> Tensor:
+def _convolution_weight(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, other, shape = args[:3]
     rest = list(args[3:])
     rest[-1] *= level.size

@@ -3,7 +3,8 @@ time."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Op, Tensor
@@ -20,9 +21,11 @@ from .batching import folded, inner, pointwise, trailing, wrap_all
 from .batching_dims import DIMS, along, picked, reduced
 from .composites import warn_of_loop
 
+if TYPE_CHECKING:
+    from .batch import BatchLevel
+
 __all__ = ["batching_of", "unbatched_ops"]
 
-_Tensor = _core.Tensor
 _call = _core.call_op
 
 _FAMILIES = {
@@ -56,7 +59,7 @@ def _said(op: Op) -> Any:
     return looped if DIMS.isdisjoint(op.params) else along
 
 
-def looped(op: Op, args: Any, level: Any) -> Tensor:
+def looped(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     """The last resort: the op once for each element."""
     name = op.entry.name
     warn_of_loop(name)
@@ -64,13 +67,13 @@ def looped(op: Op, args: Any, level: Any) -> Tensor:
         raise RuntimeError(f"vmap: {name} cannot be mapped over a dimension of size 0")
 
     def element(a: Any, i: int) -> Any:
-        if isinstance(a, (list, tuple)) and a and isinstance(a[0], _Tensor):
+        if isinstance(a, (list, tuple)) and a and isinstance(a[0], Tensor):
             return [element(x, i) for x in a]
         value = inner(a, level)
         return a if value is None else value[i]
 
     results = [_call(op, [element(a, i) for a in args]) for i in range(level.size)]
-    if isinstance(results[0], _Tensor):
+    if isinstance(results[0], Tensor):
         return wrap_all(_stacked(name, results), level)
     columns = [_stacked(name, list(c)) for c in zip(*results, strict=True)]
     kind = type(results[0])

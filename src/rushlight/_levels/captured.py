@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .. import _core
@@ -12,16 +13,14 @@ from .structure import plain_parts
 
 __all__ = ["check_captured", "in_place_name", "refuse_captured", "refuse_requires_grad"]
 
-_Tensor = _core.Tensor
 
-
-def in_place_name(op: Any, value: Any) -> str:
+def in_place_name(op: Op, value: Any) -> str:
     """PyTorch's name of an in-place op whose last argument is `value`, with the overload."""
     said: list[str] = op.base.entry.aten.split(" | ")
     name: str = op.__name__.lstrip("_")
     if said == [""]:
-        return name + _overload(signatures(op.base), isinstance(value, _Tensor))
-    return said[0] if isinstance(value, _Tensor) else said[-1]
+        return name + _overload(signatures(op.base), isinstance(value, Tensor))
+    return said[0] if isinstance(value, Tensor) else said[-1]
 
 
 def _overload(listed: Any, tensor: bool) -> str:
@@ -52,7 +51,7 @@ def refuse_captured(t: Tensor, written: Any, value: float | None) -> None:
     )
 
 
-def check_captured(t: Tensor, op: Op, args: Any) -> None:
+def check_captured(t: Tensor, op: Op, args: Sequence[Any]) -> None:
     """Raise where a transformed function may not write what a tensor stands for."""
     value = next((a for a in reversed(args[1:]) if a is not None), None)
     for part in plain_parts(t):

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import functools
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
-from .. import _core
 from .._core import Tensor
 from .._pytree import tree_flatten, tree_map, tree_unflatten
 from ..ops.layout.joining import stack
@@ -21,7 +21,6 @@ from .structure import batched_at, youngest
 
 __all__ = ["by_element", "like", "new", "no_value", "warn_of_loop"]
 
-_Tensor = _core.Tensor
 
 _warned: set[str] = set()
 
@@ -38,15 +37,15 @@ def warn_of_loop(name: str) -> None:
         )
 
 
-def _batch_level(args: Any) -> Any:
+def _batch_level(args: Sequence[Any]) -> Any:
     """The youngest level of a batch among arguments."""
-    w = youngest([a for a in args if isinstance(a, (_Tensor, list, tuple))])
+    w = youngest([a for a in args if isinstance(a, (Tensor, list, tuple))])
     while w is not None and not w.level.maps:
         w = w.value._wrapped
     return None if w is None else w.level
 
 
-def by_element(function: Any, args: Any, kwargs: dict[str, str]) -> Any:
+def by_element(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A function that asks some of its arguments for values: for one element after another then."""
     try:
         return function(*args, **kwargs)
@@ -57,7 +56,7 @@ def by_element(function: Any, args: Any, kwargs: dict[str, str]) -> Any:
     warn_of_loop(function.__name__)
 
     def element(a: Any, i: int) -> Any:
-        value = batched_at(a, level) if isinstance(a, _Tensor) else None
+        value = batched_at(a, level) if isinstance(a, Tensor) else None
         return a if value is None else value[i]
 
     rows = []
@@ -65,13 +64,13 @@ def by_element(function: Any, args: Any, kwargs: dict[str, str]) -> Any:
         at = functools.partial(element, i=i)
         rows.append(tree_flatten(by_element(function, tree_map(at, args), tree_map(at, kwargs))))
     columns = zip(*(leaves for leaves, _ in rows), strict=True)
-    joined = [level.wrap(stack(list(c))) if isinstance(c[0], _Tensor) else c[0] for c in columns]
+    joined = [level.wrap(stack(list(c))) if isinstance(c[0], Tensor) else c[0] for c in columns]
     return tree_unflatten(joined, rows[0][1])
 
 
 def _mapped(t: Tensor) -> tuple[Any, Any]:
     """A tensor without its tangents, and what it stands for the elements of a batch with."""
-    w = t._wrapped if isinstance(t, _Tensor) else None
+    w = t._wrapped if isinstance(t, Tensor) else None
     while w is not None and w.level.active:
         if w.level.maps:
             return t, w
@@ -79,7 +78,7 @@ def _mapped(t: Tensor) -> tuple[Any, Any]:
     return t, None
 
 
-def like(function: Any, args: Any, kwargs: dict[str, bool | None] | dict[str, bool]) -> Tensor:
+def like(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Tensor:
     """zeros_like and its kind: of a batched tensor, batched."""
     if not args:
         return function(**kwargs)
@@ -89,7 +88,7 @@ def like(function: Any, args: Any, kwargs: dict[str, bool | None] | dict[str, bo
     return w.level.wrap(like(function, (w.value, *args[1:]), kwargs), w.alike)
 
 
-def new(function: Any, args: Any, kwargs: Any) -> Tensor:
+def new(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Tensor:
     """x.new_zeros(size) and its kind: of a batched tensor, batched."""
     (self, w), size = _mapped(args[0]), args[1:]
     if w is None:
@@ -103,10 +102,10 @@ def new(function: Any, args: Any, kwargs: Any) -> Tensor:
     return w.level.wrap(new(function, (w.value, *size), kwargs), w.alike)
 
 
-def no_value(text: str, function: Any, args: Any, kwargs: dict[str, float]) -> Any:
+def no_value(text: str, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A function whose result is a Python value of its own: there is none for a batch."""
     if maps() and any(
-        isinstance(a, _Tensor) and _batch_level((a,)) is not None for a in tree_flatten(args)[0]
+        isinstance(a, Tensor) and _batch_level((a,)) is not None for a in tree_flatten(args)[0]
     ):
         raise RuntimeError(text)
     return function(*args, **kwargs)

@@ -5,18 +5,20 @@ PyTorch's by seed.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from .. import _core
 from .._core import Tensor
 from ..ops.layout.joining import stack
 from .batching import wrap_all
 from .running import maps, only, state
 from .structure import at_level, batched_at, one_of, rows
 
+if TYPE_CHECKING:
+    from .batch import BatchLevel
+
 __all__ = ["drawn"]
 
-_Tensor = _core.Tensor
 
 _ERROR = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
@@ -55,12 +57,14 @@ def drawn(draws: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 def _value_of(a: Any) -> Any:
     """An argument without its tangents."""
-    while isinstance(a, _Tensor) and (w := a._wrapped) and not w.level.maps and w.level.active:
+    while isinstance(a, Tensor) and (w := a._wrapped) and not w.level.maps and w.level.active:
         a = w.value
     return a
 
 
-def _drawn(draws: Any, function: Any, args: Any, kwargs: Any, levels: list[Any]) -> Tensor:
+def _drawn(
+    draws: Any, function: Any, args: Sequence[Any], kwargs: dict[str, Any], levels: list[Any]
+) -> Tensor:
     """For the youngest level; older ones are seen to for what that makes of it."""
     if not levels:
         return function(*args, **kwargs)
@@ -79,7 +83,7 @@ def _drawn(draws: Any, function: Any, args: Any, kwargs: Any, levels: list[Any])
             for i in range(level.size)
         ]
         return level.wrap(stack(elements))
-    if any(isinstance(a, _Tensor) for a in args):
+    if any(isinstance(a, Tensor) for a in args):
         args = _in_rows(args, level)
     else:
         args, kwargs = _with_size(draws, args, dict(kwargs), level.size)
@@ -93,30 +97,30 @@ def _same_of_values(name: str) -> str:
     )
 
 
-def _value(a: Any, level: Any) -> Tensor | None:
-    return batched_at(a, level) if isinstance(a, _Tensor) else None
+def _value(a: Any, level: BatchLevel) -> Tensor | None:
+    return batched_at(a, level) if isinstance(a, Tensor) else None
 
 
-def _one_of(a: Any, level: Any) -> Any:
+def _one_of(a: Any, level: BatchLevel) -> Any:
     """An argument without a batch whose elements are all the same."""
-    if isinstance(a, _Tensor) and at_level(a, level) is not None:
+    if isinstance(a, Tensor) and at_level(a, level) is not None:
         one = one_of(a)
         return a if one is None else one
     return a
 
 
-def _element(a: Any, level: Any, i: int) -> Any:
+def _element(a: Any, level: BatchLevel, i: int) -> Any:
     value = _value(a, level)
     return a if value is None else value[i]
 
 
-def _in_rows(args: Any, level: Any) -> tuple[Any, ...]:
+def _in_rows(args: Sequence[Any], level: BatchLevel) -> tuple[Any, ...]:
     """Tensors with the batch in front, and their own dimensions at the end of all; a size (of a
     mask) with the batch, too."""
-    n = max(a.ndim for a in args if isinstance(a, _Tensor))
+    n = max(a.ndim for a in args if isinstance(a, Tensor))
     return tuple(
         _row(a, n, level)
-        if isinstance(a, _Tensor)
+        if isinstance(a, Tensor)
         else (level.size, *a)
         if isinstance(a, tuple)
         else a
@@ -124,14 +128,12 @@ def _in_rows(args: Any, level: Any) -> tuple[Any, ...]:
     )
 
 
-def _row(a: Tensor, ndim: int, level: Any) -> Tensor:
+def _row(a: Tensor, ndim: int, level: BatchLevel) -> Tensor:
     whole = rows(a, level).contiguous()
     return whole.reshape(level.size, *(1,) * (ndim - a.ndim), *a.shape)
 
 
-def _with_size(
-    draws: Any, args: Any, kwargs: dict[str, tuple[int, ...]], n: int
-) -> tuple[Any, Any]:
+def _with_size(draws: Any, args: Sequence[Any], kwargs: dict[str, Any], n: int) -> tuple[Any, Any]:
     """The arguments of a function that makes a tensor of a size, for n of them in one."""
     if "size" in kwargs:
         kwargs["size"] = (n, *kwargs["size"])
@@ -145,7 +147,12 @@ def _with_size(
 
 
 def _filled(
-    draws: Any, function: Any, args: Any, kwargs: dict[str, None], level: Any, rest: list[Any]
+    draws: Any,
+    function: Any,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    level: BatchLevel,
+    rest: list[Any],
 ) -> Tensor:
     """A tensor that is filled with random numbers, in place."""
     target, values = args[0], tuple(_one_of(a, level) for a in args[1:])
@@ -173,9 +180,7 @@ def _filled(
     if (w := target._wrapped) and w.level.maps:
         w.alike = False
     given = (
-        _row(a, target.ndim, level).expand(value.shape).contiguous()
-        if isinstance(a, _Tensor)
-        else a
+        _row(a, target.ndim, level).expand(value.shape).contiguous() if isinstance(a, Tensor) else a
         for a in values
     )
     _drawn(draws, function, (value, *given), kwargs, rest)

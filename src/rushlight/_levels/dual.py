@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Flag, Op, Tensor
@@ -25,9 +26,11 @@ from .structure import (
 )
 from .tangents import has_history, tangent_of
 
+if TYPE_CHECKING:
+    from .batch import BatchLevel
+
 __all__ = ["Dual", "DualLevel", "ForwardLevel", "let_have_tangent"]
 
-_Tensor = _core.Tensor
 _call = _core.call_op
 _wrapper = _core.wrapper
 _TANGENT, _REQUIRES_GRAD = Flag.TANGENT, Flag.REQUIRES_GRAD
@@ -37,8 +40,9 @@ class Dual(Wrapper):
     """A value and its tangent."""
 
     __slots__ = ("tangent",)
+    level: DualLevel
 
-    def __init__(self, level: Level, value: Tensor, tangent: Tensor) -> None:
+    def __init__(self, level: DualLevel, value: Tensor, tangent: Tensor) -> None:
         self.level, self.value, self.tangent = level, value, tangent
         self.shows: Any = None
         self.origin = 0
@@ -56,7 +60,7 @@ class Dual(Wrapper):
     def alias(self) -> Tensor:
         return self.level.wrap(alias(self.value), given(self.tangent))
 
-    def parts_at(self, t: Any, level: Any) -> tuple[Any, Any]:
+    def parts_at(self, t: Any, level: DualLevel) -> tuple[Any, Any]:
         value, tangent = parts_at(self.value, level)
         outer, outer_tangent = parts_at(self.tangent, level)
         if tangent is None and outer_tangent is None:
@@ -67,7 +71,7 @@ class Dual(Wrapper):
             zeros(outer) if outer_tangent is None else outer_tangent,
         )
 
-    def batched_at(self, level: Any) -> Any:
+    def batched_at(self, level: BatchLevel) -> Any:
         found = [batched_at(part, level) for part in self.parts()]
         if found[0] is None and found[1] is None:
             return None
@@ -78,10 +82,10 @@ class Dual(Wrapper):
             )
         )
 
-    def with_batch(self, level: Any) -> Any:
+    def with_batch(self, level: BatchLevel) -> Any:
         return self.over(lambda part: with_batch(part, level))
 
-    def with_tangent(self, t: Any, tangent: Any, level: Any) -> Any:
+    def with_tangent(self, t: Any, tangent: Any, level: DualLevel) -> Any:
         pairs = [parts_at(x, self.level) for x in (t, tangent)]
         (value, _), (value_tangent, _) = pairs
         outer, outer_tangent = (zeros_like(value) if dx is None else dx for _, dx in pairs)
@@ -139,7 +143,7 @@ class DualLevel(Level):
         that began in it."""
         return state.forward and (self.in_inference or not _core.is_inference())
 
-    def call(self, op: Op, args: Any) -> Any:
+    def call(self, op: Op, args: Sequence[Any]) -> Any:
         if _core.is_inference() and not self.in_inference:
             return _call(op, [self._value(a) for a in args])
         values, tangents = self._split(args)
@@ -150,7 +154,7 @@ class DualLevel(Level):
             self.view(out, op, args)
         return out
 
-    def in_place(self, op: Op, args: Any) -> Tensor:
+    def in_place(self, op: Op, args: Sequence[Any]) -> Tensor:
         self_ = args[0]
         values, tangents = self._split(args)
         computes = self.computes_tangents()
@@ -180,26 +184,26 @@ class DualLevel(Level):
         show_history(self_, w.value.requires_grad or w.tangent.requires_grad)
         return self_
 
-    def function(self, cls: Any, args: Any) -> Tensor:
+    def function(self, cls: Any, args: Sequence[Any]) -> Tensor:
         return cls._under_dual(args, self)
 
     def _value(self, a: Any) -> Any:
         """An argument without its tangent: inference mode has no forward-mode derivatives."""
         if has_tensors(a):
             return [self._value(x) for x in a]
-        return parts_at(a, self)[0] if isinstance(a, _Tensor) else a
+        return parts_at(a, self)[0] if isinstance(a, Tensor) else a
 
-    def _split(self, args: Any) -> tuple[list[Any], dict[int, Any]]:
+    def _split(self, args: Sequence[Any]) -> tuple[list[Any], dict[int, Any]]:
         """The arguments without tangents, and the tangents by position."""
         values: list[Any] = []
         tangents: dict[int, Any] = {}
         for i, a in enumerate(args):
-            if isinstance(a, _Tensor):
+            if isinstance(a, Tensor):
                 w = a._wrapped
                 if w is not None and w.level is self:
                     tangents[i] = w.tangent
                     a = w.value
-            elif (type(a) is list or type(a) is tuple) and a and isinstance(a[0], _Tensor):
+            elif (type(a) is list or type(a) is tuple) and a and isinstance(a[0], Tensor):
                 parts = [parts_at(x, self) for x in a]
                 if any(t is not None for _, t in parts):
                     tangents[i] = [t for _, t in parts]
@@ -219,7 +223,7 @@ class DualLevel(Level):
     def _join(
         self, op: Op, out: Any, tangent: Tensor | tuple[Tensor | None, ...] | None, given: Any
     ) -> Any:
-        if isinstance(out, _Tensor):
+        if isinstance(out, Tensor):
             return self._joined(op, out, tangent, given)
         if tangent is None:
             return out
@@ -259,7 +263,7 @@ class DualLevel(Level):
     ) -> Any:
         outs, gs, more_outs, more_gs = [], [], [], []
         for root, g in zip(roots, gradients, strict=True):
-            value, tangent = parts_at(root, self) if isinstance(root, _Tensor) else (root, None)
+            value, tangent = parts_at(root, self) if isinstance(root, Tensor) else (root, None)
             g_value, g_tangent = parts_at(g, self)
             outs.append(value)
             gs.append(g_value)
@@ -271,7 +275,7 @@ class DualLevel(Level):
                 more_gs.append(g_tangent)
         if inputs is None:
             return _run(outs, gs, retain, create_graph, None)
-        wanted = tuple(parts_at(i, self)[0] if isinstance(i, _Tensor) else i for i in inputs)
+        wanted = tuple(parts_at(i, self)[0] if isinstance(i, Tensor) else i for i in inputs)
         values = _run(outs, gs, True, create_graph, wanted)
         tangents = _run(more_outs, more_gs, retain, create_graph, wanted)
         return tuple(
@@ -324,7 +328,7 @@ def _is_borrowed(tangent: Tensor, given: Any) -> bool:
     return any(any(tangent is x for x in t) if type(t) is list else tangent is t for t in given)
 
 
-def let_have_tangent(t: Tensor, level: Any) -> None:
+def let_have_tangent(t: Tensor, level: DualLevel) -> None:
     """Before a write with a dual: a tensor without a tangent gets one of zeros."""
     if t._wrapped is None:
         _core.check_in_place(t, _core.is_grad_enabled() and t.requires_grad)

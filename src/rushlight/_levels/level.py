@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Op, Tensor
@@ -11,6 +12,10 @@ from . import composites
 from .drawing import drawn
 from .running import asked, state
 from .settling import note_view
+
+if TYPE_CHECKING:
+    from .batch import BatchLevel
+    from .dual import DualLevel
 
 __all__ = ["GradLevel", "Level", "Wrapper"]
 
@@ -22,7 +27,7 @@ class Wrapper:
 
     __slots__ = ("level", "origin", "shows", "value")
 
-    def __init__(self, level: Any, value: Any) -> None:
+    def __init__(self, level: Level, value: Any) -> None:
         self.level, self.value = level, value
         self.shows: Any = None  # of a view: (op, arguments, which result, place of the first)
         self.origin = 0  # of a tensor that was plain before: where its memory began
@@ -39,19 +44,19 @@ class Wrapper:
         """The wrapped tensor of what `f` makes of each part."""
         raise NotImplementedError
 
-    def parts_at(self, t: Any, level: Any) -> tuple[Any, Any]:
+    def parts_at(self, t: Any, level: DualLevel) -> tuple[Any, Any]:
         """(value, tangent or None) of a tensor with this wrapper, at an older dual level."""
         raise NotImplementedError
 
-    def batched_at(self, level: Any) -> Any:
+    def batched_at(self, level: BatchLevel) -> Any:
         """The tensor with the batch of an older level as its dimension 0; None without one."""
         raise NotImplementedError
 
-    def with_batch(self, level: Any) -> Any:
+    def with_batch(self, level: BatchLevel) -> Any:
         """The tensor whose dimension 0 became the batch of an older level."""
         raise NotImplementedError
 
-    def with_tangent(self, t: Any, tangent: Any, level: Any) -> Any:
+    def with_tangent(self, t: Any, tangent: Any, level: DualLevel) -> Any:
         """The dual of an older level of two tensors, the younger of which has this wrapper."""
         raise NotImplementedError
 
@@ -100,15 +105,15 @@ class Level:
 
     # ---- calls; this level is the youngest among the arguments
 
-    def call(self, op: Any, args: Any) -> Any:
+    def call(self, op: Op, args: Sequence[Any]) -> Any:
         """The result of an op."""
         raise NotImplementedError
 
-    def in_place(self, op: Any, args: Any) -> Any:
+    def in_place(self, op: Op, args: Sequence[Any]) -> Any:
         """The first argument, which an op's in-place variant has written."""
         raise NotImplementedError
 
-    def function(self, cls: Any, args: Any) -> Any:
+    def function(self, cls: Any, args: Sequence[Any]) -> Any:
         """The result of a custom Function."""
         raise NotImplementedError
 
@@ -118,7 +123,7 @@ class Level:
         """`backward.run_backward` of roots and inputs, in terms of tensors without this level."""
         raise NotImplementedError
 
-    def view(self, result: Tensor | tuple[Tensor, ...], op: Op, args: Any) -> None:
+    def view(self, result: Tensor | tuple[Tensor, ...], op: Op, args: Sequence[Any]) -> None:
         """Told of each view that `call` gave."""
         note_view(result, op, args)
 

@@ -3,7 +3,7 @@ must lie alike."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .. import _core
 from .._core import Flag, Tensor
@@ -14,6 +14,11 @@ from ..ops.table.statement import LAZY
 from .running import maps
 from .settling import settled, take_part
 from .structure import batched_at, note_alike_by, with_batch
+
+if TYPE_CHECKING:
+    from .batch import BatchLevel
+    from .dual import DualLevel
+    from .level import Level
 
 __all__ = [
     "as_tangent",
@@ -44,7 +49,7 @@ def _turned(t: Tensor, value: Tensor) -> Tensor:
     return neg_view(t) if bits & LAZY["neg"] else t
 
 
-def zeros_laid_out(value: Tensor, level: Any) -> Tensor:
+def zeros_laid_out(value: Tensor, level: DualLevel) -> Tensor:
     """Zeros in the same places of memory, as views count in them, for a tangent of a level: with
     the batch of every running vmap that is older, as what is written to it later may have any."""
     if value._seen.flags.c_contiguous:
@@ -112,7 +117,7 @@ def _in_place_of(value: Tensor, memory: Tensor) -> Tensor:
     return strided_view(memory, value._seen.shape, value.stride(), 0)
 
 
-def _with_batches(t: Tensor, level: Any) -> Tensor:
+def _with_batches(t: Tensor, level: Level) -> Tensor:
     for older in maps():
         if older.number < level.number and batched_at(t, older) is None:
             t = with_batch(t.expand(older.size, *t.shape).clone(), older)
@@ -127,7 +132,7 @@ def let_have_batches(t: Tensor, source: Tensor) -> None:
             _let_have_batch(t, level)
 
 
-def _let_have_batch(t: Tensor, level: Any) -> None:
+def _let_have_batch(t: Tensor, level: BatchLevel) -> None:
     w = settled(t)
     if w is None or w.level.number < level.number:
         take_part(t, level, lambda inside: level.wrap(copies(inside, level.size), True))

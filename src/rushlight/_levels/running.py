@@ -9,7 +9,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from .level import Level
 
 __all__ = [
     "answered",
@@ -86,7 +89,7 @@ def without_tangents() -> Iterator[None]:
         state.forward = before
 
 
-def below(level: Any) -> list[Any]:
+def below(level: Level) -> list[Any]:
     """The levels that run and are older than one."""
     return [other for other in state.stack if other.number < level.number]
 

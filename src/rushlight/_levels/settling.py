@@ -8,15 +8,17 @@ they are next used (`settled`).
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Flag, Op, Tensor
 
+if TYPE_CHECKING:
+    from .level import Level
+
 __all__ = ["address", "made_since", "note_view", "settle_all", "settled", "show", "take_part"]
 
-_Tensor = _core.Tensor
 _WRAPPED, _REQUIRES_GRAD, _LAZY = Flag.WRAPPED, Flag.REQUIRES_GRAD, Flag.LAZY
 _COMPLEX_AND_REAL = ({"complex64", "float32"}, {"complex128", "float64"})
 _UNRECORDED = Flag.NO_GRAD_VIEW | Flag.INFERENCE_VIEW
@@ -61,10 +63,10 @@ def _as_it_was(t: Tensor, place: Any) -> Tensor:
     return before
 
 
-def settle_all(args: Any) -> None:
+def settle_all(args: Sequence[Any]) -> None:
     """`settled`, of all tensors among the arguments of an op."""
     for a in args:
-        if isinstance(a, _Tensor):
+        if isinstance(a, Tensor):
             settled(a)
         elif type(a) is list or type(a) is tuple:
             settle_all(a)
@@ -94,7 +96,7 @@ def show_history(t: Tensor, needs: bool) -> None:
         t._set_flag(_REQUIRES_GRAD, True)
 
 
-def _as_made(view: Tensor, make: Any, args: Any) -> Tensor:
+def _as_made(view: Tensor, make: Any, args: Sequence[Any]) -> Tensor:
     """What `make`, an op or a function, gives: recorded, unless the view that it is to replace was
     made without."""
     while view._attached is not None:
@@ -119,7 +121,7 @@ def _plain_view(base: Tensor, view: Tensor) -> Any:
     return again
 
 
-def take_part(t: Tensor, level: Any, make: Callable[[Any], Any]) -> None:
+def take_part(t: Tensor, level: Level, make: Callable[[Any], Any]) -> None:
     """Let a tensor have a level, by what `make` makes of the tensor that it was; of a view, the
     tensor that it shows as well."""
     w = settled(t)
@@ -136,10 +138,10 @@ def take_part(t: Tensor, level: Any, make: Callable[[Any], Any]) -> None:
     _adopt(t, made)
 
 
-def note_view(result: Tensor | tuple[Tensor, ...], op: Op, args: tuple[Any, ...]) -> None:
+def note_view(result: Tensor | tuple[Tensor, ...], op: Op, args: Sequence[Any]) -> None:
     """Keep how a view was made: what is written to it with a tangent gives the whole one too."""
     place = _place(args[0])
-    if isinstance(result, _Tensor):
+    if isinstance(result, Tensor):
         if result._wrapped is not None and result is not args[0]:
             result._wrapped.shows = (op, args, None, place)
         return
@@ -148,7 +150,7 @@ def note_view(result: Tensor | tuple[Tensor, ...], op: Op, args: tuple[Any, ...]
             r._wrapped.shows = (op, args, i, place)
 
 
-def made_since(t: Tensor, level: Any) -> bool:
+def made_since(t: Tensor, level: Level) -> bool:
     """Whether a tensor was made after a transform began; of a view, the tensor it shows."""
     w = settled(t)
     while w is not None and w.shows is not None:

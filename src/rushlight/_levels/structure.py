@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Flag, Tensor
@@ -11,12 +11,15 @@ from ..ops.making.copies import alias as _alias
 from ..ops.table.arrays import anywhere
 from .settling import settled
 
+if TYPE_CHECKING:
+    from .batch import BatchLevel
+    from .dual import DualLevel
+    from .level import Level
+
 __all__ = ["alive", "at_level", "batched_at", "parts_at", "rows", "with_batch", "with_tangent"]
 
-_Tensor = _core.Tensor
 
-
-def at_level(t: Tensor, level: Any) -> Any:
+def at_level(t: Tensor, level: Level) -> Any:
     """What a tensor has at exactly this level, as its outermost: a Dual, a Batch, or None."""
     w = t._wrapped
     return w if w is not None and w.level is level else None
@@ -26,7 +29,7 @@ def youngest(tensors: Any) -> Any:
     """The attached object with the greatest level among tensors and lists of them, or None."""
     found, number = None, 0
     for t in tensors:
-        if isinstance(t, _Tensor):
+        if isinstance(t, Tensor):
             w = t._wrapped
             if w is not None and w.level.number > number:
                 found, number = w, w.level.number
@@ -39,14 +42,14 @@ def youngest(tensors: Any) -> Any:
 
 def has_tensors(a: Any) -> bool:
     """Whether an argument is a list of tensors (or several)."""
-    return (type(a) is list or type(a) is tuple) and bool(a) and isinstance(a[0], _Tensor)
+    return (type(a) is list or type(a) is tuple) and bool(a) and isinstance(a[0], Tensor)
 
 
 def alive(a: Any) -> Any:
     """An argument without levels that ended: what it has then is the value within."""
     if has_tensors(a):
         return [alive(x) for x in a]
-    if isinstance(a, _Tensor):
+    if isinstance(a, Tensor):
         w = a._wrapped
         while w is not None and not w.level.active:
             a = w.level.after(w)
@@ -62,13 +65,13 @@ def plain_parts(t: Tensor) -> list[Tensor]:
 
 def needs_grad(t: Tensor) -> bool:
     """Whether any tensor within has a history."""
-    if not isinstance(t, _Tensor):
+    if not isinstance(t, Tensor):
         return True
     w = t._wrapped
     return t.requires_grad if w is None else any(p.requires_grad for p in plain_parts(t))
 
 
-def parts_at(t: Tensor, level: Any) -> tuple[Any, Any]:
+def parts_at(t: Tensor, level: DualLevel) -> tuple[Any, Any]:
     """(value, tangent or None) of a tensor at a dual level,
     whatever younger levels are around it."""
     w = settled(t)
@@ -77,7 +80,7 @@ def parts_at(t: Tensor, level: Any) -> tuple[Any, Any]:
     return (w.value, w.tangent) if w.level is level else w.parts_at(t, level)
 
 
-def batched_at(t: Tensor, level: Any) -> Any:
+def batched_at(t: Tensor, level: BatchLevel) -> Any:
     """A tensor with the batch of a level as its dimension 0, or None where it has none."""
     w = settled(t)
     if w is None or w.level.number < level.number:
@@ -85,19 +88,19 @@ def batched_at(t: Tensor, level: Any) -> Any:
     return w.value if w.level is level else w.batched_at(level)
 
 
-def rows(t: Tensor, level: Any) -> Tensor:
+def rows(t: Tensor, level: BatchLevel) -> Tensor:
     """`batched_at`, expanded where a tensor has no batch: all elements are the same."""
     value = batched_at(t, level)
     return t.expand(level.size, *t.shape) if value is None else value
 
 
-def with_batch(t: Tensor, level: Any) -> Tensor:
+def with_batch(t: Tensor, level: BatchLevel) -> Tensor:
     """The other way: dimension 0 of a tensor becomes the batch of a level, inside younger ones."""
     w = t._wrapped
     return level.wrap(t) if w is None or w.level.number < level.number else w.with_batch(level)
 
 
-def with_tangent(t: Tensor, tangent: Tensor | None, level: Any) -> Tensor:
+def with_tangent(t: Tensor, tangent: Tensor | None, level: DualLevel) -> Tensor:
     """A dual of a level inside the younger levels that its value and tangent have."""
     if tangent is None:
         return t
@@ -133,10 +136,10 @@ def given(t: Tensor) -> Tensor:
     return w.over(given)
 
 
-def all_alike(args: Any, level: Any) -> bool:
+def all_alike(args: Sequence[Any], level: BatchLevel) -> bool:
     """Whether all batches of a level among arguments have the same elements."""
     for a in args:
-        if isinstance(a, _Tensor):
+        if isinstance(a, Tensor):
             w = a._attached
             if w is not None and w.level is level and not w.alike:
                 return False
@@ -145,9 +148,9 @@ def all_alike(args: Any, level: Any) -> bool:
     return True
 
 
-def note_alike(result: Any, level: Any) -> None:
+def note_alike(result: Any, level: BatchLevel) -> None:
     """Keep that the elements of a result are the same."""
-    if isinstance(result, _Tensor):
+    if isinstance(result, Tensor):
         w = result._attached
         if w is not None and w.level is level:
             w.alike = True
@@ -169,7 +172,7 @@ def one_of(t: Tensor) -> Tensor | None:
     return None if anywhere(other) else value[0]
 
 
-def note_alike_by(t: Tensor, sources: Sequence[Tensor], level: Any) -> None:
+def note_alike_by(t: Tensor, sources: Sequence[Tensor], level: BatchLevel) -> None:
     """Keep which parts of a tensor have the same elements: those to which the same parts of the
     sources, which it is linear in, brought no batch of a level with other ones."""
     w = None if t is None else t._wrapped
@@ -186,7 +189,7 @@ def note_alike_by(t: Tensor, sources: Sequence[Tensor], level: Any) -> None:
         note_alike_by(t, [p for i in inner for p in i.parts()] + others, level)
 
 
-def _has_batch_of(t: Tensor, level: Any) -> bool:
+def _has_batch_of(t: Tensor, level: BatchLevel) -> bool:
     """Whether a tensor has a batch of a level whose elements are not the same."""
     w = None if t is None else t._wrapped
     if w is None:

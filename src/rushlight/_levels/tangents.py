@@ -29,7 +29,6 @@ from .variables import zero_leaf
 
 __all__ = ["has_history", "tangent_of", "transposed"]
 
-_Tensor = _core.Tensor
 _call = _core.call_op
 where: Any = _where
 
@@ -99,13 +98,13 @@ def _by_statement(
     op: Op, values: list[Any], tangents: dict[int, Any], out: Any
 ) -> Tensor | tuple[Tensor | None, ...] | None:
     """By the op's `jvp`."""
-    outs = (out,) if isinstance(out, _Tensor) else tuple(out)
+    outs = (out,) if isinstance(out, Tensor) else tuple(out)
     total = None
     for at, rule in op.entry.jvp.items():
         if at in tangents:
             term = rule.function(tangents[at], *_source_values(rule, values, outs, ()))
             total = term if total is None else total + term
-    return total if isinstance(out, _Tensor) else (total, *(None,) * (len(outs) - 1))
+    return total if isinstance(out, Tensor) else (total, *(None,) * (len(outs) - 1))
 
 
 # ---- kinds
@@ -130,7 +129,7 @@ def _pointwise(op: Op, values: list[Any], tangents: dict[int, Any], out: Tensor)
             term = partial(*_source_values(rule, values, (out,), (t,)))
         else:
             value = partial(*_source_values(rule, values, (out,), (t,))[1:])
-            if isinstance(value, _Tensor):
+            if isinstance(value, Tensor):
                 term = where(value, t, 0) if value.dtype.name == "bool" else t * value
             elif value is True:
                 term = t
@@ -141,7 +140,7 @@ def _pointwise(op: Op, values: list[Any], tangents: dict[int, Any], out: Tensor)
 
 
 def _zeros(value: Tensor) -> Tensor:
-    if isinstance(value, _Tensor):
+    if isinstance(value, Tensor):
         return zeros_like(value)
     return 0 if isinstance(value, (int, float, complex)) else value
 
@@ -179,10 +178,10 @@ def _bilinear(op: Op, values: list[Any], tangents: dict[int, Any], out: Tensor) 
 
 def transposed(op: Op, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
     """The tangent by the transpose of the gradient rules."""
-    single = isinstance(out, _Tensor)
+    single = isinstance(out, Tensor)
     outs = (out,) if single else tuple(out)
     us = [
-        zero_leaf(o) if isinstance(o, _Tensor) and o.dtype.is_differentiable else None for o in outs
+        zero_leaf(o) if isinstance(o, Tensor) and o.dtype.is_differentiable else None for o in outs
     ]
     roots: list[Any] = []
     given: list[Any] = []
@@ -203,7 +202,7 @@ def transposed(op: Op, values: list[Any], tangents: dict[int, Any], out: Any) ->
                 if v is None or t is None or not needs_grad(v):
                     continue
                 target = values[at]
-                if isinstance(target, _Tensor):
+                if isinstance(target, Tensor):
                     v = _matched(v, target)
                     t = as_tangent(t, v)
                 roots.append(v)
@@ -225,7 +224,7 @@ def transposed(op: Op, values: list[Any], tangents: dict[int, Any], out: Any) ->
 def has_history(v: Any) -> bool:
     if isinstance(v, (list, tuple)):
         return any(has_history(x) for x in v)
-    return isinstance(v, _Tensor) and needs_grad(v)
+    return isinstance(v, Tensor) and needs_grad(v)
 
 
 def _matched(v: Tensor, target: Tensor) -> Tensor:
@@ -239,7 +238,7 @@ def _matched(v: Tensor, target: Tensor) -> Tensor:
     return v
 
 
-def _constant(op: Any, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
+def _constant(op: Op, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
     return None
 
 

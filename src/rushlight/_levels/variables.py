@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor
 from ..ops.making.creation import zeros_like
 from .running import maps
 from .settling import settled
 from .structure import alias
+
+if TYPE_CHECKING:
+    from .batch import BatchLevel
 
 __all__ = ["variable", "zero_leaf"]
 
@@ -38,7 +41,7 @@ def _batches(t: Tensor) -> list[Any]:
     return sorted(found, key=lambda level: level.number)
 
 
-def _batched_throughout(t: Tensor, level: Any) -> Tensor:
+def _batched_throughout(t: Tensor, level: BatchLevel) -> Tensor:
     """The tensor with the batch of a level in every part:
     a dual may have it in its tangent only."""
     w = settled(t)

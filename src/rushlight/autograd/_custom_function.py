@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from .. import _core
 from .._core import Tensor
 from .._levels.batch import BatchLevel
-from .._levels.dual import let_have_tangent
-from .._levels.level import Level
+from .._levels.dual import DualLevel, let_have_tangent
 from .._levels.running import below, only, without_tangents
 from .._levels.structure import at_level, batched_at, parts_at, with_tangent
 from .._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
@@ -18,8 +17,6 @@ from ..ops.making.creation import zeros_like
 from .function import Function, FunctionCtx, FunctionMeta
 
 __all__ = ["mapped", "with_tangents"]
-
-_Tensor = _core.Tensor
 
 
 class VmapInfo(NamedTuple):
@@ -32,12 +29,12 @@ class VmapInfo(NamedTuple):
 def mapped(cls: Any, args: tuple[Tensor, ...], level: BatchLevel) -> Any:
     if cls.vmap is not Function.vmap:
         return _by_its_own_rule(cls, args, level)
-    values = [batched_at(a, level) if isinstance(a, _Tensor) else None for a in args]
+    values = [batched_at(a, level) if isinstance(a, Tensor) else None for a in args]
     plain = [a if v is None else v for a, v in zip(args, values, strict=True)]
     result = _mapped_class(cls).apply(cls, level, tuple(v is not None for v in values), *plain)
     single = not isinstance(result, tuple)
     outs = (result,) if single else result
-    wrapped = tuple(level.wrap(o) if isinstance(o, _Tensor) else o for o in outs)
+    wrapped = tuple(level.wrap(o) if isinstance(o, Tensor) else o for o in outs)
     return wrapped[0] if single else wrapped
 
 
@@ -46,7 +43,7 @@ def _by_its_own_rule(cls: Any, args: tuple[Tensor, ...], level: BatchLevel) -> T
     leaves, spec = tree_flatten(args)
     dims: list[int | None] = []
     for i, a in enumerate(leaves):
-        value = batched_at(a, level) if isinstance(a, _Tensor) else None
+        value = batched_at(a, level) if isinstance(a, Tensor) else None
         dims.append(None if value is None else 0)
         if value is None:
             continue
@@ -80,7 +77,7 @@ def _wrapped(found: Tensor, dims: int, level: BatchLevel) -> Tensor:
             f"out_dims has structure {tree_flatten(dims)[1]} but output has structure {spec}."
         )
     wrapped = [
-        x if d is None or not isinstance(x, _Tensor) else level.wrap(x.movedim(d, 0))
+        x if d is None or not isinstance(x, Tensor) else level.wrap(x.movedim(d, 0))
         for x, d in zip(leaves, where, strict=True)
     ]
     return tree_unflatten(wrapped, spec)
@@ -102,7 +99,7 @@ class _Mapped(Function):
         ctx.call = (cls, level, batched, context, tuple(getattr(a, "shape", None) for a in inside))
         single = not isinstance(output, tuple)
         outs = (output,) if single else output
-        values = tuple(_ensure_batched(o, level) if isinstance(o, _Tensor) else o for o in outs)
+        values = tuple(_ensure_batched(o, level) if isinstance(o, Tensor) else o for o in outs)
         return values[0] if single else values
 
     @staticmethod
@@ -168,15 +165,15 @@ def _run_forward(cls: Any, context: _Context, args: list[Tensor]) -> Tensor:
     return output
 
 
-def with_tangents(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
-    parts = [parts_at(a, level) if isinstance(a, _Tensor) else (a, None) for a in args]
+def with_tangents(cls: Any, args: tuple[Any, ...], level: DualLevel) -> Any:
+    parts = [parts_at(a, level) if isinstance(a, Tensor) else (a, None) for a in args]
     values = tuple(v for v, _ in parts)
     with only(below(level)):
         context, output = _called(cls, values, level)
     tangents = [
         zeros_like(v)
         if t is None
-        and isinstance(v, _Tensor)
+        and isinstance(v, Tensor)
         and v.dtype.is_differentiable
         and context.materialize_grads
         else t
@@ -203,14 +200,16 @@ def with_tangents(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
     return joined[0] if single else joined
 
 
-def _joined(i: int, out: Tensor, tangent: Tensor, inputs: dict[int, Any], level: Level) -> Tensor:
+def _joined(
+    i: int, out: Tensor, tangent: Tensor, inputs: dict[int, Any], level: DualLevel
+) -> Tensor:
     """Result i with its tangent; an argument that forward has written is itself the result.
     `inputs`: by their values, the arguments and the tangents that jvp was given for them."""
-    if tangent is not None and not isinstance(tangent, _Tensor):
+    if tangent is not None and not isinstance(tangent, Tensor):
         raise RuntimeError(
             f"expected Variable or None (got {type(tangent).__name__}) for grad output {i}."
         )
-    differentiable = isinstance(out, _Tensor) and out.dtype.is_differentiable
+    differentiable = isinstance(out, Tensor) and out.dtype.is_differentiable
     if not differentiable and tangent is not None:
         raise RuntimeError(
             f"Function's jvp returned a gradient at position {i}, but  the corresponding forward "
@@ -248,12 +247,12 @@ def _joined(i: int, out: Tensor, tangent: Tensor, inputs: dict[int, Any], level:
     return with_tangent(out, tangent, level)
 
 
-def _called(cls: Any, values: tuple[Any, ...], level: Level) -> tuple[Any, Any]:
+def _called(cls: Any, values: tuple[Any, ...], level: DualLevel) -> tuple[Any, Any]:
     """(the context, the results) of one call of forward."""
-    if not any(isinstance(v, _Tensor) and v._wrapped is not None for v in values):
+    if not any(isinstance(v, Tensor) and v._wrapped is not None for v in values):
         node = cls._generated() if not level.by_hand else None
         return cls._run(values, node)
-    context = _Context(tuple(isinstance(v, _Tensor) and v.requires_grad for v in values))
+    context = _Context(tuple(isinstance(v, Tensor) and v.requires_grad for v in values))
     output = cls.apply(*values)
     before = _core.set_grad_enabled(False)
     try:

@@ -20,7 +20,6 @@ from ..ops.table.signature import Tensor
 
 __all__ = ["backward", "grad"]
 
-_Tensor = _core.Tensor
 _run = _core.run_backward
 
 _CREATE_GRAPH_WARNING = (
@@ -94,8 +93,8 @@ def _as_gradient(output: Tensor, gradient: Any) -> Tensor | None:
     """A root's gradient as a tensor that fits it; numbers, lists and arrays are accepted."""
     if gradient is None:
         return None
-    if not isinstance(gradient, _Tensor):
-        if isinstance(gradient, (str, bytes)) or not isinstance(output, _Tensor):
+    if not isinstance(gradient, Tensor):
+        if isinstance(gradient, (str, bytes)) or not isinstance(output, Tensor):
             raise TypeError(
                 f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
             )
@@ -123,7 +122,7 @@ def _is_edge(value: Any) -> bool:
 
 def _shape_and_dtype(root: Tensor) -> tuple[Any, Any]:
     """Of a root, which is a tensor or the edge that a tensor's gradient flows along."""
-    if isinstance(root, _Tensor):
+    if isinstance(root, Tensor):
         return root.shape, root.dtype
     if not _is_edge(root):
         raise TypeError(f"expected a Tensor or a GradientEdge, got {type(root).__name__}")
@@ -160,8 +159,8 @@ def _gradients(outputs: tuple[Any, ...], given: Any, single: bool) -> tuple[Tens
     list of numbers then."""
     if given is None:
         return (None,) * len(outputs)
-    alone = isinstance(given, _Tensor) or not isinstance(given, collections.abc.Sequence)
-    if not alone and single and isinstance(outputs[0], _Tensor) and outputs[0].dim():
+    alone = isinstance(given, Tensor) or not isinstance(given, collections.abc.Sequence)
+    if not alone and single and isinstance(outputs[0], Tensor) and outputs[0].dim():
         alone = _nested_shape(given) == tuple(outputs[0].shape) and not any(
             g is None or hasattr(g, "shape") for g in given
         )
@@ -176,12 +175,12 @@ def _gradients(outputs: tuple[Any, ...], given: Any, single: bool) -> tuple[Tens
 
 
 def _tuple(value: Any) -> tuple[Tensor | None, ...]:
-    return (value,) if isinstance(value, _Tensor) or _is_edge(value) else tuple(value)
+    return (value,) if isinstance(value, Tensor) or _is_edge(value) else tuple(value)
 
 
 def _inputs(function: str, value: Any) -> tuple[Any, ...]:
     """The `inputs` argument as a tuple: tensors and edges."""
-    if isinstance(value, _Tensor):
+    if isinstance(value, Tensor):
         return (value,)
     if isinstance(value, collections.abc.Mapping):
         if type(value) is not dict:
@@ -194,7 +193,7 @@ def _inputs(function: str, value: Any) -> tuple[Any, ...]:
     if not given:
         raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
     for i in given:
-        if not isinstance(i, _Tensor) and not _is_edge(i):
+        if not isinstance(i, Tensor) and not _is_edge(i):
             raise RuntimeError(
                 "all inputs have to be Tensors or GradientEdges, but got " + type(i).__name__
             )
@@ -268,10 +267,10 @@ def backward(
     if inputs is not None:
         inputs = _inputs("backward", inputs)
         for i in inputs:
-            if isinstance(i, _Tensor):
+            if isinstance(i, Tensor):
                 i.retain_grad()  # of a result its gradient is kept, as a leaf's is anyway
     roots = _tuple(tensors)
-    gradients = _gradients(roots, grad_tensors, isinstance(tensors, _Tensor))
+    gradients = _gradients(roots, grad_tensors, isinstance(tensors, Tensor))
     retain = create_graph if retain_graph is None else bool(retain_graph)
     if create_graph:
         warnings.warn(_CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
@@ -320,12 +319,12 @@ def grad(
     if is_grads_batched:
         found = _batched(roots, wanted, grad_outputs, retain, create_graph)
     else:
-        gradients = _gradients(roots, grad_outputs, isinstance(outputs, _Tensor))
+        gradients = _gradients(roots, grad_outputs, isinstance(outputs, Tensor))
         found = _run(roots, gradients, retain, bool(create_graph), wanted)
     if any(f is None for f in found):
         if materialize_grads:
             if any(
-                f is None and not isinstance(i, _Tensor) for f, i in zip(found, wanted, strict=True)
+                f is None and not isinstance(i, Tensor) for f, i in zip(found, wanted, strict=True)
             ):
                 raise RuntimeError(
                     "materialize_grads cannot be used when the given input is a GradientEdge"
@@ -355,7 +354,7 @@ def _batched(
     for i, (root, g) in enumerate(zip(roots, batches, strict=True)):
         shape = _shape_and_dtype(root)[0]
         if g is not None and g.shape[1:] != shape:
-            if not isinstance(root, _Tensor):
+            if not isinstance(root, Tensor):
                 raise RuntimeError(
                     "Batched grads are not supported with GradientEdge. The edge's gradient has "
                     f"shape {shape}, each row of the given one {g.shape[1:]}."
@@ -381,4 +380,4 @@ def _batched(
         return tuple(None if f is None else rows(f, level) for f in found)
 
 
-_Tensor.backward = tensor_backward  # type: ignore[assignment, method-assign]
+Tensor.backward = tensor_backward  # type: ignore[assignment, method-assign]

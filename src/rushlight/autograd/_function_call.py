@@ -16,8 +16,6 @@ from .anomaly_mode import is_anomaly_enabled, note_place
 
 __all__ = ["Signature", "finish"]
 
-_Tensor = _core.Tensor
-
 
 class Signature:
     """How keyword arguments of `apply` become the positional ones that forward gets."""
@@ -81,7 +79,7 @@ def _plain_view(o: Tensor) -> Tensor:
         view = o.view_as(o)
         if kind.__torch_function__ is _core._disabled_torch_function_impl:
             return view
-        return view if kind is _Tensor else view.as_subclass(kind)
+        return view if kind is Tensor else view.as_subclass(kind)
     finally:
         _core.set_grad_enabled(before)
 
@@ -98,13 +96,13 @@ def _say_who_made(
     where that was recorded."""
     several = recording and (
         sum(
-            isinstance(o, _Tensor) and o.dtype.is_differentiable and not _among(given, detached)
+            isinstance(o, Tensor) and o.dtype.is_differentiable and not _among(given, detached)
             for o, given in zip(results, outputs, strict=True)
         )
         > 1
     )
     for o, given in zip(results, outputs, strict=True):
-        if not isinstance(o, _Tensor) or not o._is_view():
+        if not isinstance(o, Tensor) or not o._is_view():
             continue
         if not (_among(given, inputs) and _among(given, dirty)):
             # Made under no_grad by us, not by the user.
@@ -141,7 +139,7 @@ def finish(
         if recording and _among(t, inputs):
             if not _among(t, detached):
                 _core.check_dirty(t)
-            if t._is_view() and sum(isinstance(o, _Tensor) for o in outputs) > 1:
+            if t._is_view() and sum(isinstance(o, Tensor) for o in outputs) > 1:
                 raise RuntimeError(
                     "If your Function modifies inplace an input that is a view of another Tensor, "
                     "your Function cannot return more than one Tensor. Give the changed view "
@@ -151,7 +149,7 @@ def finish(
     same = [t for t in dirty if not t.requires_grad or (recording and not _among(t, detached))]
     results = [
         _as_output(o, _among(o, inputs), recording and not _among(o, detached))
-        if isinstance(o, _Tensor) and not _among(o, same)
+        if isinstance(o, Tensor) and not _among(o, same)
         else o
         for o in outputs
     ]
@@ -160,7 +158,7 @@ def finish(
     if recording:
         attached = [
             o
-            if isinstance(o, _Tensor) and o.dtype.is_differentiable and not _among(given, detached)
+            if isinstance(o, Tensor) and o.dtype.is_differentiable and not _among(given, detached)
             else None
             for o, given in zip(results, outputs, strict=True)
         ]
@@ -170,16 +168,16 @@ def finish(
             else -1
             for t in saved
         )
-        rebased = [i for i, o in enumerate(attached) if o is not None and _among(o, dirty)]
+        rebased = {i: o for i, o in enumerate(attached) if o is not None and _among(o, dirty)}
         ctx._attach([None if i in rebased else o for i, o in enumerate(attached)], results)
-        for i in rebased:
-            edge = next((k for k, t in enumerate(inputs) if t is attached[i]), -1)
-            _core.rebase(attached[i], ctx, i, edge)
+        for i, written in rebased.items():
+            edge = next((k for k, t in enumerate(inputs) if t is written), -1)
+            _core.rebase(written, ctx, i, edge)
         ctx._save(saved, numbers)
         ctx._finished = True
         if len(outputs) > 1:
             ctx._no_tensors = frozenset(
-                i for i, o in enumerate(outputs) if not isinstance(o, _Tensor)
+                i for i, o in enumerate(outputs) if not isinstance(o, Tensor)
             )
             ctx._no_gradients = frozenset(i for i, o in enumerate(attached) if o is None)
         if is_anomaly_enabled():

@@ -23,8 +23,6 @@ __all__ = [
     "saved_tensors_hooks",
 ]
 
-_Tensor = _core.Tensor
-
 
 class _State(threading.local):
     """Why entering hooks is refused on a thread. The hooks in force are the core's."""

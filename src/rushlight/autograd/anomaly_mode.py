@@ -30,7 +30,6 @@ __all__ = [
 ]
 
 _ANOMALY = _core.Observed.ANOMALY
-_Tensor = _core.Tensor
 
 
 class _State:
@@ -181,7 +180,7 @@ def note_place(node: Any) -> None:
 
 def _bad(tensor: Tensor | None) -> tuple[str, Any] | None:
     """What is wrong with a tensor's values, and where: ("nan", mask)."""
-    if not isinstance(tensor, _Tensor) or not tensor.dtype.is_differentiable:
+    if not isinstance(tensor, Tensor) or not tensor.dtype.is_differentiable:
         return None
     while tensor._wrapped is not None:  # of a batch all elements, of a dual the value
         tensor = tensor._wrapped.value
@@ -286,7 +285,7 @@ def _op_ran(op: Op, arguments: tuple[Any, ...], result: Tensor, start: int, stop
         told = []
         for parameter, given in zip(op.params, arguments, strict=True):
             for value in _flat(given):
-                if isinstance(value, _Tensor) and not name.endswith("_"):
+                if isinstance(value, Tensor) and not name.endswith("_"):
                     array = np.asarray(value.detach()._array)
                     low, high = (
                         (array.min(), array.max())

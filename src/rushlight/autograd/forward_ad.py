@@ -23,8 +23,6 @@ __all__ = [
     "unpack_dual",
 ]
 
-_Tensor = _core.Tensor
-
 
 class UnpackedDualTensor(namedtuple("UnpackedDualTensor", ["primal", "tangent"])):
     """A tensor's value and its tangent (None where it has none).
@@ -178,7 +176,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     >>> primal, tangent
     (tensor(0.5000), tensor(-0.2500))
     """
-    if not isinstance(tensor, _Tensor):
+    if not isinstance(tensor, Tensor):
         raise TypeError(
             "_unpack_dual(): argument 'dual' (position 1) must be Tensor, not "
             f"{type(tensor).__name__}"

@@ -14,7 +14,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 from .._levels.batch import BatchLevel
-from .._levels.level import Level
+from .._levels.dual import DualLevel
 from .._levels.running import only, transforms
 from .._levels.running import state as _state
 from .._levels.structure import youngest
@@ -30,8 +30,6 @@ __all__ = [
     "InplaceFunction",
     "once_differentiable",
 ]
-
-_Tensor = _core.Tensor
 
 
 class FunctionCtx:
@@ -56,7 +54,7 @@ class FunctionCtx:
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors (or None) for backward; the last call counts."""
         for i, t in enumerate(tensors):
-            if t is not None and not isinstance(t, _Tensor):
+            if t is not None and not isinstance(t, Tensor):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument {i} is of type "
                     f"{type(t).__name__}"
@@ -66,7 +64,7 @@ class FunctionCtx:
     def save_for_forward(self, *tensors: Any) -> None:
         """Keep tensors for `jvp`."""
         for i, t in enumerate(tensors):
-            if t is not None and not isinstance(t, _Tensor):
+            if t is not None and not isinstance(t, Tensor):
                 raise AssertionError(
                     "save_for_forward expects all arguments to be tensors; you should save "
                     f"non-tensors as attributes on ctx. Argument {i} is of type "
@@ -92,7 +90,7 @@ class FunctionCtx:
         (tensor([2., 2.]), 'DoubleBackward')
         """
         for t in tensors:
-            if not isinstance(t, _Tensor):
+            if not isinstance(t, Tensor):
                 raise RuntimeError("mark_dirty can only accept variables, but argument ")
         self.dirty_tensors = tensors
 
@@ -114,7 +112,7 @@ class FunctionCtx:
         (True, False)
         """
         for t in tensors:
-            if not isinstance(t, _Tensor):
+            if not isinstance(t, Tensor):
                 raise RuntimeError(
                     "mark_non_differentiable only accepts variable arguments, but got "
                 )
@@ -245,7 +243,7 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
             if value is None:
                 kept.append(None)
                 continue
-            if not isinstance(value, _Tensor):
+            if not isinstance(value, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(value).__name__})")
             shape, dtype = self._input_kinds[len(kept)]
             if value.dtype.is_complex and not dtype.is_complex and self.needs_input_grad[i]:
@@ -403,7 +401,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if _state.stack:
             _check_transforms(cls)
         for a in args:
-            if isinstance(a, _Tensor) and a._wrapped is not None:
+            if isinstance(a, Tensor) and a._wrapped is not None:
                 return youngest(args).level.function(cls, args)
         if _state.stack:
             with only([]):  # forward is one op of the transforms, not a part of them
@@ -415,7 +413,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return outputs
 
     @classmethod
-    def _under_dual(cls, args: tuple[Any, ...], level: Level) -> Tensor:
+    def _under_dual(cls, args: tuple[Any, ...], level: DualLevel) -> Tensor:
         from ._custom_function import with_tangents  # here, as it is written with Function
 
         return with_tangents(cls, args, level)
@@ -527,7 +525,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
             result = function(ctx, *args)
         finally:
             _core.set_grad_enabled(before)
-        wanted = any(isinstance(a, _Tensor) and a.requires_grad for a in args)
+        wanted = any(isinstance(a, Tensor) and a.requires_grad for a in args)
         if not grad_enabled or not wanted:
             return result
         refuse = DelayedError(
@@ -559,8 +557,8 @@ class DelayedError:
         self.message = message.decode() if isinstance(message, bytes) else message
 
     def __call__(self, *inputs: Any) -> Any:
-        results = [v.detach() if isinstance(v, _Tensor) else v for v in inputs]
-        wanted = any(isinstance(v, _Tensor) and v.requires_grad for v in inputs)
+        results = [v.detach() if isinstance(v, Tensor) else v for v in inputs]
+        wanted = any(isinstance(v, Tensor) and v.requires_grad for v in inputs)
         if wanted and _core.is_grad_enabled():
             node = Error(self.message)
             node._set_edges(inputs)

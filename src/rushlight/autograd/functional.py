@@ -21,7 +21,6 @@ from ._engine import grad as _grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
-_Tensor = _core.Tensor
 _Tensors = tuple[Any, ...]
 
 
@@ -40,7 +39,7 @@ def _as_tuple(given: Any, what: str, name: str) -> tuple[bool, _Tensors]:
     was_tuple = isinstance(given, tuple)
     values = given if was_tuple else (given,)
     for i, value in enumerate(values):
-        if not isinstance(value, _Tensor):
+        if not isinstance(value, Tensor):
             where = f"value at index {i}" if was_tuple else f"given {what}"
             raise TypeError(
                 f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the "

@@ -41,7 +41,6 @@ from .function import Function
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
-_Tensor = _core.Tensor
 
 _SEE = (
     'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
@@ -72,7 +71,7 @@ def _tensors(values: Sequence[Tensor], differentiable: bool = False) -> list[Ten
     """All tensors among arguments, those inside lists too."""
     found = []
     for v in values:
-        if isinstance(v, _Tensor):
+        if isinstance(v, Tensor):
             if v.requires_grad or not differentiable:
                 found.append(v)
         elif isinstance(v, (tuple, list)):
@@ -81,7 +80,7 @@ def _tensors(values: Sequence[Tensor], differentiable: bool = False) -> list[Ten
 
 
 def _outputs(value: Tensor | tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    return tuple(o for o in _tuple(value) if isinstance(o, _Tensor) and o.requires_grad)
+    return tuple(o for o in _tuple(value) if isinstance(o, Tensor) and o.requires_grad)
 
 
 def _part(tensor: Tensor, part: str | None) -> Tensor:
@@ -136,7 +135,7 @@ class _Check:
     def run(self) -> None:
         self.check_inputs()
         given = _tuple(self.function(*self.inputs))
-        all_outputs = [i for i, o in enumerate(given) if isinstance(o, _Tensor)]
+        all_outputs = [i for i, o in enumerate(given) if isinstance(o, Tensor)]
         self.which = [i for i in all_outputs if given[i].requires_grad]
         if not self.which:
             self.which = [i for i in all_outputs if given[i].dtype.is_differentiable]
@@ -170,7 +169,7 @@ class _Check:
                 "have requires_grad=True."
             )
         for i, x in enumerate(self.inputs):
-            if not isinstance(x, _Tensor) or not x.requires_grad:
+            if not isinstance(x, Tensor) or not x.requires_grad:
                 continue
             if x.dtype.name not in ("float64", "complex128"):
                 warnings.warn(

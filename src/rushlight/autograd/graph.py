@@ -46,8 +46,6 @@ __all__ = [
     "set_warn_on_accumulate_grad_stream_mismatch",
 ]
 
-_Tensor = _core.Tensor
-
 
 class Node(abc.ABC):
     """A node of the backward graph: what `grad_fn` is, one class an op.
@@ -151,14 +149,14 @@ def increment_version(tensor: Any) -> None:
     >>> x._version
     1
     """
-    tensors = (tensor,) if isinstance(tensor, _Tensor) else tensor
+    tensors = (tensor,) if isinstance(tensor, Tensor) else tensor
     if not isinstance(tensors, Iterable):
         raise RuntimeError(
             "increment_version expect a Iterable[Tensor] as input, got " + type(tensor).__name__
         )
     tensors = tuple(tensors)
     for t in tensors:
-        if not isinstance(t, _Tensor):
+        if not isinstance(t, Tensor):
             raise RuntimeError(
                 "increment_version expects each element of the iterable to be a tensor, got "
                 + type(t).__name__
@@ -179,7 +177,7 @@ def _name(hook: Any) -> str:
 
 @quietly
 def _check_replacement(hook: Any, old: Tensor | None, new: Any) -> None:
-    if not isinstance(new, _Tensor):
+    if not isinstance(new, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
     if old is None:
         raise RuntimeError(
@@ -256,7 +254,7 @@ class NodeHooks:
             result = hook(tensor)
             if result is None or result is tensor:
                 continue
-            if not isinstance(result, _Tensor):
+            if not isinstance(result, Tensor):
                 raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
@@ -412,7 +410,7 @@ def _call_node(node: Any, grads: tuple[Any, ...]) -> tuple[Tensor | None, ...]:
     if len(grads) != expected:
         raise TypeError(f"expected {expected} arguments, got {len(grads)} instead")
     for i, g in enumerate(grads):
-        if g is not None and not isinstance(g, _Tensor):
+        if g is not None and not isinstance(g, Tensor):
             raise TypeError(f"argument {i} is not a Variable")
     if isinstance(node, _core.AccumulateGrad):
         if grads[0] is None:
@@ -433,7 +431,7 @@ _core.Node.register_prehook = _register_prehook
 _core.Node._input_metadata = property(_input_metadata)
 _core.Node.requires_grad = True  # of every recorded call
 for _method in (register_post_accumulate_grad_hook, retain_grad):
-    setattr(_Tensor, _method.__name__, _method)
+    setattr(Tensor, _method.__name__, _method)
 _MEMBERS = {
     "register_hook": register_tensor_hook,
     "_backward_hooks": property(_get_tensor_hooks, _set_tensor_hooks, _keep("_backwards_hooks")),
@@ -442,7 +440,7 @@ _MEMBERS = {
     ),
 }
 for _name_of, _member in _MEMBERS.items():
-    setattr(_Tensor, _name_of, _member)
+    setattr(Tensor, _name_of, _member)
 
 
 class _MultiHandle:

@@ -19,7 +19,6 @@ from .._core import Op, Tensor
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]
 
 _TIMES = _core.Observed.TIMES
-_Tensor = _core.Tensor
 _active: list[profile] = []
 
 
@@ -389,7 +388,7 @@ def _note(name: str, start: int, stop: int, arguments: tuple[Tensor, ...]) -> No
     thread = threading.get_ident()
     for p in _active:
         shapes = (
-            [list(a.shape) for a in arguments if isinstance(a, _Tensor)] if p.record_shapes else []
+            [list(a.shape) for a in arguments if isinstance(a, Tensor)] if p.record_shapes else []
         )
         p._found.append(FunctionEvent(name, start, stop, thread, shapes))
 

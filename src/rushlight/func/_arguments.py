@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import _core
 from .._core import Tensor
 from .._levels.structure import given
 from .._pytree import TreeSpec, tree_flatten, tree_map
@@ -21,11 +20,9 @@ __all__ = [
     "with_aux",
 ]
 
-_Tensor = _core.Tensor
-
 
 def is_tensor(x: Any) -> bool:
-    return isinstance(x, _Tensor)
+    return isinstance(x, Tensor)
 
 
 def name_of(f: Any) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import _core
 from .._core import Tensor
 from .._levels.dual import DualLevel
 from .._levels.places import fitted
@@ -16,8 +15,6 @@ from ..ops.making.creation import zeros_like
 from ._arguments import chosen, give, is_tensor, replaced, tensors_of, with_aux
 
 __all__ = ["jvp", "jvp_along"]
-
-_Tensor = _core.Tensor
 
 
 def _check_tangents(primals: tuple[Tensor, ...], tangents: tuple[Tensor, ...], what: str) -> None:

@@ -7,13 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .. import _core
 from .._core import Tensor
 from ..ops.layout.joining import stack
 
 __all__ = ["functional_call", "stack_module_state"]
-
-_Tensor = _core.Tensor
 
 
 def functional_call(
@@ -115,7 +112,7 @@ def _replaced(module: Any, given: dict[str, Any], tie: bool, strict: bool) -> It
 def _tied(places: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     groups: dict[int, list[str]] = {}
     for n, (table, key) in places.items():
-        if isinstance(table[key], _Tensor):
+        if isinstance(table[key], Tensor):
             groups.setdefault(id(table[key]), []).append(n)
     result = dict(new)
     for names in groups.values():

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import _core
 from .._core import Tensor
 from .._pytree import tree_flatten, tree_unflatten
 from ..ops.layout.joining import stack
@@ -17,8 +16,6 @@ from ._reverse import vjp_at
 from ._vmap import vmap
 
 __all__ = ["hessian", "jacfwd", "jacrev"]
-
-_Tensor = _core.Tensor
 
 
 def _basis(leaves: list[Tensor]) -> list[Tensor]:

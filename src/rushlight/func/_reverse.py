@@ -20,8 +20,6 @@ from ._arguments import checked_argnums, chosen, give, is_tensor, replaced, tens
 
 __all__ = ["grad", "grad_and_value", "linearize", "vjp", "vjp_at"]
 
-_Tensor = _core.Tensor
-
 
 @contextmanager
 def _recording() -> Iterator[bool]:

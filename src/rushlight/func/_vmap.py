@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .. import _core
 from .._core import Tensor
 from .._levels.batch import BatchLevel
 from .._levels.structure import batched_at, one_of
@@ -16,8 +15,6 @@ from ..random import get_rng_state, set_rng_state
 from ._arguments import is_tensor, name_of
 
 __all__ = ["vmap"]
-
-_Tensor = _core.Tensor
 
 
 def _checked_randomness(randomness: str) -> None:

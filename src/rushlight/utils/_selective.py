@@ -25,7 +25,6 @@ __all__ = ["CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_c
 
 _SELECTIVE = _core.Observed.SELECTIVE
 _COMPOSITE = 4  # Op::Composite
-_Tensor = _core.Tensor
 _lock = threading.Lock()
 _users = 0  # how many contexts are open in the process
 
@@ -76,21 +75,21 @@ class _Kept:
     """The results of one call, and the versions they had."""
 
     def __init__(self, result: Tensor) -> None:
-        self.single = isinstance(result, _Tensor)
+        self.single = isinstance(result, Tensor)
         given = (result,) if self.single else result
-        self.tensors = [t.detach() if isinstance(t, _Tensor) else t for t in given]
-        self.versions = [t._version if isinstance(t, _Tensor) else 0 for t in self.tensors]
+        self.tensors = [t.detach() if isinstance(t, Tensor) else t for t in given]
+        self.versions = [t._version if isinstance(t, Tensor) else 0 for t in self.tensors]
 
     def arrays(self, may_change: bool) -> Any:
         found = []
         for t, version in zip(self.tensors, self.versions, strict=True):
-            if isinstance(t, _Tensor) and t._version != version and not may_change:
+            if isinstance(t, Tensor) and t._version != version and not may_change:
                 raise RuntimeError(
                     "Tensor cached during selective activation checkpoint has been mutated: it is "
                     f"at version {t._version}, and was kept at {version}. Do not keep what is "
                     "written in place, or pass allow_cache_entry_mutation=True."
                 )
-            found.append(memory_of(t) if isinstance(t, _Tensor) else None)
+            found.append(memory_of(t) if isinstance(t, Tensor) else None)
         return found[0] if self.single else tuple(found)
 
 
@@ -143,12 +142,12 @@ class _First(_Run):
 
     def ends(self, op: Op, arguments: tuple[Tensor, ...], result: Tensor) -> None:
         number = self.running.pop()
-        if op.kind == _COMPOSITE or not isinstance(result, (_Tensor, tuple)):
+        if op.kind == _COMPOSITE or not isinstance(result, (Tensor, tuple)):
             return  # its parts are asked about, or it is no result of a kernel
         context = SelectiveCheckpointContext(is_recompute=False, op_output=result)
         answer = self.policy(context, name_of(op, result), *arguments)
         save = answer if isinstance(answer, bool) else answer not in _RECOMPUTED
-        is_view = isinstance(result, _Tensor) and result._is_view()
+        is_view = isinstance(result, Tensor) and result._is_view()
         if save and not is_view and not op.__name__.endswith("_"):
             self.kept[number] = _Kept(result)
 

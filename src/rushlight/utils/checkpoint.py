@@ -51,8 +51,6 @@ __all__ = [
     "set_checkpoint_early_stop",
 ]
 
-_Tensor = _core.Tensor
-
 
 class CheckpointError(RuntimeError):
     """The computation done again was not the one that was done before.
@@ -425,8 +423,8 @@ def _checkpoint_without_reentrance(
         early_stop = _Settings.early_stop
     frame = _Frame(again, early_stop, check, debug)
     given = (kwargs, *args)
-    frame.places = [i for i, a in enumerate(given) if isinstance(a, _Tensor)]
-    frame.constants = [None if isinstance(a, _Tensor) else a for a in given]
+    frame.places = [i for i, a in enumerate(given) if isinstance(a, Tensor)]
+    frame.constants = [None if isinstance(a, Tensor) else a for a in given]
     dummy = _core.wrap(_EMPTY.copy(), True)
     frame.inputs = _SaveInputs.apply(dummy, *[given[i] for i in frame.places])
     with saved_tensors_hooks(frame.pack, frame.unpack), forward_context:
@@ -457,7 +455,7 @@ def check_backward_validity(inputs: Any) -> None:
     >>> len(said)
     1
     """
-    if not any(t.requires_grad for t in inputs if isinstance(t, _Tensor)):
+    if not any(t.requires_grad for t in inputs if isinstance(t, Tensor)):
         warnings.warn(
             "None of the inputs have requires_grad=True. Gradients will be None",
             UserWarning,
@@ -480,7 +478,7 @@ def detach_variable(inputs: Any) -> tuple[Any, ...]:
         )
     made = []
     for value in inputs:
-        if isinstance(value, _Tensor):
+        if isinstance(value, Tensor):
             wanted = value.requires_grad
             value = value.detach()
             value.requires_grad = wanted
@@ -503,8 +501,8 @@ class CheckpointFunction(autograd.Function):
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.state = random.get_rng_state() if preserve_rng_state else None
-        ctx.places = [i for i, a in enumerate(args) if isinstance(a, _Tensor)]
-        ctx.constants = [None if isinstance(a, _Tensor) else a for a in args]
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        ctx.constants = [None if isinstance(a, Tensor) else a for a in args]
         ctx.save_for_backward(*[args[i] for i in ctx.places])
         return run_function(*args)
 
@@ -527,12 +525,12 @@ class CheckpointFunction(autograd.Function):
                 outputs = ctx.run_function(*inputs)
         finally:
             _core.set_grad_enabled(before)
-        if isinstance(outputs, _Tensor):
+        if isinstance(outputs, Tensor):
             outputs = (outputs,)
         pairs = [
             (o, g)
             for o, g in zip(outputs, grads, strict=False)
-            if isinstance(o, _Tensor) and o.requires_grad
+            if isinstance(o, Tensor) and o.requires_grad
         ]
         if not pairs:
             raise RuntimeError(
@@ -542,7 +540,7 @@ class CheckpointFunction(autograd.Function):
         return (
             None,
             None,
-            *(x._grad if isinstance(x, _Tensor) and x.is_leaf else None for x in inputs),
+            *(x._grad if isinstance(x, Tensor) and x.is_leaf else None for x in inputs),
         )
 
 

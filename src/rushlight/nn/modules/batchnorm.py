@@ -7,6 +7,8 @@ from typing import Any
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from ... import _dtypes as dtypes
+from ..._device import DeviceLike
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
@@ -30,8 +32,8 @@ class _NormBase(Module):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: dtypes.dtype | None = None,
         *,
         bias: bool = True,
     ) -> None:

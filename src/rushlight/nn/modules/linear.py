@@ -8,6 +8,8 @@ from typing import Any
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from ... import _dtypes as dtypes
+from ..._device import DeviceLike
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
@@ -53,8 +55,8 @@ class Linear(Module):
         in_features: int,
         out_features: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: dtypes.dtype | None = None,
     ) -> None:
         super().__init__()
         self.in_features = in_features
@@ -98,8 +100,8 @@ class Bilinear(Module):
         in2_features: int,
         out_features: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: dtypes.dtype | None = None,
     ) -> None:
         super().__init__()
         if in1_features <= 0:

@@ -15,6 +15,7 @@ from typing import Any, Self
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from ..._device import DeviceLike
 from .._moving import target
 from ..parameter import Buffer, Parameter
 from . import _hooks
@@ -504,7 +505,7 @@ class Module(StateMethods):
 
         return self._apply(convert)
 
-    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+    def to_empty(self, *, device: DeviceLike | None, recurse: bool = True) -> Self:
         """Moves the members to `device` without their values.
 
         >>> nn.Linear(3, 2, device="meta").to_empty(device="cpu").weight.shape
@@ -516,7 +517,7 @@ class Module(StateMethods):
         """Moves all parameters and buffers to the CPU."""
         return self._apply(lambda t: t.cpu())
 
-    def cuda(self, device: Any = None) -> Self:
+    def cuda(self, device: DeviceLike | None = None) -> Self:
         """Moves all parameters and buffers to the GPU."""
         return self._apply(lambda t: t.cuda(device))
 

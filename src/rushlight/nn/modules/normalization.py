@@ -10,6 +10,8 @@ from typing import Any
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from ... import _dtypes as dtypes
+from ..._device import DeviceLike
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
@@ -34,8 +36,8 @@ class LayerNorm(Module):
         eps: float = 1e-5,
         elementwise_affine: bool = True,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: dtypes.dtype | None = None,
     ) -> None:
         super().__init__()
         shape = normalized_shape if isinstance(normalized_shape, Iterable) else (normalized_shape,)
@@ -83,8 +85,8 @@ class GroupNorm(Module):
         num_channels: int,
         eps: float = 1e-5,
         affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: dtypes.dtype | None = None,
         *,
         bias: bool = True,
     ) -> None:
@@ -136,8 +138,8 @@ class RMSNorm(Module):
         normalized_shape: Any,
         eps: float | None = None,
         elementwise_affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: dtypes.dtype | None = None,
     ) -> None:
         super().__init__()
         shape = normalized_shape if isinstance(normalized_shape, Iterable) else (normalized_shape,)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from ... import _dtypes as dtypes
+from ..._device import DeviceLike
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
@@ -38,8 +40,8 @@ class Embedding(Module):
         sparse: bool = False,
         _weight: Tensor | None = None,
         _freeze: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: dtypes.dtype | None = None,
     ) -> None:
         super().__init__()
         self.num_embeddings = num_embeddings

@@ -16,8 +16,6 @@ from ..table.samples import one, pair, scalars_too, three
 from ..table.signature import Tensor
 from .selection import where
 
-_Tensor = _core.Tensor
-
 # ---- sums
 
 _TWO_BOOLS = (
@@ -195,8 +193,8 @@ reciprocal = pointwise(
 
 def conj_of(value: Any) -> Any:
     """The conjugate, where that is something else."""
-    if isinstance(value, complex) or (isinstance(value, _Tensor) and value.dtype.is_complex):
-        return value.conj() if isinstance(value, _Tensor) else value.conjugate()
+    if isinstance(value, complex) or (isinstance(value, Tensor) and value.dtype.is_complex):
+        return value.conj() if isinstance(value, Tensor) else value.conjugate()
     return value
 
 

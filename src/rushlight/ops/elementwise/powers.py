@@ -19,8 +19,6 @@ from ..table.signature import Tensor
 from .arithmetic import conj_of
 from .selection import where
 
-_Tensor = _core.Tensor
-
 
 def _power(a: Array, b: Array | int) -> Array:
     if a.dtype.kind in "iub" and np.asarray(b).dtype.kind in "iu" and np.any(b < 0):
@@ -33,20 +31,20 @@ def _of_base(input: Tensor | Symbol, exponent: Tensor | Symbol) -> Tensor:
 
 
 def _of_exponent(input: Tensor, exponent: Tensor | Symbol, out: Tensor) -> Tensor:
-    if isinstance(out, _Tensor) and out.dtype.is_complex:  # the logarithm of -2 is complex too
-        input = input.to(out.dtype) if isinstance(input, _Tensor) else complex(input)
+    if isinstance(out, Tensor) and out.dtype.is_complex:  # the logarithm of -2 is complex too
+        input = input.to(out.dtype) if isinstance(input, Tensor) else complex(input)
     return where((input == 0) & _not_negative(exponent), 0, out * log_of(input))
 
 
 def _not_negative(exponent: Tensor | Symbol) -> Tensor | Symbol:
-    if isinstance(exponent, _Tensor) and exponent.dtype.is_complex:
+    if isinstance(exponent, Tensor) and exponent.dtype.is_complex:
         return (exponent.imag == 0) & (exponent.real >= 0)
     return exponent >= 0
 
 
 def log_of(value: Any) -> Any:
     """The logarithm, of numbers too."""
-    if isinstance(value, (_Tensor, Symbol)):
+    if isinstance(value, (Tensor, Symbol)):
         return value.log()
     if isinstance(value, complex):
         import cmath
@@ -208,12 +206,12 @@ def float_power(input: Tensor, exponent: Any) -> Tensor:
     """input ** exponent in double precision."""
 
     def widen(value: Tensor | float) -> Tensor | float:
-        if not isinstance(value, _Tensor):
+        if not isinstance(value, Tensor):
             return value
         wide = value.dtype.is_complex or isinstance(input, complex)
         return to(value, complex128 if wide else float64)
 
-    if not isinstance(exponent, _Tensor) and not isinstance(exponent, complex):
+    if not isinstance(exponent, Tensor) and not isinstance(exponent, complex):
         exponent = float(exponent)
     return pow(widen(input), widen(exponent))
 

@@ -16,7 +16,7 @@ from ... import _core
 from ..._core import Op, Reduction
 from ..table.arrays import Array, common_type, listed, refuse, rounded, scalar_name, widened
 from ..table.kinds import composite, general, linear
-from ..table.signature import Tensor
+from ..table.signature import Flag, Tensor
 from .loss import REDUCTIONS, broadcast_sizes, reduce_array, reduction_asked, share_of
 from .softmax import log_softmax
 
@@ -186,9 +186,9 @@ def nll_loss(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average: Any = None,
+    size_average: Flag | None = None,
     ignore_index: int = -100,
-    reduce: Any = None,
+    reduce: Flag | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """The mean of -input[i, target[i]]: the negative log likelihood of logarithms of
@@ -285,9 +285,9 @@ def cross_entropy(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average: Any = None,
+    size_average: Flag | None = None,
     ignore_index: int = -100,
-    reduce: Any = None,
+    reduce: Flag | None = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
@@ -375,8 +375,8 @@ def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """-(target * log(input) + (1 - target) * log(1 - input)), the logarithms not below -100."""
@@ -465,8 +465,8 @@ def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:

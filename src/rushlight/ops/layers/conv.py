@@ -33,7 +33,6 @@ from .padding import pad
 
 _kernels = _core.kernels
 _Ints = tuple[int, ...]
-_Tensor = _core.Tensor
 
 # ---- the definition on NumPy
 
@@ -350,7 +349,7 @@ def _each(value: int | tuple[int, ...], name: str, n: int) -> _Ints:
 
 
 def _refuse_arguments(name: str, *args: Any) -> None:
-    given = ", ".join("Tensor" if isinstance(a, _Tensor) else type(a).__name__ for a in args)
+    given = ", ".join("Tensor" if isinstance(a, Tensor) else type(a).__name__ for a in args)
     raise TypeError(
         f"{name}() received an invalid combination of arguments - got ({given}), but expected one "
         "of:\n"
@@ -463,7 +462,7 @@ def _run(
     dilation: Any,
     groups: int,
 ) -> Tensor:
-    if not (isinstance(input, _Tensor) and isinstance(weight, _Tensor)):
+    if not (isinstance(input, Tensor) and isinstance(weight, Tensor)):
         _refuse_arguments(name, input, weight)
     if weight.ndim != n + 2:
         n_weight = max(weight.ndim - 2, 0)

@@ -25,7 +25,7 @@ REDUCTIONS = ("mean", "sum", "none")
 # ---- reductions
 
 
-def reduction_asked(size_average: Any, reduce: Any, reduction: str) -> str:
+def reduction_asked(size_average: Flag | None, reduce: Flag | None, reduction: str) -> str:
     """The reduction asked for, checked; the two deprecated arguments mean one too."""
     if size_average is None and reduce is None:
         _check_reduction(reduction)
@@ -163,8 +163,8 @@ _mse_loss = general(
 def mse_loss(
     input: Tensor,
     target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
@@ -183,8 +183,8 @@ def mse_loss(
 def l1_loss(
     input: Tensor,
     target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
@@ -245,8 +245,8 @@ _smooth_l1_loss = general(
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
@@ -317,8 +317,8 @@ def huber_loss(
 def kl_div(
     input: Tensor,
     target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
@@ -348,8 +348,8 @@ def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
     margin: float = 1.0,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """input where the target is 1, max(0, margin - input) where it is -1."""
@@ -371,8 +371,8 @@ def margin_ranking_loss(
     input2: Tensor,
     target: Tensor,
     margin: float = 0,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, -target * (input1 - input2) + margin)."""
@@ -391,8 +391,8 @@ def cosine_embedding_loss(
     input2: Tensor,
     target: Tensor,
     margin: float = 0,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
@@ -422,8 +422,8 @@ def triplet_margin_loss(
     p: float = 2,
     eps: float = 1e-6,
     swap: bool = False,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
@@ -478,9 +478,9 @@ def poisson_nll_loss(
     target: Tensor,
     log_input: bool = True,
     full: bool = False,
-    size_average: Any = None,
+    size_average: Flag | None = None,
     eps: float = 1e-8,
-    reduce: Any = None,
+    reduce: Flag | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """The negative log likelihood of a Poisson distribution; full adds Stirling's term."""

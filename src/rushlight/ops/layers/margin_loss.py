@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ... import _core
 from ..table.arrays import Array, listed, refuse, scalar_name
 from ..table.kinds import composite, general
-from ..table.signature import Tensor
+from ..table.signature import Flag, Tensor
 from .class_loss import log_sigmoid
 from .loss import loss_samples, operands, reduce_array, reduce_loss, reduction_asked, share_of
 
@@ -41,8 +39,8 @@ _soft_margin_loss = general(
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """log(1 + exp(-target * input)); targets are 1 and -1."""
@@ -138,8 +136,8 @@ def multi_margin_loss(
     p: int = 1,
     margin: float = 1.0,
     weight: Tensor | None = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """The sum over the other classes of max(0, margin - input[target] + input[i]) ** p, over the
@@ -161,8 +159,8 @@ def multi_margin_loss(
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """The sum over a sample's labels t and its other classes i of max(0, 1 - input[t] + input[i]),
@@ -200,8 +198,8 @@ def multilabel_soft_margin_loss(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """The mean over the classes of the cross-entropy of each, as of a logit."""

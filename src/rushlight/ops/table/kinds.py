@@ -41,7 +41,6 @@ _RESULTS = {
     "bool": ResultType.BOOL,
 }
 _WHENS = {"given": When.GIVEN, "scalar": When.SCALAR, "equals": When.EQUALS, "below": When.BELOW}
-_Tensor = _core.Tensor
 Op = _core.Op
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -106,7 +105,7 @@ def _partial_rule(partial: Any, names: list[str], op: str) -> Rule:
 
     def rule(g: Tensor, *saved: Tensor | complex) -> Tensor:
         value = partial(*saved)
-        if isinstance(value, _Tensor):
+        if isinstance(value, Tensor):
             if value.dtype.name == "bool":
                 return OPS["where"].function(value, g, 0)
             if value.dtype.is_complex:
