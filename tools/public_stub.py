@@ -388,7 +388,14 @@ def module_text(doc: str, body: list[str], up: str) -> str:
         lines += ["", *found] if found else []
     if aliases:
         lines += ["", *(f"{a}: TypeAlias = {ALIASES[a]}" for a in aliases)]
+    lines = [line if len(line) <= WIDTH else _wrapped(line) for line in lines]
     return "\n".join([*lines, "", *body]).rstrip("\n") + "\n"
+
+
+def _wrapped(line: str) -> str:
+    """A long import as the formatter writes it."""
+    module, _, what = line.partition(" import ")
+    return f"{module} import (\n    {what},\n)"
 
 
 def _line_order(line: str) -> tuple[str, tuple[int, str], str]:

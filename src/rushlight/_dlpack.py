@@ -6,12 +6,11 @@ from enum import IntEnum
 from typing import Any
 
 from . import _core
+from ._core import Tensor
 from ._device import DeviceLike, resolve
 from ._device import device as Device
 
 __all__ = ["DLDeviceType", "dlpack", "dlpack_device", "from_dlpack", "to_dlpack"]
-
-Tensor = _core.Tensor
 
 
 class DLDeviceType(IntEnum):

@@ -14,10 +14,10 @@ from multiprocessing.reduction import DupFd, ForkingPickler
 from typing import Any
 
 from . import _core
+from ._core import Tensor
 
 __all__ = ["send_as", "share"]
 
-Tensor = _core.Tensor
 UntypedStorage = _core.UntypedStorage
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from . import _core
 from . import _dtypes as dtypes
 from . import _printing as printing
+from ._core import Tensor
 from ._device import cpu, on_meta, resolve, strided
 from ._devices import of
 from ._dlpack import dlpack, dlpack_device
@@ -25,7 +26,6 @@ from .storage import TypedStorage, UntypedStorage, legacy_types, never, warn_of_
 
 __all__ = ["memory_of", "tensor_types", "with_bits"]
 
-Tensor = _core.Tensor
 _wrap = _core.wrap
 
 

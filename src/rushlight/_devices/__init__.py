@@ -25,7 +25,7 @@ class Device(Protocol):
     has_memory: bool
     """Whether elements can be written and read."""
 
-    def allocate(self, shape: tuple[int, ...], dtype: Any, fill: Any = None) -> Any:
+    def allocate(self, shape: tuple[int, ...], dtype: Any, fill: complex | None = None) -> Any:
         """An ndarray for values of a tensor to be made, of a NumPy dtype; filled where asked."""
 
     def tensor(self, array: Any, requires_grad: bool = False) -> Any:

@@ -21,7 +21,7 @@ class Cpu:
     name = cpu
     has_memory = True
 
-    def allocate(self, shape: tuple[int, ...], dtype: Any, fill: float | None = None) -> Any:
+    def allocate(self, shape: tuple[int, ...], dtype: Any, fill: complex | None = None) -> Any:
         try:
             if fill is None:
                 return np.empty(shape, dtype)

@@ -59,7 +59,7 @@ class Meta:
     name = on_meta
     has_memory = False
 
-    def allocate(self, shape: tuple[int, ...], dtype: Any, fill: int | None = None) -> Any:
+    def allocate(self, shape: tuple[int, ...], dtype: Any, fill: complex | None = None) -> Any:
         return _core.empty_meta(tuple(shape), from_numpy_dtype(dtype).code)._array
 
     def tensor(self, array: Any, requires_grad: bool = False) -> Tensor:

@@ -30,7 +30,6 @@ _call = _core.call_op
 
 _FAMILIES = {
     "trailing": trailing,
-    "elements": trailing,
     "folded": folded,
     "reduced": reduced,
     "picked": picked,

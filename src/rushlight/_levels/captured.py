@@ -39,7 +39,7 @@ def _overload(listed: Any, tensor: bool) -> str:
     return ".Tensor" if tensor or takes_out["Tensor"] != takes_out["Number"] else ".Scalar"
 
 
-def refuse_captured(t: Tensor, written: Any, value: float | None) -> None:
+def refuse_captured(t: Tensor, written: Any, value: Any) -> None:
     """Raise what a write is answered with to a tensor that the transformed function was not given.
     `written`: the in-place op, or PyTorch's name of it; `value`: its last argument."""
     name = written if isinstance(written, str) else in_place_name(written, value)

@@ -56,7 +56,9 @@ from ..ops.layers.average_pooling import avg_pool3d as avg_pool3d
 from ..ops.layers.average_pooling import lp_pool1d as lp_pool1d
 from ..ops.layers.average_pooling import lp_pool2d as lp_pool2d
 from ..ops.layers.class_loss import binary_cross_entropy as binary_cross_entropy
-from ..ops.layers.class_loss import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
+from ..ops.layers.class_loss import (
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+)
 from ..ops.layers.class_loss import cross_entropy as cross_entropy
 from ..ops.layers.class_loss import nll_loss as nll_loss
 from ..ops.layers.dropout import alpha_dropout as alpha_dropout

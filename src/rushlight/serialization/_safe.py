@@ -448,7 +448,7 @@ def _names(kind: type) -> frozenset[str]:
     return frozenset(dir(kind))
 
 
-def _set_state(target: Any, state: tuple[dict[str, str] | None, ...]) -> None:
+def _set_state(target: Any, state: tuple[dict[str, Any] | None, ...]) -> None:
     """What pickle does for a class without `__setstate__`."""
     attributes, slots = _both_states(state)
     if attributes:
@@ -459,7 +459,7 @@ def _set_state(target: Any, state: tuple[dict[str, str] | None, ...]) -> None:
         setattr(target, name, value)
 
 
-def _both_states(state: Any) -> tuple[dict[str, None] | dict[str, str], ...]:
+def _both_states(state: Any) -> tuple[dict[str, Any], ...]:
     """The attributes in `__dict__` and those in slots."""
     both = state if type(state) is tuple and len(state) == 2 else (state, None)
     attributes, slots = ({} if each is None else each for each in both)

@@ -580,5 +580,5 @@ frexp: Op = general(
     samples=one,
     keeps="strides: input",
     doc="Mantissa and exponent: input = mantissa * 2 ** exponent.",
-    batch="elements",
+    batch="trailing",
 )

@@ -351,7 +351,7 @@ _masked_fill_number = pointwise(
 variant(masked_fill, "value", "scalar", _masked_fill_number)
 
 
-def _cell(value: Array | bool | complex, dtype: Any) -> Array:
+def _cell(value: Array | complex, dtype: Any) -> Array:
     if isinstance(value, np.ndarray):
         with np.errstate(all="ignore"):
             return (value.real if dtype.kind not in "cb" else value).astype(dtype)
@@ -365,7 +365,7 @@ def _spread(element: Array | bytes, like: Any) -> Array:
     return np.ndarray(like.shape, like.dtype, element, 0, (0,) * like.ndim)
 
 
-def _filled(input: Tensor, value: Array | bool | complex) -> Array:
+def _filled(input: Tensor, value: Array | complex) -> Array:
     if isinstance(value, np.ndarray) and value.ndim:
         raise RuntimeError(
             "fill_ only supports 0-dimension value tensor but got tensor with "

@@ -174,7 +174,7 @@ def _write_scatter(x: Array, dim: int, index: Array, src: Array) -> None:
     _land(x, _check_picks("scatter", x, dim, index, src), index, src, _SET)
 
 
-def _write_value(x: Array, dim: int, index: Array, value: bool | complex) -> None:
+def _write_value(x: Array, dim: int, index: Array, value: complex) -> None:
     element = cell(value, x.dtype)
     if _kernels.scatter_set(x, dim, index, element) is NotImplemented:
         _land(x, _check_picks("scatter", x, dim, index), index, element, _SET)

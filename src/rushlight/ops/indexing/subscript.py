@@ -422,7 +422,7 @@ def get_item(x: Tensor, key: Any) -> Tensor:
 _NUMBERS = (bool, int, float, complex, np.integer)
 
 
-def scalar_array(value: bool | complex, dtype: Any) -> Array:
+def scalar_array(value: complex, dtype: Any) -> Array:
     """A Python number as a 0-d ndarray of a NumPy dtype; torch's error where it does not fit."""
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise ValueError("Overflow when unpacking long long")

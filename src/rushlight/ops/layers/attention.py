@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ... import _core
+from ..._core import Tensor
 from ..._devices import of
 from ..matrix.products import matmul
 from ..table.kinds import composite
 from .dropout import dropout
 from .softmax import softmax
-
-Tensor = _core.Tensor
 
 
 def _masked(scores: Tensor, allowed: Any) -> Tensor:

@@ -220,7 +220,7 @@ _divided: Op = linear(
     method=False,
     samples=lambda make: [(make(2, 3), 3)],
     doc="input / n.",
-    batch="elements",
+    batch="trailing",
 )
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Tensor
 from ..._dtypes import float32
 from ..table.arrays import Array, listed, refuse, rounded, widened
 from ..table.kinds import composite, general
@@ -25,7 +26,6 @@ from .average_pooling import avg_pool2d, avg_pool3d
 from .padding import pad
 
 _kernels = _core.kernels
-Tensor = _core.Tensor
 
 
 # ---- layer norm

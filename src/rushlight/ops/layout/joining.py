@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ..._core import Op
+from ..._core import Op, Tensor
 from ..making.factory import room_for
 from ..table.arrays import Array, common_type, dim_in
 from ..table.kinds import composite, linear
@@ -20,7 +20,6 @@ from .slices import slice_op
 
 _kernels = _core.kernels
 _wrap = _core.wrap
-Tensor = _core.Tensor
 
 # ---- joining
 

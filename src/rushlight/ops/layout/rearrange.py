@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ..._core import Op
+from ..._core import Op, Tensor
 from ..._devices import of
 from ..._levels.running import answered
 from ..making.copies import contiguous_copy
@@ -25,7 +25,6 @@ from .shape import expand, reshape, unsqueeze, view
 from .slices import diagonal, diagonal_backward
 
 _wrap = _core.wrap
-Tensor = _core.Tensor
 
 # ---- turned and rolled
 

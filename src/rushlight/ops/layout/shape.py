@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ..._core import Op
+from ..._core import Op, Tensor
 from ..._dtypes import dtype
 from ..._dtypes import dtype as dtype_class
 from ..making.copies import contiguous, contiguous_copy
@@ -27,7 +27,6 @@ from ..table.kinds import composite, linear
 from ..table.signature import Ints, Sizes
 
 _kernels = _core.kernels
-Tensor = _core.Tensor
 
 # ---- another shape
 

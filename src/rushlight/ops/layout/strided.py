@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ..._core import Op
+from ..._core import Op, Tensor
 from ..._device import preserve_format
 from ..._size import Size
 from ..elementwise.complex_numbers import neg_view, resolve_conj, view_as_complex, view_as_real
@@ -37,7 +37,6 @@ from .transposes import t, transpose
 
 _kernels = _core.kernels
 _wrap = _core.wrap
-Tensor = _core.Tensor
 Lengths = Sequence[int]
 
 

@@ -6,13 +6,12 @@ import warnings
 from typing import Any
 
 from ... import _core
-from ..._core import Op
+from ..._core import Op, Tensor
 from ..making.copies import alias
 from ..table.arrays import dim_in, listed
 from ..table.kinds import composite, linear
 
 _kernels = _core.kernels
-Tensor = _core.Tensor
 
 transpose: Op = linear(
     "transpose(input: Tensor, dim0: int, dim1: int)",

@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
+from ..._core import Tensor
 from ..._device import channels_last, preserve_format
 from ..._device import device as device_class
 from ..._device import memory_format as memory_format_class
@@ -20,8 +21,6 @@ from .copies import copied, format_order, suggested_format
 from .factory import torch_dtype
 
 __all__ = ["fit_dtype", "to", "type_as"]
-
-Tensor = _core.Tensor
 
 
 def _cast(a: Array, dtype: dtype) -> Array:

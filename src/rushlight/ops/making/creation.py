@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
+from ..._core import Tensor
 from ..._device import preserve_format
 from ..._devices import of
 from ..._errors import not_implemented_for
@@ -20,8 +21,6 @@ from ..table.signature import Ints, Keywords, Number, Sizes, device, dtype, memo
 from .copies import format_strides, lay_out, like_strides
 from .factory import check_keywords, destination, finished, numpy_of, shape_of, torch_dtype
 from .from_data import array_of, placed, warn_of_copy
-
-Tensor = _core.Tensor
 
 # ---- filled
 
@@ -137,7 +136,7 @@ ones_like = _filled_like("ones", ones, 1, "filled with 1")
 empty_like = _filled_like("empty", empty, None, "whose elements are not set")
 
 
-def _fill_dtype(value: bool | complex, dtype: dtype | None, out: Any) -> Any:
+def _fill_dtype(value: complex, dtype: dtype | None, out: Any) -> Any:
     if dtype is not None or out is not None:
         return numpy_of(dtype, "full", out)
     if isinstance(value, (bool, np.bool_)):

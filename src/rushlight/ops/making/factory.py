@@ -27,8 +27,6 @@ __all__ = [
     "torch_dtype",
 ]
 
-Tensor = _core.Tensor
-
 
 def is_int(value: Any) -> bool:
     """Whether a value can stand for a whole number: ints, NumPy's, tensors of one whole number."""
@@ -79,7 +77,7 @@ def shape_of(function: str, size: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def allocate(
-    shape: tuple[int, ...], numpy_dtype: Any, fill: bool | None = None, where: Any = cpu
+    shape: tuple[int, ...], numpy_dtype: Any, fill: complex | None = None, where: Any = cpu
 ) -> Array:
     """A new array; running out of memory is torch's RuntimeError."""
     return where.allocate(shape, numpy_dtype, fill)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
+from ..._core import Tensor
 from ..._devices import cpu, of, on
 from ..._levels.opaque_array import ITEM
 from ..._levels.running import answered
@@ -19,7 +20,6 @@ from .factory import numpy_of
 
 __all__ = ["array_of", "as_tensor", "asarray", "from_numpy", "frombuffer", "placed", "tensor"]
 
-Tensor = _core.Tensor
 _wrap_data = _core.wrap_data
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
+from ..._core import Tensor
 from ..._devices import of
 from ..._dtypes import dtype
 from ..._errors import not_implemented_for
@@ -22,18 +23,16 @@ from ..table.arrays import Array, none_left, widened
 from ..table.kinds import composite, linear
 from ..table.signature import Generator
 
-Tensor = _core.Tensor
-
 
 def _filler(kernel: str, node: str) -> Any:
-    """A function that fills a tensor by a kernel. Its node sends a gradient of zero to what was
-    there before. `aten`: the operator's name in PyTorch, where it has several."""
+    """A function that fills a tensor by a kernel; `node`: of its history, which sends a gradient of
+    zero to what was there before."""
     history = _core.make_in_place(
         linear(
             f"_{kernel.removesuffix('_')}(input: Tensor)",
             write=lambda a: None,
             transpose={"input": lambda g: zeros_like(g)},
-            batch="elements",
+            batch="trailing",
             node=node,
             method=False,
             samples=None,

@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
+from ..._core import Tensor
 from ..._devices import of
 from ..._dtypes import from_numpy_dtype
 from ..._errors import not_implemented_for
@@ -22,7 +23,6 @@ from ..table.kinds import composite
 from ..table.signature import Generator, Ints, Keywords, memory_format
 from .fills import DIGITS, bernoulli_, check_deviation, check_type, integer_range
 
-Tensor = _core.Tensor
 _kernels = _core.kernels
 _wrap = _core.wrap
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ..._core import Op
+from ..._core import Op, Tensor
 from ..._size import Size
 from ...return_types import named
 from ..elementwise.selection import maximum, minimum
@@ -23,7 +23,6 @@ from ..table.kinds import composite, constant, general, linear
 from .reductions import axes_of, reduced_samples, spread_dims, sum_given
 
 _kernels = _core.kernels
-Tensor = _core.Tensor
 
 
 def _shares(

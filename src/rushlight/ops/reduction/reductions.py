@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ..._core import Op
+from ..._core import Op, Tensor
 from ..elementwise.selection import where
 from ..layout.joining import cat
 from ..layout.shape import view
@@ -38,7 +38,6 @@ from ..table.kinds import composite, constant, general, linear, variant
 from ..table.signature import Ints, dtype
 
 _kernels = _core.kernels
-Tensor = _core.Tensor
 
 # ---- what they share
 

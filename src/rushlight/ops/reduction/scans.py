@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
-from ..._core import Op
+from ..._core import Op, Tensor
 from ..._devices import of
 from ..elementwise.elementary import log_add_exp
 from ..elementwise.selection import where
@@ -25,7 +25,6 @@ from .reductions import sum
 
 _kernels = _core.kernels
 _wrap = _core.wrap
-Tensor = _core.Tensor
 
 
 def _cumulated(name: str, kernel: Any, ufunc: Any) -> Any:

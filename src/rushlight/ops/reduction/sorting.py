@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
-from ..._core import Op
+from ..._core import Op, Tensor
 from ..._devices import of
 from ...return_types import named
 from ..elementwise.arithmetic import lerp
@@ -33,7 +33,6 @@ from ..table.kinds import composite, constant, general
 from .extremes import checked_dim, choose, elements_at, selecting, take_entries
 
 _wrap = _core.wrap
-Tensor = _core.Tensor
 
 
 def _order(a: Array, dim: int, descending: bool) -> Array:

@@ -201,7 +201,7 @@ def _no_room(value: complex, name: str) -> RuntimeError:
     )
 
 
-def cell(value: bool | complex, dtype: np.dtype[Any]) -> Array:
+def cell(value: complex, dtype: np.dtype[Any]) -> Array:
     """A Python number as a 0-d array of the type; one that does not fit is refused."""
     return np.array(fitted_number(value, dtype), dtype)
 

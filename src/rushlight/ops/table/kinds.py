@@ -221,7 +221,7 @@ def _rules(given: dict[str, Any], signature: str, kind: int) -> dict[str, Rule]:
 def _on_copy(write: Callable[..., Any]) -> Callable[..., Any]:
     """The forward of an op that is given by what it writes."""
 
-    def forward(x: Array, *args: Array | bool | complex | str) -> Array:
+    def forward(x: Array, *args: Array | complex | str) -> Array:
         out = x.copy()
         return NotImplemented if write(out, *args) is NotImplemented else out
 

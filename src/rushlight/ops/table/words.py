@@ -15,9 +15,8 @@ Reasons: TypeAlias = dict[int, tuple[type, str]]
 class Promotion(TypedDict, total=False):
     """Which element types a pointwise op computes in."""
 
-    one_type: (
-        bool | str
-    )  # all tensors have the type of the first; or the error for one that has not
+    # All tensors have the type of the first; or the error for one that has not.
+    one_type: bool | str
     numbers_fit: bool  # a number must fit the common type
     halves_round: bool  # then a half takes any number, and is infinite where it is too large
     numbers_round: bool  # with halves a number is rounded to their type first
@@ -29,9 +28,8 @@ class Promotion(TypedDict, total=False):
 class Result(TypedDict, total=False):
     """What an op gives."""
 
-    shape: (
-        Any  # of the results from the arguments, for tensors without memory; see _devices/meta.py
-    )
+    # Of the results from the arguments, for tensors without memory; see _devices/meta.py.
+    shape: Any
     outputs: Any  # the namedtuple class of several
     view: bool  # it shows the memory of the first argument
     multi_view: bool  # it is one of several such
@@ -75,8 +73,7 @@ class Levels(TypedDict, total=False):
 
 # What an op does with a batch in front of its dimensions.
 BATCH = {
-    "trailing": "it looks at the last dimensions only",
-    "elements": "it maps elements to elements, though it is not of that kind",
+    "trailing": "it looks at the last dimensions only, or at each element by itself",
     "folded": "dimension 0 of its first argument is a batch already",
     "reduced": "it reduces `dim`: one, several or, where none is given, all",
     "picked": "it reduces one `dim`, or all elements as one row",
