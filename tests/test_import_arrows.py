@@ -19,7 +19,8 @@ SOURCE = ROOT / "src" / "rushlight"
 ORDER = [
     "_core",  # native: it imports nothing
     *("_levels.running", "_levels.opaque_array", "_pytree"),  # they import nothing of the package
-    *("_version", "_missing", "_errors", "_dtypes", "_device", "_size", "return_types", "_handles"),
+    *("_version", "torch_version", "version", "_torch_metadata", "_as_torch"),
+    *("_missing", "_errors", "_dtypes", "_device", "_size", "return_types", "_handles"),
     "utils.hooks",
     "backends",
     *("_printing", "_generator"),
@@ -29,7 +30,7 @@ ORDER = [
     *("_shared", "storage", "_dlpack", "_tensor", "random", "_levels", "autograd"),
     "_root",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func"),
-    *("cuda", "memory", "linalg", "special", "serialization", "utils"),
+    *("__config__", "cuda", "memory", "linalg", "special", "serialization", "utils"),
     *("overrides", "profiler", "_trace_calls"),
     "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "_torch_alias", ""),

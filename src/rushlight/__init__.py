@@ -62,14 +62,11 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 
     _trace_calls.follow_environment()
 
-__getattr__ = _missing_name(
-    __name__,
-    late={
-        "memory": "memory",
-        "overrides": "overrides",
-        "profiler": "profiler",
-        "serialization": "serialization",
-        "load": "serialization",
-        "save": "serialization",
-    },
-)
+# Imported when it is asked for: a name, and the module that it is or that has it.
+_LATE = {
+    **{name: name for name in "memory overrides profiler serialization version".split()},
+    "__config__": "__config__",
+    "load": "serialization",
+    "save": "serialization",
+}
+__getattr__ = _missing_name(__name__, _LATE)

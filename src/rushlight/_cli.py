@@ -26,6 +26,7 @@ usage: rushlight run SCRIPT [ARGS...]     run a PyTorch script, with rushlight a
        rushlight run -m MODULE [ARGS...]  the same for a module
        rushlight run -c CODE [ARGS...]    ... for a line of code
        rushlight run - [ARGS...]          ... for standard input
+       rushlight as-torch on | off | status  a package torch in this environment that is rushlight
        rushlight --version | --help
 
 `rushlight run --trace ...` prints a line for each call of an operation, and for each node that a
@@ -46,6 +47,10 @@ def main(arguments: list[str] | None = None) -> None:
     if given[:1] in (["-V"], ["--version"]):
         print(f"rushlight {__version__}")
         return
+    if given[:1] == ["as-torch"]:
+        from rushlight import _as_torch  # here alone: it is slow to import
+
+        raise SystemExit(_as_torch.main(given[1:]))
     if given[:1] != ["run"] or len(given) < 2:
         _refuse(USAGE)
     if given[1] == "--trace":

@@ -78,11 +78,14 @@ def missing_attribute(owner: str, name: str, namespace: str) -> AttributeError:
     return AttributeError(f"{sentence} {not_yet(f'{namespace}.{name}')}", name=name)
 
 
-def missing_name(module: str, late: Mapping[str, str] = {}) -> Callable[[str], Any]:
+def missing_name(
+    module: str, late: Mapping[str, str] = {}, keep: dict[str, Any] | None = None
+) -> Callable[[str], Any]:
     """A module-level `__getattr__` for the module of that name.
 
     late: what is imported when it is first asked for: a name, and the submodule that it is or that
-    has it. For what most programs never use.
+    has it. For what most programs never use. keep: where it is found from then on; the module's
+    names, if not told.
     """
     namespace = torch_spelling(module)
 
@@ -90,7 +93,7 @@ def missing_name(module: str, late: Mapping[str, str] = {}) -> Callable[[str], A
         if name in late:
             found = import_module(f"{module}.{late[name]}")
             value = found if name == late[name] else getattr(found, name)
-            setattr(sys.modules[module], name, value)
+            (vars(sys.modules[module]) if keep is None else keep)[name] = value
             return value
         caller = sys._getframe(1)
         probed = name.startswith("__") and name not in _PRIVATE  # inspect does

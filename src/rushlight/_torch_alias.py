@@ -1,9 +1,10 @@
 """`import torch` that finds rushlight: the finder behind `rushlight run` and `install_as_torch`.
 
-The finder answers every `torch` and `torch.X` with the very module that `rushlight` and
-`rushlight.X` are. Putting rushlight into sys.modules under torch's name would not do: `import
-torch.nn` would then load rushlight/nn a second time under another name, with second classes that
-`isinstance` takes for strangers.
+The finder answers every `torch.X` with the very module that `rushlight.X` is. Putting rushlight
+into sys.modules under torch's name would not do: `import torch.nn` would then load rushlight/nn a
+second time under another name, with second classes that `isinstance` takes for strangers. `torch`
+itself is a module of its own with the names of `rushlight`: its `__name__` and its `__version__`
+are PyTorch's. The finder also answers `importlib.metadata.version("torch")`.
 
 `rushlight run` also wants it in the Python processes that a script starts (multiprocessing's spawn
 imports the script again, DataLoader workers, subprocesses): see `inherit_in_children` and the
@@ -15,16 +16,18 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 from rushlight._missing import missing_name as _missing_name
 from rushlight._missing import not_yet, torch_has
+from rushlight._version import TORCH_VERSION
 
 if TYPE_CHECKING:
-    from importlib.abc import Loader  # not at run time: it is slow to import
+    from importlib.abc import Loader  # not at run time: they are slow to import
+    from importlib.metadata import Distribution, DistributionFinder
 
 # Set by `rushlight run` to its interpreter's sys.prefix; read by _child/sitecustomize.py.
 CHILD_VARIABLE = "RUSHLIGHT_AS_TORCH"
@@ -41,6 +44,9 @@ class TorchFinder:
     ) -> ModuleSpec | None:
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
+        if fullname == "torch":
+            loader = cast("Loader", _Root())
+            return ModuleSpec(fullname, loader, origin=_rushlight().__file__, is_package=True)
         ours = "rushlight" + fullname.removeprefix("torch")
         try:
             module = importlib.import_module(ours)
@@ -61,6 +67,35 @@ class TorchFinder:
             raise ModuleNotFoundError(text, name=fullname)
         return None
 
+    def find_distributions(self, context: DistributionFinder.Context) -> Iterator[Distribution]:
+        """PyTorch as an installed package, for `importlib.metadata`."""
+        from rushlight._torch_metadata import TorchDistribution
+
+        if context.name is None or context.name.lower() == "torch":
+            yield TorchDistribution()
+
+
+class _Root:
+    """Makes `torch`: the names of rushlight, and the version of PyTorch."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        from rushlight.torch_version import TorchVersion  # here: many programs have no `torch`
+
+        ours, module = _rushlight(), ModuleType("torch")
+        own = {n: v for n, v in vars(ours).items() if n not in _OWN}
+        names = vars(module)
+        names.update(own, __version__=TorchVersion(TORCH_VERSION), __path__=ours.__path__)
+        missing = _missing_name("rushlight", ours._LATE, keep=names)
+        names.update(__file__=ours.__file__, __getattr__=missing)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        _share_names("rushlight", "torch")
+
+
+# What a module says of itself.
+_OWN = {"__name__", "__spec__", "__loader__", "__package__", "__getattr__"}
+
 
 class _Alias:
     """Hands out a module that is loaded already, and leaves it as it was."""
@@ -75,13 +110,23 @@ class _Alias:
     def exec_module(self, module: ModuleType) -> None:
         alias = module.__spec__.name if module.__spec__ else "torch"
         module.__spec__ = self.spec  # the import system has just put torch's there
-        # What the module has imported is imported under torch's name too, as it would be there. An
-        # import of it later would set the parent's attribute of that name to the module: and
-        # `torch.autograd.gradcheck` is the function, not the module.
-        ours = f"{module.__name__}."
-        for name, part in list(sys.modules.items()):
-            if name.startswith(ours):
-                sys.modules.setdefault(f"{alias}.{name.removeprefix(ours)}", part)
+        _share_names(module.__name__, alias)
+
+
+def _share_names(module: str, alias: str) -> None:
+    """Put what a module has imported under torch's name too, as it would be there.
+
+    An import of it later would set the parent's attribute of that name to the module: and
+    `torch.autograd.gradcheck` is the function, not the module.
+    """
+    ours = f"{module}."
+    for name, part in list(sys.modules.items()):
+        if name.startswith(ours):
+            sys.modules.setdefault(f"{alias}.{name.removeprefix(ours)}", part)
+
+
+def _rushlight() -> ModuleType:
+    return importlib.import_module("rushlight")
 
 
 def install_as_torch() -> None:
@@ -95,9 +140,8 @@ def install_as_torch() -> None:
     >>> F is rushlight.nn.functional
     True
     """
-    rushlight = importlib.import_module("rushlight")
     present = sys.modules.get("torch")
-    if present is not None and present is not rushlight:
+    if present is not None and vars(present).get("Tensor") is not _rushlight().Tensor:
         raise RuntimeError(
             "install_as_torch: PyTorch itself is imported already "
             f"({getattr(present, '__file__', None) or 'module torch'}). "
@@ -108,6 +152,13 @@ def install_as_torch() -> None:
         # again.
         sys.meta_path.insert(0, TorchFinder())
     importlib.import_module("torch")
+
+
+def stand_in() -> None:
+    """Called by a package `torch` on disk (`rushlight as-torch`): become rushlight instead."""
+    half_done = sys.modules.pop("torch")
+    install_as_torch()
+    sys.modules["torch"].__spec__ = half_done.__spec__
 
 
 def inherit_in_children() -> None:

@@ -76,18 +76,45 @@ def test_every_spelling_of_an_import_gives_the_same_module(folder):
         import torch.utils.data
         import rushlight, rushlight.nn.functional, sys
 
-        assert torch is rushlight and nn is nn2 is rushlight.nn
+        assert torch.Tensor is rushlight.Tensor and nn is nn2 is rushlight.nn
         assert F is F2 is rushlight.nn.functional
         assert optim is rushlight.optim
         assert DataLoader is rushlight.utils.data.DataLoader
         for name, module in list(sys.modules.items()):
-            if name.split(".")[0] == "torch":
+            if name.startswith("torch."):
                 assert module is sys.modules["rushlight" + name[5:]], name
                 assert module.__name__ == module.__spec__.name == "rushlight" + name[5:], name
         print(float((torch.ones(2) * 3).sum()))
         """,
     )
     assert out(folder.run("s.py")) == "6.0\n"
+
+
+def test_the_root_has_torchs_name_and_version(folder):
+    code = """
+    import rushlight, importlib.metadata
+    rushlight.install_as_torch()
+    import torch
+    print(torch.__name__, torch.__version__, type(torch.__version__).__name__)
+    print(torch.version.__version__, importlib.metadata.version("torch"))
+    print(rushlight.__name__, rushlight.__version__)
+    print(torch.save is rushlight.save, "save" in vars(torch))
+    """
+    assert out(folder.python("-c", textwrap.dedent(code))).split("\n") == [
+        "torch 2.13.0+rushlight TorchVersion",
+        "2.13.0+rushlight 2.13.0+rushlight",
+        f"rushlight {VERSION}",
+        "True True",
+        "",
+    ]
+
+
+def test_a_started_python_knows_the_version_before_it_imports_torch(folder):
+    code = "import importlib.metadata as m, sys; print(m.version('torch'), 'torch' in sys.modules)"
+    folder.write(
+        "s.py", f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {code!r}])"
+    )
+    assert out(folder.run("s.py")) == "2.13.0+rushlight False\n"
 
 
 def test_install_as_torch_twice_is_once(folder):
@@ -98,7 +125,7 @@ def test_install_as_torch_twice_is_once(folder):
     rushlight.install_as_torch()
     assert sys.meta_path == finders
     import torch.nn
-    assert torch is rushlight and torch.nn is rushlight.nn
+    assert torch.Tensor is rushlight.Tensor and torch.nn is rushlight.nn
     """
     out(folder.python("-c", textwrap.dedent(code)))
 
@@ -334,7 +361,7 @@ def test_the_console_script_runs_a_script(folder):
         pytest.skip("rushlight is not installed with its command here")
     folder.write("s.py", "import sys, torch; print(sys.argv, sys.path[0], torch.__name__)")
     assert out(start([script, "run", "s.py", "x"], folder.path)) == (
-        f"['s.py', 'x'] {folder.path} rushlight\n"
+        f"['s.py', 'x'] {folder.path} torch\n"
     )
 
 
@@ -365,10 +392,10 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_multiprocessing(folder, method):
     folder.write("s.py", SPAWN)
-    assert out(folder.run("s.py", method)) == "('rushlight', 'rushlight.nn', 8)\n"
+    assert out(folder.run("s.py", method)) == "('torch', 'rushlight.nn', 8)\n"
     folder.write("package/__init__.py", "")
     folder.write("package/s.py", SPAWN)
-    assert out(folder.run("-m", "package.s", method)) == "('rushlight', 'rushlight.nn', 8)\n"
+    assert out(folder.run("-m", "package.s", method)) == "('torch', 'rushlight.nn', 8)\n"
 
 
 def test_a_python_started_by_the_script_finds_the_alias_too(folder):
@@ -392,7 +419,7 @@ def test_an_environments_own_sitecustomize_still_runs(folder):
         "subprocess.run([sys.executable, '-c', code])",
     )
     path = os.pathsep.join(filter(None, [str(folder.path / "own"), os.environ.get("PYTHONPATH")]))
-    assert out(folder.run("s.py", PYTHONPATH=path)) == "own\nown\nrushlight\n"
+    assert out(folder.run("s.py", PYTHONPATH=path)) == "own\nown\ntorch\n"
 
 
 # --- the command itself -------------------------------------------------------------------------

@@ -14,8 +14,9 @@ import sys
 # Every interpreter that the script starts runs this: nothing is imported for type names alone.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from importlib.machinery import ModuleSpec
+    from importlib.metadata import Distribution, DistributionFinder
     from types import ModuleType
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -38,6 +39,11 @@ class _AtFirstImport:
         finder = TorchFinder()
         sys.meta_path.insert(0, finder)
         return finder.find_spec(fullname, path, target)
+
+    def find_distributions(self, context: DistributionFinder.Context) -> Iterator[Distribution]:
+        from rushlight._torch_alias import TorchFinder
+
+        return TorchFinder().find_distributions(context)
 
 
 def _own_sitecustomize() -> None:

@@ -1,0 +1,144 @@
+"""`rushlight as-torch on | off | status` in an environment of its own, with real processes."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+import rushlight
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """An environment with rushlight and what it needs, and no torch."""
+    place = tmp_path_factory.mktemp("environment")
+    venv.create(place, with_pip=False, symlinks=True)
+    packages = next(place.glob("lib*/python*/site-packages"))
+    for name in ("numpy", "ml_dtypes", "scipy_openblas32", "rushlight"):
+        spec = importlib.util.find_spec(name)
+        if spec is None:  # numpy brings its own BLAS, and a wheel of rushlight may too
+            continue
+        folder = Path(spec.origin).parent
+        (packages / name).symlink_to(folder)
+        libraries = folder.parent / f"{name}.libs"
+        if libraries.is_dir():
+            (packages / libraries.name).symlink_to(libraries)
+
+    class Environment:
+        def __init__(self):
+            self.packages = packages
+
+        def python(self, *arguments):
+            kept = {
+                k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "RUSHLIGHT"))
+            }
+            kept["PYTHONDONTWRITEBYTECODE"] = "1"
+            return subprocess.run(
+                [place / "bin" / "python", *arguments],
+                cwd=place,
+                capture_output=True,
+                text=True,
+                timeout=120,
+                env=kept,
+            )
+
+        def as_torch(self, *arguments):
+            return self.python("-m", "rushlight", "as-torch", *arguments)
+
+        def files(self):
+            return sorted(str(p.relative_to(packages)) for p in packages.rglob("*"))
+
+    return Environment()
+
+
+if sys.platform == "win32":
+    pytest.skip("the environment is made of symbolic links", allow_module_level=True)
+
+
+@pytest.fixture
+def switched_on(environment):
+    before = environment.files()
+    done = environment.as_torch("on")
+    assert done.returncode == 0, done.stderr
+    yield environment
+    assert environment.as_torch("off").stdout == "off: no torch is installed\n"
+    assert environment.files() == before
+
+
+def printed(environment, code):
+    done = environment.python("-c", code)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split("\n")[:-1]
+
+
+def test_import_torch_is_rushlight(switched_on):
+    code = "import torch, rushlight, torch.nn as nn; print(nn is rushlight.nn, torch.ones(1))"
+    assert printed(switched_on, code) == ["True tensor([1.])"]
+
+
+def test_a_submodule_first(switched_on):
+    code = "import torch.nn.functional as F, torch; print(F is torch.nn.functional)"
+    assert printed(switched_on, code) == ["True"]
+
+
+def test_the_versions_agree(switched_on):
+    code = """
+import importlib.metadata, torch, rushlight
+print(importlib.metadata.version("torch"), torch.__version__, torch.version.__version__)
+print(torch.__version__ >= (2, 13), torch.__name__, rushlight.__version__)
+"""
+    told = f"True torch {rushlight.__version__}"
+    assert printed(switched_on, code) == ["2.13.0+rushlight " * 2 + "2.13.0+rushlight", told]
+
+
+def test_found_without_importing(switched_on):
+    code = "import importlib.util, sys; print(importlib.util.find_spec('torch').name)"
+    assert printed(switched_on, f"{code}; print('torch' in sys.modules)") == ["torch", "False"]
+
+
+def test_missing_names_say_so(switched_on):
+    done = switched_on.python("-c", "import torch; torch.no_such_name")
+    assert done.stderr.endswith("AttributeError: module 'torch' has no attribute 'no_such_name'\n")
+
+
+def test_the_files_are_few_and_small(switched_on):
+    written = [p for p in switched_on.packages.glob("torch*/*") if p.is_file()]
+    assert sum(p.stat().st_size for p in written) < 4096
+
+
+def test_status(environment, switched_on):
+    assert environment.as_torch("status").stdout.startswith("on: torch 2.13.0+rushlight in ")
+
+
+def test_on_twice_is_on(switched_on):
+    assert switched_on.as_torch("on").returncode == 0
+
+
+def test_off_without_on_changes_nothing(environment):
+    before = environment.files()
+    assert environment.as_torch("off").returncode == 0
+    assert environment.files() == before
+
+
+def test_refuses_where_a_torch_is_installed(environment):
+    other = environment.packages / "torch"
+    other.mkdir()
+    (other / "__init__.py").write_text("__version__ = '2.0'")
+    try:
+        before = environment.files()
+        for action in ("on", "off"):
+            done = environment.as_torch(action)
+            assert done.returncode == (1 if action == "on" else 0)
+            assert str(other) in done.stderr + done.stdout
+            assert environment.files() == before
+    finally:
+        (other / "__init__.py").unlink()
+        other.rmdir()
+
+
+def test_usage(environment):
+    assert environment.as_torch().returncode == environment.as_torch("maybe").returncode == 2
