@@ -65,7 +65,19 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 # Imported when it is asked for: a name, and the module that it is or that has it.
 _LATE = {
     **{name: name for name in "memory overrides profiler serialization version".split()},
-    "__config__": "__config__",
+    **{name: name for name in "_dynamo compiler distributed futures hub jit testing types".split()},
+    **{name: name for name in "__config__ multiprocessing torch_version".split()},
+    **dict.fromkeys(
+        """autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
+        get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
+        is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled
+        set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
+        set_autocast_gpu_dtype""".split(),
+        "amp.autocast_mode",
+    ),
+    "GradScaler": "amp",
+    "amp": "amp",
+    "compile": "compiler",
     "load": "serialization",
     "save": "serialization",
 }

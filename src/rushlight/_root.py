@@ -185,16 +185,6 @@ def set_printoptions(**options: Any) -> None:
     _printing.set_printoptions(**options)
 
 
-def compile(model: Any = None, **options: Any) -> Any:
-    """Accepted: gives the model back as it is, or a decorator that does.
-
-    >>> model = torch.compile(nn.Linear(2, 1), disable=True)
-    >>> model(torch.zeros(3, 2)).shape
-    torch.Size([3, 1])
-    """
-    return (lambda m: m) if model is None else model
-
-
 def _exports() -> dict[str, Any]:
     names: dict[str, Any] = dict(ops.namespace("torch"))
     names.update({n: getattr(_dtypes, n) for n in _dtypes.__all__ if n != "set_default_dtype"})

@@ -104,9 +104,6 @@ def __getattr__(name: _str) -> Any: ...
 def are_deterministic_algorithms_enabled() -> _bool:
     """What `use_deterministic_algorithms` has set; every kernel here is deterministic anyway."""
 
-def compile(model: Any = None) -> Any:
-    """Accepted: gives the model back as it is, or a decorator that does."""
-
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: _bool | None = None) -> Tensor:
     """A tensor on the memory of another library's array, or of a DLPack capsule."""
 

@@ -26,6 +26,7 @@ __all__ = [
     "ConcatDataset",
     "DataLoader",
     "Dataset",
+    "DistributedSampler",
     "IterableDataset",
     "RandomSampler",
     "Sampler",
@@ -41,4 +42,7 @@ __all__ = [
     "random_split",
 ]
 
-__getattr__ = _missing_name(__name__)
+# Imported when it is asked for.
+__getattr__ = _missing_name(
+    __name__, {"distributed": "distributed", "DistributedSampler": "distributed"}
+)

@@ -1,0 +1,223 @@
+"""`GradScaler`: losses are scaled up so that gradients of half precision do not vanish."""
+
+from __future__ import annotations
+
+import enum
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .. import _root as rl
+from .._core import Tensor
+from ..optim import Optimizer
+
+__all__ = ["GradScaler", "OptState"]
+
+
+class OptState(enum.Enum):
+    """What was done with an optimizer since the last `update`."""
+
+    READY = 0
+    UNSCALED = 1
+    STEPPED = 2
+
+
+class GradScaler:
+    """Scales losses, and steps an optimizer only where its gradients are finite.
+
+    init_scale: the first factor. It grows by growth_factor after growth_interval steps that were
+    all finite, and falls by backoff_factor after one that was not. device: "cpu"; for one that is
+    not here it warns and does nothing.
+
+    >>> model = nn.Linear(1, 1)
+    >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    >>> scaler = torch.amp.GradScaler("cpu")
+    >>> scaler.scale(model(torch.ones(1, 1)).sum()).backward()
+    >>> scaler.step(optimizer)
+    >>> scaler.update()
+    >>> scaler.get_scale()
+    65536.0
+    """
+
+    def __init__(
+        self,
+        device: str = "cuda",
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        self._device, self._enabled = device, enabled
+        if enabled and device != "cpu":
+            warnings.warn(
+                f"torch.{device}.amp.GradScaler is enabled, but {device.upper()} is not "
+                "available.  Disabling.",
+                stacklevel=2,
+            )
+            self._enabled = False
+        if self._enabled:
+            if growth_factor <= 1.0:
+                raise AssertionError("The growth factor must be > 1.0.")
+            if backoff_factor >= 1.0:
+                raise AssertionError("The backoff factor must be < 1.0.")
+        self._init_scale, self._init_growth_tracker = init_scale, 0
+        self._scale: Tensor | None = None
+        self._growth_tracker = 0
+        self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
+        self._growth_interval = growth_interval
+        self._states: dict[int, OptState] = {}
+        self._found_inf: dict[int, bool] = {}
+
+    def scale(self, outputs: Any) -> Any:
+        """A loss, or losses in containers, times the factor."""
+        if not self._enabled:
+            return outputs
+        if self._scale is None:
+            self._scale = rl.full((), self._init_scale, dtype=rl.float32)
+        if isinstance(outputs, Tensor):
+            return outputs * self._scale
+        if isinstance(outputs, Iterable):
+            scaled = [self.scale(v) for v in outputs]
+            return scaled if not isinstance(outputs, tuple) else tuple(scaled)
+        raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+
+    def _state(self, optimizer: Optimizer) -> OptState:
+        return self._states.get(id(optimizer), OptState.READY)
+
+    def unscale_(self, optimizer: Optimizer) -> None:
+        """Divide an optimizer's gradients by the factor, once before a step: to clip them, say."""
+        if not self._enabled:
+            return
+        if self._scale is None:
+            raise AssertionError(
+                "Attempted unscale_ but _scale is None.  This may indicate your script did not use "
+                "scaler.scale(loss or outputs) earlier in the iteration."
+            )
+        found = self._state(optimizer)
+        if found is OptState.UNSCALED:
+            raise RuntimeError(
+                "unscale_() has already been called on this optimizer since the last update()."
+            )
+        if found is OptState.STEPPED:
+            raise RuntimeError("unscale_() is being called after step().")
+        inverse = float(1.0 / np.float64(self._scale.item()))
+        infinite = False
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                if p.grad.dtype is rl.float16:
+                    raise ValueError("Attempting to unscale FP16 gradients.")
+                with rl.no_grad():
+                    p.grad.mul_(inverse)
+                    infinite = infinite or not bool(rl.isfinite(p.grad).all())
+        self._found_inf[id(optimizer)] = infinite
+        self._states[id(optimizer)] = OptState.UNSCALED
+
+    def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        """Unscale the gradients, if that is not done, and step unless one is infinite or NaN."""
+        if not self._enabled:
+            return optimizer.step(*args, **kwargs)
+        if "closure" in kwargs:
+            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        found = self._state(optimizer)
+        if found is OptState.STEPPED:
+            raise RuntimeError("step() has already been called since the last update().")
+        if found is OptState.READY:
+            self.unscale_(optimizer)
+        result = None
+        if not self._found_inf[id(optimizer)]:
+            result = optimizer.step(*args, **kwargs)
+        self._states[id(optimizer)] = OptState.STEPPED
+        return result
+
+    def update(self, new_scale: float | Tensor | None = None) -> None:
+        """Set the factor for the next step: as given, or by what was found in the gradients."""
+        if not self._enabled:
+            return
+        if self._scale is None:
+            raise AssertionError(
+                "Attempted update but _scale is None.  This may indicate your script did not use "
+                "scaler.scale(loss or outputs) earlier in the iteration."
+            )
+        if new_scale is not None:
+            self._scale.fill_(float(new_scale))
+        elif not self._found_inf:
+            raise AssertionError("No inf checks were recorded prior to update.")
+        elif any(self._found_inf.values()):
+            self._scale.mul_(self._backoff_factor)
+            self._growth_tracker = 0
+        else:
+            self._growth_tracker += 1
+            if self._growth_tracker == self._growth_interval:
+                grown = self._scale * self._growth_factor
+                if bool(rl.isfinite(grown)):
+                    self._scale.copy_(grown)
+                self._growth_tracker = 0
+        self._states, self._found_inf = {}, {}
+
+    def get_scale(self) -> float:
+        """The factor."""
+        if not self._enabled:
+            return 1.0
+        return self._init_scale if self._scale is None else float(self._scale.item())
+
+    def is_enabled(self) -> bool:
+        """Whether it does anything."""
+        return self._enabled
+
+    def get_growth_factor(self) -> float:
+        """What the factor grows by."""
+        return self._growth_factor
+
+    def set_growth_factor(self, new_factor: float) -> None:
+        """Set what the factor grows by."""
+        self._growth_factor = new_factor
+
+    def get_backoff_factor(self) -> float:
+        """What the factor falls by."""
+        return self._backoff_factor
+
+    def set_backoff_factor(self, new_factor: float) -> None:
+        """Set what the factor falls by."""
+        self._backoff_factor = new_factor
+
+    def get_growth_interval(self) -> int:
+        """How many finite steps make it grow."""
+        return self._growth_interval
+
+    def set_growth_interval(self, new_interval: int) -> None:
+        """Set how many finite steps make it grow."""
+        self._growth_interval = new_interval
+
+    def state_dict(self) -> dict[str, Any]:
+        """The factor, how it changes, and how many finite steps there were; {} if disabled."""
+        if not self._enabled:
+            return {}
+        return {
+            "scale": self.get_scale(),
+            "growth_factor": self._growth_factor,
+            "backoff_factor": self._backoff_factor,
+            "growth_interval": self._growth_interval,
+            "_growth_tracker": self._growth_tracker,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` gave."""
+        if not self._enabled:
+            return
+        if not state_dict:
+            raise RuntimeError(
+                "The source state dict is empty, possibly because it was saved from a disabled "
+                "instance of GradScaler."
+            )
+        self._init_scale = state_dict["scale"]
+        if self._scale is not None:
+            self._scale.fill_(state_dict["scale"])
+        self._growth_factor = state_dict["growth_factor"]
+        self._backoff_factor = state_dict["backoff_factor"]
+        self._growth_interval = state_dict["growth_interval"]
+        self._growth_tracker = self._init_growth_tracker = state_dict["_growth_tracker"]

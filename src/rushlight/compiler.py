@@ -1,0 +1,229 @@
+"""`torch.compiler`: nothing is compiled, and `compile` gives back what it is given."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+from ._elsewhere import refusing as _refusing
+from ._missing import missing_name as _missing_name
+
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "cudagraph_mark_step_begin",
+    "disable",
+    "get_default_backend",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "keep_portable_guards_unsafe",
+    "keep_tensor_guards_unsafe",
+    "list_backends",
+    "load_cache_artifacts",
+    "load_compiled_function",
+    "nested_compile_region",
+    "reset",
+    "save_cache_artifacts",
+    "set_default_backend",
+    "set_enable_guard_collectives",
+    "set_stance",
+    "skip_all_guards_unsafe",
+    "skip_guard_on_all_nn_modules_unsafe",
+    "skip_guard_on_globals_unsafe",
+    "skip_guard_on_inbuilt_nn_modules_unsafe",
+    "substitute_in_graph",
+    "wrap_numpy",
+]
+
+_T = TypeVar("_T")
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] | None = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Any:
+    """A function or module as it is: calls are cheap without being compiled. Also a decorator.
+
+    >>> model = torch.compile(nn.Linear(2, 1), disable=True)
+    >>> model(torch.zeros(3, 2)).shape
+    torch.Size([3, 1])
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+        )
+    return _as_it_is if model is None else model
+
+
+def _as_it_is(fn: _T) -> _T:
+    return fn
+
+
+@overload
+def disable(fn: _T, recursive: bool = True, *, reason: str | None = None) -> _T: ...
+@overload
+def disable(
+    fn: None = None, recursive: bool = True, *, reason: str | None = None
+) -> Callable[[_T], _T]: ...
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """A function as it is; also a decorator with options.
+
+    >>> @torch.compiler.disable(recursive=False)
+    ... def plain(x):
+    ...     return x
+    >>> plain(2)
+    2
+    """
+    return _as_it_is if fn is None else fn
+
+
+def allow_in_graph(fn: _T) -> _T:
+    """A function as it is."""
+    return fn
+
+
+def assume_constant_result(fn: _T) -> _T:
+    """A function as it is."""
+    return fn
+
+
+def wrap_numpy(fn: _T) -> _T:
+    """A function as it is."""
+    return fn
+
+
+def nested_compile_region(fn: Any = None, **options: Any) -> Any:
+    """A function as it is; also a decorator with options."""
+    return _as_it_is if fn is None else fn
+
+
+def substitute_in_graph(
+    original_fn: Callable[..., Any],
+    *,
+    can_constant_fold_through: bool = False,
+    skip_signature_check: bool = False,
+) -> Callable[[_F], _F]:
+    """A decorator that gives the function as it is."""
+    return _as_it_is
+
+
+def is_compiling() -> bool:
+    """False: nothing is compiled.
+
+    >>> torch.compiler.is_compiling()
+    False
+    """
+    return False
+
+
+def is_dynamo_compiling() -> bool:
+    """False: nothing is compiled.
+
+    >>> torch.compiler.is_dynamo_compiling()
+    False
+    """
+    return False
+
+
+def is_exporting() -> bool:
+    """False: nothing is exported.
+
+    >>> torch.compiler.is_exporting()
+    False
+    """
+    return False
+
+
+def reset() -> None:
+    """Nothing to forget."""
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Nothing to mark."""
+
+
+_backend: str | Callable[..., Any] = "inductor"
+
+
+def get_default_backend() -> str | Callable[..., Any]:
+    """What `set_default_backend` was told; nothing uses it.
+
+    >>> torch.compiler.get_default_backend()
+    'inductor'
+    """
+    return _backend
+
+
+def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
+    """Keep the setting; nothing uses it."""
+    global _backend
+    _backend = "inductor" if backend is None else backend
+
+
+def list_backends(exclude_tags: tuple[str, ...] = ("debug", "experimental")) -> list[str]:
+    """No names: there is no compiler here."""
+    return []
+
+
+class set_stance(contextlib.ContextDecorator):
+    """A setting of PyTorch's compiler, also as a context: it changes nothing."""
+
+    def __init__(
+        self,
+        stance: str = "default",
+        *,
+        skip_guard_eval_unsafe: bool = False,
+        force_backend: str | Callable[..., Any] | None = None,
+    ) -> None:
+        self.stance = stance
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+
+def set_enable_guard_collectives(enabled: bool) -> bool:
+    """Keep the setting and give the one before; nothing uses it."""
+    global _collectives
+    before, _collectives = _collectives, enabled
+    return before
+
+
+_collectives = False
+
+
+def _keep_all(guard_entries: list[Any], *args: Any, **kwargs: Any) -> list[bool]:
+    """A filter of guards that keeps each: nothing asks for it."""
+    return [True for _ in guard_entries]
+
+
+keep_portable_guards_unsafe = keep_tensor_guards_unsafe = skip_all_guards_unsafe = _keep_all
+skip_guard_on_all_nn_modules_unsafe = skip_guard_on_globals_unsafe = _keep_all
+skip_guard_on_inbuilt_nn_modules_unsafe = _keep_all
+
+
+def save_cache_artifacts() -> None:
+    """None: nothing is compiled."""
+
+
+_NO_COMPILER = "nothing is compiled, so there is nothing to load."
+load_cache_artifacts = _refusing("torch.compiler.load_cache_artifacts", _NO_COMPILER)
+load_compiled_function = _refusing("torch.compiler.load_compiled_function", _NO_COMPILER)
+
+__getattr__ = _missing_name(__name__)
