@@ -556,8 +556,12 @@ def base_body() -> list[str]:
 def root_body() -> list[str]:
     """The root: all of base, and the rooms."""
     lines = ["from ._version import __version__ as __version__"]
-    for name in sorted({*vars(torch), *torch.__all__}):  # some are imported when asked for
+    for name, module in torch._LATE.items():
+        lines.append(f"from .{'' if module == name else module} import {name} as {name}")
+    for name in sorted(vars(torch)):
         if name.startswith("_") or name in vars(base) or name in namespace("torch"):
+            continue
+        if name in torch._LATE:
             continue
         value = getattr(torch, name)
         if isinstance(value, types.ModuleType):
