@@ -30,10 +30,22 @@ ORDER = [
     *("_shared", "storage", "_dlpack", "_tensor", "random", "_levels", "autograd"),
     "_root",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func"),
-    *("__config__", "cuda", "memory", "linalg", "special", "serialization"),
+    *(
+        "_absent_device",
+        "cuda",
+        "cpu",
+        "mps",
+        "xpu",
+        "accelerator",
+        "__config__",
+        "memory",
+        "linalg",
+        "special",
+        "serialization",
+    ),
     *("distributed", "utils"),  # a sampler asks for the rank
     *("types", "_elsewhere", "futures", "jit", "compiler", "_dynamo", "testing", "hub"),
-    *("multiprocessing", "amp"),
+    *("multiprocessing", "amp", "cuda.amp"),
     *("overrides", "profiler", "_trace_calls"),
     "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "_torch_alias", ""),

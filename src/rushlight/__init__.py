@@ -66,7 +66,10 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 _LATE = {
     **{name: name for name in "memory overrides profiler serialization version".split()},
     **{name: name for name in "_dynamo compiler distributed futures hub jit testing types".split()},
-    **{name: name for name in "__config__ multiprocessing torch_version".split()},
+    **{
+        name: name
+        for name in "__config__ accelerator cpu mps multiprocessing torch_version xpu".split()
+    },
     **dict.fromkeys(
         """autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
         get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
@@ -75,7 +78,9 @@ _LATE = {
         set_autocast_gpu_dtype""".split(),
         "amp.autocast_mode",
     ),
+    "Event": "_absent_device",
     "GradScaler": "amp",
+    "Stream": "_absent_device",
     "amp": "amp",
     "compile": "compiler",
     "load": "serialization",

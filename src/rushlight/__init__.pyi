@@ -2,9 +2,11 @@
 
 from . import __config__ as __config__
 from . import _dynamo as _dynamo
+from . import accelerator as accelerator
 from . import amp as amp
 from . import backends as backends
 from . import compiler as compiler
+from . import cpu as cpu
 from . import cuda as cuda
 from . import distributed as distributed
 from . import func as func
@@ -13,6 +15,7 @@ from . import hub as hub
 from . import jit as jit
 from . import linalg as linalg
 from . import memory as memory
+from . import mps as mps
 from . import multiprocessing as multiprocessing
 from . import nn as nn
 from . import optim as optim
@@ -27,6 +30,9 @@ from . import torch_version as torch_version
 from . import types as types
 from . import utils as utils
 from . import version as version
+from . import xpu as xpu
+from ._absent_device import Event as Event
+from ._absent_device import Stream as Stream
 from ._root import *  # noqa: F403
 from ._torch_alias import install_as_torch as install_as_torch
 from ._version import __version__ as __version__

@@ -1,0 +1,12 @@
+"""`torch.cuda` as programs probe it: there is no CUDA device here, and every call says so."""
+
+from .._absent_device import DeviceContext, answers
+from .._errors import OutOfMemoryError as OutOfMemoryError
+from .._missing import missing_name as _missing_name
+
+globals().update(answers("cuda", "Torch not compiled with CUDA enabled"))
+device = device_of = DeviceContext
+has_half = True
+has_magma = False
+
+__getattr__ = _missing_name(__name__, {"amp": "amp"})

@@ -1,0 +1,80 @@
+"""`torch.cuda.amp`: older names of `torch.amp` for CUDA, which is not here: it does nothing."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from .. import _dtypes as dtypes
+from .. import amp
+from .._missing import missing_name as _missing_name
+
+__all__ = [
+    "GradScaler",
+    "amp_definitely_not_available",
+    "autocast",
+    "custom_bwd",
+    "custom_fwd",
+]
+
+
+def _warn(name: str) -> None:
+    warnings.warn(
+        f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use "
+        f"`torch.amp.{name}('cuda', args...)` instead.",
+        FutureWarning,
+        stacklevel=3,
+    )
+
+
+class autocast(amp.autocast):
+    """Deprecated: `torch.amp.autocast("cuda", ...)`."""
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        dtype: dtypes.dtype = dtypes.float16,
+        cache_enabled: bool = True,
+    ) -> None:
+        _warn("autocast")
+        super().__init__("cuda", dtype, enabled, cache_enabled)
+
+
+class GradScaler(amp.GradScaler):
+    """Deprecated: `torch.amp.GradScaler("cuda", ...)`."""
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        _warn("GradScaler")
+        settings = init_scale, growth_factor, backoff_factor, growth_interval, enabled
+        super().__init__("cuda", *settings)
+
+
+def custom_fwd(
+    fwd: Callable[..., Any] | None = None, *, cast_inputs: dtypes.dtype | None = None
+) -> Callable[..., Any]:
+    """Deprecated: `torch.amp.custom_fwd(device_type="cuda")`."""
+    return amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
+
+
+custom_bwd = functools.partial(amp.custom_bwd, device_type="cuda")
+
+
+def amp_definitely_not_available() -> bool:
+    """True: there is no CUDA device here.
+
+    >>> torch.cuda.amp.amp_definitely_not_available()
+    True
+    """
+    return True
+
+
+__getattr__ = _missing_name(__name__)
