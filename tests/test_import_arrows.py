@@ -44,7 +44,7 @@ ORDER = [
         "serialization",
     ),
     *("distributed", "utils"),  # a sampler asks for the rank
-    *("types", "_elsewhere", "futures", "jit", "compiler", "_dynamo", "testing", "hub"),
+    *("types", "_elsewhere", "futures", "jit", "compiler", "_dynamo", "testing", "hub", "library"),
     *("multiprocessing", "amp", "cuda.amp"),
     *("overrides", "profiler", "_trace_calls"),
     "_callbacks",  # what the native core calls back into, from all of the above

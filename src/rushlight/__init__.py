@@ -65,7 +65,10 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 # Imported when it is asked for: a name, and the module that it is or that has it.
 _LATE = {
     **{name: name for name in "memory overrides profiler serialization version".split()},
-    **{name: name for name in "_dynamo compiler distributed futures hub jit testing types".split()},
+    **{
+        name: name
+        for name in "_dynamo compiler distributed futures hub jit library testing types".split()
+    },
     **{
         name: name
         for name in "__config__ accelerator cpu mps multiprocessing torch_version xpu".split()
