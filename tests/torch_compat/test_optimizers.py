@@ -127,15 +127,20 @@ def converted(m: Any, value: Any) -> Any:
 
 @pytest.mark.parametrize(("rule", "options"), RULES, ids=name_of)
 def test_state_dicts_go_both_ways(rule: str, options: dict[str, Any]) -> None:
-    for source, target in ((rushlight, pytorch), (pytorch, rushlight)):
+    """Both libraries go on alike from a state of either."""
+    for source in (rushlight, pytorch):
         params, optimizer = trained(source, rule, options, "float64", 7)
-        others = [target.tensor(p.detach().numpy().copy()).requires_grad_() for p in params]
-        groups = [{"params": others[:2]}, {"params": others[2:]}]
-        resumed = getattr(target.optim, rule)(groups)
-        resumed.load_state_dict(converted(target, optimizer.state_dict()))
-        go_on(source, params, optimizer, range(7, 12), "float64")
-        go_on(target, others, resumed, range(7, 12), "float64")
-        assert_equal_params(params, others, 1e-10)
+        ends = []
+        for m in (rushlight, pytorch):
+            others = [m.tensor(p.detach().numpy().copy()).requires_grad_() for p in params]
+            groups = [{"params": others[:2]}, {"params": others[2:]}]
+            resumed = getattr(m.optim, rule)(groups)
+            resumed.load_state_dict(converted(m, optimizer.state_dict()))
+            go_on(m, others, resumed, range(7, 12), "float64")
+            ends.append((others, resumed.state_dict()))
+        (ours, mine), (theirs, other) = ends
+        assert_equal_params(ours, theirs, 1e-10)
+        assert_equal_states(mine, other, 1e-10)
 
 
 @pytest.mark.parametrize(

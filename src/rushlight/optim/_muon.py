@@ -97,9 +97,7 @@ def _orthogonal(matrix: Tensor, group: Group) -> Tensor:
 def _coefficients(group: Group) -> tuple[float, float, float]:
     """The polynomial's coefficients; raises where the iteration's options do not fit."""
     if group["ns_steps"] >= 100:
-        raise ValueError(
-            "Number of steps must be less than 100 for computational efficiency"
-        )
+        raise ValueError("Number of steps must be less than 100 for computational efficiency")
     if len(group["ns_coefficients"]) != 3:
         raise ValueError("Coefficients must be a tuple of exactly 3 values")
     a, b, c = group["ns_coefficients"]

@@ -57,5 +57,7 @@ class ASGD(RuleOptimizer):
             average.copy_(p)
         else:
             average.add_(p.sub(average).mul_(mu))
-        state["eta"].fill_(lr / (1 + group["lambd"] * lr * count) ** group["alpha"])
-        state["mu"].fill_(1 / max(1, count - group["t0"]))
+        # They are rounded as a new state is, also where a loaded one has the parameter's type.
+        eta = lr / (1 + group["lambd"] * lr * count) ** group["alpha"]
+        state["eta"].copy_(number_of_state(eta))
+        state["mu"].copy_(number_of_state(1 / max(1, count - group["t0"])))

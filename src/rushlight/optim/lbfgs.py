@@ -109,7 +109,8 @@ class LBFGS(Optimizer):
                     return Point(length, value, grad, _dot(grad, direction))
 
                 here = Point(0, loss, grad, slope)
-                found, calls = _strong_wolfe(at, here, length, _largest(direction), smallest)
+                reach, most = _largest(direction), min(25, max_eval - evaluations)
+                found, calls = _strong_wolfe(at, here, length, reach, smallest, most)
                 length, loss, grad = found.length, found.loss, found.grad
                 state["t"] = length
                 self._go(length, direction)
@@ -160,10 +161,7 @@ class LBFGS(Optimizer):
     def _flat_grad(self) -> Tensor:
         """The gradients of all parameters in one vector; 0 where a parameter has none."""
         return rl.cat(
-            [
-                real(rl.zeros_like(p) if p.grad is None else p.grad).reshape(-1)
-                for p in self._params
-            ]
+            [real(rl.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in self._params]
         )
 
     def _go(self, length: float, direction: Tensor) -> None:
@@ -201,14 +199,14 @@ def _strong_wolfe(
     length: float,
     reach: float,
     smallest: float,
+    most: int,
     enough: float = 1e-4,
     flat: float = 0.9,
-    most: int = 25,
 ) -> tuple[Point, int]:
     """A point that is lower by `enough` of what the slope promises and whose slope is at most
     `flat` of it, or the lowest seen; and how often the loss was computed.
 
-    `reach`: the direction's largest entry.
+    `reach`: the direction's largest entry; `most`: how many points may be tried after the first.
     """
 
     def too_high(point: Point) -> bool:
@@ -220,9 +218,7 @@ def _strong_wolfe(
     # Go on until a minimum lies between two points.
     before, point = start, at(length)
     rounds = 0
-    low: Point
-    high: Point
-    while True:
+    while rounds < most:
         if too_high(point) or (rounds > 1 and point.loss >= before.loss):
             break
         if is_flat(point):
@@ -233,14 +229,12 @@ def _strong_wolfe(
         guess = _cubic_minimum(before, point, least, point.length * 10)
         before, point = point, at(guess)
         rounds += 1
-        if rounds == most:
-            before = start
-            break
+    else:
+        before = start
     low, high = (before, point) if before.loss <= point.loss else (point, before)
 
     # Narrow the interval; a guess close to its ends twice is moved away from them.
     close_before = False
-    calls = rounds + 1
     while rounds < most and abs(high.length - low.length) * reach >= smallest:
         left, right = sorted((low.length, high.length))
         guess = _cubic_minimum(low, high, left, right)
@@ -254,7 +248,6 @@ def _strong_wolfe(
         else:
             close_before = True
         point = at(guess)
-        calls += 1
         rounds += 1
         if too_high(point) or point.loss >= low.loss:
             high = point
@@ -262,11 +255,11 @@ def _strong_wolfe(
                 low, high = high, low
             continue
         if is_flat(point):
-            return point, calls
+            return point, rounds + 1
         if point.slope * (high.length - low.length) >= 0:
             high = low
         low = point
-    return low, calls
+    return low, rounds + 1
 
 
 def _cubic_minimum(one: Point, other: Point, least: float, most: float) -> float:

@@ -25,7 +25,10 @@ class NAdam(RuleOptimizer):
     tensor([0.7527, 1.7475], requires_grad=True)
     """
 
-    _newer_options = RuleOptimizer._newer_options | {"capturable": False, "decoupled_weight_decay": False}
+    _newer_options = RuleOptimizer._newer_options | {
+        "capturable": False,
+        "decoupled_weight_decay": False,
+    }
     _capturable_what = "params, mu_products and state_steps"
 
     def __init__(

@@ -25,7 +25,10 @@ class RAdam(RuleOptimizer):
     tensor([0.4623, 0.9246], requires_grad=True)
     """
 
-    _newer_options = RuleOptimizer._newer_options | {"capturable": False, "decoupled_weight_decay": False}
+    _newer_options = RuleOptimizer._newer_options | {
+        "capturable": False,
+        "decoupled_weight_decay": False,
+    }
 
     def __init__(
         self,

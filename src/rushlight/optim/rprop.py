@@ -47,7 +47,7 @@ class Rprop(RuleOptimizer):
     def _rule(self, p: Tensor, grad: Tensor, state: State, lr: Any, group: Group) -> None:
         less, more = group["etas"]
         before, size = real(state["prev"]), real(state["step_size"])
-        factor = grad * before
+        factor = grad * (before.clone() if group["differentiable"] else before)
         kept, turned, still = factor > 0, factor < 0, factor == 0
         factor.masked_fill_(kept, more).masked_fill_(turned, less).masked_fill_(still, 1)
         size.mul_(factor).clamp_(*group["step_sizes"])
