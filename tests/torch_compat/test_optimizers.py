@@ -212,8 +212,8 @@ def rosenbrock(m: Any, options: dict[str, Any], calls: int, dtype: str = "float6
     ids=name_of,
 )
 def test_lbfgs(options: dict[str, Any]) -> None:
-    losses, returned, mine, closure, _ = rosenbrock(rushlight, options, 4)
-    want, want_returned, other, their_closure, _ = rosenbrock(pytorch, options, 4)
+    losses, returned, mine, _, _ = rosenbrock(rushlight, options, 4)
+    want, want_returned, other, _, _ = rosenbrock(pytorch, options, 4)
     assert len(losses) == len(want)
     np.testing.assert_allclose(losses, want, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(returned, want_returned, rtol=1e-6, atol=1e-9)
@@ -288,7 +288,7 @@ def test_errors(rule: str, options: dict[str, Any]) -> None:
             p.grad = m.ones_like(p)
             return m.tensor(1.0)
 
-        with pytest.raises(Exception) as caught:  # noqa: PT011
+        with pytest.raises(Exception) as caught:
             getattr(m.optim, rule)([p], **given).step(closure)
         return type(caught.value).__name__, str(caught.value)
 

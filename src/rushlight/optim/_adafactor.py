@@ -44,7 +44,7 @@ class Adafactor(RuleOptimizer):
         defaults = options(locals())
         check_one_element(lr)
         for fits, text in (
-            (0.0 <= lr, f"Learning rate should be >= 0 but is: {lr}"),
+            (lr >= 0.0, f"Learning rate should be >= 0 but is: {lr}"),
             (beta2_decay <= 0.0, f"beta2_decay should be <= 0 but is: {beta2_decay}"),
             (eps[0] is None or eps[0] >= 0.0, f"epsilon1 should be >= 0 but is: {eps[0]}"),
             (eps[1] >= 0.0, f"epsilon2 should be >= 0 but is: {eps[1]}"),

@@ -50,7 +50,7 @@ class Muon(FusedOptimizer):
             ("momentum", momentum),
             ("weight decay", weight_decay),
         ):
-            if not 0.0 <= value:
+            if not value >= 0.0:
                 raise ValueError(f"{name} should be >= 0 but is: {value}")
         if adjust_lr_fn is not None and adjust_lr_fn not in _ADJUSTMENTS:
             raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")

@@ -201,7 +201,7 @@ def check_options(given: Mapping[str, Any], names: str) -> None:
             continue
         if name == "lr":
             check_one_element(value)
-        if not 0.0 <= value or (name == "rho" and not value <= 1.0):
+        if not value >= 0.0 or (name == "rho" and not value <= 1.0):
             raise ValueError(f"Invalid {_LABELS.get(name, f'{name} value')}: {value}")
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from rushlight._root import Tensor
 
-from ._rules import options
 from .adam import Adam
 
 
