@@ -38,7 +38,25 @@ _late = {
     "swa_utils": "swa_utils",
 }
 
-__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
-__all__ += _late
+__all__ = [
+    "SGD",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Optimizer",
+    "RMSprop",
+    "lr_scheduler",
+    "ASGD",
+    "Adadelta",
+    "Adafactor",
+    "Adamax",
+    "LBFGS",
+    "Muon",
+    "NAdam",
+    "RAdam",
+    "Rprop",
+    "SparseAdam",
+    "swa_utils",
+]
 
 __getattr__ = _missing_name(__name__, late=_late)

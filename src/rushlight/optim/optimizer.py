@@ -367,8 +367,11 @@ def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     """`hook(optimizer, args, kwargs)` before each step of any optimizer; may return new args and
     kwargs.
 
-    >>> from torch.optim.optimizer import register_optimizer_step_pre_hook
-    >>> handle = register_optimizer_step_pre_hook(lambda o, *_: print(type(o).__name__, "steps"))
+    >>> import sys
+    >>> module = sys.modules[torch.optim.Optimizer.__module__]  # torch.optim.optimizer
+    >>> handle = module.register_optimizer_step_pre_hook(
+    ...     lambda o, *_: print(type(o).__name__, "steps")
+    ... )
     >>> torch.optim.SGD([torch.zeros(1)], lr=0.1).step()
     SGD steps
     >>> handle.remove()
@@ -379,8 +382,11 @@ def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(optimizer, args, kwargs)` after each step of any optimizer.
 
-    >>> from torch.optim.optimizer import register_optimizer_step_post_hook
-    >>> handle = register_optimizer_step_post_hook(lambda o, *_: print(type(o).__name__, "did"))
+    >>> import sys
+    >>> module = sys.modules[torch.optim.Optimizer.__module__]  # torch.optim.optimizer
+    >>> handle = module.register_optimizer_step_post_hook(
+    ...     lambda o, *_: print(type(o).__name__, "did")
+    ... )
     >>> torch.optim.SGD([torch.zeros(1)], lr=0.1).step()
     SGD did
     >>> handle.remove()

@@ -17,6 +17,8 @@ class SparseAdam(FusedOptimizer):
 
     >>> optimizer = torch.optim.SparseAdam([torch.zeros(2, requires_grad=True)])
     >>> optimizer.step()
+    >>> optimizer.defaults["betas"]
+    (0.9, 0.999)
     """
 
     _newer_options = {"maximize": False}  # noqa: RUF012

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from ..._missing import missing_name as _missing_name
 from ..optimizer import Optimizer as Optimizer
 from ._base import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
-from ._base import _LRScheduler as _LRScheduler
 from ._base import LRScheduler as LRScheduler
+from ._base import _LRScheduler as _LRScheduler
 from ._plateau import ReduceLROnPlateau as ReduceLROnPlateau
 from ._rules import ConstantLR as ConstantLR
 from ._rules import CosineAnnealingLR as CosineAnnealingLR
 from ._rules import ExponentialLR as ExponentialLR
 from ._rules import LambdaLR as LambdaLR
 from ._rules import LinearLR as LinearLR
-from ._rules import MultiStepLR as MultiStepLR
 from ._rules import MultiplicativeLR as MultiplicativeLR
+from ._rules import MultiStepLR as MultiStepLR
 from ._rules import PolynomialLR as PolynomialLR
 from ._rules import StepLR as StepLR
 

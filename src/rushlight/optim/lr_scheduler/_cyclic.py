@@ -11,7 +11,7 @@ from ..optimizer import Group, Optimizer
 from ._base import LRScheduler, set_rate
 
 
-def _per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     """An option, one for all groups or one each, as a list."""
     count = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
@@ -22,6 +22,19 @@ def _per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
             f"{name} has {len(value)} values, param_groups has {count}."
         )
     return list(value)
+
+
+def between(how: str, start: float, end: float, part: float) -> float:
+    """From `start` (part 0) to `end` (part 1) along half a cosine ("cos") or a line ("linear")."""
+    if how == "cos":
+        return end + (start - end) / 2.0 * (1 + math.cos(math.pi * part))
+    return (end - start) * part + start
+
+
+def check_annealing(how: str) -> None:
+    """Raises for a word that `between` does not know."""
+    if how not in ("cos", "linear"):
+        raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {how}")
 
 
 def _checked(optimizer: Any) -> Optimizer:
@@ -42,8 +55,8 @@ class _MomentumCycle(LRScheduler):
                 "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
             )
         self.use_beta1 = "betas" in self.optimizer.defaults
-        lows = _per_group("base_momentum", self.optimizer, low)
-        highs = _per_group("max_momentum", self.optimizer, high)
+        lows = per_group("base_momentum", self.optimizer, low)
+        highs = per_group("max_momentum", self.optimizer, high)
         if start:
             for group, low, high in zip(self.optimizer.param_groups, lows, highs, strict=True):
                 self._set_momentum(group, high)
@@ -96,11 +109,11 @@ class CyclicLR(_MomentumCycle):
         last_epoch: int = -1,
     ) -> None:
         self.optimizer = _checked(optimizer)
-        base_lrs = _per_group("base_lr", optimizer, base_lr)
+        base_lrs = per_group("base_lr", optimizer, base_lr)
         if last_epoch == -1:
             for group, lr in zip(optimizer.param_groups, base_lrs, strict=True):
                 set_rate(group, lr)
-        self.max_lrs = _per_group("max_lr", optimizer, max_lr)
+        self.max_lrs = per_group("max_lr", optimizer, max_lr)
         down = step_size_up if step_size_down is None else step_size_down
         self.total_size = float(step_size_up) + float(down)
         self.step_ratio = float(step_size_up) / self.total_size
@@ -284,12 +297,9 @@ class OneCycleLR(_MomentumCycle):
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
         if not 0 <= pct_start <= 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
-            )
+        check_annealing(anneal_strategy)
         self._anneal_func_type = anneal_strategy
-        highest = _per_group("max_lr", optimizer, max_lr)
+        highest = per_group("max_lr", optimizer, max_lr)
         if last_epoch == -1:
             for group, high in zip(optimizer.param_groups, highest, strict=True):
                 group["initial_lr"] = high / div_factor
@@ -300,14 +310,9 @@ class OneCycleLR(_MomentumCycle):
             self._take_momenta(base_momentum, max_momentum, last_epoch == -1)
         super().__init__(optimizer, last_epoch)
 
-    def _between(self, start: float, end: float, part: float) -> float:
-        if self._anneal_func_type == "cos":
-            return end + (start - end) / 2.0 * (1 + math.cos(math.pi * part))
-        return (end - start) * part + start
-
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
-        count = self.last_epoch
+        count, how = self.last_epoch, self._anneal_func_type
         if count > self.total_steps:
             raise ValueError(
                 f"Tried to step {count} times. "
@@ -323,10 +328,10 @@ class OneCycleLR(_MomentumCycle):
         part = (count - begin) / (phase["end_step"] - begin)
         rates = []
         for group in self.optimizer.param_groups:
-            rates.append(self._between(group[phase["start_lr"]], group[phase["end_lr"]], part))
+            rates.append(between(how, group[phase["start_lr"]], group[phase["end_lr"]], part))
             if self.cycle_momentum:
                 start, end = group[phase["start_momentum"]], group[phase["end_momentum"]]
-                self._set_momentum(group, self._between(start, end, part))
+                self._set_momentum(group, between(how, start, end, part))
         return rates
 
 
