@@ -1,13 +1,5 @@
-"""`Optimizer`: parameter groups, per-parameter state, saving and loading. The update rules are in
-the other files.
-
-Note: how a step runs
-    A subclass of `FusedOptimizer` gives `_update(group, params, grads)`: for all parameters of a
-    group at once. Its first choice is one native call
-    (`rl._core.kernels.*_step`), which touches every element once; such a call returns
-    NotImplemented, having changed nothing, where it has no kernel for these tensors, and the rule
-    written in tensor operations runs instead. State tensors are looked up anew in every step, so
-    programs may change `optimizer.state` as they like.
+"""`Optimizer`: parameter groups, per-parameter state, saving and loading. What the update
+rules share is in _rules.py, the rules are in the other files.
 """
 
 from __future__ import annotations
@@ -17,6 +9,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any, ClassVar
+from weakref import WeakSet
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -35,6 +28,10 @@ class _Required:
 
 
 required = _Required()
+
+_optimizers: WeakSet[Optimizer] = WeakSet()
+_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+_post_hooks: OrderedDict[int, Any] = OrderedDict()
 
 
 class Optimizer:
@@ -88,6 +85,9 @@ class Optimizer:
         self._optimizer_state_dict_post_hooks: OrderedDict[int, Any] = OrderedDict()
         self._optimizer_load_state_dict_pre_hooks: OrderedDict[int, Any] = OrderedDict()
         self._optimizer_load_state_dict_post_hooks: OrderedDict[int, Any] = OrderedDict()
+        _optimizers.add(self)
+        if _pre_hooks or _post_hooks:
+            self._hook_step()
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
@@ -229,7 +229,7 @@ class Optimizer:
         inner = self._step_without_hooks = self.step
 
         def step(*args: Any, **kwargs: Any) -> Any:
-            for hook in list(self._optimizer_step_pre_hooks.values()):
+            for hook in [*_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()]:
                 result = hook(self, args, kwargs)
                 if result is None:
                     continue
@@ -240,7 +240,7 @@ class Optimizer:
                     )
                 args, kwargs = result
             out = inner(*args, **kwargs)
-            for hook in list(self._optimizer_step_post_hooks.values()):
+            for hook in [*self._optimizer_step_post_hooks.values(), *_post_hooks.values()]:
                 hook(self, args, kwargs)
             return out
 
@@ -356,6 +356,44 @@ def _add(hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False) -> Remo
     return handle
 
 
+def _add_for_all(hooks: OrderedDict[int, Any], hook: Any) -> RemovableHandle:
+    handle = _add(hooks, hook)
+    for optimizer in list(_optimizers):
+        optimizer._hook_step()
+    return handle
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """`hook(optimizer, args, kwargs)` before each step of any optimizer; may return new args and
+    kwargs.
+
+    >>> import sys
+    >>> module = sys.modules[torch.optim.Optimizer.__module__]  # torch.optim.optimizer
+    >>> handle = module.register_optimizer_step_pre_hook(
+    ...     lambda o, *_: print(type(o).__name__, "steps")
+    ... )
+    >>> torch.optim.SGD([torch.zeros(1)], lr=0.1).step()
+    SGD steps
+    >>> handle.remove()
+    """
+    return _add_for_all(_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """`hook(optimizer, args, kwargs)` after each step of any optimizer.
+
+    >>> import sys
+    >>> module = sys.modules[torch.optim.Optimizer.__module__]  # torch.optim.optimizer
+    >>> handle = module.register_optimizer_step_post_hook(
+    ...     lambda o, *_: print(type(o).__name__, "did")
+    ... )
+    >>> torch.optim.SGD([torch.zeros(1)], lr=0.1).step()
+    SGD did
+    >>> handle.remove()
+    """
+    return _add_for_all(_post_hooks, hook)
+
+
 def _cast_state(param: Tensor, value: Any, key: str | None = None) -> Any:
     """A copy of loaded state with tensors cast for `param`; the step count keeps its own dtype."""
     if isinstance(value, rl.Tensor):
@@ -369,108 +407,3 @@ def _cast_state(param: Tensor, value: Any, key: str | None = None) -> Any:
     if isinstance(value, Iterable) and not isinstance(value, str):
         return type(value)(_cast_state(param, v) for v in value)  # type: ignore[call-arg]
     return value
-
-
-class FusedOptimizer(Optimizer):
-    """An optimizer whose rule updates all parameters of a group together."""
-
-    _newer_options: ClassVar[dict[str, Any]] = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-    }
-
-    def step(self, closure: Closure | None = None) -> Any:
-        """Updates the parameters once; `closure` computes the loss anew and returns it."""
-        loss = None
-        if closure is not None:
-            with rl.enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            params = []
-            grads = []
-            for p in group["params"]:
-                grad = p.grad
-                if grad is not None:
-                    params.append(p)
-                    grads.append(grad)
-            if params:
-                self._update(group, params, grads)
-        return loss
-
-    def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
-        raise NotImplementedError
-
-
-def scalar(value: float, differentiable: bool = False) -> Any:
-    """An option as a number: it may be a tensor of one element.
-
-    In a step that is differentiable, one that requires grad stays a (0-dim) tensor.
-    """
-    if not isinstance(value, rl.Tensor):
-        return value
-    return value.reshape(()) if differentiable and value.requires_grad else value.item()
-
-
-def new_count() -> Tensor:
-    """The number of steps so far, before the first."""
-    wide = rl.get_default_dtype() is rl.float64
-    return rl.tensor(0.0, dtype=rl.float64 if wide else rl.float32)
-
-
-def real(tensor: Tensor) -> Tensor:
-    """A complex tensor as its real and imaginary parts, which the rules treat one by one."""
-    return rl.view_as_real(tensor) if tensor.is_complex() else tensor
-
-
-def decayed(grad: Tensor, p: Tensor, decay: Any) -> Tensor:
-    """The gradient with that of decay / 2 * p ** 2 added."""
-    if isinstance(decay, rl.Tensor):
-        return grad.addcmul(p.clone(), decay)
-    return grad if decay == 0 else grad.add(p, alpha=decay)
-
-
-def move(p: Tensor, rate: Any, along: Tensor, over: Tensor | None = None) -> None:
-    """p -= rate * along / over, differentiable in a rate that is a tensor."""
-    if isinstance(rate, rl.Tensor):
-        p.addcmul_(along.clone() if over is None else along / over, rate, value=-1)
-    elif over is None:
-        p.add_(along, alpha=-rate)
-    else:
-        p.addcdiv_(along, over, value=-rate)
-
-
-def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
-    if fused and differentiable:
-        raise RuntimeError("`fused` does not support `differentiable`")
-    if fused and foreach:
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-
-
-def check_not_negative(**options: Any) -> None:
-    """Raise for options below 0."""
-    for name, value in options.items():
-        if not value >= 0.0:
-            raise ValueError(f"Invalid {name} value: {value}")
-
-
-def check_lr(lr: Any, foreach: bool | None = None, capturable: bool = False) -> None:
-    """Raises for a learning rate that is no number, or a tensor where that is not allowed."""
-    if isinstance(lr, rl.Tensor):
-        if foreach and not capturable:
-            raise ValueError(
-                "lr as a Tensor is not supported for capturable=False and foreach=True"
-            )
-        if lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
-    if not lr >= 0.0:
-        raise ValueError(f"Invalid learning rate: {lr}")
-
-
-def check_capturable(group: Group) -> None:
-    """Graph capture is a matter of GPUs: raises where it is asked for on the CPU."""
-    if group.get("capturable") and any(p.device.type == "cpu" for p in group["params"]):
-        raise AssertionError(
-            "If capturable=True, params and state_steps must be on supported devices: "
-            "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']."
-        )

@@ -7,7 +7,8 @@ from typing import Any
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from .optimizer import FusedOptimizer, Group, check_fused, check_lr, decayed, move, scalar
+from ._rules import FusedOptimizer, check_options, decayed, move, options, scalar
+from .optimizer import Group
 
 
 class SGD(FusedOptimizer):
@@ -40,26 +41,11 @@ class SGD(FusedOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_lr(lr)
-        if momentum < 0.0:
-            raise ValueError(f"Invalid momentum value: {momentum}")
-        if weight_decay < 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
+        defaults = options(locals())
+        check_options(defaults, "lr momentum weight_decay")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(params, defaults)
-        check_fused(fused, foreach, differentiable)
+        super().__init__(params, defaults, "")
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
         differentiable = group["differentiable"]
