@@ -103,3 +103,25 @@ class Buffer(rl.Tensor, metaclass=_BufferMeta):
         tensor.persistent = persistent
         tensor._is_buffer = True
         return tensor
+
+
+_FACTORY = {"device", "dtype", "memory_format"}
+
+
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """The keywords of a layer that say where its tensors are made and of which type.
+
+    >>> nn.factory_kwargs({"dtype": torch.float64})
+    {'dtype': torch.float64}
+    """
+    if kwargs is None:
+        return {}
+    unknown = kwargs.keys() - _FACTORY - {"factory_kwargs"}
+    if unknown:
+        raise TypeError(f"unexpected kwargs {unknown}")
+    made = dict(kwargs.get("factory_kwargs", {}))
+    for name in kwargs.keys() & _FACTORY:
+        if name in made:
+            raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
+        made[name] = kwargs[name]
+    return made

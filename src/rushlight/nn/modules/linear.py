@@ -84,6 +84,10 @@ class Linear(Module):
         )
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """A `Linear` under the name that PyTorch gives the last projection of attention."""
+
+
 class Bilinear(Module):
     """`y[k] = x1 @ weight[k] @ x2 + bias[k]`.
 
