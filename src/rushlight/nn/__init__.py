@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 else:
     globals().update({name: vars(modules)[name] for name in _layers if name not in _LATE})
 
-__all__ = ["Buffer", "Parameter", "factory_kwargs", "functional", "init", "modules", "parameter", "utils", *_layers]
+__all__ = [
+    "Buffer",
+    "Parameter",
+    "factory_kwargs",
+    "functional",
+    "init",
+    "modules",
+    "parameter",
+    "utils",
+    *_layers,
+]
 
 __getattr__ = _missing_name(__name__, late=dict.fromkeys(set(_layers) & set(_LATE), "modules"))

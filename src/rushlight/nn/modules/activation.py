@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from rushlight import _root as rl
@@ -285,6 +286,14 @@ class Softplus(_Settings):
         return F.softplus(input, self.beta, self.threshold)
 
 
+def _warn_renamed(old: str, new: str) -> None:
+    warnings.warn(
+        f"keyword argument `{old}` is deprecated and renamed to `{new}`",
+        FutureWarning,
+        stacklevel=3,
+    )
+
+
 class Hardtanh(_Settings):
     """clamp(x, min_val, max_val).
 
@@ -294,8 +303,21 @@ class Hardtanh(_Settings):
 
     _shown: tuple[str, ...] = ("min_val", "max_val")
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
         super().__init__()
+        if min_value is not None:
+            _warn_renamed("min_value", "min_val")
+            min_val = min_value
+        if max_value is not None:
+            _warn_renamed("max_value", "max_val")
+            max_val = max_value
         self.min_val = min_val
         self.max_val = max_val
         self.inplace = inplace

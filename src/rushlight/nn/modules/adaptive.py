@@ -83,9 +83,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Draws the starting values anew."""
         self.head.reset_parameters()
-        for projection, out in self.tail:
-            projection.reset_parameters()
-            out.reset_parameters()
+        for cluster in self.tail:
+            for layer in cluster.children():
+                layer.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         batched = target_.dim() > 0

@@ -284,9 +284,7 @@ class GaussianNLLLoss(_Loss):
     _function = staticmethod(F.gaussian_nll_loss)
     _passed = ("full", "eps", "reduction")
 
-    def __init__(
-        self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
-    ) -> None:
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
         self.full = full
         self.eps = eps

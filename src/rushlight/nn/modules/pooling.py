@@ -313,9 +313,7 @@ class _MaxUnpoolNd(Module):
         self, input: Tensor, indices: Tensor, output_size: list[int] | None = None
     ) -> Tensor:
         unpool = getattr(F, f"max_unpool{self._dims}d")
-        return unpool(
-            input, indices, self.kernel_size, self.stride, self.padding, output_size
-        )
+        return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"

@@ -85,7 +85,11 @@ class Embedding(Module):
         self.scale_grad_by_freq = scale_grad_by_freq
         self.sparse = sparse
         self.weight = _table(
-            (num_embeddings, embedding_dim), _weight, requires_grad=not _freeze, device=device, dtype=dtype
+            (num_embeddings, embedding_dim),
+            _weight,
+            requires_grad=not _freeze,
+            device=device,
+            dtype=dtype,
         )
         if _weight is None:
             self.reset_parameters()

@@ -184,9 +184,7 @@ class TransformerEncoderLayer(_Layer):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        x = self._around(
-            src, self.norm1, self._sa_block, src_mask, src_key_padding_mask, is_causal
-        )
+        x = self._around(src, self.norm1, self._sa_block, src_mask, src_key_padding_mask, is_causal)
         return self._around(x, self.norm2, self._ff_block)
 
     def _ff_block(self, x: Tensor) -> Tensor:
@@ -313,9 +311,7 @@ class TransformerEncoder(Module):
         hint = _is_causal(mask, is_causal, size)
         x = src
         for layer in self.layers:
-            x = layer(
-                x, src_mask=mask, is_causal=hint, src_key_padding_mask=src_key_padding_mask
-            )
+            x = layer(x, src_mask=mask, is_causal=hint, src_key_padding_mask=src_key_padding_mask)
         if mask is None and src_key_padding_mask is not None:
             padded = src_key_padding_mask != 0
             if self._cuts(src, padded):

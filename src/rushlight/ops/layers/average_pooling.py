@@ -260,7 +260,9 @@ avg_pool1d, avg_pool2d, avg_pool3d = _avg_pool_of(1), _avg_pool_of(2), _avg_pool
 def _lp_pool_of(n: int) -> Any:
     average = (avg_pool1d, avg_pool2d, avg_pool3d)[n - 1]
 
-    @composite(where="nn", name=f"lp_pool{n}d", doc=f"The p-norm of each window of {n} dimension(s).")
+    name = f"lp_pool{n}d"
+
+    @composite(where="nn", name=name, doc=f"The p-norm of each window of {n} dimension(s).")
     def pool(
         input: Tensor,
         norm_type: float,
@@ -268,7 +270,7 @@ def _lp_pool_of(n: int) -> Any:
         stride: Ints | None = None,
         ceil_mode: bool = False,
     ) -> Tensor:
-        k = each_dim(kernel_size, f"lp_pool{n}d", "kernel_size", n)
+        k = each_dim(kernel_size, name, "kernel_size", n)
         mean = average(input.pow(norm_type), k, stride, 0, ceil_mode)
         return (mean.sign() * mean.abs().relu() * math.prod(k)).pow(1.0 / norm_type)
 

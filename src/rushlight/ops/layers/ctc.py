@@ -2,8 +2,9 @@
 
 The labels with a blank before, between and behind them are the states of a chain. At each step an
 alignment stays in its state, goes on to the next, or skips a blank between two different labels.
-`_forwards` gives the log-probability of all ways that lead to a state (alpha), `_backwards` of those
-that go on from it (beta); both count the state's own step. Arrays are (time, batch, state), float64.
+`_forwards` gives the log-probability of all ways that lead to a state (alpha), `_backwards` of
+those that go on from it (beta); both count the state's own step. Arrays are (time, batch, state),
+float64.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def _chain(log_probs: Array, targets: Array, steps: Array, lengths: Array, blank
     within = np.arange(longest) < lengths[:, None]
     states[:, 1::2] = np.where(within, targets, blank)
     skips = np.full(states.shape, -np.inf)
-    skips[:, 2:][(states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])] = 0.0
+    labels = states[:, 1::2]
+    skips[:, 3::2][labels[:, 1:] != labels[:, :-1]] = 0.0
     wide = log_probs.astype(np.float64)
     emitted = np.take_along_axis(wide, np.broadcast_to(states, (len(wide), *states.shape)), 2)
     return _Chain(states, emitted, skips, steps, 2 * lengths)
@@ -58,7 +60,7 @@ def _shifted(a: Array, by: int) -> Array:
 
 
 def _forwards(chain: _Chain) -> Array:
-    alpha = np.full(chain.emitted.shape, -np.inf)
+    alpha: Array = np.full(chain.emitted.shape, -np.inf)
     alpha[:1, :, :2] = chain.emitted[:1, :, :2]
     for t in range(1, len(alpha)):
         before = alpha[t - 1]
@@ -69,14 +71,14 @@ def _forwards(chain: _Chain) -> Array:
 
 
 def _backwards(chain: _Chain) -> Array:
-    beta = np.full(chain.emitted.shape, -np.inf)
+    beta: Array = np.full(chain.emitted.shape, -np.inf)
     place = np.arange(beta.shape[2])
     last = (place == chain.ends[:, None]) | (place == chain.ends[:, None] - 1)
     after = np.full(beta.shape[1:], -np.inf)
     for t in reversed(range(len(beta))):
         ways = np.logaddexp(after, _shifted(after, -1))
         ways = np.logaddexp(ways, _shifted(after + chain.skips, -2))
-        starts = last & (t == chain.steps - 1)[:, None]
+        starts = last & (chain.steps == t + 1)[:, None]
         after = np.where(starts, 0.0, ways) + chain.emitted[t]
         beta[t] = after
     return beta
@@ -129,8 +131,7 @@ def _gradient(
         place = (row + chain.states).ravel()
         out -= np.bincount(place, shares.ravel(), out.size).reshape(out.shape)
         out *= g.astype(np.float64)[:, None]
-    if zero_infinity:
-        out[:, np.isinf(loss)] = 0.0
+    out[:, np.isinf(loss)] = 0.0 if zero_infinity else np.nan
     out[np.arange(time)[:, None] >= steps] = 0.0
     return out.astype(log_probs.dtype)
 
@@ -149,16 +150,24 @@ _backward_op = general(
     method=False,
     doc="The gradient of the CTC loss.",
 )
+
+
+def _vjp(
+    g: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int,
+    zero_infinity: bool,
+) -> Tensor:
+    return _backward_op(g, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
+
+
 _losses_op = general(
     f"_ctc_losses({_ARGUMENTS})",
     _forward,
-    vjp={
-        "log_probs": lambda g, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity: (
-            _backward_op(
-                g, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity
-            )
-        )
-    },
+    vjp={"log_probs": _vjp},
     node="CtcLossBackward0",
     method=False,
     doc="The CTC loss of each sample.",

@@ -38,7 +38,7 @@ def _pool(
     n = len(kernel)
     size = x.shape[-n:]
     planes = math.prod(x.shape[:-n])
-    flat = x.reshape(planes, -1)
+    flat = x.reshape(planes, math.prod(size))
     u = samples.reshape(planes, n)
     places = np.zeros((planes, *(1,) * 2 * n), np.int64)  # (plane, windows..., kernel...)
     for d, order in enumerate(_ORDER[n]):
@@ -80,9 +80,7 @@ def _of(n: int) -> None:
         input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Any
     ) -> Any:
         if output_size is None and output_ratio is None:
-            raise ValueError(
-                f"{name} requires specifying either an output_size or an output_ratio"
-            )
+            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
         size = input.shape[-n:]
         if output_size is None:
             ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else [output_ratio] * n
@@ -107,14 +105,15 @@ def _of(n: int) -> None:
         elif samples.shape[1] != channels:
             raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
         elif samples.shape[0] < batch:
-            raise RuntimeError(
-                "Expect _random_samples.size(0) no less then input batch size."
-            )
+            raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
         elif samples.shape[2] != n:
-            raise RuntimeError(f"Expect _random_samples.size(2) equals to {n}; got {samples.shape[2]}.")
-        said = name if n == 2 else f"{name}_out"
+            raise RuntimeError(
+                f"Expect _random_samples.size(2) equals to {n}; got {samples.shape[2]}."
+            )
+        # In three dimensions PyTorch refuses the most windows that fit.
+        said, spare = (name, 2) if n == 2 else (f"{name}_out", 1)
         for which, have, k, count in zip(_SIZES[n], size, kernel, out, strict=True):
-            if count + k - 1 >= have:
+            if count + k - spare >= have:
                 raise RuntimeError(
                     f"{said}(): pool {which} {k} too large relative to input {which} {have}"
                 )

@@ -1,4 +1,4 @@
-"""Attention of several heads: `multi_head_attention_forward`, what `nn.MultiheadAttention` computes.
+"""Attention of several heads: `multi_head_attention_forward`, the whole of `MultiheadAttention`.
 
 Within, a sequence is (length, batch, features), and the heads of a batch are one dimension of
 batch * heads matrices of (length, head_dim).
@@ -89,20 +89,46 @@ def _added(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
 
 
 def _packed(
-    query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias: Tensor | None
+    query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None
 ) -> tuple[Tensor, ...]:
     """The three projections, whose weights lie below each other in one matrix."""
+    _check(
+        key.shape == value.shape, f"key shape {key.shape} does not match value shape {value.shape}"
+    )
+    if weight is None:
+        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
     if query is key and key is value:
         return linear(query, weight, bias).chunk(3, -1)
     if key is value:
-        size = query.shape[-1]
-        parts = [size, 2 * size]
+        parts = [query.shape[-1], 2 * query.shape[-1]]
         first, rest = weight.split(parts)
         of_query, of_rest = (None, None) if bias is None else bias.split(parts)
         return linear(query, first, of_query), *linear(key, rest, of_rest).chunk(2, -1)
     biases = (None, None, None) if bias is None else bias.chunk(3)
-    inputs = (query, key, value)
-    return tuple(map(linear, inputs, weight.chunk(3), biases))
+    return tuple(map(linear, (query, key, value), weight.chunk(3), biases))
+
+
+def _separate(
+    inputs: tuple[Tensor, ...], weights: tuple[Tensor | None, ...], bias: Tensor | None
+) -> tuple[Tensor, ...]:
+    """The three projections, each with a weight of its own."""
+    query, key, value = inputs
+    _check(
+        key.shape[:2] == value.shape[:2],
+        f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}",
+    )
+    for name, input, weight in zip(("query", "key", "value"), inputs, weights, strict=True):
+        if weight is None:
+            raise AssertionError(
+                f"use_separate_proj_weight is True but {name[0]}_proj_weight is None"
+            )
+        shape = (query.shape[-1], input.shape[-1])
+        _check(
+            tuple(weight.shape) == shape,
+            f"expecting {name} weights shape of {shape}, but got {weight.shape}",
+        )
+    biases = (None, None, None) if bias is None else bias.chunk(3)
+    return tuple(map(linear, inputs, weights, biases))
 
 
 @composite(where="nn", traits="random")
@@ -151,56 +177,28 @@ def multi_head_attention_forward(
         f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}",
     )
     size = width // num_heads
-    _check(
-        size * num_heads == width, f"embed_dim {width} not divisible by num_heads {num_heads}"
-    )
+    _check(size * num_heads == width, f"embed_dim {width} not divisible by num_heads {num_heads}")
 
     padding = _added(key_padding_mask, "key_padding_mask", query)
-    if padding is not None and attn_mask is not None:
-        if key_padding_mask.dtype is not attn_mask.dtype:  # type: ignore[union-attr]
-            warnings.warn(_MIXED_MASKS, stacklevel=2)
+    types = {m.dtype for m in (key_padding_mask, attn_mask) if m is not None}
+    if len(types) > 1:
+        warnings.warn(_MIXED_MASKS, stacklevel=2)
     # Without padding and weights the hint says all that the mask says.
     causal = is_causal and padding is None and not need_weights
     mask = None if causal else _added(attn_mask, "attn_mask", query)
 
     if use_separate_proj_weight:
-        _check(
-            key.shape[:2] == value.shape[:2],
-            f"key's sequence and batch dims {key.shape[:2]} do not match value's "
-            f"{value.shape[:2]}",
-        )
-        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
-        for name, weight in zip("qkv", weights, strict=True):
-            _check(
-                weight is not None,
-                f"use_separate_proj_weight is True but {name}_proj_weight is None",
-            )
-        biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
-        for name, input, weight in zip(
-            ("query", "key", "value"), (query, key, value), weights, strict=True
-        ):
-            shape = (width, input.shape[-1])
-            _check(
-                tuple(weight.shape) == shape,  # type: ignore[union-attr]
-                f"expecting {name} weights shape of {shape}, but got {weight.shape}",  # type: ignore[union-attr]
-            )
-        q, k, v = map(linear, (query, key, value), weights, biases)
+        projections = (q_proj_weight, k_proj_weight, v_proj_weight)
+        q, k, v = _separate((query, key, value), projections, in_proj_bias)
     else:
-        _check(
-            key.shape == value.shape,
-            f"key shape {key.shape} does not match value shape {value.shape}",
-        )
-        _check(
-            in_proj_weight is not None,
-            "use_separate_proj_weight is False but in_proj_weight is None",
-        )
-        q, k, v = _packed(query, key, value, in_proj_weight, in_proj_bias)  # type: ignore[arg-type]
+        q, k, v = _packed(query, key, value, in_proj_weight, in_proj_bias)
 
     if mask is not None:
-        shape = (length, key.shape[0]) if mask.ndim == 2 else (heads, length, key.shape[0])
-        if tuple(mask.shape) != shape:
+        expected = (heads, length, key.shape[0])[3 - mask.ndim :]
+        if tuple(mask.shape) != expected:
             raise RuntimeError(
-                f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {shape}."
+                f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be "
+                f"{expected}."
             )
         mask = mask.unsqueeze(0) if mask.ndim == 2 else mask
 
@@ -245,29 +243,25 @@ def multi_head_attention_forward(
         mask = padding if mask is None else mask + padding
 
     p = dropout_p if training else 0.0
+    weights = None
     if need_weights:
-        _check(not (is_causal and mask is None), "FIXME: is_causal not implemented for need_weights")
         q = q * math.sqrt(1.0 / size)
-        scores = bmm(q, k.mT) if mask is None else baddbmm(mask, q, k.mT)
-        weights = softmax(scores, -1)
-        if p > 0.0:
-            weights = dropout(weights, p)
+        weights = softmax(bmm(q, k.mT) if mask is None else baddbmm(mask, q, k.mT), -1)
+        weights = dropout(weights, p) if p > 0.0 else weights
         out = bmm(weights, v)
+        weights = weights.view(batch, num_heads, length, reach)
+        weights = weights.mean(1) if average_attn_weights else weights
+        weights = weights if batched else weights.squeeze(0)
     else:
-        shape = (batch, num_heads)
         if mask is not None:
-            mask = mask.unsqueeze(0) if mask.shape[0] == 1 else mask.view(*shape, *mask.shape[1:])
-        q, k, v = (x.view(*shape, x.shape[1], size) for x in (q, k, v))
+            one = mask.shape[0] == 1
+            mask = mask.unsqueeze(0) if one else mask.view(batch, num_heads, *mask.shape[1:])
+        q, k, v = (x.view(batch, num_heads, x.shape[1], size) for x in (q, k, v))
         out = scaled_dot_product_attention(q, k, v, mask, p, causal).view(heads, length, size)
     out = out.transpose(0, 1).reshape(length * batch, width)
     out = linear(out, out_proj_weight, out_proj_bias)
     out = out.view(length, batch, out.shape[1])
-    if not need_weights:
-        return (out if batched else out.squeeze(1)), None
-    weights = weights.view(batch, num_heads, length, reach)
-    if average_attn_weights:
-        weights = weights.mean(1)
-    return (out, weights) if batched else (out.squeeze(1), weights.squeeze(0))
+    return (out if batched else out.squeeze(1)), weights
 
 
 def _static(given: Tensor, name: str, heads: int, size: int) -> Tensor:
