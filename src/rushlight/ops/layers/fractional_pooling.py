@@ -36,6 +36,7 @@ def _pool(
     x: Array, samples: Array, kernel: tuple[int, ...], out: tuple[int, ...]
 ) -> tuple[Array, ...]:
     n = len(kernel)
+    refuse(f"fractional_max_pool{n}d_out_frame", x, "biuc")
     size = x.shape[-n:]
     planes = math.prod(x.shape[:-n])
     flat = x.reshape(planes, math.prod(size))
