@@ -15,7 +15,10 @@ from .parameter import Parameter as Parameter
 from .parameter import factory_kwargs as factory_kwargs
 
 if TYPE_CHECKING:
+    from . import attention as attention
+    from . import parallel as parallel
     from .modules import *  # noqa: F403
+    from .parallel import DataParallel as DataParallel
 else:
     globals().update({name: vars(modules)[name] for name in _layers if name not in _LATE})
 
@@ -31,4 +34,12 @@ __all__ = [
     *_layers,
 ]
 
-__getattr__ = _missing_name(__name__, late=dict.fromkeys(set(_layers) & set(_LATE), "modules"))
+__getattr__ = _missing_name(
+    __name__,
+    late={
+        **dict.fromkeys(set(_layers) & set(_LATE), "modules"),
+        "DataParallel": "parallel",
+        "attention": "attention",
+        "parallel": "parallel",
+    },
+)
