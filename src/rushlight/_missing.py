@@ -82,14 +82,15 @@ def missing_name(module: str, late: Mapping[str, str] = {}) -> Callable[[str], A
     """A module-level `__getattr__` for the module of that name.
 
     late: what is imported when it is first asked for: a name, and the submodule that it is or that
-    has it. For what most programs never use.
+    has it, or the full name of another module that has it. For what most programs never use.
     """
     namespace = torch_spelling(module)
 
     def __getattr__(name: str) -> Any:
         if name in late:
-            found = import_module(f"{module}.{late[name]}")
-            value = found if name == late[name] else getattr(found, name)
+            where = late[name]
+            found = import_module(where if "." in where else f"{module}.{where}")
+            value = found if name == where else getattr(found, name)
             setattr(sys.modules[module], name, value)
             return value
         caller = sys._getframe(1)

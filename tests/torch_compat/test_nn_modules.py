@@ -439,3 +439,52 @@ def stack(m, kind, how, masks, train, grad):
 def test_a_transformer_is_the_same(kind, how, masks):
     for train, grad in ((True, True), (False, True), (False, False)):
         check(*(stack(m, kind, how, masks, train, grad) for m in (rushlight, torch)))
+
+
+# --- lazy layers ---
+
+LAZY = [
+    ("LazyLinear(4)", (5, 3)),
+    ("LazyLinear(4, bias=False)", (2, 5, 3)),
+    *((f"LazyConv{n}d(4, 3, groups=2)", (2, 6, *[7] * n)) for n in (1, 2, 3)),
+    *((f"LazyConvTranspose{n}d(4, 3)", (6, *[5] * n)) for n in (1, 2, 3)),
+    *((f"LazyBatchNorm{n}d()", (2, 3, *[4] * n)) for n in (1, 2, 3)),
+    *((f"LazyInstanceNorm{n}d()", (2, 3, *[4] * n)) for n in (1, 2, 3)),
+    ("LazyInstanceNorm2d(affine=False)", (2, 3, 4, 4)),
+    ("LazyBatchNorm1d(bias=False)", (5, 3)),
+    ("LazyBatchNorm1d(affine=False, track_running_stats=False)", (5, 3)),
+    ("LazyConv2d(4, 3)", (3,)),
+    ("LazyConv1d(4, 3, groups=2)", (2, 3, 5)),
+]
+
+
+@pytest.mark.parametrize("case", LAZY, ids=str)
+def test_a_lazy_layer_is_the_same(case):
+    expression, shape = case
+
+    def run(m):
+        m.manual_seed(0)
+        layer = eval(f"m.nn.{expression}", {"m": m})
+        before = [repr(layer), repr(dict(layer.state_dict())), layer.has_uninitialized_params()]
+        x = m.tensor(np.random.default_rng(0).standard_normal(shape).astype("f"))
+        try:
+            after = results(m, layer, layer(x), [])
+            other = eval(f"m.nn.{expression}", {"m": m})
+            other.load_state_dict(layer.state_dict())
+            after += [type(layer).__name__, repr(layer), other(x)]
+        except Exception as error:
+            return error
+        return [*before, *after]
+
+    check(run(rushlight), run(torch))
+
+
+def test_an_uninitialised_parameter_refuses_the_same():
+    for use in ("p.shape", "p + 1", "len(p)", "m.nn.init.zeros_(p)", "p.share_memory_()", "p.foo"):
+        errors = []
+        for m in (rushlight, torch):
+            with pytest.raises((RuntimeError, ValueError, AttributeError)) as caught:
+                eval(use, {"m": m, "p": m.nn.UninitializedParameter()})
+            errors.append(caught.value)
+        assert type(errors[0]) is type(errors[1])
+        assert str(errors[0])[:45] == str(errors[1])[:45]

@@ -17,6 +17,8 @@ from .parameter import factory_kwargs as factory_kwargs
 if TYPE_CHECKING:
     from . import attention as attention
     from . import parallel as parallel
+    from ._uninitialized import UninitializedBuffer as UninitializedBuffer
+    from ._uninitialized import UninitializedParameter as UninitializedParameter
     from .modules import *  # noqa: F403
     from .parallel import DataParallel as DataParallel
 else:
@@ -39,6 +41,8 @@ __getattr__ = _missing_name(
     late={
         **dict.fromkeys(set(_layers) & set(_LATE), "modules"),
         "DataParallel": "parallel",
+        "UninitializedBuffer": "parameter",
+        "UninitializedParameter": "parameter",
         "attention": "attention",
         "parallel": "parallel",
     },

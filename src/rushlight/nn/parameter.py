@@ -10,6 +10,8 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 from rushlight._tensor import PRINTED_AS_TENSOR
 
+from .._missing import missing_name as _missing_name
+
 
 class _ParameterMeta(type(rl.Tensor)):  # type: ignore[misc]
     """Lets `isinstance(t, Parameter)` hold for custom tensor classes wrapped by `Parameter(t)`."""
@@ -125,3 +127,12 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
             raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
         made[name] = kwargs[name]
     return made
+
+
+__getattr__ = _missing_name(
+    __name__,
+    late=dict.fromkeys(
+        ("UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy"),
+        "rushlight.nn._uninitialized",
+    ),
+)

@@ -97,6 +97,21 @@ from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBas
 from .sparse import Embedding, EmbeddingBag
 
 if TYPE_CHECKING:
+    from ._lazy_layers import (
+        LazyBatchNorm1d,
+        LazyBatchNorm2d,
+        LazyBatchNorm3d,
+        LazyConv1d,
+        LazyConv2d,
+        LazyConv3d,
+        LazyConvTranspose1d,
+        LazyConvTranspose2d,
+        LazyConvTranspose3d,
+        LazyInstanceNorm1d,
+        LazyInstanceNorm2d,
+        LazyInstanceNorm3d,
+        LazyLinear,
+    )
     from .adaptive import AdaptiveLogSoftmaxWithLoss
     from .channelshuffle import ChannelShuffle
     from .fold import Fold, Unfold
@@ -129,7 +144,15 @@ if TYPE_CHECKING:
     from .upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
 # The names in each file that is imported late.
+_LAZY = ["LazyLinear"]
+_LAZY += [
+    f"Lazy{kind}{n}d"
+    for kind in ("BatchNorm", "Conv", "ConvTranspose", "InstanceNorm")
+    for n in (1, 2, 3)
+]
 _FILES = {
+    "_lazy_layers": " ".join(_LAZY),
+    "lazy": "",
     "adaptive": "AdaptiveLogSoftmaxWithLoss",
     "channelshuffle": "ChannelShuffle",
     "fold": "Fold Unfold",
@@ -222,6 +245,19 @@ __all__ = [
     "LPPool3d",
     "LSTMCell",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
     "LeakyReLU",
     "Linear",
     "LocalResponseNorm",

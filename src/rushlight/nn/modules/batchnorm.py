@@ -9,6 +9,7 @@ from rushlight._root import Tensor
 
 from ... import _dtypes as dtypes
 from ..._device import DeviceLike
+from ..._missing import missing_name as _missing_name
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
@@ -224,3 +225,9 @@ class SyncBatchNorm(_BatchNorm):
         for name, child in module.named_children():
             made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return made
+
+
+_LATE = [f"LazyBatchNorm{n}d" for n in (1, 2, 3)]
+__getattr__ = _missing_name(
+    __name__, late=dict.fromkeys(_LATE, "rushlight.nn.modules._lazy_layers")
+)

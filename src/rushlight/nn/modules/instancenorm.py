@@ -9,6 +9,7 @@ from rushlight._root import Tensor
 
 from ... import _dtypes as dtypes
 from ..._device import DeviceLike
+from ..._missing import missing_name as _missing_name
 from .. import functional as F
 from .batchnorm import _NormBase
 
@@ -138,3 +139,9 @@ class InstanceNorm3d(_InstanceNorm):
     """
 
     _dims = 3
+
+
+_LATE = [f"LazyInstanceNorm{n}d" for n in (1, 2, 3)]
+__getattr__ = _missing_name(
+    __name__, late=dict.fromkeys(_LATE, "rushlight.nn.modules._lazy_layers")
+)

@@ -49,7 +49,7 @@ class _Cache:
 def cached() -> Iterator[None]:
     """Within the block each parametrized tensor is computed once.
 
-    >>> import torch.nn.utils.parametrize as parametrize
+    >>> parametrize = nn.utils.parametrize
     >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
     >>> with parametrize.cached():
     ...     layer.weight is layer.weight
@@ -243,7 +243,7 @@ def register_parametrization(
     A second one for the same name is applied behind the first. unsafe: it may change the tensor's
     shape and type, and is not run at the registration.
 
-    >>> import torch.nn.utils.parametrize as parametrize
+    >>> parametrize = nn.utils.parametrize
     >>> class Symmetric(nn.Module):
     ...     def forward(self, x):
     ...         return x.triu() + x.triu(1).mT
@@ -296,7 +296,7 @@ def register_parametrization(
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Whether a module has a parametrization, or one for this tensor.
 
-    >>> import torch.nn.utils.parametrize as parametrize
+    >>> parametrize = nn.utils.parametrize
     >>> parametrize.is_parametrized(nn.Linear(2, 2))
     False
     """
@@ -313,7 +313,7 @@ def remove_parametrizations(
 ) -> Module:
     """Makes a tensor plain again, with its parametrized value, or with the original one.
 
-    >>> import torch.nn.utils.parametrize as parametrize
+    >>> parametrize = nn.utils.parametrize
     >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
     >>> parametrize.remove_parametrizations(layer, "weight")
     Linear(in_features=2, out_features=2, bias=True)
@@ -347,7 +347,7 @@ def remove_parametrizations(
 def type_before_parametrizations(module: Module) -> type:
     """A module's class without the one that parametrizations gave it.
 
-    >>> import torch.nn.utils.parametrize as parametrize
+    >>> parametrize = nn.utils.parametrize
     >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
     >>> parametrize.type_before_parametrizations(layer) is nn.Linear
     True
@@ -360,7 +360,7 @@ def transfer_parametrizations_and_params(
 ) -> Module:
     """Gives a module the parametrizations of another, with the values they start from.
 
-    >>> import torch.nn.utils.parametrize as parametrize
+    >>> parametrize = nn.utils.parametrize
     >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
     >>> other = parametrize.transfer_parametrizations_and_params(layer, nn.Linear(2, 2))
     >>> torch.equal(layer.weight, other.weight)
