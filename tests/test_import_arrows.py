@@ -28,7 +28,7 @@ ORDER = [
     *("ops.reduction", "ops.indexing", "ops.layers", "ops"),
     *("_shared", "storage", "_dlpack", "_tensor", "random", "_levels", "autograd"),
     "_root",  # torch's root namespace without the rooms built on it
-    *("nn", "optim", "func"),
+    *("nn", "optim", "func", "nn.utils.stateless"),
     *("cuda", "memory", "linalg", "special", "serialization", "utils"),
     *("overrides", "profiler", "_trace_calls"),
     "_callbacks",  # what the native core calls back into, from all of the above
