@@ -37,6 +37,8 @@ OURS: dict[str, str] = {
     "autograd.graph.region_activation_memory_budget": "refused by PyTorch outside of its compiler",
     "backends.cudnn.version": "PyTorch's CUDA builds have a version",
     "_root.set_num_interop_threads": "PyTorch can be told once a process, and counts",
+    "nn.parallel.data_parallel.data_parallel": "PyTorch's wants a GPU",
+    "nn.parallel.distributed.DistributedDataParallel": "PyTorch's wants a process group",
     "torch.Tensor.cuda": "worded so by PyTorch's CPU builds only",
     "torch.Tensor.has_names": "PyTorch's tensors have no named dimensions any more",
     "torch.Tensor.names": "PyTorch's tensors have no named dimensions any more",

@@ -29,20 +29,9 @@ ORDER = [
     *("ops.reduction", "ops.indexing", "ops.layers", "ops"),
     *("_shared", "storage", "_dlpack", "_tensor", "random", "_levels", "autograd"),
     "_root",  # torch's root namespace without the rooms built on it
-    *("nn", "optim", "func"),
-    *(
-        "_absent_device",
-        "cuda",
-        "cpu",
-        "mps",
-        "xpu",
-        "accelerator",
-        "__config__",
-        "memory",
-        "linalg",
-        "special",
-        "serialization",
-    ),
+    *("nn", "optim", "func", "nn.utils.stateless"),
+    *("_absent_device", "cuda", "cpu", "mps", "xpu", "accelerator", "__config__"),
+    *("memory", "linalg", "special", "serialization"),
     *("distributed", "utils"),  # a sampler asks for the rank
     *("types", "_elsewhere", "futures", "jit", "compiler", "_dynamo", "testing", "hub", "library"),
     *("multiprocessing", "amp", "cuda.amp"),

@@ -84,15 +84,16 @@ def missing_name(
     """A module-level `__getattr__` for the module of that name.
 
     late: what is imported when it is first asked for: a name, and the submodule that it is or that
-    has it. For what most programs never use. keep: where it is found from then on; the module's
-    names, if not told.
+    has it, or the full name of another module of the package that has it. For what most programs
+    never use. keep: where it is found from then on; the module's names, if not told.
     """
     namespace = torch_spelling(module)
 
     def __getattr__(name: str) -> Any:
         if name in late:
-            found = import_module(f"{module}.{late[name]}")
-            value = found if name == late[name] else getattr(found, name)
+            where = late[name]
+            found = import_module(where if where.startswith("rushlight.") else f"{module}.{where}")
+            value = found if name == where else getattr(found, name)
             (vars(sys.modules[module]) if keep is None else keep)[name] = value
             return value
         caller = sys._getframe(1)

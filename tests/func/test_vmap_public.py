@@ -97,6 +97,7 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "triplet_margin_with_distance_loss": [
         (F.triplet_margin_with_distance_loss, real(2, 3), real(2, 3), real(2, 3)),
     ],
+    "ctc_loss": [(lambda x: F.ctc_loss(x.log_softmax(-1), torch.tensor([[1, 2]]), (4,), (2,)), real(4, 1, 3))],
     "upsample": [(lambda x: F.upsample(x, scale_factor=2), real(1, 2, 3))],
     "lu_factor": [(torch.linalg.lu_factor, matrices(3))],
     "eig": [(torch.linalg.eigvals, matrices(3))],

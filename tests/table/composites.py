@@ -90,6 +90,24 @@ def convolution(n: int, transposed: bool = False) -> Callable[[Make], Samples]:
     return samples
 
 
+def fractional_pools(n):
+    def samples(make):
+        u = make(2, 3, n, kind="fixed", low=0, high=1)
+        return [(make(2, 3, *[5] * n), 2, 3, None, False, u)]
+
+    return samples
+
+
+def attention_heads(make):
+    x, y = make(3, 2, 4), make(2, 2, 4)
+    packed = (make(12, 4), make(12), make(1, 1, 4), make(1, 1, 4), True, 0.0, make(4, 4), make(4))
+    plain = (make(12, 4), None, None, None, False, 0.0, make(4, 4), None)
+    return [
+        (x, y, y, 4, 2, *packed),
+        (x, x, x, 4, 2, *plain, True, None, False),
+    ]
+
+
 def pools(n: int, *rows: dict[str, Any], lead: int = 2) -> Callable[[Make], Samples]:
     shape = (2, 3)[2 - lead :]
     return with_each(list(rows), *shape, *(6, 5, 4)[:n])
@@ -349,6 +367,13 @@ COMPOSITES: dict[str, Callable[[Make], Samples]] = {
     "avg_pool3d": pools(3, {"kernel_size": 2}),
     "lp_pool1d": lambda make: [(make(2, 3, 6, low=0.3), 2.0, 2)],
     "lp_pool2d": lambda make: [(make(2, 3, 4, 4, low=0.3), 2.0, 2)],
+    "lp_pool3d": lambda make: [(make(1, 2, 4, 4, 4, low=0.5, high=2), 2.0, 2)],
+    **{
+        f"fractional_max_pool{n}d{suffix}": fractional_pools(n)
+        for n in (2, 3)
+        for suffix in ("", "_with_indices")
+    },
+    "multi_head_attention_forward": attention_heads,
     "adaptive_avg_pool1d": pools(1, {"output_size": 4}),
     "adaptive_avg_pool2d": pools(2, {"output_size": (4, 3)}, {"output_size": 1}),
     "adaptive_avg_pool3d": pools(3, {"output_size": 2}),

@@ -10,6 +10,8 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 from rushlight._tensor import PRINTED_AS_TENSOR
 
+from .._missing import missing_name as _missing_name
+
 
 class _ParameterMeta(type(rl.Tensor)):  # type: ignore[misc]
     """Lets `isinstance(t, Parameter)` hold for custom tensor classes wrapped by `Parameter(t)`."""
@@ -103,3 +105,34 @@ class Buffer(rl.Tensor, metaclass=_BufferMeta):
         tensor.persistent = persistent
         tensor._is_buffer = True
         return tensor
+
+
+_FACTORY = {"device", "dtype", "memory_format"}
+
+
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """The keywords of a layer that say where its tensors are made and of which type.
+
+    >>> nn.factory_kwargs({"dtype": torch.float64})
+    {'dtype': torch.float64}
+    """
+    if kwargs is None:
+        return {}
+    unknown = kwargs.keys() - _FACTORY - {"factory_kwargs"}
+    if unknown:
+        raise TypeError(f"unexpected kwargs {unknown}")
+    made = dict(kwargs.get("factory_kwargs", {}))
+    for name in kwargs.keys() & _FACTORY:
+        if name in made:
+            raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
+        made[name] = kwargs[name]
+    return made
+
+
+__getattr__ = _missing_name(
+    __name__,
+    late=dict.fromkeys(
+        ("UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy"),
+        "rushlight.nn._uninitialized",
+    ),
+)

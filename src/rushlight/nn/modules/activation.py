@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from rushlight import _root as rl
@@ -12,6 +13,7 @@ from ..._device import DeviceLike
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 
 
@@ -225,6 +227,27 @@ class CELU(_Settings):
         return F.celu(input, self.alpha, self.inplace)
 
 
+class RReLU(_Settings):
+    """Leaky ReLU whose slopes are drawn from [lower, upper) in training; their mean in evaluation.
+
+    >>> nn.RReLU(0.1, 0.3).eval()(torch.tensor([-4.0, 4.0]))
+    tensor([-0.8000,  4.0000])
+    """
+
+    _shown = ("lower", "upper")
+
+    def __init__(
+        self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
+    ) -> None:
+        super().__init__()
+        self.lower = lower
+        self.upper = upper
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+
 class GELU(Module):
     """x * Phi(x), Phi the normal distribution function; `approximate="tanh"` is cheaper.
 
@@ -263,6 +286,14 @@ class Softplus(_Settings):
         return F.softplus(input, self.beta, self.threshold)
 
 
+def _warn_renamed(old: str, new: str) -> None:
+    warnings.warn(
+        f"keyword argument `{old}` is deprecated and renamed to `{new}`",
+        FutureWarning,
+        stacklevel=3,
+    )
+
+
 class Hardtanh(_Settings):
     """clamp(x, min_val, max_val).
 
@@ -272,8 +303,21 @@ class Hardtanh(_Settings):
 
     _shown: tuple[str, ...] = ("min_val", "max_val")
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
         super().__init__()
+        if min_value is not None:
+            _warn_renamed("min_value", "min_val")
+            min_val = min_value
+        if max_value is not None:
+            _warn_renamed("max_value", "max_val")
+            max_val = max_value
         self.min_val = min_val
         self.max_val = max_val
         self.inplace = inplace
@@ -460,3 +504,140 @@ class Softmax2d(_Pointwise):
                 f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead"
             )
         return F.softmax(input, -3)
+
+
+class MultiheadAttention(Module):
+    """Attention of `num_heads` heads; gives the output and the weights, averaged over the heads.
+
+    Query (L, N, embed_dim), key (S, N, kdim) and value (S, N, vdim), or N first with
+    `batch_first`, or without N. In masks True, or -inf, is what may not be attended to:
+    `attn_mask` is (L, S) or (N * num_heads, L, S), `key_padding_mask` (N, S).
+
+    >>> x = torch.zeros(5, 2, 8)
+    >>> out, weights = nn.MultiheadAttention(8, 4)(x, x, x)
+    >>> out.shape, weights.shape
+    (torch.Size([5, 2, 8]), torch.Size([2, 5, 5]))
+    """
+
+    in_proj_weight: Parameter | None
+    q_proj_weight: Parameter | None
+    k_proj_weight: Parameter | None
+    v_proj_weight: Parameter | None
+    in_proj_bias: Parameter | None
+    bias_k: Parameter | None
+    bias_v: Parameter | None
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: DeviceLike | None = None,
+        dtype: dtypes.dtype | None = None,
+    ) -> None:
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(
+                "embed_dim and num_heads must be greater than 0, "
+                f"got embed_dim={embed_dim} and num_heads={num_heads} instead"
+            )
+        super().__init__()
+        self.embed_dim = embed_dim
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self._qkv_same_embed_dim = self.kdim == self.vdim == embed_dim
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.batch_first = batch_first
+        self.head_dim = embed_dim // num_heads
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+
+        def parameter(name: str, there: bool, *shape: int) -> None:
+            made = Parameter(rl.empty(shape, device=device, dtype=dtype)) if there else None
+            self.register_parameter(name, made)
+
+        packed = self._qkv_same_embed_dim
+        shapes = {
+            "q_proj_weight": (embed_dim, embed_dim),
+            "k_proj_weight": (embed_dim, self.kdim),
+            "v_proj_weight": (embed_dim, self.vdim),
+            "in_proj_weight": (3 * embed_dim, embed_dim),
+        }
+        names = sorted(shapes) if packed else shapes  # PyTorch's orders
+        for name in names:
+            parameter(name, packed == (name == "in_proj_weight"), *shapes[name])
+        parameter("in_proj_bias", bias, 3 * embed_dim)
+        self.out_proj = NonDynamicallyQuantizableLinear(
+            embed_dim, embed_dim, bias=bias, device=device, dtype=dtype
+        )
+        for name in ("bias_k", "bias_v"):
+            if add_bias_kv:
+                parameter(name, True, 1, 1, embed_dim)
+            else:
+                setattr(self, name, None)
+        self.add_zero_attn = add_zero_attn
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        for name in ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight"):
+            weight = getattr(self, name)
+            if weight is not None:
+                init.xavier_uniform_(weight)
+        if self.in_proj_bias is not None:
+            init.zeros_(self.in_proj_bias)
+            init.zeros_(self.out_proj.bias)  # type: ignore[arg-type]
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                init.xavier_normal_(bias)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state.setdefault("_qkv_same_embed_dim", True)  # of old checkpoints
+        super().__setstate__(state)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        batch_first = self.batch_first and query.dim() == 3
+        if batch_first and key.dim() == value.dim() == 3:
+            turned = {id(x): x.transpose(0, 1) for x in (query, key, value)}  # the same stay so
+            query, key, value = (turned[id(x)] for x in (query, key, value))
+        out, weights = F.multi_head_attention_forward(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            training=self.training,
+            key_padding_mask=key_padding_mask,
+            need_weights=need_weights,
+            attn_mask=attn_mask,
+            use_separate_proj_weight=not self._qkv_same_embed_dim,
+            q_proj_weight=self.q_proj_weight,
+            k_proj_weight=self.k_proj_weight,
+            v_proj_weight=self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+        )
+        return (out.transpose(0, 1) if batch_first else out), weights

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
@@ -498,3 +499,26 @@ class ParameterDict(_ParameterContainer):
             self._line(key, value, rl.typename(value) if isinstance(value, rl.Tensor) else "")
             for key, value in self.items()
         )
+
+
+class Container(Module):
+    """The old name of a module with children: `Container(name=child, ...)`.
+
+    >>> import warnings
+    >>> warnings.simplefilter("ignore")
+    >>> nn.Container(first=nn.Identity())
+    Container(
+      (first): Identity()
+    )
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__()
+        warnings.warn(
+            "`nn.Container` is deprecated. All of its functionality is now implemented in "
+            "`nn.Module`. Subclass that instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        for name, child in kwargs.items():
+            self.add_module(name, child)

@@ -10,6 +10,7 @@ from rushlight._root import Tensor
 
 from ... import _dtypes as dtypes
 from ..._device import DeviceLike
+from ..._missing import missing_name as _missing_name
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
@@ -358,3 +359,9 @@ class ConvTranspose3d(_ConvTranspose):
             self.groups,
             self.dilation,
         )
+
+
+_LATE = [f"LazyConv{kind}{n}d" for kind in ("", "Transpose") for n in (1, 2, 3)]
+__getattr__ = _missing_name(
+    __name__, late=dict.fromkeys(_LATE, "rushlight.nn.modules._lazy_layers")
+)

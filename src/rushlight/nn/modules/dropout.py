@@ -80,3 +80,15 @@ class AlphaDropout(_DropoutNd):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)
+
+
+class FeatureAlphaDropout(_DropoutNd):
+    """`AlphaDropout` of whole channels of (N, C, ...) input.
+
+    >>> layer = nn.FeatureAlphaDropout(0.5)
+    >>> layer.eval()(torch.ones(1, 3, 2)).sum()
+    tensor(6.)
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.feature_alpha_dropout(input, self.p, self.training)

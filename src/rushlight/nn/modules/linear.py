@@ -10,6 +10,7 @@ from rushlight._root import Tensor
 
 from ... import _dtypes as dtypes
 from ..._device import DeviceLike
+from ..._missing import missing_name as _missing_name
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
@@ -84,6 +85,10 @@ class Linear(Module):
         )
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """A `Linear` under the name that PyTorch gives the last projection of attention."""
+
+
 class Bilinear(Module):
     """`y[k] = x1 @ weight[k] @ x2 + bias[k]`.
 
@@ -130,3 +135,9 @@ class Bilinear(Module):
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
             f"out_features={self.out_features}, bias={self.bias is not None}"
         )
+
+
+_LATE = ["LazyLinear"]
+__getattr__ = _missing_name(
+    __name__, late=dict.fromkeys(_LATE, "rushlight.nn.modules._lazy_layers")
+)

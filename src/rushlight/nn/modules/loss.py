@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from rushlight._root import Tensor
 
 from .. import functional as F
-from .module import Module
+from ._of_function import OfFunction
+from .distance import PairwiseDistance
 
 
 def _legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
@@ -21,8 +24,10 @@ def _legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
     return reduction
 
 
-class _Loss(Module):
+class _Loss(OfFunction):
     """A loss with `reduction`: "mean", "sum" or "none"."""
+
+    _passed: ClassVar[tuple[str, ...]] = ("reduction",)
 
     reduction: str
 
@@ -63,8 +68,7 @@ class MSELoss(_Loss):
     tensor(10.)
     """
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.mse_loss(input, target, reduction=self.reduction)
+    _function = staticmethod(F.mse_loss)
 
 
 class L1Loss(_Loss):
@@ -74,8 +78,7 @@ class L1Loss(_Loss):
     tensor(2.)
     """
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.l1_loss(input, target, reduction=self.reduction)
+    _function = staticmethod(F.l1_loss)
 
 
 class SmoothL1Loss(_Loss):
@@ -84,6 +87,9 @@ class SmoothL1Loss(_Loss):
     >>> nn.SmoothL1Loss(reduction="none")(torch.tensor([0.5, 3.0]), torch.zeros(2))
     tensor([0.1250, 2.5000])
     """
+
+    _function = staticmethod(F.smooth_l1_loss)
+    _passed = ("reduction", "beta")
 
     def __init__(
         self,
@@ -95,9 +101,6 @@ class SmoothL1Loss(_Loss):
         super().__init__(size_average, reduce, reduction)
         self.beta = beta
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
-
 
 class HuberLoss(_Loss):
     """Half squared where the difference is below delta, linear beyond.
@@ -106,12 +109,12 @@ class HuberLoss(_Loss):
     tensor([0.1250, 2.5000])
     """
 
+    _function = staticmethod(F.huber_loss)
+    _passed = ("reduction", "delta")
+
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
         self.delta = delta
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
 
 class NLLLoss(_WeightedLoss):
@@ -121,6 +124,9 @@ class NLLLoss(_WeightedLoss):
     >>> nn.NLLLoss()(log_probabilities, torch.tensor([1, 0]))
     tensor(0.4904)
     """
+
+    _function = staticmethod(F.nll_loss)
+    _passed = ("weight", "ignore_index", "reduction")
 
     def __init__(
         self,
@@ -133,15 +139,6 @@ class NLLLoss(_WeightedLoss):
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(
-            input,
-            target,
-            weight=self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-        )
-
 
 class CrossEntropyLoss(_WeightedLoss):
     """`NLLLoss` of `log_softmax`: input are logits, target class indices or probabilities.
@@ -152,6 +149,9 @@ class CrossEntropyLoss(_WeightedLoss):
     >>> nn.CrossEntropyLoss(reduction="none")(logits, torch.tensor([0, 1]))
     tensor([0.2395, 2.2395])
     """
+
+    _function = staticmethod(F.cross_entropy)
+    _passed = ("weight", "ignore_index", "reduction", "label_smoothing")
 
     def __init__(
         self,
@@ -166,16 +166,6 @@ class CrossEntropyLoss(_WeightedLoss):
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.cross_entropy(
-            input,
-            target,
-            weight=self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-            label_smoothing=self.label_smoothing,
-        )
-
 
 class BCELoss(_WeightedLoss):
     """Binary cross-entropy of probabilities.
@@ -184,8 +174,8 @@ class BCELoss(_WeightedLoss):
     tensor(0.3993)
     """
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
+    _function = staticmethod(F.binary_cross_entropy)
+    _passed = ("weight", "reduction")
 
 
 class BCEWithLogitsLoss(_Loss):
@@ -194,6 +184,9 @@ class BCEWithLogitsLoss(_Loss):
     >>> nn.BCEWithLogitsLoss()(torch.tensor([0.0, 100.0]), torch.tensor([1.0, 1.0]))
     tensor(0.3466)
     """
+
+    _function = staticmethod(F.binary_cross_entropy_with_logits)
+    _passed = ("weight", "pos_weight", "reduction")
 
     weight: Tensor | None
     pos_weight: Tensor | None
@@ -210,15 +203,6 @@ class BCEWithLogitsLoss(_Loss):
         self.register_buffer("weight", weight)
         self.register_buffer("pos_weight", pos_weight)
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy_with_logits(
-            input,
-            target,
-            weight=self.weight,
-            pos_weight=self.pos_weight,
-            reduction=self.reduction,
-        )
-
 
 class KLDivLoss(_Loss):
     """Pointwise target * (log target - input), input being log-probabilities.
@@ -227,6 +211,9 @@ class KLDivLoss(_Loss):
     >>> nn.KLDivLoss(reduction="batchmean")(q.log(), p)
     tensor(0.1438)
     """
+
+    _function = staticmethod(F.kl_div)
+    _passed = ("reduction", "log_target")
 
     def __init__(
         self,
@@ -238,5 +225,277 @@ class KLDivLoss(_Loss):
         super().__init__(size_average, reduce, reduction)
         self.log_target = log_target
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+class NLLLoss2d(NLLLoss):
+    """The old name of `NLLLoss`.
+
+    >>> import warnings
+    >>> warnings.simplefilter("ignore")
+    >>> nn.NLLLoss2d()(torch.full((1, 2, 1, 1), -0.5), torch.zeros(1, 1, 1).long())
+    tensor(0.5000)
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in "
+            "replacement and see https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more "
+            "details.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__(*args, **kwargs)
+
+
+class PoissonNLLLoss(_Loss):
+    """The negative log-likelihood of counts; the input is the logarithm of the rate, or the rate.
+
+    >>> nn.PoissonNLLLoss()(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
+    tensor(0.8591)
+    """
+
+    _function = staticmethod(F.poisson_nll_loss)
+    _passed = ("log_input", "full", "eps", "reduction")
+
+    def __init__(
+        self,
+        log_input: bool = True,
+        full: bool = False,
+        size_average: bool | None = None,
+        eps: float = 1e-8,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_input = log_input
+        self.full = full
+        self.eps = eps
+
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:  # the parameter's own name
+        return super().forward(log_input, target)
+
+
+class GaussianNLLLoss(_Loss):
+    """The negative log-likelihood of a normal distribution: forward(mean, target, variance).
+
+    >>> nn.GaussianNLLLoss()(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([4.0]))
+    tensor(1.1931)
+    """
+
+    _function = staticmethod(F.gaussian_nll_loss)
+    _passed = ("full", "eps", "reduction")
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(reduction=reduction)
+        self.full = full
+        self.eps = eps
+
+
+class HingeEmbeddingLoss(_Loss):
+    """The input where the target is 1, max(0, margin - input) where it is -1.
+
+    >>> nn.HingeEmbeddingLoss(reduction="none")(torch.tensor([0.3, 0.3]), torch.tensor([1, -1]))
+    tensor([0.3000, 0.7000])
+    """
+
+    _function = staticmethod(F.hinge_embedding_loss)
+    _passed = ("margin", "reduction")
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+
+class CosineEmbeddingLoss(_Loss):
+    """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1.
+
+    >>> a, b = torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0, 4.0]])
+    >>> nn.CosineEmbeddingLoss()(a, b, torch.tensor([1]))
+    tensor(0.4000)
+    """
+
+    _function = staticmethod(F.cosine_embedding_loss)
+    _passed = ("margin", "reduction")
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+
+class MarginRankingLoss(_Loss):
+    """max(0, margin - target * (input1 - input2)); the target, 1 or -1, says which is to be larger.
+
+    >>> nn.MarginRankingLoss()(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
+    tensor(2.)
+    """
+
+    _function = staticmethod(F.margin_ranking_loss)
+    _passed = ("margin", "reduction")
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+
+class MultiLabelMarginLoss(_Loss):
+    """The hinge between each target class and each other; targets are class indices, -1 ends them.
+
+    >>> x, target = torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]])
+    >>> nn.MultiLabelMarginLoss()(x, target)
+    tensor(0.8500)
+    """
+
+    _function = staticmethod(F.multilabel_margin_loss)
+
+
+class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """Binary cross-entropy of logits, the mean over the classes of each sample.
+
+    >>> nn.MultiLabelSoftMarginLoss()(torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 1.0]]))
+    tensor(0.6931)
+    """
+
+    _function = staticmethod(F.multilabel_soft_margin_loss)
+    _passed = ("weight", "reduction")
+
+
+class MultiMarginLoss(_WeightedLoss):
+    """The hinge (to the power `p`, 1 or 2) between the target class and each other one.
+
+    >>> nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
+    tensor(0.3250)
+    """
+
+    _function = staticmethod(F.multi_margin_loss)
+    _passed = ("p", "margin", "weight", "reduction")
+
+    def __init__(
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        if p not in (1, 2):
+            raise ValueError("only p == 1 and p == 2 supported")
+        if weight is not None and weight.dim() != 1:
+            raise ValueError(
+                "MultiMarginLoss: expected weight to be None or 1D tensor, "
+                f"got {weight.dim()}D instead"
+            )
+        self.p = p
+        self.margin = margin
+
+
+class SoftMarginLoss(_Loss):
+    """log(1 + exp(-target * input)), targets being 1 and -1.
+
+    >>> nn.SoftMarginLoss()(torch.tensor([0.0, 2.0]), torch.tensor([1.0, -1.0]))
+    tensor(1.4100)
+    """
+
+    _function = staticmethod(F.soft_margin_loss)
+
+
+def _check_margin(loss: _Loss, margin: float) -> None:
+    if margin <= 0:
+        raise ValueError(
+            f"{type(loss).__name__}: expected margin to be greater than 0, got {margin} instead"
+        )
+
+
+class TripletMarginLoss(_Loss):
+    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin).
+
+    >>> anchor, near, far = torch.zeros(1, 2), torch.zeros(1, 2), torch.tensor([[0.5, 0.0]])
+    >>> nn.TripletMarginLoss()(anchor, near, far)
+    tensor(0.5000)
+    """
+
+    _function = staticmethod(F.triplet_margin_loss)
+    _passed = ("margin", "p", "eps", "swap", "reduction")
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-6,
+        swap: bool = False,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        _check_margin(self, margin)
+        self.margin = margin
+        self.p = p
+        self.eps = eps
+        self.swap = swap
+
+
+class TripletMarginWithDistanceLoss(_Loss):
+    """`TripletMarginLoss` with a distance of the program's own.
+
+    >>> loss = nn.TripletMarginWithDistanceLoss(distance_function=lambda x, y: (x - y).abs().sum())
+    >>> loss(torch.zeros(1, 2), torch.zeros(1, 2), torch.tensor([[0.5, 0.0]]))
+    tensor(0.5000)
+    """
+
+    _function = staticmethod(F.triplet_margin_with_distance_loss)
+    _passed = ("distance_function", "margin", "swap", "reduction")
+
+    def __init__(
+        self,
+        *,
+        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+        margin: float = 1.0,
+        swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(reduction=reduction)
+        _check_margin(self, margin)
+        self.distance_function = distance_function or PairwiseDistance()
+        self.margin = margin
+        self.swap = swap
+
+
+class CTCLoss(_Loss):
+    """The negative log-likelihood of label sequences over all their alignments with the input.
+
+    forward(log_probs, targets, input_lengths, target_lengths): log-probabilities of shape
+    (T, N, C) or (T, C), targets (N, S) or all in one row.
+
+    >>> log_probs = torch.full((2, 1, 2), 0.5).log()
+    >>> nn.CTCLoss()(log_probs, torch.tensor([[1]]), (2,), (1,))  # 1 1, 1 blank, blank 1
+    tensor(0.2877)
+    """
+
+    _function = staticmethod(F.ctc_loss)
+    _passed = ("blank", "reduction", "zero_infinity")
+
+    def __init__(
+        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
+    ) -> None:
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity

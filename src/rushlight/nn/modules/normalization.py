@@ -5,7 +5,7 @@ norm.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -15,6 +15,7 @@ from ..._device import DeviceLike
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from ._of_function import OfFunction
 from .module import Module
 
 
@@ -164,3 +165,36 @@ class RMSNorm(Module):
         return (
             f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
         )
+
+
+class LocalResponseNorm(OfFunction):
+    """Divides each value by a power of the mean of the squares of `size` channels around it.
+
+    >>> nn.LocalResponseNorm(1, alpha=1.0, beta=0.5, k=0.0)(torch.tensor([[[3.0], [4.0]]]))
+    tensor([[[1.],
+             [1.]]])
+    """
+
+    _function = staticmethod(F.local_response_norm)
+    _passed: ClassVar[tuple[str, ...]] = ("size", "alpha", "beta", "k")
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(LocalResponseNorm):
+    """`LocalResponseNorm` of (N, C, H, W), as old programs name it.
+
+    >>> nn.CrossMapLRN2d(1, alpha=1.0, beta=0.5, k=0.0)(torch.full((1, 1, 1, 1), 3.0))
+    tensor([[[[1.]]]])
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__(size, alpha, beta, k)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from rushlight._root import Tensor
 
 from .. import functional as F
+from ._of_function import OfFunction
 from .module import Module
-from .utils import _single
+from .utils import _ntuple, _single
 
 
 class _MaxPoolNd(Module):
@@ -243,3 +244,175 @@ class AdaptiveMaxPool2d(_AdaptivePool):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool3d(_AdaptivePool):
+    """Maxima over (N, C, D, H, W) or (C, D, H, W) that leave `output_size` places.
+
+    >>> nn.AdaptiveMaxPool3d((1, None, 2))(torch.rand(2, 8, 7, 5, 3)).shape
+    torch.Size([2, 8, 1, 5, 2])
+    """
+
+    def forward(self, input: Tensor) -> Any:
+        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
+
+
+class _LPPoolNd(OfFunction):
+    _passed = _shown = ("norm_type", "kernel_size", "stride", "ceil_mode")
+
+    def __init__(
+        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+
+class LPPool1d(_LPPoolNd):
+    """The p-norm of each window over (N, C, L) or (C, L), p being `norm_type`.
+
+    >>> nn.LPPool1d(2, 2)(torch.tensor([[3.0, 4.0, 6.0, 8.0]]))
+    tensor([[ 5., 10.]])
+    """
+
+    _function = staticmethod(F.lp_pool1d)
+
+
+class LPPool2d(_LPPoolNd):
+    """The p-norm of each window over (N, C, H, W) or (C, H, W), p being `norm_type`.
+
+    >>> nn.LPPool2d(1, 2)(torch.ones(1, 2, 4))
+    tensor([[[4., 4.]]])
+    """
+
+    _function = staticmethod(F.lp_pool2d)
+
+
+class LPPool3d(_LPPoolNd):
+    """The p-norm of each window over (N, C, D, H, W) or (C, D, H, W), p being `norm_type`.
+
+    >>> nn.LPPool3d(1, 2)(torch.ones(1, 2, 2, 2)).item()
+    8.0
+    """
+
+    _function = staticmethod(F.lp_pool3d)
+
+
+class _MaxUnpoolNd(Module):
+    _dims: ClassVar[int]
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        self.kernel_size = _ntuple(kernel_size, self._dims)
+        self.stride = _ntuple(kernel_size if stride is None else stride, self._dims)
+        self.padding = _ntuple(padding, self._dims)
+
+    def forward(
+        self, input: Tensor, indices: Tensor, output_size: list[int] | None = None
+    ) -> Tensor:
+        unpool = getattr(F, f"max_unpool{self._dims}d")
+        return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpoolNd):
+    """The values of `MaxPool1d` back at the places that it gives, zeros elsewhere.
+
+    >>> pooled, places = nn.MaxPool1d(2, return_indices=True)(torch.tensor([[1.0, 2.0, 4.0, 3.0]]))
+    >>> nn.MaxUnpool1d(2)(pooled, places)
+    tensor([[0., 2., 4., 0.]])
+    """
+
+    _dims = 1
+
+
+class MaxUnpool2d(_MaxUnpoolNd):
+    """The values of `MaxPool2d` back at the places that it gives, zeros elsewhere.
+
+    >>> pooled, places = nn.MaxPool2d(2, return_indices=True)(torch.arange(4.0).view(1, 2, 2))
+    >>> nn.MaxUnpool2d(2)(pooled, places)
+    tensor([[[0., 0.],
+             [0., 3.]]])
+    """
+
+    _dims = 2
+
+
+class MaxUnpool3d(_MaxUnpoolNd):
+    """The values of `MaxPool3d` back at the places that it gives, zeros elsewhere.
+
+    >>> pooled, places = nn.MaxPool3d(2, return_indices=True)(torch.arange(8.0).view(1, 2, 2, 2))
+    >>> nn.MaxUnpool3d(2)(pooled, places).flatten()
+    tensor([0., 0., 0., 0., 0., 0., 0., 7.])
+    """
+
+    _dims = 3
+
+
+class _FractionalMaxPoolNd(Module):
+    """Maxima of windows whose distances are drawn at random, about size / output_size each."""
+
+    _dims: ClassVar[int]
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+
+        def each(value: Any) -> tuple[Any, ...] | None:
+            return None if value is None else _ntuple(value, self._dims)
+
+        self.kernel_size = _ntuple(kernel_size, self._dims)
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = each(output_size)
+        self.output_ratio = each(output_ratio)
+        if output_size is None and output_ratio is None:
+            raise ValueError(
+                f"{type(self).__name__} requires specifying either an output size, "
+                "or a pooling ratio"
+            )
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if self.output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+    def forward(self, input: Tensor) -> Any:
+        pool = getattr(F, f"fractional_max_pool{self._dims}d")
+        return pool(
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            _random_samples=self._random_samples,
+        )
+
+
+class FractionalMaxPool2d(_FractionalMaxPoolNd):
+    """Maxima of windows of (N, C, H, W) at random distances.
+
+    >>> nn.FractionalMaxPool2d(2, output_ratio=0.6)(torch.rand(1, 3, 10, 10)).shape
+    torch.Size([1, 3, 6, 6])
+    """
+
+    _dims = 2
+
+
+class FractionalMaxPool3d(_FractionalMaxPoolNd):
+    """Maxima of windows of (N, C, D, H, W) at random distances.
+
+    >>> nn.FractionalMaxPool3d(2, output_size=3)(torch.rand(1, 3, 6, 6, 6)).shape
+    torch.Size([1, 3, 3, 3, 3])
+    """
+
+    _dims = 3

@@ -9,12 +9,16 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ..._devices import of
+from ..._dtypes import float64
+from ..._levels.running import draws
 from ..elementwise.arithmetic import mul
 from ..elementwise.elementary import abs, erf, exp, expm1, log1p, sigmoid, tanh
 from ..elementwise.selection import where
 from ..layout.joining import cat
-from ..random.samples import rand_like
-from ..table.arrays import Array, scalar_name
+from ..making.creation import empty_like
+from ..random.samples import rand
+from ..table.arrays import Array, refuse, scalar_name
 from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
@@ -545,6 +549,19 @@ hardswish = _activation(
 # ---- randomised, gated
 
 
+@draws()
+def _drawn_slopes(input: Tensor, lower: Number, upper: Number) -> Tensor:
+    """1, and a number drawn from [lower, upper) for each element that is not above 0."""
+    if not of(input).has_memory:
+        return empty_like(input)
+    refuse("rrelu_with_noise_out_cpu", input._array, "biuc")
+    below = input._seen <= 0
+    slopes = np.ones(below.shape, input.dtype.numpy)
+    noise = rand(int(below.sum()), dtype=float64)._array
+    slopes[below] = noise * (upper - lower) + lower
+    return _core.wrap(slopes)
+
+
 @composite(where="nn torch", method=False, samples=one)
 def rrelu(
     input: Tensor,
@@ -555,8 +572,7 @@ def rrelu(
 ) -> Tensor:
     """`leaky_relu` with slopes drawn from [lower, upper]; their middle when not training."""
     if training:
-        noise = rand_like(input.detach()) * (upper - lower) + lower
-        slope = where(input.detach() > 0, 1, noise)
+        slope = _drawn_slopes(input.detach(), lower, upper)
         return input.mul_(slope) if inplace else mul(input, slope)
     return _rrelu_middle(input, (lower + upper) / 2, inplace)
 

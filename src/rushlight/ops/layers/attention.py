@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -14,9 +13,11 @@ from ..table.kinds import composite
 from .dropout import dropout
 from .softmax import softmax
 
+_NEVER = float("-inf")
 
-def _masked(scores: Tensor, allowed: Any) -> Tensor:
-    return scores.masked_fill(~allowed, float("-inf"))
+
+def _masked(scores: Tensor, allowed: Tensor) -> Tensor:
+    return scores.masked_fill(~allowed, _NEVER)
 
 
 @composite(where="nn")
@@ -53,19 +54,21 @@ def scaled_dot_product_attention(
     if is_causal:
         rows, columns = scores.shape[-2:]
         scores = _masked(scores, of(scores).tensor(np.tri(rows, columns, dtype=bool)))
-    if attn_mask is not None:
-        if attn_mask.dtype.name == "bool":
-            scores = _masked(scores, attn_mask)
-        else:
-            scores = scores + attn_mask
-    weights = softmax(scores, -1)
-    if attn_mask is not None and attn_mask.dtype.name == "bool":
-        # A row that may attend to nothing gives zeros, as torch's does.
-        nothing = ~attn_mask.any(-1, keepdim=True)
-        weights = weights.masked_fill(nothing, 0.0)
-    if dropout_p > 0.0:
-        weights = dropout(weights, dropout_p)
-    return matmul(weights, value)
+    if attn_mask is None:
+        return matmul(_some(softmax(scores, -1), dropout_p), value)
+    forbidden = ~attn_mask if attn_mask.dtype.name == "bool" else attn_mask == _NEVER
+    if attn_mask.dtype.name == "bool":
+        scores = scores.masked_fill(forbidden, _NEVER)
+    else:
+        scores = scores + attn_mask
+    # A row that may attend to nothing gives zeros, and takes no gradient, as torch's does.
+    nothing = forbidden.all(-1, keepdim=True)
+    weights = softmax(scores.masked_fill(nothing, 0.0), -1).masked_fill(nothing, 0.0)
+    return matmul(_some(weights, dropout_p), value)
+
+
+def _some(weights: Tensor, dropout_p: float) -> Tensor:
+    return dropout(weights, dropout_p) if dropout_p > 0.0 else weights
 
 
 __all__ = ["scaled_dot_product_attention"]

@@ -257,34 +257,24 @@ def _avg_pool_of(n: int) -> Any:
 avg_pool1d, avg_pool2d, avg_pool3d = _avg_pool_of(1), _avg_pool_of(2), _avg_pool_of(3)
 
 
-@composite(where="nn")
-def lp_pool1d(
-    input: Tensor,
-    norm_type: float,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    ceil_mode: bool = False,
-) -> Tensor:
-    """The p-norm of each window."""
-    return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
+def _lp_pool_of(n: int) -> Any:
+    average = (avg_pool1d, avg_pool2d, avg_pool3d)[n - 1]
+
+    name = f"lp_pool{n}d"
+
+    @composite(where="nn", name=name, doc=f"The p-norm of each window of {n} dimension(s).")
+    def pool(
+        input: Tensor,
+        norm_type: float,
+        kernel_size: Ints,
+        stride: Ints | None = None,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        k = each_dim(kernel_size, name, "kernel_size", n)
+        mean = average(input.pow(norm_type), k, stride, 0, ceil_mode)
+        return (mean.sign() * mean.abs().relu() * math.prod(k)).pow(1.0 / norm_type)
+
+    return pool
 
 
-@composite(where="nn")
-def lp_pool2d(
-    input: Tensor,
-    norm_type: float,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    ceil_mode: bool = False,
-) -> Tensor:
-    """The p-norm of each window."""
-    return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
-
-
-def _lp_pool(
-    n: int, input: Tensor, p: float, kernel_size: Any, stride: Any, ceil_mode: bool
-) -> Tensor:
-    k = each_dim(kernel_size, f"lp_pool{n}d", "kernel_size", n)
-    average = avg_pool1d if n == 1 else avg_pool2d
-    mean = average(input.pow(p), k, stride, 0, ceil_mode)
-    return (mean.sign() * mean.abs().relu() * math.prod(k)).pow(1.0 / p)
+lp_pool1d, lp_pool2d, lp_pool3d = _lp_pool_of(1), _lp_pool_of(2), _lp_pool_of(3)

@@ -250,8 +250,8 @@ def embedding_bag(
         if offsets.ndim != 1:
             raise ValueError("offsets has to be a 1D Tensor")
         starts, indices = offsets._array.astype(np.int64), input
-        if include_last_offset:
-            starts = starts[:-1]
+        if include_last_offset:  # what lies behind it is in no bag
+            starts, indices = starts[:-1], indices[: int(starts[-1])]
     else:
         raise ValueError(
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"

@@ -9,7 +9,15 @@ from ..table.arrays import Array, listed, refuse, scalar_name
 from ..table.kinds import composite, general
 from ..table.signature import Flag, Tensor
 from .class_loss import log_sigmoid
-from .loss import loss_samples, operands, reduce_array, reduce_loss, reduction_asked, share_of
+from .loss import (
+    REDUCTIONS,
+    loss_samples,
+    operands,
+    reduce_array,
+    reduce_loss,
+    reduction_asked,
+    share_of,
+)
 
 
 def _soft_margin(input: Array, target: Array, reduction: str) -> Array:
@@ -203,7 +211,10 @@ def multilabel_soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """The mean over the classes of the cross-entropy of each, as of a logit."""
-    reduction = reduction_asked(size_average, reduce, reduction)
+    if size_average is not None or reduce is not None:
+        reduction = reduction_asked(size_average, reduce, reduction)
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{reduction} is not valid")
     refuse("log_sigmoid_cpu", input._array, "biuc")
     loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
     if weight is not None:

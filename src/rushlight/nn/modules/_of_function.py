@@ -1,0 +1,26 @@
+"""Layers that are one function of `nn.functional` and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from .module import Module
+
+
+class OfFunction(Module):
+    """A layer whose forward calls one function with the layer's attributes as settings."""
+
+    _function: ClassVar[Callable[..., Any]]
+    # Attributes that are passed on, by the names of the function's parameters.
+    _passed: ClassVar[tuple[str, ...]] = ()
+    # Attributes that are printed, by name.
+    _shown: ClassVar[tuple[str, ...]] = ()
+
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        """The function's result for these inputs and the layer's settings."""
+        settings = {name: getattr(self, name) for name in self._passed}
+        return self._function(*inputs, **named, **settings)
+
+    def extra_repr(self) -> str:
+        return ", ".join(f"{name}={getattr(self, name)}" for name in self._shown)

@@ -1,0 +1,21 @@
+"""Channels in another order."""
+
+from __future__ import annotations
+
+from .. import functional as F
+from ._of_function import OfFunction
+
+
+class ChannelShuffle(OfFunction):
+    """The channels of `groups` groups in turn: the first of each, the second of each.
+
+    >>> nn.ChannelShuffle(2)(torch.tensor([1.0, 2.0, 3.0, 4.0]).view(1, 4, 1)).flatten()
+    tensor([1., 3., 2., 4.])
+    """
+
+    _function = staticmethod(F.channel_shuffle)
+    _passed = _shown = ("groups",)
+
+    def __init__(self, groups: int) -> None:
+        super().__init__()
+        self.groups = groups
