@@ -106,8 +106,8 @@ class SequentialLR(_Composed):
 
 
 def _undo(schedulers: Sequence[LRScheduler]) -> None:
-    """Takes back the first step of schedules; of composed ones, of those that they are made of, while
-    their own epoch stays, as in PyTorch.
+    """Takes back the first step of schedules; of composed ones that of their parts, while their own
+    epoch stays, as in PyTorch.
     """
     for schedule in schedulers:
         if isinstance(schedule, _Composed):
