@@ -1,4 +1,4 @@
-"""The less common optimizers: their rules in NumPy, the minima they find; hooks of all optimizers."""
+"""The less common optimizers: their rules in NumPy, the minima they find; and common hooks."""
 
 import importlib
 import math
