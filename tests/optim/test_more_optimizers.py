@@ -1,5 +1,6 @@
 """The less common optimizers: their rules in NumPy, the minima they find; and common hooks."""
 
+import copy
 import importlib
 import math
 import sys
@@ -7,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from _subject import torch
+from _subject import NAME, torch
 
 optim = torch.optim
 nn = torch.nn
@@ -157,6 +158,21 @@ def test_lbfgs_takes_a_quadratic_in_few_steps():
     optimizer.step(closure)
     assert torch.allclose(z, torch.full_like(z, 1 + 1j), atol=1e-6)
     assert torch.equal(idle, torch.ones_like(idle))
+
+
+@pytest.mark.skipif(NAME == "torch", reason="its copies cannot step")
+def test_a_copy_of_lbfgs_steps():
+    optimizer = copy.deepcopy(optim.LBFGS([nn.Parameter(torch.ones(1))]))
+    (x,) = optimizer.param_groups[0]["params"]
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (x * x).sum()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    assert abs(x.item()) < 1e-6
 
 
 @pytest.mark.parametrize("rule", [r[1] for r in RULES if r[1] != "Adafactor"] + ["ASGD"])
