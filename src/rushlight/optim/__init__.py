@@ -39,23 +39,23 @@ _late = {
 }
 
 __all__ = [
+    "ASGD",
+    "LBFGS",
     "SGD",
+    "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
-    "Optimizer",
-    "RMSprop",
-    "lr_scheduler",
-    "ASGD",
-    "Adadelta",
-    "Adafactor",
     "Adamax",
-    "LBFGS",
     "Muon",
     "NAdam",
+    "Optimizer",
     "RAdam",
+    "RMSprop",
     "Rprop",
     "SparseAdam",
+    "lr_scheduler",
     "swa_utils",
 ]
 

@@ -87,11 +87,17 @@ def _orthogonal(matrix: Tensor, group: Group) -> Tensor:
     a, b, c = _coefficients(group)
     wide = matrix.shape[0] <= matrix.shape[1]
     x = (matrix if wide else matrix.T).bfloat16()
-    x = x / x.norm().clamp(min=group["eps"])
+    x = (x / x.norm().clamp(min=group["eps"])).float()
     for _ in range(group["ns_steps"]):
-        gram = x @ x.T
-        x = rl.addmm(x, rl.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
-    return x if wide else x.T
+        gram = _rounded(x @ x.T)
+        factor = _rounded((gram @ gram).mul_(c).add_(gram, alpha=b))
+        x = _rounded((factor @ x).add_(x, alpha=a))
+    return (x if wide else x.T).to(matrix.dtype)
+
+
+def _rounded(matrix: Tensor) -> Tensor:
+    """To bfloat16, but held in float32, whose products are faster and sum in the same precision."""
+    return matrix.bfloat16().float()
 
 
 def _coefficients(group: Group) -> tuple[float, float, float]:

@@ -60,4 +60,6 @@ class ASGD(RuleOptimizer):
         # They are rounded as a new state is, also where a loaded one has the parameter's type.
         eta = lr / (1 + group["lambd"] * lr * count) ** group["alpha"]
         state["eta"].copy_(number_of_state(eta))
-        state["mu"].copy_(number_of_state(1 / max(1, count - group["t0"])))
+        new_mu = 1 / max(1, count - group["t0"])
+        if new_mu != mu:
+            state["mu"].copy_(number_of_state(new_mu))

@@ -54,7 +54,11 @@ class LBFGS(Optimizer):
         super().__init__(params, defaults)
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
-        self._params = self.param_groups[0]["params"]
+
+    @property
+    def _params(self) -> list[Tensor]:
+        params: list[Tensor] = self.param_groups[0]["params"]
+        return params
 
     def step(self, closure: Closure) -> Any:  # type: ignore[override]
         """Minimizes for some iterations; `closure` computes the loss anew and returns it.

@@ -106,11 +106,13 @@ class SequentialLR(_Composed):
 
 
 def _undo(schedulers: Sequence[LRScheduler]) -> None:
-    """Takes back the first step of schedules, and of those that they are made of."""
+    """Takes back the first step of schedules; of composed ones that of their parts, while their own
+    epoch stays, as in PyTorch.
+    """
     for schedule in schedulers:
         if isinstance(schedule, _Composed):
             _undo(schedule._schedulers)
-        if hasattr(schedule, "last_epoch"):
+        elif hasattr(schedule, "last_epoch"):
             schedule.last_epoch -= 1
 
 
