@@ -429,8 +429,8 @@ def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
     """Prunes a parameter where the mask is 0.
 
     >>> layer = nn.utils.prune.custom_from_mask(nn.Linear(2, 1), "bias", torch.tensor([0]))
-    >>> layer.bias.detach()
-    tensor([0.])
+    >>> layer.bias_mask, (layer.bias == 0).item()
+    (tensor([0.]), True)
     """
     CustomFromMask.apply(module, name, mask)
     return module
