@@ -37,6 +37,13 @@ OURS: dict[str, str] = {
     "autograd.graph.region_activation_memory_budget": "refused by PyTorch outside of its compiler",
     "backends.cudnn.version": "PyTorch's CUDA builds have a version",
     "_root.set_num_interop_threads": "PyTorch can be told once a process, and counts",
+    **{
+        f"nn.utils.prune.{name}": "in PyTorch the module must be imported first"
+        for name in (
+            *("identity", "random_unstructured", "l1_unstructured", "random_structured"),
+            *("ln_structured", "global_unstructured", "custom_from_mask", "remove", "is_pruned"),
+        )
+    },
     "nn.parallel.data_parallel.data_parallel": "PyTorch's wants a GPU",
     "nn.parallel.distributed.DistributedDataParallel": "PyTorch's wants a process group",
     "torch.Tensor.cuda": "worded so by PyTorch's CPU builds only",

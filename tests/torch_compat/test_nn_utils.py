@@ -282,3 +282,49 @@ def test_functional_call_at_its_old_place():
         return [out, *(f"{w.category} {w.message}" for w in said)]
 
     check(run(rushlight), run(torch))
+
+
+PRUNED = [
+    "prune.random_unstructured(layer, 'weight', 0.5)",
+    "prune.random_structured(layer, 'weight', 2, 1)",
+    "prune.l1_unstructured(layer, 'weight', 3)",
+    "prune.l1_unstructured(layer, 'weight', 0.0)",
+    "prune.ln_structured(layer, 'weight', 0.5, 2, 0)",
+    "prune.ln_structured(layer, 'weight', 1, 1, -1)",
+    "prune.custom_from_mask(layer, 'bias', m.tensor([1, 0, 1]))",
+    "prune.identity(layer, 'weight')",
+    "prune.l1_unstructured(prune.random_unstructured(layer, 'weight', 0.5), 'weight', 2)",
+    "prune.ln_structured(prune.ln_structured(layer, 'weight', 1, 2, 0), 'weight', 1, 2, 0)",
+    "prune.custom_from_mask(prune.l1_unstructured(layer, 'weight', 5), 'weight', m.eye(3, 4))",
+    "(prune.global_unstructured([(layer, 'weight'), (layer, 'bias')], prune.L1Unstructured, "
+    "amount=6), layer)[1]",
+    *(f"prune.l1_unstructured(layer, 'weight', {amount!r})" for amount in (-1, 1.5, 100, "x")),
+    "prune.ln_structured(layer, 'bias', 0.5, 2, 0)",
+    "prune.ln_structured(layer, 'weight', 0.5, 2, 5)",
+    "prune.custom_from_mask(layer, 'weight', m.ones(2, 2))",
+    "prune.remove(layer, 'weight')",
+    "prune.l1_unstructured(layer, 'foo', 1)",
+    "prune.l1_unstructured(layer, 'weight', 1, importance_scores=m.ones(2, 2))",
+    "prune.global_unstructured(3, prune.L1Unstructured, amount=1)",
+]
+
+
+@pytest.mark.parametrize("expression", PRUNED)
+def test_pruning_is_the_same(expression):
+    def run(m):
+        m.manual_seed(0)
+        t = Subject(m)
+        layer = t.nn.Linear(4, 3)
+        try:
+            eval(expression, {**vars(t), "layer": layer})
+        except Exception as error:
+            return error
+        x = m.tensor(np.random.default_rng(0).standard_normal((5, 4)).astype("f"))
+        layer(x).sum().backward()
+        seen = [state(layer), layer(x), t.prune.is_pruned(layer)]
+        for name in ("weight", "bias"):
+            if hasattr(layer, f"{name}_mask"):
+                t.prune.remove(layer, name)
+        return flat([*seen, state(layer), layer(x), t.prune.is_pruned(layer)])
+
+    check(run(rushlight), run(torch))

@@ -1,6 +1,6 @@
 """Layers, losses, initialisers and the `Module` that holds them: `torch.nn`."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from .._missing import missing_name as _missing_name
 from . import functional as functional
@@ -14,7 +14,7 @@ from .parameter import Buffer as Buffer
 from .parameter import Parameter as Parameter
 from .parameter import factory_kwargs as factory_kwargs
 
-if TYPE_CHECKING:
+if _TYPE_CHECKING:
     from . import attention as attention
     from . import parallel as parallel
     from ._uninitialized import UninitializedBuffer as UninitializedBuffer

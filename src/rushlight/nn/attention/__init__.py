@@ -16,8 +16,7 @@ WARN_FOR_UNFUSED_KERNELS = False
 class SDPBackend(Enum):
     """PyTorch's implementations of scaled dot-product attention.
 
-    >>> from torch.nn.attention import SDPBackend
-    >>> SDPBackend.MATH.value
+    >>> nn.attention.SDPBackend.MATH.value
     0
     """
 
@@ -49,9 +48,8 @@ def sdpa_kernel(
 ) -> Iterator[dict[str, object]]:
     """Accepted: within the block PyTorch uses these implementations only; the values are the same.
 
-    >>> from torch.nn.attention import SDPBackend, sdpa_kernel
     >>> x = torch.ones(1, 2, 4)
-    >>> with sdpa_kernel(SDPBackend.MATH):
+    >>> with nn.attention.sdpa_kernel(nn.attention.SDPBackend.MATH):
     ...     F.scaled_dot_product_attention(x, x, x).shape
     torch.Size([1, 2, 4])
     """

@@ -3,7 +3,7 @@
 Files that few programs use are imported when one of their names is asked for: `LATE`.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ..._missing import missing_name as _missing_name
 from . import module as module
@@ -96,7 +96,7 @@ from .pooling import (
 from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
 from .sparse import Embedding, EmbeddingBag
 
-if TYPE_CHECKING:
+if _TYPE_CHECKING:
     from ._lazy_layers import (
         LazyBatchNorm1d,
         LazyBatchNorm2d,

@@ -2,7 +2,7 @@
 weights that are computed from others.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ..._missing import missing_name as _missing_name
 from . import rnn as rnn
@@ -19,7 +19,7 @@ from .spectral_norm import spectral_norm as spectral_norm  # not the module of t
 from .weight_norm import remove_weight_norm as remove_weight_norm
 from .weight_norm import weight_norm as weight_norm
 
-if TYPE_CHECKING:
+if _TYPE_CHECKING:
     from .fusion import (
         fuse_conv_bn_eval,
         fuse_conv_bn_weights,
