@@ -357,6 +357,8 @@ def wait(future: Future[_T]) -> _T:
     return future.wait()
 
 
+# PyTorch's private names that libraries decorate with.
 _script_if_tracing = script_if_tracing
+_overload = _overload_method = export
 
 __getattr__ = _missing_name(__name__)
