@@ -30,7 +30,7 @@ ORDER = [
     "_root",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func"),
     *("cuda", "memory", "linalg", "special", "serialization", "utils"),
-    *("overrides", "profiler", "_trace_calls"),
+    *("overrides", "profiler", "_trace_calls", "distributions"),
     "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "_torch_alias", ""),
     *("_child", "_cli", "__main__"),

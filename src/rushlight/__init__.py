@@ -65,6 +65,7 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 __getattr__ = _missing_name(
     __name__,
     late={
+        "distributions": "distributions",
         "memory": "memory",
         "overrides": "overrides",
         "profiler": "profiler",
