@@ -37,6 +37,9 @@ def _each(draw_one: Callable[..., float], *arrays: _Array) -> _Array:
     return made.reshape(arrays[0].shape)
 
 
+_THIRD = float(np.float32(1 / 3))  # in single precision in PyTorch, too
+
+
 def _one_gamma(alpha: float) -> float:
     """Marsaglia and Tsang (2000); below one, with the factor U^(1 / alpha)."""
     scale = 1.0
@@ -45,7 +48,7 @@ def _one_gamma(alpha: float) -> float:
             return 0.0
         scale = (1 - _uniform()) ** (1 / alpha)
         alpha += 1
-    d = alpha - 1 / 3
+    d = alpha - _THIRD
     c = 1 / math.sqrt(9 * d)
     while True:
         x = _normal()
@@ -158,11 +161,11 @@ def _side(falls_left: Any, ratio: Callable[[Any], Any], score: Callable[[Any], A
         density = np.exp(ratio(u))
         parts = np.where(density > 0, density * score(u), 0.0) * _WEIGHTS
     total = parts.sum(-1)
-    return np.where(falls_left, -total, total)  # type: ignore[no-any-return]
+    return np.where(falls_left, -total, total)
 
 
 def _digamma(a: _Array) -> _Array:
-    return rl.digamma(rl.from_numpy(np.ascontiguousarray(a))).numpy()  # type: ignore[no-any-return]
+    return rl.digamma(rl.from_numpy(np.ascontiguousarray(a))).numpy()
 
 
 def _gamma_gradient(alpha: _Array, x: _Array) -> _Array:
@@ -196,7 +199,7 @@ def _beta_gradient(a: _Array, b: _Array, x: _Array) -> _Array:
 
 
 def _doubles(tensor: Tensor) -> _Array:
-    return tensor.detach().to(rl.float64).contiguous().numpy()  # type: ignore[no-any-return]
+    return tensor.detach().to(rl.float64).contiguous().numpy()
 
 
 def _like(array: _Array, tensor: Tensor) -> Tensor:
@@ -212,7 +215,7 @@ class _StandardGamma(Function):
         return x
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> Tensor:
         alpha, x = ctx.saved_tensors
         return g * _like(_gamma_gradient(_doubles(alpha), _doubles(x)), g)
 
@@ -228,7 +231,7 @@ class _Dirichlet(Function):
         return x
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> Tensor:
         alpha, x = ctx.saved_tensors
         a, value = _doubles(alpha), _doubles(x)
         rest = a.sum(-1, keepdims=True) - a
@@ -238,12 +241,12 @@ class _Dirichlet(Function):
 
 def standard_gamma(alpha: Tensor) -> Tensor:
     """Gamma numbers of rate 1; their gradient is that of a sample at a fixed quantile."""
-    return _StandardGamma.apply(alpha)  # type: ignore[no-any-return]
+    return _StandardGamma.apply(alpha)
 
 
 def sample_dirichlet(alpha: Tensor) -> Tensor:
     """Gamma numbers over their sum in the last dimension, with the gradient of that."""
-    return _Dirichlet.apply(alpha)  # type: ignore[no-any-return]
+    return _Dirichlet.apply(alpha)
 
 
 def binomial(count: Tensor, probs: Tensor) -> Tensor:

@@ -52,7 +52,7 @@ class Transform:
         if inverse is None:
             inverse = _InverseTransform(self)
             self._inv = weakref.ref(inverse)
-        return inverse  # type: ignore[no-any-return]
+        return inverse
 
     @property
     def sign(self) -> Any:
@@ -78,7 +78,7 @@ class Transform:
             return self._call(x)
         x_old, y_old = self._cached_x_y
         if x is x_old:
-            return y_old  # type: ignore[no-any-return]
+            return y_old
         y = self._call(x)
         self._cached_x_y = x, y
         return y
@@ -88,7 +88,7 @@ class Transform:
             return self._inverse(y)
         x_old, y_old = self._cached_x_y
         if y is y_old:
-            return x_old  # type: ignore[no-any-return]
+            return x_old
         x = self._inverse(y)
         self._cached_x_y = x, y
         return x
@@ -130,7 +130,7 @@ class _InverseTransform(Transform):
 
     @property
     def bijective(self) -> bool:  # type: ignore[override]
-        return self._inv.bijective  # type: ignore[no-any-return]
+        return self._inv.bijective
 
     @property
     def sign(self) -> Any:
@@ -138,7 +138,7 @@ class _InverseTransform(Transform):
 
     @property
     def inv(self) -> Transform:
-        return self._inv  # type: ignore[no-any-return]
+        return self._inv
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__
@@ -155,10 +155,10 @@ class _InverseTransform(Transform):
         return f"{type(self).__name__}({self._inv!r})"
 
     def __call__(self, x: Tensor) -> Tensor:
-        return self._inv._inv_call(x)  # type: ignore[no-any-return]
+        return self._inv._inv_call(x)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return -self._inv.log_abs_det_jacobian(y, x)  # type: ignore[no-any-return]
+        return -self._inv.log_abs_det_jacobian(y, x)
 
     def forward_shape(self, shape: Any) -> Any:
         return self._inv.inverse_shape(shape)
@@ -224,7 +224,7 @@ class ComposeTransform(Transform):
             inverse = ComposeTransform([p.inv for p in reversed(self.parts)])
             self._inv = weakref.ref(inverse)
             inverse._inv = weakref.ref(self)
-        return inverse  # type: ignore[no-any-return]
+        return inverse
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         if self._cache_size == cache_size:
@@ -249,7 +249,7 @@ class ComposeTransform(Transform):
             term = part.log_abs_det_jacobian(a, b)
             total = total + sum_rightmost(term, event_dim - part.domain.event_dim)
             event_dim += part.codomain.event_dim - part.domain.event_dim
-        return total  # type: ignore[no-any-return]
+        return total
 
     def forward_shape(self, shape: Any) -> Any:
         for part in self.parts:

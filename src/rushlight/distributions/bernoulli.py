@@ -26,7 +26,10 @@ class Bernoulli(ByProbabilities, ExponentialFamily):
     tensor(0.7500)
     """
 
-    arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints: ClassVar[Any] = {
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0

@@ -22,7 +22,9 @@ class Dirichlet(ExponentialFamily):
     tensor([0.2500, 0.7500])
     """
 
-    arg_constraints: ClassVar[Any] = {"concentration": constraints.independent(constraints.positive, 1)}
+    arg_constraints: ClassVar[Any] = {
+        "concentration": constraints.independent(constraints.positive, 1)
+    }
     support = constraints.simplex
     has_rsample = True
 

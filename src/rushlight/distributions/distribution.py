@@ -88,7 +88,7 @@ class Distribution:
         self._expand_rest(new, shape)
         Distribution.__init__(new, shape, self.event_shape, validate_args=False)
         new._validate_args = self._validate_args
-        return new  # type: ignore[no-any-return]
+        return new
 
     def _expands_as(self) -> type[Distribution]:
         """The class of this package that this one is or extends."""

@@ -70,14 +70,14 @@ def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
 @register_kl(Categorical, Categorical)
 def _categorical(p: Categorical, q: Categorical) -> Tensor:
     t = p.probs * (p.logits - q.logits)
-    t = rl.where((q.probs == 0).expand_as(t), math.inf, t)
-    return rl.where((p.probs == 0).expand_as(t), 0.0, t).sum(-1)
+    t = rl.where((q.probs == 0).expand_as(t), t.new_tensor(math.inf), t)
+    return rl.where((p.probs == 0).expand_as(t), t.new_zeros(()), t).sum(-1)
 
 
 @register_kl(Uniform, Uniform)
 def _uniform(p: Uniform, q: Uniform) -> Tensor:
     result = ((q.high - q.low) / (p.high - p.low)).log()
-    return rl.where((q.low > p.low) | (q.high < p.high), math.inf, result)
+    return rl.where((q.low > p.low) | (q.high < p.high), result.new_tensor(math.inf), result)
 
 
 @register_kl(Gamma, Gamma)
