@@ -35,7 +35,7 @@ ORDER = [
     *("distributed", "utils"),  # a sampler asks for the rank
     *("types", "_elsewhere", "futures", "jit", "compiler", "_dynamo", "testing", "hub", "library"),
     *("multiprocessing", "amp", "cuda.amp"),
-    *("overrides", "profiler", "_trace_calls"),
+    *("overrides", "profiler", "_trace_calls", "distributions"),
     "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "_torch_alias", ""),
     *("_child", "_cli", "__main__"),

@@ -63,16 +63,11 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
     _trace_calls.follow_environment()
 
 # Imported when it is asked for: a name, and the module that it is or that has it.
+_MODULES = """__config__ _dynamo accelerator amp compiler cpu distributed distributions fft futures hub
+jit library memory mps multiprocessing overrides profiler serialization signal testing torch_version
+types version xpu""".split()
 _LATE = {
-    **{name: name for name in "memory overrides profiler serialization version".split()},
-    **{
-        name: name
-        for name in "_dynamo compiler distributed futures hub jit library testing types".split()
-    },
-    **{
-        name: name
-        for name in "__config__ accelerator cpu mps multiprocessing torch_version xpu".split()
-    },
+    **{name: name for name in _MODULES},
     **dict.fromkeys(
         """autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
         get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
@@ -84,7 +79,6 @@ _LATE = {
     "Event": "_absent_device",
     "GradScaler": "amp",
     "Stream": "_absent_device",
-    "amp": "amp",
     "compile": "compiler",
     "load": "serialization",
     "save": "serialization",

@@ -1,0 +1,141 @@
+"""The normal distribution of vectors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from rushlight import _root as rl
+from rushlight import linalg
+from rushlight._root import Size, Tensor
+
+from . import constraints
+from .distribution import Distribution
+from .utils import lazy_property, standard_normal
+
+__all__ = ["MultivariateNormal"]
+
+
+def batch_mahalanobis(factor: Tensor, x: Tensor) -> Tensor:
+    """The squares of the lengths of factor^-1 x, for a lower triangular factor."""
+    solved = linalg.solve_triangular(factor, x.unsqueeze(-1), upper=False)
+    return solved.squeeze(-1).pow(2).sum(-1)
+
+
+def half_log_det(factor: Tensor) -> Tensor:
+    """The logarithm of the determinant of a triangular matrix."""
+    return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+def precision_to_scale_tril(precision: Tensor) -> Tensor:
+    """The Cholesky factor of the inverse of a matrix."""
+    reversed_factor = linalg.cholesky(rl.flip(precision, (-2, -1)))
+    inverse = rl.transpose(rl.flip(reversed_factor, (-2, -1)), -2, -1)
+    identity = rl.eye(precision.shape[-1], dtype=precision.dtype)
+    return linalg.solve_triangular(inverse, identity, upper=False)
+
+
+class MultivariateNormal(Distribution):
+    """Normal vectors of mean `loc`; one of the three matrices gives their covariance.
+
+    >>> d = torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2))
+    >>> d.log_prob(torch.zeros(2))
+    tensor(-1.8379)
+    """
+
+    arg_constraints: ClassVar[Any] = {
+        "loc": constraints.real_vector,
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
+    support = constraints.real_vector
+    has_rsample = True
+
+    def __init__(
+        self,
+        loc: Tensor,
+        covariance_matrix: Tensor | None = None,
+        precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if loc.dim() < 1:
+            raise ValueError("loc must be at least one-dimensional.")
+        given = {
+            "covariance_matrix": covariance_matrix,
+            "scale_tril": scale_tril,
+            "precision_matrix": precision_matrix,
+        }
+        matrices = [(name, matrix) for name, matrix in given.items() if matrix is not None]
+        if len(matrices) != 1:
+            raise ValueError(
+                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
+                "specified."
+            )
+        ((name, matrix),) = matrices
+        if matrix.dim() < 2:
+            raise ValueError(
+                f"{name} must be at least two-dimensional, with optional leading batch dimensions"
+            )
+        batch = rl.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
+        setattr(self, name, matrix.expand((*batch, -1, -1)))
+        self.loc = loc.expand((*batch, -1))
+        super().__init__(batch, self.loc.shape[-1:], validate_args=validate_args)
+        if name == "scale_tril":
+            self._unbroadcasted_scale_tril = matrix
+        elif name == "covariance_matrix":
+            self._unbroadcasted_scale_tril = linalg.cholesky(matrix)
+        else:
+            self._unbroadcasted_scale_tril = precision_to_scale_tril(matrix)
+
+    def _expand_rest(self, new: Any, shape: Size) -> None:
+        new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
+
+    def _matrix(self, matrix: Tensor) -> Tensor:
+        return matrix.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
+
+    @lazy_property
+    def scale_tril(self) -> Tensor:
+        """The lower triangular factor of the covariance."""
+        return self._matrix(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self) -> Tensor:
+        """The covariance."""
+        factor = self._unbroadcasted_scale_tril
+        return self._matrix(rl.matmul(factor, factor.mT))
+
+    @lazy_property
+    def precision_matrix(self) -> Tensor:
+        """The inverse of the covariance."""
+        return self._matrix(rl.cholesky_inverse(self._unbroadcasted_scale_tril))
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    mode = mean
+
+    @property
+    def variance(self) -> Tensor:
+        squares = self._unbroadcasted_scale_tril.pow(2).sum(-1)
+        return squares.expand(self._batch_shape + self._event_shape)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        noise = standard_normal(self._extended_shape(sample_shape), self.loc.dtype)
+        return self.loc + rl.matmul(self._unbroadcasted_scale_tril, noise.unsqueeze(-1)).squeeze(-1)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        distance = batch_mahalanobis(
+            self._unbroadcasted_scale_tril, self._checked(value) - self.loc
+        )
+        log_det = half_log_det(self._unbroadcasted_scale_tril)
+        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - log_det
+
+    def entropy(self) -> Tensor:
+        n = self._event_shape[0]
+        entropy = 0.5 * n * (1.0 + math.log(2 * math.pi)) + half_log_det(
+            self._unbroadcasted_scale_tril
+        )
+        return entropy.expand(self._batch_shape)
