@@ -25,11 +25,11 @@ ORDER = [
     *("_printing", "_generator"),
     "_devices",
     *("ops.table", "ops.making", "ops.elementwise", "ops.layout", "ops.random", "ops.matrix"),
-    *("ops.reduction", "ops.indexing", "ops.layers", "ops"),
+    *("ops.reduction", "ops.indexing", "ops.spectral", "ops.layers", "ops"),
     *("_shared", "storage", "_dlpack", "_tensor", "random", "_levels", "autograd"),
     "_root",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func"),
-    *("cuda", "memory", "linalg", "special", "serialization", "utils"),
+    *("cuda", "memory", "linalg", "fft", "special", "serialization", "utils"),
     *("overrides", "profiler", "_trace_calls"),
     "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "_torch_alias", ""),

@@ -40,7 +40,7 @@ finally:
         _gc.unfreeze()  # to the oldest generation
 
 if _TYPE_CHECKING:
-    from . import memory, overrides, profiler, serialization
+    from . import fft, memory, overrides, profiler, serialization
     from .serialization import load, save
 
 __all__ = [
@@ -54,7 +54,7 @@ __all__ = [
     "optim",
     "save",
 ]
-__all__ += ["memory", "overrides", "profiler", "serialization", "special", "utils", "vmap"]
+__all__ += ["fft", "memory", "overrides", "profiler", "serialization", "special", "utils", "vmap"]
 __all__ += _names
 
 if _os.environ.get("RUSHLIGHT_TRACE"):
@@ -65,6 +65,7 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 __getattr__ = _missing_name(
     __name__,
     late={
+        "fft": "fft",
         "memory": "memory",
         "overrides": "overrides",
         "profiler": "profiler",
