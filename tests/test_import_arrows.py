@@ -26,12 +26,12 @@ ORDER = [
     *("_printing", "_generator"),
     "_devices",
     *("ops.table", "ops.making", "ops.elementwise", "ops.layout", "ops.random", "ops.matrix"),
-    *("ops.reduction", "ops.indexing", "ops.layers", "ops"),
+    *("ops.reduction", "ops.indexing", "ops.spectral", "ops.layers", "ops"),
     *("_shared", "storage", "_dlpack", "_tensor", "random", "_levels", "autograd"),
     "_root",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func", "nn.utils.stateless"),
     *("_absent_device", "cuda", "cpu", "mps", "xpu", "accelerator", "__config__"),
-    *("memory", "linalg", "special", "serialization"),
+    *("memory", "linalg", "fft", "special", "serialization"),
     *("distributed", "utils"),  # a sampler asks for the rank
     *("types", "_elsewhere", "futures", "jit", "compiler", "_dynamo", "testing", "hub", "library"),
     *("multiprocessing", "amp", "cuda.amp"),

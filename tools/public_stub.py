@@ -412,7 +412,7 @@ def _import_order(name: str) -> tuple[int, str]:
     )
 
 
-ROOMS = "making elementwise layout random matrix reduction indexing layers".split()
+ROOMS = "making elementwise layout random matrix reduction indexing spectral layers".split()
 
 
 def _modules(room: str) -> list[Any]:

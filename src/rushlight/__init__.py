@@ -40,7 +40,7 @@ finally:
         _gc.unfreeze()  # to the oldest generation
 
 if _TYPE_CHECKING:
-    from . import memory, overrides, profiler, serialization
+    from . import fft, memory, overrides, profiler, serialization
     from .serialization import load, save
 
 __all__ = [
@@ -54,7 +54,7 @@ __all__ = [
     "optim",
     "save",
 ]
-__all__ += ["memory", "overrides", "profiler", "serialization", "special", "utils", "vmap"]
+__all__ += ["fft", "memory", "overrides", "profiler", "serialization", "special", "utils", "vmap"]
 __all__ += _names
 
 if _os.environ.get("RUSHLIGHT_TRACE"):
@@ -64,7 +64,7 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 
 # Imported when it is asked for: a name, and the module that it is or that has it.
 _MODULES = """__config__ _dynamo accelerator amp compiler cpu distributed distributions fft futures hub
-jit library memory mps multiprocessing overrides profiler serialization signal testing torch_version
+jit library memory mps multiprocessing overrides profiler serialization testing torch_version
 types version xpu""".split()
 _LATE = {
     **{name: name for name in _MODULES},

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from .. import _core, linalg
+from .. import _core, fft, linalg
 from .. import _dtypes as dtypes
 from .. import _root as rl
 from .._core import Tensor
@@ -55,7 +55,7 @@ state = _State()
 
 def _named(names: list[str]) -> set[Any]:
     """The functions and methods of those names."""
-    places = (rl, linalg, functional, Tensor)
+    places = (rl, linalg, fft, functional, Tensor)
     found = (getattr(place, name, None) for name in names for place in places)
     return {f for f in found if f is not None}
 

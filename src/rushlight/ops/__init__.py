@@ -10,6 +10,7 @@ from . import (  # noqa: F401
     matrix,
     random,
     reduction,
+    spectral,
 )
 from .table.aten import aten
 from .table.documentation import install as install_documentation

@@ -1,0 +1,8 @@
+"""torch.fft: the op table's functions of that namespace."""
+
+from ._missing import missing_name as _missing_name
+from .ops import namespace as _namespace
+
+globals().update(_namespace("fft"))
+__all__ = list(_namespace("fft"))
+__getattr__ = _missing_name(__name__)

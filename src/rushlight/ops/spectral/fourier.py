@@ -1,0 +1,333 @@
+"""Discrete Fourier transforms: torch.fft.
+
+Three ops do the work: complex to complex over several dimensions, real to the half of its
+spectrum that says everything, and such a half back to real numbers, both over one dimension. NumPy
+computes them, in the precision of the argument. They get dimensions counted from the end, so a
+batch in front changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._core import Op, Tensor
+from ..._dtypes import complex64, complex128, float64, get_default_dtype
+from ..elementwise.complex_numbers import real
+from ..layout.joining import cat
+from ..layout.rearrange import roll
+from ..making.creation import arange
+from ..table.arrays import Array, dim_in
+from ..table.kinds import composite, linear
+from ..table.signature import Ints, Keywords
+
+# ---- the three ops
+
+
+def _complex_type(a: Array) -> type:
+    return np.complex128 if a.dtype.itemsize == (16 if a.dtype.kind == "c" else 8) else np.complex64
+
+
+def _scaled(a: Array, scale: float, like: Any) -> Array:
+    return np.ascontiguousarray(a if scale == 1 else a * scale).astype(like, copy=False)
+
+
+def _c2c(a: Array, dim: Sequence[int], scale: float, forward: bool) -> Array:
+    if not a.size:
+        return np.zeros(a.shape, a.dtype)
+    found = np.fft.fftn(a, axes=dim) if forward else np.fft.ifftn(a, axes=dim, norm="forward")
+    return _scaled(found, scale, a.dtype)
+
+
+c2c: Op = linear(
+    "_fft_c2c(input: Tensor, dim: Sizes, scale: float, forward: bool)",
+    _c2c,
+    transpose={"input": lambda g, dim, scale, forward: c2c(g, dim, scale, not forward)},
+    node="FftC2CBackward0",
+    where="",
+    out=False,
+    batch="trailing",
+    samples=lambda make: [(make(2, 3, kind="complex"), (-1, -2), 0.5, True)],
+    doc="The sums over dimensions with weights exp(-2 pi i j k / n), or +, times a scale.",
+)
+
+
+def _r2c(a: Array, dim: int, scale: float) -> Array:
+    like = _complex_type(a)
+    if not a.size:
+        shape = list(a.shape)
+        shape[dim] = shape[dim] // 2 + 1
+        return np.zeros(shape, like)
+    return _scaled(np.fft.rfft(a, axis=dim), scale, like)
+
+
+def _r2c_back(g: Tensor, dim: int, scale: float, size: int) -> Tensor:
+    return real(c2c(_resized(g, dim, size), (dim,), scale, False))
+
+
+r2c: Op = linear(
+    "_fft_r2c(input: Tensor, dim: int, scale: float)",
+    _r2c,
+    transpose={
+        "input": lambda g, dim, scale, input_shape: _r2c_back(g, dim, scale, input_shape[dim])
+    },
+    node="FftR2CBackward0",
+    where="",
+    out=False,
+    batch="trailing",
+    samples=lambda make: [(make(2, 3), -1, 0.5), (make(4, 2), -2, 1.0)],
+    doc="The first half of the transform of real numbers, times a scale.",
+)
+
+
+def _c2r(a: Array, dim: int, scale: float, n: int) -> Array:
+    like = np.empty(0, a.dtype).real.dtype
+    if not a.size:
+        shape = list(a.shape)
+        shape[dim] = n
+        return np.zeros(shape, like)
+    return _scaled(np.fft.irfft(a, n, axis=dim, norm="forward"), scale, like)
+
+
+def _c2r_back(g: Tensor, dim: int, scale: float, n: int) -> Tensor:
+    """An entry stands for its mirror image too, but for the first and the middle one."""
+    half = r2c(g, dim, scale)
+    inner = (n - 1) // 2
+    parts = [half.narrow(dim, 0, 1), half.narrow(dim, 1, inner) * 2]
+    if n % 2 == 0:
+        parts.append(half.narrow(dim, inner + 1, 1))
+    return cat(parts, dim)
+
+
+c2r: Op = linear(
+    "_fft_c2r(input: Tensor, dim: int, scale: float, n: int)",
+    _c2r,
+    transpose={"input": lambda g, dim, scale, n: _c2r_back(g, dim, scale, n)},
+    node="FftC2RBackward0",
+    where="",
+    out=False,
+    batch="trailing",
+    samples=lambda make: [
+        (make(2, 3, kind="complex"), -1, 0.5, 4),
+        (make(3, 2, kind="complex"), -2, 1.0, 5),
+    ],
+    doc="Real numbers from the first half of their transform, times a scale.",
+)
+
+# ---- arguments
+
+
+def _resized(input: Tensor, dim: int, size: int) -> Tensor:
+    """Cut, or with zeros at the end."""
+    has = input.shape[dim]
+    if size <= has:
+        return input if size == has else input.narrow(dim, 0, size)
+    shape = list(input.shape)
+    shape[dim] = size - has
+    return cat([input, input.new_zeros(shape)], dim)
+
+
+def _scale(norm: str | None, count: int, forward: bool) -> float:
+    if norm not in (None, "backward", "ortho", "forward"):
+        raise RuntimeError(f'Invalid normalization mode: "{norm}"')
+    if norm == "ortho":
+        return 1 / math.sqrt(count)
+    return 1 / count if (norm == "forward") == forward else 1.0
+
+
+def _floating(input: Tensor) -> Tensor:
+    if input.dtype.is_complex:
+        return input
+    if not input.dtype.is_floating_point:
+        return input.to(get_default_dtype())
+    if input.dtype.itemsize == 2:
+        raise RuntimeError(f"Unsupported dtype {input.dtype.scalar_name}")
+    return input
+
+
+def _as_complex(input: Tensor) -> Tensor:
+    input = _floating(input)
+    if input.dtype.is_complex:
+        return input
+    return input.to(complex128 if input.dtype == float64 else complex64)
+
+
+def _from_end(dim: int, ndim: int) -> int:
+    if not ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return dim_in(dim, ndim) - ndim
+
+
+def _dims_and_sizes(
+    input: Tensor, s: Ints | None, dim: Ints | None
+) -> tuple[list[int], list[int | None]]:
+    """The dimensions, counted from the end, and the size of each; None for one not given."""
+    sizes = [s] if isinstance(s, int) else None if s is None else list(s)
+    if dim is not None:
+        given = [dim] if isinstance(dim, int) else list(dim)
+        dims = [_from_end(d, input.ndim) for d in given]
+        if len(set(dims)) != len(dims):
+            raise RuntimeError("FFT dims must be unique")
+        if sizes is not None and len(sizes) != len(dims):
+            raise RuntimeError("When given, dim and shape arguments must have the same length")
+    else:
+        count = input.ndim if sizes is None else len(sizes)
+        if count > input.ndim:
+            raise RuntimeError(
+                f"Got shape with {count} values but input tensor only has {input.ndim} dimensions."
+            )
+        dims = list(range(-count, 0))
+    wanted = [None] * len(dims) if sizes is None else [None if n == -1 else n for n in sizes]
+    return dims, wanted
+
+
+def _positive(n: int) -> int:
+    if n < 1:
+        raise RuntimeError(f"Invalid number of data points ({n}) specified")
+    return n
+
+
+# ---- the transforms, over any dimensions
+
+
+def _whole(
+    input: Tensor, dims: list[int], sizes: list[int | None], norm: str | None, forward: bool
+) -> Tensor:
+    value = _as_complex(input)
+    for d, n in zip(dims, sizes, strict=True):
+        value = _resized(value, d, _positive(value.shape[d] if n is None else n))
+    scale = _scale(norm, math.prod([value.shape[d] for d in dims]), forward)
+    return c2c(value, dims, scale, forward) if dims else value.clone()
+
+
+def _to_half(
+    input: Tensor, dims: list[int], sizes: list[int | None], norm: str | None, forward: bool
+) -> Tensor:
+    value = _floating(input)
+    for d, n in zip(dims, sizes, strict=True):
+        value = _resized(value, d, _positive(value.shape[d] if n is None else n))
+    scale = _scale(norm, math.prod([value.shape[d] for d in dims]), forward)
+    half = r2c(value, dims[-1], scale)
+    half = c2c(half, dims[:-1], 1.0, True) if dims[1:] else half
+    return half if forward else half.conj().resolve_conj()
+
+
+def _from_half(
+    input: Tensor, dims: list[int], sizes: list[int | None], norm: str | None, forward: bool
+) -> Tensor:
+    value = _as_complex(input)
+    last = sizes[-1]
+    n = _positive(2 * (value.shape[dims[-1]] - 1) if last is None else last)
+    for d, size in zip(dims[:-1], sizes[:-1], strict=True):
+        value = _resized(value, d, _positive(value.shape[d] if size is None else size))
+    value = _resized(value, dims[-1], n // 2 + 1)
+    scale = _scale(norm, n * math.prod([value.shape[d] for d in dims[:-1]]), forward)
+    value = value.conj().resolve_conj() if forward else value
+    value = c2c(value, dims[:-1], 1.0, False) if dims[1:] else value
+    return c2r(value, dims[-1], scale, n)
+
+
+# ---- the public functions: three forms of each
+
+
+def _family(name: str, run: Callable[..., Tensor], forward: bool, doc: str) -> None:
+    wants_real = run is _to_half
+
+    def one(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        if wants_real and input.dtype.is_complex:
+            raise RuntimeError(
+                f"{name} expects a real input tensor, but got {input.dtype.scalar_name}"
+            )
+        return run(input, [_from_end(dim, input.ndim)], [n], norm, forward)
+
+    def several(
+        input: Tensor, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None
+    ) -> Tensor:
+        if wants_real and input.dtype.is_complex:
+            kind = input.dtype.scalar_name
+            raise RuntimeError(
+                f"rfftn expects a real-valued input tensor, but got {kind}"
+                if forward
+                else f"Only supports floating-point dtypes, but found: {kind}"
+            )
+        dims, sizes = _dims_and_sizes(input, s, dim)
+        if run is not _whole and not dims:
+            raise RuntimeError(f"{name}n must transform at least one axis")
+        return run(input, dims, sizes, norm, forward)
+
+    def two(
+        input: Tensor, s: Ints | None = None, dim: Ints = (-2, -1), norm: str | None = None
+    ) -> Tensor:
+        return several(input, s, dim, norm)
+
+    def samples(make: Any) -> Any:
+        return [(make(4, 3),)]
+
+    over = {"": "one dimension", "2": "two dimensions", "n": "several dimensions (all)"}
+    for end, function in (("", one), ("2", two), ("n", several)):
+        composite(
+            where="fft",
+            method=False,
+            name=name + end,
+            said=f"fft_{name}{end}",
+            samples=samples,
+            doc=f"{doc} over {over[end]}.",
+        )(function)
+
+
+_family("fft", _whole, True, "The discrete Fourier transform")
+_family("ifft", _whole, False, "The inverse of the discrete Fourier transform")
+_family("rfft", _to_half, True, "The first half of the Fourier transform of real numbers")
+_family("irfft", _from_half, False, "Real numbers from the first half of their transform")
+_family("hfft", _from_half, True, "The real transform of a signal given by its first half")
+_family("ihfft", _to_half, False, "The first half of the inverse transform of real numbers")
+
+# ---- frequencies, and their order
+
+
+def _frequencies(name: str, n: int, d: float, half: bool, how: dict[str, Any]) -> Tensor:
+    dtype = how.setdefault("dtype", None) or get_default_dtype()
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(f"{name} requires a floating point or complex dtype")
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    how["dtype"] = dtype
+    requires_grad = how.pop("requires_grad", False)
+    count = n // 2 + 1 if half else n
+    steps = arange(count, **how)
+    if not half:
+        steps = cat([steps.narrow(0, 0, (n + 1) // 2), steps.narrow(0, (n + 1) // 2, n // 2) - n])
+    return (steps * (1.0 / (n * d) if n else 1.0)).requires_grad_(bool(requires_grad))
+
+
+@composite(where="fft", method=False, said="fft_fftfreq")
+def fftfreq(n: int, d: float = 1.0, **how: Keywords) -> Tensor:
+    """The frequencies of `fft` over n samples at distance d: from 0 up, then the negative ones."""
+    return _frequencies("fftfreq", n, d, False, how)
+
+
+@composite(where="fft", method=False, said="fft_rfftfreq")
+def rfftfreq(n: int, d: float = 1.0, **how: Keywords) -> Tensor:
+    """The frequencies of `rfft` over n samples at distance d: from 0 up."""
+    return _frequencies("rfftfreq", n, d, True, how)
+
+
+def _half_turned(input: Tensor, dim: Ints | None, up: int) -> Tensor:
+    given = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    dims = [dim_in(d, input.ndim) for d in given]
+    return roll(input, [(input.shape[d] + up) // 2 for d in dims], dims) if dims else input.clone()
+
+
+@composite(where="fft", method=False, said="fft_fftshift", samples=lambda make: [(make(4, 3),)])
+def fftshift(input: Tensor, dim: Ints | None = None) -> Tensor:
+    """Frequency 0 moved to the middle, along the dimensions (all)."""
+    return _half_turned(input, dim, 0)
+
+
+@composite(where="fft", method=False, said="fft_ifftshift", samples=lambda make: [(make(4, 3),)])
+def ifftshift(input: Tensor, dim: Ints | None = None) -> Tensor:
+    """Frequency 0 moved from the middle to the front: the inverse of `fftshift`."""
+    return _half_turned(input, dim, 1)
