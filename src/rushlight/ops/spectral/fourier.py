@@ -20,7 +20,7 @@ from ..elementwise.complex_numbers import real
 from ..layout.joining import cat
 from ..layout.rearrange import roll
 from ..making.creation import arange
-from ..table.arrays import Array, dim_in
+from ..table.arrays import Array, dim_in, scalar_name
 from ..table.kinds import composite, linear
 from ..table.signature import Ints, Keywords
 
@@ -31,11 +31,17 @@ def _complex_type(a: Array) -> type:
     return np.complex128 if a.dtype.itemsize == (16 if a.dtype.kind == "c" else 8) else np.complex64
 
 
+def _check(a: Array, kinds: str) -> None:
+    if a.dtype.kind not in kinds or a.dtype.itemsize == 2:
+        raise RuntimeError(f"Unsupported dtype {scalar_name(a)}")
+
+
 def _scaled(a: Array, scale: float, like: Any) -> Array:
     return np.ascontiguousarray(a if scale == 1 else a * scale).astype(like, copy=False)
 
 
 def _c2c(a: Array, dim: Sequence[int], scale: float, forward: bool) -> Array:
+    _check(a, "c")
     if not a.size:
         return np.zeros(a.shape, a.dtype)
     found = np.fft.fftn(a, axes=dim) if forward else np.fft.ifftn(a, axes=dim, norm="forward")
@@ -50,12 +56,12 @@ c2c: Op = linear(
     where="",
     out=False,
     batch="trailing",
-    samples=lambda make: [(make(2, 3, kind="complex"), (-1, -2), 0.5, True)],
     doc="The sums over dimensions with weights exp(-2 pi i j k / n), or +, times a scale.",
 )
 
 
 def _r2c(a: Array, dim: int, scale: float) -> Array:
+    _check(a, "f")
     like = _complex_type(a)
     if not a.size:
         shape = list(a.shape)
@@ -78,12 +84,12 @@ r2c: Op = linear(
     where="",
     out=False,
     batch="trailing",
-    samples=lambda make: [(make(2, 3), -1, 0.5), (make(4, 2), -2, 1.0)],
     doc="The first half of the transform of real numbers, times a scale.",
 )
 
 
 def _c2r(a: Array, dim: int, scale: float, n: int) -> Array:
+    _check(a, "c")
     like = np.empty(0, a.dtype).real.dtype
     if not a.size:
         shape = list(a.shape)
@@ -110,10 +116,6 @@ c2r: Op = linear(
     where="",
     out=False,
     batch="trailing",
-    samples=lambda make: [
-        (make(2, 3, kind="complex"), -1, 0.5, 4),
-        (make(3, 2, kind="complex"), -2, 1.0, 5),
-    ],
     doc="Real numbers from the first half of their transform, times a scale.",
 )
 
@@ -180,8 +182,7 @@ def _dims_and_sizes(
                 f"Got shape with {count} values but input tensor only has {input.ndim} dimensions."
             )
         dims = list(range(-count, 0))
-    wanted = [None] * len(dims) if sizes is None else [None if n == -1 else n for n in sizes]
-    return dims, wanted
+    return dims, [None if n == -1 else n for n in sizes or [-1] * len(dims)]
 
 
 def _positive(n: int) -> int:
