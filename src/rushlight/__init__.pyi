@@ -9,6 +9,8 @@ from . import compiler as compiler
 from . import cpu as cpu
 from . import cuda as cuda
 from . import distributed as distributed
+from . import distributions as distributions
+from . import fft as fft
 from . import func as func
 from . import futures as futures
 from . import hub as hub

@@ -38,6 +38,7 @@ from ._typed.matrix import *  # noqa: F403
 from ._typed.other import *  # noqa: F403
 from ._typed.random import *  # noqa: F403
 from ._typed.reduction import *  # noqa: F403
+from ._typed.spectral import *  # noqa: F403
 from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
 from .autograd import no_grad as no_grad

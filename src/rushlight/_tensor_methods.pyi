@@ -19,6 +19,7 @@ from ._typed.making_methods import MakingMethods
 from ._typed.matrix_methods import MatrixMethods
 from ._typed.random_methods import RandomMethods
 from ._typed.reduction_methods import ReductionMethods
+from ._typed.spectral_methods import SpectralMethods
 
 _Ints: TypeAlias = _int | Sequence[_int]
 _Device: TypeAlias = _device | _str | _int
@@ -31,6 +32,7 @@ class TensorMethods(
     MatrixMethods,
     ReductionMethods,
     IndexingMethods,
+    SpectralMethods,
     LayersMethods,
 ):
     @property

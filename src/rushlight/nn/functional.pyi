@@ -55,6 +55,7 @@ from ..ops.layers.average_pooling import avg_pool2d as avg_pool2d
 from ..ops.layers.average_pooling import avg_pool3d as avg_pool3d
 from ..ops.layers.average_pooling import lp_pool1d as lp_pool1d
 from ..ops.layers.average_pooling import lp_pool2d as lp_pool2d
+from ..ops.layers.average_pooling import lp_pool3d as lp_pool3d
 from ..ops.layers.class_loss import binary_cross_entropy as binary_cross_entropy
 from ..ops.layers.class_loss import (
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
@@ -85,6 +86,7 @@ from ..ops.layers.margin_loss import multi_margin_loss as multi_margin_loss
 from ..ops.layers.margin_loss import multilabel_margin_loss as multilabel_margin_loss
 from ..ops.layers.margin_loss import multilabel_soft_margin_loss as multilabel_soft_margin_loss
 from ..ops.layers.margin_loss import soft_margin_loss as soft_margin_loss
+from ..ops.layers.multi_head import multi_head_attention_forward as multi_head_attention_forward
 from ..ops.layers.normalization import batch_norm as batch_norm
 from ..ops.layers.normalization import layer_norm as layer_norm
 from ..ops.layers.normalization import local_response_norm as local_response_norm
@@ -127,6 +129,17 @@ def adaptive_max_pool3d_with_indices(
 ) -> tuple[Tensor, Tensor]:
     """Largest elements and their places."""
 
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | Sequence[_int],
+    target_lengths: Tensor | Sequence[_int],
+    blank: _int = 0,
+    reduction: _str = "mean",
+    zero_infinity: _bool = False,
+) -> Tensor:
+    """The negative log-likelihood of label sequences over all their alignments with the input."""
+
 def dropout1d(
     input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False
 ) -> Tensor: ...
@@ -156,6 +169,42 @@ def embedding_bag(
     padding_idx: _int | None = None,
 ) -> Tensor:
     """The sum, mean or maximum of the rows in each bag of indices."""
+
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: _Ints,
+    output_size: _Ints | None = None,
+    output_ratio: Any = None,
+    return_indices: _bool = False,
+) -> Tensor:
+    """The largest elements of windows of 2 dimensions at random distances."""
+
+def fractional_max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: _Ints,
+    output_size: _Ints | None = None,
+    output_ratio: Any = None,
+    return_indices: _bool = False,
+) -> Tensor:
+    """The largest elements of windows of 2 dimensions at random distances, and their places."""
+
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: _Ints,
+    output_size: _Ints | None = None,
+    output_ratio: Any = None,
+    return_indices: _bool = False,
+) -> Tensor:
+    """The largest elements of windows of 3 dimensions at random distances."""
+
+def fractional_max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: _Ints,
+    output_size: _Ints | None = None,
+    output_ratio: Any = None,
+    return_indices: _bool = False,
+) -> Tensor:
+    """The largest elements of windows of 3 dimensions at random distances, and their places."""
 
 def gelu(input: Tensor, *, approximate: _str = ..., out: Tensor | None = None) -> Tensor:
     """input times the normal distribution function of input; approximate 'tanh' is faster."""

@@ -182,7 +182,8 @@ def _dims_and_sizes(
                 f"Got shape with {count} values but input tensor only has {input.ndim} dimensions."
             )
         dims = list(range(-count, 0))
-    return dims, [None if n == -1 else n for n in sizes or [-1] * len(dims)]
+    wanted: list[int | None] = [None if n == -1 else n for n in sizes or [-1] * len(dims)]
+    return dims, wanted
 
 
 def _positive(n: int) -> int:

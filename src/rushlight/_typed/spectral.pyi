@@ -1,0 +1,1 @@
+"""ops/spectral/: functions in torch. Written by tools/public_stub.py."""
