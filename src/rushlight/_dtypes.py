@@ -23,12 +23,19 @@ __all__ = [
     "can_cast",
     "cdouble",
     "cfloat",
+    "chalf",
+    "complex32",
     "complex64",
     "complex128",
     "double",
     "dtype",
     "finfo",
     "float",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
     "float16",
     "float32",
     "float64",
@@ -75,6 +82,16 @@ _TABLE = (
     ("uint16", "u16", "UInt16", "short unsigned int", 2, _INTEGER),
     ("uint32", "u32", "UInt32", "unsigned int", 4, _INTEGER),
     ("uint64", "u64", "UInt64", "long unsigned int", 8, _INTEGER),
+)
+# Types that programs name and compare with, and that no tensor here has: they have no `code` and no
+# `numpy`, and what asks for one raises.
+_NAMED_ONLY = (
+    ("float8_e4m3fn", "f8e4m3fn", "Float8_e4m3fn", "c10::Float8_e4m3fn", 1, _FLOATING),
+    ("float8_e4m3fnuz", "f8e4m3fnuz", "Float8_e4m3fnuz", "c10::Float8_e4m3fnuz", 1, _FLOATING),
+    ("float8_e5m2", "f8e5m2", "Float8_e5m2", "c10::Float8_e5m2", 1, _FLOATING),
+    ("float8_e5m2fnuz", "f8e5m2fnuz", "Float8_e5m2fnuz", "c10::Float8_e5m2fnuz", 1, _FLOATING),
+    ("float8_e8m0fnu", "f8e8m0fnu", "Float8_e8m0fnu", "c10::Float8_e8m0fnu", 1, _FLOATING),
+    ("complex32", "c32", "ComplexHalf", "c10::complex<c10::Half>", 4, _COMPLEX),
 )
 
 
@@ -133,7 +150,9 @@ class dtype:
 
     def to_real(self) -> dtype:
         """The dtype of the real part: itself where it is not complex."""
-        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+        return {"complex32": float16, "complex64": float32, "complex128": float64}.get(
+            self.name, self
+        )
 
     def to_complex(self) -> dtype:
         """The complex dtype whose parts hold this one."""
@@ -171,10 +190,15 @@ class dtype:
 
         __delattr__ = __setattr__
 
-        # Reached only while a slot is empty, and the one slot left empty is bfloat16's `numpy`.
+        # Reached only while a slot is empty: bfloat16's `numpy`, or one of a type without tensors.
         def __getattr__(self, name: str) -> Any:
             if name == "numpy" and self.name == "bfloat16":
                 return _import_bfloat16()
+            if name in ("numpy", "code"):
+                raise TypeError(
+                    f"{self} is known by name only: rushlight has no tensors of it. Use "
+                    f"torch.{'complex64' if self.is_complex else 'bfloat16'} instead."
+                )
             raise AttributeError(f"'torch.dtype' object has no attribute '{name}'")
 
 
@@ -188,14 +212,15 @@ def _make(row: tuple[str, str, str, str, _int, _int]) -> dtype:
         "c_name": c_name,
         "itemsize": itemsize,
         "category": category,
-        "code": getattr(_core.DType, name),
         "is_floating_point": category == _FLOATING,
         "is_complex": category == _COMPLEX,
         "is_differentiable": category in (_FLOATING, _COMPLEX),
-        "is_signed": category != _BOOL and not name.startswith("u"),
+        "is_signed": category != _BOOL and not name.startswith("u") and name != "float8_e8m0fnu",
     }
-    if name != "bfloat16":
-        values["numpy"] = np.dtype(name)
+    if row in _TABLE:
+        values["code"] = getattr(_core.DType, name)
+        if name != "bfloat16":
+            values["numpy"] = np.dtype(name)
     for key, value in values.items():
         object.__setattr__(self, key, value)
     return self
@@ -204,7 +229,7 @@ def _make(row: tuple[str, str, str, str, _int, _int]) -> dtype:
 ALL: tuple[dtype, ...] = tuple(sorted(map(_make, _TABLE), key=lambda t: t.code))
 """Every dtype; `ALL[code]` is the one the native kernels call `code`."""
 
-_BY_NAME = {each.name: each for each in ALL}
+_BY_NAME = {each.name: each for each in (*ALL, *map(_make, _NAMED_ONLY))}
 _BY_NUMPY = {each.numpy: each for each in ALL if each.name != "bfloat16"}
 
 bool = _BY_NAME["bool"]
@@ -219,6 +244,12 @@ float32 = float = _BY_NAME["float32"]
 float64 = double = _BY_NAME["float64"]
 complex64 = cfloat = _BY_NAME["complex64"]
 complex128 = cdouble = _BY_NAME["complex128"]
+complex32 = chalf = _BY_NAME["complex32"]
+float8_e4m3fn = _BY_NAME["float8_e4m3fn"]
+float8_e4m3fnuz = _BY_NAME["float8_e4m3fnuz"]
+float8_e5m2 = _BY_NAME["float8_e5m2"]
+float8_e5m2fnuz = _BY_NAME["float8_e5m2fnuz"]
+float8_e8m0fnu = _BY_NAME["float8_e8m0fnu"]
 uint16 = _BY_NAME["uint16"]
 uint32 = _BY_NAME["uint32"]
 uint64 = _BY_NAME["uint64"]
@@ -289,6 +320,10 @@ def set_default_dtype(d: dtype, /) -> None:
         )
     if not d.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, but got {d}")
+    if d.name in _FLOAT8:
+        raise TypeError(
+            f"couldn't find storage object {d.scalar_name}Storage: rushlight has no tensors of it"
+        )
     _default = d
 
 
@@ -316,6 +351,11 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 def _promote(a: dtype, b: dtype) -> dtype:
     if a is b:
         return a
+    if a.name in _FLOAT8 or b.name in _FLOAT8:
+        raise RuntimeError(
+            "Promotion for Float8 Types is not supported, attempted to promote "
+            f"{a.scalar_name} and {b.scalar_name}"
+        )
     if (a in _WIDE_UNSIGNED or b in _WIDE_UNSIGNED) and 2 not in (a.category, b.category):
         raise RuntimeError(
             "Promotion for uint16, uint32, uint64 types is not supported, "
@@ -324,8 +364,9 @@ def _promote(a: dtype, b: dtype) -> dtype:
         )
     low, high = sorted((a, b), key=lambda each: (each.category, each.itemsize))
     if high.is_complex:
-        wide = low.is_differentiable and low.to_real() is float64
-        return complex128 if wide else high
+        if low.is_differentiable and low.to_real() is float64:
+            return complex128
+        return complex64 if high is complex32 and low.category == _FLOATING else high
     if low.category < high.category:
         return high
     if high.is_floating_point:  # float16 and bfloat16: neither holds the other
@@ -366,6 +407,16 @@ _FLOAT_SHAPE = {
 }
 
 
+# Types of 8 bits: the largest number, the step after 1, the smallest normal number.
+_FLOAT8: dict[str, tuple[_float, _float, _float]] = {
+    "float8_e4m3fn": (448.0, 2.0**-3, 2.0**-6),
+    "float8_e4m3fnuz": (240.0, 2.0**-3, 2.0**-7),
+    "float8_e5m2": (57344.0, 2.0**-2, 2.0**-14),
+    "float8_e5m2fnuz": (57344.0, 2.0**-3, 2.0**-15),
+    "float8_e8m0fnu": (2.0**127, 1.0, 2.0**-127),
+}
+
+
 class finfo:
     """Limits of a floating-point dtype; of its real part where it is complex.
 
@@ -389,6 +440,9 @@ class finfo:
                 f"The type given is {given}."
             )
         real = given.to_real()
+        if real.name in _FLOAT8:
+            self._set_float8(real)
+            return
         mantissa, exponent, digits = _FLOAT_SHAPE[real]
         top = 2 ** (exponent - 1)  # the first power of two that no longer fits has this exponent
         self.bits: _int = real.itemsize * 8
@@ -399,6 +453,12 @@ class finfo:
         self.smallest_normal: _float = 2.0 ** (2 - top)
         self.tiny: _float = self.smallest_normal
         self.resolution: _float = _float(f"1e-{digits}")
+
+    def _set_float8(self, given: dtype) -> None:
+        self.bits, self.dtype, self.resolution = 8, given.name, 1.0
+        self.max, self.eps, self.smallest_normal = _FLOAT8[given.name]
+        self.tiny = self.smallest_normal
+        self.min = -self.max if given.is_signed else self.smallest_normal
 
     def __eq__(self, other: object) -> _bool:
         return isinstance(other, finfo) and self.dtype == other.dtype

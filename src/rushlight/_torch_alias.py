@@ -86,7 +86,7 @@ class _Root:
         names = vars(module)
         names.update(own, __version__=TorchVersion(TORCH_VERSION), __path__=ours.__path__)
         missing = _missing_name("rushlight", ours._LATE, keep=names)
-        names.update(__file__=ours.__file__, __getattr__=missing)
+        names.update(__file__=ours.__file__, __getattr__=missing, torch=module)
         return module
 
     def exec_module(self, module: ModuleType) -> None:

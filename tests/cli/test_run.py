@@ -179,14 +179,14 @@ def test_install_as_torch_refuses_where_torch_is_imported_already(folder):
             f"(rushlight {VERSION} does not have torch.onnx yet)",
         ),
         (
-            "import torch.nn as nn; nn.FractionalMaxPool3d",
-            "AttributeError: module 'torch.nn' has no attribute 'FractionalMaxPool3d' "
-            f"(rushlight {VERSION} does not have torch.nn.FractionalMaxPool3d yet)",
+            "import torch.nn as nn; nn.LinearCrossEntropyLoss",
+            "AttributeError: module 'torch.nn' has no attribute 'LinearCrossEntropyLoss' "
+            f"(rushlight {VERSION} does not have torch.nn.LinearCrossEntropyLoss yet)",
         ),
         (
-            "from torch.nn.functional import fractional_max_pool3d",
-            "ImportError: cannot import name 'fractional_max_pool3d' from 'torch.nn.functional' "
-            f"(rushlight {VERSION} does not have torch.nn.functional.fractional_max_pool3d yet)",
+            "from torch.nn.functional import linear_cross_entropy",
+            "ImportError: cannot import name 'linear_cross_entropy' from 'torch.nn.functional' "
+            f"(rushlight {VERSION} does not have torch.nn.functional.linear_cross_entropy yet)",
         ),
     ],
 )

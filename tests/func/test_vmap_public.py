@@ -164,7 +164,7 @@ NOT_COMPARED = {
     """,
     "no tensor among the arguments": """
         zeros ones empty full empty_strided arange range linspace logspace eye tril_indices
-        triu_indices hann_window hamming_window
+        triu_indices hann_window hamming_window fftfreq rfftfreq
     """,
     "memory that nobody has set": "empty_like",
     "random: see test_nesting.py": """

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.linalg
 import scipy.special
 from references_arrays import ARRAYS, one_dim
+from references_fft import FFT
 from references_nn import NN
 
 Array = np.ndarray
@@ -265,4 +266,5 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "vander": lambda x, N=None, increasing=False: np.vander(x, N, increasing=increasing),
     **ARRAYS,
     **NN,
+    **FFT,
 }

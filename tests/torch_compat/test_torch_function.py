@@ -22,7 +22,7 @@ pytorch = pytest.importorskip("torch")
 
 NAMESPACES = ("", "nn.functional", "linalg", "special", "Tensor")
 # Of PyTorch's names, those that stand here for another function of the table, which has its say.
-ELSEWHERE = {"linalg.vander"}
+ELSEWHERE = {"linalg.vander", "autocast"}  # a class: PyTorch asks about its scripted form
 
 
 def _reach(library: Any, path: str) -> Any:

@@ -1,9 +1,9 @@
 """Discrete Fourier transforms: torch.fft.
 
-Three ops do the work: complex to complex over several dimensions, real to the half of its
-spectrum that says everything, and such a half back to real numbers, both over one dimension. NumPy
-computes them, in the precision of the argument. They get dimensions counted from the end, so a
-batch in front changes nothing.
+Three ops do the work: complex to complex, real to its spectrum or to the half of it that says
+everything, and such a half back to real numbers, the last over one dimension. NumPy computes them,
+in the precision of the argument. They get dimensions counted from the end, so a batch in front
+changes nothing.
 """
 
 from __future__ import annotations
@@ -60,31 +60,33 @@ c2c: Op = linear(
 )
 
 
-def _r2c(a: Array, dim: int, scale: float) -> Array:
+def _r2c(a: Array, dim: Sequence[int], scale: float, onesided: bool) -> Array:
     _check(a, "f")
     like = _complex_type(a)
     if not a.size:
         shape = list(a.shape)
-        shape[dim] = shape[dim] // 2 + 1
+        shape[dim[-1]] = shape[dim[-1]] // 2 + 1 if onesided else shape[dim[-1]]
         return np.zeros(shape, like)
-    return _scaled(np.fft.rfft(a, axis=dim), scale, like)
+    return _scaled((np.fft.rfftn if onesided else np.fft.fftn)(a, axes=dim), scale, like)
 
 
-def _r2c_back(g: Tensor, dim: int, scale: float, size: int) -> Tensor:
-    return real(c2c(_resized(g, dim, size), (dim,), scale, False))
+def _r2c_back(g: Tensor, dim: Sequence[int], scale: float, onesided: bool, size: int) -> Tensor:
+    return real(c2c(_resized(g, dim[-1], size) if onesided else g, dim, scale, False))
 
 
 r2c: Op = linear(
-    "_fft_r2c(input: Tensor, dim: int, scale: float)",
+    "_fft_r2c(input: Tensor, dim: Sizes, scale: float, onesided: bool)",
     _r2c,
     transpose={
-        "input": lambda g, dim, scale, input_shape: _r2c_back(g, dim, scale, input_shape[dim])
+        "input": lambda g, dim, scale, onesided, input_shape: _r2c_back(
+            g, dim, scale, onesided, input_shape[dim[-1]]
+        )
     },
     node="FftR2CBackward0",
     where="",
     out=False,
     batch="trailing",
-    doc="The first half of the transform of real numbers, times a scale.",
+    doc="The transform of real numbers over dimensions, of the last one the half, times a scale.",
 )
 
 
@@ -100,7 +102,7 @@ def _c2r(a: Array, dim: int, scale: float, n: int) -> Array:
 
 def _c2r_back(g: Tensor, dim: int, scale: float, n: int) -> Tensor:
     """An entry stands for its mirror image too, but for the first and the middle one."""
-    half = r2c(g, dim, scale)
+    half = r2c(g, (dim,), scale, True)
     inner = (n - 1) // 2
     parts = [half.narrow(dim, 0, 1), half.narrow(dim, 1, inner) * 2]
     if n % 2 == 0:
@@ -198,10 +200,12 @@ def _positive(n: int) -> int:
 def _whole(
     input: Tensor, dims: list[int], sizes: list[int | None], norm: str | None, forward: bool
 ) -> Tensor:
-    value = _as_complex(input)
+    value = _floating(input) if forward and dims else _as_complex(input)
     for d, n in zip(dims, sizes, strict=True):
         value = _resized(value, d, _positive(value.shape[d] if n is None else n))
     scale = _scale(norm, math.prod([value.shape[d] for d in dims]), forward)
+    if not value.dtype.is_complex:
+        return r2c(value, dims, scale, False)
     return c2c(value, dims, scale, forward) if dims else value.clone()
 
 
@@ -212,8 +216,7 @@ def _to_half(
     for d, n in zip(dims, sizes, strict=True):
         value = _resized(value, d, _positive(value.shape[d] if n is None else n))
     scale = _scale(norm, math.prod([value.shape[d] for d in dims]), forward)
-    half = r2c(value, dims[-1], scale)
-    half = c2c(half, dims[:-1], 1.0, True) if dims[1:] else half
+    half = r2c(value, dims, scale, True)
     return half if forward else half.conj().resolve_conj()
 
 
@@ -258,6 +261,7 @@ def _family(name: str, run: Callable[..., Tensor], forward: bool, doc: str) -> N
         dims, sizes = _dims_and_sizes(input, s, dim)
         if run is not _whole and not dims:
             raise RuntimeError(f"{name}n must transform at least one axis")
+        input = _as_complex(input) if run is _whole else input  # PyTorch's way for several
         return run(input, dims, sizes, norm, forward)
 
     def two(
