@@ -62,7 +62,10 @@ WITHOUT: dict[str, int] = {
 NAMESPACES = (
     "rushlight",
     "rushlight.Tensor",
-    *(f"rushlight.{name}" for name in ("autograd", "func", "linalg", "special", "nn", "optim")),
+    *(
+        f"rushlight.{name}"
+        for name in ("autograd", "fft", "func", "linalg", "special", "nn", "optim")
+    ),
     *(
         f"rushlight.{name}"
         for name in ("backends", "cuda", "memory", "overrides", "profiler", "serialization")

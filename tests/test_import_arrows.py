@@ -33,7 +33,18 @@ ORDER = [
     *("_tensor_str", "_absent_device", "cuda", "cpu", "mps", "xpu", "accelerator", "__config__"),
     *("memory", "linalg", "fft", "special", "serialization"),
     *("distributed", "utils"),  # a sampler asks for the rank
-    *("types", "_elsewhere", "futures", "jit", "compiler", "_dynamo", "testing", "hub", "library"),
+    *(
+        "types",
+        "_elsewhere",
+        "futures",
+        "jit",
+        "compiler",
+        "_dynamo",
+        "_subclasses",
+        "testing",
+        "hub",
+        "library",
+    ),
     *("multiprocessing", "amp", "cuda.amp"),
     *("overrides", "profiler", "_trace_calls", "distributions"),
     "_callbacks",  # what the native core calls back into, from all of the above

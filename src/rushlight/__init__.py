@@ -77,6 +77,7 @@ _LATE = {
         "amp.autocast_mode",
     ),
     "Event": "_absent_device",
+    "PyTorchFileReader": "_elsewhere",
     "GradScaler": "amp",
     "Stream": "_absent_device",
     "compile": "compiler",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-__all__ = ["refusing"]
+__all__ = ["PyTorchFileReader", "refusing"]
 
 
 def refusing(name: str, reason: str) -> Callable[..., NoReturn]:
@@ -21,3 +21,6 @@ def refusing(name: str, reason: str) -> Callable[..., NoReturn]:
     refuse.__module__ = name.rpartition(".")[0].replace("torch", "rushlight", 1)
     refuse.__doc__ = f"Refused: {reason}"
     return refuse
+
+
+PyTorchFileReader = refusing("torch.PyTorchFileReader", "torch.load reads files.")

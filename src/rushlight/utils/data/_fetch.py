@@ -14,6 +14,10 @@ from .dataset import IterableDataset, Subset, TensorDataset
 _INTEGERS = frozenset((int, np.int64, np.int32))
 
 
+class BaseDataLoaderIter:
+    """One pass over a loader's batches, in this process or by workers."""
+
+
 def fetcher(
     dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool
 ) -> Callable[[Any], Any]:

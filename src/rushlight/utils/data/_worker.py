@@ -21,7 +21,7 @@ import numpy as np
 
 from rushlight import _root as rl
 
-from ._fetch import LengthCheck, fetcher
+from ._fetch import BaseDataLoaderIter, LengthCheck, fetcher
 from .sampler import draw_seed
 
 _STOP_SECONDS = 2.0  # what workers get to stop by themselves
@@ -174,7 +174,7 @@ def _work(
         pass  # the main process has stopped listening, or reports the interrupt itself
 
 
-class WorkerIterator:
+class WorkerIterator(BaseDataLoaderIter):
     """One pass over the batches, made by worker processes ahead of their use."""
 
     def __init__(self, loader: Any) -> None:
@@ -371,3 +371,6 @@ class WorkerIterator:
     def __del__(self) -> None:
         if self.has_workers():
             self._shutdown()
+
+
+_MultiProcessingDataLoaderIter = WorkerIterator  # PyTorch's private name

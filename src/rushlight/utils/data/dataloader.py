@@ -9,8 +9,9 @@ from typing import Any, Generic, TypeVar
 
 from rushlight._root import Generator
 
+from ..._missing import missing_name as _missing_name
 from ._collate import default_collate, default_convert
-from ._fetch import LengthCheck, fetcher
+from ._fetch import BaseDataLoaderIter, LengthCheck, fetcher
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 
@@ -194,7 +195,7 @@ class DataLoader(Generic[T_co]):
                 stacklevel=2,
             )
         if self.num_workers == 0:
-            return _LocalIterator(self)
+            return _SingleProcessDataLoaderIter(self)
         from ._worker import WorkerIterator  # multiprocessing is only imported where it is used
 
         if self._iterator is not None and self._iterator.has_workers():
@@ -233,7 +234,11 @@ class DataLoader(Generic[T_co]):
         )
 
 
-class _LocalIterator:
+# PyTorch's private names, which libraries subclass.
+_BaseDataLoaderIter = BaseDataLoaderIter
+
+
+class _SingleProcessDataLoaderIter(BaseDataLoaderIter):
     """One pass over the batches, made in this process."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
@@ -259,3 +264,8 @@ class _LocalIterator:
 
     def __len__(self) -> int:
         return len(self._sampler)
+
+
+__getattr__ = _missing_name(
+    __name__, {"_MultiProcessingDataLoaderIter": "rushlight.utils.data._worker"}
+)
