@@ -36,6 +36,7 @@ from . import version as version
 from . import xpu as xpu
 from ._absent_device import Event as Event
 from ._absent_device import Stream as Stream
+from ._elsewhere import PyTorchFileReader as PyTorchFileReader
 from ._root import *  # noqa: F403
 from ._torch_alias import install_as_torch as install_as_torch
 from ._version import __version__ as __version__

@@ -63,9 +63,11 @@ bfloat16: _dtype
 bool: _dtype
 cdouble: _dtype
 cfloat: _dtype
+chalf: _dtype
 channels_last: _memory_format
 channels_last_3d: _memory_format
 complex128: _dtype
+complex32: _dtype
 complex64: _dtype
 contiguous_format: _memory_format
 default_generator: _Generator
@@ -75,6 +77,11 @@ float: _dtype
 float16: _dtype
 float32: _dtype
 float64: _dtype
+float8_e4m3fn: _dtype
+float8_e4m3fnuz: _dtype
+float8_e5m2: _dtype
+float8_e5m2fnuz: _dtype
+float8_e8m0fnu: _dtype
 half: _dtype
 inf: _float
 int: _dtype
