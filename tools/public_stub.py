@@ -593,7 +593,7 @@ def methods_body(room: str) -> list[str]:
         elif room_of(value) == room:
             entry = getattr(value, "entry", None) or OPS.get(name)
             body += function_stub(name, inspect.unwrap(value), entry, method=True)
-    return body or ["    ..."]
+    return body
 
 
 def tensor_body() -> list[str]:
@@ -624,7 +624,9 @@ def typed_files() -> Iterator[tuple[str, str, list[str]]]:
     """The files in _typed/: their names, what they are, and their bodies."""
     for room in ROOMS:
         yield room, f"ops/{room}/: functions in torch.", room_body(room)
-        methods = [f"class {room.capitalize()}Methods:", *methods_body(room)]
+        methods = methods_body(room)
+        head = f"class {room.capitalize()}Methods:"
+        methods = [head, *methods] if methods else [f"{head} ..."]
         yield f"{room}_methods", f"ops/{room}/: methods of Tensor.", methods
     yield "other", "The functions in torch that stand in no room of ops/.", other_body()
 
