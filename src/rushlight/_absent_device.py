@@ -147,6 +147,9 @@ def answers(module: str, refusal: str) -> dict[str, Any]:
         named(name, giving(make), "Empty")
     for name in _REFUSED:
         named(name, refusing(), "Refused")
+    for name in ("CUDAGraph", "MemPool", "graph", "ExternalStream"):  # also in annotations
+        doc = "Refused: there is no such device here."
+        found[name] = type(name, (), {"__init__": refusing(), "__doc__": doc})
     found["stream"] = StreamContext
     found["default_generators"] = ()
     return found

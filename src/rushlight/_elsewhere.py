@@ -23,4 +23,7 @@ def refusing(name: str, reason: str) -> Callable[..., NoReturn]:
     return refuse
 
 
-PyTorchFileReader = refusing("torch.PyTorchFileReader", "torch.load reads files.")
+class PyTorchFileReader:
+    """Refused: `torch.load` reads files."""
+
+    __init__ = refusing("torch.PyTorchFileReader", "torch.load reads files.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._core import Tensor
 
@@ -74,14 +74,23 @@ def LeafSpec() -> TreeSpec:
 
 Flatten = Callable[[Any], tuple[list[Any], Any]]
 Unflatten = Callable[[list[Any], Any], Any]
-_NODES: dict[type, tuple[Flatten, Unflatten]] = {}
+
+
+class NodeDef(NamedTuple):
+    """How a container is taken apart and put together."""
+
+    flatten_fn: Flatten
+    unflatten_fn: Unflatten
+
+
+_NODES: dict[type, NodeDef] = {}
 
 
 def register_pytree_node(
     cls: type, flatten_fn: Flatten, unflatten_fn: Callable[[Any, Any], Any], **more: Any
 ) -> None:
     """Let instances of a class be containers: flatten gives (children, context)."""
-    _NODES[cls] = (flatten_fn, unflatten_fn)
+    _NODES[cls] = NodeDef(flatten_fn, unflatten_fn)
 
 
 def _flatten_dict(d: Any) -> tuple[list[Any], Any]:

@@ -100,13 +100,7 @@ def create_mask(
     KV_LEN: int,
     device: DeviceLike | None = None,
 ) -> Tensor:
-    """The mask as a tensor (B, H, Q_LEN, KV_LEN) of bool; None stands for 1.
-
-    >>> from torch.nn.attention.flex_attention import create_mask
-    >>> create_mask(lambda b, h, q, k: q >= k, 1, 1, 2, 3, device="cpu")
-    tensor([[[[ True, False, False],
-              [ True,  True, False]]]])
-    """
+    """The mask as a tensor (B, H, Q_LEN, KV_LEN) of bool; None stands for 1."""
     sizes = B or 1, H or 1, Q_LEN, KV_LEN
     with rl.no_grad():
         found = _over_places(mod_fn, False)(*_places(*sizes))
@@ -188,13 +182,7 @@ def create_block_mask(
     separate_full_blocks: bool = True,
     **settings: Any,
 ) -> BlockMask:
-    """The blocks that a mask sees, in part or whole.
-
-    >>> from torch.nn.attention.flex_attention import create_block_mask
-    >>> mask = create_block_mask(lambda b, h, q, k: q >= k, None, None, 256, 256, device="cpu")
-    >>> mask.shape, mask.sparsity()
-    ((1, 1, 256, 256), 25.0)
-    """
+    """The blocks that a mask sees, in part or whole."""
     sizes = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
     mask = create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device)
     rows, columns = (-(-n // size) for n, size in zip((Q_LEN, KV_LEN), sizes, strict=True))
@@ -227,11 +215,6 @@ def flex_attention(
     query (B, Hq, L, E), key (B, H, S, E), value (B, H, S, Ev), with H = Hq unless enable_gqa.
     scale: 1 / sqrt(E) if not given. A query that sees nothing gives zeros. return_lse: also the
     logarithm of the sum of each row's exponentials, (B, Hq, L).
-
-    >>> from torch.nn.attention.flex_attention import flex_attention
-    >>> flex_attention(torch.ones(1, 1, 2, 4), torch.ones(1, 1, 3, 4), torch.ones(1, 1, 3, 1))
-    tensor([[[[1.],
-              [1.]]]])
     """
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         if tensor.ndim != 4:
