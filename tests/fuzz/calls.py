@@ -22,12 +22,15 @@ torch.func torch.optim torch.optim.lr_scheduler torch.utils.data torch.utils.che
 torch.fft torch.random torch.return_types torch.autograd.profiler torch.utils.dlpack torch.signal.windows
 torch.distributions""".split()
 
-# Not called: they end, wait, start something, or set what later steps would stumble over.
+# Not called: they end, wait, start something, set what later steps would stumble over, or make as many
+# layers as they are told.
 SKIPPED = """install_as_torch compile_extension set_flush_denormal set_num_threads set_num_interop_threads
 set_printoptions load save DataLoader set_default_device set_detect_anomaly detect_anomaly seed
 set_multithreading_enabled profile record_function emit_nvtx emit_itt _KinetoProfile
 use_deterministic_algorithms set_anomaly_enabled annotations TYPE_CHECKING Any gradcheck gradgradcheck
-get_testing_overrides get_overridable_functions get_ignored_functions""".split()
+get_testing_overrides get_overridable_functions get_ignored_functions set_autocast_enabled
+set_autocast_cpu_enabled set_autocast_dtype set_autocast_cpu_dtype set_autocast_gpu_dtype
+set_autocast_cache_enabled Transformer TransformerEncoder TransformerDecoder""".split()
 SPECIAL = """__getitem__ __setitem__ __add__ __radd__ __sub__ __rsub__ __mul__ __truediv__ __floordiv__ __mod__
 __pow__ __rpow__ __matmul__ __iadd__ __imul__ __itruediv__ __and__ __or__ __xor__ __lshift__ __eq__ __lt__
 __ge__ __ne__ __neg__ __abs__ __invert__ __len__ __bool__ __float__ __int__ __index__ __contains__ __iter__
