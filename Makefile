@@ -5,6 +5,7 @@
 #   make test       the test suite; compares with PyTorch too where it is installed (make torch)
 #   make sanitize   the suite on a build with AddressSanitizer and UndefinedBehaviorSanitizer
 #   make fuzz       random programs for SECONDS=60, from SEED=1; with SANITIZE=1 on the build of `make sanitize`
+#   make libraries  quick starts of libraries built on PyTorch, in an environment where torch is rushlight
 #   make bench      benchmarks/compare.py against PyTorch
 #   make lint       ruff, mypy and clang-format
 #   make clean      remove everything that these made
@@ -32,7 +33,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
 # libstdc++ too: AddressSanitizer looks up __cxa_throw as it starts, and the interpreter is no C++ program.
 RUNTIMES = $(foreach library,libasan.so libubsan.so libstdc++.so.6,$(shell $${CXX:-c++} -print-file-name=$(library)))
 
-.PHONY: run test sanitize fuzz bench lint torch wheel install clean
+.PHONY: run test sanitize fuzz libraries bench lint torch wheel install clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/installed $(VENV)/examples
@@ -43,6 +44,9 @@ test: $(VENV)/installed $(VENV)/test $(VENV)/examples
 
 bench: $(VENV)/installed $(VENV)/torch wheel
 	$(BIN)/python benchmarks/compare.py $(BENCH_ARGS)
+
+libraries: $(VENV)-libraries/installed
+	$(VENV)-libraries/bin/python libraries/run.py
 
 lint: $(VENV)/ready $(VENV)/dev
 	$(BIN)/ruff check .
@@ -94,6 +98,18 @@ sanitize: $(VENV)-sanitize/installed $(VENV)-sanitize/test
 fuzz: $(if $(SANITIZE),$(VENV)-sanitize/installed $(VENV)-sanitize/test,$(VENV)/installed $(VENV)/test)
 	$(if $(SANITIZE),$(SANITIZED),$(BIN)/python) tests/fuzz --seconds $(SECONDS) --seed $(SEED) $(FUZZ_ARGS)
 
+$(VENV)-libraries/ready: tools/setup_venv.py pyproject.toml
+	$(PYTHON) tools/setup_venv.py $(VENV)-libraries
+	@touch $@
+
+# `as-torch on` before the libraries: pip then counts their requirement of torch as met.
+$(VENV)-libraries/installed: $(VENV)-libraries/ready dist/.made libraries/requirements.txt
+	$(VENV)-libraries/bin/python -m pip install -q --disable-pip-version-check --force-reinstall --no-deps dist/*.whl
+	$(call EXTRA,$(VENV)-libraries,run)
+	$(VENV)-libraries/bin/rushlight as-torch on
+	$(VENV)-libraries/bin/python -m pip install -q --disable-pip-version-check -r libraries/requirements.txt
+	@touch $@
+
 $(VENV)-sanitize/ready: tools/setup_venv.py pyproject.toml
 	$(PYTHON) tools/setup_venv.py $(VENV)-sanitize
 	@touch $@
@@ -111,5 +127,5 @@ $(VENV)-sanitize/installed: $(VENV)-sanitize/ready $(SOURCES)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-sanitize build dist examples/out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-libraries build dist examples/out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks tools examples -name __pycache__ -type d -prune -exec rm -rf {} +

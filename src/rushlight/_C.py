@@ -147,3 +147,73 @@ def _len_torch_function_stack() -> int:
 def _get_function_stack_at(level: int) -> Any:
     """A mode that is entered on this thread, counted from the one entered first."""
     return _core.entered_modes()[level]
+
+
+# ---- what libraries ask of the compiled module
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Nothing is counted."""
+
+
+def _get_default_device() -> str:
+    """The device that tensors are made on, as text."""
+    return str(_root.get_default_device())
+
+
+def _get_accelerator(check: bool | None = None) -> Any:
+    """The device that computes: the CPU, since no accelerator is here."""
+    return _root.device("cpu")
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether this runs inside vmap, grad or jvp."""
+    return bool(_running.state.stack)
+
+
+class _functorch:
+    """torch._C._functorch."""
+
+    @staticmethod
+    def is_legacy_batchedtensor(tensor: Any) -> bool:
+        """False: there is one kind of batched tensor."""
+        return False
+
+    @staticmethod
+    def is_batchedtensor(tensor: Any) -> bool:
+        """Whether a tensor stands for several, inside vmap."""
+        return _core.is_wrapped(tensor) and _is_batched(tensor)
+
+    @staticmethod
+    def is_functorch_wrapped_tensor(tensor: Any) -> bool:
+        """Whether a tensor stands for others, inside vmap, grad or jvp."""
+        return _core.is_wrapped(tensor)
+
+
+class _nn:
+    """torch._C._nn."""
+
+    @staticmethod
+    def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+        """What the arguments of `Tensor.to` say: device, dtype, non_blocking, memory_format."""
+        device = kwargs.pop("device", None)
+        dtype = kwargs.pop("dtype", None)
+        non_blocking = kwargs.pop("non_blocking", False)
+        memory_format = kwargs.pop("memory_format", None)
+        if kwargs.pop("copy", False):
+            raise RuntimeError(".to() does not accept copy argument")
+        rest = list(args)
+        if rest and isinstance(rest[0], _core.Tensor):
+            device, dtype = rest[0].device, rest[0].dtype
+        elif rest and isinstance(rest[0], _root.dtype):
+            dtype = rest[0]
+        elif rest:
+            device = rest[0] if device is None else device
+            if len(rest) > 1 and isinstance(rest[1], _root.dtype):
+                dtype = rest.pop(1)
+        if len(rest) > 1:
+            non_blocking = rest[1]
+        if kwargs or not isinstance(non_blocking, bool):
+            raise TypeError("to() received an invalid combination of arguments")
+        device = None if device is None else _root.device(device)
+        return device, dtype, non_blocking, memory_format

@@ -81,6 +81,11 @@ class NodeDef(NamedTuple):
 
     flatten_fn: Flatten
     unflatten_fn: Unflatten
+    # As registered, for paths and for structures as text (utils/_pytree.py).
+    serialized_type_name: str | None = None
+    to_dumpable_context: Callable[[Any], Any] | None = None
+    from_dumpable_context: Callable[[Any], Any] | None = None
+    flatten_with_keys_fn: Callable[[Any], Any] | None = None
 
 
 _NODES: dict[type, NodeDef] = {}
@@ -89,8 +94,12 @@ _NODES: dict[type, NodeDef] = {}
 def register_pytree_node(
     cls: type, flatten_fn: Flatten, unflatten_fn: Callable[[Any, Any], Any], **more: Any
 ) -> None:
-    """Let instances of a class be containers: flatten gives (children, context)."""
-    _NODES[cls] = NodeDef(flatten_fn, unflatten_fn)
+    """Let instances of a class be containers: flatten gives (children, context).
+
+    more: the other fields of NodeDef.
+    """
+    known = {name: value for name, value in more.items() if name in NodeDef._fields}
+    _NODES[cls] = NodeDef(flatten_fn, unflatten_fn, **known)
 
 
 def _flatten_dict(d: Any) -> tuple[list[Any], Any]:

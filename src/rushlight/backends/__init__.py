@@ -7,4 +7,13 @@ from . import cuda, cudnn, mkldnn, mps
 
 __all__ = ["cuda", "cudnn", "mkldnn", "mps"]
 
-__getattr__ = _missing_name(__name__)
+fp32_precision = "none"
+
+__getattr__ = _missing_name(
+    __name__,
+    {
+        name: name
+        for name in """cpu cusparselt kleidiai mha miopen mkl nnpack openmp opt_einsum quantized
+        xnnpack""".split()
+    },
+)

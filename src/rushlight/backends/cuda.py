@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
+
 from .._missing import missing_name as _missing_name
 
 
@@ -18,6 +21,61 @@ def is_built() -> bool:
     """False: CUDA is not here.
 
     >>> torch.backends.cuda.is_built() and torch.cuda.is_available()
+    False
+    """
+    return False
+
+
+# Which implementations of attention may be used: noted, without effect.
+_allowed = dict.fromkeys(("flash", "math", "mem_efficient", "cudnn", "fp16_bf16_math"), True)
+_allowed["fp16_bf16_math"] = False
+
+
+def _pair(key: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
+    """A question and its switch."""
+
+    def enabled() -> bool:
+        return _allowed[key]
+
+    def enable(enabled: bool) -> None:
+        _allowed[key] = enabled
+
+    return enabled, enable
+
+
+flash_sdp_enabled, enable_flash_sdp = _pair("flash")
+math_sdp_enabled, enable_math_sdp = _pair("math")
+mem_efficient_sdp_enabled, enable_mem_efficient_sdp = _pair("mem_efficient")
+cudnn_sdp_enabled, enable_cudnn_sdp = _pair("cudnn")
+fp16_bf16_reduction_math_sdp_allowed, allow_fp16_bf16_reduction_math_sdp = _pair("fp16_bf16_math")
+
+
+@contextlib.contextmanager
+def sdp_kernel(
+    enable_flash: bool = True,
+    enable_math: bool = True,
+    enable_mem_efficient: bool = True,
+    enable_cudnn: bool = True,
+) -> Iterator[None]:
+    """A block that may use these implementations of attention; the values are the same.
+
+    >>> with torch.backends.cuda.sdp_kernel(enable_flash=False):
+    ...     torch.backends.cuda.flash_sdp_enabled()
+    False
+    """
+    before = dict(_allowed)
+    asked = (enable_flash, enable_math, enable_mem_efficient, enable_cudnn)
+    _allowed.update(zip(("flash", "math", "mem_efficient", "cudnn"), asked, strict=True))
+    try:
+        yield
+    finally:
+        _allowed.update(before)
+
+
+def is_flash_attention_available() -> bool:
+    """False: CUDA is not here.
+
+    >>> torch.backends.cuda.is_flash_attention_available() and torch.cuda.is_available()
     False
     """
     return False

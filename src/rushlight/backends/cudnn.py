@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from .._missing import missing_name as _missing_name
+from ._switches import switches as _switches
 
 enabled = True
 benchmark = False
 deterministic = False
 allow_tf32 = True
 benchmark_limit: int | None = 10
+fp32_precision = "none"
+
+flags, set_flags = _switches(
+    globals(),
+    enabled=False,
+    benchmark=False,
+    benchmark_limit=10,
+    deterministic=False,
+    allow_tf32=True,
+    fp32_precision="none",
+)
 
 
 def is_available() -> bool:
@@ -27,6 +39,11 @@ def version() -> int | None:
     True
     """
     return None
+
+
+def is_acceptable(tensor: object) -> bool:
+    """False: cuDNN is not here."""
+    return False
 
 
 __getattr__ = _missing_name(__name__)

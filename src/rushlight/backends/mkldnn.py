@@ -4,9 +4,17 @@ the kernels here are rushlight's own."""
 from __future__ import annotations
 
 from .._missing import missing_name as _missing_name
+from ._switches import switches as _switches
 
 enabled = False
 deterministic = False
+allow_tf32 = True
+fp32_precision = "none"
+
+VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION = 0, 1, 2
+flags, set_flags = _switches(
+    globals(), enabled=False, deterministic=False, allow_tf32=True, fp32_precision="none"
+)
 
 
 def is_available() -> bool:

@@ -23,4 +23,22 @@ def is_built() -> bool:
     return False
 
 
+def is_macos_or_newer(major: int, minor: int) -> bool:
+    """Whether Apple's GPU is here and the system is at least of that release: False.
+
+    >>> torch.backends.mps.is_macos_or_newer(14, 0)
+    False
+    """
+    return False
+
+
+def is_macos13_or_newer(minor: int = 0) -> bool:
+    """Whether Apple's GPU is here and the system is at least of release 13: False.
+
+    >>> torch.backends.mps.is_macos13_or_newer()
+    False
+    """
+    return False
+
+
 __getattr__ = _missing_name(__name__)

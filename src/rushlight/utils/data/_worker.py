@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from rushlight import _root as rl
+from rushlight._utils import ExceptionWrapper
 
 from ._fetch import BaseDataLoaderIter, LengthCheck, fetcher
 from .sampler import draw_seed
@@ -56,33 +57,6 @@ def get_worker_info() -> WorkerInfo | None:
     True
     """
     return _worker_info
-
-
-class _Failure:
-    """An exception on its way from a worker to the main process."""
-
-    def __init__(self, error: BaseException, where: str) -> None:
-        import traceback
-
-        self.kind = type(error)
-        self.text = f"Caught {self.kind.__name__} {where}.\nOriginal {traceback.format_exc()}"
-
-    def reraise(self) -> None:
-        """Raises an exception of the same type that carries the worker's traceback."""
-        if self.kind is KeyError:
-            raise KeyError(_Verbatim(self.text))
-        try:
-            error = self.kind(self.text)
-        except Exception:
-            raise RuntimeError(self.text) from None
-        raise error
-
-
-class _Verbatim(str):
-    """A message that KeyError prints as it is, not its repr."""
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 class _StreamEnd:
@@ -140,12 +114,12 @@ def _work(
     rl.set_num_threads(1)
     _worker_info = WorkerInfo(worker, workers, seed, dataset)
     where = f"in DataLoader worker process {worker}"
-    failure: _Failure | None = None
+    failure: ExceptionWrapper | None = None
     if init_fn is not None:
         try:
             init_fn(worker)
-        except Exception as error:
-            failure = _Failure(error, where)
+        except Exception:
+            failure = ExceptionWrapper(where=where)
     fetch: Any = None
     current = -1
     try:
@@ -162,12 +136,12 @@ def _work(
                     result = fetch(places)
                 except StopIteration:
                     result = _StreamEnd()
-                except Exception as error:
-                    result = _Failure(error, where)
+                except Exception:
+                    result = ExceptionWrapper(where=where)
             try:
                 message = ForkingPickler.dumps((epoch, number, result))
-            except Exception as error:  # a batch (or an exception) that cannot be sent
-                result = _Failure(error, where)
+            except Exception:  # a batch (or an exception) that cannot be sent
+                result = ExceptionWrapper(where=where)
                 message = ForkingPickler.dumps((epoch, number, result))
             results.send_bytes(message)
     except (KeyboardInterrupt, BrokenPipeError):
@@ -330,7 +304,7 @@ class WorkerIterator(BaseDataLoaderIter):
             self._send()
             if isinstance(result, _StreamEnd):
                 continue
-            if isinstance(result, _Failure):
+            if isinstance(result, ExceptionWrapper):
                 result.reraise()
             if self._check is not None:
                 self._check.count()

@@ -1,0 +1,41 @@
+"""Switches of a module of torch.backends: kept, and without effect."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+Switch = bool | int | str | None
+
+
+def switches(
+    names: dict[str, object], **defaults: Switch
+) -> tuple[Callable[..., AbstractContextManager[None]], Callable[..., tuple[Switch, ...]]]:
+    """A module's `flags`, a context that sets its switches for a block, and its `set_flags`.
+
+    names: the module's names, where the switches stand. defaults: the parameters of `flags`; a
+    value that is None leaves its switch as it is. `set_flags` returns the values of before.
+    """
+
+    def set_flags(*values: Switch, **named: Switch) -> tuple[Switch, ...]:
+        given = dict(zip(defaults, values, strict=False))
+        given.update({name.removeprefix("_"): value for name, value in named.items()})
+        before = tuple(names[name] for name in defaults)
+        names.update({name: v for name, v in given.items() if name in defaults and v is not None})
+        return before  # type: ignore[return-value]
+
+    @contextlib.contextmanager
+    def flags(*values: Switch, **named: Switch) -> Iterator[None]:
+        unknown = [name for name in named if name not in defaults]
+        if unknown or len(values) > len(defaults):
+            what = repr(unknown[0]) if unknown else f"{len(values)} values"
+            raise TypeError(f"flags() got an unexpected keyword argument {what}")
+        given = {**defaults, **dict(zip(defaults, values, strict=False)), **named}
+        before = set_flags(**given)
+        try:
+            yield
+        finally:
+            set_flags(*before)
+
+    return flags, set_flags
