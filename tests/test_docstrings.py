@@ -36,6 +36,8 @@ OURS: dict[str, str] = {
     "autograd.anomaly_mode.detect_anomaly": "check_forward is rushlight's",
     "autograd.graph.region_activation_memory_budget": "refused by PyTorch outside of its compiler",
     "backends.cudnn.version": "PyTorch's CUDA builds have a version",
+    "backends.mps.is_macos_or_newer": "only PyTorch's builds for macOS can say",
+    "backends.mps.is_macos13_or_newer": "only PyTorch's builds for macOS can say",
     "_root.set_num_interop_threads": "PyTorch can be told once a process, and counts",
     **{
         f"nn.utils.prune.{name}": "in PyTorch the module must be imported first"

@@ -178,7 +178,7 @@ def test_files_that_architecture_speaks_of_exist():
         *re.findall(r"[\w./]*\w\.(?:py|pyi|cpp|h|def|md|txt)\b", text),
         *re.findall(r"[\w./]+/(?=[\s`,)])", text),
     }
-    tops = ("native", "src", "tests", "benchmarks", "tools", "docs")
+    tops = ("native", "src", "tests", "benchmarks", "tools", "docs", "libraries")
     paths = [p for top in tops for p in (ROOT / top).rglob("*") if "__pycache__" not in p.parts]
     known = [f"/{p.relative_to(ROOT)}{'/' * p.is_dir()}" for p in paths]
     known += [f"/{top}/" for top in tops]

@@ -20,7 +20,7 @@ ORDER = [
     "_core",  # native: it imports nothing
     *("_levels.running", "_levels.opaque_array", "_pytree"),  # they import nothing of the package
     *("_version", "torch_version", "version", "_torch_metadata", "_as_torch"),
-    *("_missing", "_errors", "_dtypes", "_device", "_size", "return_types", "_handles"),
+    *("_missing", "_elsewhere", "_errors", "_dtypes", "_device", "_size", "return_types", "_handles"),
     "utils.hooks",
     "backends",
     *("_printing", "_generator"),
@@ -32,12 +32,14 @@ ORDER = [
     *("nn", "optim", "func", "nn.utils.stateless", "nn.attention.flex_attention"),
     *("_tensor_str", "_absent_device", "cuda", "cpu", "mps", "xpu", "accelerator", "__config__"),
     *("memory", "linalg", "fft", "special", "serialization"),
+    *("_checks", "_private", "_utils", "_classes", "mtia"),
     *("distributed", "utils"),  # a sampler asks for the rank
     *(
         "types",
-        "_elsewhere",
         "futures",
         "jit",
+        "_jit_internal",
+        "nested",
         "compiler",
         "_dynamo",
         "_subclasses",

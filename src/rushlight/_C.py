@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
+from . import _root as _root
+from ._levels import running as _running
+from ._levels.batch import Batch as _Batch
 from .autograd import grad_mode as _grad_mode
 from .autograd._saved import SavedTensor as _SavedTensor
 from .autograd.function import DelayedError as _DelayedError
@@ -182,12 +185,12 @@ class _functorch:
     @staticmethod
     def is_batchedtensor(tensor: Any) -> bool:
         """Whether a tensor stands for several, inside vmap."""
-        return _core.is_wrapped(tensor) and _is_batched(tensor)
+        return type(tensor._wrapped) is _Batch
 
     @staticmethod
     def is_functorch_wrapped_tensor(tensor: Any) -> bool:
         """Whether a tensor stands for others, inside vmap, grad or jvp."""
-        return _core.is_wrapped(tensor)
+        return tensor._wrapped is not None
 
 
 class _nn:

@@ -64,8 +64,8 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 
 # Imported when it is asked for: a name, and the module that it is or that has it.
 _MODULES = """__config__ _dynamo accelerator amp compiler cpu distributed distributions fft futures
-hub jit library memory mps multiprocessing overrides profiler serialization testing torch_version
-types version xpu""".split()
+hub jit library memory mps mtia multiprocessing nested overrides profiler serialization testing
+torch_version types version xpu _utils _jit_internal""".split()
 _LATE = {
     **{name: name for name in _MODULES},
     **dict.fromkeys(
@@ -76,10 +76,21 @@ _LATE = {
         set_autocast_gpu_dtype""".split(),
         "amp.autocast_mode",
     ),
+    **dict.fromkeys(
+        """_assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all
+        _check_tensor_all_with _check_type _check_value _check_with""".split(),
+        "_checks",
+    ),
+    **dict.fromkeys(
+        """_cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long
+        _cast_Short _log_softmax_backward_data _shape_as_tensor _softmax_backward_data""".split(),
+        "_private",
+    ),
     "Event": "_absent_device",
     "PyTorchFileReader": "_elsewhere",
     "GradScaler": "amp",
     "Stream": "_absent_device",
+    "classes": "_classes",
     "compile": "compiler",
     "load": "serialization",
     "save": "serialization",

@@ -55,7 +55,9 @@ def _check_is_size(i: int, message: Message = None, *, max: int | None = None) -
         _check(i <= max, message)
 
 
-def _check_tensor_all_with(error_type: type[Exception], cond: Tensor, message: Message = None) -> None:
+def _check_tensor_all_with(
+    error_type: type[Exception], cond: Tensor, message: Message = None
+) -> None:
     """Raise an error of that type unless every element of a tensor of booleans is True."""
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")

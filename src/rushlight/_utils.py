@@ -153,7 +153,9 @@ class classproperty:
     """A property of the class itself."""
 
     def __init__(self, getter: Any) -> None:
-        self._getter = getter if isinstance(getter, (classmethod, staticmethod)) else classmethod(getter)
+        self._getter = (
+            getter if isinstance(getter, (classmethod, staticmethod)) else classmethod(getter)
+        )
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self._getter.__get__(instance, owner)()

@@ -29,7 +29,7 @@ __all__ = [
     "set_dir",
 ]
 
-_HASH = re.compile(r"-([a-f0-9]*)\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 _hub_dir: str | None = None
 
 
@@ -179,7 +179,7 @@ def load_state_dict_from_url(
     name = file_name or os.path.basename(urllib.parse.urlparse(url).path)
     place = os.path.join(folder, name)
     if not os.path.exists(place):
-        found = _HASH.search(name) if check_hash else None
+        found = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, place, found[1] if found else None)
     return _load(place, map_location=map_location, weights_only=weights_only)
 

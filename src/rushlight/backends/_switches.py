@@ -38,4 +38,16 @@ def switches(
         finally:
             set_flags(*before)
 
+    module = str(names["__name__"]).replace("rushlight", "torch", 1)
+    first = next(iter(defaults))
+    set_flags.__doc__ = f"""Set switches; returns the values of before.
+
+    >>> before = {module}.set_flags({first}={module}.{first})
+    """
+    flags.__doc__ = f"""A block with other switches.
+
+    >>> with {module}.flags({first}=True):
+    ...     {module}.{first}
+    True
+    """
     return flags, set_flags

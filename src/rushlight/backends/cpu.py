@@ -12,7 +12,7 @@ def get_cpu_capability() -> str:
     >>> isinstance(torch.backends.cpu.get_cpu_capability(), str)
     True
     """
-    return _core.isa().upper()
+    return {"v3": "AVX2", "v4": "AVX512"}.get(_core.isa(), "DEFAULT")
 
 
 __getattr__ = _missing_name(__name__)

@@ -31,7 +31,9 @@ _allowed = dict.fromkeys(("flash", "math", "mem_efficient", "cudnn", "fp16_bf16_
 _allowed["fp16_bf16_math"] = False
 
 
-def _pair(key: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
+def _pair(
+    key: str, question: str, setter: str
+) -> tuple[Callable[[], bool], Callable[[bool], None]]:
     """A question and its switch."""
 
     def enabled() -> bool:
@@ -40,14 +42,33 @@ def _pair(key: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
     def enable(enabled: bool) -> None:
         _allowed[key] = enabled
 
+    enabled.__name__ = enabled.__qualname__ = question
+    enable.__name__ = enable.__qualname__ = setter
+    enabled.__doc__ = f"""Whether this implementation of attention may be used; it has no effect.
+
+    >>> torch.backends.cuda.{question}()
+    {_allowed[key]}
+    """
+    enable.__doc__ = f"""Say whether this implementation of attention may be used; it has no effect.
+
+    >>> torch.backends.cuda.{setter}({_allowed[key]})
+    >>> torch.backends.cuda.{question}()
+    {_allowed[key]}
+    """
     return enabled, enable
 
 
-flash_sdp_enabled, enable_flash_sdp = _pair("flash")
-math_sdp_enabled, enable_math_sdp = _pair("math")
-mem_efficient_sdp_enabled, enable_mem_efficient_sdp = _pair("mem_efficient")
-cudnn_sdp_enabled, enable_cudnn_sdp = _pair("cudnn")
-fp16_bf16_reduction_math_sdp_allowed, allow_fp16_bf16_reduction_math_sdp = _pair("fp16_bf16_math")
+flash_sdp_enabled, enable_flash_sdp = _pair("flash", "flash_sdp_enabled", "enable_flash_sdp")
+math_sdp_enabled, enable_math_sdp = _pair("math", "math_sdp_enabled", "enable_math_sdp")
+mem_efficient_sdp_enabled, enable_mem_efficient_sdp = _pair(
+    "mem_efficient", "mem_efficient_sdp_enabled", "enable_mem_efficient_sdp"
+)
+cudnn_sdp_enabled, enable_cudnn_sdp = _pair("cudnn", "cudnn_sdp_enabled", "enable_cudnn_sdp")
+fp16_bf16_reduction_math_sdp_allowed, allow_fp16_bf16_reduction_math_sdp = _pair(
+    "fp16_bf16_math",
+    "fp16_bf16_reduction_math_sdp_allowed",
+    "allow_fp16_bf16_reduction_math_sdp",
+)
 
 
 @contextlib.contextmanager

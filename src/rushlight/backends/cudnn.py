@@ -42,7 +42,11 @@ def version() -> int | None:
 
 
 def is_acceptable(tensor: object) -> bool:
-    """False: cuDNN is not here."""
+    """False: cuDNN is not here.
+
+    >>> torch.backends.cudnn.is_acceptable(torch.ones(1))
+    False
+    """
     return False
 
 

@@ -1,4 +1,4 @@
-"""torch.backends.miopen: AMD's library, which is not used here; its switch is kept, without effect."""
+"""torch.backends.miopen: AMD's library, not used here; its switch is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.backends.opt_einsum: its switches, kept and without effect; einsum orders its products itself."""
+"""torch.backends.opt_einsum: its switches, kept; einsum orders its products itself."""
 
 from __future__ import annotations
 

@@ -9,4 +9,6 @@ device = device_of = DeviceContext
 has_half = True
 has_magma = False
 
-__getattr__ = _missing_name(__name__, {"amp": "amp"})
+__getattr__ = _missing_name(
+    __name__, {name: name for name in ("amp", "nvtx", "profiler", "random")}
+)

@@ -10,9 +10,19 @@ from typing import Any, NamedTuple
 
 from .._missing import missing_name as _missing_name
 from .._pytree import *  # noqa: F403
-from .._pytree import _NODES, LeafSpec, NodeDef, TreeSpec, _handler
+from .._pytree import (
+    _NODES,
+    LeafSpec,
+    NodeDef,
+    TreeSpec,
+    _handler,
+    register_pytree_node,
+    tree_leaves,
+    tree_map,
+    tree_structure,
+    tree_unflatten,
+)
 from .._pytree import __all__ as __all__
-from .._pytree import register_pytree_node, tree_leaves, tree_map, tree_structure, tree_unflatten
 
 # PyTorch's private names that libraries build on.
 PyTree = Context = Any

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import AbstractContextManager
 from typing import Any
 
+from ..._root import Tensor
 from ...func import functional_call as _functional_call
+from ...func._functional_call import _replaced
 from ..modules.module import Module
 
 __all__ = ["functional_call"]
@@ -38,3 +41,15 @@ def functional_call(
     return _functional_call(
         module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict
     )
+
+
+def _reparametrize_module(
+    module: Module,
+    parameters_and_buffers: dict[str, Tensor],
+    *,
+    tie_weights: bool = False,
+    strict: bool = False,
+    stack_weights: bool = False,
+) -> AbstractContextManager[None]:
+    """A block in which a module has other tensors in the place of those of these names."""
+    return _replaced(module, parameters_and_buffers, tie_weights, strict)
