@@ -244,7 +244,7 @@ def _deregister_pytree_node(cls: type) -> None:
 
 # ---- structures as text
 
-_SERIALIZED = {
+_SERIALIZED: dict[str, type] = {
     **{f"builtins.{kind.__name__}": kind for kind in (list, tuple, dict)},
     "collections.OrderedDict": collections.OrderedDict,
     "collections.deque": collections.deque,
