@@ -65,7 +65,7 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 # Imported when it is asked for: a name, and the module that it is or that has it.
 _MODULES = """__config__ _dynamo accelerator amp compiler cpu distributed distributions fft futures
 hub jit library memory mps mtia multiprocessing nested overrides profiler serialization testing
-torch_version types version xpu _utils _jit_internal""".split()
+torch_version types version xpu _utils _jit_internal _tensor_str""".split()
 _LATE = {
     **{name: name for name in _MODULES},
     **dict.fromkeys(

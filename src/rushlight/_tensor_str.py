@@ -22,3 +22,19 @@ def _tensor_str(self: Tensor, indent: int) -> str:
 def _str(self: Tensor, *, tensor_contents: str | None = None) -> str:
     """The text of a tensor."""
     return repr(self)
+
+
+_str_intern = _str
+
+
+def _add_suffixes(tensor_str: str, suffixes: list[str], indent: int, force_newline: bool) -> str:
+    """A tensor's text with what follows the numbers, in lines of the width that is set."""
+    parts, last = [tensor_str], len(tensor_str) - tensor_str.rfind("\n") + 1
+    for suffix in suffixes:
+        if force_newline or last + len(suffix) + 2 > PRINT_OPTS.linewidth:
+            parts.append(",\n" + " " * indent + suffix)
+            last, force_newline = indent + len(suffix), False
+        else:
+            parts.append(", " + suffix)
+            last += len(suffix) + 2
+    return "".join(parts) + ")"

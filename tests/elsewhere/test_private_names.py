@@ -84,17 +84,17 @@ def test_checks_raise_their_kind(name, error):
     check(True)
     with pytest.raises(error, match=r"^Expected cond to be True, but got False\."):
         check(False)
-    with pytest.raises(error, match="^said 3$"):
+    with pytest.raises(error, match=r"^said 3$"):
         check(False, lambda: f"said {3}")
-    with pytest.raises(TypeError, match="^message must be a callable$"):
+    with pytest.raises(TypeError, match=r"^message must be a callable$"):
         check(False, "text")
-    with pytest.raises(TypeError, match="^cond must be a bool, but got <class 'int'>$"):
+    with pytest.raises(TypeError, match=r"^cond must be a bool, but got <class 'int'>$"):
         check(1)
 
 
 def test_checks_of_tensors():
     torch._check_tensor_all(torch.tensor([True, True]))
-    with pytest.raises(ValueError, match="^no$"):
+    with pytest.raises(ValueError, match=r"^no$"):
         torch._check_tensor_all_with(ValueError, torch.tensor([True, False]), lambda: "no")
     with pytest.raises(TypeError, match=r"^cond tensor must have dtype torch.bool"):
         torch._check_tensor_all(torch.tensor([1.0]))
@@ -157,7 +157,7 @@ def test_numbers_of_devices(given, how, number):
 
 
 def test_the_cpu_has_no_number():
-    with pytest.raises(ValueError, match="^Expected a non cpu device, but got: cpu$"):
+    with pytest.raises(ValueError, match=r"^Expected a non cpu device, but got: cpu$"):
         _utils._get_device_index("cpu")
 
 

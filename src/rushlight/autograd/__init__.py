@@ -17,6 +17,8 @@ from .grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from .profiler import _disable_profiler as _disable_profiler
+from .profiler import _profiler_enabled as _profiler_enabled
 from .variable import Variable
 
 __all__ = [

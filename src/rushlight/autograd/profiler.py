@@ -310,7 +310,8 @@ class profile:
     def __exit__(self, *exc: object) -> None:
         if not self.enabled:
             return
-        _active.remove(self)
+        if self in _active:  # `_disable_profiler` may have ended it
+            _active.remove(self)
         if not _active:
             _core.observe(_TIMES, False)
         self.function_events = _arrange(self._found)
@@ -405,3 +406,14 @@ def note_node(node: Any, start: int, stop: int) -> None:
         # Two events, as in PyTorch: the engine's work for a node, and the node's own within.
         _note("autograd::engine::evaluate_function: " + node.name(), start, stop, ())
         _note(node.name(), start, stop, ())
+
+
+def _profiler_enabled() -> bool:
+    """Whether a `profile` is active."""
+    return bool(_active)
+
+
+def _disable_profiler() -> None:
+    """End every `profile` that is active."""
+    for active in reversed(list(_active)):
+        active.__exit__(None, None, None)

@@ -9,6 +9,20 @@ from contextlib import AbstractContextManager
 Switch = bool | int | str | None
 
 
+@contextlib.contextmanager
+def replaced(names: dict[str, object], values: dict[str, object]) -> Iterator[None]:
+    """A block in which a module's names have other values."""
+    for name in values:
+        if name not in names:
+            raise AttributeError(f"{names['__name__']}.{name} does not exist")
+    before = {name: names[name] for name in values}
+    names.update(values)
+    try:
+        yield
+    finally:
+        names.update(before)
+
+
 def switches(
     names: dict[str, object], **defaults: Switch
 ) -> tuple[Callable[..., AbstractContextManager[None]], Callable[..., tuple[Switch, ...]]]:
@@ -32,11 +46,8 @@ def switches(
             what = repr(unknown[0]) if unknown else f"{len(values)} values"
             raise TypeError(f"flags() got an unexpected keyword argument {what}")
         given = {**defaults, **dict(zip(defaults, values, strict=False)), **named}
-        before = set_flags(**given)
-        try:
+        with replaced(names, {name: v for name, v in given.items() if v is not None}):
             yield
-        finally:
-            set_flags(*before)
 
     module = str(names["__name__"]).replace("rushlight", "torch", 1)
     first = next(iter(defaults))

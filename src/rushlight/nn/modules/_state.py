@@ -15,7 +15,7 @@ from ..._core import Tensor
 from ..parameter import Parameter
 from ._hooks import HookMethods
 
-_EXTRA_STATE = "_extra_state"
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class _IncompatibleKeys(NamedTuple):
@@ -120,7 +120,7 @@ class StateMethods(HookMethods):
         for name, tensor in self._own_state().items():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if type(self).get_extra_state is not StateMethods.get_extra_state:
-            destination[prefix + _EXTRA_STATE] = self.get_extra_state()
+            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
@@ -192,7 +192,7 @@ class StateMethods(HookMethods):
             elif strict:
                 missing_keys.append(key)
 
-        extra = prefix + _EXTRA_STATE
+        extra = prefix + _EXTRA_STATE_KEY_SUFFIX
         if type(self).set_extra_state is not StateMethods.set_extra_state:
             if extra in state_dict:
                 self.set_extra_state(state_dict[extra])

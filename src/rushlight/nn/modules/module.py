@@ -20,6 +20,7 @@ from .._moving import target
 from ..parameter import Buffer, Parameter
 from . import _hooks
 from ._calling import GLOBAL, call_with_hooks, registered
+from ._state import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
 from ._state import StateMethods
 from ._state import _IncompatibleKeys as _IncompatibleKeys
 
