@@ -100,6 +100,4 @@ class GeneralizedPareto(Distribution):
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
         end = self.loc - self.scale / self.concentration
-        return constraints.interval(
-            self.loc, end.masked_fill(~(self.concentration < 0), math.inf)
-        )
+        return constraints.interval(self.loc, rl.where(self.concentration < 0, end, math.inf))
