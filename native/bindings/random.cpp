@@ -311,6 +311,48 @@ PyObject* multinomial(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return out.release();
 }
 
+// A new tensor that `make` fills from the memory of float64 arguments of one shape.
+template <int kArguments, class Make>
+PyObject* each_place(PyObject* const* args, Make make) {
+  Ref held[kArguments];
+  const double* memory[kArguments];
+  TensorInfo first;
+  for (int i = 0; i < kArguments; i++) {
+    TensorInfo info;
+    if (!read_tensor(args[i], info) || info.dtype != DType::F64) return not_implemented();
+    if (i == 0) first = info;
+    else if (!same_shape(first.tensor, info.tensor)) return not_implemented();
+    held[i] = contiguous(info.tensor);
+    if (!held[i]) return nullptr;
+    memory[i] = data_of<double>(held[i]);
+  }
+  Ref out = new_ref(DType::F64, first.ndim, first.shape, DeviceType::Cpu);
+  if (!out) return nullptr;
+  make(memory, data_of<double>(out), first.size());
+  return out.release();
+}
+
+// (generator, float64 arguments of one shape, contiguous) -> float64: one number for each place
+template <auto Fill, int kArguments>
+PyObject* numbers_each(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (!check_count("numbers_each", count, kArguments + 1, kArguments + 1)) return nullptr;
+  Generator* g = generator_of(args[0]);
+  if (!g) return nullptr;
+  return each_place<kArguments>(args + 1, [&](const double* const* p, double* out, Py_ssize_t n) {
+    if constexpr (kArguments == 1) Fill(*g, p[0], out, n);
+    else Fill(*g, p[0], p[1], out, n);
+  });
+}
+
+template <auto Gradient, int kArguments>
+PyObject* gradient_each(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (!check_count("gradient_each", count, kArguments, kArguments)) return nullptr;
+  return each_place<kArguments>(args, [](const double* const* p, double* out, Py_ssize_t n) {
+    if constexpr (kArguments == 3) Gradient(p[0], p[1], p[2], out, n);
+    else Gradient(p[0], p[1], p[2], p[3], out, n);
+  });
+}
+
 }  // namespace
 
 PyMethodDef kRandomMethods[] = {
@@ -329,6 +371,13 @@ PyMethodDef kRandomMethods[] = {
     kernel<randint_>("randint_", "randint_(generator, out, low, high)"),
     kernel<random_>("random_", "random_(generator, out, low=None)"),
     long_kernel<bernoulli_>("bernoulli_", "bernoulli_(generator, out, p): p a number or a tensor"),
+    long_kernel<numbers_each<fill_gamma_each, 1>>("gamma_numbers", "gamma_numbers(generator, alpha): float64"),
+    long_kernel<numbers_each<fill_gamma_each_single, 1>>("gamma_numbers_single", "gamma_numbers(), of float32 parameters"),
+    long_kernel<numbers_each<fill_poisson_each, 1>>("poisson_numbers", "poisson_numbers(generator, rate): float64"),
+    long_kernel<numbers_each<fill_binomial_each, 2>>("binomial_numbers", "binomial_numbers(generator, count, p): float64"),
+    long_kernel<gradient_each<gamma_gradient, 3>>("gamma_gradient", "gamma_gradient(alpha, x, digamma(alpha)): float64"),
+    long_kernel<gradient_each<beta_gradient, 4>>("beta_gradient",
+                                                 "beta_gradient(a, b, x, digamma(a) - digamma(a + b)): float64"),
     kernel<randperm>("randperm", "randperm(generator, n): int64"),
     long_kernel<multinomial>("multinomial", "multinomial(generator, weights, samples, replacement): int64"),
     {nullptr, nullptr, 0, nullptr},

@@ -359,4 +359,158 @@ void multinomial_without_replacement(Generator& g, DType dtype, const void* weig
   else unreplaced(g, dtype, static_cast<const double*>(weights), rows, n, samples, static_cast<double*>(scratch), order, out);
 }
 
+namespace {
+
+const double kNaN = std::nan("");
+
+// Marsaglia and Tsang (2000); below one, with the factor U^(1 / alpha). T: the type of alpha, in which the
+// first steps are rounded as PyTorch rounds them.
+template <class T>
+double one_gamma(Generator& g, T alpha) {
+  if (std::isnan(alpha) || std::isinf(alpha)) return alpha > 0 ? alpha : kNaN;
+  double scale = 1;
+  if (alpha < 1) {
+    if (alpha == 0) return 0;
+    scale = std::pow(1 - g.uniform_double(), static_cast<double>(1 / alpha));
+    alpha += 1;
+  }
+  const double d = alpha - 1.0f / 3.0f;
+  if (!(d > 0)) return kNaN;
+  const double c = 1 / std::sqrt(9 * d);
+  for (;;) {
+    const double x = g.normal_double(), y = 1 + c * x;
+    if (y <= 0) continue;
+    const double v = y * y * y, u = 1 - g.uniform_double(), xx = x * x;
+    if (u < 1 - 0.0331 * xx * xx || std::log(u) < 0.5 * xx + d * (1 - v + std::log(v))) return scale * d * v;
+  }
+}
+
+// Products of uniform numbers for small rates, else Hormann's PTRS (1993).
+double one_poisson(Generator& g, double rate) {
+  if (std::isnan(rate) || std::isinf(rate) || rate <= 0) return rate == 0 || rate > 0 ? rate : kNaN;
+  if (rate < 10) {
+    const double end = std::exp(-rate);
+    double product = 1;
+    for (double count = 0;; count++) {
+      product *= g.uniform_double();
+      if (product <= end) return count;
+    }
+  }
+  const double log_rate = std::log(rate), b = 0.931 + 2.53 * std::sqrt(rate), a = -0.059 + 0.02483 * b;
+  const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), v_r = 0.9277 - 3.6224 / (b - 2);
+  for (;;) {
+    const double u = g.uniform_double() - 0.5, v = g.uniform_double(), us = 0.5 - std::abs(u);
+    const double k = std::floor((2 * a / us + b) * u + rate + 0.43);
+    if (us >= 0.07 && v <= v_r) return k;
+    if (k < 0 || (us < 0.013 && v > us)) continue;
+    if (std::log(v) + std::log(inverse_alpha) - std::log(a / (us * us) + b) <= -rate + k * log_rate - std::lgamma(k + 1)) return k;
+  }
+}
+
+// log k! less Stirling's formula.
+double stirling_rest(double k) {
+  if (k < 10) return std::lgamma(k + 1) - ((k + 0.5) * std::log(k + 1) - (k + 1) + 0.5 * std::log(2 * kPi));
+  const double square = (k + 1) * (k + 1);
+  return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1);
+}
+
+// Sums of geometric numbers where few successes are expected, else Hormann's BTRS (1993).
+double one_binomial(Generator& g, double count, double p) {
+  if (std::isnan(count) || std::isnan(p)) return kNaN;
+  if (count <= 0 || p <= 0) return 0;
+  if (p >= 1 || std::isinf(count)) return count;
+  if (p > 0.5) return count - one_binomial(g, count, 1 - p);
+  if (count * p < 10) {
+    const double log_miss = std::log1p(-p);
+    double trials = 0;
+    for (double successes = 0;; successes++) {
+      trials += std::ceil(std::log(g.uniform_double()) / log_miss);
+      if (!(trials <= count)) return successes;
+    }
+  }
+  const double stddev = std::sqrt(count * p * (1 - p)), b = 1.15 + 2.53 * stddev, a = -0.0873 + 0.0248 * b + 0.01 * p;
+  const double c = count * p + 0.5, v_r = 0.92 - 4.2 / b, r = p / (1 - p), alpha = (2.83 + 5.1 / b) * stddev;
+  const double m = std::floor((count + 1) * p);
+  for (;;) {
+    const double u = g.uniform_double() - 0.5;
+    double v = g.uniform_double();
+    const double us = 0.5 - std::abs(u), k = std::floor((2 * a / us + b) * u + c);
+    if (us >= 0.07 && v <= v_r) return k;
+    if (k < 0 || k > count) continue;
+    v = std::log(v * alpha / (a / (us * us) + b));
+    const double bound = (m + 0.5) * std::log((m + 1) / (r * (count - m + 1))) +
+                         (count + 1) * std::log((count - m + 1) / (count - k + 1)) +
+                         (k + 0.5) * std::log(r * (count - k + 1) / (k + 1)) + stirling_rest(m) + stirling_rest(count - m) -
+                         stirling_rest(k) - stirling_rest(count - k);
+    if (v <= bound) return k;
+  }
+}
+
+// Derivatives of samples. At a fixed value F of the distribution function, dx/da = -(dF/da) / density. For y = log x
+// (gamma) or log(x / (1 - x)) (beta), dF/da is the integral of density times score over one of the two sides of y, taken
+// where the density falls, by the double exponential rule for half lines: u = exp(pi / 2 sinh t).
+constexpr int kNodes = 145;
+
+struct Rule {
+  double u[kNodes], weight[kNodes];
+  Rule() {
+    const double step = 7.2 / (kNodes - 1);
+    for (int i = 0; i < kNodes; i++) {
+      const double t = -3.6 + step * i;
+      u[i] = std::exp(kPi / 2 * std::sinh(t));
+      weight[i] = step * kPi / 2 * std::cosh(t) * u[i];
+    }
+  }
+};
+
+// dy/da; `ratio(u)` is log density(y + u) / density(y), `score(u)` its derivative by a.
+template <class Ratio, class Score>
+double side(bool falls_left, Ratio ratio, Score score) {
+  static const Rule rule;
+  double total = 0;
+  for (int i = 0; i < kNodes; i++) {
+    const double u = falls_left ? -rule.u[i] : rule.u[i], density = std::exp(ratio(u));
+    if (density > 0) total += density * score(u) * rule.weight[i];
+    else if (density == 0 && rule.u[i] > 1) break;
+  }
+  return falls_left ? -total : total;
+}
+
+double log_share(double z) { return z > 0 ? -std::log1p(std::exp(-z)) : z - std::log1p(std::exp(z)); }
+
+}  // namespace
+
+void fill_gamma_each(Generator& g, const double* alpha, double* out, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; i++) out[i] = one_gamma(g, alpha[i]);
+}
+
+void fill_gamma_each_single(Generator& g, const double* alpha, double* out, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; i++) out[i] = one_gamma(g, static_cast<float>(alpha[i]));
+}
+
+void fill_poisson_each(Generator& g, const double* rate, double* out, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; i++) out[i] = one_poisson(g, rate[i]);
+}
+
+void fill_binomial_each(Generator& g, const double* count, const double* p, double* out, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; i++) out[i] = one_binomial(g, count[i], p[i]);
+}
+
+void gamma_gradient(const double* alpha, const double* x, const double* psi, double* out, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const double a = alpha[i], v = x[i], y = std::log(v), p = psi[i];
+    out[i] = v * side(v < a, [=](double u) { return a * u - v * std::expm1(u); }, [=](double u) { return y + u - p; });
+  }
+}
+
+void beta_gradient(const double* a, const double* b, const double* x, const double* psi, double* out, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const double c1 = a[i], c0 = b[i], v = x[i], p = psi[i], y = std::log(v) - std::log1p(-v);
+    const double here = log_share(y), rest = log_share(-y);
+    out[i] = v * side(
+                     v < c1 / (c1 + c0), [=](double u) { return c1 * (log_share(y + u) - here) + c0 * (log_share(-y - u) - rest); },
+                     [=](double u) { return log_share(y + u) - p; });
+  }
+}
+
 }  // namespace rushlight

@@ -81,4 +81,19 @@ void multinomial_with_replacement(Generator& g, DType dtype, const void* weights
 void multinomial_without_replacement(Generator& g, DType dtype, const void* weights, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t samples,
                                      void* scratch, int64_t* order, int64_t* out);
 
+// --- samplers with a parameter for each element, in double. A parameter outside of the family's range, or infinite,
+// gives NaN (or the limit) and ends: none of them loops on it. ---
+
+// Gamma numbers of scale 1; `single`: as for parameters in single precision, where PyTorch rounds one step to it.
+void fill_gamma_each(Generator& g, const double* alpha, double* out, ptrdiff_t n);
+void fill_gamma_each_single(Generator& g, const double* alpha, double* out, ptrdiff_t n);
+void fill_poisson_each(Generator& g, const double* rate, double* out, ptrdiff_t n);
+void fill_binomial_each(Generator& g, const double* count, const double* p, double* out, ptrdiff_t n);
+
+// The derivative of a gamma number x with respect to alpha, at a fixed value of the distribution function; `psi` is
+// digamma(alpha).
+void gamma_gradient(const double* alpha, const double* x, const double* psi, double* out, ptrdiff_t n);
+// The same of a beta(a, b) number with respect to a, over 1 - x; `psi` is digamma(a) - digamma(a + b).
+void beta_gradient(const double* a, const double* b, const double* x, const double* psi, double* out, ptrdiff_t n);
+
 }  // namespace rushlight

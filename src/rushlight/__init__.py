@@ -25,7 +25,10 @@ try:
     _names = _base._public()
     globals().update(_names)
     _nn = _base._nn
-    _conj, _neg_view = _base._conj, _base._neg_view  # private in torch, too
+    # Private in torch, too.
+    _conj, _neg_view, _dirichlet_grad = _base._conj, _base._neg_view, _base._dirichlet_grad
+    _sample_dirichlet, _standard_gamma = _base._sample_dirichlet, _base._standard_gamma
+    _standard_gamma_grad = _base._standard_gamma_grad
 
     from . import _C as _C
     from . import _callbacks as _callbacks

@@ -41,6 +41,15 @@ class ByProbabilities(Distribution):
         setattr(self, name, given)
         self._param = given
 
+    def _take_with(self, count: Any, probs: Any, logits: Any) -> Tensor:
+        """The same with a count, broadcast together; gives the count."""
+        if (probs is None) != (logits is None):
+            given = probs if logits is None else logits
+            count, given = broadcast_all(count, given)
+            probs, logits = (given, None) if logits is None else (None, given)
+        self._take(probs, logits)
+        return count.type_as(self._param)
+
     @lazy_property
     def logits(self) -> Tensor:
         """Log odds, or log probabilities over the last dimension."""

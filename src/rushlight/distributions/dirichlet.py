@@ -7,12 +7,30 @@ from typing import Any, ClassVar
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from ..autograd import Function
 from ..nn import functional as F
 from . import constraints
-from ._draws import sample_dirichlet
 from .exp_family import ExponentialFamily
 
 __all__ = ["Dirichlet"]
+
+
+def _Dirichlet_backward(x: Tensor, concentration: Tensor, grad_output: Tensor) -> Tensor:
+    total = concentration.sum(-1, True).expand_as(concentration)
+    each = rl._dirichlet_grad(x, concentration, total)
+    return each * (grad_output - (x * grad_output).sum(-1, True))
+
+
+class _Dirichlet(Function):
+    @staticmethod
+    def forward(ctx: Any, concentration: Tensor) -> Tensor:
+        x = rl._sample_dirichlet(concentration)
+        ctx.save_for_backward(x, concentration)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Tensor:
+        return _Dirichlet_backward(*ctx.saved_tensors, grad_output)
 
 
 class Dirichlet(ExponentialFamily):
@@ -35,7 +53,7 @@ class Dirichlet(ExponentialFamily):
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
+        return _Dirichlet.apply(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = self._checked(value)

@@ -79,13 +79,7 @@ class Distribution:
         """The distribution with its parameters expanded to `batch_shape`."""
         new: Any = self._get_checked_instance(self._expands_as(), _instance)
         shape = Size(batch_shape)
-        known = self.arg_constraints
-        for name in known:
-            value = self.__dict__.get(name)
-            if isinstance(value, Tensor):
-                kept = value.dim() - known[name].event_dim
-                setattr(new, name, value.expand((*shape, *value.shape[kept:])))
-        self._expand_rest(new, shape)
+        self._expand_parameters(new, shape)
         Distribution.__init__(new, shape, self.event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
@@ -93,6 +87,15 @@ class Distribution:
     def _expands_as(self) -> type[Distribution]:
         """The class of this package that this one is or extends."""
         return next(c for c in type(self).__mro__ if c.__module__.startswith(f"{__package__}."))
+
+    def _expand_parameters(self, new: Any, shape: Size) -> None:
+        known = self.arg_constraints
+        for name in known:
+            value = self.__dict__.get(name)
+            if isinstance(value, Tensor):
+                kept = value.dim() - known[name].event_dim
+                setattr(new, name, value.expand((*shape, *value.shape[kept:])))
+        self._expand_rest(new, shape)
 
     def _expand_rest(self, new: Any, shape: Size) -> None:
         """Expand what a distribution has besides its parameters."""

@@ -9,13 +9,16 @@ from rushlight import special
 from rushlight._root import Tensor
 
 from . import constraints
-from ._draws import standard_gamma
 from .exp_family import ExponentialFamily
 from .utils import (
     broadcast_all,
 )
 
 __all__ = ["Gamma"]
+
+
+def _standard_gamma(concentration: Tensor) -> Tensor:
+    return rl._standard_gamma(concentration)
 
 
 class Gamma(ExponentialFamily):
@@ -56,7 +59,7 @@ class Gamma(ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        value = standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        value = _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         value.detach().clamp_(min=rl.finfo(value.dtype).tiny)  # no zeros
         return value
 

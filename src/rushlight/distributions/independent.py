@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from rushlight._root import Size, Tensor
 
@@ -12,8 +12,10 @@ from .utils import sum_rightmost
 
 __all__ = ["Independent"]
 
+_D = TypeVar("_D", bound=Distribution)
 
-class Independent(Distribution):
+
+class Independent(Distribution, Generic[_D]):
     """Another distribution, whose last batch dimensions count as dimensions of one value.
 
     >>> base = torch.distributions.Normal(torch.zeros(2, 3), 1.0)
@@ -25,7 +27,7 @@ class Independent(Distribution):
 
     def __init__(
         self,
-        base_distribution: Distribution,
+        base_distribution: _D,
         reinterpreted_batch_ndims: int,
         validate_args: bool | None = None,
     ) -> None:
@@ -40,8 +42,8 @@ class Independent(Distribution):
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
         super().__init__(shape[:split], shape[split:], validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Independent:
-        new: Independent = self._get_checked_instance(Independent, _instance)
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = self._get_checked_instance(Independent, _instance)
         shape = Size(batch_shape)
         taken = self.event_shape[: self.reinterpreted_batch_ndims]
         new.base_dist = self.base_dist.expand(shape + taken)

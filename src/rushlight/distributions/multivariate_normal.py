@@ -11,13 +11,22 @@ from rushlight._root import Size, Tensor
 
 from . import constraints
 from .distribution import Distribution
-from .utils import lazy_property, standard_normal
+from .utils import _standard_normal, lazy_property
 
 __all__ = ["MultivariateNormal"]
 
 
-def batch_mahalanobis(factor: Tensor, x: Tensor) -> Tensor:
+def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
+    """Matrices times vectors."""
+    return rl.matmul(bmat, bvec.unsqueeze(-1)).squeeze(-1)
+
+
+def _batch_mahalanobis(factor: Tensor, x: Tensor) -> Tensor:
     """The squares of the lengths of factor^-1 x, for a lower triangular factor."""
+    if factor.dim() == 2:  # one system with many right-hand sides
+        columns = x.reshape(-1, x.shape[-1]).mT
+        solved = linalg.solve_triangular(factor, columns, upper=False)
+        return solved.pow(2).sum(-2).reshape(x.shape[:-1])
     solved = linalg.solve_triangular(factor, x.unsqueeze(-1), upper=False)
     return solved.squeeze(-1).pow(2).sum(-1)
 
@@ -27,7 +36,7 @@ def half_log_det(factor: Tensor) -> Tensor:
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
-def precision_to_scale_tril(precision: Tensor) -> Tensor:
+def _precision_to_scale_tril(precision: Tensor) -> Tensor:
     """The Cholesky factor of the inverse of a matrix."""
     reversed_factor = linalg.cholesky(rl.flip(precision, (-2, -1)))
     inverse = rl.transpose(rl.flip(reversed_factor, (-2, -1)), -2, -1)
@@ -87,7 +96,7 @@ class MultivariateNormal(Distribution):
         elif name == "covariance_matrix":
             self._unbroadcasted_scale_tril = linalg.cholesky(matrix)
         else:
-            self._unbroadcasted_scale_tril = precision_to_scale_tril(matrix)
+            self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
 
     def _expand_rest(self, new: Any, shape: Size) -> None:
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
@@ -123,11 +132,11 @@ class MultivariateNormal(Distribution):
         return squares.expand(self._batch_shape + self._event_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        noise = standard_normal(self._extended_shape(sample_shape), self.loc.dtype)
-        return self.loc + rl.matmul(self._unbroadcasted_scale_tril, noise.unsqueeze(-1)).squeeze(-1)
+        noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, None)
+        return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        distance = batch_mahalanobis(
+        distance = _batch_mahalanobis(
             self._unbroadcasted_scale_tril, self._checked(value) - self.loc
         )
         log_det = half_log_det(self._unbroadcasted_scale_tril)

@@ -12,7 +12,7 @@ from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import (
     broadcast_all,
-    standard_normal,
+    _standard_normal,
 )
 
 __all__ = ["Normal"]
@@ -56,7 +56,7 @@ class Normal(ExponentialFamily):
             return rl.normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        noise = standard_normal(self._extended_shape(sample_shape), self.loc.dtype)
+        noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
         return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -67,6 +67,7 @@ class TransformedDistribution(Distribution):
             shape = t.inverse_shape(shape)
         base_batch = shape[: len(shape) - len(self.base_dist.event_shape)]
         new.base_dist = self.base_dist.expand(base_batch)
+        self._expand_parameters(new, Size(batch_shape))
         Distribution.__init__(new, batch_shape, self.event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new

@@ -18,6 +18,7 @@ from ._transform import (
     ReshapeTransform,
     Transform,
     _Fixed,
+    _InverseTransform as _InverseTransform,
     identity_transform,
 )
 from .utils import lazy_property, sum_rightmost, tril_matrix_to_vec, vec_to_tril_matrix
@@ -104,6 +105,11 @@ class PowerTransform(Transform):
     inverse_shape = forward_shape
 
 
+def _clipped_sigmoid(x: Tensor) -> Tensor:
+    info = rl.finfo(x.dtype)
+    return rl.clamp(rl.sigmoid(x), min=info.tiny, max=1.0 - info.eps)
+
+
 class SigmoidTransform(_Fixed):
     """y = 1 / (1 + exp(-x))."""
 
@@ -113,8 +119,7 @@ class SigmoidTransform(_Fixed):
     sign = +1
 
     def _call(self, x: Tensor) -> Tensor:
-        info = rl.finfo(x.dtype)
-        return rl.clamp(rl.sigmoid(x), min=info.tiny, max=1.0 - info.eps)
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
         info = rl.finfo(y.dtype)

@@ -9,6 +9,7 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from ..nn import functional as F
+from ..overrides import is_tensor_like
 
 __all__ = [
     "broadcast_all",
@@ -31,20 +32,20 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     >>> torch.distributions.utils.broadcast_all(torch.zeros(2), 1.0)
     (tensor([0., 0.]), tensor([1., 1.]))
     """
-    if not all(isinstance(v, (Tensor, int, float)) for v in values):
+    if not all(is_tensor_like(v) or isinstance(v, (int, float)) for v in values):
         raise ValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects "
             "implementing __torch_function__."
         )
     first = next((v for v in values if isinstance(v, Tensor)), None)
     dtype = rl.get_default_dtype() if first is None else first.dtype
-    tensors = [v if isinstance(v, Tensor) else rl.tensor(v, dtype=dtype) for v in values]
+    tensors = [v if is_tensor_like(v) else rl.tensor(v, dtype=dtype) for v in values]
     return tuple(rl.broadcast_tensors(*tensors))
 
 
-def standard_normal(shape: Any, dtype: Any) -> Tensor:
-    """Numbers of the standard normal distribution, as `torch.normal` draws them."""
-    return rl.normal(rl.zeros(shape, dtype=dtype), rl.ones(shape, dtype=dtype))
+def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
+    """Numbers of the standard normal distribution."""
+    return rl.empty(shape, dtype=dtype, device=device).normal_()
 
 
 def sum_rightmost(value: Tensor, dim: int) -> Tensor:
@@ -98,11 +99,19 @@ class lazy_property(Generic[_T]):
     def __get__(self, instance: object, obj_type: Any = None) -> _T: ...
     def __get__(self, instance: object | None, obj_type: Any = None) -> lazy_property[_T] | _T:
         if instance is None:
-            return self
+            return _lazy_property_and_property(self.wrapped)
         with rl.enable_grad():
             value = self.wrapped(instance)
         setattr(instance, self.wrapped.__name__, value)
         return value
+
+
+class _lazy_property_and_property(lazy_property[_T], property):
+    """What the class shows of a lazy property: a property for tools that read documentation."""
+
+    def __init__(self, wrapped: Callable[[Any], _T]) -> None:
+        property.__init__(self, wrapped)
+        self.wrapped = wrapped
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:

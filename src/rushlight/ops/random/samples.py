@@ -308,21 +308,3 @@ def multinomial(
     else:
         array = where.allocate((*input.shape[:-1], num_samples), np.int64)
     return finished(array, {}, out, where, function="multinomial")
-
-
-@composite
-@draws(of_values=True, one_by_one=True)
-def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Counts of a Poisson distribution with the rates that each element gives."""
-    # NumPy's sampler, seeded from this generator: the distribution is right, the stream is not
-    # torch's.
-    check_type(input.dtype, "f", "poisson_cpu")
-    where = of(input)
-    if not where.has_memory:
-        return where.tensor(input._array)
-    rates = widened(input._array)
-    if not (rates >= 0).all():
-        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    state = _kernels.random_bits64(state_of(generator))
-    rng = np.random.Generator(np.random.MT19937(state))
-    return _wrap(rng.poisson(rates).astype(input._array.dtype))
