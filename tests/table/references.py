@@ -17,6 +17,7 @@ import scipy.linalg
 import scipy.special
 from references_arrays import ARRAYS, one_dim
 from references_fft import FFT
+from references_linalg import LINALG
 from references_nn import NN
 
 Array = np.ndarray
@@ -267,4 +268,5 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     **ARRAYS,
     **NN,
     **FFT,
+    **LINALG,
 }
