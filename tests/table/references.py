@@ -169,7 +169,10 @@ def polynomials() -> dict[str, Callable[..., Any]]:
         found[f"shifted_chebyshev_polynomial_{letter}"] = lambda x, n, f=f: f(
             2 * np.asarray(x) - 1, n
         )
-    return {name: lambda x, n, f=f: f(x, np.trunc(n)) for name, f in found.items()}
+    return {
+        name: lambda x, n, f=f: f(x, np.trunc(np.asarray(n)).astype(int))
+        for name, f in found.items()
+    }
 
 
 POLYNOMIALS = polynomials()
