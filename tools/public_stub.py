@@ -606,7 +606,7 @@ def tensor_body() -> list[str]:
 def return_types_body() -> list[str]:
     """The named tuples."""
     body = []
-    for name in sorted(return_types.__all__):
+    for name in sorted(c.__name__ for c in return_types.all_return_types):
         body += [f"class {name}(NamedTuple):"]
         body += [f"    {field}: Tensor" for field in getattr(return_types, name)._fields]
         body += [""]
@@ -616,7 +616,11 @@ def return_types_body() -> list[str]:
         "    _fields: tuple[_str, ...]",
         "    def __new__(cls, items: Any) -> Self: ...",
         "",
-        "def named(name: _str, *fields: _str) -> type[_Named]: ...",
+        "all_return_types: list[type[_Named]]",
+        "",
+        "def named(name: _str, *fields: _str, out: bool = True) -> type[_Named]: ...",
+        "def named_out(made: type[tuple[Any, ...]]) -> type[tuple[Any, ...]]: ...",
+        "def pytree_register_structseq(cls: type[tuple[Any, ...]]) -> None: ...",
     ]
 
 

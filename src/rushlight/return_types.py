@@ -1,4 +1,8 @@
-"""The named tuples of ops with several results: `torch.return_types.max(values=, indices=)`."""
+"""The named tuples of ops with several results: `torch.return_types.max(values=, indices=)`.
+
+A call with `out=` gives another class with the same fields, `torch.return_types.max_out`: made at
+its first use.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,12 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any
 
-__all__: list[str] = []
+from . import _pytree
+from ._missing import missing_name as _missing_name
+
+__all__: list[str] = ["pytree_register_structseq"]
+_missing = _missing_name(__name__)
+__all__.append("all_return_types")  # made when it is asked for
 
 
 class _Named(tuple[Any, ...]):
@@ -33,8 +42,9 @@ class _Named(tuple[Any, ...]):
         return type(self), (tuple(self),)
 
 
-def named(name: str, *fields: str) -> type[_Named]:
-    """The tuple class of an op's results, entered in this module under the op's name."""
+def named(name: str, *fields: str, out: bool = True) -> type[_Named]:
+    """The tuple class of an op's results, entered in this module under the op's name; `out`: there
+    is one for calls with `out=`, too."""
     made = globals().get(name)
     if isinstance(made, type) and issubclass(made, _Named):
         return made
@@ -51,5 +61,33 @@ def named(name: str, *fields: str) -> type[_Named]:
         body[field] = property(itemgetter(i))
     made = type(name, (_Named,), body)
     globals()[name] = made
-    __all__.append(name)
+    if not (name[0] == "_" or name.endswith("_out")):
+        __all__.extend([name, f"{name}_out"] if out else [name])
     return made
+
+
+def named_out(made: type[tuple[Any, ...]]) -> type[tuple[Any, ...]]:
+    """The class of the same results in the tensors of `out=`; of a plain tuple, that itself."""
+    if not issubclass(made, _Named) or made.__name__.endswith("_out"):
+        return made
+    return named(f"{made.__name__}_out", *made._fields)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "all_return_types":
+        return [globals().get(n) or __getattr__(n) for n in sorted(__all__[2:])]
+    if name in __all__:
+        return named_out(globals()[name.removesuffix("_out")])
+    return _missing(name)
+
+
+def pytree_register_structseq(cls: type[tuple[Any, ...]]) -> None:
+    """Let `torch.utils._pytree` look into tuples of a class; ValueError for one that it knows, as
+    all of these."""
+    if issubclass(cls, _Named):
+        raise ValueError(f"{cls} is already registered as pytree node.")
+    _pytree.register_pytree_node(cls, lambda t: (list(t), None), lambda items, _: cls(items))
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

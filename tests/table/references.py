@@ -17,6 +17,7 @@ import scipy.linalg
 import scipy.special
 from references_arrays import ARRAYS, one_dim
 from references_fft import FFT
+from references_linalg import LINALG
 from references_nn import NN
 
 Array = np.ndarray
@@ -147,6 +148,35 @@ def cholesky(a: Array, *, upper: bool = False) -> Array:
     return np.conj(np.swapaxes(lower, -1, -2)) if upper else lower
 
 
+def second_kind(n: Array, x: Array) -> Array:
+    return np.where(np.asarray(n) < 0, 0.0, scipy.special.eval_chebyu(np.maximum(n, 0), x))
+
+
+def polynomials() -> dict[str, Callable[..., Any]]:
+    """Those of degree n, by SciPy; the third and fourth kinds by differences of the second."""
+    found: dict[str, Callable[..., Any]] = {
+        "chebyshev_polynomial_t": lambda x, n: scipy.special.eval_chebyt(n, x),
+        "hermite_polynomial_h": lambda x, n: scipy.special.eval_hermite(n, x),
+        "hermite_polynomial_he": lambda x, n: scipy.special.eval_hermitenorm(n, x),
+        "laguerre_polynomial_l": lambda x, n: scipy.special.eval_laguerre(n, x),
+        "legendre_polynomial_p": lambda x, n: scipy.special.eval_legendre(n, x),
+    }
+    found["chebyshev_polynomial_u"] = lambda x, n: second_kind(n, x)
+    found["chebyshev_polynomial_v"] = lambda x, n: second_kind(n, x) - second_kind(n - 1, x)
+    found["chebyshev_polynomial_w"] = lambda x, n: second_kind(n, x) + second_kind(n - 1, x)
+    for letter in "tuvw":
+        f = found[f"chebyshev_polynomial_{letter}"]
+        found[f"shifted_chebyshev_polynomial_{letter}"] = lambda x, n, f=f: f(
+            2 * np.asarray(x) - 1, n
+        )
+    return {
+        name: lambda x, n, f=f: f(x, np.trunc(np.asarray(n)).astype(int))
+        for name, f in found.items()
+    }
+
+
+POLYNOMIALS = polynomials()
+
 REFERENCES: dict[str, Callable[..., Any]] = {
     # arithmetic
     "add": add,
@@ -238,6 +268,17 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "sinc": np.sinc,
     "bessel_j0": scipy.special.j0,
     "bessel_j1": scipy.special.j1,
+    "bessel_y0": scipy.special.y0,
+    "bessel_y1": scipy.special.y1,
+    "modified_bessel_i0": scipy.special.i0,
+    "modified_bessel_i1": scipy.special.i1,
+    "modified_bessel_k0": scipy.special.k0,
+    "modified_bessel_k1": scipy.special.k1,
+    "scaled_modified_bessel_k0": scipy.special.k0e,
+    "scaled_modified_bessel_k1": scipy.special.k1e,
+    "airy_ai": lambda x: scipy.special.airy(x)[0],
+    "spherical_bessel_j0": lambda x: np.sinc(x / np.pi),
+    **POLYNOMIALS,
     "xlogy": scipy.special.xlogy,
     "ndtr": scipy.special.ndtr,
     "logaddexp": lambda a, b: np.log(np.exp(a) + np.exp(b)),
@@ -267,4 +308,5 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     **ARRAYS,
     **NN,
     **FFT,
+    **LINALG,
 }

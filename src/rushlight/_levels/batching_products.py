@@ -16,6 +16,7 @@ from ..ops.layers.conv import _convolution as convolution
 from ..ops.layers.conv import _convolution_input
 from ..ops.layers.conv import _convolution_weight as convolution_weight
 from ..ops.making.creation import eye, zeros
+from ..ops.matrix.factors import solve_ex
 from ..ops.matrix.fused_products import _trace_transpose as trace_transpose
 from ..ops.matrix.fused_products import addbmm, addmm, addmv, addr, baddbmm, linalg_cross, trace
 from ..ops.matrix.matrix_functions import _least_squares_op
@@ -137,15 +138,19 @@ def _cross(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     return level.wrap(_call(op, [va, vb, dim + 1]))
 
 
-@batching(solve)
-def _solve(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
-    a, b, left = args
+@batching(solve, solve_ex)
+def _solve(op: Op, args: Sequence[Any], level: BatchLevel) -> Any:
+    a, b, left, *more = args
     vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
     va, vb = batched(a, level), batched(b, level)
     if vector:
         vb = vb.unsqueeze(-1)
     n = max(va.ndim, vb.ndim)
-    out = _call(op, [padded(va, va.ndim, n), padded(vb, vb.ndim, n), left or vector])
+    out = _call(op, [padded(va, va.ndim, n), padded(vb, vb.ndim, n), left or vector, *more])
+    if op is not solve:
+        out, info = out
+        info = info.reshape(len(info), *a.shape[:-2])
+        return wrap_all((out.squeeze(-1) if vector else out, info), level)
     return level.wrap(out.squeeze(-1) if vector else out)
 
 

@@ -101,5 +101,6 @@ def unbatched_ops() -> list[str]:
     """
     entries = OPS.items()
     ops = [n for n, e in entries if e.kind != "composite" and batching_of(e.function) is looped]
-    by_element = [n for n, e in entries if getattr(e.function, "hook", None) == "by_element"]
+    plain = [(n, getattr(e.function, "plain", e.function)) for n, e in entries]
+    by_element = [n for n, f in plain if getattr(f, "hook", None) == "by_element"]
     return ops + sorted(by_element)

@@ -2,10 +2,12 @@
 
 from . import (  # noqa: F401  importing a module enters its ops
     arithmetic,
+    bessel,
     comparison,
     complex_numbers,
     elementary,
     incomplete_gamma,
+    polynomials,
     powers,
     selection,
     special,

@@ -456,7 +456,7 @@ sinc = pointwise(
 # which converges like the function's Fourier series; far out the asymptotic series.
 
 
-def _scaled_bessel_i(order: int) -> Any:
+def scaled_bessel_i(order: int) -> Any:
     nodes = (np.arange(96) + 0.5) * (_PI / 96)
     cosines, weights = np.cos(nodes), np.cos(order * nodes) / 96
 
@@ -475,7 +475,7 @@ def _scaled_bessel_i(order: int) -> Any:
     return values
 
 
-_i0e, _i1e = _scaled_bessel_i(0), _scaled_bessel_i(1)
+_i0e, _i1e = scaled_bessel_i(0), scaled_bessel_i(1)
 
 
 def _i1_over_x(input: Tensor) -> Tensor:
@@ -526,23 +526,28 @@ i1e: Op = _special(
 )
 
 
+def far_bessel(x: Array, order: int, second: bool = False) -> Array:
+    """The functions of the first or second kind, of x from 25 on, by the asymptotic series."""
+    p, q, term = np.ones_like(x), np.zeros_like(x), np.ones_like(x)
+    for k in range(1, 13):
+        term = term * (4 * order * order - (2 * k - 1) ** 2) / (8 * k * x)
+        if k % 2:
+            q = q + term * (1 if k % 4 == 1 else -1)
+        else:
+            p = p + term * (1 if k % 4 == 0 else -1)
+    phase = x - order * _PI / 2 - _PI / 4
+    sine, cosine = np.sin(phase), np.cos(phase)
+    scale = math.sqrt(2 / _PI) / np.sqrt(x)
+    return np.asarray(scale * (p * sine + q * cosine if second else p * cosine - q * sine))
+
+
 def _bessel_j(order: int) -> Any:
     def values(a: Array) -> Array:
         x = np.abs(a)
         near = np.minimum(x, 40.0)
         nodes = (np.arange(64) + 0.5) * (_PI / 64)
         value = np.cos(order * nodes - near[..., None] * np.sin(nodes)).mean(-1)
-        far = np.maximum(x, 25.0)
-        p, q, term = np.ones_like(far), np.zeros_like(far), np.ones_like(far)
-        for k in range(1, 13):
-            term = term * (4 * order * order - (2 * k - 1) ** 2) / (8 * k * far)
-            if k % 2:
-                q = q + term * (1 if k % 4 == 1 else -1)
-            else:
-                p = p + term * (1 if k % 4 == 0 else -1)
-        phase = far - order * _PI / 2 - _PI / 4
-        scale = math.sqrt(2 / _PI) / np.sqrt(far)
-        value = np.where(x > 25, scale * (p * np.cos(phase) - q * np.sin(phase)), value)
+        value = np.where(x > 25, far_bessel(np.maximum(x, 25.0), order), value)
         value = np.where(np.isinf(x), np.nan, value)
         return np.where(np.isnan(a), a, value * np.sign(a) if order else value)
 

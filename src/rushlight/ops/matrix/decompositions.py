@@ -173,7 +173,7 @@ linalg_eigh = general(
 alias("eigh", linalg_eigh, method=False, where="linalg")
 
 
-@composite(where="linalg", traits="symmetric")
+@composite(where="linalg", traits="symmetric", out="exact", said="linalg_eigvalsh")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric (Hermitian) matrices, rising."""
     return linalg_eigh(A, UPLO)[0]
@@ -223,7 +223,16 @@ linalg_eig = general(
 alias("eig", linalg_eig, method=False, where="linalg")
 
 
-@composite(where="linalg")
+@composite(
+    where="linalg",
+    said="linalg_eigvals",
+    out=(
+        "cast",
+        RuntimeError,
+        "torch.linalg.eigvals: Expected eigenvalues to be safely castable from {want.scalar_name} "
+        "dtype, but got eigenvalues with dtype {got.scalar_name}",
+    ),
+)
 def eigvals(A: Tensor) -> Tensor:
     """The eigenvalues of square matrices."""
     return linalg_eig(A)[0]
@@ -343,7 +352,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     return _old_svd_result((u, s, vh.mH))
 
 
-@composite(where="linalg")
+@composite(where="linalg", out="exact", said="linalg_svdvals")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values, falling."""
     return svd_op(A, False)[1]
@@ -351,11 +360,10 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 # ---- LU
 
-lu_result = named("linalg_lu", "P", "L", "U")
 lu_factor_result = named("linalg_lu_factor", "LU", "pivots")
 
 
-def _lu_factor(a: Array) -> tuple[Array, ...]:
+def lu_factor_arrays(a: Array) -> tuple[Array, ...]:
     """Gaussian elimination with row exchanges, over a stack of matrices at once."""
     check_matrices("lu_factor", a)
     m, n = a.shape[-2:]
@@ -376,6 +384,18 @@ def _lu_factor(a: Array) -> tuple[Array, ...]:
     return lu.reshape(a.shape), pivots.reshape(*a.shape[:-2], min(m, n))
 
 
+def row_order(pivots: Array, m: int) -> Array:
+    """The order of m rows that exchanges make, for each row of pivots."""
+    out = np.tile(np.arange(m), (len(pivots), 1))
+    stack = np.arange(len(pivots))
+    for k in range(pivots.shape[-1]):
+        p = pivots[:, k] - 1
+        rows = out[:, k].copy()
+        out[:, k] = out[stack, p]
+        out[stack, p] = rows
+    return out
+
+
 def _permutation(pivots: Array, m: int) -> Array:
     """The matrices P of A = P @ L @ U."""
     flat = stack_matrices(pivots[..., None])[..., 0]
@@ -388,16 +408,17 @@ def _permutation(pivots: Array, m: int) -> Array:
                 f"Pivots given to lu_solve must all be {bound}. Did you properly pass the result "
                 f"of lu_factor? {flat[wrong][0]} is among them, for matrices of {m} rows."
             )
-    out = np.zeros((flat.shape[0], m, m), bool)
-    for i, row in enumerate(flat):
-        order = np.arange(m)
-        for k, p in enumerate(row):
-            order[[k, p - 1]] = order[[p - 1, k]]
-        out[i, order, np.arange(m)] = True
-    return out.reshape(*pivots.shape[:-1], m, m)
+    return permutation(flat, m).reshape(*pivots.shape[:-1], m, m)
 
 
-_pivot_matrix: Op = constant(
+def permutation(pivots: Array, m: int) -> Array:
+    """The matrices of booleans that rows of valid pivots stand for."""
+    out = np.zeros((len(pivots), m, m), bool)
+    out[np.arange(len(pivots))[:, None], row_order(pivots, m), np.arange(m)] = True
+    return out
+
+
+pivot_matrix: Op = constant(
     "_pivot_matrix(pivots: Tensor, m: Any)",
     _permutation,
     method=False,
@@ -408,10 +429,11 @@ _pivot_matrix: Op = constant(
 )
 
 
-def _lu_vjp(g: Tensor, A: Tensor, out: Tensor, out1: Tensor) -> Tensor:
-    m, n = A.shape[-2:]
+def lu_vjp(g: Tensor, out: Tensor, P: Tensor) -> Tensor:
+    """From the gradient of L and U in one matrix, `out`; P as a matrix of the same type."""
+    m, n = out.shape[-2:]
     k = min(m, n)
-    eye = of(A).tensor(np.eye(k, dtype=A.dtype.numpy))
+    eye = of(out).tensor(np.eye(k, dtype=out.dtype.numpy))
     head = out.narrow(-2, 0, k).narrow(-1, 0, k)
     L, U = head.tril(-1) + eye, head.triu()
     g_head = g.narrow(-2, 0, k).narrow(-1, 0, k)
@@ -428,13 +450,13 @@ def _lu_vjp(g: Tensor, A: Tensor, out: Tensor, out1: Tensor) -> Tensor:
     inner = solve_triangular(U.mH, inner, upper=False, left=False)
     if rest is not None:
         inner = cat([inner, rest], -1 if m < n else -2)
-    return matmul(_pivot_matrix(out1, m).to(A.dtype), inner)
+    return matmul(P, inner)
 
 
-_lu_factor_op = general(
+lu_factor_op = general(
     "_lu_factor(A: Tensor)",
-    _lu_factor,
-    vjp={"A": _lu_vjp},
+    lu_factor_arrays,
+    vjp={"A": lambda g, out, out1: lu_vjp(g, out, pivot_matrix(out1, out.shape[-2]).to(out.dtype))},
     node="LinalgLuFactorExBackward0",
     outputs=lu_factor_result,
     first_only=True,
@@ -446,29 +468,7 @@ _lu_factor_op = general(
 )
 
 
-@composite(where="linalg")
-def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
-    """L and U in one matrix, and the row exchanged at each step, from 1."""
-    if not pivot:
-        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
-    return _lu_factor_op(A)
-
-
-@composite(where="linalg")
-def lu(A: Tensor, *, pivot: bool = True) -> Any:
-    """A = P @ L @ U."""
-    if not pivot:
-        raise RuntimeError("linalg.lu: LU without pivoting is not implemented on the CPU")
-    both, pivots = _lu_factor_op(A)
-    m, n = A.shape[-2:]
-    k = min(m, n)
-    dtype = A.dtype.numpy
-    P = _pivot_matrix(pivots, m).to(A.dtype)
-    L = both.narrow(-1, 0, k).tril(-1) + of(A).tensor(np.eye(m, k, dtype=dtype))
-    return lu_result((P, L, both.narrow(-2, 0, k).triu()))
-
-
-def _check_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool) -> None:
+def check_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool) -> None:
     name = "linalg.lu_solve"
     if not (LU.dtype.is_floating_point or LU.dtype.is_complex):
         raise RuntimeError(
@@ -511,13 +511,13 @@ def _check_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool) -> None:
         )
 
 
-@composite(where="linalg")
+@composite(where="linalg", out="exact", said="linalg_lu_solve")
 def lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
 ) -> Tensor:
     """The solution of A @ X = B, given the LU factors of A."""
-    _check_lu_solve(LU, pivots, B, left)
-    P = _pivot_matrix(pivots, LU.shape[-1]).to(LU.dtype)
+    check_lu_solve(LU, pivots, B, left)
+    P = pivot_matrix(pivots, LU.shape[-1]).to(LU.dtype)
     if not left:
         return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
     if adjoint:

@@ -440,7 +440,10 @@ def _best_order(sizes: list[int]) -> dict[tuple[int, int], int]:
     return split
 
 
-@composite(where="linalg")
+@composite(
+    where="linalg",
+    out="multi_dot(): expected out tensor to have dtype {want.c_name} but got {got.c_name}",
+)
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of several matrices in the cheapest order; the first and the last may be
     vectors."""
@@ -493,7 +496,10 @@ def chain_matmul(*matrices: Any) -> Tensor:
     return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
 
 
-@composite(where="linalg")
+@composite(
+    where="linalg",
+    out="linalg.vecdot: Expected out of dtype{want.scalar_name} but found {got.scalar_name}",
+)
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along a dimension; x is conjugated."""
     if x._array.dtype.kind in "biu":

@@ -20,9 +20,10 @@ from ..table.kinds import composite, constant, general
 from ..table.reference import alias
 from ..table.signature import Sizes, Tensor
 from .decompositions import eigh_arrays, svd_factors, svd_op, svdvals
+from .factors import inv_ex
 from .norms import matrix_norm
 from .products import matmul, multiply
-from .solving import check_matrices, inv, inv_ex, no_convergence, solve, square_samples
+from .solving import check_matrices, inv, no_convergence, solve, square_samples
 
 _TOLERANCES = tuple(
     f"(input: Tensor, *, atol: {t} | None = None, rtol: {t} | None = None, hermitian, out)"
@@ -38,6 +39,12 @@ _TOLERANCES = tuple(
     overloads=(
         "(input: Tensor, p: Number | None = None, *, out)",
         "(input: Tensor, p: str, *, out)",
+    ),
+    out=(
+        "cast",
+        RuntimeError,
+        "linalg.cond: Expected result to be safely castable from {want.scalar_name} dtype, but "
+        "got result with dtype {got.scalar_name}",
     ),
 )
 def cond(A: Tensor, p: Any = None) -> Tensor:
@@ -111,6 +118,12 @@ _rank_op: Op = constant(
         "(input: Tensor, tol: Tensor, hermitian, *, out)",
         "(input: Tensor, tol: float, hermitian, *, out)",
     ),
+    out=(
+        "cast",
+        RuntimeError,
+        "linalg.matrix_rank: Expected result to be safely castable from {want.scalar_name} dtype, "
+        "but got result with dtype {got.scalar_name}",
+    ),
 )
 def matrix_rank(
     A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
@@ -162,8 +175,8 @@ pinv = general(
     out=(
         "cast",
         RuntimeError,
-        "linalg.pinv: Expected result to be safely castable from {want.scalar_name} dtype, but got "
-        "result with dtype {got.scalar_name}",
+        "linalg.pinv: Expected result to be safely castable from {want.scalar_name} dtype, but "
+        "got result with dtype {got.scalar_name}",
     ),
     samples=lambda make: [(make(4, 3),), (make(2, 3),)],
     overloads=(
@@ -231,7 +244,10 @@ _least_squares_op = general(
 )
 
 
-@composite(where="linalg")
+@composite(
+    where="linalg",
+    out=["cast"],
+)
 @answered("by_element")
 def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
     """The X that makes A @ X - B smallest, the sums of squares that remain, rank and singular
@@ -356,7 +372,15 @@ def logdet(input: Tensor) -> Tensor:
 # ---- powers and exponentials
 
 
-@composite(where="linalg torch")
+@composite(
+    where="linalg torch",
+    out=(
+        "cast",
+        RuntimeError,
+        "matrix_power: Expected result to be safely castable from {want.scalar_name} dtype, but "
+        "got result with dtype {got.scalar_name}",
+    ),
+)
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """A multiplied by itself n times; of its inverse for a negative n."""
     _check_square("matrix_power", A)
@@ -466,7 +490,15 @@ def _rising_powers(x: Tensor, n: int) -> Tensor:
     return cat([one, x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)], -1)
 
 
-@composite(where="linalg")
+@composite(
+    where="linalg",
+    out=(
+        "cast",
+        RuntimeError,
+        "tensorinv: Expected result to be safely castable from {want.scalar_name} dtype, but "
+        "got result with dtype {got.scalar_name}",
+    ),
+)
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of A for tensordot over its first `ind` dimensions."""
     first, rest = A.shape[:ind], A.shape[ind:]
@@ -480,7 +512,15 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return inv(A.reshape(n, n)).reshape(*rest, *first)
 
 
-@composite(where="linalg")
+@composite(
+    where="linalg",
+    out=(
+        "cast",
+        RuntimeError,
+        "tensorsolve: Expected result to be safely castable from {want.scalar_name} dtype, but "
+        "got result with dtype {got.scalar_name}",
+    ),
+)
 def tensorsolve(A: Tensor, B: Tensor, dims: Sizes | None = None) -> Tensor:
     """The X for which tensordot(A, X, X.ndim) = B."""
     if dims is not None:

@@ -224,6 +224,8 @@ def _two_dims(dim: Any, ndim: int, name: str) -> tuple[int, int]:
         "(input: Tensor, ord: Number, dim: Sizes = (-2, -1), keepdim, *, dtype, out)",
         '(input: Tensor, ord: str = "fro", dim: Sizes = (-2, -1), keepdim, *, dtype, out)',
     ),
+    out="linalg.matrix_norm expected out tensor dtype {want.scalar_name} but got: "
+    "{got.scalar_name}",
 )
 def matrix_norm(
     A: Tensor,

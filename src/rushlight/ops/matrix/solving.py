@@ -15,10 +15,9 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._devices import of
-from ..._levels.running import answered
 from ..._size import Size
 from ...return_types import named
-from ..table.arrays import Array, common_type, scalar_name, warn_once
+from ..table.arrays import Array, common_type, refuse, scalar_name, warn_once
 from ..table.kinds import composite, general
 from ..table.reference import alias
 from ..table.signature import Tensor
@@ -43,28 +42,39 @@ alias("LinAlgError", LinAlgError, method=False, where="linalg")
 
 # ---- checks
 
+# PyTorch's kernels that refuse halves themselves.
+_KERNELS = {"cholesky": "cholesky_cpu", "solve": "lu_cpu", "lu_factor": "lu_cpu"}
+
 
 def check_matrices(
-    name: str, a: Array, *, square: bool = False, letter: str = "A", halves: bool = False
+    name: str,
+    a: Array,
+    *,
+    square: bool = False,
+    letter: str = "A",
+    halves: bool = False,
+    of: str = "linalg",
 ) -> None:
     if a.ndim < 2:
         raise RuntimeError(
-            f"linalg.{name}: The input tensor {letter} must have at least 2 dimensions."
+            f"{of}.{name}: The input tensor {letter} must have at least 2 dimensions."
         )
     if square and a.shape[-1] != a.shape[-2]:
         raise RuntimeError(
-            f"linalg.{name}: A must be batches of square matrices, "
+            f"{of}.{name}: A must be batches of square matrices, "
             f"but they are {a.shape[-2]} by {a.shape[-1]} matrices"
         )
     if a.dtype.kind in "biu":
         raise RuntimeError(
-            f"linalg.{name}: Expected a floating point or complex tensor as input. Got "
+            f"{of}.{name}: Expected a floating point or complex tensor as input. Got "
             f"{scalar_name(a)}\n"
             "Convert first: `A.float()`."
         )
+    if a.dtype.itemsize == 2 and name in _KERNELS:
+        refuse(_KERNELS[name], a, "", halves=True)
     if a.dtype.itemsize == 2 and not halves:
         raise RuntimeError(
-            f"linalg.{name}: Low precision dtypes not supported. Got {scalar_name(a)}\n"
+            f"{of}.{name}: Low precision dtypes not supported. Got {scalar_name(a)}\n"
             "Compute in float32: `A.float()`."
         )
 
@@ -84,7 +94,7 @@ def first_bad(a: Array, failed: Callable[[Array], bool]) -> tuple[str, Array]:
     return f"(Batch element {i}): ", stack[i]
 
 
-def _raises(f: Callable[[Array], Any]) -> Callable[[Array], bool]:
+def raises(f: Callable[[Array], Any]) -> Callable[[Array], bool]:
     def test(m: Array) -> bool:
         try:
             f(m)
@@ -109,7 +119,7 @@ def _zero_pivot(a: Array) -> int:
 
 
 def no_convergence(name: str, a: Array, f: Callable[[Array], Any]) -> LinAlgError:
-    where, bad = first_bad(a, _raises(f))
+    where, bad = first_bad(a, raises(f))
     values = "singular values" if name == "svd" else "eigenvalues"
     return LinAlgError(
         f"linalg.{name}: {where}The algorithm failed to converge because the input matrix is "
@@ -121,13 +131,13 @@ def no_convergence(name: str, a: Array, f: Callable[[Array], Any]) -> LinAlgErro
 # ---- inverse and solve
 
 
-def _inv_of(name: str) -> Callable[[Array], Array]:
+def inv_arrays(name: str) -> Callable[[Array], Array]:
     def inv(a: Array) -> Array:
         check_matrices("inv", a, square=True)
         try:
             return np.linalg.inv(a)
         except np.linalg.LinAlgError:
-            where, bad = first_bad(a, _raises(np.linalg.inv))
+            where, bad = first_bad(a, raises(np.linalg.inv))
             raise LinAlgError(
                 f"linalg.{name}: {where}The diagonal element {_zero_pivot(bad)} is zero, the "
                 "inversion could not be "
@@ -137,18 +147,18 @@ def _inv_of(name: str) -> Callable[[Array], Array]:
     return inv
 
 
-def _regular(make: Any, *lead: int) -> Any:
+def regular(make: Any, *lead: int) -> Any:
     """A matrix that is safely invertible."""
     return make(*lead, 3, 3) * 0.2 + _core.wrap(np.eye(3)).to(make(1).dtype)
 
 
 def square_samples(make: Any) -> Any:
-    return [(_regular(make),), (_regular(make, 2),)]
+    return [(regular(make),), (regular(make, 2),)]
 
 
 inv = general(
     "inv(A: Tensor)",
-    _inv_of("inv"),
+    inv_arrays("inv"),
     vjp={"A": lambda g, out: -matmul(out.mH, matmul(g, out.mH))},
     node="LinalgInvExBackward0",
     where="linalg",
@@ -159,39 +169,13 @@ inv = general(
 )
 alias("inverse", inv)
 
-inv_ex_result = named("linalg_inv_ex", "inverse", "info")
 
-
-@composite(where="linalg")
-@answered("by_element")
-def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
-    """The inverse, and 0 or the number of the first zero pivot instead of an error."""
-    if check_errors:
-        return inv_ex_result((inv(A), of(A).tensor(np.zeros(A.shape[:-2], np.int32))))
-    try:
-        return inv_ex_result((inv(A), of(A).tensor(np.zeros(A.shape[:-2], np.int32))))
-    except LinAlgError:
-        stack = stack_matrices(A._array)
-        failed = _raises(np.linalg.inv)
-        info = [_zero_pivot(m) if failed(m) else 0 for m in stack]
-        values = [
-            np.full_like(m, np.nan) if i else np.linalg.inv(m)
-            for m, i in zip(stack, info, strict=True)
-        ]
-        return inv_ex_result(
-            (
-                _core.wrap(np.reshape(values, A.shape).astype(stack.dtype)),
-                _core.wrap(np.reshape(info, A.shape[:-2]).astype(np.int32)),
-            )
-        )
-
-
-def _is_vector(a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> bool:
+def is_vector(a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> bool:
     """Whether the right-hand side is a vector, or a stack of them, as torch and NumPy 1 decide."""
     return len(b_shape) == 1 or tuple(b_shape) == tuple(a_shape[:-1])
 
 
-def _solve(a: Array, b: Array, left: bool) -> Array:
+def solve_arrays(a: Array, b: Array, left: bool, name: str = "solve") -> Array:
     check_matrices("solve", a, square=True)
     if a.dtype != b.dtype:
         raise RuntimeError(
@@ -199,7 +183,7 @@ def _solve(a: Array, b: Array, left: bool) -> Array:
             f"{scalar_name(a)} and B of "
             f"type {scalar_name(b)} instead"
         )
-    vector = _is_vector(a.shape, b.shape)
+    vector = is_vector(a.shape, b.shape)
     x = b[..., None] if vector else b
     n = a.shape[-1]
     if x.shape[-2 if left else -1] != n or (vector and not left):
@@ -214,29 +198,29 @@ def _solve(a: Array, b: Array, left: bool) -> Array:
         else:
             result = np.linalg.solve(a.swapaxes(-1, -2), x.swapaxes(-1, -2)).swapaxes(-1, -2)
     except np.linalg.LinAlgError:
-        where, _ = first_bad(a, _raises(np.linalg.inv))
+        where, _ = first_bad(a, raises(np.linalg.inv))
         raise LinAlgError(
-            f"torch.linalg.solve: {where}The solver failed because the input matrix is singular."
+            f"torch.linalg.{name}: {where}The solver failed because the input matrix is singular."
         ) from None
     return np.ascontiguousarray(result[..., 0] if vector else result)
 
 
 def _solve_right(g: Tensor, A: Tensor, B_shape: Size, left: bool) -> Tensor:
-    if left and _is_vector(A.shape, B_shape):
+    if left and is_vector(A.shape, B_shape):
         return solve(A.mH, g.unsqueeze(-1)).squeeze(-1)
     return solve(A.mH, g, left=left)
 
 
 def _solve_matrix(g: Tensor, A: Tensor, out: Tensor, B_shape: Size, left: bool) -> Any:
     g = _solve_right(g, A, B_shape, left)
-    if left and _is_vector(A.shape, B_shape):
+    if left and is_vector(A.shape, B_shape):
         return -(g.unsqueeze(-1) * out.conj().unsqueeze(-2))
     return -matmul(g, out.mH) if left else -matmul(out.mH, g)
 
 
 solve = general(
     "solve(A: Tensor, B: Tensor, *, left: bool = True)",
-    _solve,
+    lambda a, b, left: solve_arrays(a, b, left),
     vjp={
         "A": _solve_matrix,
         "B": _solve_right,
@@ -244,17 +228,17 @@ solve = general(
     node="LinalgSolveExBackward0",
     where="linalg",
     samples=lambda make: [
-        (_regular(make), make(3)),
-        (_regular(make), make(3, 2)),
-        (_regular(make, 2), make(2, 3, 2)),
-        (_regular(make), make(2, 3), {"left": False}),
+        (regular(make), make(3)),
+        (regular(make), make(3, 2)),
+        (regular(make, 2), make(2, 3, 2)),
+        (regular(make), make(2, 3), {"left": False}),
     ],
     keeps="columns: A",
     doc="The solution X of A @ X = B (of X @ A = B with left=False).",
 )
 
 
-def _substitute(m: Array, x: Array, upper: bool, start: int, stop: int) -> None:
+def substitute(m: Array, x: Array, upper: bool, start: int, stop: int) -> None:
     """Solve rows start to stop of a triangular system, in place: one half, which is then taken out
     of the other, so that most of the work is products of blocks."""
     if stop - start <= 16:
@@ -266,10 +250,10 @@ def _substitute(m: Array, x: Array, upper: bool, start: int, stop: int) -> None:
     middle = (start + stop) // 2
     low, high = (start, middle), (middle, stop)
     first, second = (high, low) if upper else (low, high)
-    _substitute(m, x, upper, *first)
+    substitute(m, x, upper, *first)
     a, b = slice(*first), slice(*second)
     x[..., b, :] -= m[..., b, a] @ x[..., a, :]
-    _substitute(m, x, upper, *second)
+    substitute(m, x, upper, *second)
 
 
 def _solve_triangular(a: Array, b: Array, upper: bool, left: bool, unitriangular: bool) -> Array:
@@ -291,7 +275,7 @@ def _solve_triangular(a: Array, b: Array, upper: bool, left: bool, unitriangular
     lead = np.broadcast_shapes(m.shape[:-2], x.shape[:-2])
     x = np.array(np.broadcast_to(x, (*lead, *x.shape[-2:])), dtype=common_type(a, b))
     with np.errstate(all="ignore"):
-        _substitute(m, x, upper, 0, n)
+        substitute(m, x, upper, 0, n)
     return np.ascontiguousarray(x if left else x.swapaxes(-1, -2))
 
 
@@ -321,8 +305,8 @@ def _triangular_op(name: str, node: str, **more: Any) -> Op:
         node=node,
         method=False,
         samples=lambda make: [
-            (_regular(make), make(3, 2), {"upper": True}),
-            (_regular(make), make(2, 3), {"upper": False, "left": False}),
+            (regular(make), make(3, 2), {"upper": True}),
+            (regular(make), make(2, 3), {"upper": False, "left": False}),
         ],
         doc="The solution X of A @ X = B for a triangular A.",
         **more,
@@ -370,29 +354,44 @@ def _factor(a: Array) -> Array:
     return factor
 
 
+def cholesky_factor(a: Array) -> Array | None:
+    """The factors of a stack; None where one of the matrices has none."""
+    check_matrices("cholesky", a, square=True)
+    try:
+        return _factor(a)
+    except np.linalg.LinAlgError:
+        return None
+
+
+def minor_that_fails(a: Array) -> int:
+    """The order of the first leading minor of a matrix that is not positive-definite; 0: none."""
+    fails = raises(_factor)
+    if not fails(a):
+        return 0
+    return next((k for k in range(1, len(a) + 1) if fails(a[:k, :k])), len(a))
+
+
+def cholesky_failure(name: str, a: Array) -> LinAlgError:
+    where, bad = first_bad(a, raises(_factor))
+    return LinAlgError(
+        f"{name}: {where}The factorization could not be completed because the input is not "
+        "positive-definite "
+        f"(the leading minor of order {minor_that_fails(bad)} is not positive-definite)."
+    )
+
+
 def _cholesky_of(name: str) -> Callable[[Array, bool], Array]:
     def cholesky(a: Array, upper: bool) -> Array:
-        check_matrices("cholesky", a, square=True)
         lower = a.swapaxes(-1, -2).conj() if upper else a
-        try:
-            factor = _factor(lower)
-        except np.linalg.LinAlgError:
-            fails = _raises(_factor)
-            where, bad = first_bad(lower, fails)
-            order = next(
-                (k for k in range(1, bad.shape[0] + 1) if fails(bad[:k, :k])), bad.shape[0]
-            )
-            raise LinAlgError(
-                f"{name}: {where}The factorization could not be completed because the input is not "
-                "positive-definite "
-                f"(the leading minor of order {order} is not positive-definite)."
-            ) from None
+        factor = cholesky_factor(lower)
+        if factor is None:
+            raise cholesky_failure(name, lower) from None
         return np.ascontiguousarray(factor.swapaxes(-1, -2).conj() if upper else factor)
 
     return cholesky
 
 
-def _cholesky_vjp(g: Tensor, out: Tensor, upper: bool) -> Any:
+def cholesky_vjp(g: Tensor, out: Tensor, upper: bool) -> Any:
     L = out.mH if upper else out
     g = g.mH if upper else g
     # The symmetric part, for the argument is symmetric, of what a triangular L leaves free.
@@ -406,14 +405,14 @@ def positive_samples(make: Any) -> Any:
     out = []
     for lead in ((), (2,)):
         m = make(*lead, 3, 3)
-        out.append((matmul(m, m.mT) + _core.wrap(np.eye(3)).to(m.dtype),))
+        out.append((matmul(m, m.mH) + _core.wrap(np.eye(3)).to(m.dtype),))
     return out
 
 
 cholesky = general(
     "cholesky(A: Tensor, *, upper: bool = False)",
     _cholesky_of("linalg.cholesky"),
-    vjp={"A": _cholesky_vjp},
+    vjp={"A": cholesky_vjp},
     node="LinalgCholeskyExBackward0",
     where="linalg",
     samples=positive_samples,
@@ -425,7 +424,7 @@ cholesky = general(
 _old_cholesky = general(
     "_cholesky(input: Tensor, upper: bool = False)",
     _cholesky_of("cholesky"),
-    vjp={"input": _cholesky_vjp},
+    vjp={"input": cholesky_vjp},
     node="CholeskyBackward0",
     method=False,
     keeps="columns: input",
@@ -482,7 +481,7 @@ cholesky_solve: Op = general(
         "L": _cholesky_solve_factor,
     },
     out="cast",
-    samples=lambda make: [(make(3, 2), _regular(make).tril())],
+    samples=lambda make: [(make(3, 2), regular(make).tril())],
     keeps="columns: input",
     doc="The solution of A @ X = input, given the Cholesky factor of A.",
     batch="trailing",

@@ -35,6 +35,7 @@ from ..table.arrays import (
     widened,
 )
 from ..table.kinds import composite, constant, general, linear, variant
+from ..table.reference import alias
 from ..table.signature import Ints, dtype
 
 _kernels = _core.kernels
@@ -612,6 +613,7 @@ logsumexp: Op = general(
     doc="log(sum(exp(input))) along dimensions, without overflow.",
     batch="reduced",
 )
+alias("logsumexp", logsumexp, method=False, where="special")
 
 
 @composite(where="Tensor")

@@ -272,6 +272,12 @@ def _family(name: str, run: Callable[..., Tensor], forward: bool, doc: str) -> N
     def samples(make: Any) -> Any:
         return [(make(4, 3),)]
 
+    def out_of(end: str) -> tuple[str, type, str]:
+        what = "floating point" if run is _from_half else "complex"
+        said = "fftn" if run is _whole and end else name + end  # of the inverse, too
+        text = f"{said} expects a {what} output tensor, but got {{got.scalar_name}}"
+        return "kind", RuntimeError, text
+
     over = {"": "one dimension", "2": "two dimensions", "n": "several dimensions (all)"}
     for end, function in (("", one), ("2", two), ("n", several)):
         composite(
@@ -281,6 +287,7 @@ def _family(name: str, run: Callable[..., Tensor], forward: bool, doc: str) -> N
             said=f"fft_{name}{end}",
             samples=samples,
             doc=f"{doc} over {over[end]}.",
+            out=out_of("n" if end == "2" else end),
         )(function)
 
 

@@ -99,7 +99,8 @@ _NAMESPACES: dict[str, Mapping[str, Any]] = {
 
 def _target(function: Any) -> Any:
     """The function behind what programs see."""
-    return inspect.unwrap(function) if isinstance(function, _core.Public) else function
+    found = inspect.unwrap(function) if isinstance(function, _core.Public) else function
+    return getattr(found, "plain", found)
 
 
 @functools.cache

@@ -21,6 +21,7 @@ from ..._dtypes import ALL
 from . import reference as _reference
 from .arrays import Array
 from .formulas import BOOLEAN, Untraceable, trace, trace_partial
+from .outputs import written
 from .signature import parse
 from .statement import OPS, Entry, Rule, define, enter, read_by, sources, traits_of
 from .words import Words
@@ -317,6 +318,7 @@ def composite(
     overloads: tuple[str, ...] = (),
     said: str | None = None,
     traits: str = "",
+    out: Any = False,
 ) -> Callable[[_F], _F]: ...
 def composite(
     function: Callable[..., Any] | None = None,
@@ -333,6 +335,7 @@ def composite(
     overloads: tuple[str, ...] = (),
     said: str | None = None,
     traits: str = "",
+    out: Any = False,
 ) -> Any:
     """A plain function of tensors in terms of other ops:
     a decorator that enters it in the table.
@@ -341,7 +344,8 @@ def composite(
     several ops. signature: where programs know another than the function's own. overloads, said: as
     in a statement (words.py). asks: whose `__torch_function__` may take a call over, that of "all",
     of "modes" alone (the arguments are data to make a tensor of), or of "nobody" (PyTorch shows the
-    call to no one).
+    call to no one). out: the function, not the method, takes `out=`; of which types, as in a
+    statement, in a list where there are several results.
     """
 
     def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -349,12 +353,15 @@ def composite(
             f.__name__ = f.__qualname__ = name
         f.__doc__ = doc or f.__doc__
         called = name or f.__name__
+        plain = f
+        if out:
+            f = _taking_out(f, said or called, out)
         entry = Entry(called, OpKind.COMPOSITE, signature or called, f)
         entry.doc = f.__doc__ or ""
         entry.samples = samples
         entry.overloads, entry.said = overloads, said or ""
         entry.traits = traits_of(traits, entry.name)
-        f.entry = entry  # type: ignore[attr-defined]
+        f.entry = plain.entry = entry  # type: ignore[attr-defined]
         enter(
             entry,
             f,
@@ -368,6 +375,20 @@ def composite(
         return f
 
     return decorate(function) if function is not None else decorate
+
+
+def _taking_out(f: Callable[..., Any], name: str, rule: Any) -> Callable[..., Any]:
+    """f with `out=`, which signature.py adds to what it takes."""
+
+    def function(*args: Any, out: Any = None, **named: Any) -> Any:
+        result = f(*args, **named)
+        return result if out is None else written(out, result, name, rule)
+
+    function.__name__, function.__qualname__ = f.__name__, f.__qualname__
+    function.__doc__, function.__module__ = f.__doc__, f.__module__
+    several = "Sequence[Tensor]" if isinstance(rule, list) else "Tensor"
+    function.plain, function.out = f, f"(*, out: {several} | None = None)"  # type: ignore[attr-defined]
+    return function
 
 
 def variant(op: Any, param: str, when: str, other: Any, value: float | str | None = None) -> None:

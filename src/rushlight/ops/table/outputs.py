@@ -12,6 +12,7 @@ from typing import Any
 from ... import _core
 from ..._core import Tensor
 from ..._devices import of
+from ...return_types import named_out
 from .statement import OPS
 
 __all__ = ["write_out", "written"]
@@ -32,6 +33,10 @@ def _check(name: str, rule: Any, result: Tensor, out: Tensor) -> None:
     word, error, text = rule if isinstance(rule, tuple) else (rule, RuntimeError, None)
     if got is want or (word == "truth" and got.name == "uint8"):
         return
+    if word == "kind":
+        if got.category == want.category:
+            return
+        word = "exact"
     if word == "dtype":
         word = "exact"
     elif word == "float dtype":
@@ -45,27 +50,40 @@ def _check(name: str, rule: Any, result: Tensor, out: Tensor) -> None:
 
 def write_out(out: Any, result: Any, name: str) -> Any:
     """Write an op's results to the `out=` tensors; resizes them, refuses types that do not fit."""
-    rule = OPS[name].out
-    if not isinstance(result, tuple):
-        _check(name, rule, result, out)
-        return _write(out, result)
-    outs = tuple(out)
-    for o, r in zip(outs, result, strict=True):
-        _check(name, rule, r, o)
-    for o, r in zip(outs, result, strict=True):
-        _write(o, r)
-    return type(result)(outs)
+    return _write_all(out, result, name, OPS[name].out)
 
 
-def written(out: Tensor, result: Tensor, name: str, rule: str = "exact") -> Any:
-    """`out` with a composite's result: what a statement's `out=` word does for an op."""
-    if _core.is_grad_enabled() and (result.requires_grad or getattr(out, "requires_grad", False)):
+def written(out: Any, result: Any, name: str, rule: Any = "exact") -> Any:
+    """`out` with a composite's results: what a statement's `out=` word does for an op."""
+    results = result if isinstance(result, tuple) else (result,)
+    outs = out if isinstance(out, (tuple, list)) else (out,)
+    if _core.is_grad_enabled() and any(
+        getattr(t, "requires_grad", False) for t in (*results, *outs)
+    ):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, "
             "but one of the arguments requires grad."
         )
-    _check(name, rule, result, out)
-    return _write(out, result)
+    return _write_all(out, result, name, rule)
+
+
+def _write_all(out: Any, result: Any, name: str, rule: Any) -> Any:
+    if not isinstance(result, tuple):
+        _check(name, rule, result, out)
+        return _write(out, result)
+    if not isinstance(out, (tuple, list)):
+        raise TypeError(
+            f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}"
+        )
+    outs = tuple(out)
+    if len(outs) != len(result):
+        raise TypeError(f"{name}() expected {len(result)} tensors in 'out', got {len(outs)}.")
+    word = rule[0] if isinstance(rule, list) else rule
+    for o, r in zip(outs, result, strict=True):
+        _check(name, word, r, o)
+    for o, r in zip(outs, result, strict=True):
+        _write(o, r)
+    return named_out(type(result))(outs)
 
 
 def _write(out: Tensor, result: Tensor) -> Tensor:

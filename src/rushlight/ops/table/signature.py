@@ -286,12 +286,14 @@ def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
 
 def python_signature(function: Callable[..., Any]) -> inspect.Signature:
     """The signature of a Python function, with the keywords that `**how: Keywords` takes."""
-    found, shown = inspect.signature(function), []
+    found, shown = inspect.signature(getattr(function, "plain", function)), []
     for p in found.parameters.values():
         if p.kind is not p.VAR_KEYWORD:
             shown.append(p)
         elif p.annotation == "Keywords":
             shown += [keyword.in_python() for keyword in read("(*, ...)").params]
+    if hasattr(function, "plain"):
+        shown += [p.in_python() for p in read(function.out).params]
     return found.replace(parameters=shown)
 
 

@@ -373,7 +373,8 @@ def enter(
     if method is None:
         method = "torch" in spaces or "Tensor" in spaces
     if method:
-        setattr(_core.Tensor, name, _core.make_public(function, True))
+        plain_form = getattr(function, "plain", function)
+        setattr(_core.Tensor, name, _core.make_public(plain_form, True))
         entry.forms.add("method")
     if operator:
         _core.set_operator(operator, function)
