@@ -64,8 +64,8 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 
 # Imported when it is asked for: a name, and the module that it is or that has it.
 _MODULES = """__config__ _dynamo accelerator amp compiler cpu distributed distributions fft futures
-hub jit library memory mps multiprocessing overrides profiler serialization testing torch_version
-types version xpu""".split()
+hub jit library memory mps multiprocessing overrides profiler serialization sparse testing
+torch_version types version xpu""".split()
 _LATE = {
     **{name: name for name in _MODULES},
     **dict.fromkeys(
@@ -76,6 +76,17 @@ _LATE = {
         set_autocast_gpu_dtype""".split(),
         "amp.autocast_mode",
     ),
+    **dict.fromkeys(
+        """sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor
+        sparse_csc_tensor sparse_csr_tensor""".split(),
+        "sparse._making",
+    ),
+    **dict.fromkeys(
+        """_indices_copy _values_copy ccol_indices_copy col_indices_copy crow_indices_copy
+        indices_copy resize_as_sparse_ row_indices_copy values_copy""".split(),
+        "sparse._convert",
+    ),
+    **dict.fromkeys("dsmm hsmm hspmm saddmm smm spmm sspaddmm".split(), "sparse._products"),
     "Event": "_absent_device",
     "PyTorchFileReader": "_elsewhere",
     "GradScaler": "amp",
