@@ -53,6 +53,7 @@ _CONVERT = {
     f"\n\n{_SPARSE}\n>>> x.coalesce().values()\ntensor([3., 4.])",
     "_indices": "The coordinates of the values, coalesced or not.",
     "_values": "The values without history, coalesced or not.",
+    "_with_values": "A sparse tensor with other values at the same places.",
     "_nnz": "How many values there are.",
     "_dimI": "How many dimensions are sparse.",
     "_dimV": "How many dimensions are dense.",

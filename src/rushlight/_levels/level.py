@@ -25,6 +25,7 @@ _numbers = itertools.count(1)
 class Wrapper:
     """What is attached to a tensor that stands for others: the level, and the value within."""
 
+    strided = True  # whether it lies in memory as the value does
     __slots__ = ("level", "origin", "shows", "value")
 
     def __init__(self, level: Level, value: Any) -> None:

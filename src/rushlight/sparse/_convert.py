@@ -119,6 +119,13 @@ def _coalesced_(self: Any, coalesced: bool) -> Any:
     return self
 
 
+@answers("_with_values")
+def _with_values(self: Any, values: Tensor) -> Any:
+    """A tensor with other values at the same places, for the optimizers."""
+    p = parts(self)
+    return build(p, values)
+
+
 @answers("sparse_dim", "_dimI")
 def sparse_dim(self: Any) -> int:
     """How many dimensions are sparse."""
@@ -722,7 +729,7 @@ def zero_(input: Any) -> Any:
     return become(input, parts(_zeros(p, p.shape, {})))
 
 
-@answers("copy_")
+@answers("copy_", "_copied_")
 def copy_(input: Any, src: Any, non_blocking: bool = False) -> Any:
     p, q = parts(input), parts(src)
     if p is None or q is None:

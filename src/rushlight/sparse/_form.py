@@ -68,6 +68,7 @@ class Parts(Wrapper):
     coalesced: of COO, whether columns are in order, and each occurs once.
     """
 
+    strided = False
     __slots__ = ("_places", "coalesced", "indices", "layout", "shape")
     level: SparseLevel
 
@@ -499,7 +500,10 @@ class SparseLevel(Level):
         self.active = True
 
     def call(self, op: Op, args: Sequence[Any]) -> Any:
-        return answer(op.__name__, args, {})
+        name = op.__name__
+        if name == "add" and parts(args[1]) is None:  # gradients have no order
+            args = (args[1], args[0], *args[2:])
+        return answer(name, args, {})
 
     def in_place(self, op: Op, args: Sequence[Any]) -> Any:
         return answer(op.base.__name__ + "_", args, {})
