@@ -166,8 +166,9 @@ class LBFGS(Optimizer):
         """The gradients of all parameters in one vector; 0 where a parameter has none."""
         return rl.cat(
             [
-                real(rl.zeros_like(p) if g is None else g.to_dense() if g.is_sparse else g)
-                .reshape(-1)
+                real(rl.zeros_like(p) if g is None else g.to_dense() if g.is_sparse else g).reshape(
+                    -1
+                )
                 for p in self._params
                 for g in (p.grad,)
             ]

@@ -92,8 +92,9 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     if dtype is not None:
         input = _convert.cast(input, dtype)
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
-        return _arithmetic.total(input)
-    return _arithmetic.total(input, dim, dtype=input.dtype if dtype is not None else None)
+        return _arithmetic.total(input, node="SparseSumBackward0")
+    kind = input.dtype if dtype is not None else None
+    return _arithmetic.total(input, dim, dtype=kind, node="SparseSumBackward0")
 
 
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:

@@ -11,7 +11,8 @@ from .. import _core
 from .. import _root as rl
 from .._core import Tensor
 from .._device import sparse_coo
-from ._convert import coalesce, copy_, cast, sums, to_dense
+from ..nn import functional
+from ._convert import cast, coalesce, to_dense
 from ._form import (
     BLOCKED,
     HANDLERS,
@@ -20,9 +21,10 @@ from ._form import (
     answers,
     become,
     build,
-    coordinates,
     integers,
+    is_masked,
     linear,
+    named,
     parts,
     record,
     refuse,
@@ -62,21 +64,19 @@ def _alpha_checked(alpha: Any, kind: Any) -> None:
 
 
 @answers("add", "__add__", "__radd__")
-def add(input: Any, other: Any, *old: Any, alpha: Any = 1) -> Any:
+def add(input: Any, other: Any, *old: Any, alpha: Any = 1, _node: str = "AddBackward0") -> Any:
     if old:
         (alpha,) = old
     p, q = parts(input), parts(other)
     if p is None:
-        if not isinstance(input, Tensor) or input.dim() == 0 and other.dim() > 0:
+        if not isinstance(input, Tensor) or (input.dim() == 0 and other.dim() > 0):
             return add(other, input)  # raises
-        return _add_to_dense(input, other, q, alpha)
+        return _add_to_dense(input, other, q, alpha, _node)
     if q is None:
         if p.layout is not sparse_coo and isinstance(other, Tensor) and other.shape == p.shape:
             dense = to_dense(input)
             return dense.add(other, alpha=alpha)
-        raise RuntimeError(
-            "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
-        )
+        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     if p.shape != q.shape:
         raise RuntimeError(
             "add: expected sizes of 'self' and 'other' to match, but "
@@ -84,12 +84,11 @@ def add(input: Any, other: Any, *old: Any, alpha: Any = 1) -> Any:
         )
     kind = rl.promote_types(p.value.dtype, q.value.dtype)
     _alpha_checked(alpha, kind)
-    if p.layout is not q.layout or p.layout in BLOCKED:
-        if p.layout is not q.layout:
-            raise RuntimeError(
-                f"add: expected 'self' and 'other' to have the same layout, but got "
-                f"{NAMES[p.layout]} and {NAMES[q.layout]}"
-            )
+    if p.layout is not q.layout:
+        raise RuntimeError(
+            f"add: expected 'self' and 'other' to have the same layout, but got "
+            f"{NAMES[p.layout]} and {NAMES[q.layout]}"
+        )
     if p.n_dense != q.n_dense:
         raise RuntimeError(
             "add: expected 'self' and 'other' to have same number of sparse dimensions, but "
@@ -102,7 +101,7 @@ def add(input: Any, other: Any, *old: Any, alpha: Any = 1) -> Any:
         return lambda g: _typed(change(g), dtype)
 
     rules = rule(p.value.dtype, lambda g: g), rule(q.value.dtype, changed)
-    return record("AddBackward0", wrap(made), (input, other), rules)
+    return record(_node, wrap(made), (input, other), rules)
 
 
 def _is_one(alpha: Any) -> bool:
@@ -154,7 +153,7 @@ def _sum_of(p: Parts, q: Parts, kind: Any, alpha: Any) -> Parts:
     return parts(coalesce(wrap(made))) if p.coalesced and q.coalesced else made  # type: ignore[no-any-return]
 
 
-def _add_to_dense(dense: Any, t: Any, q: Parts, alpha: Any) -> Any:
+def _add_to_dense(dense: Any, t: Any, q: Parts, alpha: Any, node: str = "AddBackward0") -> Any:
     if tuple(dense.shape) != tuple(q.shape):
         raise RuntimeError(
             "add: expected 'self' and 'other' to have same size, but self has size "
@@ -168,7 +167,7 @@ def _add_to_dense(dense: Any, t: Any, q: Parts, alpha: Any) -> Any:
         lambda g: _typed(g, dense.dtype),
         lambda g: _typed(g if _is_one(alpha) else g * alpha, q.value.dtype),
     )
-    return record("AddBackward0", made, (dense, t), rules)
+    return record(node, made, (dense, t), rules)
 
 
 @_quiet
@@ -191,9 +190,8 @@ def add_(input: Any, other: Any, *old: Any, alpha: Any = 1) -> Any:
     if p is not None:
         return become(input, parts(add(input, other, alpha=alpha)))
     q = parts(other)
-    if wants(input) or wants(other):
-        if _core.is_grad_enabled():
-            return input.copy_(add(input, other, alpha=alpha))
+    if _core.is_grad_enabled() and (wants(input) or wants(other)):
+        return input.copy_(add(input, other, alpha=alpha))
     if tuple(input.shape) != tuple(q.shape):
         return _add_to_dense(input, other, q, alpha)  # raises
     if input.is_contiguous() and rl.promote_types(input.dtype, q.value.dtype) is input.dtype:
@@ -211,7 +209,7 @@ def sub(input: Any, other: Any, *old: Any, alpha: Any = 1) -> Any:
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
             "`logical_xor()` operator instead."
         )
-    return add(input, other, alpha=-alpha)
+    return add(input, other, alpha=-alpha, _node="SubBackward0")
 
 
 @answers("__rsub__", "rsub")
@@ -269,11 +267,12 @@ def mul(input: Any, other: Any) -> Any:
             "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, "
             "number of sparse dimensions, and shape of sparse dimensions"
         )
+    coalesced = p.coalesced and q.coalesced
     (input, p), (other, q) = _pattern(input), _pattern(other)
     _, at, to = np.intersect1d(p.linear(), q.linear(), assume_unique=True, return_indices=True)
     a = values_of(input).index_select(0, integers(at))
     b = values_of(other).index_select(0, integers(to))
-    shared = Parts(sparse_coo, p.shape, (integers(p.places()[:, at]),), p.value, True)
+    shared = Parts(sparse_coo, p.shape, (integers(p.places()[:, at]),), p.value, coalesced)
     return build(shared, a * b, "MulBackward0")
 
 
@@ -369,7 +368,7 @@ _NODES = {
 
 
 def _elementwise(name: str) -> None:
-    function: Any = getattr(rl.Tensor, name, None) or getattr(rl._nn.functional, name)
+    function: Any = getattr(rl.Tensor, name, None) or getattr(functional, name)
     node = _NODES.get(name, "".join(word.capitalize() for word in name.split("_")))
     as_it_is = name in _LINEAR.split()
 
@@ -409,7 +408,12 @@ def is_same_size(input: Any, other: Any) -> bool:
 
 @answers("sum", "_sparse_sum")
 def total(
-    input: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None, axis: Any = None
+    input: Any,
+    dim: Any = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+    axis: Any = None,
+    node: str = "",
 ) -> Any:
     dim = axis if dim is None else dim
     p = parts(input)
@@ -424,7 +428,7 @@ def total(
     if len(set(dims)) < len(dims):
         raise RuntimeError("dim appears multiple times in the list of dims")
     if not dims:
-        return v.sum()
+        return v.sum() if node or is_masked(input) else _sum_of_all(input, p, v)
     if p.layout is not sparse_coo:
         if not keepdim:
             raise RuntimeError(
@@ -436,11 +440,9 @@ def total(
     if dense:
         v = v.sum(dense, keepdim)
     outer = [d for d in range(n) if d not in dims]
-    shape = [
-        1 if d in dims else size for d, size in enumerate(p.shape) if keepdim or d not in dims
-    ]
+    shape = [1 if d in dims else size for d, size in enumerate(p.shape) if keepdim or d not in dims]
     if not outer and not keepdim:
-        return v.sum(0)
+        return named(node or "SumBackward1", v.sum(0))
     places = p.places()
     if keepdim:
         places = places.copy()
@@ -454,7 +456,17 @@ def total(
         v.detach(),
         p.coalesced and len(outer) == n,
     )
-    return coalesce(build(made, v, "SparseSumBackward0"))
+    return named(node or "SumBackward1", coalesce(build(made, v)))
+
+
+def _sum_of_all(input: Any, p: Parts, v: Tensor) -> Any:
+    shape, kind = tuple(p.shape), p.value.dtype
+    return record(
+        "SumBackward0",
+        v.detach().sum(),
+        (input,),
+        (lambda g: g.to(kind).expand(shape),),
+    )
 
 
 def _dimension(d: Any, ndim: int) -> int:
@@ -470,13 +482,17 @@ def _dimension(d: Any, ndim: int) -> int:
 def any_of(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     if dim is not None:
         refuse("any.dim", (input,))
-    return coalesce(input)._values().any() if parts(input).layout is sparse_coo else parts(
-        input
-    ).value.any()
+    return (
+        coalesce(input)._values().any()
+        if parts(input).layout is sparse_coo
+        else parts(input).value.any()
+    )
 
 
 @answers("norm", "native_norm")
-def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def norm(
+    input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Any:
     if dim not in (None, (), []) or keepdim:
         refuse("norm", (input,))
     input, _ = _pattern(input)
@@ -506,7 +522,7 @@ def softmax(input: Any, dim: int, dtype: Any, log: bool) -> Any:
     v = values_of(input)
     node = "SparseLogSoftmaxBackward0" if log else "SparseSoftmaxBackward0"
     if dim >= p.n_sparse:
-        function = rl._nn.functional.log_softmax if log else rl._nn.functional.softmax
+        function = functional.log_softmax if log else functional.softmax
         return build(p, function(v, dim - p.n_sparse + 1), node)
     others = [d for d in range(p.n_sparse) if d != dim]
     numbers = linear(p.places()[others], [p.shape[d] for d in others])

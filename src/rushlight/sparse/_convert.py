@@ -14,7 +14,6 @@ from .._device import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from ._form import (
     BLOCKED,
     BY_ROWS,
-    COMPRESSED,
     NAMES,
     Parts,
     answers,
@@ -30,7 +29,6 @@ from ._form import (
     refuse,
     values_at,
     values_of,
-    wants,
     wrap,
 )
 
@@ -240,10 +238,21 @@ def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -
         _core.set_grad_enabled(before)
 
     def rule(g: Any) -> Any:
-        return g if masked_grad is False else sparse_mask(g, coalesced_like(self))
+        if masked_grad is False:
+            return to_sparse_as(g, p)
+        return sparse_mask(g, coalesced_like(self))
 
     made = record("ToDenseBackward0", made, (self,), (rule,))
     return made if dtype is None else made.to(dtype)
+
+
+def to_sparse_as(g: Any, p: Parts) -> Any:
+    """A dense gradient in a sparse layout, with all its values."""
+    if parts(g) is not None:
+        return g
+    if p.layout is sparse_coo:
+        return _to_coo(g, p.n_sparse)
+    return _to_compressed(g, p.layout, p.block if p.layout in BLOCKED else None, p.n_dense)
 
 
 def coalesced_like(t: Any) -> Any:
@@ -270,6 +279,9 @@ def sparse_mask(self: Any, mask: Any) -> Any:
             f"but mask has size {list(mask.shape)}"
         )
     before = values_at(self, p)
+    if parts(self) is not None:
+        made = wrap(p.like(before.detach()))
+        return record("SparseMaskBackward0", made, (self,), (lambda g: g,))
     return record(
         "SparseMaskBackward0",
         wrap(p.like(before.detach())),
@@ -279,6 +291,11 @@ def sparse_mask(self: Any, mask: Any) -> Any:
 
 
 # ---- to sparse
+
+_NODES = {
+    layout: f"To{NAMES[layout]}Backward0"
+    for layout in (sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)
+}
 
 
 @answers("to_sparse")
@@ -358,7 +375,7 @@ def _elements(t: Any, p: Parts) -> Any:
         order = np.argsort(linear(places, p.shape[: len(places)]), kind="stable")
         places, v = places[:, order], v.index_select(0, integers(order))
     made = Parts(sparse_coo, p.shape, (integers(places),), v, True)
-    return record("ToSparseBackward0", wrap(made), (t,), (lambda g: _as_layout(g, p),))
+    return record("ToSparseBackward1", wrap(made), (t,), (lambda g: _as_layout(g, p),))
 
 
 def _as_layout(g: Any, p: Parts) -> Any:
@@ -378,15 +395,14 @@ def _dense_to_coo(t: Any, n: int | None) -> Any:
             f"dense_to_sparse: sparse_dim argument must be in [0,{ndim}] range, but {n} is given"
         )
     if n == 0 and ndim > 0:
-        raise RuntimeError(
-            "dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0"
-        )
+        raise RuntimeError("dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0")
     outer = tuple(t.shape[:n])
     flat = t.detach().reshape(int(np.prod(outer)), *t.shape[n:])
     numbers = _nonzero_rows(flat)
     value = flat.index_select(0, integers(numbers))
     made = make(sparse_coo, t.shape, (integers(coordinates(numbers, outer)),), value, True)
-    return record("ToSparseBackward0", made, (t,), (to_dense,))
+    name = "ToSparseBackward1" if n == ndim else "ToSparseBackward0"
+    return record(name, made, (t,), (to_dense,))
 
 
 def _nonzero_rows(flat: Tensor) -> Any:
@@ -397,9 +413,9 @@ def _nonzero_rows(flat: Tensor) -> Any:
 
 def _to_compressed(t: Any, target: _layout, blocksize: Any, dense_dim: int | None) -> Any:
     p = parts(t)
-    if p is not None and p.layout is target:
-        if blocksize is None or tuple(blocksize) == p.block:
-            return t
+    same = p is not None and p.layout is target
+    if same and (blocksize is None or tuple(blocksize) == p.block):
+        return t
     n_dense = (0 if p is None else p.n_dense) if dense_dim is None else int(dense_dim)
     b = t.dim() - n_dense - 2
     if p is not None and p.layout is sparse_coo:
@@ -438,7 +454,7 @@ def _dense_to_compressed(t: Any, target: _layout, blocksize: Any, n_dense: int) 
     places = coordinates(numbers, outer)
     value = flat.index_select(0, integers(numbers))
     made = _compress(target, t.shape, places, outer, value, b)
-    return record("ToSparseBackward0", wrap(made), (t,), (to_dense,))
+    return record(_NODES[target], wrap(made), (t,), (to_dense,))
 
 
 def _blocks(sizes: Any, target: _layout, blocksize: Any) -> tuple[int, int]:
@@ -458,9 +474,7 @@ def _blocks(sizes: Any, target: _layout, blocksize: Any) -> tuple[int, int]:
     return rows, columns
 
 
-def _compress(
-    target: _layout, shape: Any, places: Any, outer: Any, value: Tensor, b: int
-) -> Parts:
+def _compress(target: _layout, shape: Any, places: Any, outer: Any, value: Tensor, b: int) -> Parts:
     """Parts in a compressed layout, of distinct places in row-major order."""
     groups, plain = places[-2], places[-1]
     n = outer[-2]
@@ -479,9 +493,7 @@ def _compress(
     np.cumsum(counts, 1, out=starts[:, 1:])
     each = set(starts[:, -1].tolist())
     if len(each) > 1:
-        raise RuntimeError(
-            "Expect the same number of specified elements per batch."
-        )
+        raise RuntimeError("Expect the same number of specified elements per batch.")
     a, q = starts[0], plain
     if b:
         nnz = each.pop() if each else 0
@@ -504,7 +516,7 @@ def _compressed_from(t: Any, target: _layout, blocksize: Any, b: int = 0) -> Any
         value = value.reshape(len(numbers), rows, columns, *value.shape[1:])
         places = coordinates(numbers, outer)
     made = wrap(_compress(target, p.shape, places, outer, value, b))
-    return record("ToSparseBackward0", made, (t,), (lambda g: _as_layout(g, p),))
+    return record(_NODES[target], made, (t,), (lambda g: _as_layout(g, p),))
 
 
 @answers("to_sparse_coo")

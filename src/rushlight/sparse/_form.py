@@ -199,18 +199,22 @@ def integers(array: Any) -> Tensor:
 # ---- the class, and who is asked
 
 # What asks for the shape, the type, the graph or the gradient only: the core answers.
-PASSED_ON = frozenset(
-    """size dim ndimension numel nelement element_size requires_grad_ backward register_hook
+PASSED_ON = (
+    frozenset(
+        """size dim ndimension numel nelement element_size requires_grad_ backward register_hook
     register_post_accumulate_grad_hook retain_grad is_floating_point is_complex is_signed
     is_inference get_device grad __len__ __hash__ _is_view detach has_names is_pinned
     __format__ _set_flag is_conj is_neg
     resolve_conj resolve_neg is_grad_enabled""".split()
-) | frozenset(
-    f"get {name}"
-    for name in """shape dtype ndim grad_fn requires_grad is_leaf grad grad_dtype output_nr
+    )
+    | frozenset(
+        f"get {name}"
+        for name in """shape dtype ndim grad_fn requires_grad is_leaf grad grad_dtype output_nr
     retains_grad _version _base data device is_cuda is_cpu is_meta is_mps is_quantized is_nested
     is_xpu is_mkldnn itemsize name names _backward_hooks _post_accumulate_grad_hooks""".split()
-) | frozenset(f"set {name}" for name in "grad requires_grad grad_dtype _backward_hooks".split())
+    )
+    | frozenset(f"set {name}" for name in "grad requires_grad grad_dtype _backward_hooks".split())
+)
 _HOW = {"__get__": "get", "__set__": "set", "__delete__": "delete"}
 _KNOWN: set[type] = {Tensor, Parameter}
 
@@ -300,9 +304,7 @@ def coo(t: Any, name: str) -> Parts:
     p = parts(t)
     if p is None or p.layout is not sparse_coo:
         given = "Strided" if p is None else NAMES[p.layout]
-        raise RuntimeError(
-            f"{name} expected sparse coordinate tensor layout but got {given}"
-        )
+        raise RuntimeError(f"{name} expected sparse coordinate tensor layout but got {given}")
     return p  # type: ignore[no-any-return]
 
 
@@ -368,9 +370,12 @@ _Rule = Callable[[Any], Any]
 class SparseNode(_core.FunctionNode):
     """The node of an op on sparse tensors: for each input a rule, or None."""
 
-    def __init__(self, rules: tuple[_Rule | None, ...], needs: list[bool]) -> None:
+    def __init__(
+        self, rules: tuple[_Rule | None, ...], needs: list[bool], masked: bool = False
+    ) -> None:
         self.rules: Any = rules
         self.needs = needs
+        self.masked = masked  # it reads gradients where the result has values only
 
     def _run_backward(self, grads: tuple[Tensor, ...]) -> tuple[Any, ...]:
         if self.rules is None:
@@ -402,17 +407,44 @@ def wants(t: Any) -> bool:
 
 
 def record(
-    name: str, result: Any, inputs: Sequence[Any], rules: tuple[_Rule | None, ...]
+    name: str,
+    result: Any,
+    inputs: Sequence[Any],
+    rules: tuple[_Rule | None, ...],
+    masked: bool | None = None,
 ) -> Any:
-    """A fresh result, with a node where an input requires grad."""
+    """A fresh result, with a node where an input requires grad.
+
+    masked: whether the rules read a gradient only where the result has values; None: they pass it
+    on, so that is for the inputs to say.
+    """
     if not _core.is_grad_enabled() or not result.dtype.is_differentiable:
         return result
     needs = [wants(t) for t in inputs]
     if any(needs):
-        node = _node(name)(rules, needs)
+        if masked is None:
+            masked = all(is_masked(t) for t, need in zip(inputs, needs, strict=True) if need)
+        node = _node(name)(rules, needs, masked)
         node._set_edges(list(inputs))
         node._attach([result], [result])
     return result
+
+
+def is_masked(t: Any) -> bool:
+    """Whether of a gradient of a sparse tensor only what it has at the tensor's places is used."""
+    if parts(t) is None:
+        return False
+    edge = _core.gradient_edge(t)
+    return edge is not None and getattr(edge[0], "masked", False) is True
+
+
+def named(name: str, result: Any) -> Any:
+    """A result whose last node has a name."""
+    p = parts(result)
+    if not _core.is_grad_enabled() or not wants(result):
+        return result
+    cut = wrap(p) if p is not None else result.detach()
+    return record(name, cut, (result,), (lambda g: g,))
 
 
 def values_of(t: Any) -> Tensor:
@@ -420,14 +452,28 @@ def values_of(t: Any) -> Tensor:
     p = parts(t)
     if not (_core.is_grad_enabled() and wants(t)):
         return p.value  # type: ignore[no-any-return]
-    return record("ValuesBackward0", p.value.detach(), (t,), (lambda g: build(p, g),))  # type: ignore[no-any-return]
+    return record("ValuesBackward0", p.value.detach(), (t,), (lambda g: at_places(p, g),))  # type: ignore[no-any-return]
 
 
-def build(p: Parts, values: Tensor, name: str = "SparseCooTensorWithDimsAndTensorsBackward0") -> Any:
+def at_places(p: Parts, gradient: Tensor) -> Any:
+    """The gradient of a sparse tensor, of those of its values. Values of the same index have the
+    same gradient, which stands there once."""
+    if p.layout is sparse_coo and not p.coalesced and p.nnz > 1:
+        numbers = p.linear()
+        found, first = np.unique(numbers, return_index=True)
+        if len(found) < len(numbers):
+            indices = integers(p.places()[:, first])
+            gradient = gradient.index_select(0, integers(first))
+            p = Parts(sparse_coo, p.shape, (indices,), gradient.detach(), True)
+    return build(p, gradient)
+
+
+def build(
+    p: Parts, values: Tensor, name: str = "SparseCooTensorWithDimsAndTensorsBackward0"
+) -> Any:
     """The sparse tensor of other values at the same places, as a function of them."""
-    return record(
-        name, wrap(p.like(values.detach())), (values,), (lambda g: values_at(g, p),)
-    )
+    made = wrap(p.like(values.detach()))
+    return record(name, made, (values,), (lambda g: values_at(g, p),), True)
 
 
 def values_at(g: Any, p: Parts) -> Tensor:
@@ -525,9 +571,7 @@ class SparseLevel(Level):
 
     def item(self, t: Any, refusal: str) -> Any:
         if t.numel() != 1:
-            raise RuntimeError(
-                f"a Tensor with {t.numel()} elements cannot be converted to Scalar"
-            )
+            raise RuntimeError(f"a Tensor with {t.numel()} elements cannot be converted to Scalar")
         return HANDLERS["to_dense"](t).detach()
 
     def data(self, w: Any) -> Any:
@@ -545,9 +589,7 @@ def _as_edge(t: Any) -> Any:
         return t
     edge = _core.gradient_edge(t)
     if edge is None:
-        raise RuntimeError(
-            "element 0 of tensors does not require grad and does not have a grad_fn"
-        )
+        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
     return edge
 
 

@@ -178,9 +178,7 @@ def _compressed(
     block = 2 if layout in BLOCKED else 0
     # What makes no sense at all is refused; the rest only where it is to be checked.
     if a.ndim < 1:
-        raise RuntimeError(
-            f"{_LABELS[layout][0]} must have dimensionality >= 1 but got {a.ndim}"
-        )
+        raise RuntimeError(f"{_LABELS[layout][0]} must have dimensionality >= 1 but got {a.ndim}")
     if b.ndim != a.ndim:
         raise RuntimeError(
             f"{_LABELS[layout][0]} and {_LABELS[layout][1]} dimensionalities must be equal but got "
@@ -200,9 +198,12 @@ def _compressed(
             f"dimensionalities and 1: tensor has {len(shape)} dimensions, values have {v.ndim}"
         )
     p = Parts(layout, shape, (a, b), v.detach())
-    if checks or (checks is None and _Checks.on):
-        validate(p)
-    elif b.shape != v.shape[: b.ndim] or a.shape[:-1] != b.shape[:-1]:
+    if (
+        checks
+        or (checks is None and _Checks.on)
+        or b.shape != v.shape[: b.ndim]
+        or a.shape[:-1] != b.shape[:-1]
+    ):
         validate(p)
     made = build(p, v, "SparseCompressedTensorBackward0")
     return _finished(made, device, requires_grad, False)
@@ -438,9 +439,7 @@ def _check_compressed(p: Parts) -> None:
         raise RuntimeError(sorted_)
     if (counts > others).any():
         name = "ncols" if by_rows else "nrows"
-        raise RuntimeError(
-            f"`0 <= {a}[..., 1:] - {a}[..., :-1] <= {name}` is not satisfied."
-        )
+        raise RuntimeError(f"`0 <= {a}[..., 1:] - {a}[..., :-1] <= {name}` is not satisfied.")
     order = p.places() if by_rows else p.places()[[*range(n_batch), n_batch + 1, n_batch]]
     sizes = p.outer if by_rows else (*p.outer[:n_batch], p.outer[-1], p.outer[-2])
     numbers = np.zeros(order.shape[1], np.int64)

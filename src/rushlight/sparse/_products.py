@@ -22,16 +22,18 @@ from ._form import (
     NAMES,
     Parts,
     answers,
+    at_places,
     become,
     build,
     integers,
+    is_masked,
     make,
+    named,
     parts,
     record,
     refuse,
     values_at,
     values_of,
-    wrap,
 )
 
 __all__: list[str] = []
@@ -59,7 +61,7 @@ def _axis(d: Any, ndim: int) -> int:
 
 
 @answers("transpose", "swapaxes", "swapdims")
-def transpose(input: Any, dim0: int, dim1: int) -> Any:
+def transpose(input: Any, dim0: int, dim1: int, node: str = "TransposeBackward0") -> Any:
     p = parts(input)
     ndim = len(p.shape)
     a, b = _axis(dim0, ndim), _axis(dim1, ndim)
@@ -89,7 +91,7 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
         order[a], order[b] = b, a
         indices = integers(p.places()[order])
         made = make(sparse_coo, shape, (indices,), p.value, p.nnz < 2)
-    return record("TransposeBackward0", made, (input,), (lambda g: _swapped(g, a, b),))
+    return record(node, made, (input,), (lambda g: _swapped(g, a, b),))
 
 
 def _swapped(g: Any, a: int, b: int) -> Any:
@@ -107,7 +109,7 @@ def t(input: Any) -> Any:
             f"{p.n_sparse} sparse and {p.n_dense} dense dimensions"
         )
     n = p.n_batch
-    return transpose(input, n, n + 1)
+    return transpose(input, n, n + 1, "TBackward0")
 
 
 @answers("permute")
@@ -157,7 +159,7 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
     ndim = len(parts(input).shape)
     moved = np.moveaxis(np.empty((1,) * ndim), source, destination)  # raises as it should
     del moved
-    one = lambda x: [x] if isinstance(x, int) else list(x)  # noqa: E731
+    one = lambda x: [x] if isinstance(x, int) else list(x)
     source = [_axis(d, ndim) for d in one(source)]
     destination = [_axis(d, ndim) for d in one(destination)]
     order = [d for d in range(ndim) if d not in source]
@@ -208,9 +210,9 @@ def product(a: Any, b: Any, node: str = "MmBackward0") -> Any:
     """The product of two matrices, one of them sparse at least."""
     _check(a, b, "mm")
     if parts(a) is None:
-        return t_of(product(t(b), t_of(a), node))
+        return named(node, t_of(product(t(b), t_of(a), node)))
     if parts(b) is not None:
-        return _sparse_sparse(a, b)
+        return _sparse_sparse(a, b, node)
     a, p = _plain(a)
     before = _core.set_grad_enabled(False)
     try:
@@ -219,7 +221,9 @@ def product(a: Any, b: Any, node: str = "MmBackward0") -> Any:
         _core.set_grad_enabled(before)
 
     def for_a(g: Any) -> Any:
-        return build(p, p_shaped(sampled(g, b.conj(), p), p), "SparseAddmmBackward0")
+        if node != "SparseAddmmBackward0" and not is_masked(a):
+            return g.mm(b.conj().t()) if parts(g) is None else product(g, b.conj().t())
+        return at_places(p, sampled(g, b.conj(), p))
 
     def for_b(g: Any) -> Any:
         return product(t(_conjugate(a)), g, node)
@@ -233,10 +237,6 @@ def _conjugate(t: Any) -> Any:
 
 def t_of(x: Any) -> Any:
     return x.t() if parts(x) is None else t(x)
-
-
-def p_shaped(values: Tensor, p: Parts) -> Tensor:
-    return values.reshape(p.value.shape) if p.n_batch else values
 
 
 def times_dense(p: Parts, dense: Tensor) -> Tensor:
@@ -271,7 +271,7 @@ def sampled(x: Any, y: Tensor, p: Parts) -> Tensor:
     return rl.cat(found) if found else x.new_zeros(0)
 
 
-def _sparse_sparse(a: Any, b: Any) -> Any:
+def _sparse_sparse(a: Any, b: Any, node: str) -> Any:
     p, q = parts(a), parts(b)
     layout = p.layout if p.layout is q.layout else sparse_coo
     if layout in BLOCKED:
@@ -284,13 +284,18 @@ def _sparse_sparse(a: Any, b: Any) -> Any:
     finally:
         _core.set_grad_enabled(before)
 
+    masked = node == "SparseAddmmBackward0"
+
     def for_a(g: Any) -> Any:
-        return build(p, values_at(product(g, t(_conjugate(b))), p))
+        found = product(g, t(_conjugate(b)))
+        return at_places(p, values_at(found, p)) if masked else found
 
     def for_b(g: Any) -> Any:
-        return build(q, values_at(product(t(_conjugate(a)), g), q))
+        found = product(t(_conjugate(a)), g)
+        return at_places(q, values_at(found, q)) if masked else found
 
-    return record("SparseSparseMatmulBackward0", made, (a, b), (for_a, for_b))
+    name = "SparseSparseMatmulBackward0" if masked else node
+    return record(name, made, (a, b), (for_a, for_b))
 
 
 def _joined(a: Any, b: Any) -> Any:
@@ -324,7 +329,7 @@ def mv(input: Any, vec: Any) -> Any:
         raise RuntimeError(
             f"mv: expected self.size(-1) == vec.size(-1), but got {input.shape[-1]} and {len(vec)}"
         )
-    return product(input, vec.unsqueeze(1)).squeeze(1)
+    return named("MvBackward0", product(input, vec.unsqueeze(1)).squeeze(1))
 
 
 @answers("bmm")
@@ -355,8 +360,23 @@ def bmm(input: Any, mat2: Any) -> Any:
         p.value,
         p.coalesced,
     )
-    wide = build(flat, values_of(input))
-    return product(wide, mat2.reshape(n * k, mat2.shape[2]), "BmmBackward0").reshape(n, m, -1)
+    wide = mat2.detach().reshape(n * k, mat2.shape[2])
+    before = _core.set_grad_enabled(False)
+    try:
+        made = times_dense(flat, wide).reshape(n, m, mat2.shape[2])
+    finally:
+        _core.set_grad_enabled(before)
+
+    def for_a(g: Any) -> Any:
+        if not is_masked(input):
+            return g.bmm(mat2.conj().transpose(1, 2))
+        columns = mat2.conj().reshape(n * k, -1)
+        return at_places(p, sampled(g.reshape(n * m, -1), columns, flat))
+
+    def for_b(g: Any) -> Any:
+        return bmm(_batch_t(_conjugate(input)), g)
+
+    return record("BmmBackward0", made, (input, mat2), (for_a, for_b))
 
 
 def _batch_t(x: Any) -> Any:
@@ -389,28 +409,19 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     return made if bias is None else made + bias
 
 
-def _named(name: str, result: Any) -> Any:
-    """A result whose last node has a name."""
-    if parts(result) is None and not result.requires_grad:
-        return result
-    p = parts(result)
-    cut = wrap(p) if p is not None else result.detach()
-    return record(name, cut, (result,), (lambda g: g,))
-
-
 def _addmm(node: str, input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
-    made = product(mat1, mat2)
+    made = product(mat1, mat2, node if node == "SparseAddmmBackward0" else "MmBackward0")
     if alpha != 1:
         made = made * alpha if parts(made) is None else mul(made, alpha)
     if beta == 0:
-        return _named(node, made)
+        return named(node, made)
     if parts(input) is not None and parts(made) is None:
         input = to_dense(input)
     if parts(input) is not None or parts(made) is not None:
         whole = add(mul(input, beta) if beta != 1 else input, made)
     else:
         whole = (input if beta == 1 else input * beta) + made
-    return _named(node, whole)
+    return named(node, whole)
 
 
 @answers("addmm")
@@ -519,9 +530,7 @@ def reduced(a: Any, b: Tensor, reduce: str) -> Tensor:
     """A product of compressed rows with a dense matrix whose sums are means, greatest or least."""
     p = parts(a)
     if reduce not in ("sum", "mean", "amax", "amin"):
-        raise RuntimeError(
-            f"reduce argument must be either sum, mean, amax or amin, got {reduce}"
-        )
+        raise RuntimeError(f"reduce argument must be either sum, mean, amax or amin, got {reduce}")
     if p is None or p.layout is not sparse_csr:
         layout = "Strided" if p is None else NAMES[p.layout]
         raise RuntimeError(f"Expect self to be of layout SparseCsr, got {layout}")
@@ -538,7 +547,7 @@ def reduced(a: Any, b: Tensor, reduce: str) -> Tensor:
     else:
         index = which.unsqueeze(1).expand(part.shape)
         whole = empty.scatter_reduce(0, index, part, reduce, include_self=False)
-    return _named("SparseMmReduceImplBackward0", whole)
+    return named("SparseMmReduceImplBackward0", whole)
 
 
 def sampled_addmm(

@@ -16,11 +16,9 @@ from ._form import (
     Parts,
     answers,
     build,
-    coordinates,
     integers,
-    make,
+    named,
     parts,
-    record,
     refuse,
     values_of,
 )
@@ -58,7 +56,7 @@ def cat(tensors: Any, dim: int = 0) -> Any:
     first: Parts = found[0]
     dim = _axis(dim, len(first.shape))
     n, total = first.n_sparse, 0
-    rest = lambda p: [s for d, s in enumerate(p.shape) if d != dim]  # noqa: E731
+    rest = lambda p: [s for d, s in enumerate(p.shape) if d != dim]
     for i, p in enumerate(found):
         if p.n_sparse != n or p.n_dense != first.n_dense:
             raise RuntimeError(
@@ -98,7 +96,7 @@ def stack(tensors: Any, dim: int = 0) -> Any:
     tensors = list(tensors)
     ndim = tensors[0].dim() + 1
     dim = _axis(dim, ndim)
-    return cat([unsqueeze(t, dim) for t in tensors], dim)
+    return named("StackBackward0", cat([unsqueeze(t, dim) for t in tensors], dim))
 
 
 @answers("unsqueeze")
@@ -130,6 +128,8 @@ def select(input: Any, dim: int, index: int) -> Any:
             f"{dim}"
         )
     index %= p.shape[dim]
+    input = coalesce(input)
+    p = parts(input)
     v, places = values_of(input), p.places()
     shape = [s for d, s in enumerate(p.shape) if d != dim]
     if dim >= p.n_sparse:
@@ -140,7 +140,7 @@ def select(input: Any, dim: int, index: int) -> Any:
     kept = np.flatnonzero(places[dim] == index)
     v = v.index_select(0, integers(kept))
     if p.n_sparse == 1:
-        return v.sum(0)
+        return named("SelectBackward0", v.sum(0))
     places = np.delete(places[:, kept], dim, axis=0)
     made = Parts(sparse_coo, shape, (integers(places),), v.detach(), p.coalesced)
     return build(made, v, "SelectBackward0")
@@ -196,6 +196,8 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
 
 @answers("narrow_copy")
 def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
+    if parts(input) is None:
+        return input.narrow(dim, start, length).clone()
     p = _coordinates(input, "narrow_copy")
     dim = _axis(dim, len(p.shape))
     if not 0 <= start <= start + length <= p.shape[dim]:
@@ -245,10 +247,7 @@ def getitem(self: Any, key: Any) -> Any:
                 refuse("as_strided", (self,))
             d += 1
         elif isinstance(k, (int, np.integer)) and not isinstance(k, bool):
-            if parts(found) is None:
-                found = found.select(d, k)
-            else:
-                found = select(found, d, int(k))
+            found = found.select(d, k) if parts(found) is None else select(found, d, int(k))
         elif isinstance(k, Tensor) and parts(k) is None and k.dim() == 1 and parts(found):
             if k.dtype is rl.bool:
                 k = integers(np.flatnonzero(k._array))
@@ -307,9 +306,7 @@ def _expand(self: Any, *args: Any, **kwargs: Any) -> Any:
 @answers("numpy", "__array__")
 def _numpy(self: Any, *args: Any, **kwargs: Any) -> Any:
     name = NAMES[parts(self).layout]
-    raise TypeError(
-        f"can't convert {name} layout tensor to numpy. Use Tensor.to_dense() first."
-    )
+    raise TypeError(f"can't convert {name} layout tensor to numpy. Use Tensor.to_dense() first.")
 
 
 @answers("data_ptr", "tolist")
@@ -349,9 +346,7 @@ def _nbytes(self: Any) -> Any:
 @answers("item")
 def _item(self: Any) -> Any:
     if self.numel() != 1:
-        raise RuntimeError(
-            f"a Tensor with {self.numel()} elements cannot be converted to Scalar"
-        )
+        raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
     return HANDLERS["to_dense"](self.detach()).item()
 
 
@@ -382,5 +377,3 @@ def _like(input: Any, *args: Any, **kwargs: Any) -> Any:
     if kwargs.get("layout") is strided:
         refuse("like", (input,))
     refuse("ones_like", (input,))
-
-

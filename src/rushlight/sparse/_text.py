@@ -17,8 +17,6 @@ def _part(label: str, t: Any) -> str:
     notes = []
     if t.numel() == 0:
         notes.append(f"size={tuple(t.shape)}")
-    elif t.dtype is not dtypes.int64 and label.endswith("indices"):
-        notes.append(f"dtype={t.dtype}")
     contents = _printing._contents(t._array, t.dtype, len(prefix) + 7)
     return prefix + contents + "".join(f", {note}" for note in notes) + ")"
 
