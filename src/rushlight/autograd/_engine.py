@@ -14,6 +14,7 @@ from .._levels.running import refuse_backward
 from .._levels.running import state as _state
 from .._levels.structure import rows
 from ..ops import overridable
+from ..ops.making.copies import clone
 from ..ops.making.creation import empty_like, zeros_like
 from ..ops.making.from_data import as_tensor
 from ..ops.table.signature import Tensor

@@ -213,7 +213,7 @@ PASSED_ON = (
     retains_grad _version _base data device is_cuda is_cpu is_meta is_mps is_quantized is_nested
     is_xpu is_mkldnn itemsize name names _backward_hooks _post_accumulate_grad_hooks""".split()
     )
-    | frozenset(f"set {name}" for name in "grad requires_grad grad_dtype _backward_hooks".split())
+    | frozenset(f"set {name}" for name in "requires_grad grad_dtype _backward_hooks".split())
 )
 _HOW = {"__get__": "get", "__set__": "set", "__delete__": "delete"}
 _KNOWN: set[type] = {Tensor, Parameter}

@@ -451,6 +451,9 @@ def _check_compressed(p: Parts) -> None:
 
 def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
     """What unpickling a sparse tensor calls."""
+    tensors = 2 if layout is sparse_coo else 3
+    if len(data) < tensors + 1 or any(type(t) is not Tensor for t in data[:tensors]):
+        raise TypeError("its indices and values are no tensors")
     if layout is sparse_coo:
         indices, values, size, *coalesced = data
         made = sparse_coo_tensor(indices, values, size, check_invariants=True)

@@ -38,7 +38,7 @@ from ._form import (
 
 __all__: list[str] = []
 
-_PIECE = 1 << 18  # elements of the multiples that are made at a time
+_PIECE = 1 << 15  # elements of the multiples that are made at a time
 
 
 # ---- the transposed matrix
@@ -245,7 +245,7 @@ def times_dense(p: Parts, dense: Tensor) -> Tensor:
     m, k = p.shape[0], dense.shape[1]
     dense = dense.detach()
     made = rl.zeros((m, k), dtype=dense.dtype)
-    step = max(1, _PIECE // max(k, 1))
+    step = max(256, _PIECE // max(k, 1))
     for start in range(0, len(rows), step):
         piece = slice(start, start + step)
         part = dense.index_select(0, integers(columns[piece]))
@@ -260,7 +260,7 @@ def sampled(x: Any, y: Tensor, p: Parts) -> Tensor:
         x = to_dense(x)
     rows, columns = p.places()
     k = x.shape[1]
-    step = max(1, _PIECE // max(k, 1))
+    step = max(256, _PIECE // max(k, 1))
     found = [
         (
             x.index_select(0, integers(rows[start : start + step]))

@@ -372,6 +372,20 @@ def _set_data(self: Any, value: Any) -> None:
         become(self, p)
 
 
+@answers("set grad")
+def _set_grad(self: Any, value: Any) -> None:
+    if isinstance(value, Tensor) and parts(self) is not None and parts(value) is None:
+        raise RuntimeError(
+            "attempting to assign a gradient to a tensor that has data of a different type"
+        )
+    self._grad = value
+
+
+@answers("delete grad")
+def _delete_grad(self: Any) -> None:
+    self._grad = None
+
+
 @answers("ones_like", "full_like", "rand_like", "randn_like", "randint_like")
 def _like(input: Any, *args: Any, **kwargs: Any) -> Any:
     if kwargs.get("layout") is strided:
