@@ -134,7 +134,9 @@ def _sum_of(p: Parts, q: Parts, kind: Any, alpha: Any) -> Parts:
         x is y or (x.shape == y.shape and np.array_equal(x._array, y._array))
         for x, y in zip(p.indices, q.indices, strict=True)
     )
-    if same and (p.layout is not sparse_coo or p.coalesced == q.coalesced) and a.shape == b.shape:
+    # Values that lie apart are joined in PyTorch, where they may occur several times.
+    summed = (p.coalesced and q.coalesced) or (a.is_contiguous() and b.is_contiguous())
+    if same and (p.layout is not sparse_coo or summed):
         return p.like(a + b)
     if p.layout in BLOCKED:
         if p.block != q.block:
@@ -364,6 +366,7 @@ _NODES = {
     "arctanh": "Atanh",
     "fix": "Trunc",
     "square": "Pow",
+    "log1p": "Log1P",
 }
 
 
@@ -434,7 +437,8 @@ def total(
             raise RuntimeError(
                 "reduction operations on CSR tensors with keepdim=False is unsupported"
             )
-        return _in_layout(total(HANDLERS["to_sparse"](input), dim, True, dtype), p)
+        whole = total(HANDLERS["to_sparse"](input), dim, True, dtype)
+        return named("SumBackward1", _in_layout(whole, p))
     n = p.n_sparse
     dense = [d - n + 1 for d in dims if d >= n]
     if dense:

@@ -141,7 +141,7 @@ def sparse_coo_tensor(
             f"values has incorrect size, expected {[v.shape[0], *shape[i.shape[0] :]]}, got "
             f"{list(v.shape)}"
         )
-    p = Parts(sparse_coo, shape, (i,), v.detach(), bool(is_coalesced))
+    p = Parts(sparse_coo, shape, (i,), v.detach(), bool(is_coalesced) or i.shape[1] < 2)
     return _finished(build(p, v), device, requires_grad, check_invariants)
 
 

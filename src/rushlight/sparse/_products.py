@@ -90,7 +90,7 @@ def transpose(input: Any, dim0: int, dim1: int, node: str = "TransposeBackward0"
         order = list(range(p.n_sparse))
         order[a], order[b] = b, a
         indices = integers(p.places()[order])
-        made = make(sparse_coo, shape, (indices,), p.value, p.nnz < 2)
+        made = make(sparse_coo, shape, (indices,), p.value)
     return record(node, made, (input,), (lambda g: _swapped(g, a, b),))
 
 

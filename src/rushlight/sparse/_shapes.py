@@ -9,7 +9,6 @@ import numpy as np
 from .. import _root as rl
 from .._core import Tensor
 from .._device import sparse_coo, strided
-from ._convert import coalesce
 from ._form import (
     HANDLERS,
     NAMES,
@@ -128,8 +127,6 @@ def select(input: Any, dim: int, index: int) -> Any:
             f"{dim}"
         )
     index %= p.shape[dim]
-    input = coalesce(input)
-    p = parts(input)
     v, places = values_of(input), p.places()
     shape = [s for d, s in enumerate(p.shape) if d != dim]
     if dim >= p.n_sparse:
@@ -142,7 +139,8 @@ def select(input: Any, dim: int, index: int) -> Any:
     if p.n_sparse == 1:
         return named("SelectBackward0", v.sum(0))
     places = np.delete(places[:, kept], dim, axis=0)
-    made = Parts(sparse_coo, shape, (integers(places),), v.detach(), p.coalesced)
+    coalesced = p.coalesced or len(kept) < 2
+    made = Parts(sparse_coo, shape, (integers(places),), v.detach(), coalesced)
     return build(made, v, "SelectBackward0")
 
 
@@ -189,8 +187,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     found = places[:, at].copy()
     found[dim] = np.repeat(np.arange(len(picked)), counts)
     v = v.index_select(0, integers(at))
-    coalesced = p.coalesced and dim == 0
-    made = Parts(sparse_coo, shape, (integers(found),), v.detach(), coalesced)
+    made = Parts(sparse_coo, shape, (integers(found),), v.detach())
     return build(made, v, "IndexSelectBackward0")
 
 
@@ -215,7 +212,9 @@ def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
         places = places[:, kept].copy()
         places[dim] -= start
         v, indices = v.index_select(0, integers(kept)), (integers(places),)
-    return build(Parts(sparse_coo, shape, indices, v.detach(), p.coalesced), v, "NarrowBackward0")
+    return build(
+        Parts(sparse_coo, shape, indices, v.detach(), p.coalesced), v, "NarrowCopyBackward0"
+    )
 
 
 @answers("unbind", "__iter__")
