@@ -36,7 +36,8 @@ ORDER = [
     "_devices",
     *("ops.table", "ops.making", "ops.elementwise", "ops.layout", "ops.random", "ops.matrix"),
     *("ops.reduction", "ops.indexing", "ops.spectral", "ops.layers", "ops"),
-    *("_shared", "storage", "_dlpack", "_tensor", "random", "_levels", "autograd"),
+    *("_shared", "storage", "_dlpack", "_sparse_methods", "_tensor", "random"),
+    *("_levels", "autograd"),
     "_root",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func", "nn.utils.stateless", "nn.attention.flex_attention"),
     *("_tensor_str", "_absent_device", "cuda", "cpu", "mps", "xpu", "accelerator", "__config__"),
@@ -57,7 +58,7 @@ ORDER = [
         "library",
     ),
     *("multiprocessing", "amp", "cuda.amp"),
-    *("overrides", "profiler", "_trace_calls", "distributions"),
+    *("overrides", "profiler", "_trace_calls", "distributions", "sparse"),
     "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "_torch_alias", ""),
     *("_child", "_cli", "__main__"),

@@ -225,7 +225,8 @@ int add_to_leaf(Tensor* v, PyObject* g, int ours, bool create_graph) {
   Ref more(g);
   for (;;) {
     const Owned<Tensor> have = v->grad.own();
-    if (have && !create_graph && !(have->flags & kWrapped)) {
+    // What stands for others, a sparse gradient too, has no memory to add from.
+    if (have && !create_graph && !((have->flags | as_tensor(more.get())->flags) & kWrapped)) {
       AddingInPlace turn(have.get());
       if (v->grad.peek() != have.get()) continue;
       return add_in_place(have.get(), more.get());

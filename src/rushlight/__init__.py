@@ -65,37 +65,34 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 
     _trace_calls.follow_environment()
 
-# Imported when it is asked for: a name, and the module that it is or that has it.
-_MODULES = """__config__ _dynamo accelerator amp compiler cpu distributed distributions fft futures
-hub jit library memory mps mtia multiprocessing nested overrides profiler serialization testing
-torch_version types version xpu _utils _jit_internal _tensor_str""".split()
+# Imported when they are asked for: modules, and under the name of their module what is in them.
+_MODULES = """accelerator amp compiler cpu distributed distributions fft futures hub jit library
+memory mps mtia multiprocessing nested overrides profiler serialization sparse testing
+torch_version types version xpu __config__ _dynamo _jit_internal _tensor_str _utils""".split()
+_LATE_NAMES = {
+    "_absent_device": "Event Stream",
+    "_checks": """_assert_async _check _check_index _check_is_size _check_not_implemented
+        _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with""",
+    "_classes": "classes",
+    "_elsewhere": "PyTorchFileReader",
+    "_private": """_cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long
+        _cast_Short _log_softmax_backward_data _shape_as_tensor _softmax_backward_data""",
+    "amp": "GradScaler",
+    "amp.autocast_mode": """autocast autocast_decrement_nesting autocast_increment_nesting
+        clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype
+        is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
+        set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
+        set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype""",
+    "compiler": "compile",
+    "serialization": "load save",
+    "sparse._convert": """_indices_copy _values_copy ccol_indices_copy col_indices_copy
+        crow_indices_copy indices_copy resize_as_sparse_ row_indices_copy values_copy""",
+    "sparse._making": """sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
+        sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor""",
+    "sparse._products": "dsmm hsmm hspmm saddmm smm spmm sspaddmm",
+}
 _LATE = {
     **{name: name for name in _MODULES},
-    **dict.fromkeys(
-        """autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
-        get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
-        is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled
-        set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
-        set_autocast_gpu_dtype""".split(),
-        "amp.autocast_mode",
-    ),
-    **dict.fromkeys(
-        """_assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all
-        _check_tensor_all_with _check_type _check_value _check_with""".split(),
-        "_checks",
-    ),
-    **dict.fromkeys(
-        """_cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long
-        _cast_Short _log_softmax_backward_data _shape_as_tensor _softmax_backward_data""".split(),
-        "_private",
-    ),
-    "Event": "_absent_device",
-    "PyTorchFileReader": "_elsewhere",
-    "GradScaler": "amp",
-    "Stream": "_absent_device",
-    "classes": "_classes",
-    "compile": "compiler",
-    "load": "serialization",
-    "save": "serialization",
+    **{name: module for module, names in _LATE_NAMES.items() for name in names.split()},
 }
 __getattr__ = _missing_name(__name__, _LATE)

@@ -19,6 +19,7 @@ from ._handles import warn_if_has_hooks
 from ._levels.opaque_array import ITEM, MEMORY
 from ._levels.running import answered
 from ._missing import missing_attribute
+from ._sparse_methods import METHODS as SPARSE_METHODS
 from .ops.table.arrays import Array
 from .ops.table.signature import dtype, memory_format, overloaded
 from .ops.table.statement import LAZY, namespace, quietly
@@ -575,7 +576,7 @@ _METHODS: dict[str, Any] = {
     ),
 }
 
-for _name, _value in _METHODS.items():
+for _name, _value in (_METHODS | SPARSE_METHODS).items():
     setattr(Tensor, _name, _value)
 
 Tensor.__doc__ = """An array of one dtype that can record how it was computed.

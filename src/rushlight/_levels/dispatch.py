@@ -10,9 +10,8 @@ from .._core import Op, Tensor
 from ..ops.table.arrays import Array
 from . import captured
 from .backward import run_backward
-from .level import GradLevel
 from .opaque_array import FLOW, ITEM, MEMORY, OpaqueArray
-from .running import running, state
+from .running import state
 from .settling import settle_all, settled, show
 from .structure import alive, plain_parts, youngest
 
@@ -109,12 +108,8 @@ class _Wrapped:
         return t._wrapped.value._version
 
     def grad_fn(self, t: Tensor) -> Any:
-        """The node of what is recorded within, for those who are to know of it: under vmap or jvp
-        alone a program sees no history."""
-        w = t._wrapped
-        if w.level.by_hand or not w.level.active or running(GradLevel):
-            return w.value.grad_fn
-        return None
+        """`t.grad_fn`."""
+        return t._wrapped.level.grad_fn(t)
 
     def detach(self, t: Tensor) -> Tensor:
         """`t.detach()`."""

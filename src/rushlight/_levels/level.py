@@ -10,7 +10,7 @@ from .. import _core
 from .._core import Op, Tensor
 from . import composites
 from .drawing import drawn
-from .running import asked, state
+from .running import asked, running, state
 from .settling import note_view
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _numbers = itertools.count(1)
 class Wrapper:
     """What is attached to a tensor that stands for others: the level, and the value within."""
 
+    strided = True  # whether it lies in memory as the value does
     __slots__ = ("level", "origin", "shows", "value")
 
     def __init__(self, level: Level, value: Any) -> None:
@@ -146,6 +147,13 @@ class Level:
     def detach(self, w: Any) -> Any:
         """`t.detach()`."""
         raise NotImplementedError
+
+    def grad_fn(self, t: Any) -> Any:
+        """`t.grad_fn`: the node of what is recorded within, for those who are to know of it. Under
+        vmap or jvp alone a program sees no history."""
+        if self.by_hand or not self.active or running(GradLevel):
+            return t._wrapped.value.grad_fn
+        return None
 
     def set_requires_grad(self, w: Any, on: bool) -> None:
         """`t.requires_grad = on`: the variable is the value within."""

@@ -14,6 +14,7 @@ from .._levels.running import refuse_backward
 from .._levels.running import state as _state
 from .._levels.structure import rows
 from ..ops import overridable
+from ..ops.making.copies import clone
 from ..ops.making.creation import empty_like, zeros_like
 from ..ops.making.from_data import as_tensor
 from ..ops.table.signature import Tensor
@@ -86,6 +87,9 @@ def _no_grad_input(index: int, tensor: Tensor) -> None:
 
 def _copy_gradient(grad: Tensor) -> Tensor:
     """The first gradient of a leaf when a graph of the backward is kept: a copy with a history."""
+    w = grad._wrapped
+    if w is not None and not w.strided:
+        return clone(grad) if _core.is_grad_enabled() else grad.detach()
     return empty_like(grad.detach()).copy_(grad)
 
 

@@ -63,11 +63,17 @@ class FusedOptimizer(Optimizer):
             for p in group["params"]:
                 grad = p.grad
                 if grad is not None:
+                    if type(grad) is not rl.Tensor and grad.is_sparse:
+                        self._check_sparse()
                     params.append(p)
                     grads.append(grad)
             if params:
                 self._update(group, params, grads)
         return loss
+
+    def _check_sparse(self) -> None:
+        """Raise, unless the rule has a meaning for sparse gradients."""
+        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
 
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
         raise NotImplementedError
@@ -181,6 +187,11 @@ def root(square: Tensor, eps: float, differentiable: bool) -> Tensor:
     """sqrt(square) + eps; the root's derivative needs its result, which then may not be written."""
     spread = square.sqrt()
     return spread + eps if differentiable else spread.add_(eps)
+
+
+def same_places(like: Any, values: Tensor) -> Any:
+    """A sparse tensor with other values, at the places of a coalesced one."""
+    return like._with_values(values)
 
 
 _LABELS = {"lr": "learning rate", "eps": "epsilon value"}

@@ -6,7 +6,17 @@ from typing import Any
 
 from rushlight._root import Tensor
 
-from ._rules import RuleOptimizer, State, full_like, move, new_count, options, real, root
+from ._rules import (
+    RuleOptimizer,
+    State,
+    full_like,
+    move,
+    new_count,
+    options,
+    real,
+    root,
+    same_places,
+)
 from .optimizer import Group
 
 
@@ -53,8 +63,18 @@ class Adagrad(RuleOptimizer):
     def _start(self, p: Tensor, group: Group) -> State:
         return {"sum": full_like(p, group["initial_accumulator_value"])}
 
+    def _check_sparse(self) -> None:
+        if any(group["weight_decay"] != 0 for group in self.param_groups):
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+
     def _rule(self, p: Tensor, grad: Tensor, state: State, lr: Any, group: Group) -> None:
         rate = lr / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        if type(grad) is not Tensor and grad.is_sparse:
+            grad = grad.coalesce()
+            state["sum"].add_(grad.pow(2))
+            spread = state["sum"].sparse_mask(grad)._values().sqrt_().add_(group["eps"])
+            p.add_(same_places(grad, grad._values() / spread), alpha=-rate)
+            return
         total = real(state["sum"])
         total.addcmul_(grad, grad, value=1)
         move(p, rate, grad, root(total, group["eps"], group["differentiable"]))

@@ -73,6 +73,11 @@ class Adam(RuleOptimizer):
                     raise ValueError(f"Tensor betas[{i}] must be 1-element")
         super().__init__(params, defaults, "")
 
+    def _check_sparse(self) -> None:
+        raise RuntimeError(
+            "Adam does not support sparse gradients, please consider SparseAdam instead"
+        )
+
     def _start(self, p: Tensor, group: Group) -> State:
         names = ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * group["amsgrad"]
         return {name: rl.zeros_like(p) for name in names}

@@ -165,7 +165,13 @@ class LBFGS(Optimizer):
     def _flat_grad(self) -> Tensor:
         """The gradients of all parameters in one vector; 0 where a parameter has none."""
         return rl.cat(
-            [real(rl.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in self._params]
+            [
+                real(rl.zeros_like(p) if g is None else g.to_dense() if g.is_sparse else g).reshape(
+                    -1
+                )
+                for p in self._params
+                for g in (p.grad,)
+            ]
         )
 
     def _go(self, length: float, direction: Tensor) -> None:

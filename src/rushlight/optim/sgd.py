@@ -47,6 +47,9 @@ class SGD(FusedOptimizer):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, defaults, "")
 
+    def _check_sparse(self) -> None:
+        pass  # the rule below needs sums and products with numbers only
+
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
         differentiable = group["differentiable"]
         lr = scalar(group["lr"], differentiable)

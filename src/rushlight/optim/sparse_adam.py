@@ -1,24 +1,30 @@
-"""SparseAdam: Adam for sparse gradients, which this library does not have."""
+"""SparseAdam: Adam that moves only what a sparse gradient names."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from ._rules import FusedOptimizer, options
+from ._rules import FusedOptimizer, options, same_places, scalar
 from .optimizer import Group
 
 
 class SparseAdam(FusedOptimizer):
-    """Adam for sparse gradients: refuses dense ones, as PyTorch does.
+    """Adam for sparse gradients: means and parameters change where the gradient has values.
 
-    There are no sparse tensors yet, so a step with any gradient raises RuntimeError.
+    Dense gradients are refused, as PyTorch does.
 
-    >>> optimizer = torch.optim.SparseAdam([torch.zeros(2, requires_grad=True)])
+    >>> table = nn.Embedding(3, 2, sparse=True, _weight=torch.ones(3, 2))
+    >>> optimizer = torch.optim.SparseAdam(table.parameters(), lr=0.1)
+    >>> table(torch.tensor([1])).sum().backward()
     >>> optimizer.step()
-    >>> optimizer.defaults["betas"]
-    (0.9, 0.999)
+    >>> table.weight
+    Parameter containing:
+    tensor([[1.0000, 1.0000],
+            [0.9000, 0.9000],
+            [1.0000, 1.0000]], requires_grad=True)
     """
 
     _newer_options = {"maximize": False}  # noqa: RUF012
@@ -32,18 +38,56 @@ class SparseAdam(FusedOptimizer):
         maximize: bool = False,
     ) -> None:
         super().__init__(params, options(locals()), "lr eps betas")
-        found = [
-            [i, j]
-            for i, group in enumerate(self.param_groups)
-            for j, p in enumerate(group["params"])
-            if p.is_complex()
-        ]
+        sparse = self._where(lambda p: p.is_sparse)
+        if sparse:
+            raise ValueError(
+                f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors"
+            )
+        found = self._where(lambda p: p.is_complex())
         if found:
             raise ValueError(
                 f"Complex params at indices {found}: SparseAdam does not support complex parameters"
             )
 
+    def _where(self, holds: Any) -> list[list[int]]:
+        return [
+            [i, j]
+            for i, group in enumerate(self.param_groups)
+            for j, p in enumerate(group["params"])
+            if holds(p)
+        ]
+
+    def _check_sparse(self) -> None:
+        pass
+
     def _update(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
-        raise RuntimeError(
-            "SparseAdam does not support dense gradients, please consider Adam instead"
-        )
+        if not all(grad.is_sparse for grad in grads):
+            raise RuntimeError(
+                "SparseAdam does not support dense gradients, please consider Adam instead"
+            )
+        beta1, beta2 = group["betas"]
+        lr = scalar(group["lr"])
+        with rl.no_grad():
+            for p, sparse in zip(params, grads, strict=True):
+                state = self.state[p]
+                if not state:
+                    state.update(step=0, exp_avg=rl.zeros_like(p), exp_avg_sq=rl.zeros_like(p))
+                state["step"] += 1
+                grad: Any = (-sparse if group["maximize"] else sparse).coalesce()
+                if not grad._nnz():
+                    continue
+                values = grad._values()
+                moments = []
+                for name, beta, now in (
+                    ("exp_avg", beta1, values),
+                    ("exp_avg_sq", beta2, values.pow(2)),
+                ):
+                    old = state[name].sparse_mask(grad)._values()
+                    change = now.sub(old).mul_(1 - beta)
+                    state[name].add_(same_places(grad, change))
+                    moments.append(change.add_(old))
+                first, second = moments
+                count = state["step"]
+                rate = lr * (1 - beta2**count) ** 0.5 / (1 - beta1**count)
+                step = first.mul_(-rate).div_(second.sqrt_().add_(group["eps"]))
+                p.add_(same_places(grad, step))

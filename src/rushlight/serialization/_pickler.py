@@ -30,6 +30,7 @@ _TENSOR_WITH_DTYPE = Global("torch._utils", "_rebuild_tensor_v3")
 _ON_META = Global("torch._utils", "_rebuild_meta_tensor_no_storage")
 _PARAMETER = Global("torch._utils", "_rebuild_parameter")
 _PARAMETER_WITH_STATE = Global("torch._utils", "_rebuild_parameter_with_state")
+_SPARSE = Global("torch._utils", "_rebuild_sparse_tensor")
 _FROM_TYPE = Global("torch._tensor", "_rebuild_from_type_v2")
 _LAYOUT = Global("torch.serialization", "_get_layout")
 _UNTYPED = Global("torch.storage", "UntypedStorage")
@@ -126,6 +127,9 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         return _TENSOR_WITH_DTYPE, (*described, parts.dtype, *metadata)
 
     def _tensor(self, tensor: Any) -> tuple[Any, tuple[Any, ...]]:
+        attached = tensor._attached
+        if attached is not None and not attached.strided:  # sparse, of indices and values
+            return _SPARSE, tensor.__reduce_ex__(2)[1]
         parts = _tensors.tensor_parts(tensor)
         state = getattr(tensor, "__dict__", None) or None
         if parts.is_parameter and type(tensor) is _tensors.parameter_type():

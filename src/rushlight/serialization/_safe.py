@@ -56,7 +56,6 @@ _OTHER_TENSORS = {
     "torch._utils._rebuild_meta_tensor_no_storage": "meta",
     "torch._utils._rebuild_nested_tensor": "nested",
     "torch._utils._rebuild_qtensor": "quantized",
-    "torch._utils._rebuild_sparse_tensor": "sparse",
 }
 _SIZED = frozenset((str, bytes, bytearray, tuple, list, dict, set, OrderedDict, Counter))
 _WRITABLE = frozenset((dict, OrderedDict, Counter))

@@ -10,6 +10,7 @@ import math
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import IO, Any, NamedTuple, NoReturn
 
 from rushlight import _dtypes as dtypes
@@ -229,6 +230,16 @@ def _layout(name: object) -> layout:
     return found
 
 
+def _rebuild_sparse(kind: object, data: object) -> Any:
+    """A sparse tensor of its layout, and its indices, values and size; all of them are checked."""
+    if not isinstance(kind, layout) or not isinstance(data, tuple):
+        raise pickle.UnpicklingError(f"a sparse tensor is made of {shown(kind)}")
+    try:
+        return import_module("rushlight.sparse._making")._rebuild_sparse_tensor(kind, data)
+    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+        raise pickle.UnpicklingError(f"a sparse tensor of the file is not valid: {error}") from None
+
+
 def named_only(*args: object) -> NoReturn:
     raise pickle.UnpicklingError("a class of tensors may be named, but not called")
 
@@ -243,6 +254,7 @@ PIECES: dict[str, object] = {
     "torch._utils._rebuild_tensor_v2": _rebuild_tensor,
     "torch._utils._rebuild_tensor_v3": _rebuild_tensor_v3,
     "torch._utils._rebuild_meta_tensor_no_storage": _rebuild_on_meta,
+    "torch._utils._rebuild_sparse_tensor": _rebuild_sparse,
     "torch._utils._rebuild_parameter": rebuild_parameter,
     "torch._utils._rebuild_parameter_with_state": _rebuild_parameter_with_state,
     "torch._utils._rebuild_from_type_v2": _rebuild_from_type,

@@ -11,6 +11,7 @@ import functools
 import math
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..elementwise.selection import masked_fill, where
 from ..layout.slices import slice_backward, slice_op
 from ..making.creation import full, ones_like, zeros_like
 from ..table.arrays import Array, anywhere, cell, dim_in, scalar_name, unshared
-from ..table.kinds import composite, general, linear
+from ..table.kinds import composite, general, linear, variant
 from ..table.signature import Number, Tensor
 
 __all__: list[str] = []
@@ -147,6 +148,22 @@ gather: Op = linear(
     samples=_gather_samples,
     doc="out[i][j] = input[index[i][j]][j] for dim 0, input[i][index[i][j]] for dim 1, ...",
 )
+_gather_sparse: Op = linear(
+    "_gather_sparse(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)",
+    _gather,
+    native=_kernels.gather,
+    transpose={
+        "input": lambda g, dim, index, input_shape: import_module(
+            "rushlight.sparse._rows"
+        ).gathered(g, dim, index, input_shape)
+    },
+    node="GatherBackward0",
+    overlap="never late",
+    method=False,
+    out=False,
+    doc="`gather` whose gradient is sparse.",
+)
+variant(gather, "sparse_grad", "equals", _gather_sparse, True)
 _gather_backward: Op = linear(
     "_gather_backward(input: Tensor, dim: int, index: Tensor, shape: Any)",
     _gather_back,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._devices import of
-from ..._levels.running import answered
+from ..._levels.running import answered, state
 from ..table.arrays import Array, rounded, scalar_name, unshared, widened
 from ..table.kinds import composite, constant, linear
 from ..table.reference import alias
@@ -146,9 +147,27 @@ def embedding(
         padding_idx = _row(padding_idx, weight.shape[0])
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
+    padding_idx = -1 if padding_idx is None else padding_idx
+    if sparse and _records(weight):
+        return _with_sparse_gradient(weight, input, padding_idx, scale_grad_by_freq)
     if scale_grad_by_freq:
-        return _embedding_scaled(weight, input, -1 if padding_idx is None else padding_idx)
-    return _embedding_op(weight, input, -1 if padding_idx is None else padding_idx)
+        return _embedding_scaled(weight, input, padding_idx)
+    return _embedding_op(weight, input, padding_idx)
+
+
+def _records(weight: Any) -> bool:
+    """Whether a gradient is wanted outside of transforms, in which gradients are dense."""
+    return (
+        weight.requires_grad
+        and _core.is_grad_enabled()
+        and not state.stack
+        and weight._wrapped is None
+    )
+
+
+def _with_sparse_gradient(weight: Tensor, indices: Tensor, padding_idx: int, scaled: bool) -> Any:
+    rows = import_module("rushlight.sparse._rows").rows  # most programs have no sparse tensors
+    return rows(weight, indices, padding_idx, scaled)
 
 
 def _embedding_scaled_grad(g: Array, indices: Array, padding_idx: int, n: int) -> Array:
@@ -185,6 +204,8 @@ def _torch_embedding(
     sparse: bool = False,
 ) -> Tensor:
     """The rows of weight that indices name."""
+    if sparse and _records(weight):
+        return _with_sparse_gradient(weight, indices, padding_idx, scale_grad_by_freq)
     op = _embedding_scaled if scale_grad_by_freq else _embedding_op
     return op(weight, indices, padding_idx)
 
@@ -226,6 +247,12 @@ def embedding_bag(
         )
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and (scale_grad_by_freq or sparse):
+        raise ValueError(
+            "max mode does not support scaling the gradient by the frequency"
+            if scale_grad_by_freq
+            else "max mode does not support sparse weights"
+        )
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "

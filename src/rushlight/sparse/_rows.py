@@ -1,0 +1,51 @@
+"""Sparse gradients of dense tables: `embedding(sparse=True)`, `gather(sparse_grad=True)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .. import _root as rl
+from .._core import Tensor
+from .._device import sparse_coo
+from ._form import Parts, build, integers, record
+
+__all__ = ["gathered", "rows"]
+
+
+def rows(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Any:
+    """The rows of weight that indices name; the gradient of weight has a row for each of them."""
+    before = _core.set_grad_enabled(False)
+    try:
+        made = rl.embedding(weight.detach(), indices, padding_idx)
+    finally:
+        _core.set_grad_enabled(before)
+    shape = tuple(weight.shape)
+
+    def rule(g: Tensor) -> Any:
+        if scale_grad_by_freq:
+            raise RuntimeError(
+                "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
+            )
+        numbers = np.asarray(indices._array, np.int64).reshape(1, -1)
+        values = g.reshape(-1, shape[1])
+        if padding_idx >= 0:
+            kept = np.flatnonzero(numbers[0] != padding_idx)
+            numbers, values = numbers[:, kept], values.index_select(0, integers(kept))
+        return build(Parts(sparse_coo, shape, (integers(numbers),), values.detach()), values)
+
+    return record("EmbeddingBackward0", made, (weight,), (rule,))
+
+
+def gathered(g: Tensor, dim: int, index: Tensor, shape: Any) -> Any:
+    """The gradient of `torch.gather`, which has a value for each element of the result."""
+    at = np.asarray(index._array, np.int64)
+    places = np.indices(at.shape).reshape(at.ndim, at.size)
+    if len(shape) == 0:
+        places = np.zeros((0, at.size), np.int64)
+    elif at.ndim:
+        places[dim] = at.ravel()
+    values = g.reshape(-1)
+    return build(Parts(sparse_coo, shape, (integers(places),), values.detach()), values)
