@@ -30,6 +30,7 @@ ORDER = [
     *("_shared", "storage", "_dlpack", "_tensor", "random", "_levels", "autograd"),
     "_root",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func", "nn.utils.stateless", "nn.attention.flex_attention"),
+    "_foreach",
     *("_tensor_str", "_absent_device", "cuda", "cpu", "mps", "xpu", "accelerator", "__config__"),
     *("memory", "linalg", "fft", "special", "serialization"),
     *("distributed", "utils"),  # a sampler asks for the rank

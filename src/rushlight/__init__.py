@@ -66,6 +66,11 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 _MODULES = """__config__ _dynamo accelerator amp compiler cpu distributed distributions fft futures
 hub jit library memory mps multiprocessing overrides profiler serialization testing torch_version
 types version xpu""".split()
+# The operations that have a `torch._foreach_` name, with and without a variant in place.
+_EACH = """abs acos add addcdiv addcmul asin atan ceil clamp_max clamp_min cos cosh div erf erfc exp
+expm1 floor frac lerp lgamma log log10 log1p log2 maximum minimum mul neg pow reciprocal round rsqrt
+sigmoid sign sin sinh sqrt sub tan tanh trunc"""
+_EACH_ONCE = "clone copy_ max mm norm powsum zero_"
 _LATE = {
     **{name: name for name in _MODULES},
     **dict.fromkeys(
@@ -76,6 +81,8 @@ _LATE = {
         set_autocast_gpu_dtype""".split(),
         "amp.autocast_mode",
     ),
+    **{f"_foreach_{name}{end}": "_foreach" for name in _EACH.split() for end in ("", "_")},
+    **dict.fromkeys(("_foreach_" + name for name in _EACH_ONCE.split()), "_foreach"),
     "Event": "_absent_device",
     "PyTorchFileReader": "_elsewhere",
     "GradScaler": "amp",
