@@ -64,7 +64,7 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 
 # Imported when it is asked for: a name, and the module that it is or that has it.
 _MODULES = """__config__ _dynamo accelerator amp compiler cpu distributed distributions fft futures
-hub jit library memory mps multiprocessing overrides profiler serialization testing torch_version
+hub jit library masked memory mps multiprocessing overrides profiler serialization testing torch_version
 types version xpu""".split()
 # The operations that have a `torch._foreach_` name, with and without a variant in place.
 _EACH = """abs acos add addcdiv addcmul asin atan ceil clamp_max clamp_min cos cosh div erf erfc exp
