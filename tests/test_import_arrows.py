@@ -47,7 +47,7 @@ ORDER = [
         "library",
     ),
     *("multiprocessing", "amp", "cuda.amp"),
-    *("overrides", "profiler", "_trace_calls", "distributions", "masked"),
+    *("overrides", "profiler", "_trace_calls", "distributions", "masked", "quasirandom"),
     "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "_torch_alias", ""),
     *("_child", "_cli", "__main__"),

@@ -64,8 +64,8 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 
 # Imported when it is asked for: a name, and the module that it is or that has it.
 _MODULES = """__config__ _dynamo accelerator amp compiler cpu distributed distributions fft futures
-hub jit library masked memory mps multiprocessing overrides profiler serialization testing torch_version
-types version xpu""".split()
+hub jit library masked memory mps multiprocessing overrides profiler quasirandom serialization
+testing torch_version types version xpu""".split()
 # The operations that have a `torch._foreach_` name, with and without a variant in place.
 _EACH = """abs acos add addcdiv addcmul asin atan ceil clamp_max clamp_min cos cosh div erf erfc exp
 expm1 floor frac lerp lgamma log log10 log1p log2 maximum minimum mul neg pow reciprocal round rsqrt
@@ -83,6 +83,10 @@ _LATE = {
     ),
     **{f"_foreach_{name}{end}": "_foreach" for name in _EACH.split() for end in ("", "_")},
     **dict.fromkeys(("_foreach_" + name for name in _EACH_ONCE.split()), "_foreach"),
+    **dict.fromkeys(
+        (f"_sobol_engine_{name}" for name in ("draw", "ff_", "initialize_state_", "scramble_")),
+        "quasirandom",
+    ),
     "Event": "_absent_device",
     "PyTorchFileReader": "_elsewhere",
     "GradScaler": "amp",
