@@ -40,6 +40,7 @@ ORDER = [
     *("_levels", "autograd"),
     "_root",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func", "nn.utils.stateless", "nn.attention.flex_attention"),
+    "_foreach",
     *("_tensor_str", "_absent_device", "cuda", "cpu", "mps", "xpu", "accelerator", "__config__"),
     *("memory", "linalg", "fft", "special", "serialization"),
     *("_checks", "_private", "_utils", "_classes", "mtia"),
@@ -58,7 +59,7 @@ ORDER = [
         "library",
     ),
     *("multiprocessing", "amp", "cuda.amp"),
-    *("overrides", "profiler", "_trace_calls", "distributions", "sparse"),
+    *("overrides", "profiler", "_trace_calls", "distributions", "masked", "quasirandom", "sparse"),
     "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "_torch_alias", ""),
     *("_child", "_cli", "__main__"),

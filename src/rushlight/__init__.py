@@ -67,14 +67,23 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 
 # Imported when they are asked for: modules, and under the name of their module what is in them.
 _MODULES = """accelerator amp compiler cpu distributed distributions fft futures hub jit library
-memory mps mtia multiprocessing nested overrides profiler serialization sparse testing
+masked memory mps mtia multiprocessing nested overrides profiler quasirandom serialization sparse testing
 torch_version types version xpu __config__ _dynamo _jit_internal _tensor_str _utils""".split()
+# The operations that have a `torch._foreach_` name, with and without a variant in place.
+_EACH = """abs acos add addcdiv addcmul asin atan ceil clamp_max clamp_min cos cosh div erf erfc exp
+expm1 floor frac lerp lgamma log log10 log1p log2 maximum minimum mul neg pow reciprocal round rsqrt
+sigmoid sign sin sinh sqrt sub tan tanh trunc"""
+_EACH_ONCE = "clone copy_ max mm norm powsum zero_"
 _LATE_NAMES = {
     "_absent_device": "Event Stream",
     "_checks": """_assert_async _check _check_index _check_is_size _check_not_implemented
         _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with""",
     "_classes": "classes",
     "_elsewhere": "PyTorchFileReader",
+    "_foreach": " ".join(
+        [f"_foreach_{name}{end}" for name in _EACH.split() for end in ("", "_")]
+        + [f"_foreach_{name}" for name in _EACH_ONCE.split()]
+    ),
     "_private": """_cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long
         _cast_Short _log_softmax_backward_data _shape_as_tensor _softmax_backward_data""",
     "amp": "GradScaler",
@@ -84,6 +93,8 @@ _LATE_NAMES = {
         set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
         set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype""",
     "compiler": "compile",
+    "quasirandom": """_sobol_engine_draw _sobol_engine_ff_ _sobol_engine_initialize_state_
+        _sobol_engine_scramble_""",
     "serialization": "load save",
     "sparse._convert": """_indices_copy _values_copy ccol_indices_copy col_indices_copy
         crow_indices_copy indices_copy resize_as_sparse_ row_indices_copy values_copy""",

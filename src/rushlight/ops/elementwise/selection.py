@@ -163,7 +163,7 @@ def _bound(name: str, kernel: str, bound: str, node: str, scalar_node: str, doc:
         in_place=False,
         samples=lambda make: [(make(2, 3), 0.5)],
         doc=doc,
-        **more,
+        **(more | {"out": "found"}),
     )
     variant(op, bound, "scalar", number)
     return op
