@@ -356,8 +356,16 @@ def _histogram(a: Array, bins: int, low: float, high: float) -> Array:
         raise RuntimeError(f"range of [{low}, {high}] is not finite")
     if low == high:
         low, high = low - 1, high + 1
-    counts, _ = np.histogram(wide[np.isfinite(wide)], bins, (low, high))
-    return counts.astype(a.dtype)
+    # Each step is rounded to the type of the input.
+    edges = np.asarray([low, high, bins]).astype(a.dtype)
+    first, last, many = widened(edges)
+    inside = wide[(wide >= first) & (wide <= last)]
+    with np.errstate(all="ignore"):
+        way = widened(rounded(inside - first, a))
+        way = widened(rounded(way * many, a))
+        way = widened(rounded(way / widened(rounded(last - first, a)), a))
+    place = np.minimum(way.astype(np.int64), bins - 1)
+    return np.bincount(place, minlength=bins).astype(a.dtype)
 
 
 histc: Op = constant(
