@@ -14,6 +14,7 @@ from ..making.casts import to
 from ..table.arrays import Array
 from ..table.formulas import Symbol
 from ..table.kinds import composite, pointwise, variant
+from ..table.reference import add_method
 from ..table.samples import one, pair
 from ..table.signature import Tensor
 from .arithmetic import conj_of
@@ -215,6 +216,21 @@ def float_power(input: Tensor, exponent: Any) -> Tensor:
         exponent = float(exponent)
     return pow(widen(input), widen(exponent))
 
+
+def _float_power_in_place(self: Tensor, exponent: Any) -> Tensor:
+    """In-place version of `float_power`."""
+    many = isinstance(exponent, Tensor)
+    wide = exponent.dtype.is_complex if many else isinstance(exponent, complex)
+    want = complex128 if wide or self.dtype.is_complex else float64
+    if self.dtype is not want:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the "
+            f"operation's result requires dtype {want.scalar_name}"
+        )
+    return self.pow_(to(exponent, want) if many else exponent)
+
+
+add_method("float_power_", _float_power_in_place)
 
 ldexp = pointwise(
     "ldexp(input: Tensor, other: Tensor)",

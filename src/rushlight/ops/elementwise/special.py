@@ -209,13 +209,17 @@ def _next_polygamma(input: Tensor | Symbol, n: Symbol | int) -> Tensor:
     return _polygamma_op(input, n + 1)
 
 
-@composite(where="torch special", method=False, samples=lambda make: [(1, make(2, 3, low=0.5))])
-def polygamma(n: int, input: Tensor) -> Tensor:
-    """The n-th derivative of digamma."""
+def _check_order(n: int) -> None:
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     if n >= 2**63:
         raise ValueError(f"Overflow when unpacking long long. The order is {n}.")
+
+
+@composite(where="torch special", method=False, samples=lambda make: [(1, make(2, 3, low=0.5))])
+def polygamma(n: int, input: Tensor) -> Tensor:
+    """The n-th derivative of digamma."""
+    _check_order(n)
     return digamma(input) if n == 0 else _polygamma_op(input, n)
 
 
@@ -226,7 +230,12 @@ def _polygamma_of(self: Tensor, n: int) -> Tensor:
 
 def _polygamma_in_place(self: Tensor, n: int) -> Tensor:
     """In-place version of `polygamma`."""
-    return self.copy_(polygamma(n, self))
+    _check_order(n)
+    return _digamma_form(self) if n == 0 else _polygamma_form(self, n)
+
+
+_digamma_form = _core.make_in_place(digamma, "polygamma_", "PolygammaBackward1")
+_polygamma_form = _core.make_in_place(_polygamma_op, "polygamma_", "PolygammaBackward1")
 
 
 add_method("polygamma", _polygamma_of)
@@ -254,6 +263,7 @@ mvlgamma = general(
     "mvlgamma(input: Tensor, p: int)",
     _mvlgamma_values,
     vjp={"input": lambda g, input, p: g * _mvlgamma_slope(input, p)},
+    in_place=True,
     out="cast",
     samples=lambda make: [(make(2, 3, low=2.0, high=4.0), 2)],
     doc="The logarithm of the multivariate gamma function of dimension p.",

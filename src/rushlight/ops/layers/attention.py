@@ -44,6 +44,11 @@ def scaled_dot_product_attention(
             f"{query.dtype.c_name} key.dtype: {key.dtype.c_name} and value.dtype: "
             f"{value.dtype.c_name} instead."
         )
+    kind = query.dtype
+    if kind.itemsize == 2:  # rounded once, at the end
+        query, key, value = query.float(), key.float(), value.float()
+        if attn_mask is not None and attn_mask.dtype.name != "bool":
+            attn_mask = attn_mask.float()
     if enable_gqa:
         n = query.shape[-3]
         key = key.repeat_interleave(n // key.shape[-3], -3)
@@ -55,7 +60,7 @@ def scaled_dot_product_attention(
         rows, columns = scores.shape[-2:]
         scores = _masked(scores, of(scores).tensor(np.tri(rows, columns, dtype=bool)))
     if attn_mask is None:
-        return matmul(_some(softmax(scores, -1), dropout_p), value)
+        return matmul(_some(softmax(scores, -1), dropout_p), value).to(kind)
     forbidden = ~attn_mask if attn_mask.dtype.name == "bool" else attn_mask == _NEVER
     if attn_mask.dtype.name == "bool":
         scores = scores.masked_fill(forbidden, _NEVER)
@@ -64,7 +69,7 @@ def scaled_dot_product_attention(
     # A row that may attend to nothing gives zeros, and takes no gradient, as torch's does.
     nothing = forbidden.all(-1, keepdim=True)
     weights = softmax(scores.masked_fill(nothing, 0.0), -1).masked_fill(nothing, 0.0)
-    return matmul(_some(weights, dropout_p), value)
+    return matmul(_some(weights, dropout_p), value).to(kind)
 
 
 def _some(weights: Tensor, dropout_p: float) -> Tensor:

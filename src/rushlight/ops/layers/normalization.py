@@ -383,6 +383,11 @@ def batch_norm(
             raise ValueError(
                 f"Expected more than 1 value per channel when training, got input size {size}"
             )
+    if input.ndim == 1 and not input.numel():  # no channels to check anything against
+        empty = input.clone()
+        for part, merge in ((weight, Tensor.mul), (bias, Tensor.add)):
+            empty = empty if part is None else merge(empty, part[:1].sum())
+        return empty
     _check_channels(
         input,
         (

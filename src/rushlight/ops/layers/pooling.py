@@ -153,7 +153,7 @@ def _gather(x: Array, indices: Array, n: int) -> Array:
     """The elements of planes of n dimensions at the given places."""
     rows, size = _planes(x.shape, n)
     flat = np.ascontiguousarray(x).reshape(rows, size)
-    places = unshared(indices.reshape(rows, -1))
+    places = unshared(indices.reshape(rows, _planes(indices.shape, n)[1]))
     return np.take_along_axis(flat, places, 1).reshape(indices.shape)
 
 

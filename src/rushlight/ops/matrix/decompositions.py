@@ -372,7 +372,10 @@ def lu_factor_arrays(a: Array) -> tuple[Array, ...]:
     pivots = np.empty((lu.shape[0], min(m, n)), np.int32)
     with np.errstate(all="ignore"):
         for k in range(min(m, n)):
-            p = k + np.abs(lu[:, k:, k]).argmax(-1)
+            left = lu[:, k:, k]
+            # BLAS measures a complex number by the sum of its parts.
+            size = abs(left.real) + abs(left.imag) if lu.dtype.kind == "c" else abs(left)
+            p = k + size.argmax(-1)
             pivots[:, k] = p + 1
             rows = lu[stack, p].copy()
             lu[stack, p] = lu[:, k]

@@ -135,9 +135,9 @@ def _kept(t: Tensor, dims: tuple[int, ...], keepdim: bool, shape: Size) -> Tenso
     return t.reshape([1 if i in dims else s for i, s in enumerate(shape)])
 
 
-def _over(g: Tensor, out: Tensor) -> Tensor:
-    """g / out, and 0 where out is 0."""
-    return (g / out).masked_fill(out == 0, 0.0)
+def _over(a: Tensor, out: Tensor) -> Tensor:
+    """a / out, and 0 where out is 0."""
+    return (a / out).masked_fill(out == 0, 0.0)
 
 
 def _vector_norm_vjp(
@@ -158,7 +158,7 @@ def _vector_norm_vjp(
     if ord == 1:
         return input.sgn() * g
     if ord == 2:
-        return input * _over(g, out)
+        return g * _over(input, out)
     size = input.abs()
     if ord in (_INF, -_INF):
         # The gradient is shared by all elements of that size.

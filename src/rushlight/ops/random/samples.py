@@ -9,17 +9,17 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
-from ..._core import Tensor
+from ..._core import Op, Tensor
 from ..._devices import of
 from ..._dtypes import from_numpy_dtype
 from ..._errors import not_implemented_for
 from ..._generator import draw, state_of
 from ..._levels.running import draws
 from ..layout.shape import common_shape
-from ..making.creation import empty_like
+from ..making.creation import empty_like, zeros_like
 from ..making.factory import check_keywords, destination, finished, numpy_of, shape_of
 from ..table.arrays import fitted_number, widened
-from ..table.kinds import composite
+from ..table.kinds import composite, general
 from ..table.signature import Generator, Ints, Keywords, memory_format
 from .fills import DIGITS, bernoulli_, check_deviation, check_type, integer_range
 
@@ -262,7 +262,43 @@ def normal(
         if each:
             made.mul_(std.detach())
         made.add_(mean.detach() if isinstance(mean, Tensor) else mean)
+    if out is None and _wants_gradient(mean, std):
+        tensors = [a for a in (mean, std) if isinstance(a, Tensor)]
+        which = _normal_of[isinstance(mean, Tensor), isinstance(std, Tensor)]
+        return which(*tensors, array)
     return finished(array, how, out, where, function="normal")
+
+
+def _drawn_of(signature: str, names: tuple[str, ...], node: str) -> Op:
+    """Numbers drawn already, as the result of the parameters' tensors: their gradient is zero."""
+    return general(
+        signature,
+        lambda *given: given[-1],
+        vjp={name: lambda g: zeros_like(g) for name in names},
+        node=node,
+        method=False,
+        out=False,
+        doc="Numbers drawn by parameters that are tensors.",
+        batch="trailing",
+    )
+
+
+_normal_of = {
+    (True, False): _drawn_of("_normal_1(mean: Tensor, made: Any)", ("mean",), "NormalBackward1"),
+    (False, True): _drawn_of("_normal_2(std: Tensor, made: Any)", ("std",), "NormalBackward2"),
+    (True, True): _drawn_of(
+        "_normal_3(mean: Tensor, std: Tensor, made: Any)", ("mean", "std"), "NormalBackward3"
+    ),
+}
+_bernoulli_of = _drawn_of(
+    "_bernoulli_0(input: Tensor, made: Any)", ("input",), "BernoulliBackward0"
+)
+
+
+def _wants_gradient(*given: Any) -> bool:
+    return _core.is_grad_enabled() and any(
+        isinstance(a, Tensor) and a.requires_grad for a in given
+    )
 
 
 @composite(
@@ -279,6 +315,8 @@ def bernoulli(
     where = of(input)
     made = where.tensor(where.allocate(input.shape, (input if out is None else out).dtype.numpy))
     bernoulli_(made, input if p is None else p, generator=generator)
+    if out is None and p is None and _wants_gradient(input):
+        return _bernoulli_of(input, made._array)
     return made if out is None else finished(made._array, {}, out, function="bernoulli")
 
 

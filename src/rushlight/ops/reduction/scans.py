@@ -148,14 +148,36 @@ def _logcumsumexp(a: Array, dim: int) -> Array:
         return a.copy()
     with np.errstate(all="ignore"):
         if a.dtype.kind != "c":
-            return rounded(np.logaddexp.accumulate(widened(a), d), a)
+            wide = a.astype(np.float64) if a.dtype == np.float32 else widened(a)
+            return rounded(np.logaddexp.accumulate(wide, d), a)
         # Sums of 1, 2, 4, ... neighbours; before the first is nothing, whose logarithm is -inf.
-        sums = np.moveaxis(log_add_exp(a, np.full_like(a, -np.inf)), d, 0)
+        x = np.moveaxis(a.astype(np.complex128), d, 0)
+        sums = log_add_exp(x, np.full_like(x, -np.inf))
         step = 1
         while step < len(sums):
             sums = np.concatenate([sums[:step], log_add_exp(sums[:-step], sums[step:])])
             step *= 2
+        sums.imag = _angles(x, sums)
         return np.ascontiguousarray(np.moveaxis(sums, 0, d)).astype(a.dtype, copy=False)
+
+
+def _angles(x: Array, sums: Array) -> Array:
+    """The imaginary parts of the sums as they are when terms are added one by one: the larger of
+    sum and term keeps its own, and the other turns it, so that they may leave (-pi, pi]."""
+    if len(x) < 2:
+        return sums.imag
+    before, now = sums[:-1], x[1:]
+    fresh = before.real < now.real
+    apart = np.where(fresh, before - now, now - before)
+    turn = np.angle(1 + np.exp(apart))
+    steps = np.zeros(x.shape)
+    steps[1:] = np.cumsum(np.where(np.isfinite(turn), turn, 0), 0)
+    place = np.zeros(x.shape, np.int64)  # of the last term that was larger than all before
+    place[1:] = np.where(fresh, np.arange(1, len(x)).reshape(-1, *[1] * (x.ndim - 1)), 0)
+    place = np.maximum.accumulate(place, 0)
+    since = steps - np.take_along_axis(steps, np.maximum(place - 1, 0), 0)
+    found = np.take_along_axis(x.imag, place, 0) + since
+    return np.where(np.isfinite(sums) & np.isfinite(found), found, sums.imag)
 
 
 def _logcumsumexp_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
@@ -334,8 +356,16 @@ def _histogram(a: Array, bins: int, low: float, high: float) -> Array:
         raise RuntimeError(f"range of [{low}, {high}] is not finite")
     if low == high:
         low, high = low - 1, high + 1
-    counts, _ = np.histogram(wide[np.isfinite(wide)], bins, (low, high))
-    return counts.astype(a.dtype)
+    # Each step is rounded to the type of the input.
+    edges = np.asarray([low, high, bins]).astype(a.dtype)
+    first, last, many = widened(edges)
+    inside = wide[(wide >= first) & (wide <= last)]
+    with np.errstate(all="ignore"):
+        way = widened(rounded(inside - first, a))
+        way = widened(rounded(way * many, a))
+        way = widened(rounded(way / widened(rounded(last - first, a)), a))
+    place = np.minimum(way.astype(np.int64), bins - 1)
+    return np.bincount(place, minlength=bins).astype(a.dtype)
 
 
 histc: Op = constant(
