@@ -67,8 +67,8 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 
 # Imported when they are asked for: modules, and under the name of their module what is in them.
 _MODULES = """accelerator amp compiler cpu distributed distributions fft futures hub jit library
-masked memory mps mtia multiprocessing nested overrides profiler quasirandom serialization sparse testing
-torch_version types version xpu __config__ _dynamo _jit_internal _tensor_str _utils""".split()
+masked memory mps mtia multiprocessing nested overrides profiler quasirandom serialization sparse
+testing torch_version types version xpu _VF __config__ _dynamo _jit_internal _tensor_str _utils""".split()
 # The operations that have a `torch._foreach_` name, with and without a variant in place.
 _EACH = """abs acos add addcdiv addcmul asin atan ceil clamp_max clamp_min cos cosh div erf erfc exp
 expm1 floor frac lerp lgamma log log10 log1p log2 maximum minimum mul neg pow reciprocal round rsqrt

@@ -498,13 +498,11 @@ ARRAYS: dict[str, Callable[..., Any]] = {
     "t": np.transpose,
     "adjoint": lambda a: np.conj(np.swapaxes(a, -1, -2)),
     "permute": lambda a, *dims: np.transpose(a, sizes(*dims)),
-    "permute_copy": np.transpose,
     "movedim": np.moveaxis,
     "expand": expand,
     "broadcast_to": lambda a, size: np.broadcast_to(a, size),
     "sum_to": sum_to,
     "select": lambda a, dim, index: np.take(a, index, dim),
-    "select_copy": lambda a, dim, index: np.take(a, index, dim),
     "_slice": slice_,
     "narrow": narrow,
     "diagonal": diagonal,
@@ -611,4 +609,17 @@ ARRAYS: dict[str, Callable[..., Any]] = {
     "diagonal_scatter": diagonal_scatter,
     "nonzero": np.argwhere,
     "one_hot": lambda a, num_classes=-1: np.eye(num_classes, dtype=int)[a],
+}
+
+# A copy has the values of its view, and the pieces of `unsafe_split` those of `split`.
+_VIEWS = """alias diagonal expand narrow select split split_with_sizes squeeze t transpose unbind
+unfold unsqueeze""".split()
+ARRAYS |= {f"{name}_copy": ARRAYS[name] for name in _VIEWS}
+ARRAYS |= {f"unsafe_{name}": ARRAYS[name] for name in ("chunk", "split", "split_with_sizes")}
+ARRAYS |= {
+    "as_strided_copy": as_strided,
+    "detach_copy": ARRAYS["alias"],
+    "permute_copy": ARRAYS["permute"],
+    "slice_copy": slice_,
+    "view_copy": ARRAYS["view"],
 }

@@ -121,10 +121,6 @@ h4.permute(0, 3, 1, 2)            # mix
 h4.permute(0, -1, 1, 2)           # f
 t.permute(b3, (2, 1, 0))          # f
 b3.permute(dims=(2, 1, 0))        # f
-t.permute_copy(b3, (2, 0, 1))     # mix
-t.permute_copy(b3, (0, 1))        # raises
-t.select_copy(b3, -1, 1)          # f i64
-t.select_copy(b3, 3, 0)           # raises
 b3.permute(0, 1)                  # raises
 b3.permute(0, 0, 1)               # raises
 b3.permute(0, 1, 5)               # raises
@@ -134,6 +130,63 @@ b3.movedim(0, 2)                  # f
 t.movedim(b3, (0, 1), (1, 0))     # f
 b3.moveaxis(2, 0)                 # f
 t.adjoint(b3)                     # f
+# views in memory of their own
+t.permute_copy(b3, (2, 0, 1))     # mix
+t.permute_copy(b3, (0, 1))        # raises
+t.select_copy(b3, -1, 1)          # f i64
+t.select_copy(b3, 3, 0)           # raises
+t.alias_copy(x.t())               # mix
+t.as_strided_copy(x, (2, 2), (1, 4))      # mix
+t.as_strided_copy(x[1:], (2, 2), (1, 2), 1)   # f
+t.as_strided_copy(x, (9, 9), (9, 9))      # raises
+t.detach_copy(x.t())              # mix nograd
+t.diagonal_copy(b3, 1, 0, -1)     # mix
+t.diagonal_copy(x, dim1=1, dim2=1)    # raises
+t.expand_copy(v, (2, 4))          # mix
+t.expand_copy(x, (2, 4))          # raises
+t.narrow_copy(x, 1, -3, 2)        # mix
+x.narrow_copy(0, 1, 2)            # f
+t.narrow_copy(x, 1, 3, 2)         # raises
+t.narrow_copy(s, 0, 0, 1)         # raises
+t.slice_copy(x, 1, 0, -1, 2)      # real bool
+t.slice_copy(x)                   # f
+t.slice_copy(x, 0, 0, 2, 0)       # raises
+t.split_copy(x, 3, 1)             # mix
+t.split_copy(x, -1)               # raises
+t.split_with_sizes_copy(x, [1, 3], 1) # mix
+t.split_with_sizes_copy(x, [1, 1])    # raises
+t.squeeze_copy(x[:1])             # mix
+t.squeeze_copy(x[:, :1], 1)       # f
+t.squeeze_copy(x[:1, :1], (0, 1)) # f
+t.squeeze_copy(x, 5)              # raises
+t.t_copy(x)                       # mix
+t.t_copy(b3)                      # raises
+t.transpose_copy(b3, 0, -1)       # mix
+t.transpose_copy(b3, 0, 7)        # raises
+t.unbind_copy(x, 1)               # mix
+t.unbind_copy(s)                  # raises
+t.unfold_copy(x, 1, 2, 2)         # mix
+t.unfold_copy(x, 1, 9, 2)         # raises
+t.unsqueeze_copy(x, -1)           # mix
+t.unsqueeze_copy(x, 4)            # raises
+t.view_as_real_copy(x)            # cplx
+t.view_as_real_copy(x)            # raises
+t.view_as_complex_copy(x.reshape(-1, 2))  # f nograd
+t.view_as_complex_copy(x)         # raises
+t.view_copy(x.t(), (2, -1))       # mix
+t.view_copy(x, t.int32)           # f32
+t.view_copy(x, (5,))              # raises
+t.slice_inverse(x[:2], x, 0, 0, 2)    # f nograd
+t.unsafe_chunk(x, 2, 1)           # mix
+x.unsafe_chunk(3)                 # f
+t.unsafe_chunk(x, 0)              # raises
+t.unsafe_split(x, 3, 1)           # mix
+x.unsafe_split(2)                 # f
+t.unsafe_split_with_sizes(x, [1, 3], 1)   # mix
+x.unsafe_split_with_sizes([1, 1]) # raises
+o = x * 1; p = o.unsafe_split(2); p[0].mul_(2); p   # f
+o = x.new_empty(0); t.transpose_copy(x, 0, 1, out=o); o   # f nograd
+
 # expand and repeat
 v.expand(3, 4)                    # all
 v.expand(3, -1)                   # mix

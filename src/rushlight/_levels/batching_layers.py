@@ -21,7 +21,11 @@ from ..ops.layers.embedding import _embedding_scaled_transpose as embedding_scal
 from ..ops.layers.embedding import _embedding_transpose as embedding_transpose
 from ..ops.layers.loss import _huber_loss, _mse_loss, _smooth_l1_loss
 from ..ops.layers.margin_loss import _multi_margin_loss, _soft_margin_loss
-from ..ops.layers.normalization import _native_batch_norm, _native_group_norm, _native_layer_norm
+from ..ops.layers.normalization import (
+    _native_layer_norm,
+    native_batch_norm_op,
+    native_group_norm_op,
+)
 from ..ops.making.creation import arange, ones, zeros
 from ..ops.matrix.norms import renorm, vector_norm
 from .batching import batched, batching, folded_first, inner, pointwise, wrap_all
@@ -62,7 +66,7 @@ def _affine(found: Any, weight: Any, bias: Any, ndim: int) -> Any:
     return out if single else (out, *found[1:])
 
 
-@batching(_native_group_norm)
+@batching(native_group_norm_op)
 def _group_norm(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tensor, ...]:
     x, groups, weight, bias, eps = args
     if inner(weight, level) is None and inner(bias, level) is None:
@@ -70,7 +74,7 @@ def _group_norm(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tensor,
     return _affine(_call(op, [x, groups, None, None, eps]), weight, bias, x.ndim)
 
 
-@batching(_native_batch_norm)
+@batching(native_batch_norm_op)
 def _batch_norm(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tensor, ...]:
     x, weight, bias, mean, var, training, momentum, eps = args
     size = level.size

@@ -1,15 +1,11 @@
-"""Recurrent layers: `RNN`, `LSTM`, `GRU` and their cells, written in the library's own operations.
-
-The input's part of the gates is one matrix product over all steps; the loop does the hidden part.
-Packed sequences (of different lengths, longest first) run step by step on the sequences that are
-still going.
+"""Recurrent layers: `RNN`, `LSTM`, `GRU` and their cells: parameters, checks and states; what they
+compute is in ops/layers/recurrent.py.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 from rushlight import _root as rl
@@ -17,114 +13,12 @@ from rushlight._root import Tensor
 
 from ... import _dtypes as dtypes
 from ..._device import DeviceLike
+from ...ops.layers.recurrent import STEPS, Shape, Step, Weights, run
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from .module import Module
-
-# One step: the input's gates, the state (h,) or (h, c), and a direction's weights -> the new state.
-Step = Callable[[Tensor, tuple[Tensor, ...], "Weights"], tuple[Tensor, ...]]
-
-
-class Weights:
-    """The parameters of one layer in one direction; biases and projection may be None."""
-
-    __slots__ = ("b_hh", "b_ih", "w_hh", "w_hr", "w_ih")
-
-    def __init__(self, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any, w_hr: Any = None) -> None:
-        self.w_ih = w_ih
-        self.w_hh = w_hh
-        self.b_ih = b_ih
-        self.b_hh = b_hh
-        self.w_hr = w_hr
-
-
-def _tanh_step(gates: Tensor, state: tuple[Tensor, ...], w: Weights) -> tuple[Tensor, ...]:
-    return (rl.tanh(gates + F.linear(state[0], w.w_hh, w.b_hh)),)
-
-
-def _relu_step(gates: Tensor, state: tuple[Tensor, ...], w: Weights) -> tuple[Tensor, ...]:
-    return (F.relu(gates + F.linear(state[0], w.w_hh, w.b_hh)),)
-
-
-def _lstm_step(gates: Tensor, state: tuple[Tensor, ...], w: Weights) -> tuple[Tensor, ...]:
-    h, c = state
-    i, f, g, o = (gates + F.linear(h, w.w_hh, w.b_hh)).chunk(4, -1)
-    c = rl.sigmoid(f) * c + rl.sigmoid(i) * rl.tanh(g)
-    h = rl.sigmoid(o) * rl.tanh(c)
-    if w.w_hr is not None:
-        h = F.linear(h, w.w_hr)
-    return h, c
-
-
-def _gru_step(gates: Tensor, state: tuple[Tensor, ...], w: Weights) -> tuple[Tensor, ...]:
-    h = state[0]
-    reset, update, new = gates.chunk(3, -1)
-    h_reset, h_update, h_new = F.linear(h, w.w_hh, w.b_hh).chunk(3, -1)
-    reset = rl.sigmoid(reset + h_reset)
-    update = rl.sigmoid(update + h_update)
-    new = rl.tanh(new + reset * h_new)
-    return (new + update * (h - new),)
-
-
-_STEPS: dict[str, tuple[Step, int]] = {  # mode -> step, gates
-    "RNN_TANH": (_tanh_step, 1),
-    "RNN_RELU": (_relu_step, 1),
-    "LSTM": (_lstm_step, 4),
-    "GRU": (_gru_step, 3),
-}
-
-
-def _scan(
-    step: Step, input: Tensor, state: tuple[Tensor, ...], w: Weights, reverse: bool
-) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """Runs (T, N, in) through a layer in one direction: outputs (T, N, out) and the last state."""
-    gates = F.linear(input, w.w_ih, w.b_ih).unbind(0)
-    outputs = []
-    for gate in reversed(gates) if reverse else gates:
-        state = step(gate, state, w)
-        outputs.append(state[0])
-    if reverse:
-        outputs.reverse()
-    return rl.stack(outputs), state
-
-
-def _scan_packed(
-    step: Step,
-    data: Tensor,
-    sizes: list[int],
-    state: tuple[Tensor, ...],
-    w: Weights,
-    reverse: bool,
-) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """As `_scan` for packed data, `sizes[t]` rows at step t (never growing with t)."""
-    gates = F.linear(data, w.w_ih, w.b_ih).split(sizes)
-    outputs: list[Tensor] = []
-    if reverse:  # short sequences join on the way
-        first = state
-        state = tuple(s[: sizes[-1]] for s in first)
-        for gate, size in zip(reversed(gates), reversed(sizes), strict=True):
-            have = state[0].shape[0]
-            if size > have:
-                state = tuple(
-                    rl.cat([s, s0[have:size]]) for s, s0 in zip(state, first, strict=True)
-                )
-            state = step(gate, state, w)
-            outputs.append(state[0])
-        outputs.reverse()
-        return rl.cat(outputs), state
-    done: list[tuple[Tensor, ...]] = []  # short sequences leave on the way
-    for gate, size in zip(gates, sizes, strict=True):
-        if size < state[0].shape[0]:
-            done.append(tuple(s[size:] for s in state))
-            state = tuple(s[:size] for s in state)
-        state = step(gate, state, w)
-        outputs.append(state[0])
-    done.append(state)
-    return rl.cat(outputs), tuple(
-        rl.cat(list(parts)) for parts in zip(*reversed(done), strict=True)
-    )
 
 
 class RNNBase(Module):
@@ -179,7 +73,7 @@ class RNNBase(Module):
             )
         if proj_size >= hidden_size:
             raise ValueError("proj_size has to be smaller than hidden_size")
-        if mode not in _STEPS:
+        if mode not in STEPS:
             raise ValueError("Unrecognized RNN mode: " + mode)
         self.mode = mode
         self.input_size = input_size
@@ -191,7 +85,7 @@ class RNNBase(Module):
         self.bidirectional = bidirectional
         self.proj_size = proj_size
 
-        rows = _STEPS[mode][1] * hidden_size
+        rows = STEPS[mode][1] * hidden_size
         out_size = proj_size or hidden_size
         directions = 2 if bidirectional else 1
         self._all_weights: list[list[str]] = []
@@ -349,26 +243,8 @@ class RNNBase(Module):
         self, x: Tensor, state: tuple[Tensor, ...], sizes: list[int] | None
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         """All layers and directions over (T, N, in), or over packed data where `sizes` is given."""
-        step = _STEPS[self.mode][0]
-        directions = 2 if self.bidirectional else 1
-        last: list[tuple[Tensor, ...]] = []
-        for layer in range(self.num_layers):
-            outputs = []
-            for direction in range(directions):
-                place = layer * directions + direction
-                start = tuple(s[place] for s in state)
-                w = self._weights(place)
-                reverse = direction == 1
-                if sizes is None:
-                    out, end = _scan(step, x, start, w, reverse)
-                else:
-                    out, end = _scan_packed(step, x, sizes, start, w, reverse)
-                outputs.append(out)
-                last.append(end)
-            x = outputs[0] if directions == 1 else rl.cat(outputs, -1)
-            if self.dropout > 0 and self.training and layer < self.num_layers - 1:
-                x = F.dropout(x, self.dropout, True)
-        return x, tuple(rl.stack(list(parts)) for parts in zip(*last, strict=True))
+        shape = Shape(self.num_layers, self.dropout, self.training, self.bidirectional)
+        return run(self.mode, x, state, self._weights, shape, sizes)
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
@@ -512,7 +388,7 @@ class RNNCellBase(Module):
             zeros = rl.zeros(
                 input.shape[0], self.hidden_size, dtype=input.dtype, device=input.device
             )
-            state = (zeros, zeros) if step is _lstm_step else (zeros,)
+            state = (zeros, zeros) if step is STEPS["LSTM"][0] else (zeros,)
         for i, s in enumerate(state):
             if s.shape[0] != input.shape[0]:
                 raise RuntimeError(
@@ -552,7 +428,7 @@ class RNNCell(RNNCellBase):
         mode = f"RNN_{self.nonlinearity.upper()}"
         if mode not in ("RNN_TANH", "RNN_RELU"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        return self._step(_STEPS[mode][0], input, () if hx is None else (hx,))[0]
+        return self._step(STEPS[mode][0], input, () if hx is None else (hx,))[0]
 
 
 class LSTMCell(RNNCellBase):
@@ -580,7 +456,7 @@ class LSTMCell(RNNCellBase):
             raise TypeError(
                 "lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not Tensor"
             )
-        h, c = self._step(_lstm_step, input, () if hx is None else tuple(hx))
+        h, c = self._step(STEPS["LSTM"][0], input, () if hx is None else tuple(hx))
         return h, c
 
 
@@ -605,4 +481,4 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        return self._step(_gru_step, input, () if hx is None else (hx,))[0]
+        return self._step(STEPS["GRU"][0], input, () if hx is None else (hx,))[0]

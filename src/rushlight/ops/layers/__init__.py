@@ -18,6 +18,8 @@ from . import (  # noqa: F401  importing a module enters its ops
     normalization,
     padding,
     pooling,
+    recurrent,
     softmax,
+    torch_forms,
     unfold,
 )

@@ -451,7 +451,7 @@ def _same_padding(input: Any, weight: Any, stride: _Ints, dilation: _Ints) -> tu
     return input, tuple(t // 2 for t in total)
 
 
-def _run(
+def run(
     name: str,
     n: int,
     input: Tensor,
@@ -498,7 +498,7 @@ def _run(
     return result if batched else result.squeeze(0)
 
 
-def _run_transposed(
+def run_transposed(
     name: str,
     n: int,
     input: Tensor,
@@ -588,7 +588,7 @@ def _public(n: int) -> None:
         dilation: Ints = 1,
         groups: int = 1,
     ) -> Tensor:
-        return _run(name, n, input, weight, bias, stride, padding, dilation, groups)
+        return run(name, n, input, weight, bias, stride, padding, dilation, groups)
 
     @composite(
         where="nn torch",
@@ -606,7 +606,7 @@ def _public(n: int) -> None:
         groups: int = 1,
         dilation: Ints = 1,
     ) -> Tensor:
-        return _run_transposed(
+        return run_transposed(
             transposed_name,
             n,
             input,

@@ -46,7 +46,7 @@ def _check(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _check_float(input: Tensor) -> None:
+def check_float(input: Tensor) -> None:
     if input.is_complex():
         refuse("bernoulli_scalar_cpu_", input._array, "c")
     if not input.is_floating_point():
@@ -59,7 +59,7 @@ def _apply(input: Tensor, noise: Tensor, inplace: bool) -> Tensor:
 
 
 @draws()
-def _mask(input: Tensor, shape: tuple[int, ...] | None, p: float) -> Tensor:
+def drawn_mask(input: Tensor, shape: tuple[int, ...] | None, p: float) -> Tensor:
     """A mask of `shape` (None: that of input, and its layout)."""
     where = of(input)
     if not where.has_memory:
@@ -72,12 +72,12 @@ def _mask(input: Tensor, shape: tuple[int, ...] | None, p: float) -> Tensor:
     return mask
 
 
-def _dropped(input: Tensor, shape: tuple[int, ...] | None, p: float, inplace: bool) -> Tensor:
+def dropped(input: Tensor, shape: tuple[int, ...] | None, p: float, inplace: bool) -> Tensor:
     """input times a mask of `shape` (None: its own) scaled to keep the mean."""
     if p == 1.0:
         return _apply(input, of(input).tensor(np.zeros((), input.dtype.numpy)), inplace)
-    _check_float(input)
-    mask = _mask(input, shape, p).div_(1.0 - p)
+    check_float(input)
+    mask = drawn_mask(input, shape, p).div_(1.0 - p)
     return _apply(input, mask, inplace)
 
 
@@ -89,10 +89,10 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: Flag 
         _check(p)
     if not training or p == 0.0 or not input.numel():
         return input
-    return _dropped(input, None, p, inplace)
+    return dropped(input, None, p, inplace)
 
 
-def _channels(input: Tensor) -> tuple[int, ...]:
+def by_channel(input: Tensor) -> tuple[int, ...]:
     if input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     return (*input.shape[:2], *(1,) * (input.ndim - 2))
@@ -145,7 +145,7 @@ def _feature(name: str, n: int) -> None:
             return input
         alone = n != 2 and ndim != n + 2
         x = (input.unsqueeze_(0) if inplace else input.unsqueeze(0)) if alone else input
-        result = _dropped(x, _channels(x), p, inplace)
+        result = dropped(x, by_channel(x), p, inplace)
         if alone:
             result = result.squeeze_(0) if inplace else result.squeeze(0)
         return result
@@ -165,14 +165,12 @@ def _alpha(
         return input
     if p == 1.0:
         return _apply(input, of(input).tensor(np.zeros((), input.dtype.numpy)), inplace)
-    _check_float(input)
-    return _alpha_dropped(input, shape(input), p, inplace)
+    check_float(input)
+    return alpha_dropped(input, shape(input), p, inplace)
 
 
-def _alpha_dropped(
-    input: Tensor, wanted: tuple[int, ...] | None, p: float, inplace: bool
-) -> Tensor:
-    mask = _mask(input, wanted, p)
+def alpha_dropped(input: Tensor, wanted: tuple[int, ...] | None, p: float, inplace: bool) -> Tensor:
+    mask = drawn_mask(input, wanted, p)
     scale = 1.0 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
     shift = (mask - 1) * (_ALPHA * scale) + _ALPHA * scale * p
     result = _apply(input, mask.mul_(scale), inplace)
@@ -192,7 +190,7 @@ def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: Flag = False
 ) -> Tensor:
     """`alpha_dropout` of whole channels."""
-    return _alpha(input, _channels, p, training, inplace)
+    return _alpha(input, by_channel, p, training, inplace)
 
 
 def _torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
@@ -205,13 +203,7 @@ def _torch_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     return dropout(input, p, train, True)
 
 
-def _torch_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """alpha_dropout while `train` is true."""
-    return alpha_dropout(input, p, train)
-
-
 alias("dropout", _torch_dropout, method=False)
 alias("dropout_", _torch_dropout_, method=False)
-alias("alpha_dropout", _torch_alpha_dropout, method=False)
 
 __all__ = ["alpha_dropout", "dropout", "feature_alpha_dropout"]

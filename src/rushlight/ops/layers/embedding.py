@@ -104,7 +104,7 @@ def _embedding_again(g: Tensor, indices: Tensor, padding_idx: int) -> Tensor:
     )
 
 
-def _renormalize(weight: Any, indices: Tensor, max_norm: float, norm_type: float) -> None:
+def renormalize(weight: Any, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Shorten, in place, the rows that are named and longer than max_norm."""
     _core.check_in_place(weight, False)
     array = _core.to_write(weight)
@@ -146,7 +146,7 @@ def embedding(
     if padding_idx is not None:
         padding_idx = _row(padding_idx, weight.shape[0])
     if max_norm is not None:
-        _renormalize(weight, input, max_norm, norm_type)
+        renormalize(weight, input, max_norm, norm_type)
     padding_idx = -1 if padding_idx is None else padding_idx
     if sparse and _records(weight):
         return _with_sparse_gradient(weight, input, padding_idx, scale_grad_by_freq)

@@ -312,7 +312,7 @@ def _batch_norm_shape(input: Tensor, *rest: Any) -> Any:
     return input.clone(), channels, channels.clone()
 
 
-_native_batch_norm = general(
+native_batch_norm_op = general(
     "_native_batch_norm(input: Tensor, weight: Tensor | None = None, "
     "bias: Tensor | None = None, running_mean: Tensor | None = None, "
     "running_var: Tensor | None = None, training: Any = False, momentum: Any = 0.1, "
@@ -342,7 +342,7 @@ _native_batch_norm = general(
 )
 
 
-def _check_channels(input: Tensor, parts: Sequence[tuple[str, Any]]) -> None:
+def check_channels(input: Tensor, parts: Sequence[tuple[str, Any]]) -> None:
     if input.ndim < 2:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-max(input.ndim, 1)}, "
@@ -355,7 +355,7 @@ def _check_channels(input: Tensor, parts: Sequence[tuple[str, Any]]) -> None:
     _check_types(input, *[part for _, part in parts])
 
 
-def _check_statistics(running_mean: Any, running_var: Any) -> None:
+def check_statistics(running_mean: Any, running_var: Any) -> None:
     for name, part in (("running_mean", running_mean), ("running_var", running_var)):
         if part is not None and part.requires_grad and _core.is_grad_enabled():
             raise RuntimeError(
@@ -388,7 +388,7 @@ def batch_norm(
         for part, merge in ((weight, Tensor.mul), (bias, Tensor.add)):
             empty = empty if part is None else merge(empty, part[:1].sum())
         return empty
-    _check_channels(
+    check_channels(
         input,
         (
             ("running_mean", running_mean),
@@ -397,12 +397,12 @@ def batch_norm(
             ("bias", bias),
         ),
     )
-    _check_statistics(running_mean, running_var)
+    check_statistics(running_mean, running_var)
     if not training:
         for name, part in (("running_mean", running_mean), ("running_var", running_var)):
             if part is None:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
-    return _native_batch_norm(
+    return native_batch_norm_op(
         input, weight, bias, running_mean, running_var, training, momentum, eps
     )[0]
 
@@ -458,7 +458,7 @@ def _group_norm_input(g: Any, input: Any, groups: int, weight: Any, eps: float) 
     )
 
 
-_native_group_norm = general(
+native_group_norm_op = general(
     "_native_group_norm(input: Tensor, groups: Any, weight: Tensor | None = None, "
     "bias: Tensor | None = None, eps: Any = 1e-05)",
     _group_norm,
@@ -512,7 +512,7 @@ def group_norm(
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {input.size()}"
         )
-    return _native_group_norm(input, num_groups, weight, bias, eps)[0]
+    return native_group_norm_op(input, num_groups, weight, bias, eps)[0]
 
 
 @composite(where="nn torch", method=False)
@@ -531,7 +531,7 @@ def instance_norm(
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {input.size()}"
         )
-    _check_channels(
+    check_channels(
         input,
         (
             ("running_mean", running_mean),
@@ -540,7 +540,7 @@ def instance_norm(
             ("bias", bias),
         ),
     )
-    _check_statistics(running_mean, running_var)
+    check_statistics(running_mean, running_var)
     n, c = input.shape[:2]
 
     def repeated(t: Any) -> Any:
@@ -549,7 +549,7 @@ def instance_norm(
     # Every channel of every sample becomes a channel of one sample.
     flat = input.reshape(1, n * c, *input.shape[2:])
     means, variances = repeated(running_mean), repeated(running_var)
-    result = _native_batch_norm(
+    result = native_batch_norm_op(
         flat, repeated(weight), repeated(bias), means, variances, use_input_stats, momentum, eps
     )[0]
     if use_input_stats:

@@ -7,4 +7,5 @@ from . import (  # noqa: F401  importing a module enters its ops
     slices,
     strided,
     transposes,
+    view_copies,
 )

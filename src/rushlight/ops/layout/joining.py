@@ -165,16 +165,20 @@ def split(
     return _split(tensor, size, dim)
 
 
-@composite(samples=lambda make: [(make(5, 3), 2), (make(5, 3), 2, 1)])
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` pieces of one size along a dimension."""
+def chunk_size(input: Tensor, chunks: int, dim: int) -> int:
+    """How long a piece is where a dimension is cut into so many; torch's errors."""
     shape = input._array.shape
     if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    total = shape[dim_in(dim, len(shape))]
-    size = -(-total // chunks)
+    return -(-shape[dim_in(dim, len(shape))] // chunks)
+
+
+@composite(samples=lambda make: [(make(5, 3), 2), (make(5, 3), 2, 1)])
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` pieces of one size along a dimension."""
+    size = chunk_size(input, chunks, dim)
     if size == 0:
         room_for(chunks)
         return split_with_sizes(input, [0] * chunks, dim)

@@ -31,18 +31,6 @@ select: Op = linear(
     samples=lambda make: [(make(2, 3), 0, 1), (make(2, 3, 4), -1, -2)],
     doc="One entry of a dimension, without it.",
 )
-select_copy: Op = linear(
-    "select_copy(input: Tensor, dim: int, index: int)",
-    _kernels.select,
-    transpose={
-        "input": lambda g, input_shape, dim, index: _select_backward(g, input_shape, dim, index)
-    },
-    node="SelectBackward0_copy",
-    keeps="rows",
-    method=False,
-    samples=lambda make: [(make(2, 3), 0, 1), (make(2, 3, 4), -1, -2)],
-    doc="One entry of a dimension, without it, in memory of its own.",
-)
 _select_backward: Op = linear(
     "_select_backward(input: Tensor, shape: Any, dim: int, index: int)",
     _kernels.select_backward,
@@ -85,15 +73,8 @@ slice_backward: Op = linear(
 )
 
 
-@composite(
-    samples=lambda make: [(make(5, 3), 0, 1, 2), (make(5, 3), -1, -2, 1)],
-    overloads=(
-        "(input, dim, start: Tensor, length)",
-        "(input, dim, start: int, length)",
-    ),
-)
-def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
-    """`length` entries of a dimension from `start` on."""
+def narrowed(input: Tensor, dim: int, start: Any, length: int) -> tuple[int, int]:
+    """Where `length` entries of a dimension from `start` on begin and end; torch's errors."""
     if input.ndim == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
@@ -109,7 +90,19 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         start += size
     if start + length > size:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
-    return slice_op(input, dim, start, start + length, 1)
+    return start, start + length
+
+
+@composite(
+    samples=lambda make: [(make(5, 3), 0, 1, 2), (make(5, 3), -1, -2, 1)],
+    overloads=(
+        "(input, dim, start: Tensor, length)",
+        "(input, dim, start: int, length)",
+    ),
+)
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """`length` entries of a dimension from `start` on."""
+    return slice_op(input, dim, *narrowed(input, dim, start, length), 1)
 
 
 diagonal: Op = linear(

@@ -328,7 +328,7 @@ def _mixed_scatter(
     return view_as_complex(_strided_scatter(real, src, size, stride, offset, layout))
 
 
-def _layout_of(t: Any) -> tuple[int, ...] | None:
+def layout_of(t: Any) -> tuple[int, ...] | None:
     """The strides of a tensor in elements; None where it is contiguous."""
     return None if t._contiguous else t.stride()
 
@@ -342,7 +342,7 @@ def as_strided(
 ) -> Tensor:
     """Any view of the storage; the offset counts from the storage's first element."""
     offset = 0 if storage_offset is None else storage_offset - input._offset
-    return strided_view(input, tuple(size), tuple(stride), offset, _layout_of(input))
+    return strided_view(input, tuple(size), tuple(stride), offset, layout_of(input))
 
 
 @composite(samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1))], traits="strides")
@@ -357,7 +357,7 @@ def as_strided_scatter(
             f"{list(src.shape)}, "
             f"slice size = {list(size)}"
         )
-    return _strided_scatter(input, src, tuple(size), tuple(stride), offset, _layout_of(input))
+    return _strided_scatter(input, src, tuple(size), tuple(stride), offset, layout_of(input))
 
 
 # ---- in place: the same tensor seen with another shape from now on

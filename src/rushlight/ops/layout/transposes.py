@@ -46,18 +46,6 @@ permute: Op = linear(
     doc="The dimensions in the order given.",
 )
 
-permute_copy: Op = linear(
-    "permute_copy(input: Tensor, dims: Sizes)",
-    _kernels.permute,
-    transpose={"input": lambda g, dims: _permute_back(g, dims)},
-    node="PermuteBackward0_copy",
-    keeps="rows",
-    method=False,
-    batch=lambda input, dims: permute(input, dims).clone(),
-    samples=lambda make: [(make(2, 3, 4), (2, 0, 1)), (make(2, 3), (-1, 0))],
-    doc="The dimensions in the order given, in memory of its own.",
-)
-
 _permute_back: Op = linear(
     "_permute_back(input: Tensor, *dims: int)",
     _kernels.permute_back,
