@@ -46,7 +46,8 @@ ORDER = [
         "library",
     ),
     *("multiprocessing", "amp", "cuda.amp"),
-    *("overrides", "profiler", "_trace_calls", "distributions"),
+    *("overrides", "profiler", "_trace_calls", "distributions", "_asserts", "functional"),
+    *("fx._compatibility", "fx.immutable_collections", "fx"),
     "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "_torch_alias", ""),
     *("_child", "_cli", "__main__"),

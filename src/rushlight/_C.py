@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from . import _core
@@ -147,3 +148,28 @@ def _len_torch_function_stack() -> int:
 def _get_function_stack_at(level: int) -> Any:
     """A mode that is entered on this thread, counted from the one entered first."""
     return _core.entered_modes()[level]
+
+
+# ---- functions under the names of PyTorch's bindings: generated code calls them so
+
+
+class _Bindings:
+    """The functions of a namespace, with the prefix that their names have in torch._C."""
+
+    def __init__(self, module: str, prefix: str, renamed: dict[str, str] | None = None) -> None:
+        self._module, self._prefix, self._renamed = module, prefix, renamed or {}
+
+    def __getattr__(self, name: str) -> Any:
+        own = self._renamed.get(name, name)
+        if own.startswith(self._prefix) and not own.startswith("__"):
+            module = importlib.import_module(f"rushlight.{self._module}")
+            found = getattr(module, own.removeprefix(self._prefix), None)
+            if found is not None:
+                return found
+        raise AttributeError(f"module 'torch._C' has no function {name!r}")
+
+
+_nn = _Bindings("nn.functional", "", {"log_sigmoid": "logsigmoid"})
+_linalg = _Bindings("linalg", "linalg_")
+_special = _Bindings("special", "special_")
+_fft = _Bindings("fft", "fft_")
