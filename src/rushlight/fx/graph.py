@@ -15,6 +15,7 @@ import typing
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from .. import nn
@@ -351,7 +352,7 @@ def _annotation(node: Node, include_stride: bool, include_device: bool) -> str:
         shown = [found.shape, *([found.stride()] if include_stride else [])]
         text = "".join(f"[{', '.join(map(str, s))}]" for s in shown)
         text += str(found.device) if include_device else ""
-    elif hasattr(found, "memory_format") and hasattr(found, "dtype"):
+    elif found is not None and hasattr(found, "memory_format"):
         text = f"[{', '.join(map(str, found.shape))}]"
     else:
         return ""
@@ -820,7 +821,7 @@ class Graph:
     def print_tabular(self) -> None:
         """Print the nodes as a table, by the package tabulate."""
         try:
-            from tabulate import tabulate
+            tabulate = import_module("tabulate").tabulate
         except ImportError:
             print(
                 "`print_tabular` relies on the library `tabulate`, which could not be found on "

@@ -198,14 +198,14 @@ def _shown_error(error: BaseException) -> str | None:
 class _WrappedCall:
     """Calls a traced module; an error in generated code shows the line."""
 
-    def __init__(self, cls: type, cls_call: Callable[..., Any] | None) -> None:
+    def __init__(self, cls: Any, cls_call: Callable[..., Any] | None) -> None:
         self.cls, self.cls_call = cls, cls_call
 
     def __call__(self, obj: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             if self.cls_call is not None:
                 return self.cls_call(obj, *args, **kwargs)
-            return super(self.cls, obj).__call__(*args, **kwargs)  # type: ignore[misc]
+            return super(self.cls, obj).__call__(*args, **kwargs)
         except Exception as error:
             shown = _shown_error(error)
             if shown is None:

@@ -37,7 +37,12 @@ def has_free_symbols(val: Any) -> bool:
     return False
 
 
-free_unbacked_symbols = free_symbols = lambda val: set()
+def free_symbols(val: Any) -> set[Any]:
+    """No symbols."""
+    return set()
+
+
+free_unbacked_symbols = free_symbols
 is_nested_int = has_hint = has_free_symbols
 
 

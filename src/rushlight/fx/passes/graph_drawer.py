@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from ..._missing import missing_name as _missing_name
@@ -19,7 +20,7 @@ class FxGraphDrawer:
 
     def __init__(self, graph_module: Any, name: str, **settings: Any) -> None:
         try:
-            import pydot
+            pydot = import_module("pydot")
         except ModuleNotFoundError as error:
             raise RuntimeError(
                 "FXGraphDrawer requires the pydot package to be installed. Please install pydot "
