@@ -60,6 +60,7 @@ ORDER = [
     ),
     *("multiprocessing", "amp", "cuda.amp"),
     *("overrides", "profiler", "_trace_calls", "distributions", "masked", "quasirandom", "sparse"),
+    *("_asserts", "functional", "fx._compatibility", "fx.immutable_collections", "fx"),
     *("_VF", "_names_of_torch"),
     "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "_torch_alias", ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from . import _core
@@ -193,30 +194,54 @@ class _functorch:
         return tensor._wrapped is not None
 
 
-class _nn:
-    """torch._C._nn."""
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """What the arguments of `Tensor.to` say: device, dtype, non_blocking, memory_format."""
+    device = kwargs.pop("device", None)
+    dtype = kwargs.pop("dtype", None)
+    non_blocking = kwargs.pop("non_blocking", False)
+    memory_format = kwargs.pop("memory_format", None)
+    if kwargs.pop("copy", False):
+        raise RuntimeError(".to() does not accept copy argument")
+    rest = list(args)
+    if rest and isinstance(rest[0], _core.Tensor):
+        device, dtype = rest[0].device, rest[0].dtype
+    elif rest and isinstance(rest[0], _root.dtype):
+        dtype = rest[0]
+    elif rest:
+        device = rest[0] if device is None else device
+        if len(rest) > 1 and isinstance(rest[1], _root.dtype):
+            dtype = rest.pop(1)
+    if len(rest) > 1:
+        non_blocking = rest[1]
+    if kwargs or not isinstance(non_blocking, bool):
+        raise TypeError("to() received an invalid combination of arguments")
+    device = None if device is None else _root.device(device)
+    return device, dtype, non_blocking, memory_format
 
-    @staticmethod
-    def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
-        """What the arguments of `Tensor.to` say: device, dtype, non_blocking, memory_format."""
-        device = kwargs.pop("device", None)
-        dtype = kwargs.pop("dtype", None)
-        non_blocking = kwargs.pop("non_blocking", False)
-        memory_format = kwargs.pop("memory_format", None)
-        if kwargs.pop("copy", False):
-            raise RuntimeError(".to() does not accept copy argument")
-        rest = list(args)
-        if rest and isinstance(rest[0], _core.Tensor):
-            device, dtype = rest[0].device, rest[0].dtype
-        elif rest and isinstance(rest[0], _root.dtype):
-            dtype = rest[0]
-        elif rest:
-            device = rest[0] if device is None else device
-            if len(rest) > 1 and isinstance(rest[1], _root.dtype):
-                dtype = rest.pop(1)
-        if len(rest) > 1:
-            non_blocking = rest[1]
-        if kwargs or not isinstance(non_blocking, bool):
-            raise TypeError("to() received an invalid combination of arguments")
-        device = None if device is None else _root.device(device)
-        return device, dtype, non_blocking, memory_format
+
+# ---- functions under the names of PyTorch's bindings: generated code calls them so
+
+
+class _Bindings:
+    """The functions of a namespace, with the prefix that their names have in torch._C."""
+
+    def __init__(
+        self, module: str, prefix: str, renamed: dict[str, str] | None = None, **own: Any
+    ) -> None:
+        self._module, self._prefix, self._renamed = module, prefix, renamed or {}
+        self.__dict__.update(own)
+
+    def __getattr__(self, name: str) -> Any:
+        own = self._renamed.get(name, name)
+        if own.startswith(self._prefix) and not own.startswith("__"):
+            module = importlib.import_module(f"rushlight.{self._module}")
+            found = getattr(module, own.removeprefix(self._prefix), None)
+            if found is not None:
+                return found
+        raise AttributeError(f"module 'torch._C' has no function {name!r}")
+
+
+_nn = _Bindings("nn.functional", "", {"log_sigmoid": "logsigmoid"}, _parse_to=_parse_to)
+_linalg = _Bindings("linalg", "linalg_")
+_special = _Bindings("special", "special_")
+_fft = _Bindings("fft", "fft_")

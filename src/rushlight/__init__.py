@@ -66,9 +66,10 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
     _trace_calls.follow_environment()
 
 # Imported when they are asked for: modules, and under the name of their module what is in them.
-_MODULES = """accelerator amp compiler cpu distributed distributions fft futures hub jit library
-masked memory mps mtia multiprocessing nested overrides profiler quasirandom serialization sparse
-testing torch_version types version xpu _VF __config__ _dynamo _jit_internal _tensor_str _utils""".split()
+_MODULES = """accelerator amp compiler cpu distributed distributions fft functional futures fx hub
+jit library masked memory mps mtia multiprocessing nested overrides profiler quasirandom
+serialization sparse testing torch_version types version xpu _VF __config__ _dynamo _jit_internal
+_tensor_str _utils""".split()
 # The operations that have a `torch._foreach_` name, with and without a variant in place.
 _EACH = """abs acos add addcdiv addcmul asin atan ceil clamp_max clamp_min cos cosh div erf erfc exp
 expm1 floor frac lerp lgamma log log10 log1p log2 maximum minimum mul neg pow reciprocal round rsqrt
@@ -76,6 +77,7 @@ sigmoid sign sin sinh sqrt sub tan tanh trunc"""
 _EACH_ONCE = "clone copy_ max mm norm powsum zero_"
 _LATE_NAMES = {
     "_absent_device": "Event Stream",
+    "_asserts": "_assert",
     "_checks": """_assert_async _check _check_index _check_is_size _check_not_implemented
         _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with""",
     "_classes": "classes",

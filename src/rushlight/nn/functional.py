@@ -9,4 +9,6 @@ from .._missing import missing_name as _missing_name
 globals().update({name: op for name, op in vars(_rl._nn).items() if not name.startswith("_")})
 __all__ = [name for name in vars(_rl._nn) if not name.startswith("_")]
 
+_threshold = _rl._nn.threshold  # its name in traced programs
+
 __getattr__ = _missing_name(__name__)

@@ -44,5 +44,15 @@ __all__ = [
 
 # Imported when it is asked for.
 __getattr__ = _missing_name(
-    __name__, {"distributed": "distributed", "DistributedSampler": "distributed"}
+    __name__,
+    {name: name for name in ("_utils", "datapipes", "distributed", "graph", "graph_settings")}
+    | {"DistributedSampler": "distributed"}
+    | dict.fromkeys(
+        ("DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe"), "datapipes.datapipe"
+    )
+    | dict.fromkeys(
+        """argument_validation functional_datapipe guaranteed_datapipes_determinism
+        non_deterministic runtime_validation runtime_validation_disabled""".split(),
+        "datapipes._decorator",
+    ),
 )

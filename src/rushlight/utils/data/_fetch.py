@@ -8,10 +8,23 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._root import Generator
+
 from ._collate import default_collate
 from .dataset import IterableDataset, Subset, TensorDataset
+from .sampler import draw_seed
 
 _INTEGERS = frozenset((int, np.int64, np.int32))
+
+
+def seed_pipes(loader: Any) -> None:
+    """Give the pipes of a loader's dataset the seeds of a pass; nothing where it is no pipe."""
+    if hasattr(loader.dataset, "_number_of_samples_yielded"):
+        from .graph_settings import apply_random_seed
+
+        generator = Generator()
+        generator.manual_seed(draw_seed(loader.generator))
+        apply_random_seed(loader.dataset, generator)
 
 
 class BaseDataLoaderIter:

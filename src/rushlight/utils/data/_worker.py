@@ -22,7 +22,7 @@ import numpy as np
 from rushlight import _root as rl
 from rushlight._utils import ExceptionWrapper
 
-from ._fetch import BaseDataLoaderIter, LengthCheck, fetcher
+from ._fetch import BaseDataLoaderIter, LengthCheck, fetcher, seed_pipes
 from .sampler import draw_seed
 
 _STOP_SECONDS = 2.0  # what workers get to stop by themselves
@@ -115,6 +115,11 @@ def _work(
     _worker_info = WorkerInfo(worker, workers, seed, dataset)
     where = f"in DataLoader worker process {worker}"
     failure: ExceptionWrapper | None = None
+    if hasattr(dataset, "_number_of_samples_yielded"):  # a pipe
+        from .datapipes.iter.sharding import SHARDING_PRIORITIES
+        from .graph_settings import apply_sharding
+
+        apply_sharding(dataset, workers, worker, SHARDING_PRIORITIES.MULTIPROCESSING)
     if init_fn is not None:
         try:
             init_fn(worker)
@@ -171,6 +176,7 @@ class WorkerIterator(BaseDataLoaderIter):
         self._persistent = loader.persistent_workers
         self._in_order = loader.in_order
         self._sampler = loader._index_sampler
+        seed_pipes(loader)
         self._base_seed = draw_seed(loader.generator)
         self._epoch = 0
         self._process = os.getpid()

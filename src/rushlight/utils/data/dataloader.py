@@ -11,7 +11,7 @@ from rushlight._root import Generator
 
 from ..._missing import missing_name as _missing_name
 from ._collate import default_collate, default_convert
-from ._fetch import BaseDataLoaderIter, LengthCheck, fetcher
+from ._fetch import BaseDataLoaderIter, LengthCheck, fetcher, seed_pipes
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 
@@ -28,6 +28,23 @@ class _InfiniteConstantSampler(Sampler[None]):
     def __iter__(self) -> Iterator[None]:
         while True:
             yield None
+
+
+class _DatasetKind:
+    """Which kind of dataset a loader has."""
+
+    Map = 0
+    Iterable = 1
+
+    @staticmethod
+    def create_fetcher(
+        kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool
+    ) -> Any:
+        """What gives the batch of a list of indices."""
+        from ._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
+
+        fetch = _IterableDatasetFetcher if kind else _MapDatasetFetcher
+        return fetch(dataset, auto_collation, collate_fn, drop_last)
 
 
 class DataLoader(Generic[T_co]):
@@ -104,6 +121,10 @@ class DataLoader(Generic[T_co]):
                 "multi-process loading (num_workers > 0), but got "
                 f"num_workers={num_workers}"
             )
+        if shuffle is not None and hasattr(dataset, "_number_of_samples_yielded"):  # a pipe
+            from .graph_settings import apply_shuffle_settings
+
+            dataset, shuffle = apply_shuffle_settings(dataset, shuffle), None
         self._iterable = isinstance(dataset, IterableDataset)
         if self._iterable:
             for name, value in (
@@ -246,6 +267,7 @@ class _SingleProcessDataLoaderIter(BaseDataLoaderIter):
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         self._sampler = loader._index_sampler
         self._places = iter(self._sampler)
+        seed_pipes(loader)
         # PyTorch draws the workers' seed in every pass, workers or not: so the streams agree.
         self._base_seed = draw_seed(loader.generator)
         self._fetch = fetcher(

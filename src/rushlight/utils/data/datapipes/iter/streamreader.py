@@ -1,0 +1,3 @@
+"""Another name of pipes of files."""
+
+from .files import StreamReaderIterDataPipe as StreamReaderIterDataPipe

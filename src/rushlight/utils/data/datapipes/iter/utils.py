@@ -1,0 +1,35 @@
+"""Pipes of what Python can walk."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..datapipe import IterDataPipe
+
+__all__ = ["IterableWrapperIterDataPipe"]
+
+
+class IterableWrapperIterDataPipe(IterDataPipe[Any]):
+    """The items of something that can be walked; of a copy of it, if not told otherwise."""
+
+    def __init__(self, iterable: Iterable[Any], deepcopy: bool = True) -> None:
+        self.iterable, self.deepcopy = iterable, deepcopy
+
+    def __iter__(self) -> Iterator[Any]:
+        source = self.iterable
+        if self.deepcopy:
+            try:
+                source = copy.deepcopy(self.iterable)
+            except TypeError:
+                warnings.warn(
+                    "The input iterable can not be deepcopied, please be aware of in-place "
+                    "modification would affect source data.",
+                    stacklevel=2,
+                )
+        yield from source
+
+    def __len__(self) -> int:
+        return len(self.iterable)  # type: ignore[arg-type]

@@ -1,0 +1,3 @@
+"""Another name of pipes."""
+
+from .pipes import ShufflerIterDataPipe as ShufflerIterDataPipe

@@ -1,0 +1,179 @@
+"""Pipes with a sample for each index."""
+
+from __future__ import annotations
+
+import copy
+import random
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .._decorator import functional_datapipe
+from ..datapipe import DataChunk, IterDataPipe, MapDataPipe
+from ..iter.combinatorics import drawn_seed
+from ..utils.common import _check_unpickable_fn
+
+
+def default_fn(data: Any) -> Any:
+    """The sample as it is."""
+    return data
+
+
+@functional_datapipe("map")
+class MapperMapDataPipe(MapDataPipe[Any]):
+    """fn of each sample."""
+
+    def __init__(self, datapipe: Any, fn: Callable[[Any], Any] = default_fn) -> None:
+        _check_unpickable_fn(fn)
+        self.datapipe, self.fn = datapipe, fn
+
+    def __len__(self) -> int:
+        return len(self.datapipe)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.fn(self.datapipe[index])
+
+
+class ShufflerIterDataPipe(IterDataPipe[Any]):
+    """The samples in random order: an IterDataPipe."""
+
+    def __init__(self, datapipe: Any, *, indices: list[Any] | None = None) -> None:
+        self.datapipe = datapipe
+        self.indices = list(range(len(datapipe))) if indices is None else indices
+        self._enabled, self._rng = True, random.Random()
+        self._seed: int | None = None
+        self._shuffled_indices: list[Any] = self.indices
+
+    def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:
+        """Let the order be random, or that of the source."""
+        self._enabled = shuffle
+        return self
+
+    def set_seed(self, seed: int) -> ShufflerIterDataPipe:
+        """The seed of the next iterator."""
+        self._seed = seed
+        return self
+
+    def reset(self) -> None:
+        """Begin anew."""
+        if self._enabled and self._seed is None:
+            self._seed = drawn_seed()
+        self._rng.seed(self._seed)
+        self._seed = None
+        self._shuffled_indices = self._rng.sample(self.indices, len(self.indices))
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._enabled:
+            for index in self.indices:
+                yield self.datapipe[index]
+        while self._enabled and self._shuffled_indices:
+            yield self.datapipe[self._shuffled_indices.pop()]
+
+    def __len__(self) -> int:
+        return len(self.datapipe)
+
+
+MapDataPipe.register_datapipe_as_function("shuffle", ShufflerIterDataPipe)
+
+
+@functional_datapipe("concat")
+class ConcaterMapDataPipe(MapDataPipe[Any]):
+    """The samples of one pipe after those of another."""
+
+    def __init__(self, *datapipes: Any) -> None:
+        if not datapipes:
+            raise ValueError("Expected at least one DataPipe, but got nothing")
+        if not all(isinstance(p, MapDataPipe) for p in datapipes):
+            raise TypeError("Expected all inputs to be `MapDataPipe`")
+        if not all(hasattr(type(p), "__len__") for p in datapipes):
+            raise TypeError("Expected all inputs to be `Sized`")
+        self.datapipes = datapipes
+
+    def __getitem__(self, index: Any) -> Any:
+        offset = 0
+        for pipe in self.datapipes:
+            if index - offset < len(pipe):
+                return pipe[index - offset]
+            offset += len(pipe)
+        raise IndexError(f"Index {index} is out of range.")
+
+    def __len__(self) -> int:
+        return sum(len(p) for p in self.datapipes)
+
+
+@functional_datapipe("zip")
+class ZipperMapDataPipe(MapDataPipe[Any]):
+    """Tuples of a sample of each pipe."""
+
+    def __init__(self, *datapipes: Any) -> None:
+        if not datapipes:
+            raise ValueError("Expected at least one DataPipe, but got nothing")
+        if not all(isinstance(p, MapDataPipe) for p in datapipes):
+            raise TypeError("Expected all inputs to be `MapDataPipe`")
+        if not all(hasattr(type(p), "__len__") for p in datapipes):
+            raise TypeError("Expected all inputs to be `Sized`")
+        self.datapipes = datapipes
+
+    def __getitem__(self, index: Any) -> Any:
+        found = []
+        for pipe in self.datapipes:
+            try:
+                found.append(pipe[index])
+            except IndexError as error:
+                raise IndexError(
+                    f"Index {index} is out of range for one of the input MapDataPipes {pipe}."
+                ) from error
+        return tuple(found)
+
+    def __len__(self) -> int:
+        return min(len(p) for p in self.datapipes)
+
+
+@functional_datapipe("batch")
+class BatcherMapDataPipe(MapDataPipe[Any]):
+    """Batches of a number of samples."""
+
+    def __init__(
+        self,
+        datapipe: Any,
+        batch_size: int,
+        drop_last: bool = False,
+        wrapper_class: Callable[[list[Any]], Any] = DataChunk,
+    ) -> None:
+        if batch_size <= 0:
+            raise AssertionError("Batch size is required to be larger than 0!")
+        self.datapipe, self.batch_size, self.drop_last = datapipe, batch_size, drop_last
+        self.wrapper_class = wrapper_class
+
+    def __getitem__(self, index: Any) -> Any:
+        if not 0 <= index < len(self):
+            raise IndexError(f"Index {index} is out of bound.")
+        first = index * self.batch_size
+        last = min(first + self.batch_size, len(self.datapipe))
+        return self.wrapper_class([self.datapipe[i] for i in range(first, last)])
+
+    def __len__(self) -> int:
+        whole, rest = divmod(len(self.datapipe), self.batch_size)
+        return whole + (1 if rest and not self.drop_last else 0)
+
+
+class SequenceWrapperMapDataPipe(MapDataPipe[Any]):
+    """The items of a sequence or mapping; of a copy of it, if not told otherwise."""
+
+    def __init__(self, sequence: Any, deepcopy: bool = True) -> None:
+        self.sequence = sequence
+        if deepcopy:
+            try:
+                self.sequence = copy.deepcopy(sequence)
+            except TypeError:
+                warnings.warn(
+                    "The input sequence can not be deepcopied, please be aware of in-place "
+                    "modification would affect source data",
+                    stacklevel=2,
+                )
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.sequence[index]
+
+    def __len__(self) -> int:
+        return len(self.sequence)

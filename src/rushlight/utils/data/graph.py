@@ -1,0 +1,44 @@
+"""What a pipe is built of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .datapipes.datapipe import IterDataPipe, MapDataPipe
+
+__all__ = ["traverse", "traverse_dps"]
+
+
+def _inside(value: Any, seen: set[int]) -> list[Any]:
+    """The pipes that a value is or holds."""
+    if isinstance(value, (IterDataPipe, MapDataPipe)):
+        return [value]
+    if id(value) in seen:
+        return []
+    seen.add(id(value))
+    parts: Any = ()
+    if isinstance(value, dict):
+        parts = value.values()
+    elif isinstance(value, (list, tuple)):
+        parts = value
+    elif hasattr(value, "main_datapipe"):
+        parts = [value.main_datapipe]
+    return [pipe for part in parts for pipe in _inside(part, seen)]
+
+
+def traverse_dps(datapipe: Any, _seen: set[int] | None = None) -> dict[int, Any]:
+    """A tree of pipes: of each by its id the pipe, and the tree of what it is built of."""
+    seen = _seen if _seen is not None else set()
+    if id(datapipe) in seen:
+        return {}
+    seen.add(id(datapipe))
+    below: dict[int, Any] = {}
+    for value in vars(datapipe).values():
+        for pipe in _inside(value, set()):
+            below.update(traverse_dps(pipe, seen))
+    return {id(datapipe): (datapipe, below)}
+
+
+def traverse(datapipe: Any, only_datapipe: bool | None = None) -> dict[int, Any]:
+    """`traverse_dps` under its older name."""
+    return traverse_dps(datapipe)
