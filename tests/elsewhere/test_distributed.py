@@ -1,5 +1,6 @@
 """torch.distributed of one process, DistributedSampler, torch.multiprocessing.spawn."""
 
+import importlib
 import os
 import signal
 import sys
@@ -141,3 +142,42 @@ def test_other_ends_are_told(f, code, name):
     with pytest.raises(mp.ProcessExitedException) as caught:
         mp.start_processes(f, start_method="fork")
     assert (caught.value.exit_code, caught.value.signal_name) == (code, name)
+
+
+# ---- modules that are here by name only
+
+
+def test_names_of_other_processes_work_are_one_in_all_modules():
+    from rushlight.distributed import fsdp
+    from rushlight.distributed.fsdp.fully_sharded_data_parallel import (
+        FullyShardedDataParallel,
+        StateDictType,
+    )
+
+    assert fsdp.FullyShardedDataParallel is FullyShardedDataParallel
+    assert not isinstance(torch.nn.Linear(1, 1), FullyShardedDataParallel)
+    assert StateDictType.FULL_STATE_DICT is fsdp.StateDictType["FULL_STATE_DICT"]
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [("fsdp", "fully_shard"), ("tensor", "DTensor"), ("checkpoint.state_dict", "get_state_dict")],
+)
+def test_calls_of_them_say_what_is_missing(module, name):
+    call = getattr(importlib.import_module(f"rushlight.distributed.{module}"), name)
+    with pytest.raises(NotImplementedError, match=rf"^torch\.distributed\..*{name} is not in rush"):
+        call(1, 2, three=3)
+
+
+def test_decorators_of_them_leave_functions_as_they_are():
+    from rushlight.distributed.rpc.api import _require_initialized
+
+    assert _require_initialized(len) is len
+    assert not dist.rpc.is_available()
+
+
+def test_what_pytorch_does_not_have_either_is_not_found():
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("rushlight.distributed.nowhere")
+    with pytest.raises(ImportError, match="cannot import name 'nothing'"):
+        exec("from rushlight.distributed.fsdp import nothing")

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import enum
 import os
+import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from .. import _root as rl
 from .._core import Tensor
 from .._missing import missing_name as _missing_name
+from ._named_only import NamedOnly as _NamedOnly
 
 __all__ = [
     "Backend",
@@ -100,6 +102,7 @@ class Backend(str):
     UCC = "ucc"
     MPI = "mpi"
     XCCL = "xccl"
+    default_device_backend_map: ClassVar[dict[str, str]] = {"cpu": GLOO, "cuda": NCCL}
 
     def __new__(cls, name: str) -> Backend:
         if not isinstance(name, str):
@@ -119,6 +122,9 @@ class ReduceOp(enum.Enum):
     BOR = 6
     BXOR = 7
     PREMUL_SUM = 8
+
+
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]
 
 
 class Work:
@@ -566,4 +572,16 @@ def _no_partner(
 
 send = recv = isend = irecv = batch_isend_irecv = _no_partner
 
-__getattr__ = _missing_name(__name__)
+sys.meta_path.append(_NamedOnly())  # type: ignore[arg-type]
+__getattr__ = _missing_name(
+    __name__,
+    {
+        "DeviceMesh": "device_mesh",
+        "init_device_mesh": "device_mesh",
+        **{
+            name: name
+            for name in """checkpoint constants device_mesh distributed_c10d fsdp nn optim rpc
+            tensor utils""".split()
+        },
+    },
+)
