@@ -279,7 +279,7 @@ def _probability(p: float) -> float:
 
 def _probabilities(p: Tensor, shape: Size) -> Array:
     check_type(p.dtype, "f", "bernoulli_tensor_cpu_p_")
-    return np.ascontiguousarray(widened(p.expand(shape)._array))
+    return np.asarray(widened(p.expand(shape)._array), order="C")  # 0-dim stays so
 
 
 def _one_parameter(
