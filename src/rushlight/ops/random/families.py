@@ -215,9 +215,7 @@ def _dirichlet_gradient(x: Array, alpha: Array, total: Array) -> Array:
     refuse("_dirichlet_grad_cpu", x, "biuc", halves=True)
     for other in (alpha, total):
         if other.dtype != x.dtype:
-            raise RuntimeError(
-                f"Found dtype {scalar_name(other)} but expected {scalar_name(x)}"
-            )
+            raise RuntimeError(f"Found dtype {scalar_name(other)} but expected {scalar_name(x)}")
     x, alpha, total = np.broadcast_arrays(x, alpha, total)
     a, b = _wrap(_doubles(alpha)), _wrap(_doubles(total) - _doubles(alpha))
     psi = digamma(a) - digamma(a + b)
