@@ -98,7 +98,7 @@ _binomial: Any = general(
     method=False,
     samples=None,
     batch="trailing",
-    traits="random underived",
+    traits="random",
     doc="The numbers of `binomial`.",
 )
 
@@ -153,7 +153,9 @@ _standard_gamma_grad: Any = general(
     },
     node="NotImplemented",
     method=False,
-    samples=None,
+    samples=lambda make: [
+        (make(2, 3, low=0.5, high=3.0), make(2, 3, low=0.5, high=3.0)),
+    ],
     batch="trailing",
     traits="underived",
     doc="The derivative of a gamma number `output` with respect to its parameter `input`.",
@@ -197,7 +199,7 @@ _dirichlet: Any = general(
     method=False,
     samples=None,
     batch="trailing",
-    traits="random underived",
+    traits="random",
     doc="The numbers of `_sample_dirichlet`.",
 )
 
@@ -228,7 +230,9 @@ _dirichlet_grad: Any = general(
     vjp={name: _underived("_dirichlet_grad") for name in ("x", "alpha", "total")},
     node="NotImplemented",
     method=False,
-    samples=None,
+    samples=lambda make: [
+        (make(3, low=0.1, high=0.9), make(3, low=0.1, high=1.5), make(3, low=2.0, high=4.0)),
+    ],
     batch="trailing",
     traits="underived",
     doc="The derivative of Dirichlet numbers x with respect to their own parameters alpha, over "
