@@ -94,7 +94,7 @@ def test_gradients() -> None:
         rl.binomial(rl.full((3,), 9.0, dtype=rl.float64), alpha / 100),
     ):
         assert type(drawn.grad_fn).__name__ == "NotImplemented"
-        with pytest.raises(RuntimeError, match="derivative for aten::.* is not implemented"):
+        with pytest.raises(RuntimeError, match=r"derivative for aten::\w+ is not implemented"):
             drawn.sum().backward()
 
 

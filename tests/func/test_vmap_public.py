@@ -169,7 +169,7 @@ NOT_COMPARED = {
     "memory that nobody has set": "empty_like",
     "random: see test_nesting.py": """
         uniform_ normal_ random_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_ rand
-        rand_like randn randn_like randint randint_like randperm normal bernoulli multinomial
+        rand_like randn randn_like randint randint_like randperm normal bernoulli binomial multinomial
         poisson dropout alpha_dropout feature_alpha_dropout
     """,
     "a result whose shape depends on the values: test_dynamic_shapes_are_refused": """
