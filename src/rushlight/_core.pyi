@@ -200,7 +200,9 @@ class _Kernels(Protocol):
     argmin: _Function
     avg_pool2d: _Function
     avg_pool2d_backward: _Function
+    beta_gradient: _Function
     bernoulli_: _Function
+    binomial_numbers: _Function
     blas_available: _Function
     cat: _Function
     cat_backward: _Function
@@ -217,6 +219,9 @@ class _Kernels(Protocol):
     diagonal_backward: _Function
     expand: _Function
     exponential_: _Function
+    gamma_gradient: _Function
+    gamma_numbers: _Function
+    gamma_numbers_single: _Function
     gather: _Function
     geometric_: _Function
     index_add: _Function
@@ -249,6 +254,7 @@ class _Kernels(Protocol):
     normal_: _Function
     permute: _Function
     permute_back: _Function
+    poisson_numbers: _Function
     prod: _Function
     randint_: _Function
     random_: _Function

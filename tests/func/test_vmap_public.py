@@ -169,8 +169,8 @@ NOT_COMPARED = {
     "memory that nobody has set": "empty_like",
     "random: see test_nesting.py": """
         uniform_ normal_ random_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_ rand
-        rand_like randn randn_like randint randint_like randperm normal bernoulli multinomial
-        poisson dropout alpha_dropout feature_alpha_dropout
+        rand_like randn randn_like randint randint_like randperm normal bernoulli binomial multinomial
+        poisson _standard_gamma _sample_dirichlet dropout alpha_dropout feature_alpha_dropout
     """,
     "a result whose shape depends on the values: test_dynamic_shapes_are_refused": """
         argwhere unique unique_consecutive nonzero

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.integrate
 import scipy.linalg
 import scipy.special
 from references_arrays import ARRAYS, one_dim
@@ -47,6 +48,35 @@ def sign(a: Array) -> Array:
         return np.sign(a)
     size = np.abs(a)
     return np.where(size == 0, 0, a / np.where(size == 0, 1, size))
+
+
+# ---- random numbers
+
+
+def _moved(score: Any, ratio: Any) -> float:
+    """-(dF/da) / density at x, for F = the integral of the density up to x: over v = log(x / t),
+    with the ratio of t density(t) to x density(x)."""
+    total, _ = scipy.integrate.quad(
+        lambda v: score(v) * ratio(v), 0, np.inf, epsabs=0, epsrel=1e-13, limit=200
+    )
+    return -total
+
+
+@np.vectorize
+def standard_gamma_grad(a: float, x: float) -> float:
+    mean = np.log(x) - scipy.special.digamma(a)
+    return x * _moved(lambda v: mean - v, lambda v: np.exp(-a * v - x * np.expm1(-v)))
+
+
+@np.vectorize
+def dirichlet_grad(x: float, a: float, total: float) -> float:
+    """A Dirichlet number moves with its own parameter as a beta number does."""
+    mean = np.log(x) - scipy.special.digamma(a) + scipy.special.digamma(total)
+
+    def ratio(v: float) -> float:
+        return np.exp(-a * v) * ((1 - x * np.exp(-v)) / (1 - x)) ** (total - a - 1)
+
+    return x / (1 - x) * _moved(lambda v: mean - v, ratio)
 
 
 # ---- arithmetic
@@ -257,6 +287,8 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "logsumexp": lambda a, dim, keepdim=False: scipy.special.logsumexp(a, dim, keepdims=keepdim),
     # special functions and complex numbers
     "lgamma": scipy.special.gammaln,
+    "_standard_gamma_grad": standard_gamma_grad,
+    "_dirichlet_grad": dirichlet_grad,
     "igamma": scipy.special.gammainc,
     "igammac": scipy.special.gammaincc,
     "polygamma": scipy.special.polygamma,

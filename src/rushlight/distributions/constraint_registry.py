@@ -42,9 +42,7 @@ class ConstraintRegistry:
     def __call__(self, constraint: Constraint) -> Transform:
         factory = self._registry.get(type(constraint))
         if factory is None:
-            raise NotImplementedError(
-                f"Cannot transform {type(constraint).__name__} constraints"
-            )
+            raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")
         return factory(constraint)
 
 

@@ -100,4 +100,6 @@ class GeneralizedPareto(Distribution):
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
         end = self.loc - self.scale / self.concentration
-        return constraints.interval(self.loc, rl.where(self.concentration < 0, end, math.inf))
+        return constraints.interval(
+            self.loc, rl.where(self.concentration < 0, end, end.new_tensor(math.inf))
+        )

@@ -51,7 +51,7 @@ class HalfCauchy(TransformedDistribution):
     def log_prob(self, value: Tensor) -> Tensor:
         value = rl.as_tensor(self._checked(value), dtype=self.scale.dtype)
         log_prob = self.base_dist.log_prob(value) + math.log(2)
-        return rl.where(value >= 0, log_prob, -math.inf)
+        return log_prob.masked_fill(~(value >= 0), -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
         return 2 * self.base_dist.cdf(self._checked(value)) - 1

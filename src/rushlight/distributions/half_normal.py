@@ -50,7 +50,7 @@ class HalfNormal(TransformedDistribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         log_prob = self.base_dist.log_prob(self._checked(value)) + math.log(2)
-        return rl.where(value >= 0, log_prob, -math.inf)
+        return log_prob.masked_fill(~(value >= 0), -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
         return 2 * self.base_dist.cdf(self._checked(value)) - 1

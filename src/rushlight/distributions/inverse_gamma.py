@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from . import constraints
@@ -53,7 +52,7 @@ class InverseGamma(TransformedDistribution):
     @property
     def mean(self) -> Tensor:
         mean = self.rate / (self.concentration - 1)
-        return rl.where(self.concentration > 1, mean, math.inf)
+        return mean.masked_fill(~(self.concentration > 1), math.inf)
 
     @property
     def mode(self) -> Tensor:
@@ -63,7 +62,7 @@ class InverseGamma(TransformedDistribution):
     def variance(self) -> Tensor:
         a = self.concentration
         variance = self.rate.square() / ((a - 1).square() * (a - 2))
-        return rl.where(a > 2, variance, math.inf)
+        return variance.masked_fill(~(a > 2), math.inf)
 
     def entropy(self) -> Tensor:
         a = self.concentration

@@ -121,7 +121,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 
 def _outside(condition: Tensor, value: Tensor) -> Tensor:
     """The value, infinite where p has values that q has not."""
-    return rl.where(condition, math.inf, value)
+    return value.masked_fill(condition, math.inf)
 
 
 def _x_log_x(x: Tensor) -> Tensor:

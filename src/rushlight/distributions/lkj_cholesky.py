@@ -19,8 +19,9 @@ __all__ = ["LKJCholesky"]
 class LKJCholesky(Distribution):
     """Cholesky factors of correlation matrices of density det^(concentration - 1).
 
-    The rows are drawn one by one, as points on spheres ("onion method", Lewandowski, Kurowicka and
-    Joe 2009).
+    The rows are drawn as points on spheres after the "onion method" (Lewandowski, Kurowicka and
+    Joe 2009); they are PyTorch's numbers, whose lengths from the third row on are longer than that
+    method's.
 
     >>> torch.distributions.LKJCholesky(2, 1.0).log_prob(torch.eye(2))
     tensor(-0.6931)

@@ -11,8 +11,8 @@ from rushlight._root import Tensor
 from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import (
-    broadcast_all,
     _standard_normal,
+    broadcast_all,
 )
 
 __all__ = ["Normal"]
@@ -56,7 +56,9 @@ class Normal(ExponentialFamily):
             return rl.normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
+        noise = _standard_normal(
+            self._extended_shape(sample_shape), self.loc.dtype, self.loc.device
+        )
         return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -19,8 +19,8 @@ __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 class LogitRelaxedBernoulli(ByProbabilities):
     """The log odds of relaxed Bernoulli numbers (Maddison et al. 2016).
 
-    >>> from torch.distributions.relaxed_bernoulli import LogitRelaxedBernoulli
-    >>> LogitRelaxedBernoulli(torch.tensor(1.0), torch.tensor(0.5)).log_prob(torch.tensor(0.0))
+    >>> D = torch.distributions.relaxed_bernoulli
+    >>> D.LogitRelaxedBernoulli(torch.tensor(1.0), torch.tensor(0.5)).log_prob(torch.tensor(0.0))
     tensor(-1.3863)
     """
 

@@ -21,8 +21,8 @@ __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 class ExpRelaxedCategorical(OfCategories):
     """The logarithms of relaxed unit vectors (Maddison et al. 2016).
 
-    >>> from torch.distributions.relaxed_categorical import ExpRelaxedCategorical
-    >>> ExpRelaxedCategorical(torch.tensor(1.0), torch.tensor([0.5, 0.5])).event_shape
+    >>> D = torch.distributions.relaxed_categorical
+    >>> D.ExpRelaxedCategorical(torch.tensor(1.0), torch.tensor([0.5, 0.5])).event_shape
     torch.Size([2])
     """
 

@@ -26,6 +26,7 @@ class TransformedDistribution(Distribution):
     """
 
     arg_constraints: ClassVar[Any] = {}
+    base_dist: Any
 
     def __init__(
         self,

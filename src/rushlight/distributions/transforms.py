@@ -18,8 +18,10 @@ from ._transform import (
     ReshapeTransform,
     Transform,
     _Fixed,
-    _InverseTransform as _InverseTransform,
     identity_transform,
+)
+from ._transform import (
+    _InverseTransform as _InverseTransform,
 )
 from .utils import lazy_property, sum_rightmost, tril_matrix_to_vec, vec_to_tril_matrix
 

@@ -23,9 +23,7 @@ def _log_modified_bessel_fn(x: Tensor, order: int = 0) -> Tensor:
     return (special.i0e(x) if order == 0 else special.i1e(x)).log() + x
 
 
-def _rejection_sample(
-    loc: Tensor, concentration: Tensor, proposal_r: Tensor, x: Tensor
-) -> Tensor:
+def _rejection_sample(loc: Tensor, concentration: Tensor, proposal_r: Tensor, x: Tensor) -> Tensor:
     """Angles from wrapped Cauchy numbers (Best and Fisher 1979), drawn for the whole of x until
     each place has one."""
     done = rl.zeros(x.shape, dtype=rl.bool)

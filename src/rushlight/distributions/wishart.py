@@ -39,6 +39,8 @@ class Wishart(ExponentialFamily):
 
     support = constraints.positive_definite
     has_rsample = True
+    _batch_dims: list[int]
+    _dist_chi2: Chi2
     _mean_carrier_measure = 0
 
     @property

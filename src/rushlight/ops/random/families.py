@@ -98,7 +98,7 @@ _binomial: Any = general(
     method=False,
     samples=None,
     batch="trailing",
-    traits="random underived",
+    traits="random",
     doc="The numbers of `binomial`.",
 )
 
@@ -153,7 +153,9 @@ _standard_gamma_grad: Any = general(
     },
     node="NotImplemented",
     method=False,
-    samples=None,
+    samples=lambda make: [
+        (make(2, 3, low=0.5, high=3.0), make(2, 3, low=0.5, high=3.0)),
+    ],
     batch="trailing",
     traits="underived",
     doc="The derivative of a gamma number `output` with respect to its parameter `input`.",
@@ -197,7 +199,7 @@ _dirichlet: Any = general(
     method=False,
     samples=None,
     batch="trailing",
-    traits="random underived",
+    traits="random",
     doc="The numbers of `_sample_dirichlet`.",
 )
 
@@ -215,9 +217,7 @@ def _dirichlet_gradient(x: Array, alpha: Array, total: Array) -> Array:
     refuse("_dirichlet_grad_cpu", x, "biuc", halves=True)
     for other in (alpha, total):
         if other.dtype != x.dtype:
-            raise RuntimeError(
-                f"Found dtype {scalar_name(other)} but expected {scalar_name(x)}"
-            )
+            raise RuntimeError(f"Found dtype {scalar_name(other)} but expected {scalar_name(x)}")
     x, alpha, total = np.broadcast_arrays(x, alpha, total)
     a, b = _wrap(_doubles(alpha)), _wrap(_doubles(total) - _doubles(alpha))
     psi = digamma(a) - digamma(a + b)
@@ -230,7 +230,9 @@ _dirichlet_grad: Any = general(
     vjp={name: _underived("_dirichlet_grad") for name in ("x", "alpha", "total")},
     node="NotImplemented",
     method=False,
-    samples=None,
+    samples=lambda make: [
+        (make(3, low=0.1, high=0.9), make(3, low=0.1, high=1.5), make(3, low=2.0, high=4.0)),
+    ],
     batch="trailing",
     traits="underived",
     doc="The derivative of Dirichlet numbers x with respect to their own parameters alpha, over "
