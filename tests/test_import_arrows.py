@@ -31,7 +31,7 @@ ORDER = [
     "_root",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func", "nn.utils.stateless", "nn.attention.flex_attention"),
     *("_tensor_str", "_absent_device", "cuda", "cpu", "mps", "xpu", "accelerator", "__config__"),
-    *("memory", "linalg", "fft", "special", "serialization"),
+    *("memory", "linalg", "fft", "special", "signal", "serialization"),
     *("distributed", "utils"),  # a sampler asks for the rank
     *(
         "types",

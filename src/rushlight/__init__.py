@@ -64,8 +64,8 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 
 # Imported when it is asked for: a name, and the module that it is or that has it.
 _MODULES = """__config__ _dynamo accelerator amp compiler cpu distributed distributions fft futures
-hub jit library memory mps multiprocessing overrides profiler serialization testing torch_version
-types version xpu""".split()
+hub jit library memory mps multiprocessing overrides profiler serialization signal testing
+torch_version types version xpu""".split()
 _LATE = {
     **{name: name for name in _MODULES},
     **dict.fromkeys(
