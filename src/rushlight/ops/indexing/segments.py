@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import _core
 from ... import _dtypes as dtypes
 from ..._devices import of
+from ..._levels.running import answered
 from ..table.arrays import Array, anywhere, dim_in, elements, refuse, rounded, widened
 from ..table.kinds import composite, constant, general
 from ..table.signature import Number, Tensor
@@ -66,7 +66,7 @@ def _segment_vjp(
     g: Tensor,
     data: Tensor,
     out: Tensor,
-    lengths: Tensor,
+    lengths: Array,
     reduce: str,
     axis: int,
     initial: float | None,
@@ -74,8 +74,7 @@ def _segment_vjp(
     if not out.numel():
         return data * 0
     size = data.shape[axis]
-    counts = elements(lengths)
-    ids, inside = _owners(counts, size)
+    ids, inside = _owners(lengths, size)
     tail = (1,) * (data.ndim - axis - 1)
     at = of(data).tensor(ids.reshape(*ids.shape, *tail)).expand(data.shape)
     kept = of(data).tensor(inside.reshape(*inside.shape, *tail))
@@ -90,7 +89,7 @@ def _segment_vjp(
     if reduce == "sum":
         return whole
     if reduce == "mean":
-        sizes = of(data).tensor(np.maximum(counts, 1).reshape(*counts.shape, *tail))
+        sizes = of(data).tensor(np.maximum(lengths, 1).reshape(*lengths.shape, *tail))
         return whole / spread(sizes.expand(out.shape)).to(data.dtype)
     if reduce in ("max", "min"):
         best = spread(out)
@@ -105,7 +104,7 @@ def _segment_vjp(
 
 
 segment_op: Any = general(
-    "_segment_reduce(data: Tensor, lengths: Tensor, reduce: str, axis: int, initial: Any)",
+    "_segment_reduce(data: Tensor, lengths: Any, reduce: str, axis: int, initial: Any)",
     _segment_reduce,
     vjp={"data": _segment_vjp},
     node="SegmentReduceBackward0",
@@ -113,7 +112,7 @@ segment_op: Any = general(
     out=False,
     samples=lambda make: (
         [
-            (make(6), _core.wrap(np.array([3, 0, 2, 1])), how, 0, first)
+            (make(6), np.array([3, 1, 2]), how, 0, first)
             for how, first in (
                 ("sum", 1),
                 ("mean", None),
@@ -122,13 +121,14 @@ segment_op: Any = general(
                 ("min", None),
             )
         ]
-        + [(make(2, 4, 2), _core.wrap(np.array([[1, 3], [2, 2]])), "prod", 1, None)]
+        + [(make(2, 4, 2), np.array([[1, 3], [2, 2]]), "prod", 1, None)]
     ),
     doc="Sums, means, products or extremes of segments of one dimension.",
 )
 
 
 @composite(method=False)
+@answered("by_element")
 def segment_reduce(
     data: Tensor,
     reduce: str,
@@ -186,7 +186,7 @@ def segment_reduce(
             f"segment_reduce(): the segments are longer than the {data.shape[axis]} values"
         )
     start: Any = None if initial is None else float(initial)  # type: ignore[arg-type]
-    return segment_op(data, counts, _SAME.get(reduce, reduce), axis, start)
+    return segment_op(data, elements(counts), _SAME.get(reduce, reduce), axis, start)
 
 
 # ---- places
