@@ -32,6 +32,7 @@ ORDER = [
     *("nn", "optim", "func", "nn.utils.stateless", "nn.attention.flex_attention"),
     *("_tensor_str", "_absent_device", "cuda", "cpu", "mps", "xpu", "accelerator", "__config__"),
     *("memory", "linalg", "fft", "special", "signal", "serialization"),
+    *("_lowrank", "_lobpcg"),
     *("distributed", "utils"),  # a sampler asks for the rank
     *(
         "types",

@@ -81,7 +81,10 @@ _LATE = {
     "GradScaler": "amp",
     "Stream": "_absent_device",
     "compile": "compiler",
+    "lobpcg": "_lobpcg",
     "load": "serialization",
+    "pca_lowrank": "_lowrank",
+    "svd_lowrank": "_lowrank",
     "save": "serialization",
 }
 __getattr__ = _missing_name(__name__, _LATE)
