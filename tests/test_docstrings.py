@@ -76,7 +76,12 @@ NAMESPACES = (
     *(f"rushlight.autograd.{name}" for name in ("functional", "grad_mode", "graph", "profiler")),
     *(f"rushlight.nn.{name}" for name in ("functional", "init", "parameter", "utils")),
     "rushlight.nn.utils.rnn",
-    *("rushlight.masked", "rushlight.quasirandom", "rushlight.optim.lr_scheduler"),
+    *(
+        "rushlight.masked",
+        "rushlight.quasirandom",
+        "rushlight.signal.windows",
+        "rushlight.optim.lr_scheduler",
+    ),
     *(f"rushlight.utils.{name}" for name in ("checkpoint", "data", "dlpack", "hooks")),
     *(f"rushlight.backends.{name}" for name in ("cuda", "cudnn", "mkldnn", "mps")),
 )

@@ -42,7 +42,8 @@ ORDER = [
     *("nn", "optim", "func", "nn.utils.stateless", "nn.attention.flex_attention"),
     "_foreach",
     *("_tensor_str", "_absent_device", "cuda", "cpu", "mps", "xpu", "accelerator", "__config__"),
-    *("memory", "linalg", "fft", "special", "serialization"),
+    *("memory", "linalg", "fft", "special", "signal", "serialization"),
+    *("_lowrank", "_lobpcg"),
     *("_checks", "_private", "_utils", "_classes", "mtia"),
     *("distributed", "utils"),  # a sampler asks for the rank
     *(

@@ -68,8 +68,8 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 # Imported when they are asked for: modules, and under the name of their module what is in them.
 _MODULES = """accelerator amp compiler cpu distributed distributions fft functional futures fx hub
 jit library masked memory mps mtia multiprocessing nested overrides profiler quasirandom
-serialization sparse testing torch_version types version xpu _VF __config__ _dynamo _jit_internal
-_tensor_str _utils""".split()
+serialization signal sparse testing torch_version types version xpu _VF __config__ _dynamo
+_jit_internal _tensor_str _utils""".split()
 # The operations that have a `torch._foreach_` name, with and without a variant in place.
 _EACH = """abs acos add addcdiv addcmul asin atan ceil clamp_max clamp_min cos cosh div erf erfc exp
 expm1 floor frac lerp lgamma log log10 log1p log2 maximum minimum mul neg pow reciprocal round rsqrt
@@ -86,6 +86,8 @@ _LATE_NAMES = {
         [f"_foreach_{name}{end}" for name in _EACH.split() for end in ("", "_")]
         + [f"_foreach_{name}" for name in _EACH_ONCE.split()]
     ),
+    "_lobpcg": "lobpcg",
+    "_lowrank": "pca_lowrank svd_lowrank",
     "_private": """_cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long
         _cast_Short _log_softmax_backward_data _shape_as_tensor _softmax_backward_data""",
     "amp": "GradScaler",

@@ -1,5 +1,6 @@
 """torch.fft: the op table's functions of that namespace."""
 
+from ._core import Tensor as Tensor
 from ._missing import missing_name as _missing_name
 from .ops import namespace as _namespace
 

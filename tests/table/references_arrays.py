@@ -485,7 +485,43 @@ def slice_scatter(
     return out
 
 
+def segments(a: Array, lengths: Array, how: str, axis: int, first: float | None) -> Array:
+    """Segment by segment, for axis 0 or, row by row, 1."""
+    if axis:
+        rows = zip(a, lengths, strict=True)
+        return np.stack([segments(row, sizes, how, 0, first) for row, sizes in rows])
+    start = {"sum": 0, "mean": 0, "prod": 1, "max": -np.inf, "min": np.inf}[how]
+    out = []
+    for end, size in zip(np.cumsum(lengths), lengths, strict=True):
+        part = a[end - size : end]
+        begun = np.full((1, *a.shape[1:]), start if first is None else first)
+        f = {"sum": np.sum, "mean": np.sum, "prod": np.prod, "max": np.max, "min": np.min}[how]
+        value = f(np.concatenate([begun, part]), axis=0)
+        out.append(value / size if how == "mean" else value)
+    return np.stack(out)
+
+
+def gradient(a: Array, spacing: float = 1.0) -> Any:
+    found = np.gradient(a, spacing)
+    return tuple(found) if isinstance(found, (list, tuple)) else (found,)
+
+
+def histogram(a: Array, bins: int, **how: Any) -> Any:
+    return np.histogram(a, bins, **how)
+
+
+def nonzero_static(a: Array, *, size: int) -> Array:
+    found = np.argwhere(a)[:size]
+    return np.concatenate([found, np.full((size - len(found), a.ndim), -1)])
+
+
 ARRAYS: dict[str, Callable[..., Any]] = {
+    "_segment_reduce": segments,
+    "cov": lambda a, correction=1: np.cov(a, ddof=correction),
+    "corrcoef": np.corrcoef,
+    "gradient": gradient,
+    "histogram": histogram,
+    "nonzero_static": nonzero_static,
     # shapes
     "view": lambda a, *size: a.reshape(sizes(*size)),
     "reshape": lambda a, *size: a.reshape(sizes(*size)),

@@ -49,3 +49,20 @@ for name, (others, before) in OTHERS.items():
     FFT[f"{name}n"] = over_several(ONE[name], others, before, None)
 FFT["fftshift"] = lambda a, dim=None: fft.fftshift(a, dim)
 FFT["ifftshift"] = lambda a, dim=None: fft.ifftshift(a, dim)
+
+
+def stft(
+    a: Array, n: int, hop: Any = None, win: Any = None, window: Any = None, **how: Any
+) -> Array:
+    """Frame by frame; what is not centred, or centred and reflected at its ends."""
+    hop, win = hop or n // 4, win or n
+    weights = np.zeros(n, complex if np.iscomplexobj(window) else float)
+    weights[(n - win) // 2 : (n - win) // 2 + win] = 1 if window is None else window
+    if how.get("center", True):
+        a = np.pad(a, [(0, 0)] * (a.ndim - 1) + [(n // 2, n // 2)], mode="reflect")
+    starts = range(0, a.shape[-1] - n + 1, hop)
+    run = fft.fft if a.dtype.kind == "c" or np.iscomplexobj(weights) else fft.rfft
+    return np.stack([run(a[..., i : i + n] * weights) for i in starts], -1)
+
+
+FFT["stft"] = stft

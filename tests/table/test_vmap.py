@@ -276,6 +276,8 @@ def test_loops_warn_once() -> None:
 def test_what_still_runs_once_for_each_element() -> None:
     """PyTorch has no rule for these either. A new op here needs one (batching_rule.py)."""
     assert batching_rule.unbatched_ops() == [
+        "_segment_reduce",
+        "nonzero_static",
         "_ctc_loss_backward",
         "_ctc_losses",
         "_fractional_max_pool2d",
@@ -284,8 +286,11 @@ def test_what_still_runs_once_for_each_element() -> None:
         "bincount",
         "ctc_loss",
         "embedding_bag",
+        "histogram",
+        "histogramdd",
         "lstsq",
         "repeat_interleave",
+        "segment_reduce",
     ]
 
 

@@ -23,11 +23,11 @@ from ..ops.layout.shape import (
 from ..ops.layout.shape import _squeeze as squeeze
 from ..ops.layout.slices import (
     _select_backward,
-    _unfold_backward,
     diagonal,
     diagonal_backward,
     select,
     slice_backward,
+    unfold_backward,
 )
 from ..ops.layout.strided import _set_away as set_away
 from ..ops.layout.strided import _squeeze_in_place, _t_in_place, _unsqueeze_in_place
@@ -133,7 +133,7 @@ def along(op: Op, args: Sequence[Any], level: BatchLevel) -> Any:
     return wrap_all(out, level)
 
 
-@batching(_gather_backward, slice_backward, _select_backward, _unfold_backward)
+@batching(_gather_backward, slice_backward, _select_backward, unfold_backward)
 def _into_zeros(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     """Ops that write into zeros of a shape: their dimensions are those of the shape."""
     values = all_batched(args, level)

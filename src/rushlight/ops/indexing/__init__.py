@@ -3,6 +3,7 @@
 from . import (  # noqa: F401  importing a module enters its ops
     index_select,
     scatter,
+    segments,
     subscript,
     take,
 )

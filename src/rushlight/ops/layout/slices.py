@@ -149,7 +149,7 @@ unfold: Op = linear(
     "unfold(input: Tensor, dimension: int, size: int, step: int)",
     _kernels.unfold,
     transpose={
-        "input": lambda g, input_shape, dimension, size, step: _unfold_backward(
+        "input": lambda g, input_shape, dimension, size, step: unfold_backward(
             g, input_shape, dimension, size, step
         )
     },
@@ -159,7 +159,7 @@ unfold: Op = linear(
     where="Tensor",
     doc="Windows of a size along a dimension, every step, as a new last dimension.",
 )
-_unfold_backward: Op = linear(
+unfold_backward: Op = linear(
     "_unfold_backward(input: Tensor, shape: Any, dimension: int, size: int, step: int)",
     _unfold_back,
     transpose={"input": lambda g, dimension, size, step: unfold(g, dimension, size, step)},

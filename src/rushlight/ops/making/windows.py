@@ -1,20 +1,27 @@
-"""Window functions of signal processing: hann_window, hamming_window."""
+"""Window functions of signal processing: hann_window and its like."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..._core import Tensor
+from ..table.arrays import Array
 from ..table.kinds import composite
 from ..table.signature import Keywords
 from .factory import destination, finished, numpy_of
 
 
-def _cosines(
-    name: str, window_length: int, periodic: bool, alpha: float, beta: float, how: dict[str, Any]
+def _window(
+    name: str,
+    window_length: int,
+    periodic: bool,
+    shape: Callable[[Array], Array],
+    how: dict[str, Any],
 ) -> Tensor:
+    """`shape` of the places from 0 to 1: to just before 1, if periodic."""
     dtype = how.get("dtype")
     if dtype is not None and not dtype.is_floating_point:
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype.scalar_name} dtype")
@@ -30,15 +37,20 @@ def _cosines(
         array = np.ones(1, numpy_dtype)
     else:
         n = np.arange(window_length, dtype=np.float64)
-        turns = n * (2 * np.pi / max(window_length - (not periodic), 1))
-        array = (alpha - beta * np.cos(turns)).astype(numpy_dtype)
+        places = n / max(window_length - (not periodic), 1)
+        array = shape(places).astype(numpy_dtype)
     return finished(array, how, where=where, function=name)
+
+
+def _cosines(*factors: float) -> Callable[[Array], Array]:
+    """The sum of factor k times cos(2 pi k x)."""
+    return lambda x: np.asarray(sum(f * np.cos(2 * np.pi * k * x) for k, f in enumerate(factors)))
 
 
 @composite(method=False)
 def hann_window(window_length: int, periodic: bool = True, **how: Keywords) -> Tensor:
     """0.5 - 0.5 * cos: one period of it, or (periodic=False) symmetric."""
-    return _cosines("hann_window", window_length, periodic, 0.5, 0.5, how)
+    return _window("hann_window", window_length, periodic, _cosines(0.5, -0.5), how)
 
 
 @composite(method=False)
@@ -50,4 +62,36 @@ def hamming_window(
     **how: Keywords,
 ) -> Tensor:
     """alpha - beta * cos: one period of it, or (periodic=False) symmetric."""
-    return _cosines("hamming_window", window_length, periodic, alpha, beta, how)
+    return _window("hamming_window", window_length, periodic, _cosines(alpha, -beta), how)
+
+
+@composite(method=False)
+def blackman_window(window_length: int, periodic: bool = True, **how: Keywords) -> Tensor:
+    """0.42 - 0.5 * cos + 0.08 * cos of twice the angle: one period of it, or symmetric."""
+    return _window("blackman_window", window_length, periodic, _cosines(0.42, -0.5, 0.08), how)
+
+
+@composite(method=False)
+def bartlett_window(window_length: int, periodic: bool = True, **how: Keywords) -> Tensor:
+    """A triangle, from 0 to 1 to 0: without its end, or (periodic=False) symmetric."""
+    return _window("bartlett_window", window_length, periodic, lambda x: 1 - np.abs(2 * x - 1), how)
+
+
+@composite(
+    method=False,
+    overloads=(
+        "(window_length, *, ...)",
+        "(window_length, periodic: bool, *, ...)",
+        "(window_length, periodic: bool, beta: float, *, ...)",
+    ),
+)
+def kaiser_window(
+    window_length: int, periodic: bool = True, beta: float = 12.0, **how: Keywords
+) -> Tensor:
+    """i0(beta * sqrt(1 - x * x)) / i0(beta) for x from -1 to 1: narrower with a larger beta."""
+
+    def shape(x: Array) -> Array:
+        inside = np.maximum(1 - (2 * x - 1) ** 2, 0)
+        return np.asarray(np.i0(beta * np.sqrt(inside)) / np.i0(beta))
+
+    return _window("kaiser_window", window_length, periodic, shape, how)

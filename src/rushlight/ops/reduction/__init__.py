@@ -5,4 +5,5 @@ from . import (  # noqa: F401  importing a module enters its ops
     reductions,
     scans,
     sorting,
+    statistics,
 )

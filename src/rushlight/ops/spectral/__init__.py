@@ -1,3 +1,3 @@
-"""Discrete Fourier transforms: torch.fft."""
+"""Discrete Fourier transforms: torch.fft, stft."""
 
-from . import fourier  # noqa: F401  importing a module enters its ops
+from . import fourier, short_time  # noqa: F401  importing a module enters its ops

@@ -100,7 +100,7 @@ _NAMESPACES: dict[str, Mapping[str, Any]] = {
 def _target(function: Any) -> Any:
     """The function behind what programs see."""
     found = inspect.unwrap(function) if isinstance(function, _core.Public) else function
-    return getattr(found, "plain", found)
+    return inspect.unwrap(getattr(found, "plain", found))
 
 
 @functools.cache
