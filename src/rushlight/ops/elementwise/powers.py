@@ -14,6 +14,7 @@ from ..making.casts import to
 from ..table.arrays import Array
 from ..table.formulas import Symbol
 from ..table.kinds import composite, pointwise, variant
+from ..table.reference import add_method
 from ..table.samples import one, pair
 from ..table.signature import Tensor
 from .arithmetic import conj_of
@@ -215,6 +216,23 @@ def float_power(input: Tensor, exponent: Any) -> Tensor:
         exponent = float(exponent)
     return pow(widen(input), widen(exponent))
 
+
+def _float_power_(self: Tensor, exponent: Any) -> Tensor:
+    """In-place version of `float_power`: the tensor must be double, or complex double."""
+    wide = self.dtype.is_complex or isinstance(exponent, complex)
+    wide = wide or (isinstance(exponent, Tensor) and exponent.dtype.is_complex)
+    want = complex128 if wide else float64
+    if self.dtype is not want:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the "
+            f"operation's result requires dtype {want.scalar_name}"
+        )
+    if isinstance(exponent, Tensor):
+        return self.pow_(to(exponent, want))
+    return self.pow_(exponent if isinstance(exponent, complex) else float(exponent))
+
+
+add_method("float_power_", _float_power_)
 
 ldexp = pointwise(
     "ldexp(input: Tensor, other: Tensor)",

@@ -255,6 +255,7 @@ mvlgamma = general(
     _mvlgamma_values,
     vjp={"input": lambda g, input, p: g * _mvlgamma_slope(input, p)},
     out="cast",
+    in_place=True,
     samples=lambda make: [(make(2, 3, low=2.0, high=4.0), 2)],
     doc="The logarithm of the multivariate gamma function of dimension p.",
     batch="trailing",
