@@ -36,7 +36,7 @@ ORDER = [
     "_devices",
     *("ops.table", "ops.making", "ops.elementwise", "ops.layout", "ops.random", "ops.matrix"),
     *("ops.reduction", "ops.indexing", "ops.spectral", "ops.layers", "ops"),
-    *("_shared", "storage", "_dlpack", "_sparse_methods", "_tensor", "random"),
+    *("_shared", "storage", "_dlpack", "_sparse_methods", "_tensor", "_tensor_rare", "random"),
     *("_levels", "autograd"),
     "_root",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func", "nn.utils.stateless", "nn.attention.flex_attention"),
@@ -62,9 +62,9 @@ ORDER = [
     *("multiprocessing", "amp", "cuda.amp"),
     *("overrides", "profiler", "_trace_calls", "distributions", "masked", "quasirandom", "sparse"),
     *("_asserts", "functional", "fx._compatibility", "fx.immutable_collections", "fx"),
-    *("_VF", "_names_of_torch"),
+    *("_VF", "_jit_types", "_control_flow", "_quantized"),
     "_callbacks",  # what the native core calls back into, from all of the above
-    *("_C", "_torch_alias", ""),
+    *("_C", "_names_of_torch", "_torch_alias", ""),
     *("_child", "_cli", "__main__"),
 ]
 # Imports inside functions that point to the right: "module -> imported": reason.

@@ -110,4 +110,4 @@ _LATE = {
     **{name: name for name in _MODULES},
     **{name: module for module, names in _LATE_NAMES.items() for name in names.split()},
 }
-__getattr__ = _missing_name(__name__, _LATE)
+__getattr__ = _missing_name(__name__, _LATE, rest="_names_of_torch")

@@ -359,7 +359,8 @@ sparse_csr = _named(layout, "sparse_csr")
 sparse_csc = _named(layout, "sparse_csc")
 sparse_bsr = _named(layout, "sparse_bsr")
 sparse_bsc = _named(layout, "sparse_bsc")
-_layouts = (strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)
+jagged = _named(layout, "jagged")
+_layouts = (strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc, jagged)
 LAYOUTS = {repr(each): each for each in _layouts}
 
 contiguous_format = _named(memory_format, "contiguous_format")

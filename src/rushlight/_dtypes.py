@@ -93,6 +93,14 @@ _NAMED_ONLY = (
     ("float8_e8m0fnu", "f8e8m0fnu", "Float8_e8m0fnu", "c10::Float8_e8m0fnu", 1, _FLOATING),
     ("complex32", "c32", "ComplexHalf", "c10::complex<c10::Half>", 4, _COMPLEX),
 )
+# Those of quantized tensors: as above, and no number of a category promotes to one.
+_QUANTIZED = (
+    ("qint8", "qi8", "QInt8", "c10::qint8", 1, _INTEGER),
+    ("quint8", "qu8", "QUInt8", "c10::quint8", 1, _INTEGER),
+    ("qint32", "qi32", "QInt32", "c10::qint32", 4, _INTEGER),
+    ("quint4x2", "qu4x2", "QUInt4x2", "c10::quint4x2", 1, _INTEGER),
+    ("quint2x4", "qu2x4", "QUInt2x4", "c10::quint2x4", 1, _INTEGER),
+)
 
 
 class dtype:
@@ -197,9 +205,13 @@ class dtype:
             if name in ("numpy", "code"):
                 raise TypeError(
                     f"{self} is known by name only: rushlight has no tensors of it. Use "
-                    f"torch.{'complex64' if self.is_complex else 'bfloat16'} instead."
+                    f"torch.{_nearest_type(self)} instead."
                 )
             raise AttributeError(f"'torch.dtype' object has no attribute '{name}'")
+
+
+def _nearest_type(self: dtype) -> str:
+    return "complex64" if self.is_complex else "int8" if "q" in self.name else "bfloat16"
 
 
 def _make(row: tuple[str, str, str, str, _int, _int]) -> dtype:
@@ -229,7 +241,7 @@ def _make(row: tuple[str, str, str, str, _int, _int]) -> dtype:
 ALL: tuple[dtype, ...] = tuple(sorted(map(_make, _TABLE), key=lambda t: t.code))
 """Every dtype; `ALL[code]` is the one the native kernels call `code`."""
 
-_BY_NAME = {each.name: each for each in (*ALL, *map(_make, _NAMED_ONLY))}
+_BY_NAME = {each.name: each for each in (*ALL, *map(_make, (*_NAMED_ONLY, *_QUANTIZED)))}
 _BY_NUMPY = {each.numpy: each for each in ALL if each.name != "bfloat16"}
 
 bool = _BY_NAME["bool"]

@@ -79,13 +79,17 @@ def missing_attribute(owner: str, name: str, namespace: str) -> AttributeError:
 
 
 def missing_name(
-    module: str, late: Mapping[str, str] = {}, keep: dict[str, Any] | None = None
+    module: str,
+    late: Mapping[str, str] = {},
+    keep: dict[str, Any] | None = None,
+    rest: str = "",
 ) -> Callable[[str], Any]:
     """A module-level `__getattr__` for the module of that name.
 
     late: what is imported when it is first asked for: a name, and the submodule that it is or that
     has it, or the full name of another module of the package that has it. For what most programs
-    never use. keep: where it is found from then on; the module's names, if not told.
+    never use. keep: where it is found from then on; the module's names, if not told. rest: a
+    module whose `NAMES` has more of torch's names, which is asked last.
     """
     namespace = torch_spelling(module)
 
@@ -96,6 +100,11 @@ def missing_name(
             value = found if name == where else getattr(found, name)
             (vars(sys.modules[module]) if keep is None else keep)[name] = value
             return value
+        if rest and name not in vars(sys.modules[module]) and torch_has(namespace, name):
+            names = import_module(f"rushlight.{rest}").NAMES
+            if name in names:
+                vars(sys.modules[module])[name] = names[name]
+                return names[name]
         caller = sys._getframe(1)
         probed = name.startswith("__") and name not in _PRIVATE  # inspect does
         if (

@@ -27,10 +27,12 @@ from . import _device as _device  # noqa: E402
 from . import _dlpack as _dlpack  # noqa: E402
 from . import _printing as _printing  # noqa: E402
 from . import _tensor as _tensor  # noqa: E402
+from . import _tensor_rare as _tensor_rare  # noqa: E402
 from . import autograd as autograd  # noqa: E402
 from . import ops as ops  # noqa: E402
 from . import random as random  # noqa: E402
 from . import storage as _storage  # noqa: E402
+from .ops.table import arrays as _arrays  # noqa: E402
 from .ops.table.arrays import warn_once as _warn_once  # noqa: E402
 
 ops.put_gates()
@@ -130,7 +132,7 @@ def get_num_interop_threads() -> int:
     return 1
 
 
-_deterministic = False
+_deterministic = 0  # 0: off, 1: warns, 2: on
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
@@ -142,7 +144,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     >>> torch.use_deterministic_algorithms(False)
     """
     global _deterministic
-    _deterministic = builtins.bool(mode)
+    _deterministic = (1 if warn_only else 2) if mode else 0
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -153,7 +155,81 @@ def are_deterministic_algorithms_enabled() -> bool:
     True
     >>> torch.use_deterministic_algorithms(False)
     """
+    return _deterministic > 0
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether `use_deterministic_algorithms` was told to warn only.
+
+    >>> torch.is_deterministic_algorithms_warn_only_enabled()
+    False
+    """
+    return _deterministic == 1
+
+
+_DEBUG_MODES = ("default", "warn", "error")
+
+
+def set_deterministic_debug_mode(debug_mode: builtins.int | str) -> None:
+    """`use_deterministic_algorithms` by number or word: 0 "default", 1 "warn", 2 "error".
+
+    >>> torch.set_deterministic_debug_mode("warn")
+    >>> torch.get_deterministic_debug_mode()
+    1
+    >>> torch.set_deterministic_debug_mode(0)
+    """
+    global _deterministic
+    if not isinstance(debug_mode, (builtins.int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    modes = _DEBUG_MODES if isinstance(debug_mode, str) else (0, 1, 2)
+    if debug_mode not in modes:
+        listed = "`default`, `warn`, `error`" if isinstance(debug_mode, str) else "0, 1, or 2"
+        said = f"expected one of {listed}" if isinstance(debug_mode, str) else f"expected {listed}"
+        raise RuntimeError(f"invalid value of debug_mode, {said}, but got {debug_mode}")
+    _deterministic = modes.index(debug_mode)  # type: ignore[arg-type]
+
+
+def get_deterministic_debug_mode() -> builtins.int:
+    """What `set_deterministic_debug_mode` has set, as a number.
+
+    >>> torch.get_deterministic_debug_mode()
+    0
+    """
     return _deterministic
+
+
+def set_warn_always(b: bool, /) -> None:
+    """Whether warnings that are given once come each time.
+
+    >>> torch.set_warn_always(False)
+    >>> torch.is_warn_always_enabled()
+    False
+    """
+    if not isinstance(b, builtins.bool):
+        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
+    _arrays.warn_always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` has set.
+
+    >>> torch.is_warn_always_enabled()
+    False
+    """
+    return _arrays.warn_always
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """False: numbers too small for full precision are kept here.
+
+    With False there is nothing to do, and the answer is True.
+
+    >>> torch.set_flush_denormal(False)
+    True
+    """
+    if not isinstance(mode, builtins.bool):
+        raise RuntimeError(f"flush_denormal expects a bool, but got {type(mode).__name__}")
+    return not mode
 
 
 def set_float32_matmul_precision(precision: str) -> None:

@@ -30,15 +30,20 @@ from rushlight.serialization._unpickler import (
 )
 
 from .._device import device
+from . import _settings
+from ._settings import *  # noqa: F403  all of its __all__ is public here
+from ._settings import settings as _set
 
 __all__ = [
     "add_safe_globals",
     "clear_safe_globals",
     "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
     "load",
     "safe_globals",
     "save",
 ]
+__all__ += _settings.__all__
 
 File: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
 
@@ -83,7 +88,7 @@ def save(
     records: dict[str, Any] = {
         "data.pkl": pickled.getbuffer(),
         "byteorder": sys.byteorder.encode(),
-        **{f"data/{key}": data.data for key, data in enumerate(pickler.storages)},
+        **{f"data/{key}": _content(data) for key, data in enumerate(pickler.storages)},
         "version": b"3\n",
     }
     # Imported when first needed: zipfile takes longer to import than the rest of this room.
@@ -94,6 +99,30 @@ def save(
     else:
         with open(path, "wb") as opened:
             write_records(opened, os.path.splitext(name)[0], records)
+
+
+def _content(data: Any) -> Any:
+    """What a record of these bytes holds."""
+    return bytes(data.size) if _set.without_data else data.data
+
+
+def get_unsafe_globals_in_checkpoint(f: File) -> list[str]:
+    """The names in a checkpoint that `load(..., weights_only=True)` refuses as things are.
+
+    >>> import io
+    >>> from fractions import Fraction
+    >>> file = io.BytesIO()
+    >>> torch.save(Fraction(1, 3), file)
+    >>> _ = file.seek(0)
+    >>> torch.serialization.get_unsafe_globals_in_checkpoint(file)
+    ['fractions.Fraction']
+    """
+    from rushlight.serialization._archive import unsafe_globals
+
+    if isinstance(f, (str, os.PathLike)):
+        with open(f, "rb") as opened:
+            return unsafe_globals(opened)
+    return unsafe_globals(f)
 
 
 def load(
@@ -113,7 +142,8 @@ def load(
         containers, and instances of the classes of `add_safe_globals`; it changes nothing that
         was there before. Everything else is refused with `pickle.UnpicklingError`, and what is
         damaged with `RuntimeError`. With False a file can run any code.
-    mmap: accepted; the file is read in either case.
+    mmap: with True, the tensors of a file given by its path are the file's own bytes, mapped into
+        memory: read where they are used. See `set_default_mmap_options`.
 
     With `weights_only` time and memory grow with the file's size, not with what it claims. Refused
     are keys of dicts and elements of sets that are tuples of more than 1000 parts, more than 100
@@ -137,7 +167,8 @@ def load(
         )
     if isinstance(f, str | os.PathLike):
         with open(f, "rb") as opened:
-            return _load(opened, map_location, weights_only, pickle_load_args)
+            path = os.fspath(f) if mmap else None
+            return _load(opened, map_location, weights_only, pickle_load_args, path)
     for needed in ("read", "seek"):
         if not hasattr(f, needed):
             raise AttributeError(
@@ -147,7 +178,22 @@ def load(
             )
     if isinstance(f, io.TextIOBase):
         raise TypeError("load() needs bytes, not str: open the file in binary mode ('rb')")
+    if mmap:
+        start = f.tell()
+        magic = f.read(4)
+        f.seek(start)
+        if magic == b"PK\x03\x04":
+            raise ValueError("f must be a file path in order to use the mmap argument")
+        raise _no_mapping("")
     return _load(f, map_location, weights_only, pickle_load_args)
+
+
+def _no_mapping(path: str) -> RuntimeError:
+    return RuntimeError(
+        f"mmap can only be used with files saved with `torch.save({path}"
+        "_use_new_zipfile_serialization=True), please torch.save your checkpoint with this option "
+        "in order to use mmap."
+    )
 
 
 def _load(
@@ -155,6 +201,7 @@ def _load(
     map_location: device | dict[str, str] | str | None,
     weights_only: bool,
     options: dict[str, Any],
+    path: str | None = None,
 ) -> Any:
     from rushlight.serialization._archive import load_legacy, load_zip
     from rushlight.serialization._records import ZIP_MAGIC
@@ -166,7 +213,9 @@ def _load(
         raise EOFError("Ran out of input: the file is empty")
     try:
         if magic == ZIP_MAGIC:
-            return load_zip(file, map_location, weights_only, options)
+            return load_zip(file, map_location, weights_only, options, path)
+        if path is not None:
+            raise _no_mapping(f"{path}, ")
         return load_legacy(file, map_location, weights_only, options)
     except pickle.UnpicklingError as error:
         if not weights_only or str(error).startswith(FAILED):

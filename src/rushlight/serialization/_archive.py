@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import pickletools
 import sys
 from collections.abc import Callable, Mapping
 from typing import IO, Any
@@ -11,8 +12,13 @@ from typing import IO, Any
 import numpy as np
 
 from rushlight import _dtypes as dtypes
-from rushlight.serialization._records import Records, new_storage
-from rushlight.serialization._safe import SafeUnpickler
+from rushlight.serialization._records import ZIP_MAGIC, Records, new_storage
+from rushlight.serialization._safe import SafeUnpickler, is_allowed
+from rushlight.serialization._settings import (
+    order_unsaid,
+    placed_by_package,
+    validate_cuda_device,
+)
 from rushlight.serialization._tensors import Bytes
 from rushlight.serialization._text import described, printed, shown
 from rushlight.serialization._unpickler import Identity, Storage, Unpickler, decoded
@@ -29,21 +35,22 @@ def load_zip(
     map_location: device | dict[str, str] | str | None,
     weights_only: bool,
     options: dict[str, Any],
+    path: str | None = None,
 ) -> Any:
-    records = Records(file, limited=weights_only)
+    records = Records(file, limited=weights_only, path=path)
     _check_kind(records, weights_only)
-    foreign = False
+    order = order_unsaid()
     if "byteorder" in records:
         order = records.read("byteorder").tobytes()
         if order not in (b"little", b"big"):
             raise RuntimeError(f"Unknown endianness type: {printed(str(order, 'latin1'))}")
-        foreign = order != sys.byteorder.encode()
+    foreign = order != sys.byteorder.encode()
     storages: dict[str, Storage] = {}
 
     def storage_of(identity: Identity) -> Storage:
         dtype, key, location, length = identity
         if key not in storages:
-            data = records.read(f"data/{key}")
+            data = records.data(f"data/{key}")
             size = length * (1 if dtype is None else dtype.itemsize)
             if data.size < size:
                 raise RuntimeError(
@@ -93,6 +100,21 @@ def _swapped(data: Bytes, dtype: dtypes.dtype | None) -> Bytes:
         )
     width = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
     return np.ascontiguousarray(data.reshape(-1, width)[:, ::-1]).reshape(-1)
+
+
+def unsafe_globals(file: IO[bytes]) -> list[str]:
+    """The names in a checkpoint that `weights_only` refuses, in the order of the alphabet."""
+    start = file.tell()
+    if file.read(len(ZIP_MAGIC)) != ZIP_MAGIC:
+        raise ValueError("Expected input to be a checkpoint returned by torch.save")
+    file.seek(start)
+    named = set()
+    for code, text, _ in pickletools.genops(Records(file, limited=True).read("data.pkl").tobytes()):
+        if code.name == "GLOBAL":
+            named.add(str(text).replace(" ", ".", 1))
+        elif code.name == "STACK_GLOBAL":
+            raise ValueError("the pickle is of a protocol that save() does not write")
+    return sorted(name for name in named if not is_allowed(name))
 
 
 def load_legacy(
@@ -202,12 +224,11 @@ def _placed(storage: Storage, map_location: Any) -> Storage:
     kind = str(location).split(":", 1)[0]
     if kind in ("cpu", "meta"):
         return storage._replace(location=kind)
+    found = placed_by_package(storage, str(location))
+    if isinstance(found, Storage):
+        return found._replace(location="cpu")
     if kind == "cuda":
-        raise RuntimeError(
-            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is "
-            "False. If you are running on a CPU-only machine, please use torch.load with "
-            "map_location=torch.device('cpu') to map your storages to the CPU."
-        )
+        validate_cuda_device(kind)
     raise RuntimeError(
         "don't know how to restore data location of torch.storage.UntypedStorage "
         f"(tagged with {printed(str(location))}). Load with map_location='cpu'."

@@ -12,6 +12,7 @@ from rushlight._device import layout
 from rushlight._size import Size
 from rushlight.serialization import _tensors
 from rushlight.serialization._tensors import Bytes, Parts
+from rushlight.storage import TypedStorage, UntypedStorage, bytes_of
 
 
 class Global:
@@ -68,7 +69,19 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         self._keys: dict[object, tuple[str, dtypes.dtype]] = {}
 
     def persistent_id(self, obj: object) -> tuple[Global | str, ...] | None:
-        return obj.identity if type(obj) is StorageId else None
+        if type(obj) is StorageId:
+            return obj.identity
+        return self._bare(obj) if isinstance(obj, (TypedStorage, UntypedStorage)) else None
+
+    def _bare(self, obj: Any) -> tuple[Any, ...]:
+        """A storage by itself."""
+        typed = isinstance(obj, TypedStorage) and obj.dtype in STORAGES
+        untyped = obj._untyped_storage if isinstance(obj, TypedStorage) else obj
+        dtype = obj.dtype if typed else dtypes.uint8
+        data = bytes_of(untyped)._seen
+        parts = Parts(data, dtype, 0, (), (), False)
+        kind = STORAGES[dtype] if typed else _UNTYPED
+        return ("storage", kind, self._key(parts), "cpu", data.size // dtype.itemsize)
 
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) is _Plain:

@@ -6,6 +6,7 @@ file, an uncompressed one is as long as its bytes, and what compressed ones may 
 
 from __future__ import annotations
 
+import mmap
 import struct
 import zlib
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from rushlight import _core
+from rushlight.serialization._settings import settings
 from rushlight.serialization._tensors import Bytes
 from rushlight.serialization._text import printed, shown
 from rushlight.storage import UntypedStorage, bytes_of
@@ -45,8 +48,9 @@ class _Record(NamedTuple):
 class Records:
     """The records of an archive that begins where the file stands and ends where the file does."""
 
-    def __init__(self, file: IO[bytes], limited: bool) -> None:
+    def __init__(self, file: IO[bytes], limited: bool, path: str | None = None) -> None:
         self._file = file
+        self._path = path  # of the file, where its records are to be mapped
         start = file.tell()
         file.seek(0, 2)
         size = file.tell() - start
@@ -122,7 +126,36 @@ class Records:
                 f"file read failed ({error})"
             ) from None
 
+    def data(self, name: str) -> Bytes:
+        """The bytes of a storage: those of the file themselves where it is mapped, zeros where no
+        values are wanted."""
+        record = self._records.get(self._full(name))
+        if record is None or not (self._path or settings.without_data):
+            return self.read(name)
+        if settings.without_data:
+            return new_storage(record.size)
+        try:
+            place = self._begin(self._full(name), record)
+        except _Damaged:
+            return self.read(name)  # which says what is wrong
+        return mapped_storage(self._path, place, record.size)
+
     def _content(self, name: bytes, record: _Record) -> Bytes:
+        self._begin(name, record)
+        data = new_storage(record.size)
+        filled = 0
+        for chunk in self._chunks(record):
+            data[filled : filled + len(chunk)] = np.frombuffer(chunk, np.uint8)
+            filled += len(chunk)
+        if filled != data.size:
+            raise _Damaged(f"{data.size - filled} bytes are missing")
+        # PyTorch can be told to write no checksums (set_crc32_options), and then writes 0.
+        if record.checksum and zlib.crc32(data.data) != record.checksum:
+            raise _Damaged("its content does not have its checksum")
+        return data
+
+    def _begin(self, name: bytes, record: _Record) -> int:
+        """Where the content of a record begins; the file stands there afterwards."""
         if record.flags & _ENCRYPTED:
             raise _Damaged("it is encrypted")
         if record.method not in (_STORED, _DEFLATED):
@@ -140,17 +173,7 @@ class Records:
         file.seek(extra_length, 1)
         if file.tell() + record.packed > self._end:
             raise _Damaged(f"its {record.packed} bytes reach beyond the end")
-        data = new_storage(record.size)
-        filled = 0
-        for chunk in self._chunks(record):
-            data[filled : filled + len(chunk)] = np.frombuffer(chunk, np.uint8)
-            filled += len(chunk)
-        if filled != data.size:
-            raise _Damaged(f"{data.size - filled} bytes are missing")
-        # PyTorch can be told to write no checksums (set_crc32_options), and then writes 0.
-        if record.checksum and zlib.crc32(data.data) != record.checksum:
-            raise _Damaged("its content does not have its checksum")
-        return data
+        return file.tell()
 
     def _chunks(self, record: _Record) -> Iterator[bytes]:
         """The record's bytes piece by piece, at most as many as it says."""
@@ -221,4 +244,14 @@ def new_storage(size: int) -> Bytes:
             "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate "
             f"memory: you tried to allocate {size} bytes (a storage of the file)."
         ) from None
+    return data
+
+
+def mapped_storage(path: str | None, place: int, size: int) -> Bytes:
+    """The bytes of a file as a storage: tensors that are made on them share it."""
+    if not path or not size:
+        return new_storage(size)
+    shared = settings.mapping == mmap.MAP_SHARED
+    held = np.memmap(path, np.uint8, "r+" if shared else "c", offset=place, shape=(size,))
+    data: Bytes = bytes_of(_core.storage_of(_core.wrap_data(held)))._seen
     return data

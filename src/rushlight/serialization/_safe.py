@@ -31,6 +31,7 @@ from rushlight.serialization._text import described, printed, shown
 from rushlight.serialization._unpickler import (
     FAILED,
     PIECES,
+    BareStorages,
     Identity,
     Storage,
     allowed_globals,
@@ -91,6 +92,7 @@ class SafeUnpickler:
         self._file = file
         self._read = file.read
         self._storage_of = storage_of
+        self._bare = BareStorages()
         self._size = size
         self._name = name
         self._encoding = encoding
@@ -106,7 +108,7 @@ class SafeUnpickler:
     def load(self) -> Any:
         while not self._ends():
             # Outside of the machine: errors of the archive, and of the program's map_location.
-            self._stack.append(self._storage_of(self._stack.pop()))
+            self._stack.append(self._bare(self._storage_of(self._stack.pop())))
         return self._stack[-1]
 
     def _ends(self) -> bool:
@@ -550,6 +552,13 @@ _OWN: dict[str, Any] = {
     "torch.Tensor": named_only,
     "torch.nn.parameter.Parameter": named_only,
 }
+
+
+def is_allowed(name: str) -> bool:
+    """Whether a file may name this."""
+    return name in _OWN or any(name == known for known, _ in allowed_globals())
+
+
 _METHODS = frozenset(vars(SafeUnpickler).values()) & frozenset(_OWN.values())
 
 

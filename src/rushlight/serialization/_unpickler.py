@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import IO, Any, NamedTuple, NoReturn
 
+from rushlight import _core
 from rushlight import _dtypes as dtypes
 from rushlight._device import LAYOUTS, layout
 from rushlight._size import Size
@@ -20,6 +21,7 @@ from rushlight.serialization import _tensors
 from rushlight.serialization._pickler import STORAGES
 from rushlight.serialization._tensors import Bytes, Parts
 from rushlight.serialization._text import shown
+from rushlight.storage import TypedStorage, UntypedStorage
 
 from .._core import Tensor
 
@@ -41,6 +43,26 @@ class Storage(NamedTuple):
 
     def cuda(self, device: object = None) -> Storage:
         raise AssertionError("Torch not compiled with CUDA enabled")
+
+
+class BareStorages:
+    """The storages of a file as programs see them: one object for each."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, TypedStorage] = {}
+
+    def __call__(self, record: Storage) -> TypedStorage:
+        made = self._made.get(id(record))
+        if made is None:
+            dtype = record.dtype or dtypes.uint8
+            if record.location == "meta":
+                untyped = UntypedStorage(record.data.size, device="meta")
+            else:
+                untyped = _core.storage_of(_core.wrap_data(record.data))
+            made = TypedStorage(wrap_storage=untyped, dtype=dtype, _internal=True)
+            made._record = record  # type: ignore[attr-defined]
+            self._made[id(record)] = made
+        return made
 
 
 class Identity(NamedTuple):
@@ -151,8 +173,9 @@ def _rebuild_tensor(
     hooks: object = None,
     metadata: object = None,
 ) -> Any:
-    dtype = _storage(storage).dtype or dtypes.uint8
-    return _tensor(storage, dtype, offset, shape, strides, requires_grad, metadata)
+    record = _storage(storage)
+    dtype = record.dtype or dtypes.uint8
+    return _tensor(record, dtype, offset, shape, strides, requires_grad, metadata)
 
 
 def _rebuild_tensor_v3(
@@ -184,9 +207,10 @@ def _rebuild_on_meta(dtype: object, shape: Any, strides: Any, requires_grad: obj
 
 
 def _storage(storage: object) -> Storage:
-    if not isinstance(storage, Storage):
+    record = getattr(storage, "_record", None) if isinstance(storage, TypedStorage) else None
+    if not isinstance(record, Storage):
         raise pickle.UnpicklingError(f"a tensor's storage cannot be {shown(storage)}")
-    return storage
+    return record
 
 
 def rebuild_parameter(data: Any, requires_grad: object, hooks: object) -> Any:
@@ -351,9 +375,10 @@ class Unpickler(pickle.Unpickler):
     ) -> None:
         super().__init__(file, **{"encoding": "utf-8", **options})
         self._storage_of = storage_of
+        self._bare = BareStorages()
 
-    def persistent_load(self, identity: tuple[StorageType | str, ...]) -> Storage:
-        return self._storage_of(storage_identity(identity))
+    def persistent_load(self, identity: tuple[StorageType | str, ...]) -> TypedStorage:
+        return self._bare(self._storage_of(storage_identity(identity)))
 
     def find_class(self, module: str, name: str) -> Any:
         if (found := PIECES.get(f"{module}.{name}")) is not None:

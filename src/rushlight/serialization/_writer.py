@@ -6,6 +6,8 @@ import zipfile
 from collections.abc import Mapping
 from typing import Any
 
+from rushlight.serialization._settings import settings
+
 _ALIGNMENT = 64  # of storages within the file, so that they can be mapped into memory as they are
 
 
@@ -33,3 +35,5 @@ def write_records(file: Any, folder: str, records: Mapping[str, Any]) -> None:
             padding = -position % _ALIGNMENT
             info.extra = b"FB" + padding.to_bytes(2, "little") + b"Z" * padding
             archive.writestr(info, data)
+            if not settings.checksums:
+                info.CRC = 0  # in the directory, where readers look

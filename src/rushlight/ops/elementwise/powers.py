@@ -217,20 +217,22 @@ def float_power(input: Tensor, exponent: Any) -> Tensor:
     return pow(widen(input), widen(exponent))
 
 
-def _float_power_in_place(self: Tensor, exponent: Any) -> Tensor:
-    """In-place version of `float_power`."""
-    many = isinstance(exponent, Tensor)
-    wide = exponent.dtype.is_complex if many else isinstance(exponent, complex)
-    want = complex128 if wide or self.dtype.is_complex else float64
+def _float_power_(self: Tensor, exponent: Any) -> Tensor:
+    """In-place version of `float_power`: the tensor must be double, or complex double."""
+    wide = self.dtype.is_complex or isinstance(exponent, complex)
+    wide = wide or (isinstance(exponent, Tensor) and exponent.dtype.is_complex)
+    want = complex128 if wide else float64
     if self.dtype is not want:
         raise RuntimeError(
             f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the "
             f"operation's result requires dtype {want.scalar_name}"
         )
-    return self.pow_(to(exponent, want) if many else exponent)
+    if isinstance(exponent, Tensor):
+        return self.pow_(to(exponent, want))
+    return self.pow_(exponent if isinstance(exponent, complex) else float(exponent))
 
 
-add_method("float_power_", _float_power_in_place)
+add_method("float_power_", _float_power_)
 
 ldexp = pointwise(
     "ldexp(input: Tensor, other: Tensor)",

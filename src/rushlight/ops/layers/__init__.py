@@ -10,6 +10,7 @@ from . import (  # noqa: F401  importing a module enters its ops
     ctc,
     dropout,
     embedding,
+    fake_quantization,
     fractional_pooling,
     interpolation,
     loss,

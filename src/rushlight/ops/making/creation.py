@@ -238,6 +238,41 @@ def empty_strided(
     return made if extent else lay_out(made, steps)
 
 
+@composite(method=False, asks="modes")
+def scalar_tensor(s: Number, **how: Keywords) -> Tensor:
+    """A number as a tensor without dimensions, of the default dtype unless told.
+
+    Raises RuntimeError for a complex number where the dtype is real.
+    """
+    return full((), s, **{**how, "dtype": how.get("dtype") or dtypes.get_default_dtype()})
+
+
+@composite(method=False)
+def empty_permuted(size: Sizes, physical_layout: Sizes, **how: Keywords) -> Tensor:
+    """A tensor of the given size whose elements are not set, and whose dimensions lie in memory in
+    the order given, the outermost first."""
+    order, n = tuple(physical_layout), len(tuple(size))
+    if len(order) != n:
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {n} is not equal to len(physical_layout) = {len(order)}"
+        )
+    steps, step = [0] * n, 1
+    for at, dim in enumerate(order):
+        if not 0 <= dim < n:
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {n - 1}, but got {dim} at "
+                f"index {at}).  NB: negative dims not currently supported; file an issue if you "
+                "want it."
+            )
+        if dim in order[:at]:
+            raise RuntimeError("Duplicate dim not allowed")
+    for dim in reversed(order):
+        steps[dim] = step
+        step *= max(size[dim], 1)
+    return empty_strided(size, steps, **how)
+
+
 # ---- ranges
 
 

@@ -30,6 +30,7 @@ from ..table.arrays import (
     check_tensor,
     default_float,
     is_half,
+    refuse,
     rounded,
     scalar_name,
     widened,
@@ -631,3 +632,38 @@ def sum_to_size(input: Tensor, *size: Ints) -> Any:
     dims = [*range(lead), *(i + lead for i, n in enumerate(shape) if n != have[i + lead])]
     total = sum(input, dims, True)
     return view(total, shape) if lead else total
+
+
+# ---- a number for all elements
+
+
+def _bits(a: Array) -> Array:
+    """Each element as 64 bits: of the double, or of the integer, that has its value."""
+    refuse("xor_sum_cpu", a, "c")
+    wide = widened(a).astype(np.float64 if a.dtype.kind == "f" or is_half(a) else np.int64)
+    return wide.view(np.uint64)
+
+
+def _hash_tensor(a: Array, dim: Any, keepdim: bool, mode: int) -> Array:
+    if mode != 0:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    if dim in ((), None) and not a.size:
+        raise RuntimeError(
+            "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify "
+            "the reduction dim with the 'dim' argument."
+        )
+    axes = axes_of(dim, a.ndim) if a.ndim else ()
+    for d in axes:
+        if not a.shape[d]:
+            raise IndexError(f"hash_tensor: Expected reduction dim {d} to have non-zero size.")
+    found: Array = np.bitwise_xor.reduce(_bits(a), axes, keepdims=keepdim) if axes else _bits(a)
+    return np.asarray(found)
+
+
+hash_tensor = constant(
+    "hash_tensor(input: Tensor, dim: Ints = (), *, keepdim: bool = False, mode: int = 0)",
+    _hash_tensor,
+    samples=lambda make: [(make(2, 3),), (make(2, 3), 1), (make(2, 3), (0, 1), {"keepdim": True})],
+    doc="The exclusive or of all elements' 64 bits, or of those along dimensions.",
+    batch="reduced",
+)

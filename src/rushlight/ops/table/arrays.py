@@ -236,10 +236,13 @@ def times(shape: Sequence[int]) -> str:
 _warned: set[str] = set()
 
 
+warn_always = False  # torch.set_warn_always
+
+
 def warn_once(text: str, stacklevel: int = 3) -> None:
     """A UserWarning at the caller's caller, the first time only, as torch gives those about
     deprecated names."""
-    if text not in _warned:
+    if warn_always or text not in _warned:
         _warned.add(text)
         warnings.warn(text, stacklevel=stacklevel)
 
