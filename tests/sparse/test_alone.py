@@ -265,9 +265,9 @@ def test_arguments_that_make_no_sense() -> None:
     with torch.sparse.check_sparse_tensor_invariants(), pytest.raises(RuntimeError):
         torch.sparse_coo_tensor([[7]], [1.0], (2,))
     assert not torch.sparse.check_sparse_tensor_invariants.is_enabled()
-    with pytest.raises(NotImplementedError, match="torch.linalg.solve"):
+    with pytest.raises(NotImplementedError, match=r"torch\.linalg\.solve"):
         torch.sparse.spsolve(bad, torch.ones(2))
-    with pytest.raises(NotImplementedError, match="under vmap|could not run|Could not run"):
+    with pytest.raises(NotImplementedError, match="Could not run"):
         torch.func.vmap(lambda row: row.exp())(torch.eye(3).to_sparse())
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "mm",
     "sampled_addmm",
     "softmax",
+    "solve",
     "spdiags",
     "spsolve",
     "sum",
@@ -276,6 +277,7 @@ def as_sparse_gradcheck(gradcheck: Callable[..., bool]) -> Callable[..., bool]:
 
 _SEMI = "pruned matrices of NVIDIA's GPUs are multiplied on those only."
 spsolve = _refusing("torch.sparse.spsolve", "solve with a dense matrix: torch.linalg.solve.")
+solve = _refusing("torch.sparse.solve", "solve with a dense matrix: torch.linalg.solve.")
 to_sparse_semi_structured = _refusing("torch.sparse.to_sparse_semi_structured", _SEMI)
 
 

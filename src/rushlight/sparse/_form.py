@@ -305,7 +305,7 @@ def coo(t: Any, name: str) -> Parts:
     if p is None or p.layout is not sparse_coo:
         given = "Strided" if p is None else NAMES[p.layout]
         raise RuntimeError(f"{name} expected sparse coordinate tensor layout but got {given}")
-    return p  # type: ignore[no-any-return]
+    return p
 
 
 # ---- made
@@ -451,8 +451,8 @@ def values_of(t: Any) -> Tensor:
     """The values of a sparse tensor, as a function of it."""
     p = parts(t)
     if not (_core.is_grad_enabled() and wants(t)):
-        return p.value  # type: ignore[no-any-return]
-    return record("ValuesBackward0", p.value.detach(), (t,), (lambda g: at_places(p, g),))  # type: ignore[no-any-return]
+        return p.value
+    return record("ValuesBackward0", p.value.detach(), (t,), (lambda g: at_places(p, g),))
 
 
 def at_places(p: Parts, gradient: Tensor) -> Any:

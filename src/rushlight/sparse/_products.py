@@ -159,11 +159,10 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
     ndim = len(parts(input).shape)
     moved = np.moveaxis(np.empty((1,) * ndim), source, destination)  # raises as it should
     del moved
-    one = lambda x: [x] if isinstance(x, int) else list(x)
-    source = [_axis(d, ndim) for d in one(source)]
-    destination = [_axis(d, ndim) for d in one(destination)]
-    order = [d for d in range(ndim) if d not in source]
-    for to, d in sorted(zip(destination, source, strict=True)):
+    pair = ([x] if isinstance(x, int) else list(x) for x in (source, destination))
+    taken, put = ([_axis(d, ndim) for d in dims] for dims in pair)
+    order = [d for d in range(ndim) if d not in taken]
+    for to, d in sorted(zip(put, taken, strict=True)):
         order.insert(to, d)
     return permute(input, order)
 
@@ -445,7 +444,7 @@ def _must_be_coo(name: str, t: Any) -> Parts:
     if p is None or p.layout is not sparse_coo:
         layout = "Strided" if p is None else NAMES[p.layout]
         raise RuntimeError(f"{name}: expected a sparse COO tensor as first matrix, got {layout}")
-    return p  # type: ignore[no-any-return]
+    return p
 
 
 def smm(input: Any, mat: Any) -> Any:
@@ -522,8 +521,9 @@ def hspmm(mat1: Any, mat2: Any) -> Any:
     return build(Parts(sparse_coo, shape, (integers(used[None]),), v.detach(), True), v)
 
 
-for _name, _function in {"smm": smm, "sspaddmm": sspaddmm, "hspmm": hspmm}.items():
-    answers(_name)(_function)
+answers("smm")(smm)
+answers("sspaddmm")(sspaddmm)
+answers("hspmm")(hspmm)
 
 
 def reduced(a: Any, b: Tensor, reduce: str) -> Tensor:
