@@ -32,6 +32,7 @@ from ._form import (
     parts,
     record,
     refuse,
+    transformed,
     values_at,
     values_of,
 )
@@ -213,6 +214,8 @@ def product(a: Any, b: Any, node: str = "MmBackward0") -> Any:
     if parts(b) is not None:
         return _sparse_sparse(a, b, node)
     a, p = _plain(a)
+    if transformed(b):
+        return _composed(a, b)
     before = _core.set_grad_enabled(False)
     try:
         made = times_dense(p, b)
@@ -228,6 +231,13 @@ def product(a: Any, b: Any, node: str = "MmBackward0") -> Any:
         return product(t(_conjugate(a)), g, node)
 
     return record(node, made, (a, b), (for_a, for_b))
+
+
+def _composed(a: Any, b: Any) -> Any:
+    """The product of dense ops, each of which has its rules for vmap and for tangents."""
+    rows, columns = parts(a).places()
+    part = b.index_select(0, integers(columns)) * values_of(a).unsqueeze(1)
+    return rl.zeros((a.shape[0], b.shape[1]), dtype=b.dtype).index_add(0, integers(rows), part)
 
 
 def _conjugate(t: Any) -> Any:
