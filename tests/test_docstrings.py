@@ -48,6 +48,8 @@ OURS: dict[str, str] = {
     },
     "nn.parallel.data_parallel.data_parallel": "PyTorch's wants a GPU",
     "nn.parallel.distributed.DistributedDataParallel": "PyTorch's wants a process group",
+    "sparse._products.saddmm": "PyTorch's fails for all arguments",
+    "torch.saddmm": "the same",
     "torch.Tensor.cuda": "worded so by PyTorch's CPU builds only",
     "torch.Tensor.has_names": "PyTorch's tensors have no named dimensions any more",
     "torch.Tensor.names": "PyTorch's tensors have no named dimensions any more",
@@ -58,6 +60,7 @@ OURS: dict[str, str] = {
 ALONE = "_torch_alias"
 # How many public names of a namespace have no example yet: these may only fall.
 WITHOUT: dict[str, int] = {
+    "rushlight.sparse": 6,  # refused: what only GPUs, or builds with other libraries, compute
     # Those written in C++ (native/core/tensor.cpp), whose text is there; index and record_stream.
     "rushlight.Tensor": 26,
 }
@@ -71,7 +74,15 @@ NAMESPACES = (
     ),
     *(
         f"rushlight.{name}"
-        for name in ("backends", "cuda", "memory", "overrides", "profiler", "serialization")
+        for name in (
+            "backends",
+            "cuda",
+            "memory",
+            "overrides",
+            "profiler",
+            "serialization",
+            "sparse",
+        )
     ),
     *(f"rushlight.autograd.{name}" for name in ("anomaly_mode", "forward_ad", "function")),
     *(f"rushlight.autograd.{name}" for name in ("functional", "grad_mode", "graph", "profiler")),

@@ -65,8 +65,7 @@ class _Wrapped:
 
     def array(self, t: Tensor) -> OpaqueArray | Array:
         """`t._array`."""
-        w = t._wrapped
-        return OpaqueArray(t._seen) if w.opaque() else w.value._array
+        return t._wrapped.level.array(t)
 
     def memory(self, t: Tensor) -> Tensor:
         """The tensor whose memory may leave in the place of t's."""

@@ -10,6 +10,7 @@ from .. import _core
 from .._core import Op, Tensor
 from . import composites
 from .drawing import drawn
+from .opaque_array import OpaqueArray
 from .running import asked, running, state
 from .settling import note_view
 
@@ -129,6 +130,11 @@ class Level:
         note_view(result, op, args)
 
     # ---- what a program asks a tensor for; `w` is its wrapper, of this level
+
+    def array(self, t: Any) -> Any:
+        """`t._array`, which code of the library reads."""
+        w = t._wrapped
+        return OpaqueArray(t._seen) if w.opaque() else w.value._array
 
     def item(self, t: Any, refusal: str) -> Any:
         """The tensor that is asked for its value in the place of t; raises `refusal` where

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -477,6 +478,11 @@ class _Check:
                     )
 
 
+def _is_sparse(value: Any) -> bool:
+    w = value._attached if isinstance(value, _core.Tensor) else None
+    return w is not None and not w.strided
+
+
 def gradcheck(
     func: Callable[..., Any],
     inputs: Any,
@@ -514,6 +520,11 @@ def gradcheck(
         "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
     )
     options = dict(locals())
+    if any(map(_is_sparse, _tuple(inputs))):
+        for name in ("func", "inputs"):
+            options.pop(name)
+        of_values = import_module("rushlight.sparse").as_sparse_gradcheck(gradcheck)
+        return bool(of_values(func, _tuple(inputs), **options))
     for name in ("func", "inputs", "raise_exception", "masked"):
         options.pop(name)
     check = _Check(func, _tuple(inputs), options)

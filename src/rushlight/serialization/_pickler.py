@@ -140,7 +140,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         return _TENSOR_WITH_DTYPE, (*described, parts.dtype, *metadata)
 
     def _tensor(self, tensor: Any) -> tuple[Any, tuple[Any, ...]]:
-        attached = tensor._attached
+        attached = getattr(tensor, "_attached", None)
         if attached is not None and not attached.strided:  # sparse, of indices and values
             return _SPARSE, tensor.__reduce_ex__(2)[1]
         parts = _tensors.tensor_parts(tensor)

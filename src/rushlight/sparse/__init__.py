@@ -35,6 +35,7 @@ __all__ = [
     "mm",
     "sampled_addmm",
     "softmax",
+    "solve",
     "spdiags",
     "spsolve",
     "sum",
@@ -274,8 +275,44 @@ def as_sparse_gradcheck(gradcheck: Callable[..., bool]) -> Callable[..., bool]:
     return checked
 
 
+class _TensorType(type):
+    """The older constructors, torch.sparse.FloatTensor and its like."""
+
+    kind: Any
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if not args:
+            return _making.sparse_coo_tensor((0,), dtype=cls.kind)
+        if isinstance(args[0], int):
+            return _making.sparse_coo_tensor(args, dtype=cls.kind)
+        if len(args) > 1 and isinstance(args[1], Tensor) and args[1].dtype is not cls.kind:
+            raise TypeError(
+                f"expected {cls.kind.scalar_name}Tensor (got {args[1].dtype.scalar_name}Tensor)"
+            )
+        return _making.sparse_coo_tensor(*args, dtype=cls.kind, **kwargs)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        p = _parts(instance)
+        return p is not None and p.layout is sparse_coo and p.value.dtype is cls.kind
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.sparse.{cls.__name__}'>"
+
+
+def _legacy(name: str, kind: Any) -> Any:
+    doc = f"Sparse tensors of dtype {kind.name}: an older form of `torch.sparse_coo_tensor`."
+    return _TensorType(name, (), {"kind": kind, "__module__": "torch.sparse", "__doc__": doc})
+
+
+BFloat16Tensor = _legacy("BFloat16Tensor", rl.bfloat16)
+ByteTensor, CharTensor = _legacy("ByteTensor", rl.uint8), _legacy("CharTensor", rl.int8)
+DoubleTensor, FloatTensor = _legacy("DoubleTensor", rl.float64), _legacy("FloatTensor", rl.float32)
+HalfTensor, ShortTensor = _legacy("HalfTensor", rl.float16), _legacy("ShortTensor", rl.int16)
+IntTensor, LongTensor = _legacy("IntTensor", rl.int32), _legacy("LongTensor", rl.int64)
+
 _SEMI = "pruned matrices of NVIDIA's GPUs are multiplied on those only."
 spsolve = _refusing("torch.sparse.spsolve", "solve with a dense matrix: torch.linalg.solve.")
+solve = _refusing("torch.sparse.solve", "solve with a dense matrix: torch.linalg.solve.")
 to_sparse_semi_structured = _refusing("torch.sparse.to_sparse_semi_structured", _SEMI)
 
 

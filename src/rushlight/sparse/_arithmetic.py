@@ -142,17 +142,17 @@ def _sum_of(p: Parts, q: Parts, kind: Any, alpha: Any) -> Parts:
         if p.block != q.block:
             raise RuntimeError("add: expected blocks of the same size")
         total = HANDLERS["to_dense"](wrap(p)) + HANDLERS["to_dense"](wrap(q)) * alpha
-        return parts(HANDLERS["to_sparse"](total, layout=p.layout, blocksize=p.block))  # type: ignore[no-any-return]
+        return parts(HANDLERS["to_sparse"](total, layout=p.layout, blocksize=p.block))
     if p.layout is not sparse_coo:
         first, second = (parts(HANDLERS["to_sparse"](wrap(x))) for x in (p, q))
-        return parts(_in_layout(wrap(_sum_of(first, second, kind, alpha)), p))  # type: ignore[no-any-return]
+        return parts(_in_layout(wrap(_sum_of(first, second, kind, alpha)), p))
     if not q.nnz:
         return p.like(a)
     if not p.nnz:
         return q.like(b)
     joined = np.concatenate([p.places(), q.places()], 1)
     made = Parts(sparse_coo, p.shape, (integers(joined),), rl.cat([a, b]))
-    return parts(coalesce(wrap(made))) if p.coalesced and q.coalesced else made  # type: ignore[no-any-return]
+    return parts(coalesce(wrap(made))) if p.coalesced and q.coalesced else made
 
 
 def _add_to_dense(dense: Any, t: Any, q: Parts, alpha: Any, node: str = "AddBackward0") -> Any:

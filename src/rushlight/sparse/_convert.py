@@ -83,7 +83,7 @@ def _indices(self: Any) -> Tensor:
         raise _dense_refused("_indices")
     if p.layout is not sparse_coo:
         refuse("_indices", (self,))
-    return p.indices[0].detach()  # type: ignore[no-any-return]
+    return p.indices[0].detach()
 
 
 @answers("_values")
@@ -92,7 +92,7 @@ def _values(self: Any) -> Tensor:
     p = parts(self)
     if p is None:
         raise _dense_refused("_values")
-    return p.value.detach()  # type: ignore[no-any-return]
+    return p.value.detach()
 
 
 @answers("_nnz")
@@ -158,7 +158,7 @@ def _compressed_part(name: str, which: int, by_rows: bool) -> Any:
             raise RuntimeError(
                 f"{name} expected sparse {said} compressed tensor layout but got {_given(self)}"
             )
-        return p.indices[which].detach()  # type: ignore[no-any-return]
+        return p.indices[which].detach()
 
     part.__name__ = part.__qualname__ = name
     return answers(name)(part)
@@ -230,7 +230,7 @@ def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -
     """
     p = parts(self)
     if p is None:
-        return self if dtype is None else self.to(dtype)  # type: ignore[no-any-return]
+        return self if dtype is None else self.to(dtype)
     before = _core.set_grad_enabled(False)
     try:
         made = dense_of(p)

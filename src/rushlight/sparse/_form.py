@@ -217,11 +217,18 @@ PASSED_ON = (
 )
 _HOW = {"__get__": "get", "__set__": "set", "__delete__": "delete"}
 _KNOWN: set[type] = {Tensor, Parameter}
+_Builtin = type(Tensor.__torch_function__)
 
 
 def _name(func: Any) -> str:
     name = func.__name__
     return f"{_HOW[name]} {func.__self__.__name__}" if name in _HOW else name
+
+
+def _as_tensors_do(cls: type) -> bool:
+    """Whether a class leaves calls to the functions that are called."""
+    handler = getattr(cls, "__torch_function__", None)
+    return issubclass(cls, Tensor) and isinstance(handler, _Builtin)
 
 
 class SparseTensor(Tensor):
@@ -233,7 +240,7 @@ class SparseTensor(Tensor):
     def __torch_function__(
         cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if not _KNOWN.issuperset(types):
+        if not all(t in _KNOWN or _as_tensors_do(t) for t in types):
             return NotImplemented  # another class, which is asked next
         name = _name(func)
         if name in PASSED_ON:
@@ -243,10 +250,13 @@ class SparseTensor(Tensor):
                 return func(*args, **(kwargs or {}))
             finally:
                 _core.set_overrides(before)
-        return answer(name, args, kwargs or {})
+        result = answer(name, args, kwargs or {})
+        other = next((t for t in types if t not in _KNOWN), None)
+        return result.as_subclass(other) if other and type(result) is Tensor else result
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
-        return str(HANDLERS["__repr__"](self))
+        text = str(HANDLERS["__repr__"](self))
+        return f"Parameter containing:\n{text}" if getattr(self, "_is_param", False) else text
 
     __str__ = __repr__
 
@@ -305,7 +315,7 @@ def coo(t: Any, name: str) -> Parts:
     if p is None or p.layout is not sparse_coo:
         given = "Strided" if p is None else NAMES[p.layout]
         raise RuntimeError(f"{name} expected sparse coordinate tensor layout but got {given}")
-    return p  # type: ignore[no-any-return]
+    return p
 
 
 # ---- made
@@ -418,6 +428,11 @@ def record(
     masked: whether the rules read a gradient only where the result has values; None: they pass it
     on, so that is for the inputs to say.
     """
+    if any(transformed(t) for t in inputs):
+        raise NotImplementedError(
+            f"{name.removesuffix('Backward0')} of sparse tensors is not transformed by vmap, jvp "
+            "or forward-mode: compute with the values, or with dense tensors."
+        )
     if not _core.is_grad_enabled() or not result.dtype.is_differentiable:
         return result
     needs = [wants(t) for t in inputs]
@@ -428,6 +443,12 @@ def record(
         node._set_edges(list(inputs))
         node._attach([result], [result])
     return result
+
+
+def transformed(t: Any) -> bool:
+    """Whether a dense tensor stands for others in a transform."""
+    w = t._wrapped
+    return w is not None and type(w) is not Parts
 
 
 def is_masked(t: Any) -> bool:
@@ -451,8 +472,8 @@ def values_of(t: Any) -> Tensor:
     """The values of a sparse tensor, as a function of it."""
     p = parts(t)
     if not (_core.is_grad_enabled() and wants(t)):
-        return p.value  # type: ignore[no-any-return]
-    return record("ValuesBackward0", p.value.detach(), (t,), (lambda g: at_places(p, g),))  # type: ignore[no-any-return]
+        return p.value
+    return record("ValuesBackward0", p.value.detach(), (t,), (lambda g: at_places(p, g),))
 
 
 def at_places(p: Parts, gradient: Tensor) -> Any:
@@ -568,6 +589,12 @@ class SparseLevel(Level):
     def grad_fn(self, t: Any) -> Any:
         edge = _core.gradient_edge(t)
         return None if edge is None or isinstance(edge[0], _core.AccumulateGrad) else edge[0]
+
+    def array(self, t: Any) -> Any:
+        raise RuntimeError(
+            "Cannot access data pointer of Tensor that doesn't have storage. It is sparse: use "
+            ".to_dense(), or the arrays of its indices and values."
+        )
 
     def item(self, t: Any, refusal: str) -> Any:
         if t.numel() != 1:

@@ -227,11 +227,11 @@ def sparse_compressed_tensor(
     compressed_indices: where each row (or column) of values begins. plain_indices: the columns
     (or rows) of the values. layout: sparse_csr, sparse_csc, sparse_bsr or sparse_bsc.
 
-    >>> torch.sparse_compressed_tensor([0, 1, 2], [1, 0], [1.0, 2.0], layout=torch.sparse_csc)
-    tensor(ccol_indices=tensor([0, 1, 2]),
-           row_indices=tensor([1, 0]),
-           values=tensor([1., 2.]), size=(2, 2), nnz=2,
-           layout=torch.sparse_csc)
+    >>> layout = torch.sparse_csc
+    >>> x = torch.sparse_compressed_tensor([0, 1, 2], [1, 0], [1.0, 2.0], layout=layout)
+    >>> x.to_dense()
+    tensor([[0., 2.],
+            [1., 0.]])
     """
     if layout not in COMPRESSED:
         given = "none" if layout is None else NAMES.get(layout, "Strided")

@@ -32,6 +32,7 @@ from ._form import (
     parts,
     record,
     refuse,
+    transformed,
     values_at,
     values_of,
 )
@@ -159,11 +160,10 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
     ndim = len(parts(input).shape)
     moved = np.moveaxis(np.empty((1,) * ndim), source, destination)  # raises as it should
     del moved
-    one = lambda x: [x] if isinstance(x, int) else list(x)
-    source = [_axis(d, ndim) for d in one(source)]
-    destination = [_axis(d, ndim) for d in one(destination)]
-    order = [d for d in range(ndim) if d not in source]
-    for to, d in sorted(zip(destination, source, strict=True)):
+    pair = ([x] if isinstance(x, int) else list(x) for x in (source, destination))
+    taken, put = ([_axis(d, ndim) for d in dims] for dims in pair)
+    order = [d for d in range(ndim) if d not in taken]
+    for to, d in sorted(zip(put, taken, strict=True)):
         order.insert(to, d)
     return permute(input, order)
 
@@ -214,6 +214,8 @@ def product(a: Any, b: Any, node: str = "MmBackward0") -> Any:
     if parts(b) is not None:
         return _sparse_sparse(a, b, node)
     a, p = _plain(a)
+    if transformed(b):
+        return _composed(a, b)
     before = _core.set_grad_enabled(False)
     try:
         made = times_dense(p, b)
@@ -229,6 +231,13 @@ def product(a: Any, b: Any, node: str = "MmBackward0") -> Any:
         return product(t(_conjugate(a)), g, node)
 
     return record(node, made, (a, b), (for_a, for_b))
+
+
+def _composed(a: Any, b: Any) -> Any:
+    """The product of dense ops, each of which has its rules for vmap and for tangents."""
+    rows, columns = parts(a).places()
+    part = b.index_select(0, integers(columns)) * values_of(a).unsqueeze(1)
+    return rl.zeros((a.shape[0], b.shape[1]), dtype=b.dtype).index_add(0, integers(rows), part)
 
 
 def _conjugate(t: Any) -> Any:
@@ -445,7 +454,7 @@ def _must_be_coo(name: str, t: Any) -> Parts:
     if p is None or p.layout is not sparse_coo:
         layout = "Strided" if p is None else NAMES[p.layout]
         raise RuntimeError(f"{name}: expected a sparse COO tensor as first matrix, got {layout}")
-    return p  # type: ignore[no-any-return]
+    return p
 
 
 def smm(input: Any, mat: Any) -> Any:
@@ -522,8 +531,9 @@ def hspmm(mat1: Any, mat2: Any) -> Any:
     return build(Parts(sparse_coo, shape, (integers(used[None]),), v.detach(), True), v)
 
 
-for _name, _function in {"smm": smm, "sspaddmm": sspaddmm, "hspmm": hspmm}.items():
-    answers(_name)(_function)
+answers("smm")(smm)
+answers("sspaddmm")(sspaddmm)
+answers("hspmm")(hspmm)
 
 
 def reduced(a: Any, b: Tensor, reduce: str) -> Tensor:

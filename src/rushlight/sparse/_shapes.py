@@ -38,7 +38,11 @@ def _coordinates(t: Any, name: str) -> Parts:
     p = parts(t)
     if p.layout is not sparse_coo:
         refuse(name, (t,))
-    return p  # type: ignore[no-any-return]
+    return p
+
+
+def _but(shape: Any, dim: int) -> list[int]:
+    return [size for d, size in enumerate(shape) if d != dim]
 
 
 @answers("cat", "concat", "concatenate")
@@ -55,7 +59,6 @@ def cat(tensors: Any, dim: int = 0) -> Any:
     first: Parts = found[0]
     dim = _axis(dim, len(first.shape))
     n, total = first.n_sparse, 0
-    rest = lambda p: [s for d, s in enumerate(p.shape) if d != dim]
     for i, p in enumerate(found):
         if p.n_sparse != n or p.n_dense != first.n_dense:
             raise RuntimeError(
@@ -63,7 +66,7 @@ def cat(tensors: Any, dim: int = 0) -> Any:
                 f"{n} and {first.n_dense}, but tensor at position {i} has {p.n_sparse} and "
                 f"{p.n_dense}."
             )
-        if rest(p) != rest(first):
+        if _but(p.shape, dim) != _but(first.shape, dim):
             raise RuntimeError(
                 f"All tensors must have the same shape: {list(first.shape)} (except in the "
                 f"concatenating dimension), but found shape: {list(p.shape)} at position {i}."

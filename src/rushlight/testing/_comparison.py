@@ -42,6 +42,7 @@ class _Rules(NamedTuple):
     check_layout: bool
     check_stride: bool
     msg: _Message
+    what: str = "Tensor-likes"
 
     def tolerances(self, *types: Any) -> tuple[float, float]:
         """(rtol, atol): those given, or the largest that the types have."""
@@ -183,6 +184,12 @@ def _compare_tensors(
     for name, a, b in looked_at:
         if a != b:
             rules.fail(f"The values for attribute '{name}' do not match: {a} != {b}.", path)
+    sparse = str(actual.layout) != "torch.strided", str(expected.layout) != "torch.strided"
+    if all(sparse) and actual.layout == expected.layout:
+        _compare_sparse(actual, expected, rules, path)
+        return
+    if any(sparse):
+        actual, expected = actual.to_dense(), expected.to_dense()
     rtol, atol = rules.tolerances(actual.dtype, expected.dtype)
     with rl.no_grad():
         actual, expected = actual.detach(), expected.detach()
@@ -202,7 +209,7 @@ def _compare_tensors(
         relative = absolute / expected.abs()
         absolute, relative = (d.masked_fill(close, 0) for d in (absolute, relative))
     lines = [
-        _title("Tensor-likes", rtol, atol),
+        _title(rules.what, rtol, atol),
         "",
         f"Mismatched elements: {count} / {total} ({count / total:.1%})",
     ]
@@ -213,6 +220,34 @@ def _compare_tensors(
         shown = "" if not (rtol or atol) else f" (up to {allowed} allowed)"
         lines.append(f"Greatest {name} difference: {value} at index {index}{shown}")
     rules.fail("\n".join(lines), path)
+
+
+_PARTS = {
+    "coo": ("_indices", "_values"),
+    "csr": ("crow_indices", "col_indices", "values"),
+    "csc": ("ccol_indices", "row_indices", "values"),
+}
+_PARTS |= {"bsr": _PARTS["csr"], "bsc": _PARTS["csc"]}
+
+
+def _compare_sparse(actual: Any, expected: Any, rules: _Rules, path: tuple[Any, ...]) -> None:
+    """Sparse tensors of one layout: as many values, the same indices, and close values."""
+    kind = str(actual.layout).rpartition("_")[2]
+    if kind == "coo" and actual.is_coalesced() != expected.is_coalesced():
+        actual, expected = actual.coalesce(), expected.coalesce()
+    if actual._nnz() != expected._nnz():
+        rules.fail(
+            f"The number of specified values in sparse {kind.upper()} tensors does not match: "
+            f"{actual._nnz()} != {expected._nnz()}",
+            path,
+        )
+    for part in _PARTS[kind]:
+        name = part.lstrip("_")
+        named = rules._replace(what=f"Sparse {kind.upper()} {name}")
+        if name != "values":
+            named = named._replace(rtol=0.0, atol=0.0)
+        pair = getattr(actual.detach(), part)(), getattr(expected.detach(), part)()
+        _compare_tensors(*pair, named, path)
 
 
 def _title(what: str, rtol: float, atol: float) -> str:

@@ -265,7 +265,6 @@ mvlgamma = general(
     vjp={"input": lambda g, input, p: g * _mvlgamma_slope(input, p)},
     in_place=True,
     out="cast",
-    in_place=True,
     samples=lambda make: [(make(2, 3, low=2.0, high=4.0), 2)],
     doc="The logarithm of the multivariate gamma function of dimension p.",
     batch="trailing",
