@@ -47,6 +47,7 @@ ORDER = [
     ),
     *("multiprocessing", "amp", "cuda.amp"),
     *("overrides", "profiler", "_trace_calls", "distributions", "_asserts", "functional"),
+    *("utils._python_dispatch", "utils._device", "utils.flop_counter", "utils.model_zoo"),
     *("fx._compatibility", "fx.immutable_collections", "fx"),
     "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "_torch_alias", ""),

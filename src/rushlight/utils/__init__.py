@@ -20,6 +20,10 @@ __getattr__ = _missing_name(
         collect_env cpp_extension data dlpack flop_counter mobile_optimizer model_zoo tensorboard
         throughput_benchmark""".split()
     }
-    | {name: "_module_names" for name in ("set_module", "generate_methods_for_privateuse1_backend",
-       "rename_privateuse1_backend", "swap_tensors", "get_cpp_backtrace")},
+    | dict.fromkeys(
+        """generate_methods_for_privateuse1_backend rename_privateuse1_backend
+        set_module""".split(),
+        "_misc",
+    )
+    | {"ThroughputBenchmark": "throughput_benchmark"},
 )
