@@ -20,7 +20,16 @@ ORDER = [
     "_core",  # native: it imports nothing
     *("_levels.running", "_levels.opaque_array", "_pytree"),  # they import nothing of the package
     *("_version", "torch_version", "version", "_torch_metadata", "_as_torch"),
-    *("_missing", "_errors", "_dtypes", "_device", "_size", "return_types", "_handles"),
+    *(
+        "_missing",
+        "_elsewhere",
+        "_errors",
+        "_dtypes",
+        "_device",
+        "_size",
+        "return_types",
+        "_handles",
+    ),
     "utils.hooks",
     "backends",
     *("_printing", "_generator"),
@@ -35,7 +44,6 @@ ORDER = [
     *("distributed", "utils"),  # a sampler asks for the rank
     *(
         "types",
-        "_elsewhere",
         "futures",
         "jit",
         "compiler",

@@ -63,7 +63,7 @@ def _disable_current_modes() -> Iterator[list[Any]]:
 
 
 def is_traceable_wrapper_subclass_type(t: type) -> bool:
-    """Whether a class of tensors can be taken apart: it has `__tensor_flatten__` and its inverse."""
+    """Whether a class of tensors can be taken apart, by `__tensor_flatten__` and its inverse."""
     return (
         issubclass(t, Tensor)
         and t is not Tensor

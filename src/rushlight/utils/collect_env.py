@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import re
@@ -78,10 +79,8 @@ def get_python_platform() -> str:
 def get_os(run_lambda: Any = None) -> str:
     """The operating system."""
     name = sys.platform
-    try:
+    with contextlib.suppress(OSError, KeyError, AttributeError):
         name = platform.freedesktop_os_release()["PRETTY_NAME"]
-    except (OSError, KeyError, AttributeError):
-        pass
     return f"{name} ({platform.machine()})"
 
 

@@ -127,7 +127,7 @@ def _padded(a: Tensor, b: Tensor) -> list[int]:
 
 def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Count:
     total = 2 * math.prod(input.shape) * (weight.shape[0] if weight.dim() > 1 else 1)
-    name = "mm" if bias is None or input.dim() == 1 else "addmm"
+    name = "mm" if bias is None else "addmm"
     return name, total, "mm", total * (input.requires_grad + weight.requires_grad)
 
 
@@ -243,7 +243,6 @@ class FlopCounterMode(overrides.TorchFunctionMode):
 
     def __enter__(self) -> FlopCounterMode:
         self.flop_counts.clear()
-        self.flop_counts["Global"]
         self._hooks = [
             register_module_forward_pre_hook(self._enter_module),
             register_module_forward_hook(self._leave_module, always_call=True),

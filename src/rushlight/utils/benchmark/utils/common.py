@@ -152,7 +152,8 @@ class Measurement:
             low, high = self._quartiles()
             lines.append(f"  Median: {self.median / scale:.2f} {unit}")
             shown = f"({low / scale:.2f} to {high / scale:.2f})"
-            lines.append(f"  IQR:    {self.iqr / scale:.2f} {unit} {shown}")
+            if count >= 4:
+                lines.append(f"  IQR:    {self.iqr / scale:.2f} {unit} {shown}")
         else:
             lines.append(f"  {self.median / scale:.2f} {unit}")
         several, threads = count > 1, self.task_spec.num_threads
