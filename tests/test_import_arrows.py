@@ -62,6 +62,7 @@ ORDER = [
     *("multiprocessing", "amp", "cuda.amp"),
     *("overrides", "profiler", "_trace_calls", "distributions", "masked", "quasirandom", "sparse"),
     *("_asserts", "functional", "fx._compatibility", "fx.immutable_collections", "fx"),
+    *("utils._python_dispatch", "utils._device", "utils.flop_counter", "utils.model_zoo"),
     *("_VF", "_jit_types", "_control_flow", "_quantized"),
     "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "_names_of_torch", "_torch_alias", ""),

@@ -42,7 +42,7 @@ t.utils.data.DataChunk([1]); list(t.utils.data.DataLoader(p.shuffle(), batch_siz
 len(t.utils.data.DataLoader(p, 3))
 list(t.utils.data.DataLoader(p.shuffle(), batch_size=None, shuffle=False))
 list(pickle.loads(pickle.dumps(p)))
-list(t.utils.data.DataLoader(p.shuffle().sharding_filter(), batch_size=2, num_workers=2, shuffle=True))
+list(t.utils.data.DataLoader(p.shuffle().sharding_filter(), 2, num_workers=2, shuffle=True))
 t.utils.data.functional_datapipe('x')(3); t.utils.data.functional_datapipe('map')(type(p))
 list(m.map()); sum(1 for _ in i.FileLister(folder, '*.txt')); list(i.StreamReader(p))
 list(i.FileOpener([3]))

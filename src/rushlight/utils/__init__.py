@@ -13,5 +13,17 @@ if _TYPE_CHECKING:
 __all__ = ["checkpoint", "data", "dlpack", "hooks"]
 
 __getattr__ = _missing_name(
-    __name__, late={name: name for name in ("checkpoint", "data", "dlpack")}
+    __name__,
+    late={
+        name: name
+        for name in """_contextlib _device _python_dispatch backcompat benchmark checkpoint
+        collect_env cpp_extension data dlpack flop_counter mobile_optimizer model_zoo tensorboard
+        throughput_benchmark""".split()
+    }
+    | dict.fromkeys(
+        """generate_methods_for_privateuse1_backend rename_privateuse1_backend
+        set_module""".split(),
+        "_misc",
+    )
+    | {"ThroughputBenchmark": "throughput_benchmark"},
 )
