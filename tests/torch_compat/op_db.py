@@ -23,6 +23,7 @@ import functools
 import importlib
 import inspect
 import math
+import random
 import re
 import sys
 import time
@@ -40,6 +41,8 @@ import torch as oracle
 
 import rushlight as subject
 
+SAMPLES = 12  # of each entry in each type
+MISSING = "A name is missing."
 KNOWN = Path(__file__).with_name("op_db_known.toml")
 DTYPES = ("float64", "float32", "complex128", "int64", "bfloat16", "float16")
 
@@ -267,7 +270,9 @@ def flat(value: Any) -> list[Any]:
     return []
 
 
-def different(want: Any, have: Any, values: bool = True, scale: float = 0.0, wide: float = 1.0) -> str:
+def different(
+    want: Any, have: Any, values: bool = True, scale: float = 0.0, wide: float = 1.0
+) -> str:
     """How two results differ, "" if they do not."""
     if is_tensor(want):
         if not is_tensor(have):
@@ -339,8 +344,17 @@ def cotangents(outs: list[Any], order: int) -> list[tuple[Any, Any]]:
 
 def seeded(library: Any, call: Callable[[], Any]) -> Any:
     """The call's result, from a fixed state of the default generator."""
-    library.manual_seed(0)
+    library.default_generator.manual_seed(0)
     return call()
+
+
+def samples_of(entry: Any, kind: str, requires_grad: bool) -> list[Any]:
+    """PyTorch's samples, the same each time."""
+    random.seed(0)
+    np.random.seed(0)
+    make = entry.sample_inputs_func
+    dtype = getattr(oracle, kind)
+    return seeded(oracle, lambda: list(make(entry, "cpu", dtype, requires_grad)))
 
 
 @dataclass
@@ -355,7 +369,15 @@ class Outcome:
 
 # What the values of a result depend on beyond the function: a factor of modulus one in each vector, say.
 # There PyTorch's table has a function of the result that does not.
-GAUGE = {"linalg.eig", "linalg.eigh", "linalg.svd", "svd", "linalg.qr", "svd_lowrank", "pca_lowrank"}
+GAUGE = {
+    "linalg.eig",
+    "linalg.eigh",
+    "linalg.svd",
+    "svd",
+    "linalg.qr",
+    "svd_lowrank",
+    "pca_lowrank",
+}
 
 
 def leafed(value: Any) -> Any:
@@ -409,15 +431,15 @@ def compare(entry: Any, call: Any, sample: Any, derivatives: int, mode: str = "f
         if isinstance(error, KeyError):  # an operator of torch.ops that has no kernel here
             return f"missing {error}"
         return first_sentence(error)
-    random = getattr(entry, "has_nondeterministic_output", False)
+    unset = getattr(entry, "has_nondeterministic_output", False)
     if entry.name in GAUGE:
         try:
             want, have = sample.output_process_fn_grad(want), process(have)
         except Exception as error:
             return f"process {first_sentence(error)}"
-    if found := different(want, have, not random):
+    if found := different(want, have, not unset):
         return f"value: {found}"
-    if not derivatives or random:
+    if not derivatives or unset:
         return ""
     if entry.name not in GAUGE:
         want, have = sample.output_process_fn_grad(want), process(have)
@@ -503,11 +525,10 @@ def run(entry: Any, kind: str, bound: int) -> Outcome:
     backward = dtype in entry.supported_backward_dtypes("cpu") and entry.supports_autograd
     derivatives = (2 if entry.supports_gradgrad else 1) if backward else 0
     try:
-        oracle.manual_seed(0)
-        samples = list(entry.sample_inputs("cpu", dtype, requires_grad=backward))
+        samples = samples_of(entry, kind, backward)
     except Exception:
         try:
-            samples = list(entry.sample_inputs("cpu", dtype, requires_grad=False))
+            samples = samples_of(entry, kind, False)
         except Exception:
             return outcome
     outcome.samples = len(samples)
@@ -559,6 +580,12 @@ def table() -> list[Any]:
 def sweep(kinds: list[str], only: list[str], bound: int) -> dict[str, dict[str, Outcome]]:
     """Outcomes by type and entry."""
     oracle.set_num_threads(1)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return _sweep(kinds, only, bound)
+
+
+def _sweep(kinds: list[str], only: list[str], bound: int) -> dict[str, dict[str, Outcome]]:
     found: dict[str, dict[str, Outcome]] = {}
     for kind in kinds:
         found[kind] = {}
@@ -574,50 +601,56 @@ def sweep(kinds: list[str], only: list[str], bound: int) -> dict[str, dict[str, 
     return found
 
 
-def known() -> dict[str, dict[str, str]]:
-    """Reasons by type and entry, from the list beside this file."""
+def listed() -> tuple[dict[str, dict[str, str]], dict[str, int], str]:
+    """Reasons by type and entry, how many entries agree by type, and PyTorch's version: the list."""
+    reasons: dict[str, dict[str, str]] = {kind: {} for kind in DTYPES}
     if not KNOWN.exists():
-        return {}
-    found: dict[str, dict[str, str]] = defaultdict(dict)
-    for part in tomllib.loads(KNOWN.read_text(encoding="utf-8"))["difference"]:
+        return reasons, {}, ""
+    tables = tomllib.loads(KNOWN.read_text(encoding="utf-8"))
+    for part in tables["difference"]:
         for kind in part["dtypes"]:
-            for name in part["ops"]:
-                found[kind][name] = part["reason"]
-    return dict(found)
+            reasons[kind].update(dict.fromkeys(part["ops"], part["reason"]))
+    return reasons, tables["agree"], tables["pytorch"]
+
+
+def version() -> str:
+    """`2.13` of PyTorch 2.13.0+cpu."""
+    return ".".join(oracle.__version__.split(".")[:2])
 
 
 def reason(outcome: Outcome) -> str:
-    """A reason for the list: the missing name, or the most frequent difference."""
-    if outcome.missing:
-        return f"missing: {outcome.missing}"
+    """The most frequent difference."""
     texts = [text.partition("\0")[0] for text in outcome.wrong]
     return max(texts, key=texts.count)
 
 
 def write(found: dict[str, dict[str, Outcome]]) -> None:
     """Makes the list anew; an entry that still differs keeps its reason unless a name is missing."""
-    before = known()
-    for kind in found:
-        before.setdefault(kind, {})
+    before = listed()[0]
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for kind, reasons in before.items():
-        if kind not in found:
-            for name, why in reasons.items():
+    for kind, outcomes in found.items():
+        for name, outcome in outcomes.items():
+            if outcome.missing:
+                groups[MISSING, name].append(kind)
+            elif outcome.wrong:
+                old = before[kind].get(name, MISSING)
+                why = kind_of(reason(outcome)) if old == MISSING else old
                 groups[why, name].append(kind)
-            continue
-        for name, outcome in found[kind].items():
-            if outcome.wrong:
-                old = reasons.get(name, "")
-                keep = old and not old.startswith("missing:") and not outcome.missing
-                groups[old if keep else reason(outcome), name].append(kind)
     blocks: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
-    for (why, name), of in groups.items():
-        key = "missing: a name" if why.startswith("missing:") else why
-        blocks[key, tuple(d for d in DTYPES if d in of)].append(name)
-    lines = ["# Entries of PyTorch's op_db that do not agree, by reason. `op_db.py --write` makes the",
-             "# list anew and keeps the reasons; test_op_db.py holds both libraries to it."]  # fmt: skip
-    for (why, of), names in sorted(blocks.items()):
-        lines += ["", "[[difference]]", f"reason = {toml(why)}", f"dtypes = {toml(list(of))}"]
+    for (why, name), kinds in groups.items():
+        blocks[why, tuple(kinds)].append(name)
+    counts = {kind: sum(not o.wrong for o in outcomes.values()) for kind, outcomes in found.items()}
+    lines = [
+        "# Entries of PyTorch's op_db that do not agree, by reason, and how many do. `op_db.py --write`",
+        "# makes this list anew and keeps the reasons; test_op_db.py holds the library to it.",
+        "",
+        f"pytorch = {toml(version())}",
+        "",
+        "[agree]",
+        *(f"{kind} = {count}" for kind, count in counts.items()),
+    ]
+    for (why, kinds_of), names in sorted(blocks.items()):
+        lines += ["", "[[difference]]", f"reason = {toml(why)}", f"dtypes = {toml(list(kinds_of))}"]
         lines += ["ops = [", *(f"  {toml(name)}," for name in sorted(names)), "]"]
     KNOWN.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -648,7 +681,9 @@ def report(found: dict[str, dict[str, Outcome]], verbose: bool) -> None:
         groups: dict[str, list[str]] = defaultdict(list)
         for name, outcome in wrong.items():
             if not outcome.missing:
-                groups[kind_of(reason(outcome))].append(f"{name} {len(outcome.wrong)}/{outcome.compared}")
+                groups[kind_of(reason(outcome))].append(
+                    f"{name} {len(outcome.wrong)}/{outcome.compared}"
+                )
         for group, names in sorted(groups.items(), key=lambda pair: -len(pair[1])):
             print(f"  {group}\n      {', '.join(names)}")
         if verbose:
@@ -663,12 +698,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--dtype", nargs="+", default=["float64"], choices=[*DTYPES, "all"])
     parser.add_argument("--only", nargs="+", default=[])
-    parser.add_argument("--samples", type=int, default=12)
+    parser.add_argument("--samples", type=int, default=SAMPLES)
     parser.add_argument("--write", action="store_true", help=f"make {KNOWN.name} anew, all types")
     parser.add_argument("-v", action="store_true", help="each difference")
     given = parser.parse_args()
     kinds = list(DTYPES) if given.write or "all" in given.dtype else given.dtype
-    warnings.simplefilter("ignore")
     start = time.time()
     found = sweep(kinds, given.only, given.samples)
     report(found, given.v)
