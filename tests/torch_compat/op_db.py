@@ -3,25 +3,26 @@
     python tests/torch_compat/op_db.py [--dtype float64 ...] [--only NAME ...] [--samples 12] [-v]
     python tests/torch_compat/op_db.py --write     # makes op_db_known.toml anew
 
-The table is part of PyTorch's testing tools: about 700 entries, each with a callable and a generator
-of arguments. For each entry and element type, some of these arguments (evenly chosen, `--samples` of
-them) are rebuilt as tensors of the library: the same memory, strides and requires_grad. The
-callable's counterpart is found by its place (`torch.linalg.svd` is `rushlight.linalg.svd`); a
-callable that PyTorch's table wraps in a Python function is that function over this library's names.
+The table is part of PyTorch's testing tools: about 700 entries, each with a callable and a
+generator of arguments. For each entry and element type, some of these arguments (evenly chosen,
+`--samples` of them) are rebuilt as tensors of the library: the same memory, strides and
+requires_grad. The callable's counterpart is found by its place (`torch.linalg.svd` is
+`rushlight.linalg.svd`); a callable that PyTorch's table wraps in a Python function is that function
+over this library's names.
 
-Compared are structure, dtype, shape and values; where the type has derivatives, the gradients of all
-leaves for random cotangents, and the gradients of those gradients (also by the cotangents); then
-the method and the in-place variant. Where PyTorch itself raises, there is nothing to compare. Calls
-that draw random numbers start from the same seed.
+Compared are structure, dtype, shape and values; where the type has derivatives, the gradients of
+all leaves for random cotangents, and the gradients of those gradients (also by the cotangents);
+then the method and the in-place variant. Where PyTorch itself raises, there is nothing to compare,
+except that a variant that raises there must raise here. Calls that draw random numbers start from
+the same seed.
 
-An entry agrees if all its samples do. `op_db_known.toml` lists those that do not, by type and reason.
+An entry agrees if all its samples do. `op_db_known.toml` lists those that do not, by reason.
 """
 
 import argparse
 import contextlib
 import functools
 import importlib
-import inspect
 import math
 import random
 import re
@@ -46,8 +47,8 @@ MISSING = "A name is missing."
 KNOWN = Path(__file__).with_name("op_db_known.toml")
 DTYPES = ("float64", "float32", "complex128", "int64", "bfloat16", "float16")
 
-# Relative to the largest element of what is compared. Both libraries round once at the end in 16-bit
-# types, but where a function is a chain of ops each step rounds.
+# Relative to the largest element of what is compared. In 16-bit types most ops round once, at the
+# end, but where a function is a chain of ops each step rounds.
 TOLERANCE = {"float64": 1e-9, "float32": 3e-5, "bfloat16": 0.03, "float16": 0.004}
 TOLERANCE |= {"complex128": 1e-9, "complex64": 3e-5, "complex32": 0.004}
 
@@ -101,7 +102,7 @@ def place(value: Any) -> str | None:
     if type(value).__name__ in ("method_descriptor", "wrapper_descriptor", "getset_descriptor"):
         return f"Tensor.{value.__name__}"
     if type(value).__name__ in ("OpOverloadPacket", "OpOverload"):
-        return f"ops.{str(value)}"
+        return f"ops.{value!s}"
     inside = module.startswith(("torch.testing", "torch._internal"))
     if module.startswith("torch.") and not inside and name and "<" not in name:
         return f"{module.removeprefix('torch.')}.{name}"
@@ -348,6 +349,19 @@ def seeded(library: Any, call: Callable[[], Any]) -> Any:
     return call()
 
 
+Pairs = list[tuple[Any, Any]]
+
+
+def gradients(
+    library: Any, side: int, outs: Pairs, leaves: Pairs, weights: Pairs, graph: bool
+) -> list[Any]:
+    """The gradients of one library's results for its cotangents."""
+    of = [[pair[side] for pair in pairs] for pairs in (outs, leaves, weights)]
+    library.default_generator.manual_seed(0)
+    found = library.autograd.grad(*of, allow_unused=True, create_graph=graph)
+    return list(found)
+
+
 def samples_of(entry: Any, kind: str, requires_grad: bool) -> list[Any]:
     """PyTorch's samples, the same each time."""
     random.seed(0)
@@ -456,23 +470,11 @@ def compare(entry: Any, call: Any, sample: Any, derivatives: int, mode: str = "f
         weights = cotangents([a for a, _ in outs], order)
         deeper = order < derivatives
         try:
-            wants = seeded(
-                oracle,
-                lambda: oracle.autograd.grad(
-                    [a for a, _ in outs], [a for a, _ in leaves], [a for a, _ in weights],
-                    allow_unused=True, create_graph=deeper,
-                ),
-            )  # fmt: skip
+            wants = gradients(oracle, 0, outs, leaves, weights, deeper)
         except Exception:
             return ""
         try:
-            haves = seeded(
-                subject,
-                lambda: subject.autograd.grad(
-                    [b for _, b in outs], [b for _, b in leaves], [b for _, b in weights],
-                    allow_unused=True, create_graph=deeper,
-                ),
-            )  # fmt: skip
+            haves = gradients(subject, 1, outs, leaves, weights, deeper)
         except Exception as error:
             return f"gradient {order}: {first_sentence(error)}"
         pairs = []
@@ -602,7 +604,7 @@ def _sweep(kinds: list[str], only: list[str], bound: int) -> dict[str, dict[str,
 
 
 def listed() -> tuple[dict[str, dict[str, str]], dict[str, int], str]:
-    """Reasons by type and entry, how many entries agree by type, and PyTorch's version: the list."""
+    """The list: reasons by type and entry, how many entries agree by type, PyTorch's version."""
     reasons: dict[str, dict[str, str]] = {kind: {} for kind in DTYPES}
     if not KNOWN.exists():
         return reasons, {}, ""
@@ -625,7 +627,7 @@ def reason(outcome: Outcome) -> str:
 
 
 def write(found: dict[str, dict[str, Outcome]]) -> None:
-    """Makes the list anew; an entry that still differs keeps its reason unless a name is missing."""
+    """Makes the list anew; an entry that still differs keeps its reason."""
     before = listed()[0]
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for kind, outcomes in found.items():
@@ -641,8 +643,8 @@ def write(found: dict[str, dict[str, Outcome]]) -> None:
         blocks[why, tuple(kinds)].append(name)
     counts = {kind: sum(not o.wrong for o in outcomes.values()) for kind, outcomes in found.items()}
     lines = [
-        "# Entries of PyTorch's op_db that do not agree, by reason, and how many do. `op_db.py --write`",
-        "# makes this list anew and keeps the reasons; test_op_db.py holds the library to it.",
+        "# Entries of PyTorch's op_db that do not agree, by reason, and how many do agree.",
+        "# `op_db.py --write` makes this list anew and keeps the reasons; test_op_db.py holds to it.",
         "",
         f"pytorch = {toml(version())}",
         "",
