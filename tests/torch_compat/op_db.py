@@ -381,8 +381,8 @@ class Outcome:
     missing: str = ""
 
 
-# What the values of a result depend on beyond the function: a factor of modulus one in each vector, say.
-# There PyTorch's table has a function of the result that does not.
+# Results that are not determined by the arguments: a vector's factor of modulus one is free, say.
+# There PyTorch's table has a function of the result that is.
 GAUGE = {
     "linalg.eig",
     "linalg.eigh",
@@ -644,7 +644,7 @@ def write(found: dict[str, dict[str, Outcome]]) -> None:
     counts = {kind: sum(not o.wrong for o in outcomes.values()) for kind, outcomes in found.items()}
     lines = [
         "# Entries of PyTorch's op_db that do not agree, by reason, and how many do agree.",
-        "# `op_db.py --write` makes this list anew and keeps the reasons; test_op_db.py holds to it.",
+        "# `op_db.py --write` makes the list anew and keeps the reasons; test_op_db.py holds to it.",
         "",
         f"pytorch = {toml(version())}",
         "",
