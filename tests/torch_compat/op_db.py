@@ -638,10 +638,15 @@ def write(found: dict[str, dict[str, Outcome]]) -> None:
                 old = before[kind].get(name, MISSING)
                 why = kind_of(reason(outcome)) if old == MISSING else old
                 groups[why, name].append(kind)
+    counts = {kind: sum(not o.wrong for o in outcomes.values()) for kind, outcomes in found.items()}
+    save(groups, counts)
+
+
+def save(groups: dict[tuple[str, str], list[str]], counts: dict[str, int]) -> None:
+    """Writes the list: the types in which an entry differs for a reason; how many entries agree."""
     blocks: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
     for (why, name), kinds in groups.items():
         blocks[why, tuple(kinds)].append(name)
-    counts = {kind: sum(not o.wrong for o in outcomes.values()) for kind, outcomes in found.items()}
     lines = [
         "# Entries of PyTorch's op_db that do not agree, by reason, and how many do agree.",
         "# `op_db.py --write` makes the list anew and keeps the reasons; test_op_db.py holds to it.",
