@@ -3,26 +3,28 @@
     python tests/torch_compat/op_db.py [--dtype float64 ...] [--only NAME ...] [--samples 12] [-v]
     python tests/torch_compat/op_db.py --write     # makes op_db_known.toml anew
 
-The table is part of PyTorch's testing tools: about 700 entries, each with a callable and a generator
-of arguments. For each entry and element type, some of these arguments (evenly chosen, `--samples` of
-them) are rebuilt as tensors of the library: the same memory, strides and requires_grad. The
-callable's counterpart is found by its place (`torch.linalg.svd` is `rushlight.linalg.svd`); a
-callable that PyTorch's table wraps in a Python function is that function over this library's names.
+The table is part of PyTorch's testing tools: about 700 entries, each with a callable and a
+generator of arguments. For each entry and element type, some of these arguments (evenly chosen,
+`--samples` of them) are rebuilt as tensors of the library: the same memory, strides and
+requires_grad. The callable's counterpart is found by its place (`torch.linalg.svd` is
+`rushlight.linalg.svd`); a callable that PyTorch's table wraps in a Python function is that function
+over this library's names.
 
-Compared are structure, dtype, shape and values; where the type has derivatives, the gradients of all
-leaves for random cotangents, and the gradients of those gradients (also by the cotangents); then
-the method and the in-place variant. Where PyTorch itself raises, there is nothing to compare. Calls
-that draw random numbers start from the same seed.
+Compared are structure, dtype, shape and values; where the type has derivatives, the gradients of
+all leaves for random cotangents, and the gradients of those gradients (also by the cotangents);
+then the method and the in-place variant. Where PyTorch itself raises, there is nothing to compare,
+except that a variant that raises there must raise here. Calls that draw random numbers start from
+the same seed.
 
-An entry agrees if all its samples do. `op_db_known.toml` lists those that do not, by type and reason.
+An entry agrees if all its samples do. `op_db_known.toml` lists those that do not, by reason.
 """
 
 import argparse
 import contextlib
 import functools
 import importlib
-import inspect
 import math
+import random
 import re
 import sys
 import time
@@ -40,11 +42,13 @@ import torch as oracle
 
 import rushlight as subject
 
+SAMPLES = 12  # of each entry in each type
+MISSING = "A name is missing."
 KNOWN = Path(__file__).with_name("op_db_known.toml")
 DTYPES = ("float64", "float32", "complex128", "int64", "bfloat16", "float16")
 
-# Relative to the largest element of what is compared. Both libraries round once at the end in 16-bit
-# types, but where a function is a chain of ops each step rounds.
+# Relative to the largest element of what is compared. In 16-bit types most ops round once, at the
+# end, but where a function is a chain of ops each step rounds.
 TOLERANCE = {"float64": 1e-9, "float32": 3e-5, "bfloat16": 0.03, "float16": 0.004}
 TOLERANCE |= {"complex128": 1e-9, "complex64": 3e-5, "complex32": 0.004}
 
@@ -98,7 +102,7 @@ def place(value: Any) -> str | None:
     if type(value).__name__ in ("method_descriptor", "wrapper_descriptor", "getset_descriptor"):
         return f"Tensor.{value.__name__}"
     if type(value).__name__ in ("OpOverloadPacket", "OpOverload"):
-        return f"ops.{str(value)}"
+        return f"ops.{value!s}"
     inside = module.startswith(("torch.testing", "torch._internal"))
     if module.startswith("torch.") and not inside and name and "<" not in name:
         return f"{module.removeprefix('torch.')}.{name}"
@@ -267,7 +271,9 @@ def flat(value: Any) -> list[Any]:
     return []
 
 
-def different(want: Any, have: Any, values: bool = True, scale: float = 0.0, wide: float = 1.0) -> str:
+def different(
+    want: Any, have: Any, values: bool = True, scale: float = 0.0, wide: float = 1.0
+) -> str:
     """How two results differ, "" if they do not."""
     if is_tensor(want):
         if not is_tensor(have):
@@ -339,8 +345,30 @@ def cotangents(outs: list[Any], order: int) -> list[tuple[Any, Any]]:
 
 def seeded(library: Any, call: Callable[[], Any]) -> Any:
     """The call's result, from a fixed state of the default generator."""
-    library.manual_seed(0)
+    library.default_generator.manual_seed(0)
     return call()
+
+
+Pairs = list[tuple[Any, Any]]
+
+
+def gradients(
+    library: Any, side: int, outs: Pairs, leaves: Pairs, weights: Pairs, graph: bool
+) -> list[Any]:
+    """The gradients of one library's results for its cotangents."""
+    of = [[pair[side] for pair in pairs] for pairs in (outs, leaves, weights)]
+    library.default_generator.manual_seed(0)
+    found = library.autograd.grad(*of, allow_unused=True, create_graph=graph)
+    return list(found)
+
+
+def samples_of(entry: Any, kind: str, requires_grad: bool) -> list[Any]:
+    """PyTorch's samples, the same each time."""
+    random.seed(0)
+    np.random.seed(0)
+    make = entry.sample_inputs_func
+    dtype = getattr(oracle, kind)
+    return seeded(oracle, lambda: list(make(entry, "cpu", dtype, requires_grad)))
 
 
 @dataclass
@@ -353,9 +381,17 @@ class Outcome:
     missing: str = ""
 
 
-# What the values of a result depend on beyond the function: a factor of modulus one in each vector, say.
-# There PyTorch's table has a function of the result that does not.
-GAUGE = {"linalg.eig", "linalg.eigh", "linalg.svd", "svd", "linalg.qr", "svd_lowrank", "pca_lowrank"}
+# Results that are not determined by the arguments: a vector's factor of modulus one is free, say.
+# There PyTorch's table has a function of the result that is.
+GAUGE = {
+    "linalg.eig",
+    "linalg.eigh",
+    "linalg.svd",
+    "svd",
+    "linalg.qr",
+    "svd_lowrank",
+    "pca_lowrank",
+}
 
 
 def leafed(value: Any) -> Any:
@@ -409,15 +445,15 @@ def compare(entry: Any, call: Any, sample: Any, derivatives: int, mode: str = "f
         if isinstance(error, KeyError):  # an operator of torch.ops that has no kernel here
             return f"missing {error}"
         return first_sentence(error)
-    random = getattr(entry, "has_nondeterministic_output", False)
+    unset = getattr(entry, "has_nondeterministic_output", False)
     if entry.name in GAUGE:
         try:
             want, have = sample.output_process_fn_grad(want), process(have)
         except Exception as error:
             return f"process {first_sentence(error)}"
-    if found := different(want, have, not random):
+    if found := different(want, have, not unset):
         return f"value: {found}"
-    if not derivatives or random:
+    if not derivatives or unset:
         return ""
     if entry.name not in GAUGE:
         want, have = sample.output_process_fn_grad(want), process(have)
@@ -434,23 +470,11 @@ def compare(entry: Any, call: Any, sample: Any, derivatives: int, mode: str = "f
         weights = cotangents([a for a, _ in outs], order)
         deeper = order < derivatives
         try:
-            wants = seeded(
-                oracle,
-                lambda: oracle.autograd.grad(
-                    [a for a, _ in outs], [a for a, _ in leaves], [a for a, _ in weights],
-                    allow_unused=True, create_graph=deeper,
-                ),
-            )  # fmt: skip
+            wants = gradients(oracle, 0, outs, leaves, weights, deeper)
         except Exception:
             return ""
         try:
-            haves = seeded(
-                subject,
-                lambda: subject.autograd.grad(
-                    [b for _, b in outs], [b for _, b in leaves], [b for _, b in weights],
-                    allow_unused=True, create_graph=deeper,
-                ),
-            )  # fmt: skip
+            haves = gradients(subject, 1, outs, leaves, weights, deeper)
         except Exception as error:
             return f"gradient {order}: {first_sentence(error)}"
         pairs = []
@@ -503,11 +527,10 @@ def run(entry: Any, kind: str, bound: int) -> Outcome:
     backward = dtype in entry.supported_backward_dtypes("cpu") and entry.supports_autograd
     derivatives = (2 if entry.supports_gradgrad else 1) if backward else 0
     try:
-        oracle.manual_seed(0)
-        samples = list(entry.sample_inputs("cpu", dtype, requires_grad=backward))
+        samples = samples_of(entry, kind, backward)
     except Exception:
         try:
-            samples = list(entry.sample_inputs("cpu", dtype, requires_grad=False))
+            samples = samples_of(entry, kind, False)
         except Exception:
             return outcome
     outcome.samples = len(samples)
@@ -559,6 +582,12 @@ def table() -> list[Any]:
 def sweep(kinds: list[str], only: list[str], bound: int) -> dict[str, dict[str, Outcome]]:
     """Outcomes by type and entry."""
     oracle.set_num_threads(1)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return _sweep(kinds, only, bound)
+
+
+def _sweep(kinds: list[str], only: list[str], bound: int) -> dict[str, dict[str, Outcome]]:
     found: dict[str, dict[str, Outcome]] = {}
     for kind in kinds:
         found[kind] = {}
@@ -574,50 +603,61 @@ def sweep(kinds: list[str], only: list[str], bound: int) -> dict[str, dict[str, 
     return found
 
 
-def known() -> dict[str, dict[str, str]]:
-    """Reasons by type and entry, from the list beside this file."""
+def listed() -> tuple[dict[str, dict[str, str]], dict[str, int], str]:
+    """The list: reasons by type and entry, how many entries agree by type, PyTorch's version."""
+    reasons: dict[str, dict[str, str]] = {kind: {} for kind in DTYPES}
     if not KNOWN.exists():
-        return {}
-    found: dict[str, dict[str, str]] = defaultdict(dict)
-    for part in tomllib.loads(KNOWN.read_text(encoding="utf-8"))["difference"]:
+        return reasons, {}, ""
+    tables = tomllib.loads(KNOWN.read_text(encoding="utf-8"))
+    for part in tables["difference"]:
         for kind in part["dtypes"]:
-            for name in part["ops"]:
-                found[kind][name] = part["reason"]
-    return dict(found)
+            reasons[kind].update(dict.fromkeys(part["ops"], part["reason"]))
+    return reasons, tables["agree"], tables["pytorch"]
+
+
+def version() -> str:
+    """`2.13` of PyTorch 2.13.0+cpu."""
+    return ".".join(oracle.__version__.split(".")[:2])
 
 
 def reason(outcome: Outcome) -> str:
-    """A reason for the list: the missing name, or the most frequent difference."""
-    if outcome.missing:
-        return f"missing: {outcome.missing}"
+    """The most frequent difference."""
     texts = [text.partition("\0")[0] for text in outcome.wrong]
     return max(texts, key=texts.count)
 
 
 def write(found: dict[str, dict[str, Outcome]]) -> None:
-    """Makes the list anew; an entry that still differs keeps its reason unless a name is missing."""
-    before = known()
-    for kind in found:
-        before.setdefault(kind, {})
+    """Makes the list anew; an entry that still differs keeps its reason."""
+    before = listed()[0]
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for kind, reasons in before.items():
-        if kind not in found:
-            for name, why in reasons.items():
+    for kind, outcomes in found.items():
+        for name, outcome in outcomes.items():
+            if outcome.missing:
+                groups[MISSING, name].append(kind)
+            elif outcome.wrong:
+                old = before[kind].get(name, MISSING)
+                why = kind_of(reason(outcome)) if old == MISSING else old
                 groups[why, name].append(kind)
-            continue
-        for name, outcome in found[kind].items():
-            if outcome.wrong:
-                old = reasons.get(name, "")
-                keep = old and not old.startswith("missing:") and not outcome.missing
-                groups[old if keep else reason(outcome), name].append(kind)
+    counts = {kind: sum(not o.wrong for o in outcomes.values()) for kind, outcomes in found.items()}
+    save(groups, counts)
+
+
+def save(groups: dict[tuple[str, str], list[str]], counts: dict[str, int]) -> None:
+    """Writes the list: the types in which an entry differs for a reason; how many entries agree."""
     blocks: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
-    for (why, name), of in groups.items():
-        key = "missing: a name" if why.startswith("missing:") else why
-        blocks[key, tuple(d for d in DTYPES if d in of)].append(name)
-    lines = ["# Entries of PyTorch's op_db that do not agree, by reason. `op_db.py --write` makes the",
-             "# list anew and keeps the reasons; test_op_db.py holds both libraries to it."]  # fmt: skip
-    for (why, of), names in sorted(blocks.items()):
-        lines += ["", "[[difference]]", f"reason = {toml(why)}", f"dtypes = {toml(list(of))}"]
+    for (why, name), kinds in groups.items():
+        blocks[why, tuple(kinds)].append(name)
+    lines = [
+        "# Entries of PyTorch's op_db that do not agree, by reason, and how many do agree.",
+        "# `op_db.py --write` makes the list anew and keeps the reasons; test_op_db.py holds to it.",
+        "",
+        f"pytorch = {toml(version())}",
+        "",
+        "[agree]",
+        *(f"{kind} = {count}" for kind, count in counts.items()),
+    ]
+    for (why, kinds_of), names in sorted(blocks.items()):
+        lines += ["", "[[difference]]", f"reason = {toml(why)}", f"dtypes = {toml(list(kinds_of))}"]
         lines += ["ops = [", *(f"  {toml(name)}," for name in sorted(names)), "]"]
     KNOWN.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -648,7 +688,9 @@ def report(found: dict[str, dict[str, Outcome]], verbose: bool) -> None:
         groups: dict[str, list[str]] = defaultdict(list)
         for name, outcome in wrong.items():
             if not outcome.missing:
-                groups[kind_of(reason(outcome))].append(f"{name} {len(outcome.wrong)}/{outcome.compared}")
+                groups[kind_of(reason(outcome))].append(
+                    f"{name} {len(outcome.wrong)}/{outcome.compared}"
+                )
         for group, names in sorted(groups.items(), key=lambda pair: -len(pair[1])):
             print(f"  {group}\n      {', '.join(names)}")
         if verbose:
@@ -663,12 +705,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--dtype", nargs="+", default=["float64"], choices=[*DTYPES, "all"])
     parser.add_argument("--only", nargs="+", default=[])
-    parser.add_argument("--samples", type=int, default=12)
+    parser.add_argument("--samples", type=int, default=SAMPLES)
     parser.add_argument("--write", action="store_true", help=f"make {KNOWN.name} anew, all types")
     parser.add_argument("-v", action="store_true", help="each difference")
     given = parser.parse_args()
     kinds = list(DTYPES) if given.write or "all" in given.dtype else given.dtype
-    warnings.simplefilter("ignore")
     start = time.time()
     found = sweep(kinds, given.only, given.samples)
     report(found, given.v)

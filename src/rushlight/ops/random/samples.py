@@ -296,9 +296,7 @@ _bernoulli_of = _drawn_of(
 
 
 def _wants_gradient(*given: Any) -> bool:
-    return _core.is_grad_enabled() and any(
-        isinstance(a, Tensor) and a.requires_grad for a in given
-    )
+    return _core.is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in given)
 
 
 @composite(
