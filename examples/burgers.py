@@ -36,11 +36,7 @@ class Solution(nn.Module):
     def __init__(self, width: int = 20, layers: int = 5):
         super().__init__()
         sizes = [2] + [width] * layers
-        hidden = [
-            layer
-            for a, b in pairwise(sizes)
-            for layer in (nn.Linear(a, b), nn.Tanh())
-        ]
+        hidden = [layer for a, b in pairwise(sizes) for layer in (nn.Linear(a, b), nn.Tanh())]
         self.network = nn.Sequential(*hidden, nn.Linear(width, 1))
         for layer in hidden[::2]:
             nn.init.xavier_normal_(layer.weight)

@@ -18,11 +18,12 @@ import matplotlib
 
 matplotlib.use("Agg")
 
+from pydoc_data.topics import topics
+
 import matplotlib.pyplot as plt
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from pydoc_data.topics import topics
 
 HERE = Path(__file__).parent
 

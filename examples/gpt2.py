@@ -18,12 +18,13 @@ import matplotlib
 
 matplotlib.use("Agg")
 
+from pydoc_data.topics import topics
+
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from pydoc_data.topics import topics
 from transformers import GPT2Config, GPT2ForSequenceClassification, GPT2LMHeadModel
 
 HERE = Path(__file__).parent
@@ -190,7 +191,9 @@ def main():
         train.append((passages[: args.labelled], torch.full((args.labelled,), label)))
         rest = passages[args.labelled :][: args.tested]
         test.append((rest, torch.full((len(rest),), label)))
-    train, test = ([torch.cat(part) for part in zip(*which, strict=True)] for which in (train, test))
+    train, test = (
+        [torch.cat(part) for part in zip(*which, strict=True)] for which in (train, test)
+    )
 
     config = GPT2Config(
         vocab_size=len(words.number) + 2,
