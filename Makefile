@@ -2,6 +2,7 @@
 # Needs python3 (3.11 or later), make and a C++20 compiler; CMake, Ninja and the rest come from PyPI.
 #
 #   make run        train the digits network of examples/ on real data
+#   make examples   all scripts of examples/, one after the other, and a table of what came out
 #   make test       the test suite; compares with PyTorch too where it is installed (make torch)
 #   make sanitize   the suite on a build with AddressSanitizer and UndefinedBehaviorSanitizer
 #   make fuzz       random programs for SECONDS=60, from SEED=1; with SANITIZE=1 on the build of `make sanitize`
@@ -11,12 +12,14 @@
 #   make clean      remove everything that these made
 #
 # Settings: PYTHON=python3.12   VENV=folder   PYTEST_ARGS='-k engine -x'   BENCH_ARGS='--quick'
+#           EXAMPLES_ARGS='vae burgers'
 
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?= -n auto --dist worksteal
 SANITIZE_ARGS ?= -n auto --dist worksteal
 BENCH_ARGS ?=
+EXAMPLES_ARGS ?=
 SECONDS ?= 60
 SEED ?= 1
 FUZZ_ARGS ?=
@@ -33,11 +36,14 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
 # libstdc++ too: AddressSanitizer looks up __cxa_throw as it starts, and the interpreter is no C++ program.
 RUNTIMES = $(foreach library,libasan.so libubsan.so libstdc++.so.6,$(shell $${CXX:-c++} -print-file-name=$(library)))
 
-.PHONY: run test sanitize fuzz libraries bench lint torch wheel install clean
+.PHONY: run examples test sanitize fuzz libraries bench lint torch wheel install clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/installed $(VENV)/examples
 	$(BIN)/rushlight run examples/digits.py
+
+examples: $(VENV)/installed $(VENV)/examples $(VENV)/transformers
+	$(BIN)/python tools/run_examples.py $(EXAMPLES_ARGS)
 
 test: $(VENV)/installed $(VENV)/test $(VENV)/examples
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -75,7 +81,7 @@ $(VENV)/installed: $(VENV)/ready $(SOURCES)
 	CMAKE_ARGS="$$(cat $(VENV)/cmake-args) $$CMAKE_ARGS" $(PIP) --no-build-isolation --no-deps .
 	@touch $@
 
-$(VENV)/test $(VENV)/examples $(VENV)/dev: $(VENV)/%: $(VENV)/ready
+$(VENV)/test $(VENV)/examples $(VENV)/transformers $(VENV)/dev: $(VENV)/%: $(VENV)/ready
 	$(call EXTRA,$(VENV),$*)
 	@touch $@
 

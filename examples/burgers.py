@@ -7,11 +7,12 @@ the domain, its derivatives being taken by autograd, and how far it misses the s
 values. Nothing else is known to it (Raissi, Perdikaris and Karniadakis, 2019). Near t = 0.4 a shock
 forms at x = 0. The exact solution, by Cole and Hopf's transformation, tells the error.
 
-    python examples/burgers.py --steps 1500 --seed 1
+    python examples/burgers.py --steps 2500 --seed 1
 """
 
 import argparse
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib
@@ -35,11 +36,7 @@ class Solution(nn.Module):
     def __init__(self, width: int = 20, layers: int = 5):
         super().__init__()
         sizes = [2] + [width] * layers
-        hidden = [
-            layer
-            for a, b in zip(sizes, sizes[1:], strict=False)
-            for layer in (nn.Linear(a, b), nn.Tanh())
-        ]
+        hidden = [layer for a, b in pairwise(sizes) for layer in (nn.Linear(a, b), nn.Tanh())]
         self.network = nn.Sequential(*hidden, nn.Linear(width, 1))
         for layer in hidden[::2]:
             nn.init.xavier_normal_(layer.weight)
@@ -78,22 +75,23 @@ def compare(u, sides=(101, 256)):
 def plot(t, x, found, true, history, path):
     """The solution over t and x, sections of it beside the exact ones, and the loss."""
     figure = plt.figure(figsize=(12, 6), layout="constrained")
-    grid = figure.add_gridspec(2, 4)
-    axes = figure.add_subplot(grid[0, :2])
+    upper, lower = figure.subfigures(2, 1)
+    fields, slices = upper.add_gridspec(1, 4), lower.add_gridspec(1, 4)
+    axes = upper.add_subplot(fields[0, :2])
     shown = axes.pcolormesh(t, x, found.T, cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True)
-    figure.colorbar(shown, ax=axes, label="u")
+    upper.colorbar(shown, ax=axes, label="u")
     axes.set(xlabel="t", ylabel="x", title="what the network found")
-    axes = figure.add_subplot(grid[0, 2])
+    axes = upper.add_subplot(fields[0, 2])
     miss = np.abs(found - true).T
     shown = axes.pcolormesh(t, x, np.log10(miss + 1e-9), vmin=-6, vmax=0, rasterized=True)
-    figure.colorbar(shown, ax=axes)
+    upper.colorbar(shown, ax=axes)
     axes.set(xlabel="t", title="its error (log10)")
-    axes = figure.add_subplot(grid[0, 3])
+    axes = upper.add_subplot(fields[0, 3])
     axes.semilogy(range(1, len(history) + 1), history, lw=0.8)
     axes.set(xlabel="evaluation", title="loss")
     axes.grid(alpha=0.3)
     for place, moment in enumerate((0, 25, 50, 75)):
-        axes = figure.add_subplot(grid[1, place])
+        axes = lower.add_subplot(slices[0, place])
         axes.plot(x, true[moment], color="0.7", lw=4, label="exact")
         axes.plot(x, found[moment], "--", color="tab:red", lw=1.5, label="network")
         axes.set(xlabel="x", title=f"t = {t[moment]:.2f}", ylim=(-1.1, 1.1))
@@ -109,7 +107,7 @@ def parse_args():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--steps", type=int, default=1500, help="evaluations of the loss")
+    parser.add_argument("--steps", type=int, default=2500, help="evaluations of the loss")
     parser.add_argument("--every", type=int, default=100, help="evaluations between printed losses")
     parser.add_argument("--points", type=int, default=3000, help="points where the equation holds")
     parser.add_argument("--seed", type=int, default=0, help="same seed, same result")

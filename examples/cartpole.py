@@ -5,9 +5,9 @@ The physics is in this file: a cart of 1 kg on a track, a pole of 0.1 kg hinged 
 ends when the pole leans by more than 12 degrees, when the cart leaves the track, or after ten
 seconds. A small network gives the probability of each push. It learns from what it tried: pushes
 that were followed by more time upright than is usual there become more probable. The picture shows
-the time upright while it learns, and two episodes side by side, before and after.
+the time upright while it learns, episodes before and after, and the policy.
 
-    python examples/cartpole.py --steps 150 --seed 1
+    python examples/cartpole.py --steps 120 --seed 1
 """
 
 import argparse
@@ -97,7 +97,7 @@ def returns_of(standing, discount):
     return torch.stack(out).flip(0)
 
 
-def reinforce_loss(policy, states, pushes, standing, discount=0.99):
+def reinforce_loss(policy, states, pushes, standing, discount=0.995):
     """The policy's surrogate loss, with the expected return as baseline, and the baseline's own."""
     returns = returns_of(standing, discount)[standing] * (1 - discount)
     choice, expected = policy(states[standing])
@@ -107,58 +107,63 @@ def reinforce_loss(policy, states, pushes, standing, discount=0.99):
     return F.mse_loss(expected, returns) - gain - 0.005 * choice.entropy().mean()
 
 
-def draw_cart(axes, states, title):
-    """Snapshots of an episode: the cart's place and the pole's lean, early pale, late dark."""
-    shown = states[:: max(1, len(states) // 40)]
-    for i, (x, _, angle, _) in enumerate(shown.tolist()):
-        color = plt.cm.viridis_r(0.1 + 0.9 * i / len(shown))
-        tip = x + 2 * HALF_LENGTH * math.sin(angle), 2 * HALF_LENGTH * math.cos(angle)
-        axes.plot([x, tip[0]], [0, tip[1]], color=color, lw=1.5)
-        axes.plot(x, 0, "s", color=color, ms=5)
-    axes.axhline(0, color="gray", lw=0.8, zorder=0)
-    axes.set(xlim=(-TRACK / 2, TRACK / 2), ylim=(-0.15, 1.15), aspect="equal", title=title)
-    axes.set(xlabel="m")
+def draw_paths(axes, episodes, value, label, limit):
+    """A quantity over time in many episodes; those that end early end with a cross."""
+    for (states, standing), color in zip(episodes, ("tab:red", "tab:blue"), strict=True):
+        for pole in range(standing.shape[1]):
+            path = value(states[standing[:, pole], pole])
+            seconds = torch.arange(len(path)) * TICK
+            axes.plot(seconds, path, color=color, lw=0.7, alpha=0.7)
+            if len(path) < TICKS:
+                axes.plot(seconds[-1], path[-1], "x", color=color, ms=5)
+    axes.set(xlabel="s", ylabel=label, xlim=(0, TICKS * TICK), ylim=(-limit, limit))
+    axes.grid(alpha=0.3)
 
 
-def plot(history, before, after, path):
-    """Seconds upright by update; the longest episode before and after, as pictures and as angles."""
-    figure = plt.figure(figsize=(12, 5.5), layout="constrained")
-    grid = figure.add_gridspec(2, 2, width_ratios=[1, 1.2])
-    axes = figure.add_subplot(grid[0, 0])
-    axes.plot(range(1, len(history) + 1), [ticks * TICK for ticks in history])
-    axes.axhline(TICKS * TICK, color="gray", ls=":", label="longest possible")
-    axes.set(xlabel="update", ylabel="mean time upright (s)")
-    axes.grid(alpha=0.3)
-    axes.legend()
-    axes = figure.add_subplot(grid[1, 0])
-    for states, label in ((before, "before"), (after, "after")):
-        seconds = torch.arange(len(states)) * TICK
-        axes.plot(seconds, states[:, 2].rad2deg(), label=label, lw=1)
-    axes.set(xlabel="s", ylabel="lean of the pole (degrees)", ylim=(-13, 13))
-    axes.grid(alpha=0.3)
-    axes.legend()
-    for row, (states, label) in enumerate(((before, "before"), (after, "after"))):
-        seconds = len(states) * TICK
-        draw_cart(figure.add_subplot(grid[row, 1]), states, f"{label} training: {seconds:.1f} s")
+@torch.no_grad()
+def plot(policy, history, before, after, path):
+    """Seconds upright by update; lean and place in episodes before and after; what is pushed
+    when.
+    """
+    figure, axes = plt.subplots(2, 2, figsize=(12, 7), layout="constrained")
+    axes[0, 0].plot(range(1, len(history) + 1), [ticks * TICK for ticks in history])
+    axes[0, 0].axhline(TICKS * TICK, color="gray", ls=":", label="longest possible")
+    axes[0, 0].set(xlabel="update", ylabel="mean time upright (s)", ylim=(0, None))
+    axes[0, 0].grid(alpha=0.3)
+    axes[0, 0].legend(loc="lower right")
+
+    episodes = (before, after)
+    draw_paths(axes[0, 1], episodes, lambda s: s[:, 2].rad2deg(), "lean of the pole (degrees)", 13)
+    draw_paths(axes[1, 0], episodes, lambda s: s[:, 0], "place of the cart (m)", TRACK)
+    axes[0, 1].set_title("before training red, after it blue; crosses: fallen", size=10)
+
+    turning, angle = torch.meshgrid(
+        torch.linspace(-2.5, 2.5, 101), torch.linspace(-LEAN, LEAN, 101), indexing="ij"
+    )
+    still = torch.zeros_like(angle)
+    probability = policy(torch.stack([still, still, angle, turning], dim=-1))[0].probs[..., 1]
+    shown = axes[1, 1].pcolormesh(
+        angle.rad2deg(), turning, probability, cmap="RdBu_r", vmin=0, vmax=1, rasterized=True
+    )
+    states, standing = after
+    visited = states[standing][::10]
+    axes[1, 1].plot(visited[:, 2].rad2deg(), visited[:, 3], "k.", ms=1.5, alpha=0.4)
+    axes[1, 1].set(xlabel="lean (degrees)", ylabel="its speed (rad/s)", ylim=(-2.5, 2.5))
+    axes[1, 1].set(title="what it does with a cart that stands in the middle; dots: where it was")
+    axes[1, 1].title.set_size(10)
+    figure.colorbar(shown, ax=axes[1, 1], label="probability of a push to the right")
     figure.savefig(path, dpi=150)
     plt.close(figure)
-
-
-def longest(policy, random, count=16):
-    """States of the pole that stands longest."""
-    states, _, standing = play(policy, count, random)
-    best = standing.sum(dim=0).argmax()
-    return states[standing[:, best], best]
 
 
 def parse_args():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--steps", type=int, default=150, help="updates of the policy")
+    parser.add_argument("--steps", type=int, default=120, help="updates of the policy")
     parser.add_argument("--every", type=int, default=10, help="updates between printed losses")
     parser.add_argument("--poles", type=int, default=32, help="episodes for an update")
-    parser.add_argument("--lr", type=float, default=1e-2, help="learning rate of Adam")
+    parser.add_argument("--lr", type=float, default=1e-2, help="first learning rate of Adam")
     parser.add_argument("--seed", type=int, default=0, help="same seed, same result")
     parser.add_argument("--out", type=Path, default=HERE / "out", help="output directory")
     return parser.parse_args()
@@ -172,7 +177,9 @@ def main():
 
     policy = Policy()
     optimizer = torch.optim.Adam(policy.parameters(), lr=args.lr)
-    before = longest(policy, random)
+    scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.05, total_iters=args.steps)
+    states, _, standing = play(policy, 12, random)
+    before = states, standing
     history = []
     for step in range(1, args.steps + 1):
         states, pushes, standing = play(policy, args.poles, random)
@@ -181,13 +188,15 @@ def main():
         loss.backward()
         nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
         optimizer.step()
+        scheduler.step()
         history.append(standing.sum().item() / args.poles)
         if step % args.every == 0:
             seconds = history[-1] * TICK
             print(f"step {step:5d}  loss {loss.item():.6g}  upright {seconds:.2f} s", flush=True)
 
     path = args.out / "cartpole.png"
-    plot(history, before, longest(policy, random), path)
+    states, _, standing = play(policy, 12, random)
+    plot(policy, history, before, (states, standing), path)
     print(f"picture:    {path}")
 
 

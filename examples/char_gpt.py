@@ -5,11 +5,12 @@ half a million characters). The model is a transformer's decoder: causal self-at
 feed-forward blocks over the last 64 characters, written out. The picture shows the loss, how
 surprised the model is by each character of a passage that it has never seen, and what it writes.
 
-    python examples/char_gpt.py --steps 700 --seed 1
+    python examples/char_gpt.py --steps 600 --seed 1
 """
 
 import argparse
 import math
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -17,11 +18,12 @@ import matplotlib
 
 matplotlib.use("Agg")
 
+from pydoc_data.topics import topics
+
 import matplotlib.pyplot as plt
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from pydoc_data.topics import topics
 
 HERE = Path(__file__).parent
 
@@ -79,7 +81,7 @@ class CharGPT(nn.Module):
         return self.head(self.norm(self.blocks(x)))
 
     @torch.no_grad()
-    def write(self, text: torch.Tensor, count: int, temperature: float = 0.7) -> torch.Tensor:
+    def write(self, text: torch.Tensor, count: int, temperature: float = 0.6) -> torch.Tensor:
         """`text` with `count` more characters, each drawn from the model's own distribution."""
         self.eval()
         for _ in range(count):
@@ -91,6 +93,7 @@ class CharGPT(nn.Module):
 def load_text():
     """The manual as one tensor of character numbers, and the characters."""
     text = "\n".join(topics[name] for name in sorted(topics))
+    text = re.sub(r"^ *[-=*~]{4,}\n", "", text, flags=re.M)  # lines under headings
     characters = sorted(c for c, count in Counter(text).items() if count >= 20)
     number = {c: i for i, c in enumerate(characters)}
     return torch.tensor([number[c] for c in text if c in number]), characters
@@ -133,7 +136,7 @@ def surprise(model, passage):
     return bits
 
 
-def write_text(axes, text, bits=None, columns=64, rows=14, scale=None):
+def write_text(axes, text, bits=None, columns=74, rows=14, scale=None):
     """A text in a fixed grid, each character on a background of how much it surprised."""
     row = column = 0
     for i, character in enumerate(text):
@@ -145,7 +148,7 @@ def write_text(axes, text, bits=None, columns=64, rows=14, scale=None):
             if bits is not None:
                 color = scale.to_rgba(bits[i])
                 axes.add_patch(plt.Rectangle((column, row - 0.5), 1, 1, color=color, lw=0))
-            axes.text(column + 0.5, row, character, family="monospace", size=7.5,
+            axes.text(column + 0.5, row, character, family="monospace", size=6.8,
                       ha="center", va="center", parse_math=False)  # fmt: skip
             column += 1
     axes.set(xlim=(0, columns), ylim=(rows - 0.3, -0.7))
@@ -178,7 +181,7 @@ def parse_args():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--steps", type=int, default=700, help="optimizer steps")
+    parser.add_argument("--steps", type=int, default=600, help="optimizer steps")
     parser.add_argument("--every", type=int, default=50, help="steps between printed losses")
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--lr", type=float, default=3e-3, help="highest learning rate of AdamW")
@@ -216,9 +219,9 @@ def main():
             tests.append((step, evaluate(model, test_text)))
     print(f"unseen text:  {tests[-1][1]:.4f} nats per character")
 
-    passage = test_text[2000:2700]
+    passage = test_text[2000:2800]
     bits = [0.0, *surprise(model, passage)]
-    written = model.write(text[None, :1], 700)[0]
+    written = model.write(text[None, :1], 800)[0]
     spell = lambda numbers: "".join(characters[i] for i in numbers.tolist())
     path = args.out / "char_gpt.png"
     plot(history, tests, spell(passage), bits, spell(written), path)

@@ -5,7 +5,7 @@ only, never the law. It stands for dy/dt: a Runge-Kutta solver of fourth order i
 place on the path, and autograd runs back through the solver (Chen, Rubanova, Bettencourt and
 Duvenaud, 2018). The picture shows the path and the field of speeds, learned and true.
 
-    python examples/neural_ode.py --steps 1000 --seed 1
+    python examples/neural_ode.py --steps 3000 --seed 1
 """
 
 import argparse
@@ -103,9 +103,9 @@ def parse_args():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--steps", type=int, default=1000, help="optimizer steps")
-    parser.add_argument("--every", type=int, default=50, help="steps between printed losses")
-    parser.add_argument("--batch-size", type=int, default=32, help="places to start from")
+    parser.add_argument("--steps", type=int, default=3000, help="optimizer steps")
+    parser.add_argument("--every", type=int, default=200, help="steps between printed losses")
+    parser.add_argument("--batch-size", type=int, default=64, help="places to start from")
     parser.add_argument("--ahead", type=int, default=20, help="places to foretell from each")
     parser.add_argument("--lr", type=float, default=5e-3, help="first learning rate of Adam")
     parser.add_argument("--seed", type=int, default=0, help="same seed, same result")

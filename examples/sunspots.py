@@ -3,7 +3,7 @@
 The data are the yearly mean sunspot numbers from 1700 to 2008 (NOAA, in examples/data). An LSTM
 reads the years and gives, after each, a normal distribution of the next one; it learns from the
 years before 1950. The picture shows the later years, each foretold from those before it, and many
-possible courses that the model draws from 1950 on by itself.
+possible courses that the model draws from 1976 on by itself.
 
     python examples/sunspots.py --steps 800 --seed 1
 """
@@ -23,6 +23,7 @@ import torch.nn.functional as F
 
 HERE = Path(__file__).parent
 LAST = 1950  # the first year that training does not see
+ALONE = 1976  # the first year of the courses that the model draws by itself
 SCALE = 8.0
 
 
@@ -50,9 +51,11 @@ def load_series():
 
 
 def draw_windows(series, length, count):
-    """Random stretches of the series, of one length."""
+    """Random stretches of the series, of one length; some made larger and some smaller, since the
+    sun has been livelier lately than ever before.
+    """
     starts = torch.randint(len(series) - length + 1, (count, 1))
-    return series[starts + torch.arange(length)]
+    return series[starts + torch.arange(length)] * (0.7 + 0.7 * torch.rand(count, 1))
 
 
 def next_year_loss(model, windows, skipped=5):
@@ -88,8 +91,8 @@ def plot(model, years, series, history, path):
     first = int(LAST - years[0])
     mean, deviation, _ = model(series[None])
     mean, deviation = mean[0, first - 1 : -1], deviation[0, first - 1 : -1]
-    courses = draw_courses(model, series[:first], 60, 400)
-    ahead = np.arange(LAST, LAST + 60)
+    ahead = np.arange(ALONE, LAST + 60)
+    courses = draw_courses(model, series[: ALONE - years[0]], len(ahead), 400)
 
     figure = plt.figure(figsize=(12, 7), layout="constrained")
     grid = figure.add_gridspec(3, 3)
@@ -120,7 +123,7 @@ def plot(model, years, series, history, path):
     axes.plot(ahead, numbers(courses[:2]).T, color="tab:green", lw=0.9)
     axes.plot(years[first - 20 :], numbers(series[first - 20 :]), "k.-", lw=0.8)
     axes.set(xlabel="year", ylabel="sunspots", xlim=(LAST - 20, LAST + 60), ylim=(0, 250))
-    axes.set_title(f"courses that the model draws from {LAST} on, two of them as lines", size=10)
+    axes.set_title(f"courses that the model draws from {ALONE} on, two of them as lines", size=10)
     axes.legend(loc="upper right", ncols=2)
     axes.grid(alpha=0.3)
     figure.savefig(path, dpi=150)

@@ -64,7 +64,7 @@ def negative_elbo(model, images):
 
 
 @torch.no_grad()
-def plot(model, images, labels, history, path, side=16):
+def plot(model, images, labels, history, path, side=12):
     """The codes of all images, the decoder's images over the same plane, reconstructions, loss."""
     model.eval()
     figure = plt.figure(figsize=(12, 7), layout="constrained")
@@ -79,8 +79,8 @@ def plot(model, images, labels, history, path, side=16):
     axes = figure.add_subplot(grid[0, 1])
     line = torch.linspace(-2.6, 2.6, side)
     points = torch.cartesian_prod(line.flip(0), line).flip(1)  # rows from the top, then columns
-    drawn = model.decoder(points).sigmoid().view(side, side, 8, 8)
-    canvas = drawn.permute(0, 2, 1, 3).reshape(side * 8, side * 8)
+    drawn = F.pad(model.decoder(points).sigmoid().view(side, side, 8, 8), (1, 1, 1, 1))
+    canvas = drawn.permute(0, 2, 1, 3).reshape(side * 10, side * 10)
     axes.imshow(canvas, cmap="gray_r", extent=(-2.8, 2.8, -2.8, 2.8))
     axes.set(title="what the decoder draws there")
 
