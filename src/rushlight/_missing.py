@@ -93,17 +93,20 @@ def missing_name(
     """
     namespace = torch_spelling(module)
 
+    def kept() -> dict[str, Any]:
+        return vars(sys.modules[module]) if keep is None else keep
+
     def __getattr__(name: str) -> Any:
         if name in late:
             where = late[name]
             found = import_module(where if where.startswith("rushlight.") else f"{module}.{where}")
             value = found if name == where else getattr(found, name)
-            (vars(sys.modules[module]) if keep is None else keep)[name] = value
+            kept()[name] = value
             return value
-        if rest and name not in vars(sys.modules[module]) and torch_has(namespace, name):
+        if rest and torch_has(namespace, name):
             names = import_module(f"rushlight.{rest}").NAMES
             if name in names:
-                vars(sys.modules[module])[name] = names[name]
+                kept()[name] = names[name]
                 return names[name]
         caller = sys._getframe(1)
         probed = name.startswith("__") and name not in _PRIVATE  # inspect does
