@@ -89,7 +89,11 @@ class Distribution:
         return next(c for c in type(self).__mro__ if c.__module__.startswith(f"{__package__}."))
 
     def _expand_parameters(self, new: Any, shape: Size) -> None:
-        known = self.arg_constraints
+        # Those of this package's class: a subclass may have other parameters, and others' names.
+        known: Any = self._expands_as().arg_constraints
+        if isinstance(known, property):
+            assert known.fget is not None
+            known = known.fget(self)
         for name in known:
             value = self.__dict__.get(name)
             if isinstance(value, Tensor):
