@@ -390,7 +390,7 @@ def _with_event(shape: Any, old: Size, new: Size) -> Size:
         raise ValueError("Too few dimensions on input")
     cut = len(shape) - len(old)
     if tuple(shape[cut:]) != tuple(old):
-        raise ValueError(f"Shape mismatch: expected {tuple(shape[cut:])} but got {tuple(old)}")
+        raise ValueError(f"Shape mismatch: expected {shape[cut:]} but got {old}")
     return Size((*shape[:cut], *new))
 
 
