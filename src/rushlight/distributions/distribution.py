@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
 
+from ..ops.table.arrays import anywhere
 from . import constraints
 from .constraints import Constraint
 from .utils import lazy_property
@@ -68,7 +69,7 @@ class Distribution:
             if lazy and name not in self.__dict__:
                 continue
             value = getattr(self, name)
-            if not bool(constraint.check(value).all()):
+            if anywhere(~constraint.check(value)):  # of any element under vmap
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape "
                     f"{tuple(value.shape)}) of distribution {self!r} to satisfy the constraint "
@@ -222,7 +223,7 @@ class Distribution:
             )
             return
         assert isinstance(support, Constraint)
-        if not bool(support.check(value).all()):
+        if anywhere(~support.check(value)):
             raise ValueError(
                 "Expected value argument "
                 f"({type(value).__name__} of shape {tuple(value.shape)}) "
