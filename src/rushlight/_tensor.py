@@ -61,11 +61,15 @@ def text(self: Any) -> str:
     return f"Parameter({said})" if not plain and getattr(self, "_is_param", False) else said
 
 
-@answered("no_value", ITEM)
 def _format(self: Any, spec: str) -> str:
     if self.dim() == 0 and type(self) is Tensor and not self._meta:
-        return printing.format_scalar(self._array, spec)
+        return _format_number(self, spec)
     return object.__format__(self, spec)
+
+
+@answered("no_value", ITEM)
+def _format_number(self: Any, spec: str) -> str:
+    return printing.format_scalar(self._array, spec)
 
 
 # ---- Python values

@@ -318,3 +318,82 @@ def test_copies_and_pickles_give_the_same_samples(name: str) -> None:
 def _detached(name: str) -> Any:
     make, parameters, _ = CASES[name]
     return make(rl.distributions, *[rl.tensor(p, dtype=rl.float64) for p in parameters])
+
+
+# Parameters that are numbers, or tensors of integers or of several shapes.
+MIXED: dict[str, tuple[Callable[[Any, Any], Any], float]] = {
+    **{
+        name: (lambda D, t, name=name, args=args: getattr(D, name)(*args), value)
+        for name, args, value in (
+            ("Bernoulli", (0.3,), 1.0),
+            ("Beta", (0.5, 2), 0.3),
+            ("Cauchy", (0, 2.0), 0.3),
+            ("Chi2", (3,), 0.3),
+            ("ContinuousBernoulli", (0.3,), 0.3),
+            ("Exponential", (2,), 0.3),
+            ("FisherSnedecor", (3.0, 5), 0.3),
+            ("Gamma", (2.0, 1.0), 0.3),
+            ("GeneralizedPareto", (0.0, 1.0, 0.2), 0.3),
+            ("Geometric", (0.3,), 2.0),
+            ("Gumbel", (0.0, 1.0), 0.3),
+            ("HalfCauchy", (1.0,), 0.3),
+            ("HalfNormal", (1,), 0.3),
+            ("InverseGamma", (2.0, 1.0), 0.3),
+            ("Kumaraswamy", (2.0, 1.0), 0.3),
+            ("Laplace", (0.0, 1.0), 0.3),
+            ("LogNormal", (0.0, 1.0), 0.3),
+            ("Normal", (0.0, 1.0), 0.3),
+            ("Pareto", (0.1, 3.0), 0.3),
+            ("Poisson", (3.0,), 2.0),
+            ("StudentT", (3.0,), 0.3),
+            ("Uniform", (0.0, 1.0), 0.3),
+            ("VonMises", (0.0, 1.0), 0.3),
+            ("Weibull", (2.0, 1.0), 0.3),
+        )
+    },
+    "Binomial of integers": (lambda D, t: D.Binomial(t.tensor([2, 5]), t.tensor(0.3)), 1.0),
+    "NegativeBinomial of integers": (lambda D, t: D.NegativeBinomial(2, t.tensor([0.3])), 1.0),
+    "Poisson of a matrix": (lambda D, t: D.Poisson(t.ones(2, 3)), 1.0),
+    "Normal of two shapes": (lambda D, t: D.Normal(t.zeros(2, 1), t.ones(3)), 0.3),
+    "Normal of a number and double": (lambda D, t: D.Normal(0, t.ones(3).double()), 0.3),
+    "LKJCholesky of a number": (lambda D, t: D.LKJCholesky(3, 2.0), 0.0),
+    "LogisticNormal of numbers": (lambda D, t: D.LogisticNormal(0.0, 1.0), 0.0),
+    "Wishart of a number": (lambda D, t: D.Wishart(4.0, t.eye(2)), 0.0),
+    "RelaxedBernoulli of a number": (lambda D, t: D.RelaxedBernoulli(t.tensor(1.0), 0.5), 0.3),
+    "Categorical of matrices": (lambda D, t: D.Categorical(t.ones(2, 3, 4)), 3.0),
+    "no elements": (lambda D, t: D.Gamma(t.ones(0, 2), 1.0), 1.0),
+    "Independent of two": (lambda D, t: D.Independent(D.Poisson(t.ones(2, 3)), 2), 0.0),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_numbers_and_mixed_shapes_as_parameters(name: str) -> None:
+    make, given = MIXED[name]
+    ours, theirs = make(rl.distributions, rl), make(torch.distributions, torch)
+    assert repr(ours) == repr(theirs)
+    assert tuple(ours.batch_shape) == tuple(theirs.batch_shape)
+    rl.manual_seed(3)
+    torch.manual_seed(3)
+    for shape in ((), (3, 2)):
+        _agree(lambda s=shape: ours.sample(s), lambda s=shape: theirs.sample(s), 2e-5)
+    rtol = _rtol(name, "float32")
+    for statistic in ("mean", "variance"):
+        _agree(lambda s=statistic: getattr(ours, s), lambda s=statistic: getattr(theirs, s), rtol)
+    _agree(ours.entropy, theirs.entropy, rtol)
+    if not theirs.event_shape:
+        x, y = rl.tensor(given), torch.tensor(given)
+        _agree(lambda: ours.log_prob(x), lambda: theirs.log_prob(y), rtol)
+        _agree(lambda: ours.cdf(x), lambda: theirs.cdf(y), rtol)
+
+
+def test_numbers_take_the_default_type() -> None:
+    for library in (rl, torch):
+        library.set_default_dtype(library.float64)
+    try:
+        ours, theirs = rl.distributions.Beta(0.5, 2.0), torch.distributions.Beta(0.5, 2.0)
+        rl.manual_seed(3)
+        torch.manual_seed(3)
+        _close(ours.sample((5,)), theirs.sample((5,)), 1e-12)
+    finally:
+        for library in (rl, torch):
+            library.set_default_dtype(library.float32)

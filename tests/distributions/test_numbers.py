@@ -171,3 +171,13 @@ def test_under_vmap_each_element_has_numbers_of_its_own() -> None:
             rl.vmap(draw)(rates)
     shared = rl.vmap(lambda a: rl._sample_dirichlet(rl.ones(3)) + 0 * a, randomness="same")(rates)
     assert rl.equal(shared[0], shared[1])
+
+
+def test_distributions_check_their_arguments_under_vmap() -> None:
+    D = rl.distributions
+    found = rl.vmap(lambda a: D.Normal(a, 1.0).log_prob(rl.tensor(2.0)))(rl.tensor([0.5, 2.0]))
+    assert rl.equal(found, D.Normal(rl.tensor([0.5, 2.0]), 1.0).log_prob(rl.tensor(2.0)))
+    with pytest.raises(ValueError, match="Expected parameter scale"):
+        rl.vmap(lambda a: D.Normal(0.0, a).mean)(rl.tensor([[0.5, 1.0], [2.0, -2.0]]))
+    with pytest.raises(ValueError, match="to be within the support"):
+        rl.vmap(lambda x: D.Poisson(rl.ones(2)).log_prob(x))(rl.tensor([[1.0, 0.5]]))

@@ -274,6 +274,25 @@ def test_an_own_distribution_says_what_it_lacks() -> None:
         Moved(1.0).expand((2,))
 
 
+def test_a_subclass_with_parameters_of_its_own_expands_as_its_base() -> None:
+    class Ordered(D.Categorical):
+        arg_constraints: ClassVar[dict[str, Any]] = {"cuts": C.real_vector}
+
+        def __init__(self, cuts: Any) -> None:
+            self.cuts = cuts
+            super().__init__(logits=cuts)
+
+        def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+            new = self._get_checked_instance(Ordered, _instance)
+            new.cuts = self.cuts
+            return super().expand(batch_shape, _instance=new)
+
+    d = Ordered(rl.tensor([0.0, 1.0, 2.0])).expand((4,))
+    assert tuple(d.logits.shape) == (4, 3)
+    assert tuple(d.sample((2,)).shape) == (2, 4)
+    assert tuple(d.cuts.shape) == (3,)
+
+
 def test_lazy_properties_show_themselves_on_the_class() -> None:
     shown = D.Binomial.logits
     assert isinstance(shown, property)

@@ -168,7 +168,13 @@ class _InverseTransform(Transform):
 
 
 class ComposeTransform(Transform):
-    """Several transforms, one after the other."""
+    """Several transforms, one after the other.
+
+    >>> D = torch.distributions
+    >>> t = D.ComposeTransform([D.ExpTransform(), D.AffineTransform(1.0, 2.0)])
+    >>> t(torch.tensor(0.0))
+    tensor(3.)
+    """
 
     def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
         if cache_size:
@@ -270,7 +276,13 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """Another transform, with some batch dimensions counted as event dimensions."""
+    """Another transform, with some batch dimensions counted as event dimensions.
+
+    >>> D = torch.distributions
+    >>> x = torch.ones(3)
+    >>> D.IndependentTransform(D.ExpTransform(), 1).log_abs_det_jacobian(x, x.exp())
+    tensor(3.)
+    """
 
     def __init__(
         self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0
@@ -328,7 +340,12 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """The same elements in events of another shape."""
+    """The same elements in events of another shape.
+
+    >>> torch.distributions.ReshapeTransform((4,), (2, 2))(torch.arange(4.0))
+    tensor([[0., 1.],
+            [2., 3.]])
+    """
 
     bijective = True
 
@@ -373,7 +390,7 @@ def _with_event(shape: Any, old: Size, new: Size) -> Size:
         raise ValueError("Too few dimensions on input")
     cut = len(shape) - len(old)
     if tuple(shape[cut:]) != tuple(old):
-        raise ValueError(f"Shape mismatch: expected {tuple(shape[cut:])} but got {tuple(old)}")
+        raise ValueError(f"Shape mismatch: expected {shape[cut:]} but got {old}")
     return Size((*shape[:cut], *new))
 
 

@@ -120,10 +120,25 @@ class _DependentProperty(property, _Dependent):
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
+def _check_base(constraint: object) -> None:
+    if not isinstance(constraint, Constraint):
+        raise AssertionError(
+            f"base_constraint must be a Constraint, got {type(constraint).__name__}"
+        )
+
+
 class _IndependentConstraint(Constraint):
     """Another constraint, with some batch dimensions counted as event dimensions."""
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
+        _check_base(base_constraint)
+        if not isinstance(reinterpreted_batch_ndims, int):
+            kind = type(reinterpreted_batch_ndims).__name__
+            raise AssertionError(f"reinterpreted_batch_ndims must be an int, got {kind}")
+        if reinterpreted_batch_ndims < 0:
+            raise AssertionError(
+                f"reinterpreted_batch_ndims must be >= 0, got {reinterpreted_batch_ndims}"
+            )
         self.base_constraint = base_constraint
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
@@ -152,6 +167,7 @@ class MixtureSameFamilyConstraint(Constraint):
     """The support of a mixture: that of the components, for values without their dimension."""
 
     def __init__(self, base_constraint: Constraint) -> None:
+        _check_base(base_constraint)
         self.base_constraint = base_constraint
 
     @property

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
 
+from ..ops.table.arrays import anywhere
 from . import constraints
 from .constraints import Constraint
 from .utils import lazy_property
@@ -68,7 +69,7 @@ class Distribution:
             if lazy and name not in self.__dict__:
                 continue
             value = getattr(self, name)
-            if not bool(constraint.check(value).all()):
+            if anywhere(~constraint.check(value)):  # of any element under vmap
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape "
                     f"{tuple(value.shape)}) of distribution {self!r} to satisfy the constraint "
@@ -89,7 +90,11 @@ class Distribution:
         return next(c for c in type(self).__mro__ if c.__module__.startswith(f"{__package__}."))
 
     def _expand_parameters(self, new: Any, shape: Size) -> None:
-        known = self.arg_constraints
+        # Those of this package's class: a subclass may have other parameters, and others' names.
+        known: Any = self._expands_as().arg_constraints
+        if isinstance(known, property):
+            assert known.fget is not None
+            known = known.fget(self)
         for name in known:
             value = self.__dict__.get(name)
             if isinstance(value, Tensor):
@@ -218,7 +223,7 @@ class Distribution:
             )
             return
         assert isinstance(support, Constraint)
-        if not bool(support.check(value).all()):
+        if anywhere(~support.check(value)):
             raise ValueError(
                 "Expected value argument "
                 f"({type(value).__name__} of shape {tuple(value.shape)}) "

@@ -50,7 +50,11 @@ __all__ = [
 
 
 class ExpTransform(_Fixed):
-    """y = exp(x)."""
+    """y = exp(x).
+
+    >>> torch.distributions.ExpTransform()(torch.tensor([0.0, 1.0]))
+    tensor([1.0000, 2.7183])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -68,7 +72,11 @@ class ExpTransform(_Fixed):
 
 
 class PowerTransform(Transform):
-    """y = x ** exponent, of positive numbers."""
+    """y = x ** exponent, of positive numbers.
+
+    >>> torch.distributions.PowerTransform(2.0)(torch.tensor(3.0))
+    tensor(9.)
+    """
 
     domain = constraints.positive
     codomain = constraints.positive
@@ -113,7 +121,11 @@ def _clipped_sigmoid(x: Tensor) -> Tensor:
 
 
 class SigmoidTransform(_Fixed):
-    """y = 1 / (1 + exp(-x))."""
+    """y = 1 / (1 + exp(-x)).
+
+    >>> torch.distributions.SigmoidTransform()(torch.tensor(0.0))
+    tensor(0.5000)
+    """
 
     domain = constraints.real
     codomain = constraints.unit_interval
@@ -133,7 +145,11 @@ class SigmoidTransform(_Fixed):
 
 
 class SoftplusTransform(_Fixed):
-    """y = log(1 + exp(x))."""
+    """y = log(1 + exp(x)).
+
+    >>> torch.distributions.SoftplusTransform()(torch.tensor(0.0))
+    tensor(0.6931)
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -151,7 +167,11 @@ class SoftplusTransform(_Fixed):
 
 
 class TanhTransform(_Fixed):
-    """y = tanh(x)."""
+    """y = tanh(x).
+
+    >>> torch.distributions.TanhTransform()(torch.tensor(0.0))
+    tensor(0.)
+    """
 
     domain = constraints.real
     codomain = constraints.interval(-1.0, 1.0)
@@ -169,7 +189,11 @@ class TanhTransform(_Fixed):
 
 
 class AbsTransform(_Fixed):
-    """y = |x|; its inverse is the positive x."""
+    """y = |x|; its inverse is the positive x.
+
+    >>> torch.distributions.AbsTransform()(torch.tensor(-2.0))
+    tensor(2.)
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -188,7 +212,11 @@ def _is_equal(a: Any, b: Any) -> bool:
 
 
 class AffineTransform(Transform):
-    """y = loc + scale * x; `event_dim` dimensions make one value."""
+    """y = loc + scale * x; `event_dim` dimensions make one value.
+
+    >>> torch.distributions.AffineTransform(1.0, 2.0)(torch.tensor(3.0))
+    tensor(7.)
+    """
 
     bijective = True
 
@@ -259,7 +287,12 @@ class AffineTransform(Transform):
 
 
 class CorrCholeskyTransform(Transform):
-    """Vectors of length D (D - 1) / 2 to Cholesky factors of D x D correlation matrices."""
+    """Vectors of length D (D - 1) / 2 to Cholesky factors of D x D correlation matrices.
+
+    >>> torch.distributions.CorrCholeskyTransform()(torch.zeros(1))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.corr_cholesky
@@ -307,7 +340,11 @@ def _check_square(shape: Any) -> None:
 
 
 class SoftmaxTransform(_Fixed):
-    """y = exp(x) over its sum; the inverse log(y) is one of many."""
+    """y = exp(x) over its sum; the inverse log(y) is one of many.
+
+    >>> torch.distributions.SoftmaxTransform()(torch.zeros(2))
+    tensor([0.5000, 0.5000])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -327,7 +364,11 @@ class SoftmaxTransform(_Fixed):
 
 
 class StickBreakingTransform(_Fixed):
-    """Vectors of length K - 1 to K probabilities: each takes a share of what is left."""
+    """Vectors of length K - 1 to K probabilities: each takes a share of what is left.
+
+    >>> torch.distributions.StickBreakingTransform()(torch.zeros(1))
+    tensor([0.5000, 0.5000])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -362,7 +403,12 @@ class StickBreakingTransform(_Fixed):
 
 
 class LowerCholeskyTransform(_Fixed):
-    """Matrices to lower triangular ones of positive diagonal."""
+    """Matrices to lower triangular ones of positive diagonal.
+
+    >>> torch.distributions.LowerCholeskyTransform()(torch.ones(2, 2).tril())
+    tensor([[2.7183, 0.0000],
+            [1.0000, 2.7183]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -375,7 +421,12 @@ class LowerCholeskyTransform(_Fixed):
 
 
 class PositiveDefiniteTransform(_Fixed):
-    """Matrices to positive definite ones."""
+    """Matrices to positive definite ones.
+
+    >>> torch.distributions.PositiveDefiniteTransform()(torch.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite
@@ -419,7 +470,13 @@ class _PartsTransform(Transform):
 
 
 class CatTransform(_PartsTransform):
-    """Transforms of slices of given lengths along `dim`."""
+    """Transforms of slices of given lengths along `dim`.
+
+    >>> D = torch.distributions
+    >>> t = D.CatTransform([D.ExpTransform(), D.AbsTransform()], 0, [1, 2])
+    >>> t(torch.tensor([0.0, -1.0, 2.0]))
+    tensor([1., 1., 2.])
+    """
 
     def __init__(
         self,
@@ -470,7 +527,12 @@ class CatTransform(_PartsTransform):
 
 
 class StackTransform(_PartsTransform):
-    """Transforms of the slices along `dim`, one each."""
+    """Transforms of the slices along `dim`, one each.
+
+    >>> D = torch.distributions
+    >>> D.StackTransform([D.ExpTransform(), D.AbsTransform()])(torch.tensor([0.0, -1.0]))
+    tensor([1., 1.])
+    """
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)
@@ -500,7 +562,12 @@ class StackTransform(_PartsTransform):
 
 
 class CumulativeDistributionTransform(Transform):
-    """y = cdf(x) of a distribution."""
+    """y = cdf(x) of a distribution.
+
+    >>> D = torch.distributions
+    >>> D.CumulativeDistributionTransform(D.Normal(0.0, 1.0))(torch.tensor(0.0))
+    tensor(0.5000)
+    """
 
     bijective = True
     codomain = constraints.unit_interval
