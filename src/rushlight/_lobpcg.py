@@ -191,9 +191,9 @@ def lobpcg(
 
     if A.ndim == 2:
         return one(A, B, X)
-    stacks = [None if t is None else t.reshape(-1, *t.shape[-2:]) for t in (A, B, X)]
-    count = stacks[0].shape[0] if stacks[0] is not None else 0
-    pairs = [one(*[None if t is None else t[i] for t in stacks]) for i in range(count)]
+    flat = A.reshape(-1, m, m)
+    others = [None if t is None else t.reshape(-1, *t.shape[-2:]) for t in (B, X)]
+    pairs = [one(flat[i], *[None if t is None else t[i] for t in others]) for i in range(len(flat))]
     E, V = (rl.stack(part) for part in zip(*pairs, strict=True))
     lead = A.shape[:-2]
     return E.reshape(*lead, k), V.reshape(*lead, m, k)
