@@ -209,7 +209,9 @@ def _next_polygamma(input: Tensor | Symbol, n: Symbol | int) -> Tensor:
     return _polygamma_op(input, n + 1)
 
 
-@composite(where="torch special", method=False, samples=lambda make: [(1, make(2, 3, low=0.5))])
+@composite(
+    where="torch special", method=False, samples=lambda make: [(1, make(2, 3, low=0.5))], out="cast"
+)
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of digamma."""
     if n < 0:
@@ -593,7 +595,7 @@ erfcx = _special(
 )
 
 
-@composite(where="special", samples=one)
+@composite(where="special", samples=one, out="cast")
 def ndtr(input: Tensor) -> Tensor:
     """The distribution function of the normal distribution."""
     return (erf(input * math.sqrt(0.5)) + 1) * 0.5

@@ -106,7 +106,7 @@ linalg_qr = general(
 alias("qr", linalg_qr, method=False, where="linalg")
 
 
-@composite
+@composite(out=["exact"])
 def qr(input: Tensor, some: bool = True) -> Any:
     """`linalg.qr` in torch's older form."""
     warn_once(
@@ -345,7 +345,7 @@ _linalg_svd.entry = svd_op.entry  # type: ignore[attr-defined]
 alias("svd", _linalg_svd, method=False, where="linalg")
 
 
-@composite(traits="phase")
+@composite(traits="phase", out=["exact"])
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """`linalg.svd` in torch's older form: gives V, not Vh."""
     u, s, vh = svd_op(input, not some)
@@ -527,9 +527,11 @@ def lu_solve(
     return solve_triangular(LU, half, upper=True)
 
 
-def _torch_lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+def _torch_lu_solve(
+    b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None
+) -> Tensor:
     """`linalg.lu_solve` in torch's older form."""
-    return lu_solve(LU_data, LU_pivots, b)
+    return lu_solve(LU_data, LU_pivots, b, out=out)
 
 
 alias("lu_solve", _torch_lu_solve, method=False)
