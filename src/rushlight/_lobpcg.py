@@ -168,6 +168,11 @@ def lobpcg(
         )
     if X is not None and X.shape != (*A.shape[:-1], n):
         raise AssertionError(f"X shape mismatch: got {X.shape}, expected {(m, n)}")
+    if not A.isfinite().all() or (B is not None and not B.isfinite().all()):
+        raise linalg.LinAlgError(
+            "linalg.eigh: The algorithm failed to converge because the input matrix is "
+            "ill-conditioned or has too many repeated eigenvalues. A or B is not finite."
+        )
     how = {
         "m": m,
         "n": n,

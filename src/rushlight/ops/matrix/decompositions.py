@@ -17,6 +17,7 @@ from ...return_types import named
 from ..layout.joining import cat
 from ..table.arrays import Array, listed, warn_once
 from ..table.kinds import composite, constant, general
+from ..table.outputs import written
 from ..table.reference import alias
 from ..table.signature import Tensor
 from .products import matmul
@@ -531,7 +532,8 @@ def _torch_lu_solve(
     b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None
 ) -> Tensor:
     """`linalg.lu_solve` in torch's older form."""
-    return lu_solve(LU_data, LU_pivots, b, out=out)
+    result = lu_solve(LU_data, LU_pivots, b)
+    return result if out is None else written(out, result, "lu_solve")
 
 
 alias("lu_solve", _torch_lu_solve, method=False)

@@ -500,8 +500,8 @@ cholesky_solve: Op = general(
     out=(
         "cast",
         RuntimeError,
-        "cholesky_inverse: Expected result to be safely castable from {want.scalar_name} dtype, but "
-        "got result with dtype {got.scalar_name}",
+        "cholesky_inverse: Expected result to be safely castable from {want.scalar_name} dtype, "
+        "but got result with dtype {got.scalar_name}",
     )
 )
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
