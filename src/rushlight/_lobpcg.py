@@ -168,6 +168,11 @@ def lobpcg(
         )
     if X is not None and X.shape != (*A.shape[:-1], n):
         raise AssertionError(f"X shape mismatch: got {X.shape}, expected {(m, n)}")
+    if not A.isfinite().all() or (B is not None and not B.isfinite().all()):
+        raise linalg.LinAlgError(
+            "linalg.eigh: The algorithm failed to converge because the input matrix is "
+            "ill-conditioned or has too many repeated eigenvalues. A or B is not finite."
+        )
     how = {
         "m": m,
         "n": n,
@@ -191,9 +196,9 @@ def lobpcg(
 
     if A.ndim == 2:
         return one(A, B, X)
-    stacks = [None if t is None else t.reshape(-1, *t.shape[-2:]) for t in (A, B, X)]
-    count = stacks[0].shape[0] if stacks[0] is not None else 0
-    pairs = [one(*[None if t is None else t[i] for t in stacks]) for i in range(count)]
+    flat = A.reshape(-1, m, m)
+    others = [None if t is None else t.reshape(-1, *t.shape[-2:]) for t in (B, X)]
+    pairs = [one(flat[i], *[None if t is None else t[i] for t in others]) for i in range(len(flat))]
     E, V = (rl.stack(part) for part in zip(*pairs, strict=True))
     lead = A.shape[:-2]
     return E.reshape(*lead, k), V.reshape(*lead, m, k)

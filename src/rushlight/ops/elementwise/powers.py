@@ -202,6 +202,8 @@ rsqrt: Op = pointwise(
         "(self: Number, exponent: Tensor, *, out)",
         "(input, exponent: Number, *, out)",
     ),
+    out="the output given to float_power has dtype {got.scalar_name} but the operation's result "
+    "requires dtype {want.scalar_name}",
 )
 def float_power(input: Tensor, exponent: Any) -> Tensor:
     """input ** exponent in double precision."""

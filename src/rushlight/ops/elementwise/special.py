@@ -216,7 +216,9 @@ def _check_order(n: int) -> None:
         raise ValueError(f"Overflow when unpacking long long. The order is {n}.")
 
 
-@composite(where="torch special", method=False, samples=lambda make: [(1, make(2, 3, low=0.5))])
+@composite(
+    where="torch special", method=False, samples=lambda make: [(1, make(2, 3, low=0.5))], out="cast"
+)
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of digamma."""
     _check_order(n)
@@ -603,7 +605,7 @@ erfcx = _special(
 )
 
 
-@composite(where="special", samples=one)
+@composite(where="special", samples=one, out="cast")
 def ndtr(input: Tensor) -> Tensor:
     """The distribution function of the normal distribution."""
     return (erf(input * math.sqrt(0.5)) + 1) * 0.5

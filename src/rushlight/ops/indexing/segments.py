@@ -11,6 +11,7 @@ import numpy as np
 from ... import _dtypes as dtypes
 from ..._devices import of
 from ..._levels.running import answered
+from ..making.factory import allocate
 from ..table.arrays import Array, anywhere, dim_in, elements, refuse, rounded, widened
 from ..table.kinds import composite, constant, general
 from ..table.signature import Number, Tensor
@@ -181,7 +182,7 @@ def segment_reduce(
             "segment_reduce(): Expected all rows of lengths along axis to sum to "
             "data.size(lengths.dim()-1) when !unsafe."
         )
-    if anywhere(total > data.shape[axis]):
+    if anywhere(total > data.shape[axis]) or anywhere(counts > data.shape[axis]):
         raise RuntimeError(
             f"segment_reduce(): the segments are longer than the {data.shape[axis]} values"
         )
@@ -195,7 +196,8 @@ def segment_reduce(
 def _nonzero_static(a: Array, size: int, fill_value: int) -> Array:
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
-    out = np.full((size, a.ndim), fill_value, np.int64)
+    out = allocate((size, a.ndim), np.dtype(np.int64))
+    out[...] = fill_value
     if a.ndim:
         found = np.argwhere(a)[:size]
         out[: len(found)] = found

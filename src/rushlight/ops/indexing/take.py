@@ -115,7 +115,9 @@ put: Op = linear(
 )
 
 
-@composite(samples=lambda make: [(make(3, 4), make(3, 2, low=0, high=4, kind="int"), 1)])
+@composite(
+    samples=lambda make: [(make(3, 4), make(3, 2, low=0, high=4, kind="int"), 1)], out="exact"
+)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """gather with broadcasting: the elements of a dimension at indices, as argsort gives them."""
     if indices.dtype.name != "int64":

@@ -17,6 +17,7 @@ from ...return_types import named
 from ..layout.joining import cat
 from ..table.arrays import Array, listed, warn_once
 from ..table.kinds import composite, constant, general
+from ..table.outputs import written
 from ..table.reference import alias
 from ..table.signature import Tensor
 from .products import matmul
@@ -106,7 +107,7 @@ linalg_qr = general(
 alias("qr", linalg_qr, method=False, where="linalg")
 
 
-@composite
+@composite(out=["exact"])
 def qr(input: Tensor, some: bool = True) -> Any:
     """`linalg.qr` in torch's older form."""
     warn_once(
@@ -345,7 +346,7 @@ _linalg_svd.entry = svd_op.entry  # type: ignore[attr-defined]
 alias("svd", _linalg_svd, method=False, where="linalg")
 
 
-@composite(traits="phase")
+@composite(traits="phase", out=["exact"])
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """`linalg.svd` in torch's older form: gives V, not Vh."""
     u, s, vh = svd_op(input, not some)
@@ -530,9 +531,12 @@ def lu_solve(
     return solve_triangular(LU, half, upper=True)
 
 
-def _torch_lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+def _torch_lu_solve(
+    b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None
+) -> Tensor:
     """`linalg.lu_solve` in torch's older form."""
-    return lu_solve(LU_data, LU_pivots, b)
+    result = lu_solve(LU_data, LU_pivots, b)
+    return result if out is None else written(out, result, "lu_solve")
 
 
 alias("lu_solve", _torch_lu_solve, method=False)

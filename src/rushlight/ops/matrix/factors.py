@@ -390,7 +390,7 @@ def _torch_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any =
 alias("lu", _torch_lu, method=False)
 add_method(
     "lu",
-    lambda self, pivot=True, get_infos=False: _torch_lu(self, pivot, get_infos),
+    lambda self, pivot=True, get_infos=False: tuple(_torch_lu(self, pivot, get_infos)),
     doc=_torch_lu.__doc__,
 )
 add_method(

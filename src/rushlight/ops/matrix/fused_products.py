@@ -267,7 +267,10 @@ addbmm = _sum_with_product(
 # ---- products of several tensors
 
 
-@composite
+@composite(
+    out="tensordot: Expected the output tensor to have dtype {want.scalar_name}, but got an output "
+    "tensor with dtype {got.scalar_name}"
+)
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sums of products over the last dimensions of both tensors."""
     if input.ndim == 0 or other.ndim == 0:
@@ -282,7 +285,11 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return tensordot(input, other, ([-1], [-1]))
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    out="tensordot: Expected the output tensor to have dtype {want.scalar_name}, but got an output "
+    "tensor with dtype {got.scalar_name}",
+)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """The sums of products over several dimensions: the last `dims` of a with the first of b, or
     pairs of lists."""
@@ -327,7 +334,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     return mm(left, right).reshape(shape)
 
 
-@composite
+@composite(out="cast")
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: every element of input times all of other."""
     n = max(input.ndim, other.ndim)
@@ -483,7 +490,10 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     return result.squeeze(0) if first.ndim == 1 else result
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    out="multi_dot(): expected out tensor to have dtype {want.c_name} but got {got.c_name}",
+)
 def chain_matmul(*matrices: Any) -> Tensor:
     """The product of several matrices in the cheapest order."""
     warn_once(

@@ -353,7 +353,7 @@ vdot = bilinear(
 )
 
 
-@composite
+@composite(out="cast")
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The matrix of all products of the elements of two vectors."""
     if input.ndim != 1:
@@ -363,7 +363,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return input.view(-1, 1) * vec2
 
 
-@composite
+@composite(out="cast")
 def ger(input: Tensor, vec2: Tensor) -> Tensor:
     """Another name of `outer`."""
     return outer(input, vec2)

@@ -320,7 +320,7 @@ _triangular_solve = _triangular_op("_triangular_solve", "TriangularSolveBackward
 _triangular_result = named("triangular_solve", "solution", "cloned_coefficient")
 
 
-@composite
+@composite(out=["exact"])
 def triangular_solve(
     input: Tensor,
     A: Tensor,
@@ -434,7 +434,15 @@ _old_cholesky = general(
 )
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    out=(
+        "cast",
+        RuntimeError,
+        "cholesky: Expected result to be safely castable from {want.scalar_name} dtype, but "
+        "got result with dtype {got.scalar_name}",
+    ),
+)
 def _torch_cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """`linalg.cholesky` in torch's older form."""
     warn_once(
@@ -488,7 +496,14 @@ cholesky_solve: Op = general(
 )
 
 
-@composite
+@composite(
+    out=(
+        "cast",
+        RuntimeError,
+        "cholesky_inverse: Expected result to be safely castable from {want.scalar_name} dtype, "
+        "but got result with dtype {got.scalar_name}",
+    )
+)
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of A, given its Cholesky factor."""
     n = input.shape[-1]

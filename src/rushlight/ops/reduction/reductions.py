@@ -307,7 +307,7 @@ nansum: Op = general(
 )
 
 
-@composite(samples=reduced_samples)
+@composite(samples=reduced_samples, out="cast")
 def nanmean(
     input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:

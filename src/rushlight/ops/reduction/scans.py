@@ -223,7 +223,7 @@ logcumsumexp: Op = general(
 # ---- differences and integrals
 
 
-@composite(samples=lambda make: [(make(3, 4),), (make(3, 4), 2, 0)])
+@composite(samples=lambda make: [(make(3, 4),), (make(3, 4), 2, 0)], out="cast")
 def diff(
     input: Tensor,
     n: int = 1,

@@ -106,7 +106,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     return _sort_op(input.detach(), dim, descending, stable)[1]
 
 
-@composite(samples=lambda make: [(make(3, 4),)])
+@composite(samples=lambda make: [(make(3, 4),)], out="exact")
 def msort(input: Tensor) -> Tensor:
     """Sorted along the first dimension."""
     return _sort_op(input, 0, False, False)[0]
@@ -278,6 +278,7 @@ def _quantile(
         "(input, q: Tensor, dim, keepdim, *, interpolation, out)",
         "(input, q: float, dim, keepdim, *, interpolation, out)",
     ),
+    out="quantile() out tensor must be same dtype as the input tensor",
 )
 def quantile(
     input: Tensor,
@@ -297,6 +298,7 @@ def quantile(
         "(input, q: Tensor, dim, keepdim, *, interpolation, out)",
         "(input, q: float, dim, keepdim, *, interpolation, out)",
     ),
+    out="quantile() out tensor must be same dtype as the input tensor",
 )
 def nanquantile(
     input: Tensor,
@@ -548,6 +550,7 @@ def unique_consecutive(
         "(element: Number, test_elements: Tensor, *, assume_unique, invert, out)",
         "(elements: Tensor, test_element: Number, *, assume_unique, invert, out)",
     ),
+    out="exact",
 )
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False

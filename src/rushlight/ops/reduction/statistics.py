@@ -16,6 +16,7 @@ from ...return_types import named
 from ..elementwise.complex_numbers import complex, imag, real
 from ..layout.joining import cat
 from ..making.creation import linspace
+from ..making.factory import room_for
 from ..matrix.products import matmul
 from ..table.arrays import Array, anywhere, dim_in, elements, listed
 from ..table.kinds import composite
@@ -288,6 +289,7 @@ def _counted(
         places.append(place)
     shape = tuple(len(e) - 1 for e in arrays)
     flat = np.ravel_multi_index([p[inside] for p in places], shape) if n else np.zeros(0, int)
+    room_for(math.prod(shape) >> 5)  # it counts in 256 bytes
     values = None if weight is None else elements(weight).reshape(-1)[inside]
     counts = np.bincount(flat, values, math.prod(shape)).astype(rows.dtype).reshape(shape)
     if density:

@@ -56,6 +56,8 @@ def write_out(out: Any, result: Any, name: str) -> Any:
 def written(out: Any, result: Any, name: str, rule: Any = "exact") -> Any:
     """`out` with a composite's results: what a statement's `out=` word does for an op."""
     results = result if isinstance(result, tuple) else (result,)
+    if isinstance(rule, tuple):  # an error of the function's own comes first
+        _check(name, rule, result, out)
     outs = out if isinstance(out, (tuple, list)) else (out,)
     if _core.is_grad_enabled() and any(
         getattr(t, "requires_grad", False) for t in (*results, *outs)

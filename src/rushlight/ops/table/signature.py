@@ -292,8 +292,9 @@ def python_signature(function: Callable[..., Any]) -> inspect.Signature:
             shown.append(p)
         elif p.annotation == "Keywords":
             shown += [keyword.in_python() for keyword in read("(*, ...)").params]
-    if hasattr(function, "plain"):
-        shown += [p.in_python() for p in read(function.out).params]
+    out = getattr(function, "out", None)
+    if out is not None:
+        shown += [p.in_python() for p in read(out).params]
     return found.replace(parameters=shown)
 
 
