@@ -49,7 +49,7 @@ ORDER = [
     *("overrides", "profiler", "_trace_calls", "distributions"),
     *("_VF", "_jit_types", "_control_flow", "_quantized"),
     "_callbacks",  # what the native core calls back into, from all of the above
-    *("_C", "_names_of_torch", "_torch_alias", ""),
+    *("_C", "_names_of_torch", "_more_names", "_torch_alias", ""),
     *("_child", "_cli", "__main__"),
 ]
 # Imports inside functions that point to the right: "module -> imported": reason.

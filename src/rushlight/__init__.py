@@ -84,4 +84,4 @@ _LATE = {
     "load": "serialization",
     "save": "serialization",
 }
-__getattr__ = _missing_name(__name__, _LATE, rest="_names_of_torch")
+__getattr__ = _missing_name(__name__, _LATE)

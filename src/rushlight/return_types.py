@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any
 
+from ._missing import missing_name as _missing_name
+
 __all__: list[str] = []
 
 
@@ -53,3 +55,6 @@ def named(name: str, *fields: str) -> type[_Named]:
     globals()[name] = made
     __all__.append(name)
     return made
+
+
+__getattr__ = _missing_name(__name__)

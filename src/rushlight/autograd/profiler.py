@@ -15,6 +15,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Op, Tensor
+from .._missing import missing_name as _missing_name
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]
 
@@ -405,3 +406,6 @@ def note_node(node: Any, start: int, stop: int) -> None:
         # Two events, as in PyTorch: the engine's work for a node, and the node's own within.
         _note("autograd::engine::evaluate_function: " + node.name(), start, stop, ())
         _note(node.name(), start, stop, ())
+
+
+__getattr__ = _missing_name(__name__)
