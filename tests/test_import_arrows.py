@@ -65,7 +65,7 @@ ORDER = [
     *("utils._python_dispatch", "utils._device", "utils.flop_counter", "utils.model_zoo"),
     *("_VF", "_jit_types", "_control_flow", "_quantized"),
     "_callbacks",  # what the native core calls back into, from all of the above
-    *("_C", "_names_of_torch", "_torch_alias", ""),
+    *("_C", "_names_of_torch", "_more_names", "_torch_alias", ""),
     *("_child", "_cli", "__main__"),
 ]
 # Imports inside functions that point to the right: "module -> imported": reason.

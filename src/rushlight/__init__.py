@@ -110,5 +110,4 @@ _LATE = {
     **{name: name for name in _MODULES},
     **{name: module for module, names in _LATE_NAMES.items() for name in names.split()},
 }
-_REST = "_names_of_torch"  # has the names that few programs use
-__getattr__ = _missing_name(__name__, _LATE, rest=_REST)
+__getattr__ = _missing_name(__name__, _LATE)

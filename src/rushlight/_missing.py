@@ -10,7 +10,7 @@ rushlight does not have it yet. The exceptions are those that programs probe for
 torch.foo`).
 
 This module knows only names, from torch_names.txt (tools/torch_names.py writes it), read at the
-first miss.
+first miss; `_more_names` has those that are here and that few programs use.
 """
 
 from __future__ import annotations
@@ -82,14 +82,12 @@ def missing_name(
     module: str,
     late: Mapping[str, str] = {},
     keep: dict[str, Any] | None = None,
-    rest: str = "",
 ) -> Callable[[str], Any]:
     """A module-level `__getattr__` for the module of that name.
 
     late: what is imported when it is first asked for: a name, and the submodule that it is or that
     has it, or the full name of another module of the package that has it. For what most programs
-    never use. keep: where it is found from then on; the module's names, if not told. rest: a
-    module whose `NAMES` has more of torch's names, which is asked last.
+    never use. keep: where it is found from then on; the module's names, if not told.
     """
     namespace = torch_spelling(module)
 
@@ -103,12 +101,13 @@ def missing_name(
             value = found if name == where else getattr(found, name)
             kept()[name] = value
             return value
-        if rest and torch_has(namespace, name):
-            names = import_module(f"rushlight.{rest}").NAMES
-            if name in names:
-                kept()[name] = names[name]
-                return names[name]
         caller = sys._getframe(1)
+        unlisted = name[:1] != "_" and namespace not in _torch_names()
+        if unlisted or torch_has(namespace, name):
+            value = import_module("rushlight._more_names").find(namespace, name)
+            if value is not NotImplemented:
+                kept()[name] = value
+                return value
         probed = name.startswith("__") and name not in _PRIVATE  # inspect does
         if (
             probed or caller.f_code.co_filename == _IMPORT_SYSTEM

@@ -85,7 +85,7 @@ class _Root:
         own = {n: v for n, v in vars(ours).items() if n not in _OWN}
         names = vars(module)
         names.update(own, __version__=TorchVersion(TORCH_VERSION), __path__=ours.__path__)
-        missing = _missing_name("rushlight", ours._LATE, keep=names, rest=ours._REST)
+        missing = _missing_name("rushlight", ours._LATE, keep=names)
         names.update(__file__=ours.__file__, __getattr__=missing, torch=module)
         return module
 

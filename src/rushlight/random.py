@@ -8,6 +8,7 @@ from typing import Any
 
 from ._core import Tensor
 from ._generator import Generator, default_generator
+from ._missing import missing_name as _missing_name
 
 __all__ = [
     "Generator",
@@ -90,3 +91,6 @@ def fork_rng(devices: Any = None, enabled: bool = True, **more: Any) -> Iterator
     finally:
         if state is not None:
             set_rng_state(state)
+
+
+__getattr__ = _missing_name(__name__)

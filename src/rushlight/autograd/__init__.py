@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._missing import missing_name as _missing_name
 from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph, profiler, variable
 from . import gradcheck as _gradcheck
 from ._engine import backward, grad
@@ -49,3 +50,5 @@ __all__ = [
 
 # torch.autograd.gradcheck is the function, as in PyTorch.
 gradcheck, gradgradcheck = _gradcheck.gradcheck, _gradcheck.gradgradcheck
+
+__getattr__ = _missing_name(__name__)

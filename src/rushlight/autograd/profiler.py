@@ -15,6 +15,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Op, Tensor
+from .._missing import missing_name as _missing_name
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]
 
@@ -417,3 +418,4 @@ def _disable_profiler() -> None:
     """End every `profile` that is active."""
     for active in reversed(list(_active)):
         active.__exit__(None, None, None)
+__getattr__ = _missing_name(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._missing import missing_name as _missing_name
 from ._forward import jvp
 from ._functional_call import functional_call, stack_module_state
 from ._jacobians import hessian, jacfwd, jacrev
@@ -25,3 +26,5 @@ __all__ = [
     "vjp",
     "vmap",
 ]
+
+__getattr__ = _missing_name(__name__)

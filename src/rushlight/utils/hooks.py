@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._handles import RemovableHandle, warn_if_has_hooks
+from .._missing import missing_name as _missing_name
 
 __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
@@ -18,3 +19,6 @@ def unserializable_hook(f: Any) -> Any:
     """
     f.__torch_unserializable__ = True
     return f
+
+
+__getattr__ = _missing_name(__name__)

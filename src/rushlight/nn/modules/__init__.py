@@ -157,6 +157,7 @@ _FILES = {
     "channelshuffle": "ChannelShuffle",
     "fold": "Fold Unfold",
     "instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d",
+    "linear_loss": "LinearCrossEntropyLoss LinearCrossEntropyOptions",
     "padding": " ".join(
         f"{kind}Pad{n}d"
         for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero")
@@ -260,6 +261,8 @@ __all__ = [
     "LazyLinear",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",

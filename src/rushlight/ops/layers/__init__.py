@@ -13,6 +13,7 @@ from . import (  # noqa: F401  importing a module enters its ops
     fake_quantization,
     fractional_pooling,
     interpolation,
+    linear_loss,
     loss,
     margin_loss,
     multi_head,
