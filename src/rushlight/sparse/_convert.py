@@ -21,6 +21,7 @@ from ._form import (
     build,
     coo,
     coordinates,
+    in_order,
     integers,
     linear,
     make,
@@ -194,8 +195,7 @@ def _coalesced(t: Any, p: Parts) -> Any:
     if numbers.size < 2 or (np.diff(numbers) > 0).all():
         merged = Parts(sparse_coo, p.shape, p.indices, p.value, True)
     else:
-        order = np.argsort(numbers, kind="stable")
-        ordered = numbers[order]
+        ordered, order = in_order(numbers)
         begins = np.empty(len(ordered), bool)
         begins[0] = True
         np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
@@ -372,7 +372,7 @@ def _elements(t: Any, p: Parts) -> Any:
         places = spread.reshape(len(places), n * rows * columns)
         v = v.reshape(n * rows * columns, *v.shape[3:])
     if not coalesced:
-        order = np.argsort(linear(places, p.shape[: len(places)]), kind="stable")
+        _, order = in_order(linear(places, p.shape[: len(places)]))
         places, v = places[:, order], v.index_select(0, integers(order))
     made = Parts(sparse_coo, p.shape, (integers(places),), v, True)
     return record("ToSparseBackward1", wrap(made), (t,), (lambda g: _as_layout(g, p),))

@@ -15,6 +15,7 @@ from ._form import (
     Parts,
     answers,
     build,
+    in_order,
     integers,
     named,
     parts,
@@ -180,8 +181,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
             Parts(sparse_coo, shape, p.indices, v.detach(), p.coalesced), v, "IndexSelectBackward0"
         )
     # For each place of the result, in order, the values that have that index.
-    order = np.argsort(places[dim], kind="stable")
-    ordered = places[dim][order]
+    ordered, order = in_order(places[dim])
     starts = np.searchsorted(ordered, picked)
     counts = np.searchsorted(ordered, picked, "right") - starts
     ends = np.cumsum(counts)
