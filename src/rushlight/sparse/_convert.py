@@ -19,6 +19,7 @@ from ._form import (
     answers,
     become,
     build,
+    columns_of,
     coo,
     coordinates,
     in_order,
@@ -200,7 +201,7 @@ def _coalesced(t: Any, p: Parts) -> Any:
         begins[0] = True
         np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
         starts = np.flatnonzero(begins)
-        picked = integers(p.places()[:, order[starts]])
+        picked = integers(columns_of(p.places(), order[starts]))
         value = p.value.index_select(0, integers(order))
         if len(starts) < len(order):
             value = sums(value, np.cumsum(begins) - 1, len(starts))
@@ -373,7 +374,7 @@ def _elements(t: Any, p: Parts) -> Any:
         v = v.reshape(n * rows * columns, *v.shape[3:])
     if not coalesced:
         _, order = in_order(linear(places, p.shape[: len(places)]))
-        places, v = places[:, order], v.index_select(0, integers(order))
+        places, v = columns_of(places, order), v.index_select(0, integers(order))
     made = Parts(sparse_coo, p.shape, (integers(places),), v, True)
     return record("ToSparseBackward1", wrap(made), (t,), (lambda g: _as_layout(g, p),))
 
@@ -483,7 +484,7 @@ def _compress(target: _layout, shape: Any, places: Any, outer: Any, value: Tenso
         which = linear(places[:b], outer[:b]) if b else np.zeros(len(plain), np.int64)
         order = np.lexsort((plain, groups, which))
         groups, plain = groups[order], plain[order]
-        places = places[:, order]
+        places = columns_of(places, order)
         value = value.index_select(0, integers(order))
     batch = tuple(outer[:b])
     n_batch = int(np.prod(batch))

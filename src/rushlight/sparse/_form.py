@@ -182,6 +182,14 @@ def linear(places: Any, sizes: Sequence[int]) -> Any:
     return found
 
 
+def columns_of(places: Any, at: Any) -> Any:
+    """Some columns of a matrix, taken row by row, which NumPy does many times faster."""
+    found = np.empty((len(places), len(at)), places.dtype)
+    for row, to in zip(places, found, strict=True):
+        to[...] = row[at]
+    return found
+
+
 def in_order(numbers: Any) -> tuple[Any, Any]:
     """Numbers that are not negative in order, and where each stood; equal ones keep theirs."""
     shift = len(numbers).bit_length()
@@ -496,7 +504,7 @@ def at_places(p: Parts, gradient: Tensor) -> Any:
         numbers = p.linear()
         found, first = np.unique(numbers, return_index=True)
         if len(found) < len(numbers):
-            indices = integers(p.places()[:, first])
+            indices = integers(columns_of(p.places(), first))
             gradient = gradient.index_select(0, integers(first))
             p = Parts(sparse_coo, p.shape, (indices,), gradient.detach(), True)
     return build(p, gradient)
