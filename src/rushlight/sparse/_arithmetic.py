@@ -69,6 +69,8 @@ def add(input: Any, other: Any, *old: Any, alpha: Any = 1, _node: str = "AddBack
     if old:
         (alpha,) = old
     p, q = parts(input), parts(other)
+    if p is None and q is None:
+        raise TypeError("add(): neither of the two operands is a sparse tensor")
     if p is None:
         if not isinstance(input, Tensor) or (input.dim() == 0 and other.dim() > 0):
             return add(other, input)  # raises

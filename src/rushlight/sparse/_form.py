@@ -291,7 +291,14 @@ def answer(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     if handler is None:
         refuse(name, args)
     out = kwargs.pop("out", None) if "out" in kwargs else None
-    result = handler(*args, **kwargs)
+    try:
+        result = handler(*args, **kwargs)
+    except AttributeError as error:  # an argument is no tensor, or not of the kind that it must be
+        given = ", ".join(type(a).__name__ for a in (*args, *kwargs.values()))
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments - got ({given}), of which some "
+            "are sparse"
+        ) from error
     if out is None:
         return result
     if parts(out) is not None:
