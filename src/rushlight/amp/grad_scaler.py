@@ -113,7 +113,8 @@ class GradScaler:
                     raise ValueError("Attempting to unscale FP16 gradients.")
                 with rl.no_grad():
                     p.grad.mul_(inverse)
-                    infinite = infinite or not bool(rl.isfinite(p.grad).all())
+                    held = p.grad._values() if p.grad.is_sparse else p.grad
+                    infinite = infinite or not bool(rl.isfinite(held).all())
         self._found_inf[id(optimizer)] = infinite
         self._states[id(optimizer)] = OptState.UNSCALED
 

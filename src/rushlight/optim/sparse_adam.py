@@ -8,7 +8,7 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from ._rules import FusedOptimizer, options, same_places, scalar
-from .optimizer import Group
+from .optimizer import Group, Optimizer
 
 
 class SparseAdam(FusedOptimizer):
@@ -48,6 +48,9 @@ class SparseAdam(FusedOptimizer):
             raise ValueError(
                 f"Complex params at indices {found}: SparseAdam does not support complex parameters"
             )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Optimizer.__setstate__(self, state)  # steps are counted in Python numbers
 
     def _where(self, holds: Any) -> list[list[int]]:
         return [

@@ -43,6 +43,16 @@ __all__ = [
 ]
 
 
+def _tensors(name: str, **given: Any) -> None:
+    """Raise for an argument that is no tensor."""
+    for i, (argument, value) in enumerate(given.items(), 1):
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {i}) must be Tensor, not "
+                f"{type(value).__name__}"
+            )
+
+
 def mm(mat1: Any, mat2: Any, reduce: str | None = None, *, out: Any = None) -> Any:
     """The product of a sparse matrix with a dense or sparse one.
 
@@ -58,6 +68,7 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None, *, out: Any = None) -> A
            values=tensor([2., 2.]),
            size=(2, 3), nnz=2, layout=torch.sparse_coo)
     """
+    _tensors("_sparse_mm", mat1=mat1, mat2=mat2)
     if reduce is not None:
         made = _products.reduced(mat1, mat2, reduce)
     elif _parts(mat1) is None and _parts(mat2) is None:
@@ -75,6 +86,7 @@ def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0) 
     tensor([[3., 3.],
             [3., 3.]])
     """
+    _tensors("_sparse_addmm", mat=mat, mat1=mat1, mat2=mat2)
     if _parts(mat1) is None and _parts(mat2) is None and _parts(mat) is None:
         return mat.addmm(mat1, mat2, beta=beta, alpha=alpha)
     return _products._addmm("SparseAddmmBackward0", mat, mat1, mat2, beta, alpha)
@@ -131,6 +143,7 @@ def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any
             [1., 1., 0.],
             [0., 1., 1.]])
     """
+    _tensors("_spdiags", diagonals=diagonals, offsets=offsets)
     rows = diagonals.reshape(1, -1) if diagonals.dim() == 1 else diagonals
     if rows.dim() != 2:
         raise RuntimeError("Diagonals must be vector or matrix")

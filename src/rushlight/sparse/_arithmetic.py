@@ -21,6 +21,7 @@ from ._form import (
     answers,
     become,
     build,
+    columns_of,
     integers,
     is_masked,
     linear,
@@ -68,6 +69,8 @@ def add(input: Any, other: Any, *old: Any, alpha: Any = 1, _node: str = "AddBack
     if old:
         (alpha,) = old
     p, q = parts(input), parts(other)
+    if p is None and q is None:
+        raise TypeError("add(): neither of the two operands is a sparse tensor")
     if p is None:
         if not isinstance(input, Tensor) or (input.dim() == 0 and other.dim() > 0):
             return add(other, input)  # raises
@@ -274,7 +277,7 @@ def mul(input: Any, other: Any) -> Any:
     _, at, to = np.intersect1d(p.linear(), q.linear(), assume_unique=True, return_indices=True)
     a = values_of(input).index_select(0, integers(at))
     b = values_of(other).index_select(0, integers(to))
-    shared = Parts(sparse_coo, p.shape, (integers(p.places()[:, at]),), p.value, coalesced)
+    shared = Parts(sparse_coo, p.shape, (integers(columns_of(p.places(), at)),), p.value, coalesced)
     return build(shared, a * b, "MulBackward0")
 
 

@@ -182,6 +182,27 @@ def linear(places: Any, sizes: Sequence[int]) -> Any:
     return found
 
 
+def columns_of(places: Any, at: Any) -> Any:
+    """Some columns of a matrix, taken row by row, which NumPy does many times faster."""
+    found = np.empty((len(places), len(at)), places.dtype)
+    for row, to in zip(places, found, strict=True):
+        to[...] = row[at]
+    return found
+
+
+def in_order(numbers: Any) -> tuple[Any, Any]:
+    """Numbers that are not negative in order, and where each stood; equal ones keep theirs."""
+    shift = len(numbers).bit_length()
+    if len(numbers) and int(numbers.max()) >> (62 - shift):
+        order = np.argsort(numbers, kind="stable")
+        return numbers[order], order
+    # Sorted with their places as the last bits: many times faster than to sort the places.
+    keys = numbers << shift
+    keys |= np.arange(len(numbers))
+    keys.sort()
+    return keys >> shift, keys & ((1 << shift) - 1)
+
+
 def coordinates(numbers: Any, sizes: Sequence[int]) -> Any:
     """The other way."""
     if not sizes:
@@ -270,7 +291,14 @@ def answer(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     if handler is None:
         refuse(name, args)
     out = kwargs.pop("out", None) if "out" in kwargs else None
-    result = handler(*args, **kwargs)
+    try:
+        result = handler(*args, **kwargs)
+    except AttributeError as error:  # an argument is no tensor, or not of the kind that it must be
+        given = ", ".join(type(a).__name__ for a in (*args, *kwargs.values()))
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments - got ({given}), of which some "
+            "are sparse"
+        ) from error
     if out is None:
         return result
     if parts(out) is not None:
@@ -483,7 +511,7 @@ def at_places(p: Parts, gradient: Tensor) -> Any:
         numbers = p.linear()
         found, first = np.unique(numbers, return_index=True)
         if len(found) < len(numbers):
-            indices = integers(p.places()[:, first])
+            indices = integers(columns_of(p.places(), first))
             gradient = gradient.index_select(0, integers(first))
             p = Parts(sparse_coo, p.shape, (indices,), gradient.detach(), True)
     return build(p, gradient)

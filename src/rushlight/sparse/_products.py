@@ -506,7 +506,7 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
         raise RuntimeError(
             f"sspaddmm: Argument #1: Expected dim 0 size {shape[0]}, got {input.shape[0]}"
         )
-    return build(Parts(sparse_coo, shape, (integers(joined),), v.detach(), not q.nnz), v)
+    return build(Parts(sparse_coo, shape, (integers(joined),), v.detach()), v)
 
 
 def hspmm(mat1: Any, mat2: Any) -> Any:
@@ -528,7 +528,7 @@ def hspmm(mat1: Any, mat2: Any) -> Any:
     part = mat2.index_select(0, integers(columns)) * values_of(mat1).unsqueeze(1)
     v = whole.index_add(0, integers(at.ravel()), part)
     shape = (mat1.shape[0], mat2.shape[1])
-    return build(Parts(sparse_coo, shape, (integers(used[None]),), v.detach(), True), v)
+    return build(Parts(sparse_coo, shape, (integers(used[None]),), v.detach()), v)
 
 
 answers("smm")(smm)

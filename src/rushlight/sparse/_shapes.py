@@ -15,6 +15,8 @@ from ._form import (
     Parts,
     answers,
     build,
+    columns_of,
+    in_order,
     integers,
     named,
     parts,
@@ -141,7 +143,7 @@ def select(input: Any, dim: int, index: int) -> Any:
     v = v.index_select(0, integers(kept))
     if p.n_sparse == 1:
         return named("SelectBackward0", v.sum(0))
-    places = np.delete(places[:, kept], dim, axis=0)
+    places = np.delete(columns_of(places, kept), dim, axis=0)
     coalesced = p.coalesced or len(kept) < 2
     made = Parts(sparse_coo, shape, (integers(places),), v.detach(), coalesced)
     return build(made, v, "SelectBackward0")
@@ -180,14 +182,13 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
             Parts(sparse_coo, shape, p.indices, v.detach(), p.coalesced), v, "IndexSelectBackward0"
         )
     # For each place of the result, in order, the values that have that index.
-    order = np.argsort(places[dim], kind="stable")
-    ordered = places[dim][order]
+    ordered, order = in_order(places[dim])
     starts = np.searchsorted(ordered, picked)
     counts = np.searchsorted(ordered, picked, "right") - starts
     ends = np.cumsum(counts)
     n = int(ends[-1]) if len(ends) else 0
     at = order[np.arange(n) - np.repeat(ends - counts, counts) + np.repeat(starts, counts)]
-    found = places[:, at].copy()
+    found = columns_of(places, at)
     found[dim] = np.repeat(np.arange(len(picked)), counts)
     v = v.index_select(0, integers(at))
     made = Parts(sparse_coo, shape, (integers(found),), v.detach())
@@ -212,7 +213,7 @@ def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
         v, indices = v.narrow(dim - p.n_sparse + 1, start, length).clone(), p.indices
     else:
         kept = np.flatnonzero((places[dim] >= start) & (places[dim] < start + length))
-        places = places[:, kept].copy()
+        places = columns_of(places, kept)
         places[dim] -= start
         v, indices = v.index_select(0, integers(kept)), (integers(places),)
     return build(

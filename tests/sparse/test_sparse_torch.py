@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import LEAVES, RESULTS, dense, gradients, names
+from sparse_programs import LEAVES, RESULTS, dense, gradients, names
 
 import rushlight
 
@@ -19,6 +19,8 @@ OTHER_LAYOUT = {
     "s[1, 2]": "it is sparse, as of other selections",
     "s.norm()": "PyTorch has none",
 }
+# Here known to be coalesced.
+OTHER_FLAG = ("s.sum(1, keepdim=True)",)
 # How many values stand for the same elements.
 OTHER_COUNT = ("s + s2", "s - s2", "torch.add(s, s2, alpha=3)", "s * s2")
 
@@ -38,6 +40,8 @@ def test_results_and_gradients(program: str, twice: bool) -> None:
     np.testing.assert_allclose(dense(ours), dense(theirs), rtol=1e-12)
     if not (twice and program in OTHER_COUNT):
         assert str(ours.detach()) == str(theirs.detach())
+    if str(theirs.layout) == "torch.sparse_coo" and program not in OTHER_FLAG:
+        assert ours.is_coalesced() == theirs.is_coalesced()
     if not theirs.requires_grad:
         return
     try:
