@@ -566,4 +566,12 @@ def _no_partner(
 
 send = recv = isend = irecv = batch_isend_irecv = _no_partner
 
-__getattr__ = _missing_name(__name__)
+__getattr__ = _missing_name(
+    __name__,
+    late={
+        name: name
+        for name in """algorithms checkpoint constants device_mesh distributed_c10d elastic fsdp nn
+        optim pipelining rpc tensor utils""".split()
+    }
+    | {"DeviceMesh": "device_mesh", "init_device_mesh": "device_mesh"},
+)

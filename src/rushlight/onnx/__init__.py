@@ -8,7 +8,8 @@ _NO_ONNX = "there is no ONNX here."
 globals().update(
     _refuse_all(
         "torch.onnx",
-        """ONNXProgram ExportableModule InputObserver ExportOptions JitScalarType export dynamo_export
+        """ONNXProgram ExportableModule InputObserver ExportOptions JitScalarType export
+        dynamo_export
         register_custom_op_symbolic unregister_custom_op_symbolic""",
         _NO_ONNX,
     )

@@ -20,7 +20,9 @@ def _fused(name: str, *kinds: type[Any]) -> type[Any]:
         nn.Sequential.__init__(self, *layers)
 
     doc = f"{' and '.join(k.__name__ for k in kinds)}, one after the other."
-    return type(name, (_FusedModule,), {"__init__": __init__, "__doc__": doc, "__module__": __name__})
+    return type(
+        name, (_FusedModule,), {"__init__": __init__, "__doc__": doc, "__module__": __name__}
+    )
 
 
 ConvReLU1d = _fused("ConvReLU1d", nn.Conv1d, nn.ReLU)
