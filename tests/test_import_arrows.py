@@ -56,9 +56,16 @@ ORDER = [
     *("multiprocessing", "amp", "cuda.amp"),
     *("overrides", "profiler", "_trace_calls", "distributions", "_asserts", "functional"),
     *("utils._python_dispatch", "utils._device", "utils.flop_counter", "utils.model_zoo"),
-    *("distributed.optim", "distributed.fsdp", "distributed.tensor", "distributed.nn"),
-    *("distributed.checkpoint", "distributed._composable", "distributed.algorithms"),
+    *(
+        "distributed.optim",
+        "distributed.checkpoint",
+        "distributed.fsdp",
+        "distributed.tensor",
+        "distributed.nn",
+    ),
+    *("distributed._composable", "distributed.algorithms"),
     *("distributed._tensor", "onnx", "export", "ao", "quantization"),
+    *("_logging", "_inductor", "_library", "monitor", "package"),
     *("fx._compatibility", "fx.immutable_collections", "fx"),
     "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "_torch_alias", ""),

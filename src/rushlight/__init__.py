@@ -63,10 +63,10 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
     _trace_calls.follow_environment()
 
 # Imported when it is asked for: a name, and the module that it is or that has it.
-_MODULES = """__config__ _dynamo accelerator amp ao compiler cpu distributed
-distributions export fft functional futures fx hub jit library memory mps
-multiprocessing onnx overrides profiler quantization serialization testing torch_version
-types version xpu""".split()
+_MODULES = """__config__ _dynamo _inductor _library _logging accelerator amp ao compiler
+cpu distributed distributions export fft functional futures fx hub jit library memory
+monitor mps multiprocessing onnx overrides package profiler quantization serialization
+testing torch_version types version xpu""".split()
 _LATE = {
     **{name: name for name in _MODULES},
     **dict.fromkeys(

@@ -35,11 +35,7 @@ def refusing_class(name: str, reason: str) -> type[Any]:
 
 
 def refuse_all(module: str, names: str, reason: str) -> dict[str, Any]:
-    """For a module, what it has only to be imported: names in capitals are classes.
-
-    >>> sorted(refuse_all("torch.onnx", "export ONNXProgram", "there is no ONNX here."))
-    ['ONNXProgram', 'export']
-    """
+    """For a module, what it has only to be imported: names in capitals are classes."""
     return {
         name: (refusing_class if name[0].isupper() else refusing)(f"{module}.{name}", reason)
         for name in names.split()

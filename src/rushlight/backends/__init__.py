@@ -7,4 +7,6 @@ from . import cuda, cudnn, mkldnn, mps
 
 __all__ = ["cuda", "cudnn", "mkldnn", "mps"]
 
-__getattr__ = _missing_name(__name__)
+__getattr__ = _missing_name(
+    __name__, late={n: n for n in "cpu mkl openmp opt_einsum quantized xnnpack".split()}
+)

@@ -10,7 +10,6 @@ from ... import nn
 from ..._core import Tensor
 from ..._missing import missing_name as _missing_name
 from ..._pytree import tree_map_only
-from ..fsdp import FullyShardedDataParallel
 
 __all__ = [
     "StateDictOptions",
@@ -39,7 +38,9 @@ class StateDictOptions:
 
 def _plain(model: Any) -> Any:
     """A model out of what wraps it for several processes."""
-    while isinstance(model, (FullyShardedDataParallel, nn.parallel.DistributedDataParallel)):
+    while isinstance(model, nn.parallel.DistributedDataParallel) or (
+        "_fsdp_wrapped_module" in getattr(model, "_modules", ())
+    ):
         model = model.module
     return model
 
