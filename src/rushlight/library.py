@@ -389,7 +389,8 @@ def _parsed(schema: str) -> tuple[str, inspect.Signature, frozenset[str], str]:
         )
     name, inner, _ = found.groups()
     parts = [p.strip() for p in re.split(r",(?![^(\[]*[)\]])", inner) if p.strip()]
-    kind, parameters, written = inspect.Parameter.POSITIONAL_OR_KEYWORD, [], set()
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters, written = [], set()
     for part in parts:
         if part == "*":
             kind = inspect.Parameter.KEYWORD_ONLY
@@ -399,11 +400,13 @@ def _parsed(schema: str) -> tuple[str, inspect.Signature, frozenset[str], str]:
             raise ValueError(
                 f"Expected an argument of a type and a name, got {part!r} in {schema!r}"
             )
-        text, default = argument["default"], inspect.Parameter.empty
+        text: str | None = argument["default"]
+        default: Any = inspect.Parameter.empty
         if text is not None:
             default = _VALUES.get(text, text)
-            with contextlib.suppress(ValueError, SyntaxError):
-                default = ast.literal_eval(text) if default is text else default
+            if default is text:
+                with contextlib.suppress(ValueError, SyntaxError):
+                    default = ast.literal_eval(text)
         annotation = Tensor if re.match(r"^Tensor(\([^)]*\))?$", argument["type"]) else Any
         if "!" in argument["type"]:
             written.add(argument["name"])

@@ -94,7 +94,7 @@ def _fuse_known(layers: list[Any]) -> list[Any]:
         else:
             fused = fuse_conv_bn_eval(fused, norm, transposed)
     if rest:
-        pairs = {
+        pairs: dict[Any, Any] = {
             **{(c, nn.ReLU): getattr(_fused, f"ConvReLU{d}d") for c, d in _CONVOLUTIONS},
             (nn.Linear, nn.ReLU): _fused.LinearReLU,
             (nn.BatchNorm2d, nn.ReLU): _fused.BNReLU2d,

@@ -76,10 +76,10 @@ def _state(value: Any) -> Any:
     return value.state_dict() if hasattr(value, "state_dict") else value
 
 
-def async_save(state_dict: dict[str, Any], **settings: Any) -> Future:
+def async_save(state_dict: dict[str, Any], **settings: Any) -> Future[None]:
     """`save`, done when it returns: the result is a Future that is done."""
     save(state_dict, **settings)
-    done = Future()
+    done: Future[None] = Future()
     done.set_result(None)
     return done
 

@@ -60,7 +60,7 @@ def get_model_state_dict(
     if options is not None and options.ignore_frozen_params:
         frozen = {n for n, p in plain.named_parameters() if not p.requires_grad}
         state = {k: v for k, v in state.items() if k not in frozen}
-    return _given(dict(state), options)  # type: ignore[no-any-return]
+    return _given(dict(state), options)
 
 
 def _names(model: nn.Module) -> dict[int, str]:
@@ -84,13 +84,13 @@ def get_optimizer_state_dict(
     groups = []
     for optimizer in _listed(optimizers):
         own = optimizer.state_dict()
-        numbered = {}
+        numbered: dict[int, str] = {}
         for group, numbers in zip(optimizer.param_groups, own["param_groups"], strict=True):
             known = [names[id(p)] for p in group["params"]]
             numbered.update(zip(numbers["params"], known, strict=True))
             groups.append({**numbers, "params": known})
         state.update({numbered[n]: s for n, s in own["state"].items()})
-    return _given({"state": state, "param_groups": groups}, options)  # type: ignore[no-any-return]
+    return _given({"state": state, "param_groups": groups}, options)
 
 
 def by_number(model: nn.Module, optimizer: Any, state_dict: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,10 @@ from .statement import namespace
 __all__ = ["CUSTOM", "OpNamespace", "OpOverload", "aten", "name_of"]
 
 
+# Where the functions of names are, and the prefixes of their names.
+_PLACES = (("torch", ""), ("nn", ""), *((n, f"{n}_") for n in ("linalg", "special", "fft")))
+
+
 class OpOverload:
     """The name of an op, `aten.mm.default`; calling it calls the op."""
 
@@ -26,10 +30,12 @@ class OpOverload:
         self._name, self._overload = name, overload
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        found = namespace("torch").get(self._name) or namespace("torch.nn.functional").get(
-            self._name
-        )
-        found = found if found is not None else getattr(Tensor, self._name, None)
+        found = getattr(Tensor, self._name, None)
+        for where, prefix in _PLACES:
+            name = self._name.removeprefix(prefix)
+            if self._name.startswith(prefix) and name in namespace(where):
+                found = namespace(where)[name]
+                break
         if found is None:
             raise NotImplementedError(
                 f"torch.ops.{self} is not in rushlight: no public function or method has its name."
