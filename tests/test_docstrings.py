@@ -46,6 +46,13 @@ OURS: dict[str, str] = {
             *("ln_structured", "global_unstructured", "custom_from_mask", "remove", "is_pruned"),
         )
     },
+    **{
+        name: "in PyTorch the module must be imported first"
+        for name in (
+            *("distributed.device_mesh.init_device_mesh", "utils.flop_counter.FlopCounterMode"),
+            *("utils.benchmark.utils.common.select_unit", "utils.benchmark.utils.timer.Timer"),
+        )
+    },
     "nn.parallel.data_parallel.data_parallel": "PyTorch's wants a GPU",
     "nn.parallel.distributed.DistributedDataParallel": "PyTorch's wants a process group",
     "sparse._products.saddmm": "PyTorch's fails for all arguments",

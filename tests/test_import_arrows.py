@@ -63,6 +63,16 @@ ORDER = [
     *("overrides", "profiler", "_trace_calls", "distributions", "masked", "quasirandom", "sparse"),
     *("_asserts", "functional", "fx._compatibility", "fx.immutable_collections", "fx"),
     *("utils._python_dispatch", "utils._device", "utils.flop_counter", "utils.model_zoo"),
+    *(
+        "distributed.optim",
+        "distributed.checkpoint",
+        "distributed.fsdp",
+        "distributed.tensor",
+        "distributed.nn",
+    ),
+    *("distributed._composable", "distributed.algorithms"),
+    *("distributed._tensor", "onnx", "export", "ao", "quantization"),
+    *("_logging", "_inductor", "_library", "monitor", "package"),
     *("_VF", "_jit_types", "_control_flow", "_quantized"),
     "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "_names_of_torch", "_more_names", "_torch_alias", ""),

@@ -231,6 +231,12 @@ class _Bindings:
         self._module, self._prefix, self._renamed = module, prefix, renamed or {}
         self.__dict__.update(own)
 
+    def _parse_to(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+        """What arguments of `Module.to` say: device, type, non_blocking, memory format."""
+        moving = importlib.import_module("rushlight.nn._moving")
+        told = moving.target(args, kwargs)
+        return told.device, told.dtype, told.non_blocking, told.memory_format
+
     def __getattr__(self, name: str) -> Any:
         own = self._renamed.get(name, name)
         if own.startswith(self._prefix) and not own.startswith("__"):

@@ -66,10 +66,11 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
     _trace_calls.follow_environment()
 
 # Imported when they are asked for: modules, and under the name of their module what is in them.
-_MODULES = """accelerator amp compiler cpu distributed distributions fft functional futures fx hub
-jit library masked memory mps mtia multiprocessing nested overrides profiler quasirandom
-serialization signal sparse testing torch_version types version xpu _VF __config__ _dynamo
-_jit_internal _tensor_str _utils""".split()
+_MODULES = """accelerator amp ao compiler cpu distributed distributions export fft
+functional futures fx hub jit library masked memory monitor mps mtia multiprocessing
+nested onnx overrides package profiler quantization quasirandom serialization signal
+sparse testing torch_version types version xpu _VF __config__ _dynamo _inductor
+_jit_internal _library _logging _tensor_str _utils""".split()
 # The operations that have a `torch._foreach_` name, with and without a variant in place.
 _EACH = """abs acos add addcdiv addcmul asin atan ceil clamp_max clamp_min cos cosh div erf erfc exp
 expm1 floor frac lerp lgamma log log10 log1p log2 maximum minimum mul neg pow reciprocal round rsqrt

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-__all__ = ["PyTorchFileReader", "refusing"]
+__all__ = ["PyTorchFileReader", "refuse_all", "refusing", "refusing_class"]
 
 
 def refusing(name: str, reason: str) -> Callable[..., NoReturn]:
@@ -21,6 +21,25 @@ def refusing(name: str, reason: str) -> Callable[..., NoReturn]:
     refuse.__module__ = name.rpartition(".")[0].replace("torch", "rushlight", 1)
     refuse.__doc__ = f"Refused: {reason}"
     return refuse
+
+
+def refusing_class(name: str, reason: str) -> type[Any]:
+    """A class of that name: it may be named, derived from and asked for, not made."""
+
+    def make(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(f"{name} is not in rushlight: {reason}")
+
+    module = name.rpartition(".")[0].replace("torch", "rushlight", 1)
+    members = {"__init__": make, "__module__": module, "__doc__": f"Refused: {reason}"}
+    return type(name.rpartition(".")[2], (), members)
+
+
+def refuse_all(module: str, names: str, reason: str) -> dict[str, Any]:
+    """For a module, what it has only to be imported: names in capitals are classes."""
+    return {
+        name: (refusing_class if name[0].isupper() else refusing)(f"{module}.{name}", reason)
+        for name in names.split()
+    }
 
 
 class PyTorchFileReader:

@@ -8,8 +8,11 @@ An operator is a `Function` that its parts are registered with one after the oth
 
 from __future__ import annotations
 
+import ast
 import collections.abc
+import contextlib
 import inspect
+import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Sequence
@@ -22,14 +25,24 @@ from ._device import device as _device
 from ._elsewhere import refusing as _refusing
 from ._missing import missing_name as _missing_name
 from .autograd.function import Function
+from .ops.table.aten import CUSTOM
 
 __all__ = [
     "CustomOpDef",
+    "Library",
     "custom_op",
+    "define",
+    "fallthrough_kernel",
+    "get_ctx",
+    "get_kernel",
+    "impl",
+    "impl_abstract",
     "infer_schema",
+    "register_autocast",
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_torch_dispatch",
     "register_vmap",
     "triton_op",
     "wrap_triton",
@@ -280,7 +293,7 @@ class CustomOpDef:
         )
 
 
-_known: dict[str, CustomOpDef] = {}
+_known: dict[str, CustomOpDef] = CUSTOM
 
 
 def custom_op(
@@ -360,6 +373,241 @@ def register_vmap(
     """Give an operator a rule for vmap. Also a decorator."""
     return _op_of(op).register_vmap(func)
 
+
+# ---- operators of a schema: `Library`
+
+_ARGUMENT = re.compile(r"^(?P<type>[^ ]+(?:\([^)]*\))?\S*) (?P<name>\w+)(?:=(?P<default>.*))?$")
+_VALUES: dict[str, Any] = {"None": None, "True": True, "False": False, "[]": []}
+
+
+def _parsed(schema: str) -> tuple[str, inspect.Signature, frozenset[str], str]:
+    """The name of a schema, its parameters, those that are written to, and the rest of its text."""
+    found = re.match(r"^([\w.:]+)\((.*)\)\s*->\s*(.+)$", schema.strip(), re.S)
+    if found is None:
+        raise ValueError(
+            f"Expected a schema of the form name(arguments) -> results, got {schema!r}"
+        )
+    name, inner, _ = found.groups()
+    parts = [p.strip() for p in re.split(r",(?![^(\[]*[)\]])", inner) if p.strip()]
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters, written = [], set()
+    for part in parts:
+        if part == "*":
+            kind = inspect.Parameter.KEYWORD_ONLY
+            continue
+        argument = _ARGUMENT.match(part)
+        if argument is None:
+            raise ValueError(
+                f"Expected an argument of a type and a name, got {part!r} in {schema!r}"
+            )
+        text: str | None = argument["default"]
+        default: Any = inspect.Parameter.empty
+        if text is not None:
+            default = _VALUES.get(text, text)
+            if default is text:
+                with contextlib.suppress(ValueError, SyntaxError):
+                    default = ast.literal_eval(text)
+        annotation = Tensor if re.match(r"^Tensor(\([^)]*\))?$", argument["type"]) else Any
+        if "!" in argument["type"]:
+            written.add(argument["name"])
+        parameters.append(
+            inspect.Parameter(argument["name"], kind, default=default, annotation=annotation)
+        )
+    return name, inspect.Signature(parameters), frozenset(written), schema[len(name) :].strip()
+
+
+class _SchemaOp(CustomOpDef):
+    """An operator of a schema; what it does is told later."""
+
+    def __init__(self, name: str, schema: str) -> None:
+        _, signature, written, text = _parsed(schema)
+
+        def no_kernel(*args: Any, **kwargs: Any) -> Any:
+            raise NotImplementedError(
+                f"Could not run '{name}': there is no kernel for it. torch.library.impl gives one."
+            )
+
+        no_kernel.__signature__ = signature  # type: ignore[attr-defined]
+        no_kernel.__annotations__ = {n: p.annotation for n, p in signature.parameters.items()}
+        super().__init__(name, no_kernel, tuple(written), text)
+        self._composite: Callable[..., Any] | None = None
+
+    def implement(self, key: str, fn: Callable[..., Any]) -> None:
+        """Give it what it does for a dispatch key, or a kind of device."""
+        word = key.lower()
+        if word in ("", "compositeimplicitautograd", "default") or word.startswith("autograd"):
+            self._composite = fn
+        elif word == "meta":
+            self._fake = fn
+        elif word == "compositeexplicitautograd":
+            for kind in ("cpu", "meta"):
+                self._kernels.setdefault(kind, fn)
+        else:
+            self._kernels[word] = fn
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._composite is not None and self._backward is None:
+            return self._composite(*args, **kwargs)
+        return super().__call__(*args, **kwargs)
+
+    def _run(self, arguments: dict[str, Any]) -> Any:
+        if self._composite is not None and not self._kernels:
+            self._kernels["cpu"] = self._composite
+        return super()._run(arguments)
+
+
+class Library:
+    """Operators of a namespace: made by `define`, told what they do by `impl`.
+
+    kind: "DEF" for a new namespace, "FRAGMENT" for more of one, "IMPL" for kernels only.
+
+    >>> lib = torch.library.Library("examples_of_library", "DEF")
+    >>> lib.define("twice(Tensor x) -> Tensor")
+    'twice'
+    >>> lib.impl("twice", lambda x: x + x, "CompositeImplicitAutograd")
+    >>> torch.ops.examples_of_library.twice(torch.ones(2))
+    tensor([2., 2.])
+    """
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        if kind not in ("IMPL", "DEF", "FRAGMENT"):
+            raise ValueError(f"Unsupported kind: {kind}")
+        if ns in ("prim", "aten") and kind == "DEF":
+            raise ValueError(
+                f"{ns} is a reserved namespace. Please try creating a library with another name."
+            )
+        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+        self._op_defs: set[str] = set()
+
+    def __repr__(self) -> str:
+        return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+        """Make an operator of a schema: "name(Tensor x, int n=1) -> Tensor"; returns its name."""
+        if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
+            raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
+        name = _parsed(schema)[0].rpartition("::")[2]
+        qualified = f"{self.ns}::{name.split('.')[0]}"
+        _known[qualified] = _SchemaOp(qualified, schema)
+        self._op_defs.add(qualified)
+        return name
+
+    def impl(
+        self,
+        op_name: Any,
+        fn: Callable[..., Any],
+        dispatch_key: str = "",
+        *,
+        with_keyset: bool = False,
+        allow_override: bool = False,
+    ) -> None:
+        """Say what an operator does: for a kind of device, or for all."""
+        if not callable(fn):
+            raise TypeError(
+                f"Input function is required to be a callable but found type {type(fn)}"
+            )
+        name = op_name if isinstance(op_name, str) else str(getattr(op_name, "__name__", op_name))
+        name = name.rpartition("::")[2].split(".")[0]
+        op = _known.get(f"{self.ns}::{name}")
+        if op is None:
+            raise RuntimeError(
+                f"There is no operator {self.ns}::{name} of a program's own: operators of PyTorch "
+                "cannot be given other kernels here."
+            )
+        key = dispatch_key or self.dispatch_key
+        if isinstance(op, _SchemaOp):
+            op.implement(key, fn)
+        else:
+            op.register_kernel(key.lower() or "cpu", fn)
+
+    def _destroy(self) -> None:
+        for name in self._op_defs:
+            _known.pop(name, None)
+        self._op_defs.clear()
+
+
+@contextlib.contextmanager
+def _scoped_library(*args: Any, **kwargs: Any) -> Any:
+    """A library whose operators are there until the end of the block."""
+    made = Library(*args, **kwargs)
+    try:
+        yield made
+    finally:
+        made._destroy()
+
+
+def define(
+    qualname: str, schema: str | Callable[..., Any], *, lib: Library | None = None, tags: Any = ()
+) -> Any:
+    """Make an operator by name ("namespace::name") of a schema without a name.
+
+    >>> torch.library.define("examples_of_define::thrice", "(Tensor x) -> Tensor")
+    >>> @torch.library.impl("examples_of_define::thrice", "cpu")
+    ... def thrice(x):
+    ...     return 3 * x
+    >>> torch.ops.examples_of_define.thrice(torch.ones(2))
+    tensor([3., 3.])
+    """
+    if not isinstance(qualname, str):
+        raise ValueError(
+            "define(qualname, schema): expected qualname to be instance of str, got "
+            f"{type(qualname)}"
+        )
+    if qualname.count("::") != 1:
+        raise ValueError(f"Expected `qualname` to be of the form `namespace::name`, got {qualname}")
+    space, name = qualname.split("::")
+    if not isinstance(schema, str):
+        raise ValueError(
+            f"define(qualname, schema, ...): expected schema to look like e.g. "
+            f'"(Tensor x) -> Tensor" but got "{schema}"'
+        )
+    (lib or Library(space, "FRAGMENT")).define(name + schema)
+    return None
+
+
+def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = None) -> Any:
+    """Say what an operator does for kinds of devices ("cpu", "default"). Also a decorator."""
+    if isinstance(qualname, Library):  # the older form: impl(lib, name, dispatch_key)
+        library, name, key = qualname, types, func or ""
+
+        def wrap(fn: Any) -> Any:
+            library.impl(name, fn, key)
+            return fn
+
+        return wrap
+    if func is None:
+        return lambda fn: impl(qualname, types, fn, lib=lib)
+    op = _op_of(qualname)
+    for kind in [types] if isinstance(types, str) else types:
+        if isinstance(op, _SchemaOp):
+            op.implement(kind if kind != "default" else "CompositeExplicitAutograd", func)
+        else:
+            op.register_kernel(kind, func)
+    return None
+
+
+impl_abstract = register_fake
+
+
+def fallthrough_kernel() -> None:
+    """Stands for no kernel: calling it raises NotImplementedError."""
+    raise NotImplementedError("fallthrough_kernel() should never be called.")
+
+
+def get_ctx() -> Any:
+    """RuntimeError: no function of `register_fake` makes symbolic sizes here."""
+    raise RuntimeError(
+        "get_ctx() can only be called inside of a fake impl registered with "
+        "torch.library.register_fake; sizes are numbers here."
+    )
+
+
+_NO_DISPATCHER = "there is no dispatcher with kernels by keys."
+get_kernel = _refusing("torch.library.get_kernel", _NO_DISPATCHER)
+register_torch_dispatch = _refusing("torch.library.register_torch_dispatch", _NO_DISPATCHER)
+register_autocast = _refusing(
+    "torch.library.register_autocast", "autocast leaves a program's own operators as they are."
+)
 
 _NO_TRITON = "there is no Triton, whose kernels run on a GPU."
 triton_op = _refusing("torch.library.triton_op", _NO_TRITON)

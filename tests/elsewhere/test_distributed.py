@@ -157,11 +157,13 @@ def test_names_of_other_processes_work_are_one_in_all_modules():
     assert fsdp.FullyShardedDataParallel is FullyShardedDataParallel
     assert not isinstance(torch.nn.Linear(1, 1), FullyShardedDataParallel)
     assert StateDictType.FULL_STATE_DICT is fsdp.StateDictType["FULL_STATE_DICT"]
+    planner = importlib.import_module("rushlight.distributed.checkpoint.planner")
+    assert planner.LoadItemType.TENSOR is planner.LoadItemType["TENSOR"]
 
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [("fsdp", "fully_shard"), ("tensor", "DTensor"), ("checkpoint.state_dict", "get_state_dict")],
+    [("tensor.experimental", "context_parallel"), ("checkpoint.planner", "SavePlan")],
 )
 def test_calls_of_them_say_what_is_missing(module, name):
     call = getattr(importlib.import_module(f"rushlight.distributed.{module}"), name)

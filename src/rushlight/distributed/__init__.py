@@ -580,8 +580,8 @@ __getattr__ = _missing_name(
         "init_device_mesh": "device_mesh",
         **{
             name: name
-            for name in """checkpoint constants device_mesh distributed_c10d fsdp nn optim rpc
-            tensor utils""".split()
+            for name in """algorithms checkpoint constants device_mesh distributed_c10d elastic
+            fsdp nn optim pipelining rpc tensor utils""".split()
         },
     },
 )

@@ -205,7 +205,8 @@ class _WrappedCall:
         try:
             if self.cls_call is not None:
                 return self.cls_call(obj, *args, **kwargs)
-            return super(self.cls, obj).__call__(*args, **kwargs)
+            plain: Any = super(self.cls, obj)
+            return plain.__call__(*args, **kwargs)
         except Exception as error:
             shown = _shown_error(error)
             if shown is None:

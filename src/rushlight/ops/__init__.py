@@ -12,6 +12,7 @@ from . import (  # noqa: F401
     reduction,
     spectral,
 )
+from .table.aten import OpNamespace as _OpNamespace
 from .table.aten import aten
 from .table.documentation import install as install_documentation
 from .table.statement import OPS, namespace, overridable, publish, put_gates, quietly
@@ -27,3 +28,10 @@ __all__ = [
 ]
 
 publish()
+
+
+def __getattr__(name: str) -> _OpNamespace:
+    """`torch.ops.mylib`: programs' own operators by their namespaces."""
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _OpNamespace(name)

@@ -14,7 +14,11 @@ from ... import _core
 from ..._core import Op, Tensor
 from .statement import namespace
 
-__all__ = ["OpOverload", "aten", "name_of"]
+__all__ = ["CUSTOM", "OpNamespace", "OpOverload", "aten", "name_of"]
+
+
+# Where the functions of names are, and the prefixes of their names.
+_PLACES = (("torch", ""), ("nn", ""), *((n, f"{n}_") for n in ("linalg", "special", "fft")))
 
 
 class OpOverload:
@@ -26,7 +30,17 @@ class OpOverload:
         self._name, self._overload = name, overload
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return namespace("torch")[self._name](*args, **kwargs)
+        found = getattr(Tensor, self._name, None)
+        for where, prefix in _PLACES:
+            name = self._name.removeprefix(prefix)
+            if self._name.startswith(prefix) and name in namespace(where):
+                found = namespace(where)[name]
+                break
+        if found is None:
+            raise NotImplementedError(
+                f"torch.ops.{self} is not in rushlight: no public function or method has its name."
+            )
+        return found(*args, **kwargs)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OpOverload) and self._name == other._name
@@ -73,6 +87,61 @@ class _Aten:
 
 
 aten = _Aten()
+
+CUSTOM: dict[str, Any] = {}  # a program's own operators, by "namespace::name" (torch.library)
+
+
+class _Custom:
+    """`torch.ops.mylib.myop`: calls the operator; its overload is `default`."""
+
+    def __init__(self, space: str, name: str) -> None:
+        self.__name__ = self.__qualname__ = name
+        self.__module__ = f"torch.ops.{space}"
+        self._op: Any = CUSTOM[f"{space}::{name}"]
+        self._qualified_op_name = f"{space}::{name}"
+
+    @property
+    def default(self) -> _Custom:
+        """The one overload."""
+        return self
+
+    @property
+    def _schema(self) -> str:
+        return f"{self._qualified_op_name}{self._op._schema}"
+
+    def overloads(self) -> list[str]:
+        """The names of the overloads."""
+        return ["default"]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._op(*args, **kwargs)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Custom) and self._op is other._op
+
+    def __hash__(self) -> int:
+        return hash(self._qualified_op_name)
+
+    def __str__(self) -> str:
+        return self._qualified_op_name.replace("::", ".")
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+
+class OpNamespace:
+    """`torch.ops.mylib`: the operators that a program made under that name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if f"{self.name}::{name}" not in CUSTOM:
+            raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")
+        return _Custom(self.name, name)
+
+    def __dir__(self) -> list[str]:
+        return [q.split("::")[1] for q in CUSTOM if q.startswith(f"{self.name}::")]
 
 
 @cache

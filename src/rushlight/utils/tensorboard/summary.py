@@ -251,7 +251,7 @@ def figure_to_image(figures: Any, close: bool = True) -> Array:
     import matplotlib.pyplot as plt
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    canvas = FigureCanvasAgg(figures)
+    canvas: Any = FigureCanvasAgg(figures)
     canvas.draw()
     width, height = figures.canvas.get_width_height()
     pixels: Array = np.frombuffer(canvas.buffer_rgba(), dtype=np.uint8)
@@ -364,7 +364,8 @@ def pr_curve(
     """Precision over recall of predictions in [0, 1] of labels 0 and 1."""
     count = min(num_thresholds, 127)
     data = compute_curve(make_np(labels), make_np(predictions), count, weights)
-    return pr_curve_raw(tag, *data, num_thresholds=count)
+    tp, fp, tn, fn, precision, recall = data
+    return pr_curve_raw(tag, tp, fp, tn, fn, precision, recall, count)
 
 
 def hparams(
@@ -398,19 +399,19 @@ def hparams(
             continue
         if isinstance(value, Tensor):
             value = make_np(value).reshape(-1)[0]
-            field, kind = "number_value", "FLOAT64"
+            field, known = "number_value", "FLOAT64"
         elif isinstance(value, (int, float)):
-            field, kind = "number_value", "FLOAT64"
+            field, known = "number_value", "FLOAT64"
         elif isinstance(value, str):
-            field, kind = "string_value", "STRING"
+            field, known = "string_value", "STRING"
         else:
             raise ValueError("value should be one of int, float, str, bool, or torch.Tensor")
         setattr(start.hparams[key], field, value)
         domain = None
         if key in domains:
             domain = struct.ListValue(values=[struct.Value(**{field: d}) for d in domains[key]])
-        known = api.DataType.Value(f"DATA_TYPE_{kind}")
-        infos.append(api.HParamInfo(name=key, type=known, domain_discrete=domain))
+        number = api.DataType.Value(f"DATA_TYPE_{known}")
+        infos.append(api.HParamInfo(name=key, type=number, domain_discrete=domain))
 
     def part(tag: str, **what: Any) -> Any:
         content = plugin.HParamsPluginData(version=names.PLUGIN_DATA_VERSION, **what)

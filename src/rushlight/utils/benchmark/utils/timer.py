@@ -62,7 +62,7 @@ class Timer:
         import sys
 
         names.setdefault("torch", sys.modules["rushlight"])
-        self._globals = names
+        self._globals, self._clock = names, timer
         self._timer = timeit.Timer(stmt=stmt, setup=setup, timer=timer, globals=names)
         self._task_spec = TaskSpec(
             stmt, setup, global_setup, label, sub_label, description, env, num_threads
@@ -96,7 +96,7 @@ class Timer:
             number *= 10
 
     def _overhead(self) -> float:
-        return timeit.Timer("pass", timer=self._timer.timer).timeit(1)
+        return timeit.Timer("pass", timer=self._clock).timeit(1)
 
     def _times(self, number: int, callback: Any, stop: Callable[[float], bool]) -> list[float]:
         times: list[float] = []

@@ -135,7 +135,7 @@ class IterDataPipe(_Functions, IterableDataset[_T_co]):
             hook_iterator(cls)
 
     def __iter__(self) -> Iterator[_T_co]:
-        return self  # type: ignore[return-value]
+        return self
 
     def reset(self) -> None:
         """Begin anew: called when an iterator begins."""

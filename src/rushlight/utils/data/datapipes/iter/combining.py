@@ -150,7 +150,7 @@ def _warn_unlimited(buffer_size: int) -> None:
 class ForkerIterDataPipe(IterDataPipe[Any]):
     """A list of pipes that each have all samples."""
 
-    def __new__(  # type: ignore[misc]
+    def __new__(
         cls, datapipe: Any, num_instances: int, buffer_size: int = 1000, copy: str | None = None
     ) -> Any:
         if num_instances < 1:
@@ -184,7 +184,7 @@ _shallow, _deep = copy.copy, copy.deepcopy
 class DemultiplexerIterDataPipe(IterDataPipe[Any]):
     """A list of pipes: a function gives the number of the one that a sample goes to."""
 
-    def __new__(  # type: ignore[misc]
+    def __new__(
         cls,
         datapipe: Any,
         num_instances: int,
