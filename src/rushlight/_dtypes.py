@@ -314,6 +314,18 @@ uint32 = _BY_NAME["uint32"]
 uint64 = _BY_NAME["uint64"]
 
 
+# Those that have no class of storages (torch.FloatStorage) in PyTorch.
+WITHOUT_STORAGE_CLASS = frozenset(
+    (
+        uint16,
+        uint32,
+        uint64,
+        complex32,
+        *(d for d in ALL if d.name in _IMPORTED and d.itemsize == 1),
+    )
+)
+
+
 def _by_name(name: str) -> dtype:
     """What a pickled dtype calls to become the singleton again."""
     return _BY_NAME[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from typing import Any
 
@@ -77,6 +78,17 @@ def test_conversions_bit_for_bit(name: str, source: str) -> None:
     if source != "float32":  # whose NaN may have any sign
         found, want = found[~np.isnan(given)], want[~np.isnan(given)]
     np.testing.assert_array_equal(found, want)
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_files_load_in_either_library(name: str) -> None:
+    for writer, reader in ((rushlight, pytorch), (pytorch, rushlight)):
+        file = io.BytesIO()
+        x = writer.tensor([1.0, 2.0, 4.0]).to(getattr(writer, name))
+        writer.save({"x": x, "part": x[1:]}, file)
+        file.seek(0)
+        found = reader.load(file)
+        assert str(found["x"]) == str(x) and str(found["part"]) == str(x[1:])
 
 
 @pytest.mark.parametrize(
