@@ -80,6 +80,16 @@ def test_conversions_bit_for_bit(name: str, source: str) -> None:
     np.testing.assert_array_equal(found, want)
 
 
+@pytest.mark.parametrize("name", ["uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("function", ["sum", "prod", "cumsum", "cumprod", "clone", "float"])
+def test_wide_unsigned_integers(name: str, function: str) -> None:
+    found, want = (
+        getattr(m.tensor([3, 50, 7], dtype=getattr(m, name)), function)(*[0] * ("cum" in function))
+        for m in (rushlight, pytorch)
+    )
+    assert str(found) == str(want)
+
+
 @pytest.mark.parametrize("name", STORED)
 def test_files_load_in_either_library(name: str) -> None:
     for writer, reader in ((rushlight, pytorch), (pytorch, rushlight)):
