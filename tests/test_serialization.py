@@ -439,17 +439,25 @@ def test_random_pickles_never_do_worse_than_raise():
 # --- with PyTorch -------------------------------------------------------------------------------
 
 
+def as_bits(name):
+    """The integers that stand for elements which PyTorch does not exchange with NumPy."""
+    if name == "bfloat16":
+        return "int16"
+    return "uint8" if name.startswith("float8") else "int32" if name == "complex32" else None
+
+
 def torch_tensor(array, name):
     array = np.ascontiguousarray(array).reshape(array.shape)
-    if name == "bfloat16":
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    if as_bits(name):
+        return torch.from_numpy(array.view(as_bits(name))).view(getattr(torch, name))
     return torch.from_numpy(array)
 
 
 def assert_equals_torch(ours, theirs):
     bits = theirs.detach()
-    if theirs.dtype is torch.bfloat16:
-        bits = bits.view(torch.int16)
+    kind = as_bits(repr(theirs.dtype).removeprefix("torch."))
+    if kind:
+        bits = bits.view(getattr(torch, kind))
     assert repr(ours.dtype) == repr(theirs.dtype)
     assert ours.requires_grad == theirs.requires_grad
     assert ours._array.shape == tuple(theirs.shape)

@@ -387,7 +387,7 @@ struct Variant {
 // Types that an argument must not have.
 struct Refusal {
   uint8_t param;  // kAnyParam: every operand
-  uint16_t types;  // bit per DType
+  uint32_t types;  // bit per DType
   PyObject* why;  // strong; dict: DType number -> (exception type, text)
 };
 constexpr uint8_t kAnyParam = 255;
@@ -452,12 +452,15 @@ struct Op {
     bool own_type;  // the common type is that of the first argument (masked_fill), which mask and value follow
     bool one_type;  // all tensors must have the type of the first
     int8_t zero_dim_param;  // the tensor that must have no dimensions, or -1
-    uint16_t refused;  // bit per DType: common types the op does not take; `refusals` says why
-    uint16_t reference_for;  // bit per DType: common types that run the reference implementation, which decides the result type too
+    uint32_t refused;  // bit per DType: common types the op does not take; `refusals` says why
+    uint32_t reference_for;  // bit per DType: common types that run the reference implementation, which decides the result type too
     PyObject* refusals;  // dict: DType number -> (exception type, text), or nullptr
     std::vector<Refusal> argument_refusals;
     PyObject* one_type_text;  // what is said of a tensor that has not the type of the first; nullptr: the usual
     PyObject* zero_dim_text;  // what is said of one that has dimensions, with %d
+    int8_t dtype_param;  // the parameter `dtype`, or -1
+    uint8_t stored;  // which types that are stored only the op takes all the same: 1 float8, 2 complex32
+    PyObject* stored_text;  // the kernel that torch names where it refuses them; nullptr: the op's name
   } promotion;
 
   // What it gives.

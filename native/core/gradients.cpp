@@ -117,7 +117,12 @@ PyObject* implicit_gradient(PyObject* root, const Edge& e) {
     case DType::F32: *static_cast<float*>(p) = 1; break;
     case DType::F64: *static_cast<double*>(p) = 1; break;
     case DType::F16: *static_cast<uint16_t*>(p) = 0x3c00; break;
-    default: *static_cast<uint16_t*>(p) = 0x3f80; break;  // bfloat16
+    case DType::BF16: *static_cast<uint16_t*>(p) = 0x3f80; break;
+    case DType::F8E4M3FN: *static_cast<uint8_t*>(p) = 0x38; break;
+    case DType::F8E4M3FNUZ: *static_cast<uint8_t*>(p) = 0x40; break;
+    case DType::F8E5M2: *static_cast<uint8_t*>(p) = 0x3c; break;
+    case DType::F8E5M2FNUZ: *static_cast<uint8_t*>(p) = 0x40; break;
+    default: *static_cast<uint8_t*>(p) = 0x7f; break;  // float8_e8m0fnu
   }
   return as_object(one);
 }

@@ -205,11 +205,10 @@ Program* read_program(PyObject* spec) {
 }
 
 // The keys of a dict of refusals, one bit each.
-uint16_t types_of(PyObject* refusals) {
+uint32_t types_of(PyObject* refusals) {
   PyObject *key, *value;
-  uint16_t types = 0;
-  for (Py_ssize_t at = 0; PyDict_Next(refusals, &at, &key, &value);)
-    types = static_cast<uint16_t>(types | 1u << PyLong_AsLong(key));
+  uint32_t types = 0;
+  for (Py_ssize_t at = 0; PyDict_Next(refusals, &at, &key, &value);) types |= 1u << PyLong_AsLong(key);
   return types;
 }
 
@@ -388,6 +387,8 @@ Word words[] = {
     {"integer_power", flag<&Op::promotion, &Op::Promotion::integer_power>, nullptr},
     {"own_type", flag<&Op::promotion, &Op::Promotion::own_type>, nullptr},
     {"zero_dim", read_zero_dim, nullptr},
+    {"stored", number<&Op::promotion, &Op::Promotion::stored>, nullptr},
+    {"stored_text", object<&Op::promotion, &Op::Promotion::stored_text>, nullptr},
     {"view", flag<&Op::result, &Op::Result::view>, nullptr},
     {"multi_view", flag<&Op::result, &Op::Result::multi_view>, nullptr},
     {"keeps", read_keeps, nullptr},
@@ -441,6 +442,7 @@ int read_params(Op* op, PyObject* params) {
     PyUnicode_InternInPlace(&name);
     Py_XINCREF(fallback);
     op->params.push_back(Param{name, fallback, static_cast<Param::Kind>(kind)});
+    if (!PyUnicode_CompareWithASCIIString(name, "dtype")) op->promotion.dtype_param = static_cast<int8_t>(i);
     if (kind <= Param::TensorList) op->tensor_params.push_back(static_cast<uint8_t>(i));
     if (kind == Param::TensorList) op->list_param = i;
     if (kind == Param::VarArgs) op->has_var_args = true;
@@ -464,6 +466,7 @@ Op* allocate_op(PyObject* name, Op::Kind kind) {
   op->kind = kind;
   op->list_param = -1;
   op->promotion.zero_dim_param = -1;
+  op->promotion.dtype_param = -1;
   op->result.typed_out = -1;
   op->loop.opcode = -1;
   PyObject_GC_Track(op);

@@ -13,11 +13,43 @@ namespace rushlight {
 
 namespace {
 
-// In the order of DType. BF16 has no number of NumPy's own: see bfloat16_type.
+// In the order of DType. Some have no number of NumPy's own: see outside_type.
 constexpr int kNumbers[] = {NPY_BOOL,    NPY_UINT8,   NPY_INT8,      NPY_INT16,      NPY_INT32,  NPY_INT64,  NPY_FLOAT16, -1,
-                            NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128, NPY_UINT16, NPY_UINT32, NPY_UINT64};
+                            NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128, NPY_UINT16, NPY_UINT32, NPY_UINT64, -1,
+                            -1,          -1,          -1,            -1,             -1};
+static_assert(std::size(kNumbers) == static_cast<size_t>(DType::Count));
 
-std::atomic<int> bfloat16_type_number{-1};
+// The element types whose arrays NumPy knows from ml_dtypes, with the names they have there; and complex32, a pair of halves.
+struct Outside {
+  DType type;
+  const char* name;
+  std::atomic<int> number{-1};  // NumPy's, once an array or a tensor has been seen
+};
+Outside outside_types[] = {{DType::BF16, "ml_dtypes.bfloat16"},
+                           {DType::F8E4M3FN, "ml_dtypes.float8_e4m3fn"},
+                           {DType::F8E4M3FNUZ, "ml_dtypes.float8_e4m3fnuz"},
+                           {DType::F8E5M2, "ml_dtypes.float8_e5m2"},
+                           {DType::F8E5M2FNUZ, "ml_dtypes.float8_e5m2fnuz"},
+                           {DType::F8E8M0FNU, "ml_dtypes.float8_e8m0fnu"}};
+
+DType outside_type(PyArray_Descr* descr) {
+  for (Outside& each : outside_types) {
+    if (each.number >= 0 && descr->type_num == each.number) return each.type;
+    if (each.number < 0 && descr->type_num >= NPY_USERDEF && descr->typeobj && !strcmp(descr->typeobj->tp_name, each.name)) {
+      each.number = descr->type_num;
+      return each.type;
+    }
+  }
+  return DType::Count;
+}
+
+// The pair of halves that stands for complex32: the one object that its dtype has, or an equal one.
+bool is_half_complex(PyArray_Descr* descr) {
+  if (descr->type_num != NPY_VOID || PyDataType_ELSIZE(descr) != 4 || !PyDataType_HASFIELDS(descr)) return false;
+  PyArray_Descr* own = descr_of(DType::C32);
+  if (!own) PyErr_Clear();
+  return own && (own == descr || PyArray_EquivTypes(own, descr));
+}
 
 }  // namespace
 
@@ -28,6 +60,8 @@ DType dtype_of(PyArrayObject* array) {
     case NPY_FLOAT64: return PyDataType_ISNOTSWAPPED(descr) ? DType::F64 : DType::Count;
     case NPY_BOOL: return DType::Bool;
   }
+  if (descr->type_num >= NPY_USERDEF) return outside_type(descr);
+  if (descr->type_num == NPY_VOID) return is_half_complex(descr) ? DType::C32 : DType::Count;
   if (!PyDataType_ISNOTSWAPPED(descr)) return DType::Count;
   // Compared by kind and size: on some platforms `long` and `long long` are two numbers of one size.
   const int size = static_cast<int>(PyDataType_ELSIZE(descr));
@@ -37,11 +71,6 @@ DType dtype_of(PyArrayObject* array) {
     case 'f': return size == 2 ? DType::F16 : DType::Count;
     case 'c': return size == 8 ? DType::C64 : size == 16 ? DType::C128 : DType::Count;
   }
-  if (bfloat16_type_number >= 0 && descr->type_num == bfloat16_type_number) return DType::BF16;
-  if (descr->kind == 'V' && size == 2 && descr->typeobj && !strcmp(descr->typeobj->tp_name, "ml_dtypes.bfloat16")) {
-    bfloat16_type_number = descr->type_num;
-    return DType::BF16;
-  }
   return DType::Count;
 }
 
@@ -50,12 +79,14 @@ PyArray_Descr* descr_of(DType dtype) {
   static PyArray_Descr* cache[static_cast<int>(DType::Count)] = {};
   PyArray_Descr*& descr = cache[static_cast<int>(dtype)];
   if (descr) return descr;
-  if (dtype == DType::BF16) {
-    PyObject* object = dtype_object(DType::BF16);
+  if (kNumbers[static_cast<int>(dtype)] < 0) {
+    PyObject* object = dtype_object(dtype);
     if (!object) return nullptr;
     Ref numpy(PyObject_GetAttrString(object, "numpy"));
     if (!numpy) return nullptr;
-    bfloat16_type_number = reinterpret_cast<PyArray_Descr*>(numpy.get())->type_num;
+    for (Outside& each : outside_types) {
+      if (each.type == dtype) each.number = reinterpret_cast<PyArray_Descr*>(numpy.get())->type_num;
+    }
     descr = reinterpret_cast<PyArray_Descr*>(numpy.release());
     return descr;
   }

@@ -56,12 +56,14 @@ struct Seen {
   uint32_t flags = 0;
   bool wants_grad = false;
   bool symbolic = false;
+  DType stored = DType::Count;  // a type that is stored only, where an argument has one
   bool stale = false;  // a view whose storage was written since its history was made
 };
 
 void look_at(Tensor* t, Seen* seen) {
   seen->flags |= t->flags;
   seen->wants_grad |= requires_grad(t);
+  if (stored_only(t->dtype)) seen->stored = t->dtype;
   if (t->base) {
     seen->stale |= t->history_version != version_of(t);
     seen->flags |= t->base->flags & kWrapped;
@@ -124,10 +126,35 @@ int look_at_all(Op* op, PyObject* const* slots, Seen* seen) {
     raise_argument(op, i, o);
     return -1;
   }
-  return 0;
+  if (op->promotion.dtype_param >= 0) {
+    PyObject* wanted = slots[op->promotion.dtype_param];
+    for (int i = static_cast<int>(DType::F8E4M3FN); i < static_cast<int>(DType::Count); ++i) {
+      if (wanted == registry.dtypes[i]) seen->stored = static_cast<DType>(i);
+    }
+  }
+  if (seen->stored == DType::Count || op->kind == Op::Pointwise || op->result.view) return 0;
+  if (op->list_param >= 0 && is_float8(seen->stored)) {
+    PyObject* list = slots[op->list_param];
+    if (check_float8(PySequence_Fast_ITEMS(list), static_cast<int>(PySequence_Fast_GET_SIZE(list)), seen->stored) < 0) return -1;
+  }
+  return check_stored(op, seen->stored);
 }
 
 }  // namespace
+
+int check_stored(Op* op, DType type) {
+  if (op->promotion.stored & (is_float8(type) ? 1 : 2)) return 0;
+  const Ref key(PyLong_FromLong(static_cast<long>(type)));
+  PyObject* why = key && op->promotion.refusals ? PyDict_GetItemWithError(op->promotion.refusals, key.get()) : nullptr;
+  if (why) {
+    PyErr_SetObject(PyTuple_GET_ITEM(why, 0), PyTuple_GET_ITEM(why, 1));
+  } else if (!PyErr_Occurred()) {
+    PyErr_Format(PyExc_NotImplementedError, "\"%U%s\" not implemented for '%s'",
+                 op->promotion.stored_text ? op->promotion.stored_text : op->name, op->promotion.stored_text ? "" : "_cpu",
+                 scalar_name(type));
+  }
+  return -1;
+}
 
 void note_cut(Op* op, PyObject* const* slots, Tensor* result, bool wants_grad) {
   if (wants_grad) {

@@ -82,6 +82,10 @@ void forget_takes(Takes* takes);
 int conform(PyObject* function, const Takes::Row& row, PyObject** value, Bound* bound);
 // Of the element `at` of sizes: `item` is no int; nullptr: it has more than 64 bits.
 void raise_unpack(PyObject* function, PyObject* name, Py_ssize_t at, PyObject* item);
+// 0 where an op takes elements of this type, which is one that is stored only; else -1, with an exception.
+int check_stored(Op* op, DType type);
+// -1 with an exception where tensors of 8 bits a float, which have type `common`, meet others.
+int check_float8(PyObject* const* operands, int n, DType common);
 void raise_misfit(PyObject* function, PyObject* name, int index, uint16_t kinds, PyObject* value);
 // A failed call: made again where it has a form that torch had before; else nullptr, and where an argument has a type that the
 // function does not take, the error says so in torch's words, with the name and the position that the program used

@@ -16,7 +16,10 @@ namespace {
 
 using enum Category;
 
-DType to_complex(DType t) { return t == DType::F64 || t == DType::C128 ? DType::C128 : DType::C64; }
+DType to_complex(DType t) {
+  if (t == DType::F16 || t == DType::C32) return DType::C32;
+  return t == DType::F64 || t == DType::C128 ? DType::C128 : DType::C64;
+}
 
 constexpr DType kNone = DType::Count;
 
@@ -30,7 +33,7 @@ DType combine(DType high, DType low) {
   return high;
 }
 
-bool has_type(uint16_t types, DType type) { return types >> static_cast<int>(type) & 1; }
+bool has_type(uint32_t types, DType type) { return types >> static_cast<int>(type) & 1; }
 
 DType scalar_dtype(PyObject* o) {
   if (PyBool_Check(o) || is_numpy_bool(o)) return DType::Bool;
@@ -48,7 +51,10 @@ bool is_python_scalar(PyObject* o) {
 DType promote(DType a, DType b) {
   if (a == b) return a;
   const Category ca = category_of(a), cb = category_of(b);
+  if (is_float8(a) || is_float8(b)) return is_float8(a) ? a : b;  // refused where they meet: see check_float8
   if (ca == Complex || cb == Complex) {
+    const auto short_parts = [](DType t) { return t == DType::C32 || t == DType::F16 || category_of(t) < Floating; };
+    if (short_parts(a) && short_parts(b)) return DType::C32;
     const bool wide = a == DType::C128 || b == DType::C128 || a == DType::F64 || b == DType::F64;
     return wide ? DType::C128 : DType::C64;
   }
@@ -71,6 +77,21 @@ DType promote(DType a, DType b) {
 }
 
 bool can_cast(DType from, DType to) { return category_of(from) <= category_of(to); }
+
+int check_float8(PyObject* const* operands, int n, DType common) {
+  const Tensor* first = nullptr;
+  for (int i = 0; i < n; ++i) {
+    const Tensor* t = is_tensor(operands[i]) ? as_tensor(operands[i]) : nullptr;
+    if (!t || (!t->ndim() && t->dtype != common) || t->dtype == DType::Bool) continue;
+    if (first && first->dtype != t->dtype) {
+      PyErr_Format(PyExc_RuntimeError, "Promotion for Float8 Types is not supported, attempted to promote %s and %s",
+                   scalar_name(first->dtype), scalar_name(t->dtype));
+      return -1;
+    }
+    first = t;
+  }
+  return 0;
+}
 
 DType common_type_of(Op* op, PyObject* const* operands, int n) {
   return op->promotion.own_type && is_tensor(operands[0]) ? as_tensor(operands[0])->dtype : result_type_of(operands, n);
@@ -201,7 +222,13 @@ DType compute_type(DType t) {
     case DType::F64: return DType::F64;
     case DType::C64:
     case DType::C128:
+    case DType::C32:
     case DType::U64: return kNone;
+    case DType::F8E4M3FN:
+    case DType::F8E4M3FNUZ:
+    case DType::F8E5M2:
+    case DType::F8E5M2FNUZ:
+    case DType::F8E8M0FNU: return DType::F32;
     default: return DType::I64;
   }
 }
@@ -378,8 +405,28 @@ void raise_refusal(PyObject* refusals, DType type) {
   if (why) PyErr_SetObject(PyTuple_GET_ITEM(why, 0), PyTuple_GET_ITEM(why, 1));
 }
 
+// A call of complex32: computed in complex64.
+Tensor* in_complex64(Op* op, PyObject* const* slots, Tensor* out) {
+  Held<kMaxParams> held;
+  PyObject* wide[kMaxParams];
+  for (int i = 0; i < op->n_params; ++i) {
+    wide[i] = slots[i];
+    if (!slots[i] || !is_tensor(slots[i]) || as_tensor(slots[i])->dtype != DType::C32) continue;
+    PyObject* cast_to = as_object(cast(as_tensor(slots[i]), DType::C64));
+    if (!cast_to) return nullptr;
+    wide[i] = held.take(cast_to);
+  }
+  Owned<Tensor> result(pointwise_forward(op, wide, nullptr));
+  if (!result) return nullptr;
+  if (out) return copy_into(out, result.get()) < 0 ? nullptr : as_tensor(Py_NewRef(as_object(out)));
+  if (result->dtype == DType::Bool) return result.release();
+  return cast(result.get(), is_complex(result->dtype) ? DType::C32 : DType::F16);
+}
+
 // -1 with an exception where an argument has a type that the op does not take.
 int check_arguments(Op* op, PyObject* const* slots, int n, DType common) {
+  if (is_float8(common) && check_float8(slots, n, common) < 0) return -1;
+  if (stored_only(common)) return check_stored(op, common);
   if (has_type(op->promotion.refused, common)) {
     raise_refusal(op->promotion.refusals, common);
     return -1;
@@ -632,6 +679,7 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
   if (broadcast_shape(operands, n_operands, &ndim, dims) < 0) return nullptr;
   if (out && check_out_shape(out, ndim, dims) < 0) return nullptr;
   if (check_arguments(op, slots, n, common) < 0) return nullptr;
+  if (common == DType::C32) return in_complex64(op, slots, out);
   for (int i = 0; i < n && has_complex && !is_complex(common) && op->tensor_params.size() == 2; ++i) {
     // alpha: what one of two operands is scaled by
     if (!PyComplex_Check(slots[i]) || PyUnicode_CompareWithASCIIString(op->params[i].name, "alpha")) continue;

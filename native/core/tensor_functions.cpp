@@ -118,6 +118,18 @@ PyObject* empty_meta(PyObject*, PyObject* args) {
   return as_object(t);
 }
 
+// cast(tensor, dtype code): its values as another type, in memory of their own, without a history.
+PyObject* cast_function(PyObject*, PyObject* args) {
+  PyObject* o;
+  int code;
+  if (!PyArg_ParseTuple(args, "O!i", TensorType, &o, &code)) return nullptr;
+  if (code < 0 || code >= static_cast<int>(DType::Count)) {
+    PyErr_SetString(PyExc_ValueError, "cast(tensor, dtype code)");
+    return nullptr;
+  }
+  return as_object(cast(as_tensor(o), static_cast<DType>(code)));
+}
+
 // like_strides(tensor): the strides, in elements, of a new tensor like this one; None where they are row-major.
 PyObject* like_strides_of(PyObject*, PyObject* o) {
   if (!is_tensor(o)) {
@@ -254,6 +266,7 @@ PyObject* bump_versions(PyObject*, PyObject* list) {
 PyMethodDef kTensorFunctions[] = {
     {"wrap", method_of<wrap>(), METH_FASTCALL, "A leaf tensor around an ndarray."},
     {"empty_meta", method_of<empty_meta>(), METH_VARARGS, "A leaf tensor without memory."},
+    {"cast", method_of<cast_function>(), METH_VARARGS, "The values as another type."},
     {"like_strides", method_of<like_strides_of>(), METH_O, "The strides of a new tensor like another; None: row-major."},
     {"is_channels_last", method_of<is_channels_last_function>(), METH_O, "Whether the elements lie with the channels last."},
     {"suggests_channels_last", method_of<suggests_channels_last_function>(), METH_O, "Whether the strides tell that."},

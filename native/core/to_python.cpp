@@ -43,6 +43,10 @@ PyObject* scalar_of(Tensor* shown) {
     case DType::F64: return PyFloat_FromDouble(at<double>(p));
     case DType::C64: return PyComplex_FromDoubles(at<float>(p), at<float>(p + 4));
     case DType::C128: return PyComplex_FromDoubles(at<double>(p), at<double>(p + 8));
+    case DType::C32: {
+      const Owned<Tensor> wide(cast(t.get(), DType::C64));
+      return wide ? PyComplex_FromDoubles(at<float>(wide->data()), at<float>(wide->data() + 4)) : nullptr;
+    }
     default: break;
   }
   const Owned<Tensor> wide(cast(t.get(), DType::F32));
@@ -124,8 +128,8 @@ PyObject* method_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
                  conj ? "conjugate" : "negative", conj ? "conj" : "neg");
     return nullptr;
   }
-  if (t->dtype == DType::BF16 && !force) {
-    PyErr_SetString(PyExc_TypeError, "Got unsupported ScalarType BFloat16");
+  if ((t->dtype == DType::BF16 || stored_only(t->dtype)) && !force) {
+    PyErr_Format(PyExc_TypeError, "Got unsupported ScalarType %s", scalar_name(t->dtype));
     return nullptr;
   }
   const Owned<Tensor> values(values_of(t));

@@ -38,12 +38,18 @@ constexpr TypeFact kTypes[] = {
     {"UInt16", "uint16_t"},
     {"UInt32", "uint32_t"},
     {"UInt64", "uint64_t"},
+    {"Float8_e4m3fn", "c10::Float8_e4m3fn"},
+    {"Float8_e4m3fnuz", "c10::Float8_e4m3fnuz"},
+    {"Float8_e5m2", "c10::Float8_e5m2"},
+    {"Float8_e5m2fnuz", "c10::Float8_e5m2fnuz"},
+    {"Float8_e8m0fnu", "c10::Float8_e8m0fnu"},
+    {"ComplexHalf", "c10::complex<c10::Half>"},
 };
 
 }  // namespace
 
-bool is_floating(DType t) { return t >= DType::F16 && t <= DType::F64; }
-bool is_complex(DType t) { return t == DType::C64 || t == DType::C128; }
+bool is_floating(DType t) { return (t >= DType::F16 && t <= DType::F64) || is_float8(t); }
+bool is_complex(DType t) { return t == DType::C64 || t == DType::C128 || t == DType::C32; }
 Category category_of(DType t) {
   if (t == DType::Bool) return Category::Bool;
   if (is_complex(t)) return Category::Complex;

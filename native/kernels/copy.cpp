@@ -4,6 +4,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/small_floats.h"
+
 namespace rushlight {
 
 namespace {
@@ -18,6 +20,9 @@ struct BFloat {
 };
 struct Truth {
   uint8_t bits;
+};
+struct HalfComplex {
+  Half real, imag;
 };
 
 float bits_to_float(uint32_t bits) {
@@ -76,6 +81,8 @@ struct IsComplex<std::complex<T>> : std::true_type {};
 template <class T>
 auto plain(T x) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>) return widen(x);
+  else if constexpr (kSmall<T>) return static_cast<float>(x);
+  else if constexpr (std::is_same_v<T, HalfComplex>) return std::complex<float>(widen(x.real), widen(x.imag));
   else if constexpr (std::is_same_v<T, Truth>) return static_cast<uint8_t>(x.bits != 0);
   else return x;
 }
@@ -90,7 +97,9 @@ To convert(From x) {
     if constexpr (std::is_same_v<To, Truth>) {
       return Truth{static_cast<uint8_t>(v != V(0))};
     } else if constexpr (IsComplex<V>::value) {
-      if constexpr (IsComplex<To>::value) {
+      if constexpr (std::is_same_v<To, HalfComplex>) {
+        return HalfComplex{convert<Half>(v.real()), convert<Half>(v.imag())};
+      } else if constexpr (IsComplex<To>::value) {
         using P = typename To::value_type;
         return To(static_cast<P>(v.real()), static_cast<P>(v.imag()));
       } else {
@@ -98,6 +107,10 @@ To convert(From x) {
       }
     } else if constexpr (IsComplex<To>::value) {
       return To(static_cast<typename To::value_type>(v), 0);
+    } else if constexpr (std::is_same_v<To, HalfComplex>) {
+      return HalfComplex{convert<Half>(v), Half{0}};
+    } else if constexpr (kSmall<To>) {
+      return To::of(static_cast<float>(v));
     } else if constexpr (std::is_same_v<To, Half>) {
       if constexpr (std::is_same_v<V, double>) return Half{to_half_bits<double, 52, uint64_t>(v)};
       else return Half{to_half_bits<float, 23, uint32_t>(static_cast<float>(v))};
@@ -149,6 +162,12 @@ auto with_type(DType t, F f) {
     case DType::C128: return f(std::complex<double>{});
     case DType::U16: return f(uint16_t{});
     case DType::U32: return f(uint32_t{});
+    case DType::F8E4M3FN: return f(E4M3FN{});
+    case DType::F8E4M3FNUZ: return f(E4M3FNUZ{});
+    case DType::F8E5M2: return f(E5M2{});
+    case DType::F8E5M2FNUZ: return f(E5M2FNUZ{});
+    case DType::F8E8M0FNU: return f(Scale{});
+    case DType::C32: return f(HalfComplex{});
     default: return f(uint64_t{});
   }
 }
@@ -282,6 +301,8 @@ void copy_strided(DType to_type, char* to, const ptrdiff_t* to_strides, DType fr
 void conjugate_elements(DType type, char* data, ptrdiff_t n) {
   if (type == DType::C64) {
     for (ptrdiff_t i = 0; i < n; ++i) store(data + i * 8 + 4, -load<float>(data + i * 8 + 4));
+  } else if (type == DType::C32) {
+    for (ptrdiff_t i = 0; i < n; ++i) store(data + i * 4 + 2, static_cast<uint16_t>(load<uint16_t>(data + i * 4 + 2) ^ 0x8000));
   } else if (type == DType::C128) {
     for (ptrdiff_t i = 0; i < n; ++i) store(data + i * 16 + 8, -load<double>(data + i * 16 + 8));
   }
@@ -294,6 +315,10 @@ void negate_elements(DType type, char* data, ptrdiff_t n) {
       char* p = data + i * static_cast<ptrdiff_t>(sizeof(T));
       if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>) {
         store(p, T{static_cast<uint16_t>(load<T>(p).bits ^ 0x8000)});
+      } else if constexpr (std::is_same_v<T, HalfComplex>) {
+        store(p, load<uint32_t>(p) ^ 0x80008000u);
+      } else if constexpr (kSmall<T>) {
+        store(p, T::of(-static_cast<float>(load<T>(p))));
       } else if constexpr (std::is_integral_v<T>) {
         store(p, static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(load<T>(p))));
       } else if constexpr (!std::is_same_v<T, Truth>) {

@@ -10,10 +10,17 @@
 
 namespace rushlight {
 
-enum class DType : uint8_t { Bool, U8, I8, I16, I32, I64, F16, BF16, F32, F64, C64, C128, U16, U32, U64, Count };
+enum class DType : uint8_t {
+  Bool, U8, I8, I16, I32, I64, F16, BF16, F32, F64, C64, C128, U16, U32, U64,
+  F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0FNU, C32,  // stored and converted; few ops compute with them
+  Count
+};
 
-constexpr ptrdiff_t kItemSize[] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 2, 4, 8};
+constexpr ptrdiff_t kItemSize[] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 2, 4, 8, 1, 1, 1, 1, 1, 4};
+static_assert(sizeof(kItemSize) / sizeof(ptrdiff_t) == static_cast<size_t>(DType::Count));
 inline ptrdiff_t item_size(DType t) { return kItemSize[static_cast<int>(t)]; }
+inline bool is_float8(DType t) { return t >= DType::F8E4M3FN && t <= DType::F8E8M0FNU; }
+inline bool stored_only(DType t) { return t >= DType::F8E4M3FN && t < DType::Count; }
 
 // One step of a pointwise program: registers[dst] = op(registers[a], registers[b], registers[c]).
 // Unary ops read a; binary a, b; ternary (where: a ? b : c; clamp: a, lo b, hi c) all three.

@@ -4,8 +4,8 @@ Everything about an element type that the rest of the library asks for is an att
 `dtype`: the NumPy dtype that holds it, the number the native kernels know it by, and the three
 names that error texts use. Read `_TABLE` first; the classes only give it a face.
 
-bfloat16 lives in `ml_dtypes`, whose import costs more than all of this file; `bfloat16.numpy`
-imports it when first asked.
+bfloat16 and the floats of 8 bits live in `ml_dtypes`, whose import costs more than all of this
+file; their `numpy` imports it when first asked. NumPy has no complex32: it is two halves.
 """
 
 from __future__ import annotations
@@ -19,6 +19,12 @@ from . import _core
 
 __all__ = [
     "bfloat16",
+    "bit",
+    "bits1x8",
+    "bits2x4",
+    "bits4x2",
+    "bits8",
+    "bits16",
     "bool",
     "can_cast",
     "cdouble",
@@ -31,6 +37,7 @@ __all__ = [
     "dtype",
     "finfo",
     "float",
+    "float4_e2m1fn_x2",
     "float8_e4m3fn",
     "float8_e4m3fnuz",
     "float8_e5m2",
@@ -43,14 +50,33 @@ __all__ = [
     "half",
     "iinfo",
     "int",
+    "int1",
+    "int2",
+    "int3",
+    "int4",
+    "int5",
+    "int6",
+    "int7",
     "int8",
     "int16",
     "int32",
     "int64",
     "long",
     "promote_types",
+    "qint8",
+    "qint32",
+    "quint2x4",
+    "quint4x2",
+    "quint8",
     "set_default_dtype",
     "short",
+    "uint1",
+    "uint2",
+    "uint3",
+    "uint4",
+    "uint5",
+    "uint6",
+    "uint7",
     "uint8",
     "uint16",
     "uint32",
@@ -82,10 +108,7 @@ _TABLE = (
     ("uint16", "u16", "UInt16", "short unsigned int", 2, _INTEGER),
     ("uint32", "u32", "UInt32", "unsigned int", 4, _INTEGER),
     ("uint64", "u64", "UInt64", "long unsigned int", 8, _INTEGER),
-)
-# Types that programs name and compare with, and that no tensor here has: they have no `code` and no
-# `numpy`, and what asks for one raises.
-_NAMED_ONLY = (
+    # From here on: stored and converted; few functions compute with them.
     ("float8_e4m3fn", "f8e4m3fn", "Float8_e4m3fn", "c10::Float8_e4m3fn", 1, _FLOATING),
     ("float8_e4m3fnuz", "f8e4m3fnuz", "Float8_e4m3fnuz", "c10::Float8_e4m3fnuz", 1, _FLOATING),
     ("float8_e5m2", "f8e5m2", "Float8_e5m2", "c10::Float8_e5m2", 1, _FLOATING),
@@ -93,14 +116,26 @@ _NAMED_ONLY = (
     ("float8_e8m0fnu", "f8e8m0fnu", "Float8_e8m0fnu", "c10::Float8_e8m0fnu", 1, _FLOATING),
     ("complex32", "c32", "ComplexHalf", "c10::complex<c10::Half>", 4, _COMPLEX),
 )
-# Those of quantized tensors: as above, and no number of a category promotes to one.
-_QUANTIZED = (
-    ("qint8", "qi8", "QInt8", "c10::qint8", 1, _INTEGER),
+# Types that programs name and compare with, and that no tensor here has: they have no `code` and no
+# `numpy`, and what asks for one raises.
+_SEVEN = range(1, 8)
+_PACKED = ("1x8", "2x4", "4x2", "8")
+_NAMED_ONLY = (
+    *((f"int{n}", f"i{n}", f"Int{n}", f"c10::dummy_int1_7_t<{n}u>", 1, _INTEGER) for n in _SEVEN),
+    *(
+        (f"uint{n}", f"u{n}", f"UInt{n}", f"c10::dummy_uint1_7_t<{n}u>", 1, _INTEGER)
+        for n in _SEVEN
+    ),
+    *((f"bits{n}", f"bits{n}", f"Bits{n}", f"c10::bits{n}", 1, _INTEGER) for n in _PACKED),
+    ("bits16", "bits16", "Bits16", "c10::bits16", 2, _INTEGER),
     ("quint8", "qu8", "QUInt8", "c10::quint8", 1, _INTEGER),
-    ("qint32", "qi32", "QInt32", "c10::qint32", 4, _INTEGER),
     ("quint4x2", "qu4x2", "QUInt4x2", "c10::quint4x2", 1, _INTEGER),
     ("quint2x4", "qu2x4", "QUInt2x4", "c10::quint2x4", 1, _INTEGER),
+    ("qint8", "qi8", "QInt8", "c10::qint8", 1, _INTEGER),
+    ("qint32", "qi32", "QInt32", "c10::qint32", 4, _INTEGER),
+    ("float4_e2m1fn_x2", "f4e2m1fnx2", "Float4_e2m1fn_x2", "c10::Float4_e2m1fn_x2", 1, _FLOATING),
 )
+_WITHOUT_SIGN = ("bits", "qint", "quint")  # which refuse to be asked for it
 
 
 class dtype:
@@ -166,15 +201,9 @@ class dtype:
         """The complex dtype whose parts hold this one."""
         if self.is_complex:
             return self
-        if self is float64:
-            return complex128
-        if self is float32 or self is bfloat16:
-            return complex64
-        if self is float16:
-            raise RuntimeError(
-                "ComplexHalf is not supported: float16 has no complex counterpart here. "
-                "Convert to float32 first, which gives complex64."
-            )
+        found = {float64: complex128, float32: complex64, bfloat16: complex64, float16: complex32}
+        if self in found:
+            return found[self]
         raise RuntimeError(f"Unknown Complex ScalarType for {self.scalar_name}")
 
     def __repr__(self) -> str:
@@ -198,20 +227,25 @@ class dtype:
 
         __delattr__ = __setattr__
 
-        # Reached only while a slot is empty: bfloat16's `numpy`, or one of a type without tensors.
+        # Reached only while a slot is empty: `numpy` of a type that is imported late, or one of a
+        # type without tensors.
         def __getattr__(self, name: str) -> Any:
-            if name == "numpy" and self.name == "bfloat16":
-                return _import_bfloat16()
+            if name == "numpy" and self.name in _IMPORTED:
+                return _import_numpy_type(self)
             if name in ("numpy", "code"):
                 raise TypeError(
                     f"{self} is known by name only: rushlight has no tensors of it. Use "
-                    f"torch.{_nearest_type(self)} instead."
+                    f"torch.{'bfloat16' if self.is_floating_point else 'uint8'} instead."
                 )
+            if name == "is_signed":
+                of = "Bits types are undefined"
+                if not self.name.startswith("bits"):
+                    of = "isSignedType not supported for quantized types"
+                raise RuntimeError(of)
             raise AttributeError(f"'torch.dtype' object has no attribute '{name}'")
 
 
-def _nearest_type(self: dtype) -> str:
-    return "complex64" if self.is_complex else "int8" if "q" in self.name else "bfloat16"
+_IMPORTED = ("bfloat16", *(row[0] for row in _TABLE if row[0].startswith("float8")))
 
 
 def _make(row: tuple[str, str, str, str, _int, _int]) -> dtype:
@@ -229,9 +263,13 @@ def _make(row: tuple[str, str, str, str, _int, _int]) -> dtype:
         "is_differentiable": category in (_FLOATING, _COMPLEX),
         "is_signed": category != _BOOL and not name.startswith("u") and name != "float8_e8m0fnu",
     }
+    if name.startswith(_WITHOUT_SIGN):
+        del values["is_signed"]
     if row in _TABLE:
         values["code"] = getattr(_core.DType, name)
-        if name != "bfloat16":
+        if name == "complex32":
+            values["numpy"] = np.dtype([("real", np.float16), ("imag", np.float16)])
+        elif name not in _IMPORTED:
             values["numpy"] = np.dtype(name)
     for key, value in values.items():
         object.__setattr__(self, key, value)
@@ -241,8 +279,8 @@ def _make(row: tuple[str, str, str, str, _int, _int]) -> dtype:
 ALL: tuple[dtype, ...] = tuple(sorted(map(_make, _TABLE), key=lambda t: t.code))
 """Every dtype; `ALL[code]` is the one the native kernels call `code`."""
 
-_BY_NAME = {each.name: each for each in (*ALL, *map(_make, (*_NAMED_ONLY, *_QUANTIZED)))}
-_BY_NUMPY = {each.numpy: each for each in ALL if each.name != "bfloat16"}
+_BY_NAME = {each.name: each for each in (*ALL, *map(_make, _NAMED_ONLY))}
+_BY_NUMPY = {each.numpy: each for each in ALL if each.name not in _IMPORTED}
 
 bool = _BY_NAME["bool"]
 uint8 = _BY_NAME["uint8"]
@@ -262,9 +300,30 @@ float8_e4m3fnuz = _BY_NAME["float8_e4m3fnuz"]
 float8_e5m2 = _BY_NAME["float8_e5m2"]
 float8_e5m2fnuz = _BY_NAME["float8_e5m2fnuz"]
 float8_e8m0fnu = _BY_NAME["float8_e8m0fnu"]
+float4_e2m1fn_x2 = _BY_NAME["float4_e2m1fn_x2"]
+int1, int2, int3, int4, int5, int6, int7 = (_BY_NAME[f"int{n}"] for n in range(1, 8))
+uint1, uint2, uint3, uint4, uint5, uint6, uint7 = (_BY_NAME[f"uint{n}"] for n in range(1, 8))
+bits1x8, bits2x4, bits4x2, bits8, bits16 = (
+    _BY_NAME[f"bits{n}"] for n in ("1x8", "2x4", "4x2", "8", "16")
+)
+bit = uint1
+quint8, quint4x2, quint2x4 = (_BY_NAME[f"quint{n}"] for n in ("8", "4x2", "2x4"))
+qint8, qint32 = _BY_NAME["qint8"], _BY_NAME["qint32"]
 uint16 = _BY_NAME["uint16"]
 uint32 = _BY_NAME["uint32"]
 uint64 = _BY_NAME["uint64"]
+
+
+# Those that have no class of storages (torch.FloatStorage) in PyTorch.
+WITHOUT_STORAGE_CLASS = frozenset(
+    (
+        uint16,
+        uint32,
+        uint64,
+        complex32,
+        *(d for d in ALL if d.name in _IMPORTED and d.itemsize == 1),
+    )
+)
 
 
 def _by_name(name: str) -> dtype:
@@ -272,12 +331,12 @@ def _by_name(name: str) -> dtype:
     return _BY_NAME[name]
 
 
-def _import_bfloat16() -> np.dtype[Any]:
-    from ml_dtypes import bfloat16 as scalar_type
+def _import_numpy_type(self: dtype) -> np.dtype[Any]:
+    import ml_dtypes
 
-    held: np.dtype[Any] = np.dtype(scalar_type)
-    _BY_NUMPY[held] = bfloat16
-    object.__setattr__(bfloat16, "numpy", held)
+    held: np.dtype[Any] = np.dtype(getattr(ml_dtypes, self.name))
+    _BY_NUMPY[held] = self
+    object.__setattr__(self, "numpy", held)
     return held
 
 
@@ -291,8 +350,8 @@ def from_numpy_dtype(numpy_dtype: object) -> dtype:
     found = _BY_NUMPY.get(given)
     if found is not None:
         return found
-    if given.name == "bfloat16" and given == bfloat16.numpy:
-        return bfloat16
+    if given.name in _IMPORTED and given == _BY_NAME[given.name].numpy:
+        return _BY_NAME[given.name]
     if not given.isnative and given.newbyteorder("=") in _BY_NUMPY:
         raise ValueError(
             "given numpy array has byte order different from the native byte order. "
@@ -334,7 +393,7 @@ def set_default_dtype(d: dtype, /) -> None:
         raise TypeError(f"only floating-point types are supported as the default type, but got {d}")
     if d.name in _FLOAT8:
         raise TypeError(
-            f"couldn't find storage object {d.scalar_name}Storage: rushlight has no tensors of it"
+            f"couldn't find storage object {d.scalar_name}Storage. A float of 8 bits is no default."
         )
     _default = d
 
@@ -378,7 +437,7 @@ def _promote(a: dtype, b: dtype) -> dtype:
     if high.is_complex:
         if low.is_differentiable and low.to_real() is float64:
             return complex128
-        return complex64 if high is complex32 and low.category == _FLOATING else high
+        return complex64 if high is complex32 and low in (float32, bfloat16) else high
     if low.category < high.category:
         return high
     if high.is_floating_point:  # float16 and bfloat16: neither holds the other
@@ -452,6 +511,8 @@ class finfo:
                 f"The type given is {given}."
             )
         real = given.to_real()
+        if real not in ALL:
+            raise TypeError(f"torch.finfo() has no limits of {given}")
         if real.name in _FLOAT8:
             self._set_float8(real)
             return
@@ -498,7 +559,9 @@ class iinfo:
         _require_dtype("iinfo", "type", 1, type)
         if type is bool:
             raise TypeError("torch.bool is not supported by torch.iinfo")
-        if type.category != _INTEGER:
+        if type.name.startswith("q"):
+            raise NotImplementedError(f"\"dtype\" not implemented for '{type.scalar_name}'")
+        if type.category != _INTEGER or type not in ALL:
             raise TypeError(
                 "torch.iinfo() requires an integer input type. "
                 "Use torch.finfo to handle 'torch.iinfo'. "

@@ -168,10 +168,14 @@ def _contents(array: Array, dtype: dtypes.dtype, indent: int) -> str:
         return "[...]"
     kept = _kept(array) if summarize else array
     if dtype.is_complex:
-        real, real_width = _float_texts(kept.real)
-        imaginary, imaginary_width = _float_texts(kept.imag)
+        pair = kept.dtype.kind == "V"  # of halves
+        real, real_width = _float_texts(kept["real"] if pair else kept.real)
+        imaginary, imaginary_width = _float_texts(kept["imag"] if pair else kept.imag)
         texts = list(map(_complex_text, real, imaginary))
         width = real_width + imaginary_width + 1
+    elif dtype is dtypes.float8_e8m0fnu:  # its smallest number stands for 0, as a 0 becomes it
+        values = kept.astype(np.float64)
+        texts, width = _float_texts(np.where(values == 2.0**-127, 0, values))
     elif dtype.is_floating_point:
         texts, width = _float_texts(kept)
     else:

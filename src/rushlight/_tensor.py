@@ -20,7 +20,7 @@ from ._levels.opaque_array import ITEM, MEMORY
 from ._levels.running import answered
 from ._missing import missing_attribute
 from ._sparse_methods import METHODS as SPARSE_METHODS
-from .ops.table.arrays import Array
+from .ops.table.arrays import Array, as_type, is_stored
 from .ops.table.signature import dtype, memory_format, overloaded
 from .ops.table.statement import LAZY, namespace, quietly
 from .storage import TypedStorage, UntypedStorage, legacy_types, never, warn_of_typed
@@ -79,6 +79,8 @@ def _format_number(self: Any, spec: str) -> str:
 def tolist(self: Tensor) -> Any:
     """The elements as nested lists; the number itself for 0 dimensions."""
     array = (self if of(self).has_memory else of(self).to_host(self))._array
+    if is_stored(array.dtype):
+        return as_type(array, np.dtype("F" if array.dtype.names else "f")).tolist()
     return array.astype(np.float32).tolist() if array.dtype.kind == "V" else array.tolist()
 
 

@@ -28,7 +28,6 @@ __all__ = ["TypedStorage", "UntypedStorage"]
 
 UntypedStorage = _core.UntypedStorage
 _META = Device("meta")
-_WIDE = (dtypes.uint16, dtypes.uint32, dtypes.uint64)  # of these there are no legacy classes
 
 
 def bytes_of(storage: Any) -> Tensor:
@@ -452,7 +451,7 @@ class TypedStorage:
         """The name of the legacy class; a dtype converts."""
         warn_of_typed()
         if dtype is None:
-            if self.dtype in _WIDE:
+            if self.dtype in dtypes.WITHOUT_STORAGE_CLASS:
                 return "torch.storage.TypedStorage"
             return f"torch.{self.dtype.scalar_name}Storage"
         return _cast(self, dtype)
@@ -473,7 +472,7 @@ class TypedStorage:
     def pickle_storage_type(self) -> str:
         """The name that the class has in files."""
         warn_of_typed()
-        if self.dtype in _WIDE:
+        if self.dtype in dtypes.WITHOUT_STORAGE_CLASS:
             raise KeyError(f"dtype {self.dtype} is not recognized")
         return f"{self.dtype.scalar_name}Storage"
 
@@ -586,7 +585,7 @@ def legacy_types() -> dict[str, type]:
     """The legacy classes by name."""
     types: dict[str, Any] = {}
     for kind in dtypes.ALL:
-        if kind in _WIDE:
+        if kind in dtypes.WITHOUT_STORAGE_CLASS:
             continue
         name = f"{kind.scalar_name}Storage"
         doc = f"A TypedStorage of dtype {kind.name}.\n\n>>> torch.{name}(2).size()\n2"

@@ -1,28 +1,22 @@
-"""float8 types and complex32: names that programs compare with; no tensor has them."""
+"""Element types that no tensor has here, which programs name and compare with."""
+
+from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 
 import rushlight as torch
 
-NAMES = "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu complex32".split()
+NAMES = """int1 int4 int7 uint1 uint3 uint7 bits1x8 bits8 bits16 quint8 quint4x2 qint8 qint32
+float4_e2m1fn_x2""".split()
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_facts_are_pytorchs(name):
-    pytorch = pytest.importorskip("torch")
-    ours, theirs = getattr(torch, name), getattr(pytorch, name)
-    for fact in ("itemsize", "is_floating_point", "is_complex", "is_signed"):
-        assert getattr(ours, fact) == getattr(theirs, fact)
-    assert repr(ours) == repr(theirs)
-    for fact in ("max", "min", "eps", "tiny", "smallest_normal", "resolution", "bits"):
-        assert getattr(torch.finfo(ours), fact) == getattr(pytorch.finfo(theirs), fact), fact
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_one_object_for_each(name):
+def test_one_object_for_each(name: str) -> None:
     kind = getattr(torch, name)
+    assert repr(kind) == f"torch.{name}"
     assert pickle.loads(pickle.dumps(kind)) is kind
     assert torch.float32 != kind and kind not in (torch.int8, torch.bfloat16)
 
@@ -37,16 +31,14 @@ def test_one_object_for_each(name):
         lambda kind: torch.ones(2).view(kind),
         lambda kind: torch.ones(2).sum(dtype=kind),
         lambda kind: torch.empty(2, dtype=kind, device="meta"),
-        lambda kind: torch.nn.Linear(2, 2).to(kind),
-        lambda kind: torch.ones(2).softmax(0, dtype=kind),
     ],
 )
-def test_tensors_are_refused(name, call):
+def test_tensors_are_refused(name: str, call: Any) -> None:
     with pytest.raises(TypeError, match=f"^torch.{name} is known by name only: rushlight has no"):
         call(getattr(torch, name))
 
 
-def test_no_default_and_no_promotion():
+def test_no_default_and_no_promotion() -> None:
     with pytest.raises(TypeError, match="couldn't find storage object Float8_e5m2Storage"):
         torch.set_default_dtype(torch.float8_e5m2)
     with pytest.raises(
@@ -54,5 +46,6 @@ def test_no_default_and_no_promotion():
     ):
         torch.promote_types(torch.float32, torch.float8_e5m2)
     assert torch.promote_types(torch.complex32, torch.float64) is torch.complex128
+    assert torch.promote_types(torch.complex32, torch.float16) is torch.complex32
     assert torch.chalf is torch.complex32
     assert torch.zeros(1).dtype is torch.float32

@@ -607,7 +607,12 @@ def used(result):
         if isinstance(each, torch.Tensor):
             assert not [name for name in vars(each) if hasattr(torch.Tensor, name)]
             if each.numel() < 10**5:
-                each.detach().clone().sum()
+                # Types of 8 bits and complex32 have no sums.
+                (
+                    each.detach().clone().to(torch.complex128)
+                    if each.is_complex()
+                    else each.double()
+                ).sum()
                 repr(each)
         elif type(each) in (list, tuple, set):
             waiting.extend(each)

@@ -1,5 +1,6 @@
 // Loading elements of any real type as a compute type (float, double, int64_t) and storing them back.
 #include "kernels/isa/pointwise.h"
+#include "kernels/small_floats.h"
 
 namespace rushlight::RUSHLIGHT_ISA {
 namespace {
@@ -96,6 +97,17 @@ struct Convert<BFloat, From> {
   static BFloat apply(From x) { return to_bfloat(narrow(x)); }
 };
 
+template <class To, class From>
+  requires kSmall<From>
+struct Convert<To, From> {
+  static To apply(From x) { return Convert<To, float>::apply(static_cast<float>(x)); }
+};
+template <class To, class From>
+  requires kSmall<To>
+struct Convert<To, From> {
+  static To apply(From x) { return To::of(static_cast<float>(x)); }
+};
+
 template <class From, class To>
 void load(const char* in, ptrdiff_t stride, void* out_, ptrdiff_t n) {
   To* out = static_cast<To*>(out_);
@@ -130,8 +142,8 @@ struct Types {
   static constexpr int size = sizeof...(T);
 };
 // In the order of DType; the complex types, which have no conversion here, stand as Bool and are refused below.
-using ElementTypes =
-    Types<Bool, uint8_t, int8_t, int16_t, int32_t, int64_t, Half, BFloat, float, double, Bool, Bool, uint16_t, uint32_t, uint64_t>;
+using ElementTypes = Types<Bool, uint8_t, int8_t, int16_t, int32_t, int64_t, Half, BFloat, float, double, Bool, Bool, uint16_t, uint32_t,
+                           uint64_t, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, Scale, Bool>;
 static_assert(ElementTypes::size == static_cast<int>(DType::Count));
 
 struct Loads {
@@ -153,7 +165,7 @@ constexpr Loads kLoads[] = {loads<float>(ElementTypes{}), loads<double>(ElementT
 constexpr Stores kStores[] = {stores<float>(ElementTypes{}), stores<double>(ElementTypes{}), stores<int64_t>(ElementTypes{})};
 
 int compute_index(DType compute) { return compute == DType::F32 ? 0 : (compute == DType::F64 ? 1 : 2); }
-bool supported(DType t) { return t != DType::C64 && t != DType::C128 && t < DType::Count; }
+bool supported(DType t) { return t != DType::C64 && t != DType::C128 && t < DType::C32; }
 
 }  // namespace
 

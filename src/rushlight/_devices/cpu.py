@@ -27,6 +27,9 @@ class Cpu:
                 return np.empty(shape, dtype)
             if fill == 0:
                 return np.zeros(shape, dtype)
+            if dtype.names:  # complex32, a pair
+                whole = complex(fill)
+                return np.full(shape, np.array((whole.real, whole.imag), dtype))
             return np.full(shape, fill, dtype)
         except (MemoryError, ValueError) as error:
             said = beyond_memory(error, shape)

@@ -36,11 +36,11 @@ _FROM_TYPE = Global("torch._tensor", "_rebuild_from_type_v2")
 _LAYOUT = Global("torch.serialization", "_get_layout")
 _UNTYPED = Global("torch.storage", "UntypedStorage")
 _DTYPES = {dtype: Global("torch", dtype.name) for dtype in dtypes.ALL}
-# PyTorch has typed storages for all dtypes but the wide unsigned ones.
+# PyTorch has typed storages for all dtypes but the wide unsigned ones and those of fewest bits.
 STORAGES = {
     dtype: Global("torch", f"{dtype.scalar_name}Storage")
     for dtype in dtypes.ALL
-    if dtype not in (dtypes.uint16, dtypes.uint32, dtypes.uint64)
+    if dtype not in dtypes.WITHOUT_STORAGE_CLASS
 }
 
 

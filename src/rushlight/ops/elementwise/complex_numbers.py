@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ..._dtypes import complex32
 from ..making.copies import clone
 from ..making.creation import zeros_like
 from ..table.arrays import Array, scalar_name
@@ -21,10 +22,16 @@ from ..table.statement import LAZY
 from .elementary import abs, sgn
 from .selection import where
 
-_PAIRS = {np.dtype(np.float32): np.complex64, np.dtype(np.float64): np.complex128}
+_PAIRS = {
+    np.dtype(np.float16): complex32.numpy,
+    np.dtype(np.float32): np.dtype(np.complex64),
+    np.dtype(np.float64): np.dtype(np.complex128),
+}
 
 
 def _as_pairs(a: Array) -> Array:
+    if a.dtype.names:
+        return a[..., None].view(np.float16)
     if a.dtype.kind != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
     return a[..., None].view(a.real.dtype)

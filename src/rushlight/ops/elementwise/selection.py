@@ -11,7 +11,7 @@ from ... import _core
 from ..._core import Op
 from ..._devices.meta import like_first
 from ..making.creation import zeros_like
-from ..table.arrays import Array, cell
+from ..table.arrays import Array, as_type, cell
 from ..table.formulas import Symbol
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
@@ -353,8 +353,7 @@ variant(masked_fill, "value", "scalar", _masked_fill_number)
 
 def _cell(value: Array | complex, dtype: Any) -> Array:
     if isinstance(value, np.ndarray):
-        with np.errstate(all="ignore"):
-            return (value.real if dtype.kind not in "cb" else value).astype(dtype)
+        return as_type(value, dtype)
     if not isinstance(value, (int, float, complex, np.generic)):
         raise TypeError(f"argument 'value' must be Number, not {type(value).__name__}")
     return cell(value, dtype)
@@ -437,10 +436,7 @@ def _fitted(a: Array, src: Array, non_blocking: bool) -> Array:
     if not isinstance(src, np.ndarray):
         return _spread(_cell(src, a.dtype), a)
     if src.dtype != a.dtype:
-        with np.errstate(all="ignore"):
-            src = (src.real if src.dtype.kind == "c" and a.dtype.kind not in "cb" else src).astype(
-                a.dtype
-            )
+        src = as_type(src, a.dtype)
     if src.shape == a.shape:
         return src
     try:

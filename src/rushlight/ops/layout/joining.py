@@ -14,7 +14,7 @@ import numpy as np
 from ... import _core
 from ..._core import Op, Tensor
 from ..making.factory import room_for
-from ..table.arrays import Array, common_type, dim_in
+from ..table.arrays import Array, as_type, common_type, dim_in
 from ..table.kinds import composite, linear
 from .slices import slice_op
 
@@ -29,8 +29,7 @@ def _promoted(join: Any) -> Any:
 
     def forward(tensors: list[Array], dim: int) -> Array:
         dtype = common_type(*tensors)
-        with np.errstate(all="ignore"):
-            joined: Array = join([a.astype(dtype, copy=False) for a in tensors], dim)
+        joined: Array = join([a if a.dtype == dtype else as_type(a, dtype) for a in tensors], dim)
         return joined
 
     return forward

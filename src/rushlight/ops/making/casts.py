@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
@@ -14,7 +12,7 @@ from ..._device import device as device_class
 from ..._device import memory_format as memory_format_class
 from ..._devices import of, on
 from ..._dtypes import dtype
-from ..table.arrays import Array, none_left
+from ..table.arrays import Array, as_type, none_left
 from ..table.kinds import composite, linear
 from ..table.signature import memory_format
 from .copies import copied, format_order, suggested_format
@@ -24,10 +22,7 @@ __all__ = ["fit_dtype", "to", "type_as"]
 
 
 def _cast(a: Array, dtype: dtype) -> Array:
-    with np.errstate(all="ignore"):
-        if a.dtype.kind == "c" and not dtype.is_complex:
-            a = a.real
-        return a.astype(dtype.numpy)  # keeps the memory order
+    return as_type(a, dtype.numpy)
 
 
 _to_copy = linear(
@@ -171,7 +166,7 @@ CASTS = {
     "byte": dtypes.uint8,
     "bool": dtypes.bool,
 }
-_COMPLEX = {"cfloat": dtypes.complex64, "cdouble": dtypes.complex128}
+_COMPLEX = {"chalf": dtypes.complex32, "cfloat": dtypes.complex64, "cdouble": dtypes.complex128}
 for _name, _dtype in (CASTS | _COMPLEX).items():
     _cast_method(_name, _dtype)
 

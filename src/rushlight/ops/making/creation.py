@@ -15,7 +15,7 @@ from ..._device import preserve_format
 from ..._devices import of
 from ..._errors import not_implemented_for
 from ..._levels.running import answered
-from ..table.arrays import Array, cell, check_tensor, fitted_number
+from ..table.arrays import Array, cell, check_tensor, fitted_number, is_stored
 from ..table.kinds import composite
 from ..table.signature import Ints, Keywords, Number, Sizes, device, dtype, memory_format
 from .copies import format_strides, lay_out, like_strides
@@ -161,7 +161,13 @@ def full(
     shape = shape_of("full", (tuple(size),))
     wanted = _fill_dtype(fill_value, how.get("dtype"), out)
     where = destination(how, "full", out)
-    array = where.allocate(shape, wanted, fitted_number(fill_value, wanted))
+    if is_stored(wanted):
+        element = cell(fill_value, wanted)
+        array = where.allocate(shape, wanted)
+        if where.has_memory:
+            array[...] = element
+    else:
+        array = where.allocate(shape, wanted, fitted_number(fill_value, wanted))
     return finished(array, how, out, where, function="full")
 
 
@@ -339,7 +345,7 @@ def arange(
     dtype = how.get("dtype")
     whole = dtype is None and out is None and all(isinstance(v, int) for v in (start, end, step))
     numpy_dtype = np.dtype(np.int64) if whole else numpy_of(dtype, "arange", out)
-    if numpy_dtype.kind in "bc":
+    if numpy_dtype.kind in "bc" or is_stored(numpy_dtype):
         not_implemented_for("arange_cpu", dtypes.from_numpy_dtype(numpy_dtype).scalar_name)
     first, last, by = _as_held((start, end, step), numpy_dtype)
     if numpy_dtype == np.int64:
@@ -417,8 +423,8 @@ def _even_type(name: str, start: Any, end: Any, dtype: Any, out: Any) -> Any:
 def _check_steps(name: str, steps: int, numpy_dtype: Any) -> None:
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    if numpy_dtype.kind == "b" and steps > 1:
-        not_implemented_for(f"{name}_cpu", "Bool")
+    if (numpy_dtype.kind == "b" or is_stored(numpy_dtype)) and steps > 1:
+        not_implemented_for(f"{name}_cpu", dtypes.from_numpy_dtype(numpy_dtype).scalar_name)
 
 
 @composite(
@@ -528,8 +534,11 @@ def eye(
     for name, size in (("n", n), ("m", n if m is None else m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+    numpy_dtype = numpy_of(how.get("dtype"), "eye", out)
+    if numpy_dtype.names:
+        not_implemented_for("eye", "ComplexHalf")
     where = destination(how, "eye", out)
-    array = where.allocate((n, n if m is None else m), numpy_of(how.get("dtype"), "eye", out), 0)
+    array = where.allocate((n, n if m is None else m), numpy_dtype, 0)
     if where.has_memory:
         np.fill_diagonal(array, 1)
     return finished(array, how, out, where, function="eye")

@@ -12,7 +12,7 @@ from ..._core import Tensor
 from ..._devices import cpu, of, on
 from ..._levels.opaque_array import ITEM
 from ..._levels.running import answered
-from ..table.arrays import Array, common_type, warn_once
+from ..table.arrays import Array, as_type, common_type, is_stored, warn_once
 from ..table.kinds import composite
 from ..table.signature import device, dtype
 from .casts import to
@@ -38,6 +38,8 @@ def array_of(data: Any, dtype: dtype | None = None, copy: bool = True) -> Array:
     wanted = None if dtype is None else numpy_of(dtype)
     if type(data) is float and (wanted is None or wanted.kind not in "iu"):
         found = wanted or dtypes.get_default_dtype().numpy
+        if is_stored(found):
+            return as_type(np.array(data), found)
         if -65504.0 <= data <= 65504.0:
             return np.array(data, found)
         with np.errstate(over="ignore"):  # beyond the type's range it is infinite
@@ -79,19 +81,11 @@ def array_of(data: Any, dtype: dtype | None = None, copy: bool = True) -> Array:
             raise RuntimeError(f"Could not infer dtype of {type(data).__name__}") from None
         array = np.asarray(memory)
     if wanted is not None and array.dtype != wanted:
-        with np.errstate(all="ignore"):
-            if array.dtype.kind == "c" and wanted.kind != "c":
-                array = array.real
-            return array.astype(wanted)
+        return as_type(array, wanted)
     if copy:
         return np.array(array, copy=True, order="C")
     # An array of its own: what the program sets of `data`, its shape for one, is not the tensor's.
     return array.view(np.ndarray)
-
-
-def _as_type(array: Array, wanted: Any) -> Array:
-    with np.errstate(over="ignore"):  # beyond the type's range it is infinite
-        return array.astype(wanted)
 
 
 _MOST_DIMS = 64  # NumPy's; a list may also contain itself
@@ -138,7 +132,7 @@ def _converted(array: Array, wanted: Any) -> Array:
                 )
     elif kind == "c" and wanted.kind == "f":
         raise TypeError("must be real number, not complex")
-    return _as_type(array, wanted)
+    return as_type(array, wanted)  # beyond the type's range it is infinite
 
 
 # ---- element by element: tensors, arrays and NumPy's numbers among the data, and what is wrong

@@ -19,7 +19,7 @@ from ..._generator import draw
 from ..._levels.running import draws
 from ..._size import Size
 from ..making.creation import zeros_like
-from ..table.arrays import Array, none_left, widened
+from ..table.arrays import Array, is_stored, none_left, widened
 from ..table.kinds import composite, linear
 from ..table.signature import Generator
 
@@ -68,7 +68,7 @@ _LETTERS = {
 
 def check_type(dtype: dtype, kinds: str, kernel: str) -> None:
     """Refuse an element type that a distribution is not defined for."""
-    if _LETTERS[dtype.category] not in kinds:
+    if _LETTERS[dtype.category] not in kinds or is_stored(dtype.numpy):
         not_implemented_for(kernel, dtype.scalar_name)
 
 
@@ -192,6 +192,8 @@ def _limits(dtype: dtype) -> tuple[float, float]:
 def integer_range(low: int, end: int | None, dtype: dtype) -> tuple[int, int]:
     """The range [low, end) to draw from, checked; end None: up to the last integer that the type
     holds."""
+    if is_stored(dtype.numpy):
+        not_implemented_for("random_update_from_to", dtype.scalar_name)
     if end is not None:
         if low >= end:
             raise RuntimeError(
@@ -305,6 +307,7 @@ def _one_parameter(
 
 def _check_exponential(dtype: dtype, lambd: float) -> None:
     _check_continuous("Exponential", dtype, dtype.scalar_name)
+    check_type(dtype, "fc", "exponential_cpu")
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
 
@@ -346,6 +349,7 @@ def cauchy_(
     """Fill from a Cauchy distribution."""
     _check_above_zero("cauchy_", "sigma", sigma)
     _check_continuous("Cauchy", self.dtype, self.dtype.c_name)
+    check_type(self.dtype, "fc", "cauchy_cpu")
     return _fill_cauchy(self, generator, float(median), float(sigma))
 
 

@@ -18,7 +18,7 @@ from ..._levels.running import draws
 from ..layout.shape import common_shape
 from ..making.creation import empty_like, zeros_like
 from ..making.factory import check_keywords, destination, finished, numpy_of, shape_of
-from ..table.arrays import fitted_number, widened
+from ..table.arrays import fitted_number, is_stored, widened
 from ..table.kinds import composite, general
 from ..table.signature import Generator, Ints, Keywords, memory_format
 from .fills import DIGITS, bernoulli_, check_deviation, check_type, integer_range
@@ -45,7 +45,7 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], said: str, doc: st
     called = name + "_like"
 
     def check(numpy_dtype: Any) -> None:
-        if numpy_dtype.kind in "biu":
+        if numpy_dtype.kind in "biu" or is_stored(numpy_dtype):
             not_implemented_for(said, from_numpy_dtype(numpy_dtype).scalar_name)
 
     @composite(

@@ -39,7 +39,7 @@ def _cumulated(name: str, kernel: Any, ufunc: Any) -> Any:
             found = kernel(a, dim)
             if found is not NotImplemented:
                 return found
-            like = a
+            like = a = a.astype(np.int64) if a.dtype.kind == "u" else a  # as its sum
         d = dim_in(dim, a.ndim)
         if a.ndim == 0:
             return a.copy()

@@ -23,6 +23,7 @@ from ..._errors import dim_out_of_range
 __all__ = [
     "Array",
     "anywhere",
+    "as_type",
     "by_axis",
     "c_name",
     "cell",
@@ -35,6 +36,7 @@ __all__ = [
     "elements",
     "fitted_number",
     "is_half",
+    "is_stored",
     "listed",
     "none_left",
     "refuse",
@@ -141,6 +143,7 @@ _C_NAMES = {
     "int16": "int16_t",
     "int32": "int",
     "int64": "int64_t",
+    "complex32": "c10::complex<c10::Half>",
 }
 _LARGEST = {
     "float16": 65504.0,
@@ -148,6 +151,21 @@ _LARGEST = {
     "float32": 3.4028234663852886e38,
     "complex64": 3.4028234663852886e38,
 }
+
+
+def is_stored(dtype: np.dtype[Any]) -> bool:
+    """Whether NumPy does not convert such elements as torch does: float8 and complex32."""
+    kind = dtype.kind
+    return (kind == "V" and dtype.name != "bfloat16") or (kind == "f" and dtype.itemsize == 1)
+
+
+def as_type(a: Array, wanted: np.dtype[Any]) -> Array:
+    """The values as another type, in the same memory order; real parts for real types."""
+    if is_stored(a.dtype) or is_stored(wanted):
+        with_type: Array = _core.cast(_core.wrap(a), from_numpy_dtype(wanted).code)._array
+        return with_type
+    with np.errstate(all="ignore"):
+        return (a.real if a.dtype.kind == "c" and wanted.kind not in "cb" else a).astype(wanted)
 
 
 def fitted_number(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -203,6 +221,12 @@ def _no_room(value: complex, name: str) -> RuntimeError:
 
 def cell(value: complex, dtype: np.dtype[Any]) -> Array:
     """A Python number as a 0-d array of the type; one that does not fit is refused."""
+    if is_stored(dtype):
+        wide = np.dtype(np.complex128 if dtype.names else np.float64)
+        number = fitted_number(value, wide)
+        if dtype.names and any(_too_large(n, "float16") for n in (number.real, number.imag)):
+            raise _no_room(value, "complex32")
+        return as_type(np.array(number, wide), dtype)
     return np.array(fitted_number(value, dtype), dtype)
 
 

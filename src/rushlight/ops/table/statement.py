@@ -27,6 +27,7 @@ from ... import _core
 from ..._core import Asks, Flag, Keeps, OpKind, Overlap, Source
 from ..._devices.meta import like_first, shapes
 from .signature import parse
+from .stored import stored_words
 from .words import BATCH, SHARED_WRITES, TRAITS, Spec
 
 __all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
@@ -233,6 +234,7 @@ def define(
         if word in ("dtype", "float dtype"):
             said["typed_out"] = names.index("dtype")
             said["float_out"] = word == "float dtype"
+    said.update(stored_words(name))
     op = _core.make_op(name, kind, params, positional, forward, said)
     entry = Entry(name, kind, signature, op)
     for word, value in words.items():
