@@ -43,6 +43,7 @@ import torch as oracle
 import rushlight as subject
 
 SAMPLES = 12  # of each entry in each type
+OTHERS = ("complex64", "int32", "int16", "int8", "uint8", "bool")
 MISSING = "A name is missing."
 KNOWN = Path(__file__).with_name("op_db_known.toml")
 DTYPES = ("float64", "float32", "complex128", "int64", "bfloat16", "float16")
@@ -362,11 +363,11 @@ def gradients(
     return list(found)
 
 
-def samples_of(entry: Any, kind: str, requires_grad: bool) -> list[Any]:
-    """PyTorch's samples, the same each time."""
+def samples_of(entry: Any, kind: str, requires_grad: bool, reference: bool = False) -> list[Any]:
+    """PyTorch's samples, the same each time; `reference`: the larger set, with extreme values."""
     random.seed(0)
     np.random.seed(0)
-    make = entry.sample_inputs_func
+    make = (reference and entry.reference_inputs_func) or entry.sample_inputs_func
     dtype = getattr(oracle, kind)
     return seeded(oracle, lambda: list(make(entry, "cpu", dtype, requires_grad)))
 
@@ -520,17 +521,17 @@ def chosen(samples: list[Any], bound: int) -> list[Any]:
     return [samples[i * len(samples) // bound] for i in range(bound)]
 
 
-def run(entry: Any, kind: str, bound: int) -> Outcome:
+def run(entry: Any, kind: str, bound: int, reference: bool = False) -> Outcome:
     """All comparisons of one entry in one type."""
     outcome = Outcome()
     dtype = getattr(oracle, kind)
     backward = dtype in entry.supported_backward_dtypes("cpu") and entry.supports_autograd
     derivatives = (2 if entry.supports_gradgrad else 1) if backward else 0
     try:
-        samples = samples_of(entry, kind, backward)
+        samples = samples_of(entry, kind, backward, reference)
     except Exception:
         try:
-            samples = samples_of(entry, kind, False)
+            samples = samples_of(entry, kind, False, reference)
         except Exception:
             return outcome
     outcome.samples = len(samples)
@@ -579,15 +580,19 @@ def table() -> list[Any]:
     return [entry for entry in op_db if not entry.name.startswith("jiterator")]
 
 
-def sweep(kinds: list[str], only: list[str], bound: int) -> dict[str, dict[str, Outcome]]:
+def sweep(
+    kinds: list[str], only: list[str], bound: int, reference: bool = False
+) -> dict[str, dict[str, Outcome]]:
     """Outcomes by type and entry."""
     oracle.set_num_threads(1)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        return _sweep(kinds, only, bound)
+        return _sweep(kinds, only, bound, reference)
 
 
-def _sweep(kinds: list[str], only: list[str], bound: int) -> dict[str, dict[str, Outcome]]:
+def _sweep(
+    kinds: list[str], only: list[str], bound: int, reference: bool
+) -> dict[str, dict[str, Outcome]]:
     found: dict[str, dict[str, Outcome]] = {}
     for kind in kinds:
         found[kind] = {}
@@ -597,7 +602,7 @@ def _sweep(kinds: list[str], only: list[str], bound: int) -> dict[str, dict[str,
                 continue
             if not entry.supports_dtype(dtype, "cpu"):
                 continue
-            outcome = run(entry, kind, bound)
+            outcome = run(entry, kind, bound, reference)
             if outcome.compared:
                 found[kind][title(entry)] = outcome
     return found
@@ -649,7 +654,7 @@ def save(groups: dict[tuple[str, str], list[str]], counts: dict[str, int]) -> No
         blocks[why, tuple(kinds)].append(name)
     lines = [
         "# Entries of PyTorch's op_db that do not agree, by reason, and how many do agree.",
-        "# `op_db.py --write` makes the list anew and keeps the reasons; test_op_db.py holds to it.",
+        "# `op_db.py --write` makes the list anew and keeps reasons; test_op_db.py holds to it.",
         "",
         f"pytorch = {toml(version())}",
         "",
@@ -703,15 +708,18 @@ def report(found: dict[str, dict[str, Outcome]], verbose: bool) -> None:
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--dtype", nargs="+", default=["float64"], choices=[*DTYPES, "all"])
+    parser.add_argument(
+        "--dtype", nargs="+", default=["float64"], choices=[*DTYPES, *OTHERS, "all"]
+    )
     parser.add_argument("--only", nargs="+", default=[])
     parser.add_argument("--samples", type=int, default=SAMPLES)
+    parser.add_argument("--reference", action="store_true", help="the larger set of arguments")
     parser.add_argument("--write", action="store_true", help=f"make {KNOWN.name} anew, all types")
     parser.add_argument("-v", action="store_true", help="each difference")
     given = parser.parse_args()
     kinds = list(DTYPES) if given.write or "all" in given.dtype else given.dtype
     start = time.time()
-    found = sweep(kinds, given.only, given.samples)
+    found = sweep(kinds, given.only, given.samples, given.reference)
     report(found, given.v)
     print(f"{time.time() - start:.0f} s")
     if given.write:
