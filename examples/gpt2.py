@@ -2,7 +2,7 @@
 
 The text is the language reference that every Python carries for its `help()` (pydoc_data.topics).
 A GPT-2 of two layers, with random weights, first reads it: it learns to foretell each next word.
-Then it learns, from twelve labelled passages of each of eight chapters, to tell which of them a
+Then it learns, from 24 labelled passages of each of eight chapters, to tell which of them a
 passage of 32 words is from. A second GPT-2 learns the same without having read. The picture shows
 how well both do on other passages, and which chapters the first one confuses.
 
@@ -168,7 +168,7 @@ def parse_args():
     parser.add_argument("--steps", type=int, default=400, help="steps of reading; 1/4 to fine-tune")
     parser.add_argument("--every", type=int, default=50, help="steps between printed losses")
     parser.add_argument("--batch-size", type=int, default=64)
-    parser.add_argument("--labelled", type=int, default=12, help="passages of each chapter")
+    parser.add_argument("--labelled", type=int, default=24, help="passages of each chapter")
     parser.add_argument("--tested", type=int, default=150, help="passages of each, at most")
     parser.add_argument("--lr", type=float, default=2e-3, help="highest learning rate of AdamW")
     parser.add_argument("--seed", type=int, default=0, help="same seed, same result")
