@@ -158,6 +158,9 @@ def test_parameters_that_no_number_fits_end() -> None:
     loc = rl.tensor([math.nan, 0.0])
     angles = rl.distributions.VonMises(loc, loc + 1, validate_args=False).sample()
     assert math.isnan(angles[0])
+    odd = rl.tensor([math.nan, math.inf, 0.0, -1.0, -100.0, 1e-300, 1e300])
+    angles = rl.distributions.VonMises(0.0, odd.double(), validate_args=False).sample()
+    assert bool(angles[:5].isnan().all())
 
 
 def test_under_vmap_each_element_has_numbers_of_its_own() -> None:

@@ -80,7 +80,8 @@ class VonMises(Distribution):
         kappa = self._concentration
         tau = 1 + (1 + 4 * kappa**2).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * kappa)
-        return rl.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
+        made = rl.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
+        return made.masked_fill(kappa < 0, math.nan)  # that no angle would be accepted for
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with rl.no_grad():

@@ -18,6 +18,7 @@ import io
 import os
 import pickle
 import sys
+from collections.abc import Callable
 from typing import IO, Any, TypeAlias
 
 from rushlight.serialization._pickler import Pickler
@@ -46,6 +47,8 @@ __all__ = [
 __all__ += _settings.__all__
 
 File: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
+FILE_LIKE: TypeAlias = File  # PyTorch's names, for annotations
+MAP_LOCATION: TypeAlias = "Callable[[Any, str], Any] | device | str | dict[str, str] | None"
 
 
 def save(
