@@ -71,7 +71,7 @@ NAMESPACES = (
     "rushlight.Tensor",
     *(
         f"rushlight.{name}"
-        for name in ("autograd", "fft", "func", "linalg", "special", "nn", "optim")
+        for name in ("autograd", "fft", "func", "fx", "linalg", "special", "nn", "optim")
     ),
     *(
         f"rushlight.{name}"

@@ -549,6 +549,13 @@ def wrap(fn_or_name: _F) -> _F:
     """Let calls of a function over traced values become nodes: called at a module's top level.
 
     The function may be told by its name in the module, as those of Python: `torch.fx.wrap("len")`.
+
+    >>> @torch.fx.wrap
+    ... def opaque(x):
+    ...     return x if x.sum() > 0 else -x
+    >>> gm = torch.fx.symbolic_trace(lambda x: opaque(x) + 1)
+    >>> [n.name for n in gm.graph.nodes]
+    ['x', 'opaque', 'add', 'output']
     """
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
         raise RuntimeError(
