@@ -51,6 +51,7 @@ OURS: dict[str, str] = {
             *("utils.benchmark.utils.common.select_unit", "utils.benchmark.utils.timer.Timer"),
         )
     },
+    "fx._symbolic_trace.wrap": "PyTorch looks for the wrapped name in all later traces",
     "nn.parallel.data_parallel.data_parallel": "PyTorch's wants a GPU",
     "nn.parallel.distributed.DistributedDataParallel": "PyTorch's wants a process group",
     "torch.Tensor.cuda": "worded so by PyTorch's CPU builds only",
