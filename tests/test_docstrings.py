@@ -53,6 +53,7 @@ OURS: dict[str, str] = {
             *("utils.benchmark.utils.common.select_unit", "utils.benchmark.utils.timer.Timer"),
         )
     },
+    "fx._symbolic_trace.wrap": "PyTorch looks for the wrapped name in all later traces",
     "nn.parallel.data_parallel.data_parallel": "PyTorch's wants a GPU",
     "nn.parallel.distributed.DistributedDataParallel": "PyTorch's wants a process group",
     "sparse._products.saddmm": "PyTorch's fails for all arguments",
@@ -77,7 +78,7 @@ NAMESPACES = (
     "rushlight.Tensor",
     *(
         f"rushlight.{name}"
-        for name in ("autograd", "fft", "func", "linalg", "special", "nn", "optim")
+        for name in ("autograd", "fft", "func", "fx", "linalg", "special", "nn", "optim")
     ),
     *(
         f"rushlight.{name}"

@@ -51,6 +51,24 @@ def test_tracing_leaves_no_trace_behind() -> None:
         _ = net.missing
 
 
+def test_a_child_may_be_traced_while_its_parent_is() -> None:
+    class Nested(fx.Tracer):
+        def call_module(self, m: Any, forward: Any, args: Any, kwargs: Any) -> Any:
+            path = self.path_of_module(m)
+            if isinstance(m, nn.Sequential):
+                setattr(self.root, path, fx.GraphModule(m, fx.Tracer().trace(m)))
+                return self.create_proxy("call_module", path, args, kwargs)
+            return super().call_module(m, forward, args, kwargs)
+
+    torch.manual_seed(0)
+    net, x = Net(), torch.randn(5, 3)
+    want = net(x)
+    outer = fx.GraphModule(net, Nested().trace(net))
+    assert isinstance(outer.layers, fx.GraphModule)
+    assert [n.op for n in outer.layers.graph.nodes].count("call_module") == 3
+    assert np.array_equal(outer(x).detach().numpy(), want.detach().numpy())
+
+
 def test_a_changed_graph_is_computed_after_recompile() -> None:
     gm = fx.symbolic_trace(lambda x: torch.neg(torch.relu(x)))
     x = torch.tensor([-2.0, 2.0])

@@ -181,6 +181,7 @@ def _wrapped_method(cls: type, name: str) -> Callable[..., Any]:
 
 
 _nesting = 0
+_PLAIN_GETATTR, _PLAIN_CALL = nn.Module.__getattr__, nn.Module.__call__
 
 
 @contextlib.contextmanager
@@ -188,7 +189,6 @@ def _patched(tracer: Tracer, cache: dict[str, Proxy], fn_globals: Any) -> Iterat
     """The block in which modules, wrapped functions and torch.nn.functional are traced."""
     global _nesting
     patches, seen = _Patches(), set[int]()
-    plain_getattr, plain_call = nn.Module.__getattr__, nn.Module.__call__
 
     def autowrap(names: dict[str, Any]) -> None:
         if names.get("__name__", "builtins") == "builtins" or id(names) in seen:
@@ -199,11 +199,11 @@ def _patched(tracer: Tracer, cache: dict[str, Proxy], fn_globals: Any) -> Iterat
                 patches.item(names, name, _wrapped(value))
 
     def member(mod: nn.Module, attr: str) -> Any:
-        return tracer.getattr(attr, plain_getattr(mod, attr), cache)
+        return tracer.getattr(attr, _PLAIN_GETATTR(mod, attr), cache)
 
     def called(mod: nn.Module, *args: Any, **kwargs: Any) -> Any:
         def forward(*args: Any, **kwargs: Any) -> Any:
-            return plain_call(mod, *args, **kwargs)
+            return _PLAIN_CALL(mod, *args, **kwargs)
 
         autowrap(getattr(getattr(mod, "forward", mod), "__globals__", {}))
         return tracer.call_module(mod, forward, args, kwargs)
@@ -237,7 +237,7 @@ def _look_members_up_in_c(cls: type) -> None:
     todo = [cls]
     while todo:
         kind = todo.pop()
-        _core.find_members(kind, nn.Module.__getattr__)
+        _core.find_members(kind, _PLAIN_GETATTR)
         todo += type.__subclasses__(kind)
 
 
@@ -549,6 +549,13 @@ def wrap(fn_or_name: _F) -> _F:
     """Let calls of a function over traced values become nodes: called at a module's top level.
 
     The function may be told by its name in the module, as those of Python: `torch.fx.wrap("len")`.
+
+    >>> @torch.fx.wrap
+    ... def opaque(x):
+    ...     return x if x.sum() > 0 else -x
+    >>> gm = torch.fx.symbolic_trace(lambda x: opaque(x) + 1)
+    >>> [n.name for n in gm.graph.nodes]
+    ['x', 'opaque', 'add', 'output']
     """
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
         raise RuntimeError(
