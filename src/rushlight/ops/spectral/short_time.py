@@ -147,6 +147,9 @@ def stft(
         raise RuntimeError(_NO_HALF)
     if align_to_window and win < n_fft:
         input = _padded(input, (n_fft - win) // 2, "constant")
+    alone = input.ndim == 1
+    if alone:
+        input = input.unsqueeze(0)
     if window is None:
         warn_once(
             "A window was not provided. A rectangular window will be applied,which is known to "
@@ -165,7 +168,9 @@ def stft(
         found = c2c(frames, (-1,), scale, True)
     else:
         found = r2c(frames, (-1,), scale, bool(onesided))
-    found = found.transpose(-1, -2)
+    found = found.transpose_(1, 2)
+    if alone:
+        found = found.squeeze_(0)
     return found if return_complex or return_complex is None else view_as_real(found)
 
 
