@@ -18,7 +18,8 @@ class _Check(NamedTuple):
 class FileCheck:
     """Checks a text: each method adds what must stand there, `run` looks.
 
-    >>> torch.testing.FileCheck().check("first").check_next("second").run("first\\nsecond")
+    >>> torch.testing.FileCheck().check("first").check_next("second").run("first\\nsecond") is None
+    True
     """
 
     def __init__(self) -> None:
