@@ -39,7 +39,7 @@ class Type:
         return any(self == t or type(t).__name__ == "AnyType" for t in either)
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._parts == other._parts  # type: ignore[attr-defined]
+        return type(self) is type(other) and self._parts == other._parts
 
     def __hash__(self) -> int:
         return hash((type(self), self._parts))

@@ -282,7 +282,8 @@ _TAGS = """core cudagraph_unsafe data_dependent_output dynamic_output_shape flex
 generated inplace inplace_view maybe_aliasing_or_mutating needs_contiguous_strides
 needs_exact_strides needs_fixed_stride_order nondeterministic_bitwise nondeterministic_seeded out
 out_variant pointwise pt2_compliant_tag reduction view_copy"""
-Tag = enum.Enum("Tag", [(word, n) for n, word in enumerate(_TAGS.split())], module="rushlight")
+_enum: Any = enum.Enum
+Tag: Any = _enum("Tag", [(word, n) for n, word in enumerate(_TAGS.split())], module="rushlight")
 
 
 class FatalError(Exception):

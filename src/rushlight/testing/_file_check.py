@@ -11,14 +11,15 @@ __all__ = ["FileCheck"]
 class _Check(NamedTuple):
     kind: str
     text: str
-    count: int = 1
+    times: int = 1
     exactly: bool = False
 
 
 class FileCheck:
     """Checks a text: each method adds what must stand there, `run` looks.
 
-    >>> torch.testing.FileCheck().check("first").check_next("second").run("first\\nsecond")
+    >>> torch.testing.FileCheck().check("first").check_next("second").run("first\\nsecond") is None
+    True
     """
 
     def __init__(self) -> None:
@@ -87,7 +88,7 @@ class FileCheck:
         if check.kind == "CHECK-REGEX":
             match = re.compile(check.text).search(text, at)
             if match is None:
-                self._fail(text, check, at, "Expected to find regex")
+                raise self._fail(text, check, at, "Expected to find regex")
             return match.span()
         start = self._find(text, check, at)
         end = start + len(check.text)
@@ -96,7 +97,7 @@ class FileCheck:
             if lines != (check.kind == "CHECK-NEXT"):
                 self._fail(text, check, start, "Expected to find it in another line:")
         if check.kind == "CHECK-COUNT":
-            for _ in range(check.count - 1):
+            for _ in range(check.times - 1):
                 end = self._find(text, check, end) + len(check.text)
             if check.exactly:
                 self._none(text, [check], end, len(text))

@@ -180,7 +180,8 @@ def _weights_of(params: Sequence[Tensor], biases: bool, count: int) -> Callable[
     def weights(place: int) -> Weights:
         values = list(params[place * each : (place + 1) * each])
         projection = values.pop() if each % 2 else None
-        return Weights(*values[:2], *(values[2:] if biases else (None, None)), projection)
+        b_ih, b_hh = values[2:] if biases else (None, None)
+        return Weights(values[0], values[1], b_ih, b_hh, projection)
 
     return weights
 

@@ -7,7 +7,7 @@ of its view, and differs in its node, its layout in memory (row-major) and in ha
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any
 
 from ..._core import Op, Tensor
 from ..._dtypes import dtype as _DType
@@ -17,7 +17,6 @@ from ..table.kinds import composite, general, linear
 from ..table.outputs import written
 from ..table.signature import Ints, Sizes, dtype
 from ..table.statement import OPS, node_name
-from ..table.words import Words
 from .joining import chunk_size
 from .shape import expand, view
 from .slices import narrowed
@@ -29,9 +28,7 @@ def _owned(result: Any) -> Any:
     return tuple([r.clone() for r in result]) if isinstance(result, tuple) else result.clone()
 
 
-def _copy_of(
-    view: str, name: str = "", signature: str = "", node: str = "", **more: Unpack[Words]
-) -> Op:
+def _copy_of(view: str, name: str = "", signature: str = "", node: str = "", **more: Any) -> Op:
     """The op that copies what a view shows.
 
     view: its row of the table. name, signature, node: where those of the copy do not follow from
@@ -41,7 +38,7 @@ def _copy_of(
     seen: Op = row.function
     name = name or f"{view.strip('_')}_copy"
     rest = row.signature.partition("(")[2]
-    words: Words = {
+    words: dict[str, Any] = {
         "native": seen.forward if row.reference else None,
         "node": node or node_name(view) + "_copy",
         "keeps": "rows",
@@ -60,7 +57,7 @@ def _copy_of(
     )
 
 
-_HIDDEN: Words = {"where": "", "samples": None}
+_HIDDEN: dict[str, Any] = {"where": "", "samples": None}
 
 for _view in """alias diagonal select _slice _split split_with_sizes t transpose unbind unfold
 unsqueeze view_as_real""".split():

@@ -656,7 +656,8 @@ def _hash_tensor(a: Array, dim: Any, keepdim: bool, mode: int) -> Array:
     for d in axes:
         if not a.shape[d]:
             raise IndexError(f"hash_tensor: Expected reduction dim {d} to have non-zero size.")
-    found: Array = np.bitwise_xor.reduce(_bits(a), axes, keepdims=keepdim) if axes else _bits(a)
+    xor: Any = np.bitwise_xor.reduce
+    found: Array = xor(_bits(a), axes, keepdims=keepdim) if axes else _bits(a)
     return np.asarray(found)
 
 
