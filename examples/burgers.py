@@ -7,7 +7,7 @@ the domain, its derivatives being taken by autograd, and how far it misses the s
 values. Nothing else is known to it (Raissi, Perdikaris and Karniadakis, 2019). Near t = 0.4 a shock
 forms at x = 0. The exact solution, by Cole and Hopf's transformation, tells the error.
 
-    python examples/burgers.py --steps 2500 --seed 1
+    python examples/burgers.py --steps 1500 --seed 1
 """
 
 import argparse
@@ -107,7 +107,7 @@ def parse_args():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--steps", type=int, default=2500, help="evaluations of the loss")
+    parser.add_argument("--steps", type=int, default=1500, help="evaluations of the loss")
     parser.add_argument("--every", type=int, default=100, help="evaluations between printed losses")
     parser.add_argument("--points", type=int, default=3000, help="points where the equation holds")
     parser.add_argument("--seed", type=int, default=0, help="same seed, same result")

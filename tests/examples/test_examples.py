@@ -45,7 +45,7 @@ def run(name: str, library: str, out: Path) -> str:
         run_examples.command(name, library, arguments),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         env=os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "COLUMNS": "200"},
     )
     assert done.returncode == 0, f"{library}:\n{done.stdout}\n{done.stderr[-3000:]}"
