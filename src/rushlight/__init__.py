@@ -32,7 +32,7 @@ try:
 
     from . import _C as _C
     from . import _callbacks as _callbacks
-    from . import backends, cuda, linalg, nn, optim, special, utils
+    from . import backends, cuda, linalg, nn, special, utils
     from ._torch_alias import install_as_torch
     from .func import vmap
 finally:
@@ -43,7 +43,7 @@ finally:
         _gc.unfreeze()  # to the oldest generation
 
 if _TYPE_CHECKING:
-    from . import fft, memory, overrides, profiler, serialization
+    from . import fft, memory, optim, overrides, profiler, serialization
     from .serialization import load, save
 
 __all__ = [
@@ -68,7 +68,7 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 # Imported when they are asked for: modules, and under the name of their module what is in them.
 _MODULES = """accelerator amp ao compiler cpu distributed distributions export fft
 functional futures fx hub jit library masked memory monitor mps mtia multiprocessing
-nested onnx overrides package profiler quantization quasirandom serialization signal
+nested onnx optim overrides package profiler quantization quasirandom serialization signal
 sparse testing torch_version types version xpu _VF __config__ _dynamo _inductor
 _jit_internal _library _logging _tensor_str _utils""".split()
 # The operations that have a `torch._foreach_` name, with and without a variant in place.

@@ -20,6 +20,7 @@ from ._device import LAYOUTS
 from ._elsewhere import refusing
 from ._quantized import NAMES as _QUANTIZED
 from ._tensor_rare import not_on_cpu
+from .storage import mapped
 
 __all__ = ["NAMES"]
 
@@ -234,32 +235,11 @@ def from_file(
     shared: what is written to the tensor is written to the file, which is made as long as needed;
     else the file stays as it is. Raises RuntimeError where the file is not there or too short.
     """
-    import numpy as np
-
-    from ._root import from_numpy
-
-    kind = (dtype or _dtypes.get_default_dtype()).numpy
-    path, count = os.fspath(filename), int(size or 0)
+    kind = dtype or _dtypes.get_default_dtype()
+    count = int(size or 0)
     if count < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")
-    wanted = count * kind.itemsize
-    try:
-        with open(path, "a+b" if shared else "rb") as file:
-            have = os.fstat(file.fileno()).st_size
-            if have < wanted and shared:
-                file.truncate(wanted)
-    except OSError as error:
-        mode = "read-write" if shared else "read-only"
-        raise RuntimeError(
-            f"unable to open file <{path}> in {mode} mode: {error.strerror} ({error.errno})"
-        ) from None
-    if have < wanted and not shared:
-        raise RuntimeError(
-            f"file <{path}> size <{have}> is smaller than the required mapping size <{wanted}>"
-        )
-    if not count:
-        return from_numpy(np.empty(0, kind))
-    return from_numpy(np.memmap(path, kind, "r+" if shared else "c", shape=(count,)))
+    return mapped(filename, bool(shared), count * kind.itemsize).view(kind)
 
 
 def get_file_path(*path_components: str) -> str:

@@ -7,6 +7,7 @@ and its kin are the still older names of that.
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,7 @@ from ._device import DeviceLike, cpu, device, resolve
 from ._device import device as Device
 from ._dtypes import dtype
 from .ops.making.casts import CASTS
+from .ops.making.from_data import from_numpy
 from .ops.making.from_data import tensor as _tensor
 
 __all__ = ["TypedStorage", "UntypedStorage"]
@@ -178,6 +180,35 @@ def _from_buffer(
     return made
 
 
+def mapped(filename: str | os.PathLike[str], shared: bool, nbytes: int) -> Tensor:
+    """A tensor of bytes over a file's memory: see `torch.from_file`."""
+    path = os.fspath(filename)
+    try:
+        with open(path, "a+b" if shared else "rb") as file:
+            have = os.fstat(file.fileno()).st_size
+            if have < nbytes and shared:
+                file.truncate(nbytes)
+    except OSError as error:
+        mode = "read-write" if shared else "read-only"
+        raise RuntimeError(
+            f"unable to open file <{path}> in {mode} mode: {error.strerror} ({error.errno})"
+        ) from None
+    if have < nbytes and not shared:
+        raise RuntimeError(
+            f"file <{path}> size <{have}> is smaller than the required mapping size <{nbytes}>"
+        )
+    if not nbytes:
+        return from_numpy(np.empty(0, np.uint8))
+    return from_numpy(np.memmap(path, np.uint8, "r+" if shared else "c", shape=(nbytes,)))
+
+
+def _from_file(
+    cls: Any, filename: str | os.PathLike[str], shared: bool = False, nbytes: int = 0
+) -> Any:
+    """The storage over a file's first bytes; shared: what is written to it is in the file."""
+    return mapped(filename, shared, nbytes).untyped_storage()
+
+
 def never(doc: str) -> property:
     """An attribute for what no storage or tensor is here."""
     return property(lambda self: False, doc=f"{doc}: never here.")
@@ -225,6 +256,7 @@ _METHODS: dict[str, Any] = {
     "is_sparse_csr": False,
     "filename": property(lambda self: None, doc="The file that the memory maps: None."),
     "from_buffer": classmethod(_from_buffer),
+    "from_file": classmethod(_from_file),
 }
 for _name, _value in _METHODS.items():
     setattr(UntypedStorage, _name, _value)

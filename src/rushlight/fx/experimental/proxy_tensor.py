@@ -125,6 +125,9 @@ def get_innermost_proxy_mode() -> None:
     """None: no mode of the dispatcher traces here."""
 
 
+get_proxy_mode = get_innermost_proxy_mode
+
+
 _NO_DISPATCHER = "there is no dispatcher whose operators could be traced."
 dispatch_trace = _refusing("torch.fx.experimental.proxy_tensor.dispatch_trace", _NO_DISPATCHER)
 
