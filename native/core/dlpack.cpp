@@ -4,6 +4,7 @@
 // An exported tensor pins its storage until the consumer calls the deleter, on whatever thread that is; an imported one keeps the
 // producer's struct, and calls its deleter when nobody shows the memory any more.
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -56,10 +57,10 @@ enum Code : uint8_t { kInt, kUInt, kFloat, kOpaque, kBfloat, kComplex, kBool, kF
 constexpr int32_t kCpu = 1, kCudaHost = 3;
 
 constexpr DLDataType kTypes[] = {  // in the order of DType
-    {kBool, 8, 1},     {kUInt, 8, 1},      {kInt, 8, 1},     {kInt, 16, 1},   {kInt, 32, 1},
-    {kInt, 64, 1},     {kFloat, 16, 1},    {kBfloat, 16, 1}, {kFloat, 32, 1}, {kFloat, 64, 1},
-    {kComplex, 64, 1}, {kComplex, 128, 1}, {kUInt, 16, 1},   {kUInt, 32, 1},  {kUInt, 64, 1},
-    {kFloat8 + 3, 8, 1}, {kFloat8 + 4, 8, 1}, {kFloat8 + 5, 8, 1}, {kFloat8 + 6, 8, 1}, {kFloat8 + 7, 8, 1}, {kComplex, 32, 1}};
+    {kBool, 8, 1},       {kUInt, 8, 1},       {kInt, 8, 1},     {kInt, 16, 1},       {kInt, 32, 1},       {kInt, 64, 1},
+    {kFloat, 16, 1},     {kBfloat, 16, 1},    {kFloat, 32, 1},  {kFloat, 64, 1},     {kComplex, 64, 1},   {kComplex, 128, 1},
+    {kUInt, 16, 1},      {kUInt, 32, 1},      {kUInt, 64, 1},   {kFloat8 + 3, 8, 1}, {kFloat8 + 4, 8, 1}, {kFloat8 + 5, 8, 1},
+    {kFloat8 + 6, 8, 1}, {kFloat8 + 7, 8, 1}, {kComplex, 32, 1}};
 static_assert(std::size(kTypes) == static_cast<size_t>(DType::Count));
 
 // ---------------------------------------------------------------- export

@@ -83,13 +83,27 @@ constexpr Number kResults[] = {
 };
 // By torch's names of the element types.
 constexpr Number kDTypes[] = {
-    {"bool", DType::Bool},     {"uint8", DType::U8},        {"int8", DType::I8},     {"int16", DType::I16},
-    {"int32", DType::I32},     {"int64", DType::I64},       {"float16", DType::F16}, {"bfloat16", DType::BF16},
-    {"float32", DType::F32},   {"float64", DType::F64},     {"uint16", DType::U16},  {"uint32", DType::U32},
-    {"complex64", DType::C64}, {"complex128", DType::C128}, {"uint64", DType::U64},
-    {"float8_e4m3fn", DType::F8E4M3FN}, {"float8_e4m3fnuz", DType::F8E4M3FNUZ},
-    {"float8_e5m2", DType::F8E5M2}, {"float8_e5m2fnuz", DType::F8E5M2FNUZ},
-    {"float8_e8m0fnu", DType::F8E8M0FNU}, {"complex32", DType::C32},
+    {"bool", DType::Bool},
+    {"uint8", DType::U8},
+    {"int8", DType::I8},
+    {"int16", DType::I16},
+    {"int32", DType::I32},
+    {"int64", DType::I64},
+    {"float16", DType::F16},
+    {"bfloat16", DType::BF16},
+    {"float32", DType::F32},
+    {"float64", DType::F64},
+    {"uint16", DType::U16},
+    {"uint32", DType::U32},
+    {"complex64", DType::C64},
+    {"complex128", DType::C128},
+    {"uint64", DType::U64},
+    {"float8_e4m3fn", DType::F8E4M3FN},
+    {"float8_e4m3fnuz", DType::F8E4M3FNUZ},
+    {"float8_e5m2", DType::F8E5M2},
+    {"float8_e5m2fnuz", DType::F8E5M2FNUZ},
+    {"float8_e8m0fnu", DType::F8E8M0FNU},
+    {"complex32", DType::C32},
 };
 static_assert(std::size(kDTypes) == static_cast<size_t>(DType::Count));
 constexpr Number kCategories[] = {

@@ -3,6 +3,7 @@
 #include "core/numpy.h"
 
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 #include "bindings/bindings.h"
@@ -14,9 +15,27 @@ namespace rushlight {
 namespace {
 
 // In the order of DType. Some have no number of NumPy's own: see outside_type.
-constexpr int kNumbers[] = {NPY_BOOL,    NPY_UINT8,   NPY_INT8,      NPY_INT16,      NPY_INT32,  NPY_INT64,  NPY_FLOAT16, -1,
-                            NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128, NPY_UINT16, NPY_UINT32, NPY_UINT64, -1,
-                            -1,          -1,          -1,            -1,             -1};
+constexpr int kNumbers[] = {NPY_BOOL,
+                            NPY_UINT8,
+                            NPY_INT8,
+                            NPY_INT16,
+                            NPY_INT32,
+                            NPY_INT64,
+                            NPY_FLOAT16,
+                            -1,
+                            NPY_FLOAT32,
+                            NPY_FLOAT64,
+                            NPY_COMPLEX64,
+                            NPY_COMPLEX128,
+                            NPY_UINT16,
+                            NPY_UINT32,
+                            NPY_UINT64,
+                            -1,
+                            -1,
+                            -1,
+                            -1,
+                            -1,
+                            -1};
 static_assert(std::size(kNumbers) == static_cast<size_t>(DType::Count));
 
 // The element types whose arrays NumPy knows from ml_dtypes, with the names they have there; and complex32, a pair of halves.

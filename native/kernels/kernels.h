@@ -11,8 +11,27 @@
 namespace rushlight {
 
 enum class DType : uint8_t {
-  Bool, U8, I8, I16, I32, I64, F16, BF16, F32, F64, C64, C128, U16, U32, U64,
-  F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0FNU, C32,  // stored and converted; few ops compute with them
+  Bool,
+  U8,
+  I8,
+  I16,
+  I32,
+  I64,
+  F16,
+  BF16,
+  F32,
+  F64,
+  C64,
+  C128,
+  U16,
+  U32,
+  U64,
+  F8E4M3FN,
+  F8E4M3FNUZ,
+  F8E5M2,
+  F8E5M2FNUZ,
+  F8E8M0FNU,
+  C32,  // stored and converted; few ops compute with them
   Count
 };
 

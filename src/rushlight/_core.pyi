@@ -336,6 +336,12 @@ class DType:
     complex64: Final[int]
     complex128: Final[int]
     uint64: Final[int]
+    float8_e4m3fn: Final[int]
+    float8_e4m3fnuz: Final[int]
+    float8_e5m2: Final[int]
+    float8_e5m2fnuz: Final[int]
+    float8_e8m0fnu: Final[int]
+    complex32: Final[int]
 
 class Flag:
     REQUIRES_GRAD: Final[int]

@@ -142,8 +142,8 @@ struct Types {
   static constexpr int size = sizeof...(T);
 };
 // In the order of DType; the complex types, which have no conversion here, stand as Bool and are refused below.
-using ElementTypes = Types<Bool, uint8_t, int8_t, int16_t, int32_t, int64_t, Half, BFloat, float, double, Bool, Bool, uint16_t, uint32_t,
-                           uint64_t, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, Scale, Bool>;
+using ElementTypes = Types<Bool, uint8_t, int8_t, int16_t, int32_t, int64_t, Half, BFloat, float, double, Bool, Bool, uint16_t,
+                           uint32_t, uint64_t, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, Scale, Bool>;
 static_assert(ElementTypes::size == static_cast<int>(DType::Count));
 
 struct Loads {
