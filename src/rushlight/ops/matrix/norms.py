@@ -161,11 +161,7 @@ def _vector_norm_vjp(
         return g * _over(input, out)
     size = input.abs()
     if ord in (_INF, -_INF):
-        # The gradient is shared by all elements of that size; complex ones are measured here once
-        # more, since the forward may have rounded otherwise.
-        if input.dtype.is_complex:
-            measured = size.detach()
-            out = measured.amax(dims, True) if ord > 0 else measured.amin(dims, True)
+        # The gradient is shared by all elements of that size.
         best = size == out
         share = g / best.sum(dims, keepdim=True)
         return input.sgn() * best * share
