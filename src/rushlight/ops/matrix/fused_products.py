@@ -312,9 +312,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         if size_a == size_b:
             continue
         if size_b == 1:
-            a = a.sum(p, keepdim=True)
+            a = a.sum(p, keepdim=True, dtype=a.dtype)
         elif size_a == 1:
-            b = b.sum(q, keepdim=True)
+            b = b.sum(q, keepdim=True, dtype=b.dtype)
         else:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {size_a} in dim "

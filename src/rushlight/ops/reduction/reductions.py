@@ -627,6 +627,8 @@ def sum_to_size(input: Tensor, *size: Ints) -> Any:
     lead = len(have) - len(shape)
     if lead < 0 or not _all([n in (1, h) for n, h in zip(shape, have[lead:], strict=True)]):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(have)}}}.")
+    if not shape:
+        return sum(input)  # of one number too: integers become int64
     if shape == have:
         return input
     dims = [*range(lead), *(i + lead for i, n in enumerate(shape) if n != have[i + lead])]
