@@ -60,6 +60,12 @@ IntTensor: Any
 LongTensor: Any
 ShortTensor: Any
 bfloat16: _dtype
+bit: _dtype
+bits16: _dtype
+bits1x8: _dtype
+bits2x4: _dtype
+bits4x2: _dtype
+bits8: _dtype
 bool: _dtype
 cdouble: _dtype
 cfloat: _dtype
@@ -76,6 +82,7 @@ e: _float
 float: _dtype
 float16: _dtype
 float32: _dtype
+float4_e2m1fn_x2: _dtype
 float64: _dtype
 float8_e4m3fn: _dtype
 float8_e4m3fnuz: _dtype
@@ -85,9 +92,16 @@ float8_e8m0fnu: _dtype
 half: _dtype
 inf: _float
 int: _dtype
+int1: _dtype
 int16: _dtype
+int2: _dtype
+int3: _dtype
 int32: _dtype
+int4: _dtype
+int5: _dtype
+int6: _dtype
 int64: _dtype
+int7: _dtype
 int8: _dtype
 legacy_contiguous_format: _memory_format
 long: _dtype
@@ -95,6 +109,11 @@ nan: _float
 newaxis: None
 pi: _float
 preserve_format: _memory_format
+qint32: _dtype
+qint8: _dtype
+quint2x4: _dtype
+quint4x2: _dtype
+quint8: _dtype
 short: _dtype
 sparse_bsc: _layout
 sparse_bsr: _layout
@@ -102,9 +121,16 @@ sparse_coo: _layout
 sparse_csc: _layout
 sparse_csr: _layout
 strided: _layout
+uint1: _dtype
 uint16: _dtype
+uint2: _dtype
+uint3: _dtype
 uint32: _dtype
+uint4: _dtype
+uint5: _dtype
+uint6: _dtype
 uint64: _dtype
+uint7: _dtype
 uint8: _dtype
 _nn: Any
 
@@ -114,6 +140,9 @@ def are_deterministic_algorithms_enabled() -> _bool:
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: _bool | None = None) -> Tensor:
     """A tensor on the memory of another library's array, or of a DLPack capsule."""
+
+def get_deterministic_debug_mode() -> Any:
+    """What `set_deterministic_debug_mode` has set, as a number."""
 
 def get_float32_matmul_precision() -> _str:
     """'highest': products are computed in the tensors' own type."""
@@ -130,6 +159,9 @@ def is_anomaly_check_nan_enabled() -> _bool:
 def is_anomaly_enabled() -> _bool:
     """Whether anomaly mode is on."""
 
+def is_deterministic_algorithms_warn_only_enabled() -> _bool:
+    """Whether `use_deterministic_algorithms` was told to warn only."""
+
 def is_grad_enabled() -> _bool:
     """Whether ops on this thread are recorded."""
 
@@ -142,6 +174,9 @@ def is_storage(obj: Any) -> _bool:
 def is_tensor(obj: Any) -> _bool:
     """Whether an object is a tensor."""
 
+def is_warn_always_enabled() -> _bool:
+    """What `set_warn_always` has set."""
+
 def set_anomaly_enabled(mode: _bool, check_nan: _bool = True) -> None:
     """Turn anomaly mode on or off."""
 
@@ -151,8 +186,12 @@ def set_default_dtype(d: _dtype) -> None:
 def set_default_tensor_type(t: Any) -> None:
     """Set the default dtype by a legacy tensor type (deprecated)."""
 
+def set_deterministic_debug_mode(debug_mode: Any) -> None: ...
 def set_float32_matmul_precision(precision: _str) -> None:
     """Accepted: products are computed in the tensors' own type."""
+
+def set_flush_denormal(mode: _bool) -> _bool:
+    """False: numbers too small for full precision are kept here."""
 
 def set_num_interop_threads(n: _int) -> None:
     """Accepted; there is one pool only."""
@@ -162,6 +201,9 @@ def set_num_threads(n: _int) -> None:
 
 def set_printoptions() -> None:
     """How tensors print: precision, threshold, edgeitems, linewidth, profile, sci_mode."""
+
+def set_warn_always(b: _bool) -> None:
+    """Whether warnings that are given once come each time."""
 
 def to_dlpack(tensor: Any) -> Tensor: ...
 def typename(obj: Any) -> _str:

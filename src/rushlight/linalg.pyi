@@ -12,6 +12,7 @@ from . import return_types
 from ._core import Tensor
 from ._dtypes import dtype as _dtype
 from ._typed.matrix import det as det
+from ._typed.matrix import matmul as matmul
 from ._typed.matrix import matrix_exp as matrix_exp
 from ._typed.matrix import matrix_power as matrix_power
 from .ops.matrix.decompositions import eigvals as eigvals
@@ -32,7 +33,12 @@ class LinAlgError(RuntimeError): ...
 def cholesky(A: Tensor, *, upper: _bool = False, out: Tensor | None = None) -> Tensor:
     """The lower triangular L (the upper with upper=True) for which A = L @ L.mH."""
 
-def cond(A: Tensor, p: _Number | _str | None = None) -> Tensor:
+def cholesky_ex(
+    A: Tensor, *, upper: _bool = False, check_errors: _bool = False, out: Tensor | None = None
+) -> Tensor:
+    """The Cholesky factor, and 0 or the order of the first minor that is not positive-definite."""
+
+def cond(A: Tensor, p: _Number | _str | None = None, *, out: Tensor | None = None) -> Tensor:
     """The condition number: a norm of A times that of its inverse."""
 
 def cross(input: Tensor, other: Tensor, *, dim: _int = -1, out: Tensor | None = None) -> Tensor:
@@ -47,21 +53,53 @@ def eig(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def eigh(A: Tensor, UPLO: Any = ..., *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues, rising, and the eigenvectors of symmetric (Hermitian) matrices."""
 
+def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The first columns of the product of reflections: the Q that `geqrf` keeps."""
+
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices."""
 
-def inv_ex(A: Tensor, *, check_errors: _bool = False) -> return_types.linalg_inv_ex:
+def inv_ex(A: Tensor, *, check_errors: _bool = False, out: Tensor | None = None) -> Tensor:
     """The inverse, and 0 or the number of the first zero pivot instead of an error."""
 
+def ldl_factor(A: Tensor, *, hermitian: _bool = False, out: Tensor | None = None) -> Tensor:
+    """A = L @ D @ L.mT (L.mH if hermitian) of symmetric matrices: L below, D on the diagonal."""
+
+def ldl_factor_ex(
+    A: Tensor, *, hermitian: _bool = False, check_errors: _bool = False, out: Tensor | None = None
+) -> Tensor:
+    """`ldl_factor`, and 0 or the number of the first zero on the diagonal of D."""
+
+def ldl_solve(
+    LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: _bool = False, out: Tensor | None = None
+) -> Tensor:
+    """The solution of A @ X = B, given what `ldl_factor` gives of A."""
+
 def lstsq(
-    A: Tensor, B: Tensor, rcond: Any = None, *, driver: _str | None = None
+    A: Tensor,
+    B: Tensor,
+    rcond: Any = None,
+    *,
+    driver: _str | None = None,
+    out: Sequence[Tensor] | None = None,
 ) -> return_types.linalg_lstsq: ...
-def lu(A: Tensor, *, pivot: _bool = True) -> return_types.linalg_lu:
+def lu(
+    A: Tensor, *, pivot: _bool = True, out: Sequence[Tensor] | None = None
+) -> return_types.linalg_lu:
     """A = P @ L @ U."""
 
-def lu_factor(A: Tensor, *, pivot: _bool = True) -> return_types.linalg_lu_factor:
+def lu_factor(
+    A: Tensor, *, pivot: _bool = True, out: Sequence[Tensor] | None = None
+) -> return_types.linalg_lu_factor:
     """L and U in one matrix, and the row exchanged at each step, from 1."""
 
+def lu_factor_ex(
+    A: Tensor,
+    *,
+    pivot: _bool = True,
+    check_errors: _bool = False,
+    out: Sequence[Tensor] | None = None,
+) -> return_types.linalg_lu_factor_ex: ...
 def matrix_norm(
     A: Tensor,
     ord: _Number | _str = "fro",
@@ -69,6 +107,7 @@ def matrix_norm(
     keepdim: _bool = False,
     *,
     dtype: _dtype | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """A norm of matrices: 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2."""
 
@@ -79,6 +118,7 @@ def matrix_rank(
     *,
     atol: Tensor | _float | None = None,
     rtol: Tensor | _float | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The number of singular values above a threshold."""
 
@@ -112,6 +152,16 @@ def slogdet(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def solve(A: Tensor, B: Tensor, *, left: _bool = True, out: Tensor | None = None) -> Tensor:
     """The solution X of A @ X = B (of X @ A = B with left=False)."""
+
+def solve_ex(
+    A: Tensor,
+    B: Tensor,
+    *,
+    left: _bool = True,
+    check_errors: _bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The solution of A @ X = B, and 0 or the number of the first zero pivot of A."""
 
 def solve_triangular(
     A: Tensor,

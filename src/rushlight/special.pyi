@@ -22,15 +22,45 @@ from ._typed.elementwise import sinc as sinc
 from ._typed.elementwise import xlogy as xlogy
 from ._typed.layers import log_softmax as log_softmax
 from ._typed.layers import softmax as softmax
+from ._typed.reduction import logsumexp as logsumexp
 from .ops.elementwise.special import ndtr as ndtr
 
 _Number: TypeAlias = _int | _float | _bool | _complex
+
+def airy_ai(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Airy function Ai."""
 
 def bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Bessel function of the first kind of order 0."""
 
 def bessel_j1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Bessel function of the first kind of order 1."""
+
+def bessel_y0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Bessel function of the second kind of order 0."""
+
+def bessel_y1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Bessel function of the second kind of order 1."""
+
+def chebyshev_polynomial_t(
+    x: Tensor | _Number, n: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor:
+    """The Chebyshev polynomial of the first kind of degree n."""
+
+def chebyshev_polynomial_u(
+    x: Tensor | _Number, n: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor:
+    """The Chebyshev polynomial of the second kind of degree n."""
+
+def chebyshev_polynomial_v(
+    x: Tensor | _Number, n: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor:
+    """The Chebyshev polynomial of the third kind of degree n."""
+
+def chebyshev_polynomial_w(
+    x: Tensor | _Number, n: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor:
+    """The Chebyshev polynomial of the fourth kind of degree n."""
 
 def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """-input * log(input), 0 at 0, -inf below."""
@@ -50,6 +80,16 @@ def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
 def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log |gamma(input)|."""
 
+def hermite_polynomial_h(
+    x: Tensor | _Number, n: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor:
+    """The physicists' Hermite polynomial of degree n."""
+
+def hermite_polynomial_he(
+    x: Tensor | _Number, n: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor:
+    """The probabilists' Hermite polynomial of degree n."""
+
 def i0e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """i0 divided by e ** |input|."""
 
@@ -59,8 +99,30 @@ def i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """i1 divided by e ** |input|."""
 
+def laguerre_polynomial_l(
+    x: Tensor | _Number, n: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor:
+    """The Laguerre polynomial of degree n."""
+
+def legendre_polynomial_p(
+    x: Tensor | _Number, n: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor:
+    """The Legendre polynomial of degree n."""
+
 def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log(ndtr(input)) without underflow."""
+
+def modified_bessel_i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the first kind of order 0."""
+
+def modified_bessel_i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the first kind of order 1."""
+
+def modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the second kind of order 0."""
+
+def modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the second kind of order 1."""
 
 def multigammaln(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension p."""
@@ -70,6 +132,35 @@ def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def psi(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The derivative of lgamma."""
+
+def scaled_modified_bessel_k0(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """modified_bessel_k0 times exp(x)."""
+
+def scaled_modified_bessel_k1(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """modified_bessel_k1 times exp(x)."""
+
+def shifted_chebyshev_polynomial_t(
+    x: Tensor | _Number, n: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor:
+    """The Chebyshev polynomial of the first kind of degree n, of 2 x - 1: for x from 0 to 1."""
+
+def shifted_chebyshev_polynomial_u(
+    x: Tensor | _Number, n: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor:
+    """The Chebyshev polynomial of the second kind of degree n, of 2 x - 1: for x from 0 to 1."""
+
+def shifted_chebyshev_polynomial_v(
+    x: Tensor | _Number, n: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor:
+    """The Chebyshev polynomial of the third kind of degree n, of 2 x - 1: for x from 0 to 1."""
+
+def shifted_chebyshev_polynomial_w(
+    x: Tensor | _Number, n: Tensor | _Number, *, out: Tensor | None = None
+) -> Tensor:
+    """The Chebyshev polynomial of the fourth kind of degree n, of 2 x - 1: for x from 0 to 1."""
+
+def spherical_bessel_j0(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """sin(x) / x, the spherical Bessel function."""
 
 def xlog1py(
     input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None

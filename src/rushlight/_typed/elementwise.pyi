@@ -266,7 +266,7 @@ def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Rounded towards zero."""
 
 def fix_(input: Tensor) -> Tensor: ...
-def float_power(input: Tensor, exponent: Tensor | _Number) -> Tensor:
+def float_power(input: Tensor, exponent: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """input ** exponent in double precision."""
 
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -564,6 +564,7 @@ def view_as_complex(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def view_as_real(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A complex tensor as a real one with a last dimension of size 2: real and imaginary parts."""
 
+def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def where(
     condition: Tensor,
     input: Tensor | None = None,

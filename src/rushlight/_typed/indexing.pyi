@@ -8,6 +8,7 @@ from builtins import str as _str
 from typing import TypeAlias
 
 from .._core import Tensor
+from ..ops.indexing.segments import unravel_index as unravel_index
 from ..ops.indexing.subscript import index_put as index_put
 from ..ops.indexing.subscript import index_put_ as index_put_
 from ..ops.indexing.take import argwhere as argwhere
@@ -73,6 +74,11 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
 def nonzero(input: Tensor, *, as_tuple: _bool = False) -> Tensor:
     """The indices of the elements that are not zero, one a row."""
 
+def nonzero_static(
+    input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | None = None
+) -> Tensor:
+    """The indices of the first `size` entries that are not 0, filled up with fill_value."""
+
 def put(
     input: Tensor,
     index: Tensor,
@@ -104,6 +110,17 @@ def scatter_reduce(
     *,
     include_self: _bool = True,
     out: Tensor | None = None,
+) -> Tensor: ...
+def segment_reduce(
+    data: Tensor,
+    reduce: _str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: _int = 0,
+    unsafe: _bool = False,
+    initial: _Number | None = None,
 ) -> Tensor: ...
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
     """The input with src in the place of one entry of a dimension."""

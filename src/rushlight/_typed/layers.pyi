@@ -14,6 +14,12 @@ from ..ops.layers.activation import prelu as prelu
 from ..ops.layers.activation import rrelu as rrelu
 from ..ops.layers.activation import rrelu_ as rrelu_
 from ..ops.layers.average_pooling import avg_pool1d as avg_pool1d
+from ..ops.layers.fake_quantization import (
+    fake_quantize_per_channel_affine as fake_quantize_per_channel_affine,
+)
+from ..ops.layers.fake_quantization import (
+    fused_moving_avg_obs_fake_quant as fused_moving_avg_obs_fake_quant,
+)
 from ..ops.layers.normalization import group_norm as group_norm
 from ..ops.layers.normalization import instance_norm as instance_norm
 from ..ops.layers.normalization import native_layer_norm as native_layer_norm
@@ -21,6 +27,27 @@ from ..ops.layers.normalization import rms_norm as rms_norm
 from ..ops.layers.padding import channel_shuffle as channel_shuffle
 from ..ops.layers.padding import pixel_shuffle as pixel_shuffle
 from ..ops.layers.padding import pixel_unshuffle as pixel_unshuffle
+from ..ops.layers.torch_forms import affine_grid_generator as affine_grid_generator
+from ..ops.layers.torch_forms import batch_norm_update_stats as batch_norm_update_stats
+from ..ops.layers.torch_forms import (
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+)
+from ..ops.layers.torch_forms import conv_tbc as conv_tbc
+from ..ops.layers.torch_forms import convolution as convolution
+from ..ops.layers.torch_forms import cosine_embedding_loss as cosine_embedding_loss
+from ..ops.layers.torch_forms import ctc_loss as ctc_loss
+from ..ops.layers.torch_forms import embedding_bag as embedding_bag
+from ..ops.layers.torch_forms import embedding_renorm_ as embedding_renorm_
+from ..ops.layers.torch_forms import grid_sampler as grid_sampler
+from ..ops.layers.torch_forms import hinge_embedding_loss as hinge_embedding_loss
+from ..ops.layers.torch_forms import kl_div as kl_div
+from ..ops.layers.torch_forms import margin_ranking_loss as margin_ranking_loss
+from ..ops.layers.torch_forms import native_batch_norm as native_batch_norm
+from ..ops.layers.torch_forms import native_channel_shuffle as native_channel_shuffle
+from ..ops.layers.torch_forms import native_dropout as native_dropout
+from ..ops.layers.torch_forms import native_group_norm as native_group_norm
+from ..ops.layers.torch_forms import poisson_nll_loss as poisson_nll_loss
+from ..ops.layers.torch_forms import triplet_margin_loss as triplet_margin_loss
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]
@@ -36,6 +63,7 @@ def adaptive_max_pool1d(
 def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """Dropout to SELU's lowest value that keeps mean and variance."""
 
+def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor: ...
 def batch_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -138,6 +166,44 @@ def embedding(
 ) -> Tensor:
     """The rows of weight that input names; row padding_idx gets no gradient."""
 
+def fake_quantize_per_tensor_affine(
+    input: Tensor,
+    scale: Tensor | _float,
+    zero_point: Tensor | _int,
+    quant_min: _int,
+    quant_max: _int,
+) -> Tensor: ...
+def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """`alpha_dropout` of whole channels."""
+
+def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor: ...
+def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """Dropout of whole channels, while `train` is true."""
+
+def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor: ...
+def grid_sampler_2d(
+    input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool
+) -> Tensor:
+    """`grid_sampler` of images of 2 dimensions."""
+
+def grid_sampler_3d(
+    input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool
+) -> Tensor:
+    """`grid_sampler` of images of 3 dimensions."""
+
+def gru(*args: Any) -> tuple[Tensor, ...]:
+    """All layers of a network, without a module: the outputs, the last state."""
+
+def gru_cell(
+    input: Tensor,
+    hx: Any,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """One step of a network, the next state."""
+
 def hardshrink(input: Tensor, lambd: _Number = 0.5, *, out: Tensor | None = None) -> Tensor:
     """input outside of [-lambd, lambd], 0 inside."""
 
@@ -155,6 +221,19 @@ def log_softmax(
     input: Tensor, dim: _int, dtype: _dtype | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The logarithm of softmax, exact where softmax is small."""
+
+def lstm(*args: Any) -> tuple[Tensor, ...]:
+    """All layers of a network, without a module: the outputs, the last hidden and cell state."""
+
+def lstm_cell(
+    input: Tensor,
+    hx: Any,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """One step of a network, the next hidden and cell state."""
 
 def max_pool1d(
     input: Tensor,
@@ -204,6 +283,32 @@ def relu(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) ->
     """max(input, 0)."""
 
 def relu_(input: Tensor) -> Tensor: ...
+def rnn_relu(*args: Any) -> tuple[Tensor, ...]:
+    """All layers of a network, without a module: the outputs, the last state."""
+
+def rnn_relu_cell(
+    input: Tensor,
+    hx: Any,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """One step of a network, the next state."""
+
+def rnn_tanh(*args: Any) -> tuple[Tensor, ...]:
+    """All layers of a network, without a module: the outputs, the last state."""
+
+def rnn_tanh_cell(
+    input: Tensor,
+    hx: Any,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """One step of a network, the next state."""
+
 def selu(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """`elu`, scaled so that mean 0 and variance 1 are kept from layer to layer."""
 

@@ -1,11 +1,13 @@
 """ops/layout/: functions in torch. Written by tools/public_stub.py."""
 
+from builtins import bool as _bool
 from builtins import int as _int
 from builtins import str as _str
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from .._core import Tensor
+from .._dtypes import dtype as _dtype
 from .._size import Size as _Size
 from ..ops.layout.joining import chunk as chunk
 from ..ops.layout.joining import split as split
@@ -22,6 +24,11 @@ from ..ops.layout.strided import as_strided_scatter as as_strided_scatter
 from ..ops.layout.transposes import adjoint as adjoint
 from ..ops.layout.transposes import swapaxes as swapaxes
 from ..ops.layout.transposes import swapdims as swapdims
+from ..ops.layout.view_copies import as_strided_copy as as_strided_copy
+from ..ops.layout.view_copies import narrow_copy as narrow_copy
+from ..ops.layout.view_copies import slice_inverse as slice_inverse
+from ..ops.layout.view_copies import unsafe_chunk as unsafe_chunk
+from ..ops.layout.view_copies import view_as_complex_copy as view_as_complex_copy
 
 _Ints: TypeAlias = _int | Sequence[_int]
 
@@ -65,11 +72,19 @@ def concatenate(
 ) -> Tensor:
     """`cat` under another name."""
 
+def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The same elements, in memory of their own; `backward` refuses to go through."""
+
 def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
     """The last dimension laid on the diagonal of two dimensions of zeros."""
 
 def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
     """A diagonal of two dimensions, as a new last dimension."""
+
+def diagonal_copy(
+    input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: Tensor | None = None
+) -> Tensor:
+    """A diagonal of two dimensions, as a new last dimension, in memory of its own."""
 
 def dsplit(input: Tensor, indices_or_sections: Any = None) -> tuple[Tensor, ...]:
     """`tensor_split` as numpy.dsplit does it."""
@@ -77,6 +92,9 @@ def dsplit(input: Tensor, indices_or_sections: Any = None) -> tuple[Tensor, ...]
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along the third dimension."""
 
+def expand_copy(
+    input: Tensor, size: Sequence[_int], *, implicit: _bool = False, out: Tensor | None = None
+) -> Tensor: ...
 def flip(input: Tensor, *dims: _Ints) -> Tensor:
     """The order of entries reversed along dimensions."""
 
@@ -135,19 +153,44 @@ def select(input: Tensor, dim: _int, index: _int) -> Tensor:
 def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
     """One entry of a dimension, without it, in memory of its own."""
 
+def slice_copy(
+    input: Tensor,
+    dim: _int = 0,
+    start: Any = None,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def split_copy(
+    input: Tensor, split_size: _int, dim: _int = 0, *, out: Tensor | None = None
+) -> Tensor:
+    """Pieces of one size along a dimension, in memory of its own."""
+
 def split_with_sizes(
     input: Tensor, split_sizes: Sequence[_int], dim: _int = 0
 ) -> tuple[Tensor, ...]:
     """Pieces of the given sizes along a dimension."""
 
+def split_with_sizes_copy(
+    input: Tensor, split_sizes: Sequence[_int], dim: _int = 0, *, out: Tensor | None = None
+) -> tuple[Tensor, ...]:
+    """Pieces of the given sizes along a dimension, in memory of its own."""
+
 def squeeze(input: Tensor, dim: _Ints | None = None) -> Tensor:
     """Without dimensions of size 1: all of them, or those named."""
+
+def squeeze_copy(input: Tensor, dim: _Ints | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Without dimensions of size 1, all of them or those named, in memory of its own."""
 
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape as the entries of a new dimension."""
 
 def t(input: Tensor) -> Tensor:
     """A matrix's transpose; a vector or a number as it is."""
+
+def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A matrix's transpose; a vector or a number as it is, in memory of its own."""
 
 def tensor_split(
     input: Tensor, indices_or_sections: Any = None, dim: _int = 0
@@ -160,6 +203,9 @@ def tile(input: Tensor, dims: Sequence[_int]) -> Tensor:
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Two dimensions changed over."""
 
+def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = None) -> Tensor:
+    """Two dimensions changed over, in memory of its own."""
+
 def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The lower triangle, zeros elsewhere."""
 
@@ -169,8 +215,34 @@ def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Ten
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """The entries of a dimension, as a tuple."""
 
+def unbind_copy(input: Tensor, dim: _int = 0, *, out: Tensor | None = None) -> tuple[Tensor, ...]:
+    """The entries of a dimension, as a tuple, in memory of its own."""
+
+def unfold_copy(
+    input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = None
+) -> Tensor: ...
+def unsafe_split(input: Tensor, split_size: _int, dim: _int = 0) -> Tensor:
+    """Pieces of one size along a dimension, that may be written in place each by itself."""
+
+def unsafe_split_with_sizes(
+    input: Tensor, split_sizes: Sequence[_int], dim: _int = 0
+) -> tuple[Tensor, ...]:
+    """Pieces of the given sizes along a dimension, that may be written in place each by itself."""
+
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """With one more dimension of size 1, at position dim."""
+
+def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
+    """With one more dimension of size 1, at position dim, in memory of its own."""
+
+def view_copy(
+    input: Tensor,
+    size: Sequence[_int] | None = None,
+    *,
+    dtype: _dtype | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """What `view` shows, another shape or the bytes as another dtype, in memory of its own."""
 
 def vsplit(input: Tensor, indices_or_sections: Any = None) -> tuple[Tensor, ...]:
     """`tensor_split` as numpy.vsplit does it."""

@@ -20,6 +20,9 @@ _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]
 _Device: TypeAlias = _device | _str | _int
 
+def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A view of everything, in memory of its own."""
+
 def arange(
     start: _Number | None = None,
     end: _Number | None = None,
@@ -45,6 +48,30 @@ def asarray(
     copy: _bool | None = None,
     requires_grad: _bool | None = None,
 ) -> Tensor: ...
+def bartlett_window(
+    window_length: _int,
+    periodic: _bool = True,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """A triangle, from 0 to 1 to 0: without its end, or (periodic=False) symmetric."""
+
+def blackman_window(
+    window_length: _int,
+    periodic: _bool = True,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """0.42 - 0.5 * cos + 0.08 * cos of twice the angle: one period of it, or symmetric."""
+
 def clone(input: Tensor, *, memory_format: _memory_format | None = None) -> Tensor:
     """A copy, which gradients flow through."""
 
@@ -72,6 +99,16 @@ def empty_like(
 ) -> Tensor:
     """A tensor of another's size and dtype whose elements are not set."""
 
+def empty_permuted(
+    size: Sequence[_int],
+    physical_layout: Sequence[_int],
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
 def empty_strided(
     size: Sequence[_int],
     stride: Sequence[_int],
@@ -150,6 +187,19 @@ def hann_window(
 ) -> Tensor:
     """0.5 - 0.5 * cos: one period of it, or (periodic=False) symmetric."""
 
+def kaiser_window(
+    window_length: _int,
+    periodic: _bool = True,
+    beta: _float = 12.0,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """i0(beta * sqrt(1 - x * x)) / i0(beta) for x from -1 to 1: narrower with a larger beta."""
+
 def linspace(
     start: Tensor | _Number,
     end: Tensor | _Number,
@@ -215,6 +265,17 @@ def range(
     requires_grad: _bool = False,
 ) -> Tensor:
     """The numbers from `start` to `end`, which is included (deprecated: use `arange`)."""
+
+def scalar_tensor(
+    s: _Number,
+    *,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _Device | None = None,
+    pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """A number as a tensor without dimensions, of the default dtype unless told."""
 
 def tensor(
     data: Any,

@@ -4,6 +4,7 @@ from builtins import bool as _bool
 from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from .. import return_types
@@ -22,6 +23,7 @@ from ..ops.matrix.norms import pairwise_distance as pairwise_distance
 from ..ops.matrix.norms import pdist as pdist
 from ..ops.matrix.products import ger as ger
 from ..ops.matrix.products import outer as outer
+from ..ops.matrix.removed import frobenius_norm as frobenius_norm
 from ..ops.matrix.solving import cholesky_inverse as cholesky_inverse
 
 _Number: TypeAlias = _int | _float | _bool | _complex
@@ -87,10 +89,10 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of two stacks of matrices."""
 
-def chain_matmul(*matrices: Any) -> Tensor:
+def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Tensor:
     """The product of several matrices in the cheapest order."""
 
-def cholesky(input: Tensor, upper: _bool = False) -> Tensor:
+def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """`linalg.cholesky` in torch's older form."""
 
 def cholesky_solve(
@@ -107,18 +109,45 @@ def dist(input: Tensor, other: Tensor, p: _Number = 2, *, out: Tensor | None = N
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two vectors, without conjugation."""
 
+def eig(input: Any, A: Any = None, upper: Any = None) -> Any:
+    """Removed: `torch.linalg.eig` takes its place."""
+
 def einsum(*args: Any) -> Tensor:
     """The sum of products that the equation's subscripts describe: einsum('bij,bjk->bik', x, y)."""
+
+def geqrf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The QR factorisation as LAPACK keeps it: R, below it the reflections, and their factors."""
 
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices."""
 
-def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+def lstsq(input: Any, A: Any = None, upper: Any = None) -> Any:
+    """Removed: `torch.linalg.lstsq` takes its place."""
+
+def lu(
+    A: Tensor, pivot: _bool = True, get_infos: _bool = False, out: Any = None
+) -> tuple[Tensor, Tensor]:
+    """A = P @ L @ U."""
+
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The solution of A @ X = B, given the LU factors of A."""
+
+def lu_unpack(
+    LU_data: Tensor,
+    LU_pivots: Tensor,
+    unpack_data: _bool = True,
+    unpack_pivots: _bool = True,
+    *,
+    out: Sequence[Tensor] | None = None,
+) -> Tensor:
+    """P, L and U from what `linalg.lu_factor` gives; an empty tensor for what is not unpacked."""
 
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def matrix_exp(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The exponential of square matrices."""
+
+def matrix_rank(input: Any, A: Any = None, upper: Any = None) -> Any:
+    """Removed: `torch.linalg.matrix_rank` takes its place."""
 
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices."""
@@ -129,7 +158,30 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
 def norm_except_dim(v: Any, pow: _float = 2, dim: _int = 0) -> Tensor:
     """The p-norm over all dimensions but one, kept as 1; over all of them where dim is -1."""
 
-def qr(input: Tensor, some: _bool = True) -> return_types.qr:
+def nuclear_norm(
+    input: Tensor,
+    dim: Sequence[_int] = (-2, -1),
+    keepdim: _bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The sum of the singular values of matrices."""
+
+def orgqr(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The first columns of the product of reflections: the Q that `geqrf` keeps."""
+
+def ormqr(
+    input: Tensor,
+    tau: Tensor,
+    other: Tensor,
+    left: _bool = True,
+    transpose: _bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
+def qr(
+    input: Tensor, some: _bool = True, *, out: Sequence[Tensor] | None = None
+) -> return_types.qr:
     """`linalg.qr` in torch's older form."""
 
 def renorm(
@@ -140,8 +192,20 @@ def renorm(
 def slogdet(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sign and the logarithm of the absolute value of determinants."""
 
-def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True) -> return_types.svd:
+def solve(input: Any, A: Any = None, upper: Any = None) -> Any:
+    """Removed: `torch.linalg.solve` takes its place."""
+
+def svd(
+    input: Tensor,
+    some: _bool = True,
+    compute_uv: _bool = True,
+    *,
+    out: Sequence[Tensor] | None = None,
+) -> return_types.svd:
     """`linalg.svd` in torch's older form: gives V, not Vh."""
+
+def symeig(input: Any, A: Any = None, upper: Any = None) -> Any:
+    """Removed: `torch.linalg.eigh` takes its place."""
 
 def trace(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sum of a matrix's diagonal."""
@@ -152,6 +216,8 @@ def triangular_solve(
     upper: _bool = True,
     transpose: _bool = False,
     unitriangular: _bool = False,
+    *,
+    out: Sequence[Tensor] | None = None,
 ) -> return_types.triangular_solve:
     """`linalg.solve_triangular` in torch's older form."""
 

@@ -2,18 +2,44 @@
 
 from builtins import bool as _bool
 from builtins import int as _int
+from collections.abc import Sequence
+from typing import Any
 
 from .._core import Tensor
 from .._dtypes import dtype as _dtype
 
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor: ...
+def as_strided_(
+    input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None
+) -> Tensor: ...
+def dequantize(tensor: Any) -> Tensor:
+    """A tensor as float32: it is not quantized. Of several tensors all must be."""
+
+def detach(input: Tensor) -> Tensor:
+    """The tensor without its history, in the same memory."""
+
+def detach_(input: Tensor) -> Tensor: ...
+def get_device(input: Tensor) -> _int:
+    """The number of a tensor's GPU; -1 in main memory."""
+
 def is_complex(input: Tensor) -> _bool:
     """Whether a tensor's dtype is complex."""
+
+def is_distributed(input: Tensor) -> _bool:
+    """Whether a tensor is spread over machines: never."""
 
 def is_floating_point(input: Tensor) -> _bool:
     """Whether a tensor's dtype is a real floating type."""
 
+def is_same_size(input: Tensor, other: Tensor) -> _bool:
+    """Whether two tensors have the same shape."""
+
+def is_signed(input: Tensor) -> _bool:
+    """Whether a tensor's dtype has negative numbers."""
+
 def numel(input: Tensor) -> _int:
     """The number of elements."""
 
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor: ...
 def result_type(tensor1: Tensor, tensor2: Tensor) -> _dtype:
     """The dtype of arithmetic between two tensors or numbers."""

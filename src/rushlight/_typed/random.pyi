@@ -26,6 +26,7 @@ def bernoulli(
 ) -> Tensor:
     """1 by the probability each element gives, else 0."""
 
+def binomial(count: Tensor, prob: Tensor, generator: _Generator | None = None) -> Tensor: ...
 def multinomial(
     input: Tensor,
     num_samples: _int,

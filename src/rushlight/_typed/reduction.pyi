@@ -14,6 +14,9 @@ from .._dtypes import dtype as _dtype
 from ..ops.reduction.reductions import nanmean as nanmean
 from ..ops.reduction.scans import diff as diff
 from ..ops.reduction.sorting import msort as msort
+from ..ops.reduction.statistics import corrcoef as corrcoef
+from ..ops.reduction.statistics import cov as cov
+from ..ops.reduction.statistics import gradient as gradient
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]
@@ -95,6 +98,16 @@ def cumulative_trapezoid(
 ) -> Tensor:
     """The integral up to each entry of a dimension by the trapezoidal rule."""
 
+def hash_tensor(
+    input: Tensor,
+    dim: _Ints = (),
+    *,
+    keepdim: _bool = False,
+    mode: _int = 0,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The exclusive or of all elements' 64 bits, or of those along dimensions."""
+
 def histc(
     input: Tensor,
     bins: _int = 100,
@@ -105,8 +118,31 @@ def histc(
 ) -> Tensor:
     """How many elements fall in each of `bins` equal intervals from min to max."""
 
+def histogram(
+    input: Tensor,
+    bins: Any = 100,
+    *,
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: _bool = False,
+    out: Sequence[Tensor] | None = None,
+) -> return_types.histogram: ...
+def histogramdd(
+    input: Tensor,
+    bins: Any,
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: _bool = False,
+) -> return_types.histogramdd:
+    """How many rows fall into each bin of a grid, and the edges of each dimension."""
+
 def isin(
-    elements: Tensor, test_elements: Tensor, *, assume_unique: _bool = False, invert: _bool = False
+    elements: Tensor,
+    test_elements: Tensor,
+    *,
+    assume_unique: _bool = False,
+    invert: _bool = False,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Whether each element is among the test elements."""
 
@@ -173,6 +209,7 @@ def nanquantile(
     keepdim: _bool = False,
     *,
     interpolation: _str = "linear",
+    out: Tensor | None = None,
 ) -> Tensor:
     """`quantile` with NaN left out."""
 
@@ -203,6 +240,7 @@ def quantile(
     keepdim: _bool = False,
     *,
     interpolation: _str = "linear",
+    out: Tensor | None = None,
 ) -> Tensor:
     """The q-th quantiles, of all elements or along a dimension."""
 

@@ -418,4 +418,6 @@ def _disable_profiler() -> None:
     """End every `profile` that is active."""
     for active in reversed(list(_active)):
         active.__exit__(None, None, None)
+
+
 __getattr__ = _missing_name(__name__)

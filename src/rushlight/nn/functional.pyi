@@ -20,6 +20,7 @@ from .._typed.layers import channel_shuffle as channel_shuffle
 from .._typed.layers import conv1d as conv1d
 from .._typed.layers import conv2d as conv2d
 from .._typed.layers import conv3d as conv3d
+from .._typed.layers import conv_tbc as conv_tbc
 from .._typed.layers import conv_transpose1d as conv_transpose1d
 from .._typed.layers import conv_transpose2d as conv_transpose2d
 from .._typed.layers import conv_transpose3d as conv_transpose3d
@@ -30,6 +31,7 @@ from .._typed.layers import max_pool1d as max_pool1d
 from .._typed.layers import max_pool1d_with_indices as max_pool1d_with_indices
 from .._typed.layers import max_pool2d as max_pool2d
 from .._typed.layers import max_pool3d as max_pool3d
+from .._typed.layers import native_channel_shuffle as native_channel_shuffle
 from .._typed.layers import pixel_shuffle as pixel_shuffle
 from .._typed.layers import pixel_unshuffle as pixel_unshuffle
 from .._typed.layers import prelu as prelu
@@ -70,6 +72,8 @@ from ..ops.layers.interpolation import affine_grid as affine_grid
 from ..ops.layers.interpolation import grid_sample as grid_sample
 from ..ops.layers.interpolation import interpolate as interpolate
 from ..ops.layers.interpolation import upsample as upsample
+from ..ops.layers.linear_loss import grouped_mm as grouped_mm
+from ..ops.layers.linear_loss import linear_cross_entropy as linear_cross_entropy
 from ..ops.layers.loss import cosine_embedding_loss as cosine_embedding_loss
 from ..ops.layers.loss import gaussian_nll_loss as gaussian_nll_loss
 from ..ops.layers.loss import hinge_embedding_loss as hinge_embedding_loss
