@@ -404,11 +404,11 @@ def _line_order(line: str) -> tuple[str, tuple[int, str], str]:
 
 
 def _import_order(name: str) -> tuple[int, str]:
-    """isort's: constants, then classes, then the rest."""
+    """isort's: constants, then classes, then the rest; numbers within names by their value."""
     first = name.split(" as ")[0].split(",")[0]
     return (
         0 if first.isupper() and len(first) > 1 else 1 if first[:1].isupper() else 2,
-        first.lower(),
+        re.sub(r"\d+", lambda number: number[0].zfill(9), first.lower()),
     )
 
 

@@ -115,12 +115,12 @@ from ._foreach import _foreach_lerp_ as _foreach_lerp_
 from ._foreach import _foreach_lgamma as _foreach_lgamma
 from ._foreach import _foreach_lgamma_ as _foreach_lgamma_
 from ._foreach import _foreach_log as _foreach_log
-from ._foreach import _foreach_log10 as _foreach_log10
-from ._foreach import _foreach_log10_ as _foreach_log10_
 from ._foreach import _foreach_log1p as _foreach_log1p
 from ._foreach import _foreach_log1p_ as _foreach_log1p_
 from ._foreach import _foreach_log2 as _foreach_log2
 from ._foreach import _foreach_log2_ as _foreach_log2_
+from ._foreach import _foreach_log10 as _foreach_log10
+from ._foreach import _foreach_log10_ as _foreach_log10_
 from ._foreach import _foreach_log_ as _foreach_log_
 from ._foreach import _foreach_max as _foreach_max
 from ._foreach import _foreach_maximum as _foreach_maximum

@@ -235,7 +235,7 @@ def from_file(
     shared: what is written to the tensor is written to the file, which is made as long as needed;
     else the file stays as it is. Raises RuntimeError where the file is not there or too short.
     """
-    kind = dtype or _dtypes.get_default_dtype()
+    kind: Any = dtype or _dtypes.get_default_dtype()
     count = int(size or 0)
     if count < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")

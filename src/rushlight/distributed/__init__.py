@@ -572,7 +572,7 @@ def _no_partner(
 
 send = recv = isend = irecv = batch_isend_irecv = _no_partner
 
-sys.meta_path.append(_NamedOnly())  # type: ignore[arg-type]
+sys.meta_path.append(_NamedOnly())
 __getattr__ = _missing_name(
     __name__,
     {
