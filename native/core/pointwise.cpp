@@ -405,13 +405,28 @@ void raise_refusal(PyObject* refusals, DType type) {
   if (why) PyErr_SetObject(PyTuple_GET_ITEM(why, 0), PyTuple_GET_ITEM(why, 1));
 }
 
-// A call of complex32: computed in complex64.
+// A call of complex32: computed in complex64. Its arguments need not have that type: float16 with a complex number makes it, too.
 Tensor* in_complex64(Op* op, PyObject* const* slots, Tensor* out) {
   Held<kMaxParams> held;
   PyObject* wide[kMaxParams];
+  const auto is_short = [&](int i) {
+    return is_tensor(slots[i]) && (as_tensor(slots[i])->dtype == DType::C32 || as_tensor(slots[i])->dtype == DType::F16);
+  };
+  const auto is_number = [&](int i) { return is_tensor(slots[i]) && as_tensor(slots[i])->dtype != DType::Bool; };
+  int number = -1;  // which to make complex64 where none is of a short type
+  bool any_short = false;
+  for (int i = op->n_params; i--;) {
+    if (!slots[i]) continue;
+    any_short |= is_short(i);
+    if (is_number(i)) number = i;
+  }
+  if (!any_short && number < 0) {
+    PyErr_Format(PyExc_NotImplementedError, "\"%U_cpu\" not implemented for 'ComplexHalf'", op->name);
+    return nullptr;
+  }
   for (int i = 0; i < op->n_params; ++i) {
     wide[i] = slots[i];
-    if (!slots[i] || !is_tensor(slots[i]) || as_tensor(slots[i])->dtype != DType::C32) continue;
+    if (!slots[i] || !(any_short ? is_short(i) : i == number)) continue;
     PyObject* cast_to = as_object(cast(as_tensor(slots[i]), DType::C64));
     if (!cast_to) return nullptr;
     wide[i] = held.take(cast_to);
