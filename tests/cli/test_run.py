@@ -169,14 +169,14 @@ def test_install_as_torch_refuses_where_torch_is_imported_already(folder):
             f"(rushlight {VERSION} does not have torch.nativert yet)",
         ),
         (
-            "import torch.onnx",
-            "ModuleNotFoundError: No module named 'torch.onnx' "
-            f"(rushlight {VERSION} does not have torch.onnx yet)",
+            "import torch.nativert",
+            "ModuleNotFoundError: No module named 'torch.nativert' "
+            f"(rushlight {VERSION} does not have torch.nativert yet)",
         ),
         (
-            "import torch.onnx.symbolic_opset9 as s",
-            "ModuleNotFoundError: No module named 'torch.onnx' "
-            f"(rushlight {VERSION} does not have torch.onnx yet)",
+            "import torch.nativert.backends as s",
+            "ModuleNotFoundError: No module named 'torch.nativert' "
+            f"(rushlight {VERSION} does not have torch.nativert yet)",
         ),
         (
             "import torch.nn as nn; nn.quantizable",
@@ -206,16 +206,16 @@ def test_missing_names_can_be_probed_for(folder):
         import torch
         assert not hasattr(torch, "nativert")
         assert getattr(torch, "nobody_has_this", 7) == 7
-        assert importlib.util.find_spec("torch.onnx") is None
+        assert importlib.util.find_spec("torch.nativert") is None
         assert importlib.util.find_spec("torch.nn") is not None
         try:
             from torch import nativert
         except ImportError:
             pass
         try:
-            import torch.onnx
+            import torch.nativert
         except ModuleNotFoundError as error:
-            assert error.name == "torch.onnx"
+            assert error.name == "torch.nativert"
         """,
     )
     out(folder.run("s.py"))

@@ -154,28 +154,76 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
         (lambda x, v: put(x, x[:, 0] > 0, v), real(4, 2), real()),
         (lambda x, v: put(x, torch.tensor([True, False]), v), real(2, 3), real(3)),
     ],
+    # Functions of torch that stand for a module's, or for several steps.
+    "segment_reduce": [(lambda x: torch.segment_reduce(x, "sum", lengths=torch.tensor([1, 3])), real(4, 2))],
+    "unravel_index": [(lambda i: torch.unravel_index(i, (2, 3)), ints(6, 4))],
+    "fake_quantize_per_channel_affine": [
+        (lambda x: torch.fake_quantize_per_channel_affine(x, torch.ones(2) / 4, torch.zeros(2, dtype=torch.int32), 0, -8, 7), real(2, 3).float())
+    ],
+    "affine_grid_generator": [(lambda t: torch.affine_grid_generator(t, (1, 1, 2, 3), True), real(1, 2, 3))],
+    **{
+        name: [(lambda x, g, f=name: getattr(torch, f)(x, g, 0, 0, True), real(1, 2, 4, 4), real(1, 3, 3, 2))]
+        for name in ("grid_sampler", "grid_sampler_2d")
+    },
+    "grid_sampler_3d": [(lambda x, g: torch.grid_sampler_3d(x, g, 0, 0, True), real(1, 1, 3, 3, 3), real(1, 2, 2, 2, 3))],
+    "convolution": [
+        (lambda x, w: torch.convolution(x, w, None, (1,), (1,), (1,), False, (0,), 1), real(2, 3, 5), real(4, 3, 3))
+    ],
+    **{
+        name: [(getattr(torch, name), real(2, 3), real(2, 4), real(rows, 3), real(rows, 4))]
+        for name, rows in (("rnn_tanh_cell", 4), ("rnn_relu_cell", 4), ("gru_cell", 12))
+    },
+    "lstm_cell": [(lambda x, h, w, u: torch.lstm_cell(x, (h, h), w, u), real(2, 3), real(2, 4), real(16, 3), real(16, 4))],
+    **{
+        name: [
+            (lambda x, h, w, u, f=name: getattr(torch, f)(x, h, [w, u], False, 1, 0.0, False, False, True), real(2, 5, 3), real(1, 2, 4), real(rows, 3), real(rows, 4))
+        ]
+        for name, rows in (("rnn_tanh", 4), ("rnn_relu", 4), ("gru", 12))
+    },
+    "lstm": [
+        (lambda x, h, w, u: torch.lstm(x, (h, h), [w, u], False, 1, 0.0, False, False, True), real(2, 5, 3), real(1, 2, 4), real(16, 3), real(16, 4))
+    ],
+    "native_batch_norm": [(lambda x, w: torch.native_batch_norm(x, w, w, None, None, True, 0.1, 1e-5), real(4, 3), real(3))],
+    "native_group_norm": [(lambda x, w: torch.native_group_norm(x, w, w, 2, 4, 3, 2, 1e-5), real(2, 4, 3), real(4))],
+    "histogram": [(lambda x: torch.histogram(x, 4, range=(-2.0, 2.0)), real(6))],
+    "histogramdd": [(lambda x: torch.histogramdd(x, [2, 2], range=[-2.0, 2.0, -2.0, 2.0])[0], real(6, 2))],
+    "istft": [(lambda x: torch.istft(torch.view_as_complex(x), 4, window=torch.ones(4, dtype=torch.float64)), real(3, 6, 2))],
+    "detach": [(torch.detach, real(2))],
+    "addmv_": [(lambda x, m, v: torch.addmv_(x.clone(), m, v), real(2), real(2, 3), real(3))],
+    "lu_factor_ex": [(torch.linalg.lu_factor_ex, matrices(3))],
+    "linear_cross_entropy": [(lambda x, w, t: F.linear_cross_entropy(x, w, t), real(4, 3), real(5, 3), ints(5, 4))],
+    "grouped_mm": [(lambda a, b: F.grouped_mm(a, b), real(2, 4, 8).float(), real(2, 8, 8).float())],
 }  # fmt: skip
 
 # Public functions with no result that a loop could be compared with, and why.
 NOT_COMPARED = {
     "a Python value, or an object of its own": """
         allclose equal is_nonzero is_conj is_neg is_inference broadcast_shapes is_tensor is_floating_point
-        is_complex numel typename result_type LinAlgError tensor from_numpy frombuffer
+        is_complex numel typename result_type LinAlgError tensor from_numpy frombuffer is_same_size
+        is_signed is_distributed get_device
     """,
     "no tensor among the arguments": """
         zeros ones empty full empty_strided arange range linspace logspace eye tril_indices
-        triu_indices hann_window hamming_window fftfreq rfftfreq
+        triu_indices hann_window hamming_window fftfreq rfftfreq scalar_tensor empty_permuted
+        blackman_window bartlett_window kaiser_window
     """,
     "memory that nobody has set": "empty_like",
     "random: see test_nesting.py": """
         uniform_ normal_ random_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_ rand
         rand_like randn randn_like randint randint_like randperm normal bernoulli binomial multinomial
         poisson _standard_gamma _sample_dirichlet dropout alpha_dropout feature_alpha_dropout
+        feature_dropout feature_dropout_ alpha_dropout_ feature_alpha_dropout_
     """,
     "a result whose shape depends on the values: test_dynamic_shapes_are_refused": """
         argwhere unique unique_consecutive nonzero
     """,
-    "not there: the function raises": "multilabel_margin_loss",
+    "not there: the function raises": "multilabel_margin_loss symeig dequantize",
+    "memory outside of the tensor": "slice_inverse",
+    "no gradient, as in PyTorch": "view_as_complex_copy",
+    "a change of the tensor itself, which a batch's elements share": """
+        resize_as_ as_strided_ detach_ embedding_renorm_ batch_norm_update_stats
+        fused_moving_avg_obs_fake_quant
+    """,
 }
 
 

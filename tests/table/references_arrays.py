@@ -11,6 +11,13 @@ import numpy as np
 Array = np.ndarray
 
 
+def hashed(a: Array, dim: Any = (), *, keepdim: bool = False) -> Array:
+    """The exclusive or of the bits that the numbers have as doubles, or as 64-bit integers."""
+    bits = a.astype(np.int64 if a.dtype.kind in "biu" else np.float64).view(np.uint64)
+    axes = dim if isinstance(dim, int) else dim or tuple(range(a.ndim))
+    return np.bitwise_xor.reduce(bits, axes, keepdims=keepdim)
+
+
 def floating(a: Array) -> Array:
     """Integers as float64."""
     return np.asarray(a) * 1.0 if np.asarray(a).dtype.kind in "biu" else np.asarray(a)
@@ -571,6 +578,8 @@ ARRAYS: dict[str, Callable[..., Any]] = {
     "diag": np.diag,
     "diagflat": np.diagflat,
     "combinations": combinations,
+    "hash_tensor": hashed,
+    "view_as_real_copy": lambda a: np.stack([a.real, a.imag], -1),
     "view_as_real": lambda a: np.stack([a.real, a.imag], -1),
     "view_as_complex": lambda a: a[..., 0] + 1j * a[..., 1],
     "constant_pad_nd": constant_pad,

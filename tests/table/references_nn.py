@@ -26,6 +26,14 @@ def reduced(values: Array, reduction: str | int, weight: Any = None) -> Any:
     return values.mean() if weight is None else values.sum() / weight.sum()
 
 
+def conv_tbc(a: Array, weight: Array, bias: Array, pad: int = 0) -> Array:
+    """A convolution over dimension 0 of (time, batch, channels)."""
+    padded = np.pad(a, ((pad, pad), (0, 0), (0, 0)))
+    taps = len(weight)
+    times = range(len(padded) - taps + 1)
+    return np.stack([sum(padded[t + k] @ weight[k] for k in range(taps)) + bias for t in times])
+
+
 # ---- losses
 
 
@@ -354,4 +362,12 @@ NN: dict[str, Callable[..., Any]] = {
         (a * b).sum(1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
     ),
     "embedding": lambda ids, weight, *_: weight[ids],
+    "conv_tbc": conv_tbc,
+    "native_dropout": lambda a, p, train: (a, np.ones(a.shape, bool)),  # sampled without training
+    "native_channel_shuffle": lambda a, groups: np.stack(np.split(a, groups, 1), 2).reshape(
+        a.shape
+    ),
+    "fake_quantize_per_tensor_affine": lambda a, scale, zero, low, high: (
+        (np.clip(np.rint(a / a.dtype.type(scale)) + zero, low, high) - zero) * a.dtype.type(scale)
+    ),
 }
