@@ -91,10 +91,4 @@ METHODS: dict[str, Any] = {
         for name, doc in _CONVERT.items()
     },
     **{name: _late(name, "_products", doc) for name, doc in _PRODUCTS.items()},
-    "narrow_copy": _late(
-        "narrow_copy",
-        "_shapes",
-        "A range of one dimension, in memory of its own."
-        f"\n\n{_DENSE}\n>>> x.narrow_copy(1, 1, 1)\ntensor([[2.],\n        [3.]])",
-    ),
 }

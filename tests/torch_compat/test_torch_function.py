@@ -14,6 +14,7 @@ import pytest
 from both import first_sentence
 
 import rushlight
+from rushlight._names_of_torch import NAMES
 from rushlight import overrides as own_overrides
 
 pytorch = pytest.importorskip("torch")
@@ -63,7 +64,8 @@ def test_what_pytorch_lets_take_over_can_be_here_too():
                     both += 1
                 elif wanted:
                     missing.append(f"{where}.{name}".lstrip("."))
-    assert set(missing) <= ELSEWHERE
+    # NAMES: of other devices, of quantized tensors, of symbolic numbers: no tensor here has any.
+    assert set(missing) <= ELSEWHERE | set(NAMES)
     assert both >= 1090, both
 
 
