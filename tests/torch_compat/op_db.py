@@ -397,9 +397,10 @@ GAUGE = {
 
 
 def leafed(value: Any) -> Any:
-    """PyTorch's arguments with tensors of a history as leaves."""
+    """PyTorch's arguments with tensors of a history as leaves, and views made without one, whose
+    gradient PyTorch loses."""
     if isinstance(value, oracle.Tensor):
-        fresh = value.grad_fn is not None
+        fresh = value.grad_fn is not None or value._is_view()
         return value.detach().requires_grad_(value.requires_grad) if fresh else value
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return value
