@@ -233,7 +233,10 @@ def from_oracle(value: Any) -> Any:
     memory, offset = plain.as_strided((size,), (1,), 0), plain.storage_offset()
     if kind == "bfloat16":
         made = subject.from_numpy(memory.view(oracle.int16).numpy().copy()).view(want)
-    elif kind in ("complex32",) or kind.startswith("float8"):
+    elif kind == "complex32":
+        pairs = oracle.view_as_real(memory).numpy().copy()
+        made = subject.view_as_complex(subject.from_numpy(pairs))
+    elif kind.startswith("float8"):
         raise Absent(f"torch.{kind}")
     else:
         made = subject.from_numpy(memory.numpy().copy())
@@ -248,7 +251,8 @@ def to_numpy(value: Any) -> Any:
     if kind == "bfloat16":
         value = value.float()
     if kind == "complex32":
-        value = value.to(oracle.complex64)
+        library = oracle if isinstance(value, oracle.Tensor) else subject
+        value = value.to(library.complex64)
     if getattr(value, "_is_zerotensor", bool)():
         value = value.clone()
     return value.resolve_conj().resolve_neg().numpy()
