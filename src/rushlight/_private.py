@@ -1,11 +1,16 @@
-"""Private functions of `torch` that libraries call, in terms of the public ones."""
+"""Private functions of `torch` that libraries call, and of `torch.ops.aten`, in terms of the
+public ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from . import _root as rl
 from ._root import Tensor
+from .ops.layers.interpolation import resampled
+from .ops.layers.pooling import pool_scatter
 
 
 def _shape_as_tensor(input: Tensor) -> Tensor:
@@ -39,3 +44,211 @@ def _cast(dtype: rl.dtype) -> Callable[[Tensor, bool], Tensor]:
 _cast_Byte, _cast_Char, _cast_Short = _cast(rl.uint8), _cast(rl.int8), _cast(rl.int16)
 _cast_Int, _cast_Long = _cast(rl.int32), _cast(rl.int64)
 _cast_Half, _cast_Float, _cast_Double = _cast(rl.float16), _cast(rl.float32), _cast(rl.float64)
+
+
+def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
+    """Each tensor cut along a dimension into chunks of one size (zeros at the end fill the last),
+    and the flattened chunks of the same number side by side."""
+    if not tensors:
+        raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
+    if num_chunks < 1:
+        raise RuntimeError("_chunk_cat expects positive num_chunks")
+    first = tensors[0]
+    if not -first.ndim <= dim < first.ndim:
+        n = max(first.ndim, 1)
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})"
+        )
+    dim %= first.ndim
+    rows = []
+    for tensor in tensors:
+        if tensor.dtype is not first.dtype:
+            raise RuntimeError("_chunk_cat expects all input tensors with the same dtype")
+        if not tensor.numel():
+            raise RuntimeError("_chunk_cat expects non-empty tensor")
+        if tensor.ndim <= dim or tensor.shape[:dim] != first.shape[:dim]:
+            raise RuntimeError(
+                "_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors"
+            )
+        lead, (size, *rest) = tensor.shape[:dim], tensor.shape[dim:]
+        missing = -size % num_chunks
+        if missing:
+            tensor = rl.cat([tensor, tensor.new_zeros(*lead, missing, *rest)], dim)
+        each = (size + missing) // num_chunks * math.prod(rest)
+        rows.append(tensor.reshape(*lead, num_chunks, each))
+    return rl.cat(rows, dim + 1)
+
+
+def _clamped(
+    input: Tensor, indices: Sequence[Tensor | None], name: str
+) -> tuple[Tensor | slice, ...]:
+    """An index of the nearest places that the tensor has."""
+    found: list[Tensor | slice] = []
+    for size, index in zip(input.shape, indices, strict=False):
+        if index is None:
+            found.append(slice(None))
+            continue
+        if index.dtype not in (rl.int64, rl.int32):
+            raise RuntimeError(f"{name} found unexpected index type {index.dtype.scalar_name}")
+        found.append(index.long().clamp(-size, size - 1))
+    return tuple(found)
+
+
+def _unsafe_masked_index(
+    input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: complex
+) -> Tensor:
+    """input[indices] where the mask is true, else `fill`; indices may lie outside there."""
+    taken = input[_clamped(input, indices, "_unsafe_masked_index")]
+    return taken.masked_fill(mask.logical_not(), fill)
+
+
+def _unsafe_masked_index_put_accumulate(
+    input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], values: Tensor
+) -> Tensor:
+    """The tensor with the values added at input[indices] where the mask is true."""
+    place = _clamped(input, indices, "_unsafe_masked_index")
+    kept = values.masked_fill(mask.logical_not(), 0)
+    return rl.index_put(input, place, kept, accumulate=True)
+
+
+def _safe_softmax(input: Tensor, dim: int, dtype: rl.dtype | None = None) -> Tensor:
+    """`softmax`, with zeros where all of a row is -inf."""
+    if not input.is_floating_point():
+        return rl.softmax(input, dim, dtype)
+    empty = (input == -math.inf).all(dim, keepdim=True)
+    return rl.softmax(input.masked_fill(empty, 0), dim, dtype).masked_fill(empty, 0)
+
+
+def _native_batch_norm_legit(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, *rest: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`native_batch_norm`; the running statistics, if it has any, stand before `training`."""
+    if len(rest) == 3:
+        rest = (None, None, *rest)
+    return rl.native_batch_norm(input, weight, bias, *rest)
+
+
+# Those of torch.ops.aten alone.
+
+
+def _batch_norm(training: bool) -> Callable[..., tuple[Tensor, ...]]:
+    def batch_norm(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, ...]:
+        parts = weight, bias, running_mean, running_var, training, momentum, eps
+        kept = rl.empty(0, dtype=rl.uint8)  # what other devices keep for the gradient
+        return *rl.native_batch_norm(input, *parts), kept
+
+    return batch_norm
+
+
+def _native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+    """The gradient of the argument of a dropout."""
+    return grad_output * mask.to(grad_output.dtype) * scale
+
+
+def _slice(
+    input: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Tensor:
+    """input[..., start:end:step] in a dimension, as a view."""
+    if not input.ndim:
+        raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
+    if not -input.ndim <= dim < input.ndim:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-input.ndim}, "
+            f"{input.ndim - 1}], but got {dim})"
+        )
+    if step < 1:
+        raise RuntimeError("slice step must be positive")
+    return input[(*[slice(None)] * (dim % input.ndim), slice(start, end, step))]
+
+
+def _max_pool2d_with_indices_backward(
+    grad_output: Tensor,
+    input: Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+    indices: Tensor,
+) -> Tensor:
+    """The gradient of the planes that a pooling took the largest elements of."""
+    if indices.dtype is not rl.int64:
+        raise RuntimeError(f"expected scalar type Long but found {indices.dtype.scalar_name}")
+    for part in (grad_output, indices):
+        if part.shape != grad_output.shape or part.shape[:-2] != input.shape[:-2]:
+            raise RuntimeError(
+                f"Expected indices and gradients of one shape for planes of {tuple(input.shape)}, "
+                f"but got {tuple(indices.shape)} and {tuple(grad_output.shape)}"
+            )
+    size = input.shape[-1] * input.shape[-2]
+    if indices.numel() and not bool(((indices >= 0) & (indices < size)).all()):
+        raise RuntimeError(f"an index lies outside the plane of {size} elements")
+    result = pool_scatter(grad_output, indices, tuple(input.shape), 2)
+    if input.requires_grad:  # its gradient is zero, and not none
+        return rl.where(rl.tensor(False), input, result)
+    return result
+
+
+def _upsample(mode: str) -> Callable[..., Tensor]:
+    def upsample(
+        input: Tensor,
+        output_size: Sequence[int] | None,
+        align_corners: bool,
+        scales_h: float | Sequence[float] | None = None,
+        scales_w: float | None = None,
+        *,
+        scale_factors: Sequence[float] | None = None,
+    ) -> Tensor:
+        if isinstance(scales_h, (tuple, list)):
+            scale_factors = scales_h
+        factors: Any = scale_factors or (scales_h, scales_w)
+        if output_size is None:
+            if scale_factors is None:
+                raise RuntimeError("Must specify exactly one of output_size and scale_factors")
+            output_size = [
+                int(size * by) for size, by in zip(input.shape[2:], scale_factors, strict=True)
+            ]
+        return resampled(input, mode, output_size, factors, align_corners, True)
+
+    return upsample
+
+
+_ATEN: dict[str, Callable[..., Any]] = {
+    "_batch_norm_no_update": _batch_norm(False),
+    "_batch_norm_with_update": _batch_norm(True),
+    "_upsample_bicubic2d_aa": _upsample("bicubic"),
+    "_upsample_bilinear2d_aa": _upsample("bilinear"),
+    "max_pool2d_with_indices_backward": _max_pool2d_with_indices_backward,
+    "native_dropout_backward": _native_dropout_backward,
+    "slice": _slice,
+}
+
+
+_TORCH = (
+    "_chunk_cat",
+    "_log_softmax_backward_data",
+    "_native_batch_norm_legit",
+    "_safe_softmax",
+    "_shape_as_tensor",
+    "_softmax_backward_data",
+    "_unsafe_masked_index",
+    "_unsafe_masked_index_put_accumulate",
+)
+
+
+def of_aten(name: str) -> Callable[..., Any] | None:
+    """The function that has that name in `torch.ops.aten` and no public one."""
+    found: Callable[..., Any] | None = globals()[name] if name in _TORCH else _ATEN.get(name)
+    return found

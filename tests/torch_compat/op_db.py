@@ -210,9 +210,7 @@ class Translation:
 
     def tensor(self, value: Any) -> Any:
         """A tensor of the library over a copy of the same memory."""
-        if value.layout is not oracle.strided:
-            raise Absent(f"layout {value.layout}")
-        made = from_oracle(value)
+        made = from_oracle(value) if value.layout is oracle.strided else compressed(value)
         if value.requires_grad:
             made.requires_grad_()
             self.leaves.append((value, made))
@@ -233,12 +231,29 @@ def from_oracle(value: Any) -> Any:
     memory, offset = plain.as_strided((size,), (1,), 0), plain.storage_offset()
     if kind == "bfloat16":
         made = subject.from_numpy(memory.view(oracle.int16).numpy().copy()).view(want)
-    elif kind in ("complex32",) or kind.startswith("float8"):
+    elif kind == "complex32":
+        pairs = oracle.view_as_real(memory).numpy().copy()
+        made = subject.view_as_complex(subject.from_numpy(pairs))
+    elif kind.startswith("float8"):
         raise Absent(f"torch.{kind}")
     else:
         made = subject.from_numpy(memory.numpy().copy())
     made = made.as_strided(tuple(plain.shape), plain.stride(), offset).detach()
     return made.conj() if conj else made
+
+
+def compressed(value: Any) -> Any:
+    """The library's sparse tensor with the same rows."""
+    if value.layout is not oracle.sparse_csr:
+        raise Absent(f"layout {value.layout}")
+    plain = value.detach()
+    parts = plain.crow_indices(), plain.col_indices(), plain.values()
+    return subject.sparse_csr_tensor(*map(from_oracle, parts), size=tuple(plain.shape))
+
+
+def dense(value: Any) -> Any:
+    """A tensor without a sparse layout."""
+    return value if "strided" in str(value.layout) else value.to_dense()
 
 
 def to_numpy(value: Any) -> Any:
@@ -248,7 +263,8 @@ def to_numpy(value: Any) -> Any:
     if kind == "bfloat16":
         value = value.float()
     if kind == "complex32":
-        value = value.to(oracle.complex64)
+        library = oracle if isinstance(value, oracle.Tensor) else subject
+        value = value.to(library.complex64)
     if getattr(value, "_is_zerotensor", bool)():
         value = value.clone()
     return value.resolve_conj().resolve_neg().numpy()
@@ -285,9 +301,12 @@ def different(
             return f"dtype {have.dtype} for {want.dtype}"
         if tuple(want.shape) != tuple(have.shape):
             return f"shape {tuple(have.shape)} for {tuple(want.shape)}"
-        if not values or want.layout is not oracle.strided:
+        if str(want.layout) != str(have.layout).replace(subject.__name__, "torch"):
+            return f"layout {have.layout} for {want.layout}"
+        if not values:
             return ""
-        return different_values(to_numpy(want), to_numpy(have), kind, scale, wide)
+        arrays = to_numpy(dense(want.detach())), to_numpy(dense(have.detach()))
+        return different_values(*arrays, kind, scale, wide)
     if isinstance(want, (tuple, list)):
         if not isinstance(have, (tuple, list)):
             return f"{type(have).__name__} for {type(want).__name__}"
@@ -361,7 +380,7 @@ def gradients(
     of = [[pair[side] for pair in pairs] for pairs in (outs, leaves, weights)]
     library.default_generator.manual_seed(0)
     found = library.autograd.grad(*of, allow_unused=True, create_graph=graph)
-    return list(found)
+    return [gradient if gradient is None else dense(gradient) for gradient in found]
 
 
 def samples_of(entry: Any, kind: str, requires_grad: bool, reference: bool = False) -> list[Any]:
@@ -397,9 +416,10 @@ GAUGE = {
 
 
 def leafed(value: Any) -> Any:
-    """PyTorch's arguments with tensors of a history as leaves."""
+    """PyTorch's arguments with tensors of a history as leaves, and views made without one, whose
+    gradient PyTorch loses."""
     if isinstance(value, oracle.Tensor):
-        fresh = value.grad_fn is not None
+        fresh = value.grad_fn is not None or value._is_view()
         return value.detach().requires_grad_(value.requires_grad) if fresh else value
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return value

@@ -13,7 +13,7 @@ from ..._core import Op
 from ..._dtypes import complex32
 from ..making.copies import clone
 from ..making.creation import zeros_like
-from ..table.arrays import Array, scalar_name
+from ..table.arrays import Array, refuse, scalar_name
 from ..table.formulas import Symbol
 from ..table.kinds import composite, general, linear, pointwise
 from ..table.reference import add_method, alias
@@ -47,6 +47,8 @@ def _from_pairs(a: Array) -> Array:
         raise RuntimeError("Input tensor must have one or more dimensions")
     if a.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
+    if not a.size:  # the steps of an empty array say nothing
+        return np.empty(a.shape[:-1], _PAIRS[a.dtype])
     if a.strides[-1] != a.itemsize:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if any(s % (2 * a.itemsize) for s in a.strides[:-1]):
@@ -250,9 +252,9 @@ _COMPLEX_OUT = (
 
 def _complex(a: Array, b: Array) -> Array:
     _both_real(a, b, ("real", "imag"))
-    out: Any = np.empty(np.broadcast_shapes(a.shape, b.shape), _PAIRS[a.dtype])
-    out.real, out.imag = a, b
-    return out
+    pairs = np.empty((*np.broadcast_shapes(a.shape, b.shape), 2), a.dtype)
+    pairs[..., 0], pairs[..., 1] = a, b
+    return pairs.view(_PAIRS[a.dtype])[..., 0]
 
 
 complex = general(
@@ -270,6 +272,7 @@ complex = general(
 
 def _polar(a: Array, b: Array) -> Array:
     _both_real(a, b, ("abs", "angle"))
+    refuse("polar_cpu", a, "", halves=True)
     return _complex(a * np.cos(b), a * np.sin(b))
 
 

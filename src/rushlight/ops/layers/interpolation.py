@@ -212,6 +212,20 @@ def interpolate(
     _check_sizes(input.shape[2:], wanted)
     if mode == "area":
         return adaptive_avg_pools[n](input, wanted)
+    return resampled(input, mode, wanted, factors, bool(align_corners), antialias)
+
+
+def resampled(
+    input: Tensor,
+    mode: str,
+    wanted: Sequence[int],
+    factors: Sequence[float | None],
+    corners: bool,
+    antialias: bool,
+) -> Tensor:
+    """The images with the wanted sizes; a factor (None: from the sizes) says how far apart the
+    places are that are read."""
+    n = len(wanted)
     kind = input._array.dtype.kind
     if kind in "bic" or (kind == "u" and mode not in ("nearest", "nearest-exact")):
         last = "_channels_last" if n > 1 else ""
@@ -224,11 +238,11 @@ def interpolate(
             tap = _nearest_taps(have, out, factor, mode == "nearest-exact")
         elif antialias:
             refuse("compute_index_ranges_weights", input._array, "", halves=True)
-            tap = _antialias_taps(have, out, factor, bool(align_corners), mode == "bicubic")
+            tap = _antialias_taps(have, out, factor, corners, mode == "bicubic")
         elif mode == "bicubic":
-            tap = _cubic_taps(have, out, factor, bool(align_corners))
+            tap = _cubic_taps(have, out, factor, corners)
         else:
-            tap = _linear_taps(have, out, factor, bool(align_corners))
+            tap = _linear_taps(have, out, factor, corners)
         taps.append((i + 2, tap))
     return _upsamples[mode + ("-aa" if antialias else ""), n](input, tuple(taps))
 

@@ -449,13 +449,34 @@ def _grouped(t: Any, groups: int) -> Any:
     return t.reshape(_grouped_shape(t.shape, groups))
 
 
-def _group_norm_input(g: Any, input: Any, groups: int, weight: Any, eps: float) -> Any:
-    g = _wide(g)
-    if weight is not None:
-        g = g * _per_channel(weight, input.ndim)
-    return _standard_vjp(_grouped(g, groups), _grouped(input, groups), (1,), eps).reshape(
-        input.shape
-    )
+def _group_norm_input(gs: Any, input: Any, groups: int, weight: Any, eps: float) -> Any:
+    """From the gradients of the result, the means and one over the deviations."""
+    g, of_mean, of_rstd = gs
+    rows, total = _wide(_grouped(input, groups)), None
+    if g is not None:
+        g = _wide(g)
+        if weight is not None:
+            g = g * _per_channel(weight, input.ndim)
+        total = _standard_vjp(_grouped(g, groups), rows, (1,), eps)
+    if of_mean is not None:
+        part = (of_mean.reshape(-1, 1) / rows.shape[1]).expand(rows.shape)
+        total = part if total is None else total + part
+    if of_rstd is not None:
+        hat, rstd = _standard(rows, (1,), eps)
+        part = hat * (rstd * rstd * of_rstd.reshape(-1, 1) / -rows.shape[1])
+        total = part if total is None else total + part
+    return None if total is None else total.reshape(input.shape)
+
+
+def _group_norm_weight(gs: Any, input: Any, groups: int, eps: float) -> Any:
+    if gs[0] is None:
+        return None
+    hat = _standard(_grouped(input, groups), (1,), eps)[0]
+    return (_wide(gs[0]) * hat.reshape(input.shape)).sum(_over(input.ndim))
+
+
+def _group_norm_bias(gs: Any) -> Any:
+    return None if gs[0] is None else _wide(gs[0]).sum(_over(gs[0].ndim))
 
 
 native_group_norm_op = general(
@@ -464,14 +485,11 @@ native_group_norm_op = general(
     _group_norm,
     vjp={
         "input": _group_norm_input,
-        "weight": lambda g, input, groups, eps: (
-            _wide(g) * _standard(_grouped(input, groups), (1,), eps)[0].reshape(input.shape)
-        ).sum(_over(g.ndim)),
-        "bias": lambda g: _wide(g).sum(_over(g.ndim)),
+        "weight": _group_norm_weight,
+        "bias": _group_norm_bias,
     },
     node="NativeGroupNormBackward0",
     method=False,
-    first_only=True,
     samples=lambda make: [(make(2, 4, 3), 2, make(4), make(4)), (make(3, 4), 2)],
     keeps="format and back: input",
     doc="Group normalisation: the result, the means, one over the deviations.",

@@ -13,10 +13,11 @@ import numpy as np
 
 from ..._devices import of
 from ..._dtypes import bool as bool_
+from ..._dtypes import float32
 from ..making.creation import ones_like, zeros_like
 from ..table.kinds import composite
 from ..table.reference import alias
-from ..table.signature import Sizes, Tensor
+from ..table.signature import Sizes, Tensor, dtype
 from . import class_loss, conv, ctc, embedding, interpolation, loss
 from .dropout import alpha_dropped, by_channel, check_float, drawn_mask, dropped
 from .normalization import (
@@ -360,6 +361,12 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 # ---- normalization: the result, the means, one over the deviations
 
 
+def _statistics(input: Tensor, *parts: Tensor | None) -> dtype:
+    """The type of measured means: the input's, float32 where halves have a parameter in float32."""
+    given = [part.dtype for part in parts if part is not None]
+    return float32 if float32 in given else input.dtype
+
+
 @_form
 def native_batch_norm(
     input: Tensor,
@@ -380,8 +387,10 @@ def native_batch_norm(
         if part is None and not training:
             raise RuntimeError(f"{name} must be defined in evaluation mode")
     given = weight, bias, running_mean, running_var, training, momentum, eps
-    result, mean, rstd = native_batch_norm_op(input, *given)
-    return result, mean if training else mean[:0], rstd if training else rstd[:0]
+    result, *measured = native_batch_norm_op(input, *given)
+    kind = _statistics(input, weight, bias, running_mean, running_var)
+    mean, rstd = (t.to(kind) if training else t[:0].to(kind) for t in measured)
+    return result, mean, rstd
 
 
 @_form
@@ -408,7 +417,8 @@ def native_group_norm(
             f"shape {list(input.shape)}"
         )
     result, mean, rstd = native_group_norm_op(input, group, weight, bias, eps)
-    return result, mean, rstd
+    kind = _statistics(input, weight, bias)
+    return result, mean.to(kind), rstd.to(kind)
 
 
 @_form

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from ... import _core
@@ -36,6 +37,8 @@ class OpOverload:
             if self._name.startswith(prefix) and name in namespace(where):
                 found = namespace(where)[name]
                 break
+        if found is None:
+            found = import_module("rushlight._private").of_aten(self._name)
         if found is None:
             raise NotImplementedError(
                 f"torch.ops.{self} is not in rushlight: no public function or method has its name."
