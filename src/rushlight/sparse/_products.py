@@ -14,6 +14,7 @@ from .. import _core
 from .. import _root as rl
 from .._core import Tensor
 from .._device import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from ..ops.table.arguments import typed
 from ._arithmetic import add, mul
 from ._convert import coalesce, to_dense
 from ._form import (
@@ -457,6 +458,7 @@ def _must_be_coo(name: str, t: Any) -> Parts:
     return p
 
 
+@typed("smm(input: Tensor, mat: Tensor)")
 def smm(input: Any, mat: Any) -> Any:
     """The product of a sparse and a dense matrix, as a sparse one.
 
@@ -476,6 +478,9 @@ def make_empty(m: int, n: int, dtype: Any) -> Any:
     )
 
 
+@typed(
+    "sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1)"
+)
 def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta * input + alpha * (mat1 @ mat2), of which mat2 is dense, as a sparse matrix.
 
@@ -509,6 +514,7 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
     return build(Parts(sparse_coo, shape, (integers(joined),), v.detach()), v)
 
 
+@typed("hspmm(mat1: Tensor, mat2: Tensor)")
 def hspmm(mat1: Any, mat2: Any) -> Any:
     """The product of a sparse and a dense matrix, with its rows that are not 0 kept whole.
 
@@ -560,6 +566,10 @@ def reduced(a: Any, b: Tensor, reduce: str) -> Tensor:
     return named("SparseMmReduceImplBackward0", whole)
 
 
+@typed(
+    "(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1)",
+    said="sparse_sampled_addmm",
+)
 def sampled_addmm(
     input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0
 ) -> Any:
