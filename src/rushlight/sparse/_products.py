@@ -458,6 +458,11 @@ def _must_be_coo(name: str, t: Any) -> Parts:
     return p
 
 
+def _must_be_matrix(name: str, dense: Any) -> None:
+    if dense.dim() != 2:
+        raise RuntimeError(f"{name}: Argument #3: matrices expected, got {dense.dim()}D tensor")
+
+
 @typed("smm(input: Tensor, mat: Tensor)")
 def smm(input: Any, mat: Any) -> Any:
     """The product of a sparse and a dense matrix, as a sparse one.
@@ -468,6 +473,7 @@ def smm(input: Any, mat: Any) -> Any:
             [0.]])
     """
     _must_be_coo("smm", input)
+    _must_be_matrix("sspaddmm", mat)
     return sspaddmm(make_empty(input.shape[0], mat.shape[1], input.dtype), input, mat)
 
 
@@ -492,6 +498,8 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
     p = _must_be_coo("sspaddmm", mat1)
     mat1 = coalesce(mat1)
     p = parts(mat1)
+    _must_be_matrix("sspaddmm", mat2)
+    _must_be_coo("sspaddmm", input)
     _check(mat1, mat2, "sspaddmm")
     if parts(mat2) is not None:
         refuse("sspaddmm", (mat2,))
@@ -527,6 +535,7 @@ def hspmm(mat1: Any, mat2: Any) -> Any:
     _must_be_coo("hspmm", mat1)
     mat1 = coalesce(mat1)
     p = parts(mat1)
+    _must_be_matrix("hspmm", mat2)
     _check(mat1, mat2, "hspmm")
     rows, columns = p.places()
     used, at = np.unique(rows, return_inverse=True)
@@ -585,10 +594,25 @@ def sampled_addmm(
         raise RuntimeError(f"Expected self to be a SparseCsr tensor, got {layout}")
     if p.n_batch:
         refuse("sampled_addmm", (input,))
+    for name, matrix in (("mat1", mat1), ("mat2", mat2)):
+        if matrix.dim() < 2:
+            raise RuntimeError(
+                f"sampled_addmm: Expected {name} to be a matrix, got {matrix.dim()}-D tensor"
+            )
+    if mat1.dtype is not mat2.dtype:
+        raise RuntimeError(
+            "sampled_addmm: Expected mat1 and mat2 to have the same dtype, but got "
+            f"{mat1.dtype.scalar_name} and {mat2.dtype.scalar_name}"
+        )
+    if mat1.dim() != 2 or mat2.dim() != 2:
+        raise RuntimeError(
+            "sampled_addmm: Expected mat1 and mat2 to have the same batch size, but got "
+            f"{list(mat1.shape[:-2])} and {list(mat2.shape[:-2])}"
+        )
     if mat1.shape[1] != mat2.shape[0]:
         raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({mat1.shape[0]}x{mat1.shape[1]} and "
-            f"{mat2.shape[0]}x{mat2.shape[1]})"
+            "sampled_addmm: mat1 and mat2 shapes cannot be multiplied "
+            f"({mat1.shape[0]}x{mat1.shape[1]} and {mat2.shape[0]}x{mat2.shape[1]})"
         )
     if (mat1.shape[0], mat2.shape[1]) != tuple(p.shape):
         raise RuntimeError(

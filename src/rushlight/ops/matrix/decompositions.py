@@ -159,7 +159,7 @@ def _eigh_vjp(gs: tuple[Tensor, ...], out: Tensor, out1: Tensor) -> Tensor:
 
 
 linalg_eigh = general(
-    "_eigh(A: Tensor, UPLO: Any = 'L')",
+    "_eigh(A: Tensor, UPLO: str = 'L')",
     eigh_arrays,
     vjp={"A": _eigh_vjp},
     node="LinalgEighBackward0",
