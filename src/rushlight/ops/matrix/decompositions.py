@@ -127,6 +127,9 @@ eig_result = named("linalg_eig", "eigenvalues", "eigenvectors")
 
 
 def eigh_arrays(a: Array, UPLO: str) -> Any:
+    if not isinstance(UPLO, str):
+        kind = "Tensor" if isinstance(UPLO, np.ndarray) else type(UPLO).__name__
+        raise TypeError(f"linalg_eigh(): argument 'UPLO' (position 2) must be str, not {kind}")
     check_matrices("eigh", a, square=True)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
