@@ -204,7 +204,7 @@ class SobolEngine:
 
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: _dtype | None = None) -> Tensor:
         """The next 2**m points. As many must have been drawn as keep all of them balanced."""
-        n = 2**m
+        n = 2 ** (min(m, 64) if isinstance(m, int) else m)  # 2**64 are too many as well
         total = self.num_generated + n
         if total & (total - 1):
             raise ValueError(

@@ -20,17 +20,48 @@ MODULES = """torch torch.nn.functional torch.linalg torch.special torch.nn torch
 torch.nn.utils.rnn torch.autograd torch.autograd.functional torch.autograd.forward_ad torch.autograd.graph
 torch.func torch.optim torch.optim.lr_scheduler torch.utils.data torch.utils.checkpoint torch.overrides
 torch.fft torch.random torch.return_types torch.autograd.profiler torch.utils.dlpack torch.signal.windows
-torch.distributions""".split()
+torch.distributions torch.distributions.transforms torch.distributions.constraints torch.distributions.kl
+torch.distributions.utils torch.distributions.constraint_registry torch.sparse torch.masked
+torch.quasirandom torch.fx torch.fx.node torch.fx.operator_schemas torch.amp torch.nn.attention
+torch.nn.attention.flex_attention torch.nn.utils.parametrize torch.nn.utils.parametrizations
+torch.nn.utils.prune torch.nn.utils.stateless torch.nn.utils.fusion torch.optim.swa_utils
+torch.utils.data.datapipes.iter torch.utils.data.datapipes.map torch.utils.data.graph torch.library
+torch.testing torch.serialization torch.nested torch.utils.hooks torch.utils.flop_counter
+torch.utils._pytree""".split()
+# Whose methods are called: what the public classes make, each as text.
+OBJECTS = (
+    [f"torch.distributions.{text}" for text in values.DISTRIBUTIONS]
+    + [f"torch.distributions.{text}" for text in values.TRANSFORMS]
+    + """torch.quasirandom.SobolEngine(3) torch.quasirandom.SobolEngine(2,True,7)
+torch.masked.masked_tensor(t((2,3)),t((2,3),'bool')) torch.amp.GradScaler(enabled=True)
+torch.fx.symbolic_trace(torch.nn.Linear(2,2)) torch.fx.symbolic_trace(torch.nn.Linear(2,2)).graph
+list(torch.fx.symbolic_trace(torch.nn.Linear(2,2)).graph.nodes)[1] torch.fx.Graph() torch.fx.Tracer()
+torch.optim.swa_utils.AveragedModel(torch.nn.Linear(2,2)) torch.Generator() t((2,3)).untyped_storage()
+torch.utils.data.datapipes.iter.IterableWrapper([1,2,3])
+torch.utils.data.datapipes.map.SequenceWrapper([1,2,3]) torch.nn.utils.prune.L1Unstructured(1)
+torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2,2)) torch.Size([2,3])""".split()
+    + [
+        f"torch.optim.{name}([t((2, 3), 'float32', 'leaf')])"
+        for name in torch.optim.__all__
+        if name[0].isupper() and name not in ("Optimizer", "SparseAdam")
+    ]
+)
 
-# Not called: they end, wait, start something, set what later steps would stumble over, or make as many
-# layers as they are told.
+# Not called: they end, wait, start something, set or register what later steps would stumble over, take
+# as many steps or make as many layers as they are told.
 SKIPPED = """install_as_torch compile_extension set_flush_denormal set_num_threads set_num_interop_threads
 set_printoptions load save DataLoader set_default_device set_detect_anomaly detect_anomaly seed
 set_multithreading_enabled profile record_function emit_nvtx emit_itt _KinetoProfile
 use_deterministic_algorithms set_anomaly_enabled annotations TYPE_CHECKING Any gradcheck gradgradcheck
 get_testing_overrides get_overridable_functions get_ignored_functions set_autocast_enabled
 set_autocast_cpu_enabled set_autocast_dtype set_autocast_cpu_dtype set_autocast_gpu_dtype
-set_autocast_cache_enabled Transformer TransformerEncoder TransformerDecoder""".split()
+set_autocast_cache_enabled Transformer TransformerEncoder TransformerDecoder
+register_kl set_crc32_options set_default_load_endianness set_default_mmap_options add_safe_globals
+clear_safe_globals safe_globals register_package register_optimizer_step_pre_hook
+register_optimizer_step_post_hook register_flop_formula register_pytree_node has_side_effect wrap
+custom_op define impl impl_abstract register_autocast register_autograd register_fake register_kernel
+register_torch_dispatch register_vmap triton_op wrap_triton Library check_sparse_tensor_invariants
+fast_forward load_state_dict to_folder""".split()
 SPECIAL = """__getitem__ __setitem__ __add__ __radd__ __sub__ __rsub__ __mul__ __truediv__ __floordiv__ __mod__
 __pow__ __rpow__ __matmul__ __iadd__ __imul__ __itruediv__ __and__ __or__ __xor__ __lshift__ __eq__ __lt__
 __ge__ __ne__ __neg__ __abs__ __invert__ __len__ __bool__ __float__ __int__ __index__ __contains__ __iter__
@@ -41,8 +72,8 @@ KEPT = "torch.set_default_dtype(torch.float32); torch.set_grad_enabled(True); to
 class Name:
     """A public name: how it is written, what it is, and an example of its arguments."""
 
-    def __init__(self, text: str, value: Any, method: bool = False) -> None:
-        self.text, self.value, self.method = text, value, method
+    def __init__(self, text: str, value: Any, method: bool = False, owner: str = "") -> None:
+        self.text, self.value, self.method, self.owner = text, value, method, owner
         self.samples = _samples(value)
         try:
             self.parameters = list(inspect.signature(value).parameters.values())
@@ -94,7 +125,8 @@ def public_names() -> list[Name]:
             continue
         for name in sorted(set(getattr(module, "__all__", dir(module)))):
             value = getattr(module, name, None)
-            if name.startswith("_") or name in SKIPPED or id(value) in seen:
+            hidden = name.startswith("_") and not name.startswith("_foreach_")
+            if hidden or name in SKIPPED or id(value) in seen:
                 continue
             if isinstance(value, types.ModuleType) or not callable(value):
                 continue
@@ -105,6 +137,15 @@ def public_names() -> list[Name]:
             continue
         value = inspect.getattr_static(torch.Tensor, name)
         found.append(Name(name, value, method=True))
+    for text in OBJECTS:
+        kind = type(eval(text, values.names()))
+        for name in sorted(dir(kind)):
+            if (
+                not name.startswith("_")
+                and name not in SKIPPED
+                and not hasattr(torch.nn.Module, name)
+            ):
+                found.append(Name(name, inspect.getattr_static(kind, name), True, text))
     return found
 
 
@@ -132,6 +173,25 @@ BY_NAME = {
     "params": ["[t((2, 3), 'float32', 'leaf')]", "[]", "torch.nn.Linear(2, 2).parameters()"],
     "optimizer": ["torch.optim.SGD([t((2,), 'float32', 'leaf')], lr=0.1)"],
     "inplace": ["True", "False"],
+    "base_distribution": [f"torch.distributions.{text}" for text in values.DISTRIBUTIONS],
+    "base_dist": [f"torch.distributions.{text}" for text in values.DISTRIBUTIONS],
+    "transforms": [f"[torch.distributions.{text}]" for text in values.TRANSFORMS] + ["[]"],
+    "transform": [f"torch.distributions.{text}" for text in values.TRANSFORMS],
+    "sample_shape": [*values.LISTS[:12], "torch.Size([2])", "3"],
+    "p": ["0.5", "1", "-1", "2", *(f"torch.distributions.{x}" for x in values.DISTRIBUTIONS)],
+    "q": [f"torch.distributions.{text}" for text in values.DISTRIBUTIONS],
+    "validate_args": ["None", "False", "True"],
+    "module": ["torch.nn.Linear(3, 2)", "torch.nn.Conv2d(1, 2, 2)", "torch.nn.ReLU()", "None"],
+    "model": ["torch.nn.Linear(3, 2)", "torch.nn.Conv2d(1, 2, 2)", "torch.nn.ReLU()"],
+    "root": ["torch.nn.Linear(3, 2)", "torch.sin", "(lambda x: x + 1)"],
+    "name": ["'weight'", "'bias'", "'x'", "''", "None"],
+    "amount": ["0", "1", "0.5", "-1", "2.0", "100"],
+    "layout": ["torch.strided", "torch.sparse_coo", "torch.sparse_csr", "torch.sparse_bsc"],
+    "datapipe": [
+        "torch.utils.data.datapipes.iter.IterableWrapper([1, 2, 3])",
+        "[1, 2]",
+        "range(3)",
+    ],
 }
 _TENSORS = frozenset(
     """input other self tensor x y a b weight target mask src source values vec mat mat1 mat2
@@ -190,6 +250,10 @@ def call(draw: random.Random, name: Name) -> str:
     arguments = given + [f"{k}={v}" for k, v in named.items()]
     if not name.method:
         return f"use({name.text}({', '.join(arguments)}))"
+    if name.owner:
+        if not callable(name.value):
+            return f"use({name.owner}.{name.text})"
+        return f"x = {name.owner}; use(x.{name.text}({', '.join(arguments)})); use(x)"
     if not callable(name.value) or isinstance(name.value, property):
         if draw.random() < 0.3:
             return f"x = {tensor(draw)}; x.{name.text} = {anything(draw)}; use(x)"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import itertools
 import math
 import pickle
 import random
@@ -21,7 +22,7 @@ import numpy as np
 import rushlight as torch
 
 DTYPES = """float32 float64 float32 float64 float16 bfloat16 complex64 complex128 int64 int64 int32
-int16 int8 uint8 uint16 uint32 uint64 bool""".split()
+int16 int8 uint8 uint16 uint32 uint64 bool float8_e4m3fn float8_e5m2 complex32""".split()
 
 SHAPES = [
     (), (0,), (1,), (3,), (5,), (2, 3), (3, 2), (3, 3), (4, 4), (0, 3), (3, 0), (1, 1), (1, 4),
@@ -30,7 +31,7 @@ SHAPES = [
 ]  # fmt: skip
 LARGE = [(70_000,), (300, 300), (40_000, 2), (1, 3, 150, 150)]  # computed without the GIL
 LAYOUTS = """plain plain plain turned strided spread shifted readonly leaf inference view conjugate negative
-subclass taker""".split()
+subclass taker coo csr csc bsr masked""".split()
 
 
 def t(shape: tuple[int, ...], dtype: str = "float32", layout: str = "plain", grad: bool = False):
@@ -40,7 +41,8 @@ def t(shape: tuple[int, ...], dtype: str = "float32", layout: str = "plain", gra
     first dimension has stride 0), "shifted" (begins inside its memory), "readonly" (over a NumPy
     array that may not be written), "leaf" (a leaf that requires grad), "view" (of such a leaf),
     "inference" (made in inference mode), "conjugate" and "negative" (views that put that off),
-    "subclass" (of Tensor), "taker" (of a class with a `__torch_function__` of its own).
+    "subclass" (of Tensor), "taker" (of a class with a `__torch_function__` of its own), "coo", "csr",
+    "csc" and "bsr" (sparse), "masked" (a MaskedTensor).
     """
     kind = getattr(torch, dtype)
     if layout == "inference":
@@ -74,7 +76,19 @@ def t(shape: tuple[int, ...], dtype: str = "float32", layout: str = "plain", gra
         x = torch.complex(torch.zeros_like(x), x).conj().imag
     elif layout in ("subclass", "taker"):
         x = x.as_subclass(Subclass if layout == "subclass" else Taker)
+    elif layout == "masked":
+        x = torch.masked.masked_tensor(x, x != 0)
+    elif layout in SPARSE and n < 1000:
+        x = SPARSE[layout](x)
     return x
+
+
+SPARSE: dict[str, Any] = {
+    "coo": lambda x: x.to_sparse(),
+    "csr": lambda x: x.to_sparse_csr(),
+    "csc": lambda x: x.to_sparse_csc(),
+    "bsr": lambda x: x.to_sparse_bsr((1, 1)),
+}
 
 
 class Subclass(torch.Tensor):
@@ -205,6 +219,18 @@ def clearing(n: int) -> list[Any]:
     return items
 
 
+DISTRIBUTIONS = """Normal(t((3,)),2.0) Normal(0.0,1.0) Bernoulli(0.3) Bernoulli(logits=t((2,3)))
+Categorical(logits=t((2,3))) OneHotCategorical(logits=t((3,))) Beta(2.0,3.0) Gamma(2.0,t((3,)).abs()+1)
+Dirichlet(t((2,3)).abs()+1) Exponential(1.5) Poisson(2.0) Uniform(0.0,t((3,)).abs()+1) Laplace(0.0,1.0)
+Cauchy(0.0,1.0) StudentT(3.0) VonMises(0.0,2.0) Weibull(1.0,2.0) Pareto(1.0,2.0) Kumaraswamy(2.0,3.0)
+Geometric(0.3) Binomial(5,0.3) NegativeBinomial(5,0.3) Multinomial(4,t((3,)).abs()+1)
+MultivariateNormal(torch.zeros(2),torch.eye(2)) LKJCholesky(3) Wishart(torch.tensor(4.0),torch.eye(2))
+LowRankMultivariateNormal(torch.zeros(2),torch.ones(2,1),torch.ones(2)) HalfNormal(1.0)
+RelaxedBernoulli(0.5,0.3) RelaxedOneHotCategorical(0.5,logits=t((3,))) LogNormal(0.0,1.0) Gumbel(0.0,1.0)
+ContinuousBernoulli(0.3) FisherSnedecor(2.0,3.0) InverseGamma(2.0,1.0) LogisticNormal(t((2,)),1.0)""".split()
+TRANSFORMS = """ExpTransform() AffineTransform(1.0,2.0) SigmoidTransform() TanhTransform() AbsTransform()
+PowerTransform(2.0) SoftmaxTransform() StickBreakingTransform() SoftplusTransform()
+LowerCholeskyTransform() CorrCholeskyTransform() ReshapeTransform((2,3),(6,)) ComposeTransform([])""".split()
 NUMBERS = """0 1 -1 2 3 -2 7 64 -5 (1<<31) (1<<32) (1<<40) (1<<62) (1<<63)-1 -(1<<63) (1<<64) True False
 0.0 0.5 1.5 -2.5 1e-3 1e300 -1e300 5e-324 float('inf') -float('inf') float('nan') 1j complex('nan') (2+0j)
 np.float64(2) np.int64(3) np.float32('nan') np.bool_(True) Index(1) Index(-1) Index(1<<40) Index('a')
@@ -218,7 +244,9 @@ np.ones((2,3)) np.zeros(0) np.array(['a']) np.array([None]) np.ones(3,'>f4') np.
 np.ones((2,2),order='F') np.float16([1]) torch.Size([2,3]) torch.Generator() torch.device('cpu')
 torch.contiguous_format torch.channels_last torch.strided range(3) (i\x20for\x20i\x20in\x20(1,2)) torch.float32
 torch.complex64 torch.bool float complex bool torch.nn.Linear(2,2) torch.tensor torch.Tensor
-Duck('tensor') Duck('raise') Duck('refuse') Duck('endless') Duck('clear')""".split()
+Duck('tensor') Duck('raise') Duck('refuse') Duck('endless') Duck('clear') torch.float8_e4m3fn
+torch.sparse_coo torch.distributions.Normal(0.0,1.0) torch.distributions.ExpTransform()
+torch.distributions.constraints.positive""".split()
 ODD = [text.replace("\\x20", " ") for text in ODD]
 LISTS = """[] () [2,3] (0,) [-1] [0,1] (1,0) [2] [1,1,1] [3,-1] [1<<40,1<<40] [1<<62]*3 [[1,2],[3,4]] [[1],[2,3]]
 [1.5] [None] ['a'] [True,False] [0]*70 clearing(2) clearing(5) Shrinks([1,2,3]) (2,3,4) [1,2] [(0,1)]
@@ -270,10 +298,44 @@ def use(result: Any, depth: int = 0) -> None:
                 use(result(x), depth + 1)
             except Exception:
                 continue
+    elif isinstance(result, torch.distributions.Distribution):
+        for x in DRAWS:
+            _try(x, result)
+    elif isinstance(result, torch.distributions.Transform):
+        for x in (lambda f: f(t((2, 3))), lambda f: f.inv(t((2, 3))), lambda f: f.codomain):
+            _try(x, result)
+    elif isinstance(result, torch.optim.Optimizer):
+        _try(lambda optimizer: optimizer.step(), result)
+    elif isinstance(result, torch.utils.data.Dataset):
+        _try(lambda pipe: use(list(itertools.islice(iter(pipe), 3))), result)
     elif isinstance(result, np.ndarray) and result.size < 100_000:
         result.sum() if result.dtype.kind in "biufc" else None
     elif hasattr(result, "shape") or isinstance(result, (int, float, str)):
         repr(result)[:100]
+
+
+DRAWS: tuple[Any, ...] = (
+    repr,
+    lambda d: use(d.sample(), 2),
+    lambda d: d.rsample((2,)),
+    lambda d: d.log_prob(d.sample()),
+    lambda d: d.log_prob(t((3,))),
+    lambda d: d.entropy(),
+    lambda d: (d.mean, d.variance),
+    lambda d: d.cdf(t((3,))),
+    lambda d: d.icdf(t((3,))),
+    lambda d: d.enumerate_support() if d.batch_shape.numel() < 1000 else None,
+    lambda d: d.expand((2, *d.batch_shape)),
+)
+
+
+def _try(act: Any, result: Any) -> None:
+    try:
+        act(result)
+    except SystemError:
+        raise
+    except Exception:
+        pass
 
 
 def _use_tensor(x: torch.Tensor) -> None:

@@ -622,6 +622,8 @@ class Graph:
     def _target_to_str(self, target: Target) -> str:
         if callable(target):
             return _snake_case((spelled(target) or target.__name__).rpartition(".")[2])
+        if not isinstance(target, str):
+            raise AssertionError(f"Expected target to be str, got {type(target)}")
         return _snake_case(target[2:-2] if _is_magic(target) else target)
 
     @compatibility(is_backward_compatible=True)

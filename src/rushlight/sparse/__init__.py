@@ -18,6 +18,7 @@ from .._core import Tensor
 from .._device import sparse_bsc, sparse_bsr, sparse_coo
 from .._elsewhere import refusing as _refusing
 from .._missing import missing_name as _missing_name
+from ..ops.table.arguments import typed as _typed
 from . import _arithmetic, _convert, _form, _making, _products
 from . import _shapes as _shapes  # handlers only
 from . import _text as _text
@@ -92,6 +93,17 @@ def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0) 
     return _products._addmm("SparseAddmmBackward0", mat, mat1, mat2, beta, alpha)
 
 
+@_typed(
+    "(input: Tensor)",
+    "(input: Tensor, *, dtype: dtype)",
+    "(input: Tensor, dim: Ints)",
+    "(input: Tensor, dim: Ints, *, dtype: dtype)",
+    said="_sparse_sum",
+)
+def _sum_takes(input: Any, dim: Any = None, *, dtype: Any = None) -> None:
+    """Refuse what is no argument of `sum`."""
+
+
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     """The sum of the elements, or along dimensions: sparse where a sparse dimension is left.
 
@@ -101,6 +113,12 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     >>> torch.sparse.sum(a, 0).to_dense()
     tensor([4., 0., 8.])
     """
+    if dtype is not None:
+        _sum_takes(input, dim, dtype=dtype)
+    elif dim is not None:
+        _sum_takes(input, dim)
+    else:
+        _sum_takes(input)
     _form.coo(input, "coalesce")
     if dtype is not None:
         input = _convert.cast(input, dtype)
@@ -110,6 +128,10 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     return _arithmetic.total(input, dim, dtype=kind, node="SparseSumBackward0")
 
 
+@_typed(
+    "_sparse_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None)",
+    said="_sparse_softmax",
+)
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """softmax along a dimension, of the values that are there.
 
@@ -121,6 +143,10 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     return _arithmetic.softmax(input, dim, dtype, False)
 
 
+@_typed(
+    "_sparse_log_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None)",
+    said="_sparse_log_softmax",
+)
 def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """The logarithm of `softmax`.
 
@@ -132,6 +158,10 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     return _arithmetic.softmax(input, dim, dtype, True)
 
 
+@_typed(
+    "_spdiags(diagonals: Tensor, offsets: Tensor, shape: Sizes, layout: layout | None = None)",
+    said="_spdiags",
+)
 def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any:
     """A sparse matrix whose diagonals are the rows of a matrix.
 

@@ -12,6 +12,7 @@ from .. import _root as rl
 from .._core import Tensor
 from .._device import sparse_coo
 from ..nn import functional
+from ..ops.layout.shape import common_shape
 from ._convert import cast, coalesce, to_dense
 from ._form import (
     BLOCKED,
@@ -283,7 +284,7 @@ def mul(input: Any, other: Any) -> Any:
 
 def _mul_dense(t: Any, dense: Any) -> Any:
     p = parts(t)
-    shape = tuple(np.broadcast_shapes(tuple(p.shape), tuple(dense.shape)))
+    shape = common_shape([dense.shape, p.shape])
     if shape != tuple(p.shape):
         raise RuntimeError(
             f"mul: the dense tensor of size {list(dense.shape)} does not broadcast to the sparse "

@@ -11,6 +11,7 @@ from .. import _root as rl
 from .._core import Tensor
 from .._device import layout as _layout
 from .._device import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
+from ..ops.table.arguments import typed
 from ._form import (
     BLOCKED,
     BY_ROWS,
@@ -300,6 +301,12 @@ _NODES = {
 
 
 @answers("to_sparse")
+@typed(
+    "to_sparse(self: Tensor, *, layout: layout | None = None, blocksize: Ints | None = None, "
+    "dense_dim: int | None = None)",
+    "to_sparse(self: Tensor, sparse_dim: int)",
+    method=True,
+)
 def to_sparse(self: Any, *args: Any, **kwargs: Any) -> Any:
     """The tensor in a sparse layout.
 
@@ -461,7 +468,7 @@ def _dense_to_compressed(t: Any, target: _layout, blocksize: Any, n_dense: int) 
 def _blocks(sizes: Any, target: _layout, blocksize: Any) -> tuple[int, int]:
     if target not in BLOCKED:
         return 1, 1
-    rows, columns = map(int, blocksize)
+    rows, columns = (blocksize, blocksize) if isinstance(blocksize, int) else map(int, blocksize)
     name = f"dense_to_sparse_{str(target).rpartition('_')[2]}"
     if rows < 1 or columns < 1:
         raise RuntimeError(
@@ -527,24 +534,28 @@ def to_sparse_coo(self: Any) -> Any:
 
 
 @answers("to_sparse_csr")
+@typed("to_sparse_csr(self: Tensor, dense_dim: int | None = None)", method=True)
 def to_sparse_csr(self: Any, dense_dim: int | None = None) -> Any:
     """The tensor in compressed rows."""
     return _to_compressed(self, sparse_csr, None, dense_dim)
 
 
 @answers("to_sparse_csc")
+@typed("to_sparse_csc(self: Tensor, dense_dim: int | None = None)", method=True)
 def to_sparse_csc(self: Any, dense_dim: int | None = None) -> Any:
     """The tensor in compressed columns."""
     return _to_compressed(self, sparse_csc, None, dense_dim)
 
 
 @answers("to_sparse_bsr")
+@typed("to_sparse_bsr(self: Tensor, blocksize: Ints, dense_dim: int | None = None)", method=True)
 def to_sparse_bsr(self: Any, blocksize: Any, dense_dim: int | None = None) -> Any:
     """The tensor in compressed rows of blocks."""
     return _to_compressed(self, sparse_bsr, blocksize, dense_dim)
 
 
 @answers("to_sparse_bsc")
+@typed("to_sparse_bsc(self: Tensor, blocksize: Ints, dense_dim: int | None = None)", method=True)
 def to_sparse_bsc(self: Any, blocksize: Any, dense_dim: int | None = None) -> Any:
     """The tensor in compressed columns of blocks."""
     return _to_compressed(self, sparse_bsc, blocksize, dense_dim)
@@ -769,6 +780,7 @@ def _detach_(self: Any) -> Any:
 
 
 @answers("sparse_resize_")
+@typed("sparse_resize_(self: Tensor, size: Sizes, sparse_dim: int, dense_dim: int)", method=True)
 def sparse_resize_(self: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
     """Another size, in place; values keep their places."""
     p = parts(self)
@@ -824,6 +836,10 @@ def _resized(t: Any, p: Parts, size: Any, n: int) -> Any:
 
 
 @answers("sparse_resize_and_clear_")
+@typed(
+    "sparse_resize_and_clear_(self: Tensor, size: Sizes, sparse_dim: int, dense_dim: int)",
+    method=True,
+)
 def sparse_resize_and_clear_(self: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
     """Another size, in place, without any values."""
     p = parts(self)

@@ -28,6 +28,7 @@ from .._device import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from .._levels.level import Level, Wrapper
 from .._size import Size
 from ..nn import Parameter
+from ..ops.table.arguments import wrong
 
 __all__: list[str] = []
 
@@ -271,6 +272,9 @@ class SparseTensor(Tensor):
                 return func(*args, **(kwargs or {}))
             finally:
                 _core.set_overrides(before)
+        why = wrong(func, args, kwargs or {}) if name in HANDLERS else None
+        if why is not None:
+            raise TypeError(why)
         result = answer(name, args, kwargs or {})
         other = next((t for t in types if t not in _KNOWN), None)
         return result.as_subclass(other) if other and type(result) is Tensor else result

@@ -14,6 +14,7 @@ from .. import _core
 from .. import _root as rl
 from .._core import Tensor
 from .._device import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from ..ops.table.arguments import typed
 from ._arithmetic import add, mul
 from ._convert import coalesce, to_dense
 from ._form import (
@@ -457,6 +458,12 @@ def _must_be_coo(name: str, t: Any) -> Parts:
     return p
 
 
+def _must_be_matrix(name: str, dense: Any) -> None:
+    if dense.dim() != 2:
+        raise RuntimeError(f"{name}: Argument #3: matrices expected, got {dense.dim()}D tensor")
+
+
+@typed("smm(input: Tensor, mat: Tensor)")
 def smm(input: Any, mat: Any) -> Any:
     """The product of a sparse and a dense matrix, as a sparse one.
 
@@ -466,6 +473,7 @@ def smm(input: Any, mat: Any) -> Any:
             [0.]])
     """
     _must_be_coo("smm", input)
+    _must_be_matrix("sspaddmm", mat)
     return sspaddmm(make_empty(input.shape[0], mat.shape[1], input.dtype), input, mat)
 
 
@@ -476,6 +484,9 @@ def make_empty(m: int, n: int, dtype: Any) -> Any:
     )
 
 
+@typed(
+    "sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1)"
+)
 def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta * input + alpha * (mat1 @ mat2), of which mat2 is dense, as a sparse matrix.
 
@@ -487,6 +498,8 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
     p = _must_be_coo("sspaddmm", mat1)
     mat1 = coalesce(mat1)
     p = parts(mat1)
+    _must_be_matrix("sspaddmm", mat2)
+    _must_be_coo("sspaddmm", input)
     _check(mat1, mat2, "sspaddmm")
     if parts(mat2) is not None:
         refuse("sspaddmm", (mat2,))
@@ -509,6 +522,7 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
     return build(Parts(sparse_coo, shape, (integers(joined),), v.detach()), v)
 
 
+@typed("hspmm(mat1: Tensor, mat2: Tensor)")
 def hspmm(mat1: Any, mat2: Any) -> Any:
     """The product of a sparse and a dense matrix, with its rows that are not 0 kept whole.
 
@@ -521,6 +535,7 @@ def hspmm(mat1: Any, mat2: Any) -> Any:
     _must_be_coo("hspmm", mat1)
     mat1 = coalesce(mat1)
     p = parts(mat1)
+    _must_be_matrix("hspmm", mat2)
     _check(mat1, mat2, "hspmm")
     rows, columns = p.places()
     used, at = np.unique(rows, return_inverse=True)
@@ -560,6 +575,10 @@ def reduced(a: Any, b: Tensor, reduce: str) -> Tensor:
     return named("SparseMmReduceImplBackward0", whole)
 
 
+@typed(
+    "(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1)",
+    said="sparse_sampled_addmm",
+)
 def sampled_addmm(
     input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0
 ) -> Any:
@@ -575,10 +594,25 @@ def sampled_addmm(
         raise RuntimeError(f"Expected self to be a SparseCsr tensor, got {layout}")
     if p.n_batch:
         refuse("sampled_addmm", (input,))
+    for name, matrix in (("mat1", mat1), ("mat2", mat2)):
+        if matrix.dim() < 2:
+            raise RuntimeError(
+                f"sampled_addmm: Expected {name} to be a matrix, got {matrix.dim()}-D tensor"
+            )
+    if mat1.dtype is not mat2.dtype:
+        raise RuntimeError(
+            "sampled_addmm: Expected mat1 and mat2 to have the same dtype, but got "
+            f"{mat1.dtype.scalar_name} and {mat2.dtype.scalar_name}"
+        )
+    if mat1.dim() != 2 or mat2.dim() != 2:
+        raise RuntimeError(
+            "sampled_addmm: Expected mat1 and mat2 to have the same batch size, but got "
+            f"{list(mat1.shape[:-2])} and {list(mat2.shape[:-2])}"
+        )
     if mat1.shape[1] != mat2.shape[0]:
         raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({mat1.shape[0]}x{mat1.shape[1]} and "
-            f"{mat2.shape[0]}x{mat2.shape[1]})"
+            "sampled_addmm: mat1 and mat2 shapes cannot be multiplied "
+            f"({mat1.shape[0]}x{mat1.shape[1]} and {mat2.shape[0]}x{mat2.shape[1]})"
         )
     if (mat1.shape[0], mat2.shape[1]) != tuple(p.shape):
         raise RuntimeError(

@@ -127,6 +127,9 @@ eig_result = named("linalg_eig", "eigenvalues", "eigenvectors")
 
 
 def eigh_arrays(a: Array, UPLO: str) -> Any:
+    if not isinstance(UPLO, str):
+        kind = "Tensor" if isinstance(UPLO, np.ndarray) else type(UPLO).__name__
+        raise TypeError(f"linalg_eigh(): argument 'UPLO' (position 2) must be str, not {kind}")
     check_matrices("eigh", a, square=True)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
@@ -159,7 +162,7 @@ def _eigh_vjp(gs: tuple[Tensor, ...], out: Tensor, out1: Tensor) -> Tensor:
 
 
 linalg_eigh = general(
-    "_eigh(A: Tensor, UPLO: Any = 'L')",
+    "_eigh(A: Tensor, UPLO: str = 'L')",
     eigh_arrays,
     vjp={"A": _eigh_vjp},
     node="LinalgEighBackward0",

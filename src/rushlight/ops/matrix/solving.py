@@ -297,7 +297,7 @@ def _triangular_matrix(
 
 def _triangular_op(name: str, node: str, **more: Any) -> Op:
     return general(
-        f"{name}(A: Tensor, B: Tensor, *, upper: Any, left: bool = True, "
+        f"{name}(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, "
         "unitriangular: bool = False)",
         _solve_triangular,
         vjp={"A": _triangular_matrix, "B": _triangular_right},

@@ -212,6 +212,11 @@ def randperm(
     return finished(array, how, out, where, function="randperm")
 
 
+def _once(x: Tensor) -> Tensor:
+    """Each element in memory once, whatever x was expanded to."""
+    return x[tuple(slice(1) if step == 0 else slice(None) for step in x.stride())]
+
+
 @composite(
     method=False,
     overloads=(
@@ -247,7 +252,7 @@ def normal(
         check_deviation(std)
     elif std.is_complex():
         raise RuntimeError("normal expects standard deviation to be non-complex")
-    elif std.numel() and not std._meta and not bool((std >= 0).all()):
+    elif std.numel() and not std._meta and not bool((_once(std) >= 0).all()):
         raise RuntimeError("normal expects all elements of std >= 0.0")
     check_type(from_numpy_dtype(numpy_dtype), "fc", "normal_kernel_cpu")
     where = destination(how, "normal", out, like if isinstance(like, Tensor) else None)

@@ -18,8 +18,9 @@ import numbers
 import operator
 import re
 import warnings
-from functools import cache
-from typing import Any
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from ..._size import Size
 from .signature import Parameter, Signature, of_function, read
 from .statement import OPS
 
-__all__ = ["explain", "takes"]
+__all__ = ["explain", "takes", "typed", "wrong"]
 
 # Names of parameters that are understood as others.
 _ALIASES = {
@@ -356,6 +357,41 @@ def explain(
     return text
 
 
+def wrong(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """torch's sentence about the arguments of a call of an op or a method of Tensor that the core
+    did not look at, since another class answers it; None where they fit."""
+    name = function.__name__
+    if name.startswith("_") or _entry(function) is None:
+        return None
+    method = getattr(_core.Tensor, name, None) is function
+    plain = inspect.unwrap(function)  # of a method, the op
+    return _explained(plain, method, args[1:] if method else args, kwargs)
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def typed(*signatures: str, said: str = "", method: bool = False) -> Callable[[_F], _F]:
+    """Decorator of a function that is no op: its arguments are looked at first, by the signatures
+    of PyTorch's function, or of the method. said: its name in errors, where that is another."""
+
+    def decorate(function: _F) -> _F:
+        name = said or function.__name__
+        listed = tuple(read(text).without_first() if method else read(text) for text in signatures)
+
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given = args[1:] if method else args
+            text = _by_all(name, name, listed, given, kwargs, method)
+            if text is not None:
+                raise TypeError(text)
+            return function(*args, **kwargs)
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
 _before_warned = False
 
 
@@ -415,9 +451,24 @@ def _explained(
             for s in wanted
             if s.params[0].name in ("input", "self")
         ) or tuple(s.without_first() for s in wanted)
+    return _by_all(called, said, signatures, args, kwargs, method, numbers_too)
+
+
+def _by_all(
+    called: str,
+    said: str,
+    signatures: tuple[Signature, ...],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    method: bool,
+    numbers_too: frozenset[str] = frozenset(),
+) -> str | None:
+    """What is wrong with a call that may be by any of several signatures."""
     problems = [_misfit(called, said, s, args, kwargs, method, numbers_too) for s in signatures]
     if None in problems:
         return None
+    if len(signatures) == 1:
+        return problems[0]
     # Where the number of arguments leaves one signature only, its own complaint says more.
     n = len(args) + len(kwargs)
     plausible = [i for i, s in enumerate(signatures) if s.required <= n <= len(s.params)]
