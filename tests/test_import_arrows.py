@@ -54,6 +54,7 @@ ORDER = [
         "nested",
         "compiler",
         "_dynamo",
+        "_higher_order_ops",
         "_subclasses",
         "testing",
         "hub",

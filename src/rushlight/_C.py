@@ -222,6 +222,17 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
 # ---- functions under the names of PyTorch's bindings: generated code calls them so
 
 
+class Graph:
+    """A traced program in PyTorch, for annotations to name; nothing is one here."""
+
+    def __init__(self, *args: object) -> None:
+        raise NotImplementedError(f"torch._C.{type(self).__name__}: programs are not traced here.")
+
+
+class Value(Graph):
+    """A value of a traced program in PyTorch; nothing is one here."""
+
+
 class _Bindings:
     """The functions of a namespace, with the prefix that their names have in torch._C."""
 

@@ -573,6 +573,7 @@ _METHODS: dict[str, Any] = {
     "itemsize": property(lambda self: self.dtype.itemsize, doc="Bytes an element."),
     "nbytes": property(lambda self: self.numel() * self.itemsize, doc="Bytes of all elements."),
     "name": property(lambda self: None, doc="None: tensors have no names."),
+    "_cdata": property(id, doc="A number that no other tensor alive has."),
     "names": property(lambda self: (None,) * self.dim(), doc="None for each dimension."),
     "volatile": property(
         lambda self: False,

@@ -80,4 +80,4 @@ def error_on_graph_break(error_on_graph_break: bool) -> Iterator[None]:
     yield
 
 
-__getattr__ = _missing_name(__name__)
+__getattr__ = _missing_name(__name__, late={"eval_frame": "eval_frame", "exc": "exc"})
