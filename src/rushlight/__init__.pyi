@@ -3,6 +3,7 @@
 from . import _VF as _VF
 from . import __config__ as __config__
 from . import _dynamo as _dynamo
+from . import _higher_order_ops as _higher_order_ops
 from . import _inductor as _inductor
 from . import _jit_internal as _jit_internal
 from . import _library as _library
@@ -172,9 +173,14 @@ from ._private import _cast_Half as _cast_Half
 from ._private import _cast_Int as _cast_Int
 from ._private import _cast_Long as _cast_Long
 from ._private import _cast_Short as _cast_Short
+from ._private import _chunk_cat as _chunk_cat
 from ._private import _log_softmax_backward_data as _log_softmax_backward_data
+from ._private import _native_batch_norm_legit as _native_batch_norm_legit
+from ._private import _safe_softmax as _safe_softmax
 from ._private import _shape_as_tensor as _shape_as_tensor
 from ._private import _softmax_backward_data as _softmax_backward_data
+from ._private import _unsafe_masked_index as _unsafe_masked_index
+from ._private import _unsafe_masked_index_put_accumulate as _unsafe_masked_index_put_accumulate
 from ._root import *  # noqa: F403
 from ._torch_alias import install_as_torch as install_as_torch
 from ._version import __version__ as __version__

@@ -50,7 +50,7 @@ def diagonal(A: Tensor, *, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -
 def eig(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues and the eigenvectors, complex, of square matrices."""
 
-def eigh(A: Tensor, UPLO: Any = ..., *, out: Tensor | None = None) -> Tensor:
+def eigh(A: Tensor, UPLO: _str = ..., *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues, rising, and the eigenvectors of symmetric (Hermitian) matrices."""
 
 def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -167,7 +167,7 @@ def solve_triangular(
     A: Tensor,
     B: Tensor,
     *,
-    upper: Any,
+    upper: _bool,
     left: _bool = True,
     unitriangular: _bool = False,
     out: Tensor | None = None,

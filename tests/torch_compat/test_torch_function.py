@@ -14,8 +14,8 @@ import pytest
 from both import first_sentence
 
 import rushlight
-from rushlight._names_of_torch import NAMES
 from rushlight import overrides as own_overrides
+from rushlight._names_of_torch import NAMES
 
 pytorch = pytest.importorskip("torch")
 
