@@ -79,34 +79,34 @@ def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
     return rl.cat(rows, dim + 1)
 
 
-def _clamped(
-    input: Tensor, indices: Sequence[Tensor | None], name: str
-) -> tuple[Tensor | slice, ...]:
+def _clamped(input: Tensor, indices: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """An index of the nearest places that the tensor has."""
-    found: list[Tensor | slice] = []
-    for size, index in zip(input.shape, indices, strict=False):
-        if index is None:
-            found.append(slice(None))
-            continue
+    found = []
+    for i, index in enumerate(indices):
+        if not isinstance(index, Tensor):
+            got = type(index).__name__
+            raise TypeError(f"expected Tensor as element {i} in argument 2, but got {got}")
         if index.dtype not in (rl.int64, rl.int32):
-            raise RuntimeError(f"{name} found unexpected index type {index.dtype.scalar_name}")
+            kind = index.dtype.scalar_name
+            raise RuntimeError(f"_unsafe_masked_index found unexpected index type {kind}")
+        size = input.shape[i]
         found.append(index.long().clamp(-size, size - 1))
     return tuple(found)
 
 
 def _unsafe_masked_index(
-    input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: complex
+    input: Tensor, mask: Tensor, indices: Sequence[Tensor], fill: complex
 ) -> Tensor:
     """input[indices] where the mask is true, else `fill`; indices may lie outside there."""
-    taken = input[_clamped(input, indices, "_unsafe_masked_index")]
+    taken = input[_clamped(input, indices)]
     return taken.masked_fill(mask.logical_not(), fill)
 
 
 def _unsafe_masked_index_put_accumulate(
-    input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], values: Tensor
+    input: Tensor, mask: Tensor, indices: Sequence[Tensor], values: Tensor
 ) -> Tensor:
     """The tensor with the values added at input[indices] where the mask is true."""
-    place = _clamped(input, indices, "_unsafe_masked_index")
+    place = _clamped(input, indices)
     kept = values.masked_fill(mask.logical_not(), 0)
     return rl.index_put(input, place, kept, accumulate=True)
 
