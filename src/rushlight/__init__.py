@@ -90,7 +90,8 @@ _LATE_NAMES = {
     "_lobpcg": "lobpcg",
     "_lowrank": "pca_lowrank svd_lowrank",
     "_private": """_cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long
-        _cast_Short _log_softmax_backward_data _shape_as_tensor _softmax_backward_data""",
+        _cast_Short _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo
+        _log_softmax_backward_data _shape_as_tensor _softmax_backward_data""",
     "amp": "GradScaler",
     "amp.autocast_mode": """autocast autocast_decrement_nesting autocast_increment_nesting
         clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype
