@@ -54,7 +54,6 @@ ORDER = [
         "nested",
         "compiler",
         "_dynamo",
-        "_higher_order_ops",
         "_subclasses",
         "testing",
         "hub",
@@ -74,7 +73,7 @@ ORDER = [
     *("distributed._composable", "distributed.algorithms"),
     *("distributed._tensor", "onnx", "export", "ao", "quantization"),
     *("_logging", "_inductor", "_library", "monitor", "package"),
-    *("_VF", "_jit_types", "_control_flow", "_quantized"),
+    *("_VF", "_jit_types", "_control_flow", "_higher_order_ops", "_quantized"),
     "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "_names_of_torch", "_more_names", "_torch_alias", ""),
     *("_child", "_cli", "__main__"),

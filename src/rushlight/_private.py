@@ -18,6 +18,27 @@ def _shape_as_tensor(input: Tensor) -> Tensor:
     return rl.tensor(list(input.shape), dtype=rl.int64)
 
 
+def _convert_indices_from_coo_to_csr(
+    input: Tensor, size: int, *, out_int32: bool = False
+) -> Tensor:
+    """Where each of `size` rows begins in sorted row numbers, and their count at the end."""
+    if input.dim() > 1:
+        raise RuntimeError(
+            f"Input is supposed to be a vector, but got {input.dim()} dimensional tensor."
+        )
+    starts = rl.searchsorted(input, rl.arange(size + 1, dtype=input.dtype))
+    return starts.to(rl.int32 if out_int32 else rl.int64)
+
+
+def _convert_indices_from_csr_to_coo(
+    crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
+) -> Tensor:
+    """The (2, n) coordinates of a compressed matrix's elements, from its two lists."""
+    rows = rl.arange(crow_indices.shape[-1] - 1).repeat_interleave(crow_indices.diff())
+    pair = [col_indices.long(), rows] if transpose else [rows, col_indices.long()]
+    return rl.stack(pair).to(rl.int32 if out_int32 else rl.int64)
+
+
 def _softmax_backward_data(
     grad_output: Tensor, output: Tensor, dim: int, input_dtype: rl.dtype
 ) -> Tensor:

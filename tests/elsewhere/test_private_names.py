@@ -210,3 +210,21 @@ def test_is_batched_inside_vmap_only():
 
     torch.func.vmap(f)(torch.ones(2))
     assert asked == [True] and not torch._C._functorch.is_batchedtensor(torch.ones(1))
+
+
+@pytest.mark.parametrize("rows", [[], [0, 0, 2], [3], [1, 1, 1, 3]])
+def test_rows_of_compressed_matrices(rows):
+    """Against the counts of rows; and back again."""
+    index, columns = torch.tensor(rows, dtype=torch.int64), torch.arange(len(rows))
+    starts = torch._convert_indices_from_coo_to_csr(index, 4, out_int32=True)
+    assert starts.dtype == torch.int32
+    assert starts.tolist() == [sum(r < i for r in rows) for i in range(5)]
+    back = torch._convert_indices_from_csr_to_coo(starts.long(), columns)
+    assert back.tolist() == [rows, columns.tolist()]
+    back = torch._convert_indices_from_csr_to_coo(starts.long(), columns, transpose=True)
+    assert back.tolist() == [columns.tolist(), rows]
+
+
+def test_rows_of_a_matrix_are_refused():
+    with pytest.raises(RuntimeError, match="supposed to be a vector, but got 2 dimensional"):
+        torch._convert_indices_from_coo_to_csr(torch.ones(2, 2, dtype=torch.int64), 3)

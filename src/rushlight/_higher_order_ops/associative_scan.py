@@ -60,11 +60,11 @@ def associative_scan(
         raise ValueError("Expected at least 1 xs leaf")
     if not all(isinstance(t, Tensor) for t in leaves):
         raise ValueError(f"xs leaves must be a Tensor, but got {leaves}")
-    if not all(t.dim() and t.shape[dim] for t in leaves):
+    moved = [t.movedim(dim, 0) for t in leaves]
+    if not all(t.dim() and len(t) for t in moved):
         raise ValueError(
             "All xs leaves must at least have 'dim' number of dimensions and scan dimension > 0"
         )
-    moved = [t.movedim(dim, 0) for t in leaves]
     if any(len(t) != len(moved[0]) for t in moved):
         raise ValueError(f"xs leaves must have one length along dim {dim}")
 
