@@ -174,6 +174,8 @@ from ._private import _cast_Int as _cast_Int
 from ._private import _cast_Long as _cast_Long
 from ._private import _cast_Short as _cast_Short
 from ._private import _chunk_cat as _chunk_cat
+from ._private import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
+from ._private import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
 from ._private import _log_softmax_backward_data as _log_softmax_backward_data
 from ._private import _native_batch_norm_legit as _native_batch_norm_legit
 from ._private import _safe_softmax as _safe_softmax
