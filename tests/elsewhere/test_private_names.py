@@ -228,3 +228,15 @@ def test_rows_of_compressed_matrices(rows):
 def test_rows_of_a_matrix_are_refused():
     with pytest.raises(RuntimeError, match="supposed to be a vector, but got 2 dimensional"):
         torch._convert_indices_from_coo_to_csr(torch.ones(2, 2, dtype=torch.int64), 3)
+
+
+def test_parallel_lists_in_groups_of_one_type():
+    utils = submodule("utils._foreach_utils")
+    a = [torch.ones(1), torch.ones(2, dtype=torch.float64), torch.zeros(3)]
+    groups = utils._group_tensors_by_device_and_dtype([a, [None, a[0], a[1]]], with_indices=True)
+    lists, places = groups[torch.device("cpu"), torch.float32]
+    assert places == [0, 2] and lists[0][0] is a[0] and lists[0][1] is a[2]
+    assert lists[1][0] is None and lists[1][1] is a[1]
+    lists, places = groups[torch.device("cpu"), torch.float64]
+    assert places == [1] and lists[0][0] is a[1] and lists[1][0] is a[0]
+    assert utils._has_foreach_support(a, torch.device("cpu"))
