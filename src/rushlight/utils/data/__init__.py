@@ -5,6 +5,7 @@ from ._collate import default_collate as default_collate
 from ._collate import default_convert as default_convert
 from ._worker import get_worker_info as get_worker_info
 from .dataloader import DataLoader as DataLoader
+from .dataloader import _DatasetKind as _DatasetKind
 from .dataset import ChainDataset as ChainDataset
 from .dataset import ConcatDataset as ConcatDataset
 from .dataset import Dataset as Dataset
