@@ -122,6 +122,7 @@ def _differentiable(A: Tensor, B: Tensor | None, E: Tensor, X: Tensor) -> tuple[
 _SMALL = {rl.float32: 1e-4, rl.float64: 1e-9}
 
 
+@rl.ops.overridable
 def lobpcg(
     A: Tensor,
     k: int | None = None,

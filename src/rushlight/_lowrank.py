@@ -26,6 +26,7 @@ def get_approximate_basis(
     return basis
 
 
+@rl.ops.overridable
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -50,6 +51,7 @@ def svd_lowrank(
     return (V, S, U) if wide else (U, S, V)
 
 
+@rl.ops.overridable
 def pca_lowrank(
     A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
 ) -> tuple[Tensor, Tensor, Tensor]:

@@ -382,7 +382,11 @@ def typed(*signatures: str, said: str = "", method: bool = False) -> Callable[[_
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             given = args[1:] if method else args
-            text = _by_all(name, name, listed, given, kwargs, method)
+            text = (
+                _misfit(name, name, listed[0], given, kwargs, method, frozenset())
+                if len(listed) == 1
+                else _by_all(name, name, listed, given, kwargs, method)
+            )
             if text is not None:
                 raise TypeError(text)
             return function(*args, **kwargs)
@@ -467,8 +471,6 @@ def _by_all(
     problems = [_misfit(called, said, s, args, kwargs, method, numbers_too) for s in signatures]
     if None in problems:
         return None
-    if len(signatures) == 1:
-        return problems[0]
     # Where the number of arguments leaves one signature only, its own complaint says more.
     n = len(args) + len(kwargs)
     plausible = [i for i, s in enumerate(signatures) if s.required <= n <= len(s.params)]
