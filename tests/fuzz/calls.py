@@ -61,7 +61,7 @@ clear_safe_globals safe_globals register_package register_optimizer_step_pre_hoo
 register_optimizer_step_post_hook register_flop_formula register_pytree_node has_side_effect wrap
 custom_op define impl impl_abstract register_autocast register_autograd register_fake register_kernel
 register_torch_dispatch register_vmap triton_op wrap_triton Library check_sparse_tensor_invariants
-fast_forward load_state_dict to_folder""".split()
+fast_forward load_state_dict to_folder Forker Demultiplexer fork demux spectral_norm""".split()
 SPECIAL = """__getitem__ __setitem__ __add__ __radd__ __sub__ __rsub__ __mul__ __truediv__ __floordiv__ __mod__
 __pow__ __rpow__ __matmul__ __iadd__ __imul__ __itruediv__ __and__ __or__ __xor__ __lshift__ __eq__ __lt__
 __ge__ __ne__ __neg__ __abs__ __invert__ __len__ __bool__ __float__ __int__ __index__ __contains__ __iter__

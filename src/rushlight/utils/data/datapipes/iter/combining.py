@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -81,6 +82,8 @@ class _Shared:
     """A pipe that several others read: what one has not read yet waits in its queue."""
 
     def __init__(self, datapipe: Any, count: int, buffer_size: int, put: Any, what: str) -> None:
+        if count > sys.maxsize:
+            raise OverflowError("cannot fit 'int' into an index-sized integer")
         self.main_datapipe, self.num_instances = datapipe, count
         self.buffer_size, self.put, self.what = buffer_size, put, what
         self.begin()
