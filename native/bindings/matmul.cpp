@@ -1,6 +1,7 @@
 // Products of matrices over tensors: matmul with its broadcasting, addmm, linear and its gradients.
 #include "bindings/bindings.h"
 #include "kernels/blas.h"
+#include "kernels/gemm.h"
 
 #include <utility>
 
