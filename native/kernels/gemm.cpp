@@ -2,6 +2,7 @@
 #include "kernels/gemm.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "kernels/blas.h"
 #include "memory/allocator.h"
@@ -54,8 +55,15 @@ void in_parts(const Product& p, bool by_rows, ptrdiff_t unit, bool split, const 
   });
 }
 
-bool vector(const Product& p) {
-  return dense_kernels().vector_gemm(p.dtype, p.m, p.n, p.k, p.a, p.b, p.bias, p.accumulate, p.c, p.ldc);
+// A row or a column times a matrix. False where there is no kernel for it, or tiles are as good.
+bool vector(const Product& p, bool split) {
+  constexpr ptrdiff_t kLeast = 64, kUnit = 256;
+  if ((p.m > 2 && p.n > 2) || std::max(p.m, p.n) < kLeast) return false;
+  std::atomic<bool> done{true};  // or not: the same for all parts
+  in_parts(p, p.m > p.n, kUnit, split, [&](const Product& q) {
+    if (!dense_kernels().vector_gemm(q.dtype, q.m, q.n, q.k, q.a, q.b, q.bias, q.accumulate, q.c, q.ldc)) done = false;
+  });
+  return done;
 }
 
 void thin(const Product& p, bool split) {
@@ -129,7 +137,7 @@ void gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, cons
   // c = alpha a b + beta c as c' = (beta / alpha) c; c' += a b; c = alpha c'. Exact for alpha 1, the common case.
   if (alpha == 0.0) return scale_all(dtype, c, mn, beta);
   if (beta != 0.0 && beta != alpha) scale_all(dtype, c, mn, beta / alpha);
-  if (!((m <= 2 || n <= 2) && vector(p)) && (m <= kThinRows || k == 0 || !blocked(p, split))) thin(p, split);
+  if (!vector(p, split) && (m <= kThinRows || k == 0 || !blocked(p, split))) thin(p, split);
   if (alpha != 1.0) scale_all(dtype, c, mn, alpha);
 }
 

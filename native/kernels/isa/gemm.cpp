@@ -79,8 +79,7 @@ bool vector_gemm_of(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const T* a, ptrdiff_t
       }
     return true;
   }
-  constexpr ptrdiff_t kLong = 2 * kTileWidth<T>;  // below, tiles are as good
-  const bool row = m == 1 && b_column == 1 && n >= kLong, column = n == 1 && a_row == 1 && ldc == 1 && m >= kLong;
+  const bool row = m == 1 && b_column == 1, column = n == 1 && a_row == 1 && ldc == 1;
   if (!row && !column) return false;
   const ptrdiff_t size = row ? n : m;
   if (!accumulate)
