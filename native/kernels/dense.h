@@ -29,6 +29,7 @@ struct MatrixView {
 struct GemmBlocks {
   ptrdiff_t depth, columns, width, rows;
 };
+constexpr ptrdiff_t kPanelBytes = 32 << 10;  // the most that a panel takes, packed: depth * width elements
 
 // The numbers of an optimizer step, in double as the Python side gives them.
 struct SgdOptions {
@@ -99,10 +100,11 @@ struct DenseKernels {
                       const void* bias, bool accumulate, void* c, ptrdiff_t ldc);
   void (*thin_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b, const void* bias,
                     bool accumulate, void* c, ptrdiff_t ldc);
-  // Into which blocks b (k x n) is cut; one of them packed; and one slice of the product: c (m x n) = a (m x depth) @ a packed
-  // block, or added to c.
+  // Into which blocks b (k x n) is cut; some columns of one packed, from a multiple of the width on, to their place among the
+  // panels; and one slice of the product: c (m x n) = a (m x depth) @ a packed block, or added to c. Halves too: c and bias
+  // are then float32.
   GemmBlocks (*gemm_blocks)(DType dtype, ptrdiff_t n, ptrdiff_t k);
-  void (*pack_block)(DType dtype, const MatrixView& b, ptrdiff_t depth, ptrdiff_t columns, void* panels);
+  void (*pack_block)(DType dtype, const MatrixView& b, ptrdiff_t depth, Band columns, void* panels);
   void (*multiply_block)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t depth, const MatrixView& a, const void* panels,
                          const void* bias, bool accumulate, void* c, ptrdiff_t ldc);
 

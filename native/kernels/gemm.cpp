@@ -24,6 +24,7 @@ struct Product {
   ptrdiff_t ldc;
 
   ptrdiff_t item() const { return item_size(dtype); }
+  ptrdiff_t result_item() const { return std::max<ptrdiff_t>(item(), sizeof(float)); }
   // The product of some rows of a and some columns of b.
   Product part(ptrdiff_t row, ptrdiff_t rows, ptrdiff_t column, ptrdiff_t columns) const {
     Product p = *this;
@@ -31,8 +32,8 @@ struct Product {
     p.n = columns;
     p.a.data = static_cast<const char*>(a.data) + row * a.row * item();
     p.b.data = static_cast<const char*>(b.data) + column * b.column * item();
-    if (bias) p.bias = static_cast<const char*>(bias) + column * item();
-    p.c = c + (row * ldc + column) * item();
+    if (bias) p.bias = static_cast<const char*>(bias) + column * result_item();
+    p.c = c + (row * ldc + column) * result_item();
     return p;
   }
 };
@@ -73,14 +74,16 @@ void thin(const Product& p, bool split) {
   });
 }
 
-// Block by block of b: its panels are packed by all threads, then strips of a are multiplied with them. False where there is
-// no memory for a block.
-bool blocked(const Product& p, bool split) {
+// Block by block of b: its panels are packed by all threads, then strips of a are multiplied with them. Where there is no
+// memory for a block, a panel is one.
+void blocked(const Product& p, bool split) {
   const DenseKernels& kernel = dense_kernels();
-  const GemmBlocks blocks = kernel.gemm_blocks(p.dtype, p.n, p.k);
-  const ptrdiff_t item = p.item(), bytes = blocks.depth * blocks.columns * item;
-  char* panels = static_cast<char*>(memory::take(bytes));
-  if (!panels) return false;
+  GemmBlocks blocks = kernel.gemm_blocks(p.dtype, p.n, p.k);
+  const ptrdiff_t item = p.item(), bytes = blocks.depth * blocks.columns * p.result_item();
+  alignas(64) char panel[kPanelBytes];
+  char* const taken = static_cast<char*>(memory::take(bytes));
+  char* const panels = taken ? taken : panel;
+  if (!taken) blocks.columns = blocks.width;
   for (ptrdiff_t column = 0; column < p.n; column += blocks.columns) {
     const ptrdiff_t columns = std::min(blocks.columns, p.n - column);
     for (ptrdiff_t first = 0; first < p.k; first += blocks.depth) {
@@ -89,17 +92,14 @@ bool blocked(const Product& p, bool split) {
       block.a.data = static_cast<const char*>(block.a.data) + first * p.a.column * item;
       block.b.data = static_cast<const char*>(block.b.data) + first * p.b.row * item;
       parallel((columns + blocks.width - 1) / blocks.width, split, [&](ptrdiff_t begin, ptrdiff_t end) {
-        const ptrdiff_t from = begin * blocks.width;
-        const Product part = block.part(0, p.m, from, std::min(end * blocks.width, columns) - from);
-        kernel.pack_block(p.dtype, part.b, depth, part.n, panels + from * depth * item);
+        kernel.pack_block(p.dtype, block.b, depth, {begin * blocks.width, std::min(end * blocks.width, columns)}, panels);
       });
       in_parts(block, true, blocks.rows, split, [&](const Product& q) {
         kernel.multiply_block(q.dtype, q.m, q.n, depth, q.a, panels, q.bias, q.accumulate || first > 0, q.c, q.ldc);
       });
     }
   }
-  memory::give(panels, bytes);
-  return true;
+  if (taken) memory::give(taken, bytes);
 }
 
 template <class T>
@@ -128,17 +128,26 @@ void by_library(const Product& p, double alpha, double beta, bool split) {
 void gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, const MatrixView& a, const MatrixView& b,
           const void* bias, double beta, void* c, bool parallel, ptrdiff_t ldc) {
   if (m == 0 || n == 0) return;
-  const bool simple = alpha == 1.0 && (beta == 0.0 || beta == 1.0);
+  const bool simple = alpha == 1.0 && (beta == 0.0 || beta == 1.0), half = item_size(dtype) == 2;
+  const DType type = half ? DType::F32 : dtype;  // of c
   const ptrdiff_t mn = m * n;
   const bool split = parallel && k > 0 && mn >= kParallelProduct / k && get_num_threads() > 1;
-  Product p{dtype, m, n, k, a, b, bias, beta != 0.0, static_cast<char*>(c), ldc};
+  const Product p{dtype, m, n, k, a, b, bias, beta != 0.0, static_cast<char*>(c), ldc};
   const bool small = k == 0 || mn <= kBlasProduct / k || ((m == 1 || n == 1) && a.column == 1 && b.row == 1);
-  if (!dense_kernels().own_gemm && !(small && simple) && blas_available()) return by_library(p, alpha, beta, split);
+  if (!half && !dense_kernels().own_gemm && !(small && simple) && blas_available()) return by_library(p, alpha, beta, split);
   // c = alpha a b + beta c as c' = (beta / alpha) c; c' += a b; c = alpha c'. Exact for alpha 1, the common case.
-  if (alpha == 0.0) return scale_all(dtype, c, mn, beta);
-  if (beta != 0.0 && beta != alpha) scale_all(dtype, c, mn, beta / alpha);
-  if (!vector(p, split) && (m <= kThinRows || k == 0 || !blocked(p, split))) thin(p, split);
-  if (alpha != 1.0) scale_all(dtype, c, mn, alpha);
+  if (alpha == 0.0) return scale_all(type, c, mn, beta);
+  if (beta != 0.0 && beta != alpha) scale_all(type, c, mn, beta / alpha);
+  if (k == 0) {
+    Product q = p;
+    q.dtype = type;
+    thin(q, false);
+  } else if (half || (m > kThinRows && n > 2)) {
+    blocked(p, split);
+  } else if (!vector(p, split)) {
+    thin(p, split);
+  }
+  if (alpha != 1.0) scale_all(type, c, mn, alpha);
 }
 
 }  // namespace rushlight

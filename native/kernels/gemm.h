@@ -8,7 +8,8 @@ namespace rushlight {
 // of size 1 excepted) and the other at least the length of what it strides over: see is_gemm_operand.
 bool is_gemm_operand(ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t row, ptrdiff_t column);
 
-// c (m x n, contiguous rows of n) = alpha * a (m x k) @ b (k x n) + (bias in every row, or beta * c). F32 or F64.
+// c (m x n, contiguous rows of n) = alpha * a (m x k) @ b (k x n) + (bias in every row, or beta * c). F32, F64; or F16, BF16,
+// where c and the bias are F32.
 // `bias` (n elements) goes with alpha 1 and beta 0 only. Uses the thread pool if `parallel`; the result does not depend on
 // how many threads there are. `ldc`: how many elements the rows of c are apart; other than n with alpha 1, no bias and beta
 // 0 or 1 only.

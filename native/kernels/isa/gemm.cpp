@@ -12,6 +12,13 @@
 #include "kernels/isa/tile.h"
 
 namespace rushlight::RUSHLIGHT_ISA {
+
+// gemm_half.cpp
+GemmBlocks half_gemm_blocks(ptrdiff_t n, ptrdiff_t k);
+void pack_half_block(DType dtype, const MatrixView& b, ptrdiff_t depth, Band columns, void* panels);
+void multiply_half_block(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t depth, const MatrixView& a, const void* panels,
+                         const void* bias, bool accumulate, void* c, ptrdiff_t ldc);
+
 namespace {
 
 constexpr ptrdiff_t kThinDepth = 256;  // of a panel on the stack
@@ -140,6 +147,7 @@ void thin_gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixV
 
 // Slices of k as equal as can be, and as many panels of b as fit into the second cache.
 GemmBlocks gemm_blocks(DType dtype, ptrdiff_t n, ptrdiff_t k) {
+  if (item_size(dtype) == 2) return half_gemm_blocks(n, k);
   GemmBlocks blocks{};
   float_or_double(dtype, [&]<class T>() {
     constexpr ptrdiff_t kWidth = kTileWidth<T>, kItem = sizeof(T);
@@ -150,17 +158,19 @@ GemmBlocks gemm_blocks(DType dtype, ptrdiff_t n, ptrdiff_t k) {
     blocks.columns = (panels + parts - 1) / parts * kWidth;
     blocks.width = kWidth;
     blocks.rows = kTileRows;
+    static_assert(kSliceBytes * kWidth <= kPanelBytes);
   });
   return blocks;
 }
 
-void pack_block(DType dtype, const MatrixView& b, ptrdiff_t depth, ptrdiff_t columns, void* panels) {
+void pack_block(DType dtype, const MatrixView& b, ptrdiff_t depth, Band columns, void* panels) {
+  if (item_size(dtype) == 2) return pack_half_block(dtype, b, depth, columns, panels);
   float_or_double(dtype, [&]<class T>() {
     constexpr ptrdiff_t kWidth = kTileWidth<T>;
     const T* from = static_cast<const T*>(b.data);
-    T* to = static_cast<T*>(panels);
-    for (ptrdiff_t j = 0; j < columns; j += kWidth, to += depth * kWidth)
-      pack_panel(from + j * b.column, b.row, b.column, depth, smaller(kWidth, columns - j), kWidth, to);
+    for (ptrdiff_t j = columns.from; j < columns.to; j += kWidth)
+      pack_panel(from + j * b.column, b.row, b.column, depth, smaller(kWidth, columns.to - j), kWidth,
+                 static_cast<T*>(panels) + j * depth);
   });
 }
 
@@ -192,6 +202,7 @@ void multiply_block_of(ptrdiff_t m, ptrdiff_t n, ptrdiff_t depth, const T* a, pt
 
 void multiply_block(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t depth, const MatrixView& a, const void* panels,
                     const void* bias, bool accumulate, void* c, ptrdiff_t ldc) {
+  if (item_size(dtype) == 2) return multiply_half_block(dtype, m, n, depth, a, panels, bias, accumulate, c, ldc);
   float_or_double(dtype, [&]<class T>() {
     multiply_block_of<T>(m, n, depth, static_cast<const T*>(a.data), a.row, a.column, static_cast<const T*>(panels),
                          static_cast<const T*>(bias), accumulate, static_cast<T*>(c), ldc);
