@@ -240,8 +240,8 @@ PyObject* addmm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   {
     Unlocked unlocked(work > kReleaseWork,
                       {as_tensor(x.owner), as_tensor(y.owner), row ? bias.tensor : nullptr, as_tensor(result)});
-    gemm(type, shape[0], shape[1], x.columns, alpha, {x.data, x.row, x.column}, {y.data, y.row, y.column}, row, row ? 0.0 : beta,
-         c, work > kParallelWork);
+    gemm(type, shape[0], shape[1], x.columns, alpha, {x.data, x.row, x.column}, {y.data, y.row, y.column}, row, row ? 0.0 : beta, c,
+         work > kParallelWork);
   }
   return cast_back(static_cast<Ref&&>(result), type);
 }
@@ -336,8 +336,9 @@ PyObject* linear_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
     char* to_b = gb ? data_of(gb) : nullptr;
     const Py_ssize_t work = m * n * k;
     const bool many = work > kParallelWork;
-    Unlocked unlocked((need_x || need_w) && work > kReleaseWork,
-                      {as_tensor(gc), as_tensor(xc), as_tensor(ws.owner), as_tensor(summands), as_tensor(gx), as_tensor(gw), as_tensor(gb)});
+    Unlocked unlocked(
+        (need_x || need_w) && work > kReleaseWork,
+        {as_tensor(gc), as_tensor(xc), as_tensor(ws.owner), as_tensor(summands), as_tensor(gx), as_tensor(gw), as_tensor(gb)});
     if (to_x) gemm(type, m, k, n, 1.0, {gp, n, 1}, {ws.data, ws.row, ws.column}, nullptr, 0.0, to_x, many);
     if (to_w) gemm(type, n, k, m, 1.0, {gp, 1, n}, {xp, k, 1}, nullptr, 0.0, to_w, many);
     if (to_b) sum_rows(wide, sp, m, n, to_b);

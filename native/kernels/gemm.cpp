@@ -69,9 +69,8 @@ bool vector(const Product& p, bool split) {
 
 void thin(const Product& p, bool split) {
   const ptrdiff_t width = split ? dense_kernels().gemm_blocks(p.dtype, p.n, p.k).width : p.n;
-  in_parts(p, p.m > p.n, split ? width : p.m + p.n, split, [](const Product& q) {
-    dense_kernels().thin_gemm(q.dtype, q.m, q.n, q.k, q.a, q.b, q.bias, q.accumulate, q.c, q.ldc);
-  });
+  in_parts(p, p.m > p.n, split ? width : p.m + p.n, split,
+           [](const Product& q) { dense_kernels().thin_gemm(q.dtype, q.m, q.n, q.k, q.a, q.b, q.bias, q.accumulate, q.c, q.ldc); });
 }
 
 // Block by block of b: its panels are packed by all threads, then strips of a are multiplied with them. Where there is no
@@ -118,9 +117,8 @@ void by_library(const Product& p, double alpha, double beta, bool split) {
     dense_kernels().fill_rows(p.dtype, p.bias, p.m, p.n, p.c);
     beta = 1.0;
   }
-  in_parts(p, p.m >= p.n, kUnit, split && (p.m >= 2 * kUnit || p.n >= 2 * kUnit), [&](const Product& q) {
-    call_blas(q.dtype, q.m, q.n, q.k, alpha, q.a, q.b, beta, q.c, q.ldc);
-  });
+  in_parts(p, p.m >= p.n, kUnit, split && (p.m >= 2 * kUnit || p.n >= 2 * kUnit),
+           [&](const Product& q) { call_blas(q.dtype, q.m, q.n, q.k, alpha, q.a, q.b, beta, q.c, q.ldc); });
 }
 
 }  // namespace

@@ -119,8 +119,17 @@ void thin_gemm_of(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const T* a, ptrdiff_t a
     ptrdiff_t p = 0;
     do {  // once even when k is 0: c is then the bias, or 0
       const ptrdiff_t depth = smaller(kThinDepth, k - p);
-      TileTask<T> task{depth, a + p * a_column, a_row, a_column, b + p * b_row + j * b_column, b_row, bias ? bias + j : nullptr,
-                       accumulate || p > 0, c + j, ldc, width};
+      TileTask<T> task{depth,
+                       a + p * a_column,
+                       a_row,
+                       a_column,
+                       b + p * b_row + j * b_column,
+                       b_row,
+                       bias ? bias + j : nullptr,
+                       accumulate || p > 0,
+                       c + j,
+                       ldc,
+                       width};
       if (b_column != 1 || width != padded) {
         pack_panel(task.b, b_row, b_column, depth, width, padded, buffer);
         task.b = buffer;
