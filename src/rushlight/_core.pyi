@@ -208,6 +208,7 @@ class _Kernels(Protocol):
     cat_backward: _Function
     cauchy_: _Function
     clone: _Function
+    to_copy: _Function
     conv2d: _Function
     conv2d_grad_input: _Function
     conv2d_grad_weight: _Function
