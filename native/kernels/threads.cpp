@@ -1,9 +1,9 @@
 // The thread pool behind parallel_for.
 //
 // One job at a time: its range is cut into chunks that the caller and the workers take from a shared counter, so a
-// worker that wakes late (or never, on a busy machine) costs nothing: the caller does its chunks. Workers spin for
-// some microseconds after a job, then sleep. The pool is never destroyed; after fork the child forgets it and starts
-// its own.
+// worker that wakes late (or never, on a busy machine) costs nothing: the caller does its chunks. Workers spin for a while
+// after a job, then sleep: to wake one takes some 50 microseconds, as long as a small product. The pool is never
+// destroyed; after fork the child forgets it and starts its own.
 #include <algorithm>
 #include <atomic>
 #include <bitset>
@@ -31,8 +31,8 @@ namespace {
 
 constexpr int kMaxThreads = 256;
 constexpr int kChunksPerThread = 4;     // small enough chunks that an interrupted thread is not waited for
-constexpr int kWorkerSpins = 400;       // some 5-20 microseconds, then sleep
-constexpr int kCallerSpins = 2000;
+constexpr int kWorkerSpins = 4000;      // some 50 to 200 microseconds, then sleep: between the calls of a program there is less
+constexpr int kCallerSpins = 4000;
 
 inline void pause() {
 #if defined(__x86_64__) || defined(__i386__)
