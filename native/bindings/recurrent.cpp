@@ -380,6 +380,7 @@ PyObject* backward(Cell cell, PyObject* const* args, Py_ssize_t count) {
   if (has_g && !is_output(g)) return not_implemented();
   if (lstm && (!read_tensor(args[8], states) || !is_output(states))) return not_implemented();
   if (!read_tensor(args[9], saved) || !is_matrix(saved, DType::U8, l.rows, l.saved_units() * item)) return not_implemented();
+  if (reinterpret_cast<uintptr_t>(saved.data) % item) return not_implemented();
   Ref x = contiguous_as(a.x.tensor, l.type), h0 = x ? contiguous_as(a.h.tensor, l.type) : Ref();
   Ref w_ih = h0 ? contiguous_as(a.w_ih.tensor, l.type) : Ref(), w_hh = w_ih ? contiguous_as(a.w_hh.tensor, l.type) : Ref();
   Ref kept = w_hh ? contiguous(saved.tensor) : Ref();
