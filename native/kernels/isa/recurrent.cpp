@@ -99,9 +99,22 @@ void add_product(DType dtype, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth
 
 // --- the gates of one row of n units; the slots are in the order of `Cell` in dense.h ---
 
+// x = 1 / (1 + e^-(x + bias))
 template <class T>
-void sigmoid_row(T* __restrict x, const T* __restrict bias, ptrdiff_t n) {
-  for (ptrdiff_t j = 0; j < n; j++) x[j] = math::sigmoid(x[j] + bias[j]);
+RUSHLIGHT_INLINE Vec<T> logistic(Vec<T> x) {
+  const Vec<T> one = Vec<T>::all(1);
+  return one / (one + exp(Vec<T>::all(0) - x));
+}
+template <class T>
+void sigmoid_row(T* x, const T* bias, ptrdiff_t n) {
+  using V = Vec<T>;
+  ptrdiff_t j = 0;
+  for (; j + V::N <= n; j += V::N) logistic(V::load(x + j) + V::load(bias + j)).store(x + j);
+  if (j == n) return;
+  T edge[V::N] = {};
+  for (ptrdiff_t i = 0; i < n - j; i++) edge[i] = x[j + i] + bias[j + i];
+  logistic(V::load(edge)).store(edge);
+  for (ptrdiff_t i = 0; i < n - j; i++) x[j + i] = edge[i];
 }
 template <class T>
 void tanh_row(T* __restrict x, const T* __restrict bias, ptrdiff_t n) {
