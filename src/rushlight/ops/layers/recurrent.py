@@ -165,7 +165,7 @@ def _definition(mode: str) -> Callable[..., tuple[Any, ...]]:
 
 
 def _rule(mode: str) -> Callable[..., tuple[Tensor | None, ...]]:
-    """The gradients through the steps, which run again: as they are ops, it can be differentiated."""
+    """The gradients through the steps, which run again: these are ops, and so are their own."""
 
     def gradients(
         gs: tuple[Tensor | None, ...],
