@@ -70,9 +70,9 @@ bool is_plain_value(PyObject* o) { return !is_tensor(o) || !(as_tensor(o)->flags
 int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
   Op* op = node->op;
   const size_t n = op->backward.fused_sources.size();
-  bool of_several = false;  // a kernel that reads the gradients of several results does without some of them
-  for (const Source& s : op->backward.fused_sources) of_several |= s.kind == Source::Grad && s.index > 0;
-  if (!grads[0] && !of_several) return 0;
+  bool given = grads[0];  // a kernel that reads the gradients of several results needs one of them
+  for (const Source& s : op->backward.fused_sources) given |= s.kind == Source::Grad && grads[s.index];
+  if (!given) return 0;
   const bool native = is_kernel(op->backward.fused);
   bool meta = false;
   Ref owned[kMaxParams];

@@ -147,19 +147,25 @@ def _states(h: Any, c: Any) -> tuple[Any, ...]:
     return (h,) if c is None else (h, c)
 
 
+def _on(mode: str, tensors: Sequence[Any], reverse: bool, sizes: Any) -> tuple[Tensor, ...]:
+    """The results of the steps on the tensors that the op takes."""
+    x, h, c, *weights = tensors
+    out, last = _steps(mode, x, _states(h, c), Weights(*weights), reverse, sizes)
+    return out, *last
+
+
 def _definition(mode: str) -> Callable[..., tuple[Any, ...]]:
     """The steps over ndarrays, for arguments that the kernel does not take."""
 
-    def layer(*args: Array | Any) -> tuple[Array | None, ...]:
+    def layer(*args: Any) -> tuple[Array | None, ...]:
         *arrays, reverse, sizes = args
         before = _core.set_grad_enabled(False)
         try:
-            x, h, c, *weights = [None if a is None else _core.wrap(a) for a in arrays]
-            out, last = _steps(mode, x, _states(h, c), Weights(*weights), reverse, sizes)
+            tensors = [None if a is None else _core.wrap(a) for a in arrays]
+            found = _on(mode, tensors, reverse, sizes)
         finally:
             _core.set_grad_enabled(before)
-        found = [out._array, *[t._array for t in last]]
-        return tuple(found + [None] * (4 - len(found)))
+        return tuple([t._array for t in found] + [None] * (4 - len(found)))
 
     return layer
 
@@ -168,26 +174,25 @@ def _rule(mode: str) -> Callable[..., tuple[Tensor | None, ...]]:
     """The gradients through the steps, which run again: these are ops, and so are their own."""
 
     def gradients(
-        gs: tuple[Tensor | None, ...],
+        gs: Any,
         input: Tensor,
         h0: Tensor,
-        c0: Tensor | None,
+        c0: Any,
         w_ih: Tensor,
         w_hh: Tensor,
-        b_ih: Tensor | None,
-        b_hh: Tensor | None,
+        b_ih: Any,
+        b_hh: Any,
         reverse: bool,
-        sizes: list[int] | None,
+        sizes: Any,
         needs: tuple[int, ...],
     ) -> tuple[Tensor | None, ...]:
         recording = _core.set_grad_enabled(True)
         try:
             given = (input, h0, c0, w_ih, w_hh, b_ih, b_hh)
             again = [_start(t, recording) if n else t for t, n in zip(given, needs, strict=True)]
-            x, h, c, *weights = again
-            out, last = _steps(mode, x, _states(h, c), Weights(*weights), reverse, sizes)
-            pairs = [(y, g) for y, g in zip((out, *last), gs, strict=False) if g is not None]
-            roots, grads = zip(*pairs, strict=True)
+            results = _on(mode, again, reverse, sizes)
+            pairs = [(y, g) for y, g in zip(results, gs, strict=False) if g is not None]
+            roots, grads = (tuple(p[i] for p in pairs) for i in (0, 1))
             wanted = tuple(t for t, n in zip(again, needs, strict=True) if n)
             found = iter(_core.run_backward(roots, grads, recording, recording, wanted))
         finally:
