@@ -51,6 +51,29 @@ struct Band {
   ptrdiff_t from, to;
 };
 
+// The kinds of recurrent layers. Each unit has slots, which lie one behind the other (slot 0 of all units, then slot 1, ...):
+// Lstm: input, forget, cell and output gate. Gru: new gate, reset gate, update gate, and the state's part of the new gate; the
+// last three are what the rows of the recurrent weight lead to. Tanh, Relu: the unit itself.
+enum class Cell : uint8_t { Lstm, Gru, Tanh, Relu };
+constexpr ptrdiff_t kCellSlots[] = {4, 4, 1, 1};
+
+// One step of some rows. `gates` has slots * units elements a row: the sums without bias, which become the values of the gates.
+// `before`: of an Lstm the cells of the step before, of a Gru the state. c: of an Lstm alone. h: unused where the gates are it.
+struct CellStep {
+  ptrdiff_t rows, units;
+  const void* bias;  // slots * units
+  void* gates;
+  const void* before;
+  void *c, *h;
+};
+// The way back. `grad` is the gradient of the step's result, or null; dh and dc, those that the step behind hands on,
+// become those for the step before, as far as they do not go through the weight; d receives the gradients of the sums.
+struct CellStepBack {
+  ptrdiff_t rows, units;
+  const void *gates, *before, *c, *grad;
+  void *dh, *dc, *d;
+};
+
 constexpr ptrdiff_t kSlackBytes = 64;  // one register of the widest instruction set
 
 struct DenseKernels {
@@ -127,6 +150,16 @@ struct DenseKernels {
                    double divisor, void* out);
   void (*avg_pool_backward)(DType dtype, const void* grad, ptrdiff_t channels, const Window& window, bool count_include_pad,
                             double divisor, void* planes);
+
+  // --- recurrent.cpp ---
+  // A matrix b (depth x columns, any strides) as panels, of packed_size elements; and c += a @ b, with adjacent elements in
+  // the rows of a and c.
+  ptrdiff_t (*packed_size)(DType dtype, ptrdiff_t depth, ptrdiff_t columns);
+  void (*pack_panels)(DType dtype, ptrdiff_t depth, ptrdiff_t columns, const MatrixView& b, void* packed);
+  void (*add_product)(DType dtype, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth, const void* a, ptrdiff_t a_row,
+                      const void* packed, void* c, ptrdiff_t ldc);
+  void (*cell_step)(Cell cell, DType dtype, const CellStep& step);
+  void (*cell_step_back)(Cell cell, DType dtype, const CellStepBack& step);
 
   // --- optimizers.cpp --- in place over n elements
   // `buffer` null without momentum; first: the buffer is set to the gradient rather than mixed with it.

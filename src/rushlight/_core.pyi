@@ -200,8 +200,8 @@ class _Kernels(Protocol):
     argmin: _Function
     avg_pool2d: _Function
     avg_pool2d_backward: _Function
-    beta_gradient: _Function
     bernoulli_: _Function
+    beta_gradient: _Function
     binomial_numbers: _Function
     blas_available: _Function
     cat: _Function
@@ -225,6 +225,8 @@ class _Kernels(Protocol):
     gamma_numbers_single: _Function
     gather: _Function
     geometric_: _Function
+    gru_layer: _Function
+    gru_layer_backward: _Function
     index_add: _Function
     index_backward: _Function
     index_get: _Function
@@ -239,6 +241,8 @@ class _Kernels(Protocol):
     log_softmax: _Function
     log_softmax_backward: _Function
     logsumexp: _Function
+    lstm_layer: _Function
+    lstm_layer_backward: _Function
     matmul: _Function
     matmul_backward: _Function
     max_pool2d: _Function
@@ -267,6 +271,10 @@ class _Kernels(Protocol):
     random_set_state: _Function
     randperm: _Function
     reshape: _Function
+    rnn_relu_layer: _Function
+    rnn_relu_layer_backward: _Function
+    rnn_tanh_layer: _Function
+    rnn_tanh_layer_backward: _Function
     scale_: _Function
     scatter: _Function
     scatter_add: _Function
