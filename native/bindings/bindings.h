@@ -26,6 +26,7 @@ extern PyMethodDef kSoftmaxMethods[];    // softmax.cpp: softmax, log_softmax, l
 extern PyMethodDef kLossMethods[];       // losses.cpp: cross_entropy, nll_loss, mse_loss and their gradients
 extern PyMethodDef kNormMethods[];       // norm.cpp: layer_norm and its gradient
 extern PyMethodDef kMatmulMethods[];     // matmul.cpp: gemm, batched gemm, linear and its gradients
+extern PyMethodDef kAttentionMethods[];  // attention.cpp: scaled dot-product attention
 extern PyMethodDef kConvMethods[];       // conv.cpp: convolution
 extern PyMethodDef kPoolMethods[];       // pooling.cpp: maximum and average pooling
 extern PyMethodDef kOptimizerMethods[];  // optimizers.cpp: sgd, adam, norms of lists
@@ -144,7 +145,7 @@ class Unlocked {
   Unlocked& operator=(const Unlocked&) = delete;
 
  private:
-  static constexpr int kMost = 10;
+  static constexpr int kMost = 12;
   union {
     Pinned pins_[kMost];  // made one by one, and only where the GIL is released
   };
