@@ -51,13 +51,23 @@ RUSHLIGHT_INLINE Vec<T> higher(Vec<T> a, Vec<T> b) {
 #endif
 }
 
-// The first n lanes of a, `fill` behind them.
+template <class T>
+struct Places {
+  T at[Vec<T>::N];
+  constexpr Places() : at{} {
+    for (int i = 0; i < Vec<T>::N; i++) at[i] = static_cast<T>(i);
+  }
+};
+// The first n lanes of a (fewer than there are), `fill` behind them.
 template <class T>
 RUSHLIGHT_INLINE Vec<T> first_lanes(Vec<T> a, ptrdiff_t n, T fill) {
-  T lanes[Vec<T>::N];
-  a.store(lanes);
-  for (int i = 0; i < Vec<T>::N; i++) lanes[i] = i < n ? lanes[i] : fill;
-  return Vec<T>::load(lanes);
+  static constexpr Places<T> kPlaces;
+#ifdef RUSHLIGHT_VECTOR_EXTENSION
+  return {Vec<T>::load(kPlaces.at).v < Vec<T>::all(static_cast<T>(n)).v ? a.v : Vec<T>::all(fill).v};
+#else
+  for (int i = 0; i < Vec<T>::N; i++) a.v[i] = i < n ? a.v[i] : fill;
+  return a;
+#endif
 }
 
 // Lane i of the result: the lanes of rows[i] combined.
@@ -115,6 +125,27 @@ void deliver(Rows<T> made, const ByteMatrix& m, DType dtype, ptrdiff_t from, ptr
   if (lies_ready(m, dtype, kTypeOf<T>)) return;
   const StoreFn store = store_function(kTypeOf<T>, dtype);
   for (ptrdiff_t i = 0; i < n; i++) store(made.at(i), m.data + (from + i) * m.row, m.column, columns);
+}
+
+// Lane i of the result: row i of x times row i of y; of `rows` rows, at most as many as there are lanes.
+template <class T>
+RUSHLIGHT_INLINE Vec<T> dots(Rows<const T> x, Rows<const T> y, int rows, ptrdiff_t columns) {
+  using V = Vec<T>;
+  constexpr int N = V::N;
+  const ptrdiff_t whole = columns / N * N;
+  V lanes[N];
+  T rest[N];
+  for (int i = 0; i < N; i++) {
+    V sum = V::all(0);
+    rest[i] = 0;
+    if (i < rows) {
+      const T *a = x.at(i), *b = y.at(i);
+      for (ptrdiff_t k = 0; k < whole; k += N) sum = fma(V::load(a + k), V::load(b + k), sum);
+      for (ptrdiff_t k = whole; k < columns; k++) rest[i] += a[k] * b[k];
+    }
+    lanes[i] = sum;
+  }
+  return across(lanes, [](V a, V b) { return a + b; }) + V::load(rest);
 }
 
 // --- panels: `columns` columns of `depth` rows, kTileWidth at a time; the last panel one register wide where that is enough ---
@@ -332,7 +363,7 @@ void finish_rows(int rows, ptrdiff_t width, const State<T>& state, Rows<T> out, 
 
 template <class T>
 struct ForwardRoom {
-  T *keys, *values, *scores, *row, *rows, *queries, *out;
+  T *keys, *values, *scores, *row, *rows, *value_rows, *queries, *out;
   State<T>* states;
   ptrdiff_t ld, bytes;
 
@@ -349,6 +380,7 @@ struct ForwardRoom {
     values = scratch.take<T>(few ? block * Vec<T>::N : panels_size<T>(h.keys, h.width));
     const bool converts = !lies_ready(h.key, h.dtype, kTypeOf<T>) || !lies_ready(h.value, h.dtype, kTypeOf<T>);
     rows = scratch.take<T>(converts ? (few ? block : h.keys) * wider : 0);
+    value_rows = few ? scratch.take<T>(converts ? block * h.width : 0) : rows;
     queries = scratch.take<T>(lies_ready(h.query, h.dtype, kTypeOf<T>) ? 0 : kStrips * kTileRows * h.depth);
     out = scratch.take<T>(h.dtype == kTypeOf<T> ? 0 : kStrips * kTileRows * h.width);
     bytes = scratch.end() - reinterpret_cast<intptr_t>(base);
@@ -358,27 +390,10 @@ struct ForwardRoom {
 // scores[r][j] = query r . key j, for few rows and N keys at a time.
 template <class T>
 void few_scores(int rows, ptrdiff_t depth, Rows<const T> q, Rows<const T> keys, ptrdiff_t n, T* s, ptrdiff_t ld) {
-  using V = Vec<T>;
-  constexpr int N = V::N;
-  const ptrdiff_t whole = depth / N * N;
-  for (ptrdiff_t j = 0; j < n; j += N) {
-    const int some = static_cast<int>(smaller(N, n - j));
-    for (int r = 0; r < rows; r++) {
-      V lanes[N];
-      T rest[N];
-      for (int i = 0; i < N; i++) {
-        V sum = V::all(0);
-        rest[i] = 0;
-        if (i < some) {
-          const T* key = keys.at(j + i);
-          for (ptrdiff_t d = 0; d < whole; d += N) sum = fma(V::load(q.at(r) + d), V::load(key + d), sum);
-          for (ptrdiff_t d = whole; d < depth; d++) rest[i] += q.at(r)[d] * key[d];
-        }
-        lanes[i] = sum;
-      }
-      (across(lanes, [](V a, V b) { return a + b; }) + V::load(rest)).store(s + r * ld + j);
-    }
-  }
+  constexpr ptrdiff_t N = Vec<T>::N;
+  for (ptrdiff_t j = 0; j < n; j += N)
+    for (int r = 0; r < rows; r++)
+      dots<T>({q.at(r), 0}, {keys.at(j), keys.row}, static_cast<int>(smaller(N, n - j)), depth).store(s + r * ld + j);
 }
 
 // out (rows x width) = weights @ values, read where they lie; the last columns, if they fill no register, from a copy.
@@ -408,12 +423,14 @@ void attention_few(const AttentionHead& h, Band band, void* base, const ByteMatr
   const ptrdiff_t keys = h.causal ? smaller(h.keys, band.to) : h.keys;
   for (ptrdiff_t j = 0; j < keys; j += kKeys<T>) {
     const ptrdiff_t n = smaller(kKeys<T>, keys - j);
-    few_scores(rows, h.depth, q, rows_of(h.key, h.dtype, j, n, h.depth, room.rows), n, room.scores, room.ld);
+    const Rows<const T> k = rows_of(h.key, h.dtype, j, n, h.depth, room.rows);
+    const Rows<const T> v = rows_of(h.value, h.dtype, j, n, h.width, room.value_rows);
+    few_scores(rows, h.depth, q, k, n, room.scores, room.ld);
     const T factor = shape_scores(h, band.from, rows, j, n, room.row, room.scores, room.ld);
     exponentials(h, band.from, rows, j, n, factor, j == 0, room.row, room.scores, room.ld, room.states[0]);
     if (j > 0)
       for (int r = 0; r < rows; r++) scale_row(o.at(r), h.width, room.states[0].shrink[r]);
-    few_values(rows, room.scores, room.ld, rows_of(h.value, h.dtype, j, n, h.width, room.rows), n, h.width, j > 0, room.values, o);
+    few_values(rows, room.scores, room.ld, v, n, h.width, j > 0, room.values, o);
   }
   finish_rows(rows, h.width, room.states[0], o, lse + band.from);
   deliver(o, out, h.dtype, band.from, rows, h.width);
@@ -472,7 +489,7 @@ struct BackwardRoom {
     const ptrdiff_t wider = larger(h.depth, h.width), rows_at_once = smaller(kBlockRows, h.queries);
     const bool converts = h.dtype != kTypeOf<T>;
     ld = round_up(smaller(h.keys, kBackwardKeys<T>), kTileWidth<T>) + Vec<T>::N;
-    delta = scratch.take<T>(kBlockRows + kTileRows);
+    delta = scratch.take<T>(kBlockRows + Vec<T>::N);
     weights = scratch.take<T>(rows_at_once * ld);
     slopes = scratch.take<T>(rows_at_once * ld);
     row = scratch.take<T>(ld);
@@ -529,21 +546,6 @@ void slopes_of(const AttentionHead& h, ptrdiff_t i, int rows, ptrdiff_t j, ptrdi
 }
 
 template <class T>
-RUSHLIGHT_INLINE T dot(const T* x, const T* y, ptrdiff_t n) {
-  using V = Vec<T>;
-  V a = V::all(0), b = a;
-  ptrdiff_t i = 0;
-  for (; i + 2 * V::N <= n; i += 2 * V::N) {
-    a = fma(V::load(x + i), V::load(y + i), a);
-    b = fma(V::load(x + i + V::N), V::load(y + i + V::N), b);
-  }
-  if (i + V::N <= n) a = fma(V::load(x + i), V::load(y + i), a), i += V::N;
-  T sum = horizontal_sum(a + b);
-  for (; i < n; i++) sum += x[i] * y[i];
-  return sum;
-}
-
-template <class T>
 void attention_backward_of(const AttentionHead& h, const AttentionGradient& grad, Band band, bool packed, void* base) {
   const BackwardRoom<T> room(h, base);
   const Panels<T> keys{room.keys, h.depth, h.keys}, values{room.values, h.width, h.keys}, key_rows{room.key_rows, h.keys, h.depth};
@@ -564,7 +566,9 @@ void attention_backward_of(const AttentionHead& h, const AttentionGradient& grad
     const Rows<const T> q = rows_of(h.query, h.dtype, from, to - from, h.depth, room.queries);
     const Rows<const T> g = rows_of(grad.out_grad, h.dtype, from, to - from, h.width, room.grads);
     const Rows<const T> o = rows_of(grad.out, h.dtype, from, to - from, h.width, room.outs);
-    for (ptrdiff_t i = 0; i < to - from; i++) room.delta[i] = dot(g.at(i), o.at(i), h.width);
+    for (ptrdiff_t i = 0; i < to - from; i += Vec<T>::N)
+      dots<T>({g.at(i), g.row}, {o.at(i), o.row}, static_cast<int>(smaller(Vec<T>::N, to - from - i)), h.width)
+          .store(room.delta + i);
     const Panels<T> q_panels = grad_key ? pack_rows(q, to - from, h.depth, room.query_panels) : Panels<T>{};
     const Panels<T> g_panels = grad_value ? pack_rows(g, to - from, h.width, room.grad_panels) : Panels<T>{};
     const Rows<T> dq = result_rows(grad.query, h.dtype, from, h.depth, room.grad_query);
