@@ -16,7 +16,7 @@ from ... import _core
 from ..._core import Tensor
 from ..._devices import of
 from ..matrix.products import matmul
-from ..table.arrays import Array, rounded, widened
+from ..table.arrays import Array, refuse, rounded, widened
 from ..table.kinds import composite, general
 from ..table.samples import Make, Samples
 from .dropout import drawn_mask, dropout
@@ -39,6 +39,7 @@ def _forward(
     causal: bool,
     scale: float,
 ) -> tuple[Array, Array]:
+    refuse("softmax_lastdim_kernel_impl", query, "biuc")
     q, k, v = widened(query), widened(key), widened(value)
     if q.ndim > 2 and q.shape[-3] != k.shape[-3]:
         k, v = (np.repeat(a, q.shape[-3] // a.shape[-3], -3) for a in (k, v))
@@ -76,11 +77,9 @@ def _weights(scores: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
         scores = scores.masked_fill(~_triangle(scores), _NEVER)
     if mask is None:
         return softmax(scores, -1)
-    forbidden = ~mask if mask.dtype.name == "bool" else mask == _NEVER
-    if mask.dtype.name == "bool":
-        scores = scores.masked_fill(forbidden, _NEVER)
-    else:
-        scores = scores + mask
+    allowed = mask.dtype.name == "bool"
+    forbidden = ~mask if allowed else mask == _NEVER
+    scores = scores.masked_fill(forbidden, _NEVER) if allowed else scores + mask
     if causal:
         forbidden = forbidden | ~_triangle(scores)
     nothing = forbidden.all(-1, keepdim=True)
@@ -179,7 +178,9 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> No
         )
 
 
-def _are_heads(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, grouped: bool) -> bool:
+def _are_heads(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, grouped: bool
+) -> bool:
     """Whether `attention_op` takes them."""
     q, k, v = query.shape, key.shape, value.shape
     if k[-1] != q[-1] or v[:-1] != k[:-1] or len(q) != len(k) or not query.is_floating_point():
@@ -250,9 +251,7 @@ def scaled_dot_product_attention(
             "is_causal=True"
         )
     if not heads or dropout_p >= 1.0:
-        return _composed(
-            query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa
-        )
+        return _composed(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     noise = None
     if dropout_p > 0.0 and query.numel() and key.numel():
         shape = (*query.shape[:-1], key.shape[-2])
