@@ -11,9 +11,9 @@ plain = definition("attention")
 kernels = _core.kernels
 F = torch.nn.functional
 
-# Edges of isa/attention.cpp: few rows; strips of 6, 8 or 14 rows, 8 of them at a time; registers and
-# panels of 2 to 32 columns; 1024 and 2048 bytes of keys; and of bindings/attention.cpp: pieces of 112
-# and 336 rows, units of 128.
+# Edges of isa/attention.cpp: few rows; strips of 6, 8 or 14 rows, 8 of them at a time; registers
+# and panels of 2 to 32 columns; 1024 and 2048 bytes of keys; and of bindings/attention.cpp: pieces
+# of 112 and 336 rows, units of 128.
 ROWS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 14, 15, 28, 29, 48, 49, 64, 65, 69, 70, 71]
 MANY_ROWS = [111, 112, 113, 127, 128, 129, 257, 335, 337, 673]
 KEYS = [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 15, 16, 17, 23, 25, 31, 32, 33, 63, 65]
