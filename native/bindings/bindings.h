@@ -27,6 +27,7 @@ extern PyMethodDef kLossMethods[];       // losses.cpp: cross_entropy, nll_loss,
 extern PyMethodDef kNormMethods[];       // norm.cpp: layer_norm and its gradient
 extern PyMethodDef kRecurrentMethods[];  // recurrent.cpp: layers of LSTM, GRU and RNN, and their gradients
 extern PyMethodDef kMatmulMethods[];     // matmul.cpp: gemm, batched gemm, linear and its gradients
+extern PyMethodDef kAttentionMethods[];  // attention.cpp: scaled dot-product attention
 extern PyMethodDef kConvMethods[];       // conv.cpp: convolution
 extern PyMethodDef kPoolMethods[];       // pooling.cpp: maximum and average pooling
 extern PyMethodDef kOptimizerMethods[];  // optimizers.cpp: sgd, adam, norms of lists

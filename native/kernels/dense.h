@@ -74,6 +74,33 @@ struct CellStepBack {
   void *dh, *dc, *d;
 };
 
+// A matrix of any element type: element (i, j) lies at data + i * row + j * column.
+struct ByteMatrix {
+  char* data;
+  ptrdiff_t row, column;
+};
+
+// One head of attention: `queries` rows against `keys` rows of `depth` elements, values of `width`. `dtype` is that of query, key, value
+// and their gradients; F64 is computed in double, the others in float.
+struct AttentionHead {
+  ptrdiff_t queries, keys, depth, width;
+  double scale;
+  bool causal;  // query i sees no key after i
+  DType dtype, mask_dtype, noise_dtype;
+  ByteMatrix query, key, value;
+  ByteMatrix mask;  // queries x keys, null without: added to the scores, or says what may be seen where it is boolean
+  ByteMatrix noise;  // queries x keys, null without: the weights are multiplied by it
+};
+
+// What a head's gradient is made of, and goes to.
+struct AttentionGradient {
+  ByteMatrix out, out_grad;  // the result and its gradient, queries x width
+  const void* lse;  // of the computing type, as the forward gave it
+  ByteMatrix query;  // null where it is not wanted
+  void *key, *value;  // of the computing type and added to; null where they are not wanted
+  ptrdiff_t key_row, value_row;  // in elements
+};
+
 constexpr ptrdiff_t kSlackBytes = 64;  // one register of the widest instruction set
 
 struct DenseKernels {
@@ -130,6 +157,12 @@ struct DenseKernels {
   void (*pack_block)(DType dtype, const MatrixView& b, ptrdiff_t depth, Band columns, void* panels);
   void (*multiply_block)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t depth, const MatrixView& a, const void* panels,
                          const void* bias, bool accumulate, void* c, ptrdiff_t ldc);
+
+  // --- attention.cpp --- some rows of one head, with keys (at least one) and their gradients
+  // `packed`: the scratch memory still holds the same keys and values from the call before.
+  void (*attention)(const AttentionHead& head, Band rows, bool packed, void* scratch, const ByteMatrix& out, void* lse);
+  void (*attention_backward)(const AttentionHead& head, const AttentionGradient& grad, Band rows, bool packed, void* scratch);
+  ptrdiff_t (*attention_scratch)(const AttentionHead& head, bool backward);  // in bytes
 
   // --- conv.cpp --- some planes at a time
   // Planes into the middle of padded ones, whose border is 0; and what is in the middle back. Padded planes and columns

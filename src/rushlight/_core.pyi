@@ -198,6 +198,8 @@ class _Kernels(Protocol):
     any: _Function
     argmax: _Function
     argmin: _Function
+    attention: _Function
+    attention_backward: _Function
     avg_pool2d: _Function
     avg_pool2d_backward: _Function
     bernoulli_: _Function

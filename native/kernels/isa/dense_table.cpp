@@ -13,6 +13,7 @@ static DenseKernels make_table() {
   fill_softmax(table);
   fill_norm(table);
   fill_gemm(table);
+  fill_attention(table);
   fill_conv(table);
   fill_recurrent(table);
   fill_optimizers(table);
