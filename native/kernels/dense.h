@@ -105,6 +105,8 @@ struct DenseKernels {
   void (*convolve_rows)(DType dtype, const void* padded, ptrdiff_t channels, const Window& window, Band band, const void* kernels,
                         ptrdiff_t outputs, void* out);
   ptrdiff_t (*direct_width)(DType dtype);
+
+  // --- pooling.cpp --- some planes at a time
   void (*max_pool)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, void* out, int64_t* indices);
   void (*avg_pool)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, bool count_include_pad,
                    double divisor, void* out);
