@@ -25,6 +25,7 @@ extern PyMethodDef kReductionMethods[];  // reductions.cpp: sum, mean, amax, arg
 extern PyMethodDef kSoftmaxMethods[];    // softmax.cpp: softmax, log_softmax, logsumexp
 extern PyMethodDef kLossMethods[];       // losses.cpp: cross_entropy, nll_loss, mse_loss and their gradients
 extern PyMethodDef kNormMethods[];       // norm.cpp: layer_norm and its gradient
+extern PyMethodDef kBatchNormMethods[];  // batch_norm.cpp: batch and group norm, and their gradients
 extern PyMethodDef kMatmulMethods[];     // matmul.cpp: gemm, batched gemm, linear and its gradients
 extern PyMethodDef kConvMethods[];       // conv.cpp: convolution
 extern PyMethodDef kPoolMethods[];       // pooling.cpp: maximum and average pooling

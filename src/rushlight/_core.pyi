@@ -191,6 +191,9 @@ class _Kernels(Protocol):
 
     isa: str
     adam_step: _Function
+    adaptive_avg_pool: _Function
+    adaptive_avg_pool_backward: _Function
+    adaptive_max_pool: _Function
     addmm: _Function
     all: _Function
     amax: _Function
@@ -198,10 +201,12 @@ class _Kernels(Protocol):
     any: _Function
     argmax: _Function
     argmin: _Function
-    avg_pool2d: _Function
-    avg_pool2d_backward: _Function
-    beta_gradient: _Function
+    avg_pool: _Function
+    avg_pool_backward: _Function
+    batch_norm: _Function
+    batch_norm_backward: _Function
     bernoulli_: _Function
+    beta_gradient: _Function
     binomial_numbers: _Function
     blas_available: _Function
     cat: _Function
@@ -224,6 +229,8 @@ class _Kernels(Protocol):
     gamma_numbers_single: _Function
     gather: _Function
     geometric_: _Function
+    group_norm: _Function
+    group_norm_backward: _Function
     index_add: _Function
     index_backward: _Function
     index_get: _Function
@@ -240,8 +247,8 @@ class _Kernels(Protocol):
     logsumexp: _Function
     matmul: _Function
     matmul_backward: _Function
-    max_pool2d: _Function
-    max_pool2d_backward: _Function
+    max_pool: _Function
+    max_pool_backward: _Function
     mean: _Function
     mean_backward: _Function
     mm: _Function

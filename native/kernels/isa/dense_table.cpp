@@ -12,6 +12,7 @@ static DenseKernels make_table() {
   fill_reductions(table);
   fill_softmax(table);
   fill_norm(table);
+  fill_batch_norm(table);
   fill_gemm(table);
   fill_conv(table);
   fill_pooling(table);
