@@ -3,8 +3,8 @@
 // The elements of a channel lie in rows (`PlaneRows`: one row an image), or, channels last, in a column of a matrix. Halves are
 // read and written through a buffer in L1, and computed in float.
 //
-// Statistics go over memory once: a block of some 2000 elements is read twice while it is in L1, for its mean and for the squares
-// of what is off that; blocks are merged by Chan's formula in double, in order. So the error is that of two passes over everything.
+// Statistics go over memory once: a block of some 2000 elements is read twice while it is in L1, for its mean and for what is off
+// that; blocks are merged by Chan's formula in double, in order. So the error is that of two passes over everything.
 // Rows shorter than kLongRow are gathered into blocks first.
 //
 // Floor: bytes over bandwidth, where a channel does not fit into L2: forward 2 reads and 1 write, gradient 4 reads and 1 write. A
@@ -74,25 +74,29 @@ void merge_moments(const Moments& part, Moments* all) {
 
 // --- statistics of rows
 
-// The sum of (x - mean)^2 over at most kBlock elements.
+// The moments of at most kBlock elements: a mean as far as T has it, then the sums of what is off it and of the squares of that,
+// which also put the mean right.
 template <class T>
-RUSHLIGHT_INLINE T squares_off(const T* x, T mean, ptrdiff_t n) {
+RUSHLIGHT_INLINE Moments moments_of(const T* x, ptrdiff_t n) {
   using V = Vec<T>;
+  const T mean = reduce_adjacent(SumOp{}, x, n) / static_cast<T>(n);
   const V m = V::all(mean);
-  V sums[4] = {V::all(0), V::all(0), V::all(0), V::all(0)};
+  V off[2] = {V::all(0), V::all(0)}, squares[2] = {V::all(0), V::all(0)};
   ptrdiff_t i = 0;
-  for (; i + 4 * V::N <= n; i += 4 * V::N)
-    for (int k = 0; k < 4; k++) {
+  for (; i + 2 * V::N <= n; i += 2 * V::N)
+    for (int k = 0; k < 2; k++) {
       const V d = V::load(x + i + k * V::N) - m;
-      sums[k] = fma(d, d, sums[k]);
+      off[k] = off[k] + d;
+      squares[k] = fma(d, d, squares[k]);
     }
-  for (; i + V::N <= n; i += V::N) {
-    const V d = V::load(x + i) - m;
-    sums[0] = fma(d, d, sums[0]);
+  T first = horizontal_sum(off[0] + off[1]), second = horizontal_sum(squares[0] + squares[1]);
+  for (; i < n; i++) {
+    const T d = x[i] - mean;
+    first += d;
+    second += d * d;
   }
-  T sum = horizontal_sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
-  for (; i < n; i++) sum += (x[i] - mean) * (x[i] - mean);
-  return sum;
+  const double count = static_cast<double>(n), shift = static_cast<double>(first) / count;
+  return {count, static_cast<double>(mean) + shift, static_cast<double>(second) - static_cast<double>(first) * shift};
 }
 
 // Calls f(K blocks, elements in each) over the rows of K operands.
@@ -123,10 +127,7 @@ RUSHLIGHT_INLINE void each_block(const Stored<T>& stored, const void* const (&in
 template <class T>
 void plane_moments_of(DType dtype, const void* x, const PlaneRows& r, Moments& all) {
   const void* const in[1] = {x};
-  each_block(Stored<T>(dtype), in, r, [&](const T* const(&b)[1], ptrdiff_t n) {
-    const T mean = static_cast<T>(static_cast<double>(reduce_adjacent(SumOp{}, b[0], n)) / static_cast<double>(n));
-    merge_moments({static_cast<double>(n), static_cast<double>(mean), static_cast<double>(squares_off(b[0], mean, n))}, &all);
-  });
+  each_block(Stored<T>(dtype), in, r, [&](const T* const(&b)[1], ptrdiff_t n) { merge_moments(moments_of(b[0], n), &all); });
 }
 
 void plane_moments(DType dtype, const void* x, const PlaneRows& rows, Moments* moments) {
@@ -245,8 +246,8 @@ void column_moments_of(DType dtype, const void* x, ptrdiff_t rows, ptrdiff_t cha
   const void* const in[1] = {x};
   each_strip(Stored<T>(dtype), in, rows, channels,
              [&](const T* const(&b)[1], ptrdiff_t stride, ptrdiff_t done, ptrdiff_t many, ptrdiff_t c, ptrdiff_t width) {
-               V sums[kStrip], squares[kStrip];
-               for (int v = 0; v < kStrip; v++) sums[v] = squares[v] = V::all(0);
+               V sums[kStrip], rest[kStrip], squares[kStrip];
+               for (int v = 0; v < kStrip; v++) sums[v] = rest[v] = squares[v] = V::all(0);
                for (ptrdiff_t i = 0; i < many; i++)
                  for (int v = 0; v < kStrip; v++) sums[v] = sums[v] + V::load(b[0] + i * stride + v * V::N);
                const V part = V::all(T(1) / static_cast<T>(many));
@@ -254,20 +255,23 @@ void column_moments_of(DType dtype, const void* x, ptrdiff_t rows, ptrdiff_t cha
                for (ptrdiff_t i = 0; i < many; i++)
                  for (int v = 0; v < kStrip; v++) {
                    const V d = V::load(b[0] + i * stride + v * V::N) - sums[v];
+                   rest[v] = rest[v] + d;
                    squares[v] = fma(d, d, squares[v]);
                  }
-               T means[kStrip * V::N], off[kStrip * V::N];
+               T means[kStrip * V::N], first[kStrip * V::N], second[kStrip * V::N];
                for (int v = 0; v < kStrip; v++) {
                  sums[v].store(means + v * V::N);
-                 squares[v].store(off + v * V::N);
+                 rest[v].store(first + v * V::N);
+                 squares[v].store(second + v * V::N);
                }
                // Chan's formula, as in merge_moments, with the same number of rows in each column.
                const double before = static_cast<double>(done),
                             share = static_cast<double>(many) / (before + static_cast<double>(many));
                for (ptrdiff_t j = 0; j < width; j++) {
-                 const double d = static_cast<double>(means[j]) - mean[c + j];
+                 const double off = static_cast<double>(first[j]), fix = off / static_cast<double>(many);
+                 const double d = static_cast<double>(means[j]) + fix - mean[c + j];
                  mean[c + j] += d * share;
-                 square[c + j] += static_cast<double>(off[j]) + d * d * before * share;
+                 square[c + j] += static_cast<double>(second[j]) - off * fix + d * d * before * share;
                }
              });
 }
