@@ -258,7 +258,7 @@ PyObject* make_kernels_module() {
                                    nullptr};
   PyMethodDef* const kTables[] = {kReductionMethods, kSoftmaxMethods, kLossMethods, kNormMethods,      kBatchNormMethods,
                                   kMatmulMethods,    kConvMethods,    kPoolMethods, kOptimizerMethods, kRandomMethods,
-                                  kViewMethods,      kReshapeMethods, kJoinMethods, kIndexingMethods};
+                                  kViewMethods,      kReshapeMethods, kJoinMethods, kIndexingMethods,  kEmbeddingMethods};
   Ref module(PyModule_Create(&definition));
   if (!module) return nullptr;
   for (PyMethodDef* table : kTables)

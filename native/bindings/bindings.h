@@ -34,6 +34,7 @@ extern PyMethodDef kViewMethods[];       // views.cpp: transpose, expand, select
 extern PyMethodDef kReshapeMethods[];    // reshape.cpp: view, reshape
 extern PyMethodDef kJoinMethods[];       // joins.cpp: cat, stack, clone
 extern PyMethodDef kRandomMethods[];     // random.cpp: the Mersenne Twister generator and its samplers
+extern PyMethodDef kEmbeddingMethods[];  // embedding.cpp: rows by number, their sums, bags
 extern PyMethodDef kIndexingMethods[];   // indexing.cpp: get, put and add by index, gather, scatter
 
 // The module of all of them; a new reference, nullptr with an exception set on failure.

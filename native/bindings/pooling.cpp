@@ -3,6 +3,7 @@
 #include "bindings/bindings.h"
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 namespace rushlight {

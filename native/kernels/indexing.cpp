@@ -164,6 +164,14 @@ inline void each_of_row(const volatile int64_t* index, Row row, const F& f) {
 
 template <class T, Land kLand>
 void land_row(char* x, const volatile int64_t* index, const char* values, const Row& row) {
+  constexpr ptrdiff_t item = sizeof(T);
+  if ((kLand == Land::Set || kLand == Land::Add) && row.step == 0 && row.along == item && row.value_stride == item) {
+    for (ptrdiff_t i = 0; i < row.n; ++i) {
+      const uint64_t k = static_cast<uint64_t>(index[i]);
+      if (k < row.size) land<T, kLand>(x + static_cast<ptrdiff_t>(k) * item, values + i * item);
+    }
+    return;
+  }
   each_of_row(index, row, [&](ptrdiff_t at, ptrdiff_t from) { land<T, kLand>(x + at, values + from); });
 }
 
@@ -258,6 +266,16 @@ void pick_points(char* to, const char* x, const ptrdiff_t* offsets, ptrdiff_t n)
 
 template <class T>
 void pick_row(char* to, const char* x, const volatile int64_t* index, const Row& row) {
+  constexpr ptrdiff_t item = sizeof(T);
+  if (row.step == 0 && row.along == item && row.value_stride == item) {  // along the last dimension, and adjacent: the frequent one
+    const T* from = reinterpret_cast<const T*>(x);
+    T* out = reinterpret_cast<T*>(to);
+    for (ptrdiff_t i = 0; i < row.n; ++i) {
+      const uint64_t k = static_cast<uint64_t>(index[i]);
+      if (k < row.size) out[i] = from[k];
+    }
+    return;
+  }
   each_of_row(index, row,
               [&](ptrdiff_t at, ptrdiff_t value) { *reinterpret_cast<T*>(to + value) = *reinterpret_cast<const T*>(x + at); });
 }
@@ -321,6 +339,14 @@ void each_run(const Places& p, const F& run) {
 }
 
 }  // namespace
+
+bool all_in_range(const int64_t* index, ptrdiff_t n, ptrdiff_t size) {
+  // The sign of v | (size - 1 - v) tells, and loops of these vectorise where comparisons of 64 bits do not.
+  const uint64_t last = static_cast<uint64_t>(size) - 1;
+  uint64_t signs = 0;
+  for (ptrdiff_t i = 0; i < n; ++i) signs |= static_cast<uint64_t>(index[i]) | (last - static_cast<uint64_t>(index[i]));
+  return n == 0 || (size > 0 && !(signs >> 63));
+}
 
 void take_places(DType dtype, const char* x, const Places& places, char* out) {
   const ptrdiff_t item = item_size(dtype);

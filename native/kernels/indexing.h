@@ -20,6 +20,9 @@ struct Places {
   ptrdiff_t outer_shape[kMaxDims], outer_strides[kMaxDims], inner_shape[kMaxDims], inner_strides[kMaxDims];
 };
 
+// Whether every one of n indices lies in [0, size).
+bool all_in_range(const int64_t* index, ptrdiff_t n, ptrdiff_t size);
+
 // out = the elements at the places.
 void take_places(DType dtype, const char* x, const Places& places, char* out);
 // Values land on the places one after the other; `one` value lands on all of them. False where the type has no such

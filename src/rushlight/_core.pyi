@@ -222,6 +222,8 @@ class _Kernels(Protocol):
     cumsum: _Function
     diagonal: _Function
     diagonal_backward: _Function
+    embedding: _Function
+    embedding_backward: _Function
     expand: _Function
     exponential_: _Function
     gamma_gradient: _Function
@@ -236,6 +238,7 @@ class _Kernels(Protocol):
     index_get: _Function
     index_put: _Function
     index_select: _Function
+    largest_in_bags: _Function
     layer_norm: _Function
     layer_norm_backward: _Function
     linear: _Function
