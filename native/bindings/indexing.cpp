@@ -435,7 +435,7 @@ struct Scattering {
   Ref index_owner;
   int dim = 0;
 
-  // 1 in order, 0 not, -1 exception.
+  // 1 in order, 0 not, -1 exception. Whether the indices are in range is seen here where there is a src, before x is written.
   int read(PyObject* x_object, PyObject* dim_object, PyObject* index_object, PyObject* src_object) {
     if (!read_tensor(x_object, x) || !read_tensor(index_object, index) || !PyLong_Check(dim_object)) return 0;
     if (index.dtype != DType::I64 && index.dtype != DType::I32) return 0;
@@ -457,7 +457,7 @@ struct Scattering {
       }
     }
     if (!index_argument(index_object, "scatter", index_owner, index)) return -1;
-    return is_meta(index) || in_range(index, x.shape[dim]) ? 1 : 0;
+    return !src_object || is_meta(index) || in_range(index, x.shape[dim]) ? 1 : 0;
   }
 };
 
@@ -473,11 +473,15 @@ PyObject* gather_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const TensorInfo to = info_of(as_tensor(out));
   const Picks picks{s.x.ndim,         s.dim,       s.index.shape, reinterpret_cast<const int64_t*>(s.index.data),
                     s.x.shape[s.dim], s.x.strides, to.strides};
-  Unlocked unlocked(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes, {s.x.tensor, s.index.tensor, to.tensor});
-  each_slice(picks, [&](const Picks& part, ptrdiff_t first) {
-    gather(s.x.dtype, s.x.data + (s.dim ? first * s.x.strides[0] : 0), part, to.data + first * to.strides[0]);
-  });
-  return out.release();
+  std::atomic<bool> inside{true};
+  {
+    Unlocked unlocked(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes, {s.x.tensor, s.index.tensor, to.tensor});
+    each_slice(picks, [&](const Picks& part, ptrdiff_t first) {
+      if (!gather(s.x.dtype, s.x.data + (s.dim ? first * s.x.strides[0] : 0), part, to.data + first * to.strides[0]))
+        inside.store(false, std::memory_order_relaxed);
+    });
+  }
+  return inside.load() ? out.release() : not_implemented();
 }
 
 PyObject* land(PyObject* const* args, Land how) {

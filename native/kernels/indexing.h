@@ -40,7 +40,8 @@ struct Picks {
   const ptrdiff_t* value_strides = nullptr;  // of the values (gather: of the result)
 };
 
-void gather(DType dtype, const char* x, const Picks& picks, char* out);
+// False where an index is out of range: its element of out is not set then.
+bool gather(DType dtype, const char* x, const Picks& picks, char* out);
 // False where the type has no such landing.
 bool scatter(DType dtype, Land land, char* x, const Picks& picks, const char* values);
 
