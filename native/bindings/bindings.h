@@ -189,6 +189,10 @@ void parallel(ptrdiff_t n, ptrdiff_t grain, const F& f) {
       const_cast<F*>(&f));
 }
 
+// out (n elements) = the sum of the m rows of contiguous data of F32 or F64. Over threads where large, in an order that depends on
+// the sizes alone. (reductions.cpp)
+void sum_rows(DType dtype, const char* data, Py_ssize_t m, Py_ssize_t n, char* out);
+
 // The call's first argument as a tensor, in a call of low to high arguments; where false, return no_tensor().
 inline bool first_tensor(const char* name, PyObject* const* args, Py_ssize_t n, Py_ssize_t low, Py_ssize_t high, TensorInfo& out) {
   return check_count(name, n, low, high) && read_tensor(args[0], out);

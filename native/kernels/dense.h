@@ -25,6 +25,12 @@ struct MatrixView {
   ptrdiff_t row, column;
 };
 
+// Blocks of b in a product a @ b: `depth` rows by `columns` columns, whole panels of `width`. Rows of a go `rows` at a time.
+struct GemmBlocks {
+  ptrdiff_t depth, columns, width, rows;
+};
+constexpr ptrdiff_t kPanelBytes = 32 << 10;  // the most that a panel takes, packed: depth * width elements
+
 // The numbers of an optimizer step, in double as the Python side gives them.
 struct SgdOptions {
   double lr, momentum, dampening, weight_decay;
@@ -121,10 +127,21 @@ struct DenseKernels {
   void (*fill_rows)(DType dtype, const void* bias, ptrdiff_t rows, ptrdiff_t n, void* out);
 
   // --- gemm.cpp ---
+  bool own_gemm;  // whether these products are faster than a BLAS library's: where there is a fused multiply-add
   // c (m x n, rows of ldc elements) = a (m x k) @ b (k x n) + bias (n elements or null); accumulate adds to c instead.
-  // Any strides. For products too small for a BLAS call to pay.
-  void (*small_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b, const void* bias,
-                     bool accumulate, void* c, ptrdiff_t ldc);
+  // Any strides. vector_gemm: where a or b is a row or a column (or two) that it can take; otherwise false, and nothing is
+  // done. thin_gemm: for few rows, about a hundred.
+  bool (*vector_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b,
+                      const void* bias, bool accumulate, void* c, ptrdiff_t ldc);
+  void (*thin_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b, const void* bias,
+                    bool accumulate, void* c, ptrdiff_t ldc);
+  // Into which blocks b (k x n) is cut; some columns of one packed, from a multiple of the width on, to their place among the
+  // panels; and one slice of the product: c (m x n) = a (m x depth) @ a packed block, or added to c. Halves too: c and bias
+  // are then float32.
+  GemmBlocks (*gemm_blocks)(DType dtype, ptrdiff_t n, ptrdiff_t k);
+  void (*pack_block)(DType dtype, const MatrixView& b, ptrdiff_t depth, Band columns, void* panels);
+  void (*multiply_block)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t depth, const MatrixView& a, const void* panels,
+                         const void* bias, bool accumulate, void* c, ptrdiff_t ldc);
 
   // --- conv.cpp --- some planes at a time
   // Planes into the middle of padded ones, whose border is 0; and what is in the middle back. Padded planes and columns

@@ -24,7 +24,7 @@ RUSHLIGHT_INLINE void float_or_double(DType dtype, F f) {
   else f.template operator()<double>();
 }
 
-RUSHLIGHT_INLINE ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+RUSHLIGHT_INLINE constexpr ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
 RUSHLIGHT_INLINE float square_root(float x) { return __builtin_sqrtf(x); }
 RUSHLIGHT_INLINE double square_root(double x) { return __builtin_sqrt(x); }
