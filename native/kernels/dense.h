@@ -46,6 +46,41 @@ struct Window {
   ptrdiff_t in_h, in_w, out_h, out_w, kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w;
 };
 
+// A pooled dimension: `out` windows, of which window i starts at i * stride - pad.
+struct PoolAxis {
+  ptrdiff_t in, out, kernel, stride, pad, dilation;
+};
+// The dimensions of a volume under a window; an image is a volume of depth 1.
+struct PoolWindow {
+  PoolAxis d, h, w;
+  ptrdiff_t volume() const { return d.in * h.in * w.in; }
+  ptrdiff_t positions() const { return d.out * h.out * w.out; }
+};
+
+// Windows [from, to) along a dimension, inside it, and how many elements each counts. Those in [even_from, even_to) start at
+// i * stride - pad and have `kernel` elements.
+struct Cuts {
+  ptrdiff_t in, out;
+  const ptrdiff_t *from, *to;
+  const double* counts;
+  ptrdiff_t kernel, stride, pad, even_from, even_to;
+};
+struct CutVolume {
+  Cuts d, h, w;
+  double divisor;  // instead of what the windows count, if not 0
+  ptrdiff_t volume() const { return d.in * h.in * w.in; }
+  ptrdiff_t positions() const { return d.out * h.out * w.out; }
+};
+
+// `rows` rows of n adjacent elements, `stride` elements apart.
+struct PlaneRows {
+  ptrdiff_t rows, stride, n;
+};
+// How many elements, their mean, the sum of the squares of what is off it.
+struct Moments {
+  double count, mean, squares;
+};
+
 // Rows [from, to) of an output.
 struct Band {
   ptrdiff_t from, to;
@@ -178,11 +213,39 @@ struct DenseKernels {
   void (*convolve_rows)(DType dtype, const void* padded, ptrdiff_t channels, const Window& window, Band band, const void* kernels,
                         ptrdiff_t outputs, void* out);
   ptrdiff_t (*direct_width)(DType dtype);
-  void (*max_pool)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, void* out, int64_t* indices);
-  void (*avg_pool)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, bool count_include_pad,
-                   double divisor, void* out);
-  void (*avg_pool_backward)(DType dtype, const void* grad, ptrdiff_t channels, const Window& window, bool count_include_pad,
-                            double divisor, void* planes);
+
+  // --- pooling.cpp --- `volumes` volumes of channels, one after the other
+  // The largest element of each window, a NaN if there is one, and its place in the volume: the first, of NaN the last.
+  void (*max_pool)(DType dtype, const void* x, ptrdiff_t volumes, const PoolWindow& window, void* out, int64_t* indices);
+  // The same for windows of any size, none of them empty.
+  void (*max_cuts)(DType dtype, const void* x, ptrdiff_t volumes, const CutVolume& cuts, void* out, int64_t* indices);
+  // The sum of each window over what it counts (0 where that is 0), and the gradient.
+  void (*mean_cuts)(DType dtype, const void* x, ptrdiff_t volumes, const CutVolume& cuts, void* out);
+  void (*mean_cuts_backward)(DType dtype, const void* grad, ptrdiff_t volumes, const CutVolume& cuts, void* out);
+  // out = zeros of `volumes` volumes with the gradients added at their places. False where an index is outside.
+  bool (*max_pool_backward)(DType dtype, const void* grad, const int64_t* indices, ptrdiff_t volumes, ptrdiff_t positions,
+                            ptrdiff_t volume, void* out);
+
+  // --- batch_norm.cpp --- F32, F64, and halves, which are computed in float
+  void (*merge_moments)(const Moments& part, Moments* all);
+  void (*plane_moments)(DType dtype, const void* x, const PlaneRows& rows, Moments* moments);  // merged with what is there
+  // y = x * scale + shift
+  void (*plane_affine)(DType dtype, const void* x, const PlaneRows& rows, double scale, double shift, void* y);
+  // sums[0], [1] = the sums of g and of g * (x - mean)
+  void (*plane_products)(DType dtype, const void* g, const void* x, const PlaneRows& rows, double mean, double* sums);
+  // out = g * scale - (x - mean) * slope - shift
+  void (*plane_gradient)(DType dtype, const void* g, const void* x, const PlaneRows& rows, double mean, double scale, double slope,
+                         double shift, void* out);
+  // The same for the columns of a contiguous (rows, channels). means, squares and sums (two a channel) start as zeros; other
+  // values of channels are of the type computed in.
+  void (*column_moments)(DType dtype, const void* x, ptrdiff_t rows, ptrdiff_t channels, double* means, double* squares);
+  void (*column_affine)(DType dtype, const void* x, ptrdiff_t rows, ptrdiff_t channels, const void* scale, const void* shift,
+                        void* y);
+  void (*column_products)(DType dtype, const void* g, const void* x, ptrdiff_t rows, ptrdiff_t channels, const void* means,
+                          double* sums);
+  // factors: mean, scale, slope, shift
+  void (*column_gradient)(DType dtype, const void* g, const void* x, ptrdiff_t rows, ptrdiff_t channels,
+                          const void* const (&factors)[4], void* out);
 
   // --- recurrent.cpp ---
   // A matrix b (depth x columns, any strides) as panels, of packed_size elements; and c += a @ b, with adjacent elements in

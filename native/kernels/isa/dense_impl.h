@@ -10,10 +10,12 @@ namespace rushlight::RUSHLIGHT_ISA {
 void fill_reductions(DenseKernels& table);
 void fill_softmax(DenseKernels& table);
 void fill_norm(DenseKernels& table);
+void fill_batch_norm(DenseKernels& table);
 void fill_gemm(DenseKernels& table);
 void fill_attention(DenseKernels& table);
 void fill_conv(DenseKernels& table);
 void fill_recurrent(DenseKernels& table);
+void fill_pooling(DenseKernels& table);
 void fill_optimizers(DenseKernels& table);
 void fill_normals(DenseKernels& table);
 
