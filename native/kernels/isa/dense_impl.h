@@ -12,6 +12,7 @@ void fill_softmax(DenseKernels& table);
 void fill_norm(DenseKernels& table);
 void fill_gemm(DenseKernels& table);
 void fill_conv(DenseKernels& table);
+void fill_winograd(DenseKernels& table);
 void fill_optimizers(DenseKernels& table);
 void fill_normals(DenseKernels& table);
 

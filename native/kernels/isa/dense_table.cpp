@@ -14,6 +14,7 @@ static DenseKernels make_table() {
   fill_norm(table);
   fill_gemm(table);
   fill_conv(table);
+  fill_winograd(table);
   fill_optimizers(table);
   fill_normals(table);
   return table;

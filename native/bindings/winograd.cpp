@@ -1,0 +1,127 @@
+// 3x3 convolutions of stride 1 by Winograd's transforms: when they pay, the buffers, and what the threads share.
+#include "bindings/winograd.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "memory/allocator.h"
+
+namespace rushlight {
+namespace {
+
+// Memory for the time of a call, of those pages that the allocator keeps.
+struct Scratch {
+  explicit Scratch(ptrdiff_t size) : bytes(static_cast<size_t>(size + kSlackBytes)), p(memory::take(bytes)) {}
+  ~Scratch() {
+    if (p) memory::give(p, bytes);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  size_t bytes;
+  void* p;
+};
+
+// The tensor's own memory where it is made of whole planes or has its channels last, else a contiguous copy.
+struct Images {
+  explicit Images(const TensorInfo& a) {
+    const ptrdiff_t item = item_size(a.dtype);
+    const bool read_as_it_is = a.tensor->is_aligned() && (a.strides[3] == item || a.strides[1] == item);
+    held = read_as_it_is ? Ref::borrow(as_object(a.tensor)) : contiguous(a.tensor);
+    if (!held) return;
+    const TensorInfo b = info_of(as_tensor(held));
+    view = {b.data,
+            b.shape[1],
+            b.shape[2],
+            b.shape[3],
+            b.strides[0] / item,
+            b.strides[1] / item,
+            b.strides[2] / item,
+            b.strides[3] / item};
+  }
+  explicit operator bool() const { return static_cast<bool>(held); }
+  Ref held;
+  WinogradImages view{};
+};
+
+// The convolution of images with kernels: nullptr with an exception.
+PyObject* convolve(DType dtype, WinogradPlan plan, const Images& images, WinogradKernels kernels, const Ref& w, const Ref& bias) {
+  const Py_ssize_t shape[4] = {plan.batch, plan.outputs, plan.out_h, plan.out_w};
+  Ref result = new_ref(dtype, 4, shape, DeviceType::Cpu);
+  if (!result || as_tensor(result)->numel() == 0) return result.release();
+  const DenseKernels& dense = dense_kernels();
+  dense.winograd_plan(dtype, plan);
+  // Few large groups are made as many as there are threads, or a multiple.
+  const ptrdiff_t threads = get_num_threads();
+  ptrdiff_t groups = (plan.units + plan.group - 1) / plan.group;
+  if (groups < 8 * threads) groups = std::min(plan.units, (groups + threads - 1) / threads * threads);
+  plan.group = (plan.units + groups - 1) / groups;
+  groups = (plan.units + plan.group - 1) / plan.group;
+  kernels.data = data_of(w);
+  const char* bias_data = bias ? data_of(bias) : nullptr;
+  char* out = data_of(result);
+  std::atomic<bool> failed{false};
+  {
+    Unlocked unlocked(true, {as_tensor(images.held), as_tensor(w), bias ? as_tensor(bias) : nullptr, as_tensor(result)});
+    Scratch transformed(plan.kernel_bytes);
+    if (!transformed.p) failed = true;
+    else {
+      const ptrdiff_t panels = (plan.outputs + plan.panel - 1) / plan.panel;
+      constexpr ptrdiff_t kSlice = 32;  // channels of a task
+      const ptrdiff_t slices = (plan.channels + kSlice - 1) / kSlice;
+      parallel(panels * slices, 4, [&](ptrdiff_t begin, ptrdiff_t end) {
+        for (ptrdiff_t i = begin; i < end; i++)
+          dense.winograd_kernels(dtype, plan, kernels, i / slices, i % slices * kSlice,
+                                 std::min(plan.channels, (i % slices + 1) * kSlice), transformed.p);
+      });
+      parallel(groups, 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+        Scratch buffer(dense.winograd_buffer(dtype, plan));
+        if (!buffer.p) failed.store(true, std::memory_order_relaxed);
+        for (ptrdiff_t i = begin; buffer.p && i < end; i++)
+          dense.winograd_convolve(dtype, plan, images.view, transformed.p, bias_data, i * plan.group,
+                                  std::min(plan.units, (i + 1) * plan.group), buffer.p, out);
+      });
+    }
+  }
+  return failed ? PyErr_NoMemory() : result.release();
+}
+
+}  // namespace
+
+bool winograd_pays(const Geometry& g, DType) {
+  const Window& w = g.window;
+  return w.kernel_h == 3 && w.kernel_w == 3 && w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 && w.dilation_w == 1 &&
+         g.groups == 1;
+}
+
+PyObject* winograd_forward(const TensorInfo& x, const TensorInfo& w, const TensorInfo& bias, const Geometry& g) {
+  const Images images(x);
+  Ref kernels = images ? contiguous(w.tensor) : Ref();
+  Ref start = kernels && bias.tensor ? contiguous(bias.tensor) : Ref();
+  if (!kernels || (bias.tensor && !start)) return nullptr;
+  WinogradPlan plan{};
+  plan.batch = g.batch;
+  plan.channels = g.in_channels;
+  plan.outputs = g.out_channels;
+  plan.out_h = g.window.out_h;
+  plan.out_w = g.window.out_w;
+  plan.pad_h = g.window.pad_h;
+  plan.pad_w = g.window.pad_w;
+  return convolve(x.dtype, plan, images, {nullptr, 9 * g.in_channels, 9, false}, kernels, start);
+}
+
+PyObject* winograd_grad_input(const TensorInfo& grad, const TensorInfo& w, const Geometry& g) {
+  const Images images(grad);
+  Ref kernels = images ? contiguous(w.tensor) : Ref();
+  if (!kernels) return nullptr;
+  WinogradPlan plan{};
+  plan.batch = g.batch;
+  plan.channels = g.out_channels;
+  plan.outputs = g.in_channels;
+  plan.out_h = g.window.in_h;
+  plan.out_w = g.window.in_w;
+  plan.pad_h = 2 - g.window.pad_h;
+  plan.pad_w = 2 - g.window.pad_w;
+  return convolve(grad.dtype, plan, images, {nullptr, 9, 9 * g.in_channels, true}, kernels, Ref());
+}
+
+}  // namespace rushlight

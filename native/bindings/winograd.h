@@ -1,0 +1,14 @@
+// 3x3 convolutions of stride 1 by Winograd's transforms (kernels/isa/winograd.cpp), for the kernels of conv.cpp.
+#pragma once
+#include "bindings/conv.h"
+
+namespace rushlight {
+
+// Whether a convolution of float32 or float64 that is not on meta is to be computed so.
+bool winograd_pays(const Geometry& g, DType dtype);
+
+// As conv2d and conv2d_grad_input, of arguments that those have checked; the bias may be without tensor.
+PyObject* winograd_forward(const TensorInfo& x, const TensorInfo& w, const TensorInfo& bias, const Geometry& g);
+PyObject* winograd_grad_input(const TensorInfo& grad, const TensorInfo& w, const Geometry& g);
+
+}  // namespace rushlight
