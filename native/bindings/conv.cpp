@@ -285,6 +285,7 @@ PyObject* conv2d_grad_weight(PyObject*, PyObject* const* args, Py_ssize_t count)
   if (!read_tensor(args[0], grad) || !read_tensor(args[1], x)) return not_implemented();
   if (!grad.is_float() || x.dtype != grad.dtype || grad.ndim != 4 || x.ndim != 4) return not_implemented();
   if (!shape4(args[2], shape) || !read_geometry(x.shape, shape, args + 3, g) || !check_gradient(grad, g)) return nullptr;
+  if (winograd_pays(g, grad.dtype) && !is_meta(grad, x)) return winograd_grad_weight(grad, x, g);
   Ref gc = contiguous(grad.tensor), xc = gc ? contiguous(x.tensor) : Ref();
   const DeviceType device = device_of(grad, x);
   Ref result = xc ? zeros_ref(grad.dtype, 4, shape, device) : Ref();

@@ -85,19 +85,7 @@ PyObject* convolve(DType dtype, WinogradPlan plan, const Images& images, Winogra
   return failed ? PyErr_NoMemory() : result.release();
 }
 
-}  // namespace
-
-bool winograd_pays(const Geometry& g, DType) {
-  const Window& w = g.window;
-  return w.kernel_h == 3 && w.kernel_w == 3 && w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 && w.dilation_w == 1 &&
-         g.groups == 1;
-}
-
-PyObject* winograd_forward(const TensorInfo& x, const TensorInfo& w, const TensorInfo& bias, const Geometry& g) {
-  const Images images(x);
-  Ref kernels = images ? contiguous(w.tensor) : Ref();
-  Ref start = kernels && bias.tensor ? contiguous(bias.tensor) : Ref();
-  if (!kernels || (bias.tensor && !start)) return nullptr;
+WinogradPlan plan_of(const Geometry& g) {
   WinogradPlan plan{};
   plan.batch = g.batch;
   plan.channels = g.in_channels;
@@ -106,7 +94,23 @@ PyObject* winograd_forward(const TensorInfo& x, const TensorInfo& w, const Tenso
   plan.out_w = g.window.out_w;
   plan.pad_h = g.window.pad_h;
   plan.pad_w = g.window.pad_w;
-  return convolve(x.dtype, plan, images, {nullptr, 9 * g.in_channels, 9, false}, kernels, start);
+  return plan;
+}
+
+}  // namespace
+
+bool winograd_pays(const Geometry& g, DType) {
+  const Window& w = g.window;
+  return w.kernel_h == 3 && w.kernel_w == 3 && w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 && w.dilation_w == 1 &&
+         g.groups == 1 && g.batch > 0 && g.in_channels > 0 && g.out_channels > 0 && w.in_h > 0 && w.in_w > 0;
+}
+
+PyObject* winograd_forward(const TensorInfo& x, const TensorInfo& w, const TensorInfo& bias, const Geometry& g) {
+  const Images images(x);
+  Ref kernels = images ? contiguous(w.tensor) : Ref();
+  Ref start = kernels && bias.tensor ? contiguous(bias.tensor) : Ref();
+  if (!kernels || (bias.tensor && !start)) return nullptr;
+  return convolve(x.dtype, plan_of(g), images, {nullptr, 9 * g.in_channels, 9, false}, kernels, start);
 }
 
 PyObject* winograd_grad_input(const TensorInfo& grad, const TensorInfo& w, const Geometry& g) {
@@ -122,6 +126,47 @@ PyObject* winograd_grad_input(const TensorInfo& grad, const TensorInfo& w, const
   plan.pad_h = 2 - g.window.pad_h;
   plan.pad_w = 2 - g.window.pad_w;
   return convolve(grad.dtype, plan, images, {nullptr, 9, 9 * g.in_channels, true}, kernels, Ref());
+}
+
+PyObject* winograd_grad_weight(const TensorInfo& grad, const TensorInfo& x, const Geometry& g) {
+  const Images gradients(grad);
+  if (!gradients) return nullptr;
+  const Images images(x);
+  const Py_ssize_t shape[4] = {g.out_channels, g.in_channels, 3, 3};
+  Ref result = images ? new_ref(x.dtype, 4, shape, DeviceType::Cpu) : Ref();
+  if (!result) return nullptr;
+  const DType dtype = x.dtype;
+  const DenseKernels& dense = dense_kernels();
+  WinogradPlan plan = plan_of(g);
+  dense.winograd_sum_plan(dtype, plan);
+  char* out = data_of(result);
+  std::atomic<bool> failed{false};
+  {
+    Unlocked unlocked(true, {as_tensor(gradients.held), as_tensor(images.held), as_tensor(result)});
+    const Scratch tiles(plan.tile_bytes), sums(plan.sum_bytes);
+    // Calls f(task, buffer) for n tasks.
+    const auto run = [&](ptrdiff_t n, const auto& f) {
+      parallel(n, 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+        const Scratch buffer(dense.winograd_sum_buffer(dtype, plan));
+        if (!buffer.p) failed.store(true, std::memory_order_relaxed);
+        for (ptrdiff_t i = begin; buffer.p && i < end; i++) f(i, buffer.p);
+      });
+    };
+    if (!tiles.p || !sums.p) failed = true;
+    for (ptrdiff_t begin = 0; begin < plan.units && !failed; begin += plan.group) {
+      const ptrdiff_t end = std::min(plan.units, begin + plan.group);
+      run(plan.blocks, [&](ptrdiff_t block, void* buffer) {
+        dense.winograd_sum_tiles(dtype, plan, images.view, gradients.view, begin, end, block, buffer, tiles.p);
+      });
+      run(plan.products, [&](ptrdiff_t product, void* buffer) {
+        dense.winograd_sum_products(dtype, plan, begin, end, tiles.p, product, buffer, sums.p);
+      });
+    }
+    if (!failed)
+      parallel(plan.channels, 8,
+               [&](ptrdiff_t begin, ptrdiff_t end) { dense.winograd_sum_result(dtype, plan, sums.p, begin, end, out); });
+  }
+  return failed ? PyErr_NoMemory() : result.release();
 }
 
 }  // namespace rushlight

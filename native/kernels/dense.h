@@ -55,6 +55,9 @@ struct WinogradPlan {
   ptrdiff_t units, group;                // of all images; and how many are computed at once
   ptrdiff_t lanes, panel;                // elements of a register; outputs of a panel
   ptrdiff_t kernel_bytes;                // of the transformed kernels
+  // Of the weight's gradient: winograd_sum_plan.
+  ptrdiff_t tile_bytes, sum_bytes;  // of the transformed tiles of a group; of the sums
+  ptrdiff_t blocks, products;       // tasks of winograd_sum_tiles and of winograd_sum_products, each for one group
 };
 // Images in elements; one of channel and column is 1.
 struct WinogradImages {
@@ -145,6 +148,15 @@ struct DenseKernels {
   ptrdiff_t (*winograd_buffer)(DType dtype, const WinogradPlan& plan);
   void (*winograd_convolve)(DType dtype, const WinogradPlan& plan, const WinogradImages& images, const void* transformed,
                             const void* bias, ptrdiff_t begin, ptrdiff_t end, void* buffer, void* out);
+  // The weight's gradient: for each group of units, in their order, first all blocks of its tiles are transformed, then all products
+  // added to the sums. `buffer`: winograd_sum_buffer bytes for each thread. The result is made for the channels [begin, end).
+  void (*winograd_sum_plan)(DType dtype, WinogradPlan& plan);
+  ptrdiff_t (*winograd_sum_buffer)(DType dtype, const WinogradPlan& plan);
+  void (*winograd_sum_tiles)(DType dtype, const WinogradPlan& plan, const WinogradImages& images, const WinogradImages& gradients,
+                             ptrdiff_t begin, ptrdiff_t end, ptrdiff_t block, void* buffer, void* transformed);
+  void (*winograd_sum_products)(DType dtype, const WinogradPlan& plan, ptrdiff_t begin, ptrdiff_t end, const void* transformed,
+                                ptrdiff_t product, void* buffer, void* sums);
+  void (*winograd_sum_result)(DType dtype, const WinogradPlan& plan, const void* sums, ptrdiff_t begin, ptrdiff_t end, void* out);
 
   // --- optimizers.cpp --- in place over n elements
   // `buffer` null without momentum; first: the buffer is set to the gradient rather than mixed with it.

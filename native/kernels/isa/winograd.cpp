@@ -352,6 +352,7 @@ RUSHLIGHT_INLINE ptrdiff_t product_plane(ptrdiff_t tiles) {
 
 constexpr ptrdiff_t kGroupBytes = 448 << 10;  // of v: the second cache has 1 MB, and m and one panel of u are in it, too
 constexpr ptrdiff_t kFewestTiles = kTileRows;
+constexpr ptrdiff_t kSumTiles = 192;  // of a group of the weight's gradient
 
 template <class T>
 void plan_of(WinogradPlan& p) {
@@ -462,6 +463,116 @@ void convolve_of(const WinogradPlan& p, const WinogradImages& images, const T* u
   }
 }
 
+// --- the weight's gradient ---
+
+// The planes of v and z of a group of tiles, of a strip, and of the sums, in elements.
+template <class T>
+struct SumSizes {
+  explicit SumSizes(const WinogradPlan& p)
+      : tiles(p.group * ((p.tile_columns + p.pieces - 1) / p.pieces)),
+        v_plane(patch_plane<T>(tiles, p.channels)),
+        z_plane(tiles * Panels<T>(p.outputs).all() + kSpare<T>),
+        row(Panels<T>(p.outputs).all()),
+        s_plane(p.channels * row + kSpare<T>) {}
+  ptrdiff_t tiles, v_plane, z_plane, row, s_plane;
+};
+
+template <class T>
+void sum_plan_of(WinogradPlan& p) {
+  plan_of<T>(p);
+  // Long sums pay for the products' start and end, but a panel of z and a strip of v are to stay in the first cache.
+  const ptrdiff_t columns = (p.tile_columns + p.pieces - 1) / p.pieces;
+  p.group = smaller(kSumTiles / columns > 1 ? kSumTiles / columns : 1, p.units);
+  const SumSizes<T> sizes(p);
+  constexpr ptrdiff_t kItem = static_cast<ptrdiff_t>(sizeof(T));
+  p.sum_bytes = kPoints * sizes.s_plane * kItem;
+  p.tile_bytes = kPoints * (sizes.v_plane + sizes.z_plane) * kItem;
+  p.blocks = (p.channels + p.lanes - 1) / p.lanes + (p.outputs + p.lanes - 1) / p.lanes;
+  p.products = kPoints * Strips(p.channels).count;
+}
+
+// v (first the registers of channels) or z of the units [begin, end), for one register of channels or outputs.
+template <class T>
+void sum_tiles_of(const WinogradPlan& p, const WinogradImages& images, const WinogradImages& gradients, ptrdiff_t begin,
+                  ptrdiff_t end, ptrdiff_t block, T* pixels, T* transformed) {
+  constexpr ptrdiff_t N = Vec<T>::N;
+  const SumSizes<T> sizes(p);
+  const ptrdiff_t depth = rounded_up(p.channels, N), image_blocks = depth / N;
+  if (block < image_blocks) {
+    for_spans(p, begin, end, [&](const Span& s) {
+      const ptrdiff_t columns = s.columns * M + 2;
+      gather(images, s.image, block * N, s.row * M - p.pad_h, s.column * M - p.pad_w, s.rows * M + 2, columns, pixels);
+      for (ptrdiff_t r = 0; r < s.rows; r++)
+        transform_patches(pixels + r * M * columns * N, columns, s.columns,
+                          transformed + (s.first + r * s.columns) * depth + block * N, depth, sizes.v_plane);
+    });
+    return;
+  }
+  const Panels<T> panels(p.outputs);
+  const ptrdiff_t o = (block - image_blocks) * N, panel = o / kTileWidth<T>, width = panels.width(panel);
+  T* z = transformed + kPoints * sizes.v_plane + panel * kTileWidth<T> * sizes.tiles + o % kTileWidth<T>;
+  for_spans(p, begin, end, [&](const Span& s) {
+    const ptrdiff_t columns = s.columns * M;
+    gather(gradients, s.image, o, s.row * M, s.column * M, s.rows * M, columns, pixels);
+    for (ptrdiff_t r = 0; r < s.rows; r++)
+      transform_gradients(pixels + r * M * columns * N, columns, s.columns, z + (s.first + r * s.columns) * width, width,
+                          sizes.z_plane);
+  });
+}
+
+// One strip of channels of one point, for `tiles` tiles, added to the sums (or in their place, for the first group).
+template <class T>
+void sum_products_of(const WinogradPlan& p, ptrdiff_t begin, ptrdiff_t end, const T* transformed, ptrdiff_t product, T* buffer,
+                     T* sums) {
+  using V = Vec<T>;
+  const SumSizes<T> sizes(p);
+  const Strips strips(p.channels);
+  const Panels<T> panels(p.outputs);
+  const ptrdiff_t point = product / strips.count, strip = product % strips.count, depth = rounded_up(p.channels, V::N);
+  const ptrdiff_t tiles = tiles_of(p, begin, end);
+  const int rows = strips.rows(strip);
+  // What is written over the end of a row of the strip is the next one's, or falls into the slack of the buffer. What is read over
+  // the end of v is the spare of its plane.
+  const T* from = transformed + point * sizes.v_plane + strips.begin(strip);
+  for (ptrdiff_t t = 0; t < tiles; t++)
+    for (int i = 0; i < rows; i += V::N) V::load(from + t * depth + i).store(buffer + t * rows + i);
+  for (ptrdiff_t j = 0; j < panels.count; j++) {
+    const T* z = transformed + kPoints * sizes.v_plane + point * sizes.z_plane + j * kTileWidth<T> * sizes.tiles;
+    T* sum = sums + point * sizes.s_plane + strips.begin(strip) * sizes.row + j * kTileWidth<T>;
+    tile_of<T>(rows, panels.vecs(j),
+               true)({tiles, buffer, 1, rows, z, panels.width(j), nullptr, begin > 0, sum, sizes.row, panels.width(j)});
+  }
+}
+
+// The gradients of the kernels (o, c) for the channels [begin, end): contiguous (outputs, channels, 3, 3).
+template <class T>
+void sum_result_of(const WinogradPlan& p, const T* sums, ptrdiff_t begin, ptrdiff_t end, T* out) {
+  using V = Vec<T>;
+  constexpr int N = V::N;
+  const SumSizes<T> sizes(p);
+  for (ptrdiff_t o = 0; o < p.outputs; o += N) {
+    const ptrdiff_t live = smaller(N, p.outputs - o);
+    for (ptrdiff_t c = begin; c < end; c++) {
+      const T* from = sums + c * sizes.row + o;
+      V half[K][3];  // by row, then column
+      for (int r = 0; r < K; r++) {
+        V line[K];
+        for (int i = 0; i < K; i++) line[i] = V::load(from + (r * K + i) * sizes.s_plane);
+        kernel_transposed(line, half[r]);
+      }
+      T lanes[9 * N];
+      for (int i = 0; i < 3; i++) {
+        V line[K], made[3];
+        for (int r = 0; r < K; r++) line[r] = half[r][i];
+        kernel_transposed(line, made);
+        for (int r = 0; r < 3; r++) made[r].store(lanes + (r * 3 + i) * N);
+      }
+      for (ptrdiff_t l = 0; l < live; l++)
+        for (int i = 0; i < 9; i++) out[((o + l) * p.channels + c) * 9 + i] = lanes[i * N + l];
+    }
+  }
+}
+
 void winograd_plan(DType dtype, WinogradPlan& plan) {
   float_or_double(dtype, [&]<class T>() { plan_of<T>(plan); });
 }
@@ -482,6 +593,34 @@ void winograd_convolve(DType dtype, const WinogradPlan& plan, const WinogradImag
   });
 }
 
+void winograd_sum_plan(DType dtype, WinogradPlan& plan) {
+  float_or_double(dtype, [&]<class T>() { sum_plan_of<T>(plan); });
+}
+ptrdiff_t winograd_sum_buffer(DType dtype, const WinogradPlan& plan) {
+  ptrdiff_t bytes = 0;
+  float_or_double(dtype, [&]<class T>() {
+    const ptrdiff_t strip = SumSizes<T>(plan).tiles * kTileRows, pixels = patch_size<T>(plan, plan.group);
+    bytes = (strip > pixels ? strip : pixels) * static_cast<ptrdiff_t>(sizeof(T));
+  });
+  return bytes;
+}
+void winograd_sum_tiles(DType dtype, const WinogradPlan& plan, const WinogradImages& images, const WinogradImages& gradients,
+                        ptrdiff_t begin, ptrdiff_t end, ptrdiff_t block, void* buffer, void* transformed) {
+  float_or_double(dtype, [&]<class T>() {
+    sum_tiles_of<T>(plan, images, gradients, begin, end, block, static_cast<T*>(buffer), static_cast<T*>(transformed));
+  });
+}
+void winograd_sum_products(DType dtype, const WinogradPlan& plan, ptrdiff_t begin, ptrdiff_t end, const void* transformed,
+                           ptrdiff_t product, void* buffer, void* sums) {
+  float_or_double(dtype, [&]<class T>() {
+    sum_products_of<T>(plan, begin, end, static_cast<const T*>(transformed), product, static_cast<T*>(buffer),
+                       static_cast<T*>(sums));
+  });
+}
+void winograd_sum_result(DType dtype, const WinogradPlan& plan, const void* sums, ptrdiff_t begin, ptrdiff_t end, void* out) {
+  float_or_double(dtype, [&]<class T>() { sum_result_of<T>(plan, static_cast<const T*>(sums), begin, end, static_cast<T*>(out)); });
+}
+
 }  // namespace
 
 void fill_winograd(DenseKernels& table) {
@@ -489,6 +628,11 @@ void fill_winograd(DenseKernels& table) {
   table.winograd_kernels = winograd_kernels;
   table.winograd_buffer = winograd_buffer;
   table.winograd_convolve = winograd_convolve;
+  table.winograd_sum_plan = winograd_sum_plan;
+  table.winograd_sum_buffer = winograd_sum_buffer;
+  table.winograd_sum_tiles = winograd_sum_tiles;
+  table.winograd_sum_products = winograd_sum_products;
+  table.winograd_sum_result = winograd_sum_result;
 }
 
 }  // namespace rushlight::RUSHLIGHT_ISA
