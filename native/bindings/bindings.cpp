@@ -256,9 +256,9 @@ PyObject* make_kernels_module() {
                                    nullptr,
                                    nullptr,
                                    nullptr};
-  PyMethodDef* const kTables[] = {kReductionMethods, kSoftmaxMethods, kLossMethods,      kNormMethods,   kMatmulMethods,
-                                  kConvMethods,      kPoolMethods,    kOptimizerMethods, kRandomMethods, kViewMethods,
-                                  kReshapeMethods,   kJoinMethods,    kIndexingMethods};
+  PyMethodDef* const kTables[] = {kReductionMethods, kSoftmaxMethods,  kLossMethods, kNormMethods,      kMatmulMethods,
+                                  kConvMethods,      kWinogradMethods, kPoolMethods, kOptimizerMethods, kRandomMethods,
+                                  kViewMethods,      kReshapeMethods,  kJoinMethods, kIndexingMethods};
   Ref module(PyModule_Create(&definition));
   if (!module) return nullptr;
   for (PyMethodDef* table : kTables)

@@ -27,6 +27,7 @@ extern PyMethodDef kLossMethods[];       // losses.cpp: cross_entropy, nll_loss,
 extern PyMethodDef kNormMethods[];       // norm.cpp: layer_norm and its gradient
 extern PyMethodDef kMatmulMethods[];     // matmul.cpp: gemm, batched gemm, linear and its gradients
 extern PyMethodDef kConvMethods[];       // conv.cpp: convolution
+extern PyMethodDef kWinogradMethods[];   // winograd.cpp: the switch of one way to convolve
 extern PyMethodDef kPoolMethods[];       // pooling.cpp: maximum and average pooling
 extern PyMethodDef kOptimizerMethods[];  // optimizers.cpp: sgd, adam, norms of lists
 extern PyMethodDef kViewMethods[];       // views.cpp: transpose, expand, select, ... and their gradients

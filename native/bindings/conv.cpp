@@ -147,7 +147,7 @@ PyObject* conv2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
                  w.shape[0], w.shape[1], w.shape[2], w.shape[3], w.shape[0], bias.size());
     return nullptr;
   }
-  if (winograd_pays(g, x.dtype) && !is_meta(x, w, bias)) return winograd_forward(x, w, bias, g);
+  if (winograd_pays(g) && !is_meta(x, w, bias)) return winograd_forward(x, w, bias, g);
   const Py_ssize_t shape[4] = {g.batch, g.out_channels, g.window.out_h, g.window.out_w};
   Ref xc = contiguous(x.tensor), wc = xc ? contiguous(w.tensor) : Ref();
   Ref bc = wc && has_bias ? contiguous(bias.tensor) : Ref();
@@ -238,7 +238,7 @@ PyObject* conv2d_grad_input(PyObject*, PyObject* const* args, Py_ssize_t count) 
   if (!read_tensor(args[0], grad) || !read_tensor(args[1], w)) return not_implemented();
   if (!grad.is_float() || w.dtype != grad.dtype || grad.ndim != 4 || w.ndim != 4) return not_implemented();
   if (!shape4(args[2], shape) || !read_geometry(shape, w.shape, args + 3, g) || !check_gradient(grad, g)) return nullptr;
-  if (winograd_pays(g, grad.dtype) && !is_meta(grad, w)) return winograd_grad_input(grad, w, g);
+  if (winograd_pays(g) && !is_meta(grad, w)) return winograd_grad_input(grad, w, g);
   Ref gc = contiguous(grad.tensor), wc = gc ? contiguous(w.tensor) : Ref();
   const DeviceType device = device_of(grad, w);
   Ref result = wc ? zeros_ref(grad.dtype, 4, shape, device) : Ref();
@@ -285,7 +285,7 @@ PyObject* conv2d_grad_weight(PyObject*, PyObject* const* args, Py_ssize_t count)
   if (!read_tensor(args[0], grad) || !read_tensor(args[1], x)) return not_implemented();
   if (!grad.is_float() || x.dtype != grad.dtype || grad.ndim != 4 || x.ndim != 4) return not_implemented();
   if (!shape4(args[2], shape) || !read_geometry(x.shape, shape, args + 3, g) || !check_gradient(grad, g)) return nullptr;
-  if (winograd_pays(g, grad.dtype) && !is_meta(grad, x)) return winograd_grad_weight(grad, x, g);
+  if (winograd_pays(g) && !is_meta(grad, x)) return winograd_grad_weight(grad, x, g);
   Ref gc = contiguous(grad.tensor), xc = gc ? contiguous(x.tensor) : Ref();
   const DeviceType device = device_of(grad, x);
   Ref result = xc ? zeros_ref(grad.dtype, 4, shape, device) : Ref();

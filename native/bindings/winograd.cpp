@@ -97,12 +97,50 @@ WinogradPlan plan_of(const Geometry& g) {
   return plan;
 }
 
+std::atomic<int> the_tile{2};         // the outputs of a tile, each way; 0: this way is not taken
+std::atomic<bool> everywhere{false};  // also where it does not pay
+
+// (tile, everywhere=False)
+PyObject* set_winograd(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  Py_ssize_t tile;
+  bool always = false;
+  if (!check_count("set_winograd", count, 1, 2) || !index_argument(args[0], tile)) return nullptr;
+  if (count == 2 && !bool_argument(args[1], always)) return nullptr;
+  if (tile != 0 && tile != 2) return fail(PyExc_ValueError, "tiles of 2 x 2 outputs, or 0 for none");
+  the_tile = static_cast<int>(tile);
+  everywhere = always;
+  return none();
+}
+
+PyObject* winograd(PyObject*, PyObject* const*, Py_ssize_t count) {
+  if (!check_count("winograd", count, 0, 0)) return nullptr;
+  return PyLong_FromLong(the_tile);
+}
+
 }  // namespace
 
-bool winograd_pays(const Geometry& g, DType) {
+PyMethodDef kWinogradMethods[] = {
+    kernel<set_winograd>("set_winograd",
+                         "set_winograd(tile, everywhere=False): 2, or 0 for none; everywhere: also where it is slower"),
+    kernel<winograd>("winograd", "winograd(): the tile that was set"),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+// Measured on one thread with AVX-512, against patches and products (bindings/conv.cpp). With fewer than 8 channels or outputs the
+// registers of the transforms are half empty, and the first and last layers of networks are slower than direct sums; below 16 tiles
+// the transform of the kernels costs more than it saves. In between the plain way is as fast for the smallest images: 16 channels pay
+// from 8x8 on, 8 from 16 images of 8x8.
+bool winograd_pays(const Geometry& g) {
   const Window& w = g.window;
-  return w.kernel_h == 3 && w.kernel_w == 3 && w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 && w.dilation_w == 1 &&
-         g.groups == 1 && g.batch > 0 && g.in_channels > 0 && g.out_channels > 0 && w.in_h > 0 && w.in_w > 0;
+  if (w.kernel_h != 3 || w.kernel_w != 3 || w.stride_h != 1 || w.stride_w != 1 || w.dilation_h != 1 || w.dilation_w != 1 ||
+      g.groups != 1 || the_tile.load(std::memory_order_relaxed) == 0)
+    return false;
+  const Py_ssize_t fewest = std::min(g.in_channels, g.out_channels);
+  const double tiles = static_cast<double>(g.batch) * static_cast<double>((w.out_h + 1) / 2) *
+                       static_cast<double>((w.out_w + 1) / 2);
+  if (everywhere.load(std::memory_order_relaxed)) return fewest > 0 && tiles > 0 && w.in_h > 0 && w.in_w > 0;
+  const double products = tiles * static_cast<double>(g.in_channels) * static_cast<double>(g.out_channels);
+  return fewest >= 8 && tiles >= 16 && products >= (fewest < 16 ? 1 << 13 : 1 << 12);
 }
 
 PyObject* winograd_forward(const TensorInfo& x, const TensorInfo& w, const TensorInfo& bias, const Geometry& g) {

@@ -5,7 +5,7 @@
 namespace rushlight {
 
 // Whether a convolution of float32 or float64 that is not on meta is to be computed so.
-bool winograd_pays(const Geometry& g, DType dtype);
+bool winograd_pays(const Geometry& g);
 
 // As the kernels of conv.cpp, of arguments that those have checked. The bias may be without tensor; the gradient of the weight is of
 // at least one image and channel.

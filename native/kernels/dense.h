@@ -53,6 +53,7 @@ struct WinogradPlan {
   ptrdiff_t tile_rows, tile_columns;     // of an image
   ptrdiff_t pieces;                      // into which a row of tiles is cut; each is a unit
   ptrdiff_t units, group;                // of all images; and how many are computed at once
+  ptrdiff_t together;                    // panels of outputs whose products are made before they are transformed
   ptrdiff_t lanes, panel;                // elements of a register; outputs of a panel
   ptrdiff_t kernel_bytes;                // of the transformed kernels
   // Of the weight's gradient: winograd_sum_plan.

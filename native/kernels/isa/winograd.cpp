@@ -32,6 +32,14 @@ constexpr int M = 2;  // outputs of a tile, each way
 constexpr int K = M + 2;  // the patch they depend on
 constexpr int kPoints = K * K;
 
+// Kernels of other outputs are far apart, and no stream for the hardware to follow.
+#ifdef RUSHLIGHT_VECTOR_EXTENSION
+#define RUSHLIGHT_PREFETCH(at) __builtin_prefetch(at)
+#else
+#define RUSHLIGHT_PREFETCH(at)
+#endif
+constexpr ptrdiff_t kAhead = 8;  // kernels
+
 template <class T>
 inline constexpr ptrdiff_t kSpare = 64 / static_cast<ptrdiff_t>(sizeof(T));  // between the planes of points
 
@@ -346,13 +354,15 @@ RUSHLIGHT_INLINE ptrdiff_t patch_plane(ptrdiff_t tiles, ptrdiff_t channels) {
   return tiles * rounded_up(channels, Vec<T>::N) + kSpare<T>;
 }
 template <class T>
-RUSHLIGHT_INLINE ptrdiff_t product_plane(ptrdiff_t tiles) {
-  return tiles * kTileWidth<T> + kSpare<T>;
+RUSHLIGHT_INLINE ptrdiff_t product_plane(ptrdiff_t tiles, ptrdiff_t panels) {
+  return tiles * panels * kTileWidth<T> + kSpare<T>;
 }
 
-constexpr ptrdiff_t kGroupBytes = 448 << 10;  // of v: the second cache has 1 MB, and m and one panel of u are in it, too
+constexpr ptrdiff_t kGroupBytes = 320 << 10;  // of v: the second cache has 1 MB, and m and one panel of u are in it, too
+// Beyond so many bytes of u a group is larger, one plane of v in the cache at a time, and all of m is made before it is transformed.
+constexpr ptrdiff_t kLargeKernels = 6 << 20, kPlaneBytes = 128 << 10;
 constexpr ptrdiff_t kFewestTiles = kTileRows;
-constexpr ptrdiff_t kSumTiles = 192;  // of a group of the weight's gradient
+constexpr ptrdiff_t kSumTiles = 96;  // of a group of the weight's gradient
 
 template <class T>
 void plan_of(WinogradPlan& p) {
@@ -361,13 +371,16 @@ void plan_of(WinogradPlan& p) {
   p.tile_rows = (p.out_h + M - 1) / M;
   p.tile_columns = (p.out_w + M - 1) / M;
   const ptrdiff_t depth = rounded_up(p.channels, Vec<T>::N);
-  ptrdiff_t most = kGroupBytes / (kPoints * depth * static_cast<ptrdiff_t>(sizeof(T)));
+  constexpr ptrdiff_t kItem = static_cast<ptrdiff_t>(sizeof(T));
+  p.kernel_bytes = Panels<T>(p.outputs).count * kPoints * kernel_plane<T>(p.channels) * kItem;
+  const bool large = p.kernel_bytes > kLargeKernels;
+  ptrdiff_t most = large ? kPlaneBytes / (depth * kItem) : kGroupBytes / (kPoints * depth * kItem);
   if (most < kFewestTiles) most = kFewestTiles;
+  p.together = large ? Panels<T>(p.outputs).count : 1;
   p.pieces = (p.tile_columns + most - 1) / most;
   p.units = p.batch * p.tile_rows * p.pieces;
   const ptrdiff_t columns = (p.tile_columns + p.pieces - 1) / p.pieces;
   p.group = smaller(most / columns, p.units);
-  p.kernel_bytes = Panels<T>(p.outputs).count * kPoints * kernel_plane<T>(p.channels) * static_cast<ptrdiff_t>(sizeof(T));
 }
 
 // The pixels of one span, channels last.
@@ -386,19 +399,35 @@ void kernels_of(const WinogradPlan& p, const WinogradKernels& k, ptrdiff_t panel
   constexpr int N = V::N;
   const Panels<T> panels(p.outputs);
   const ptrdiff_t plane = kernel_plane<T>(p.channels), width = panels.width(panel);
+  const T* last = static_cast<const T*>(k.data) + p.outputs * p.channels * 9;
   u += panel * kPoints * plane;
   for (int vec = 0; vec < panels.vecs(panel); vec++) {
     const ptrdiff_t o = panel * kTileWidth<T> + vec * N;
     const ptrdiff_t live = smaller(N, p.outputs - o);
     for (ptrdiff_t c = begin; c < end; c++) {
       const T* from = static_cast<const T*>(k.data) + o * k.output + c * k.channel;
-      V w[3][3];
-      T lanes[9 * N] = {};
-      for (ptrdiff_t l = 0; l < live; l++)
-        for (int i = 0; i < 9; i++) lanes[i * N + l] = from[l * k.output + i];
-      for (int i = 0; i < 9; i++) w[i % 3][i / 3] = V::load(lanes + (k.turned ? 8 - i : i) * N);
-      V half[3][K];
-      for (int i = 0; i < 3; i++) kernel_transform(w[i], half[i]);
+      for (ptrdiff_t l = 0; l < live; l++) RUSHLIGHT_PREFETCH(from + l * k.output + 9 * kAhead);
+      V w[9];
+#pragma GCC unroll 8
+      for (int first = 0; first < 9; first += N) {
+        const int some = N < 9 - first ? N : 9 - first;
+        V rows[N];
+        if (live == N && from + (N - 1) * k.output + first + N <= last) {
+#pragma GCC unroll 16
+          for (int l = 0; l < N; l++) rows[l] = V::load(from + l * k.output + first);
+        } else {
+          for (int l = 0; l < N; l++) rows[l] = l < live ? load_some(from + l * k.output + first, some) : V::all(0);
+        }
+        turn(rows);
+#pragma GCC unroll 16
+        for (int i = 0; i < some; i++) w[first + i] = rows[i];
+      }
+      V half[3][K];  // by column, then row
+#pragma GCC unroll 8
+      for (int i = 0; i < 3; i++) {
+        const V line[3] = {w[k.turned ? 8 - i : i], w[k.turned ? 5 - i : 3 + i], w[k.turned ? 2 - i : 6 + i]};
+        kernel_transform(line, half[i]);
+      }
       T* to = u + c * width + vec * N;
       for (int r = 0; r < K; r++) {
         const V line[3] = {half[0][r], half[1][r], half[2][r]};
@@ -413,7 +442,7 @@ void kernels_of(const WinogradPlan& p, const WinogradKernels& k, ptrdiff_t panel
 template <class T>
 ptrdiff_t buffer_size(const WinogradPlan& p) {
   const ptrdiff_t tiles = p.group * ((p.tile_columns + p.pieces - 1) / p.pieces);
-  return kPoints * (patch_plane<T>(tiles, p.channels) + product_plane<T>(tiles)) + patch_size<T>(p, p.group);
+  return kPoints * (patch_plane<T>(tiles, p.channels) + product_plane<T>(tiles, p.together)) + patch_size<T>(p, p.group);
 }
 
 template <class T>
@@ -422,7 +451,7 @@ void convolve_of(const WinogradPlan& p, const WinogradImages& images, const T* u
   using V = Vec<T>;
   constexpr int N = V::N;
   const ptrdiff_t tiles = tiles_of(p, begin, end), depth = rounded_up(p.channels, N);
-  const ptrdiff_t v_plane = patch_plane<T>(tiles, p.channels), m_plane = product_plane<T>(tiles),
+  const ptrdiff_t v_plane = patch_plane<T>(tiles, p.channels), m_plane = product_plane<T>(tiles, p.together),
                   u_plane = kernel_plane<T>(p.channels);
   T* v = buffer;
   T* m = v + kPoints * v_plane;
@@ -438,28 +467,35 @@ void convolve_of(const WinogradPlan& p, const WinogradImages& images, const T* u
   });
   const Panels<T> panels(p.outputs);
   const Strips strips(tiles);
-  for (ptrdiff_t j = 0; j < panels.count; j++) {
-    const ptrdiff_t width = panels.width(j);
+  for (ptrdiff_t first = 0; first < panels.count; first += p.together) {
+    const ptrdiff_t behind = smaller(panels.count, first + p.together);
     for (int point = 0; point < kPoints; point++)
-      for (ptrdiff_t s = 0; s < strips.count; s++)
-        tile_of<T>(strips.rows(s), panels.vecs(j),
-                   false)({p.channels, v + point * v_plane + strips.begin(s) * depth, depth, 1, u + (j * kPoints + point) * u_plane,
-                           width, nullptr, false, m + point * m_plane + strips.begin(s) * width, width, width});
-    for (int vec = 0; vec < panels.vecs(j); vec++) {
-      const ptrdiff_t o = j * kTileWidth<T> + vec * N, plane = p.out_h * p.out_w;
-      const int live = static_cast<int>(smaller(N, p.outputs - o));
-      const V start = bias ? load_some(bias + o, live) : V::all(0);
-      for_spans(p, begin, end, [&](const Span& s) {
-        const ptrdiff_t columns = smaller(s.columns * M, p.out_w - s.column * M), rows = smaller(s.rows * M, p.out_h - s.row * M);
-        for (ptrdiff_t r = 0; r < s.rows; r++)
-          transform_products(m + (s.first + r * s.columns) * width + vec * N, width, m_plane, start, rows - r * M, columns,
-                             pixels + r * M * columns * N);
-        T* to = out + (s.image * p.outputs + o) * plane + s.row * M * p.out_w + s.column * M;
-        if (columns == p.out_w) turn_out(pixels, rows * columns, to, plane, live);
-        else
-          for (ptrdiff_t r = 0; r < rows; r++) turn_out(pixels + r * columns * N, columns, to + r * p.out_w, plane, live);
-      });
-    }
+      for (ptrdiff_t j = first; j < behind; j++) {
+        const ptrdiff_t width = panels.width(j);
+        const T* kernels = u + (j * kPoints + point) * u_plane;
+        T* made = m + point * m_plane + (j - first) * tiles * kTileWidth<T>;
+        for (ptrdiff_t s = 0; s < strips.count; s++)
+          tile_of<T>(strips.rows(s), panels.vecs(j),
+                     false)({p.channels, v + point * v_plane + strips.begin(s) * depth, depth, 1, kernels, width, nullptr, false,
+                             made + strips.begin(s) * width, width, width});
+      }
+    for (ptrdiff_t j = first; j < behind; j++)
+      for (int vec = 0; vec < panels.vecs(j); vec++) {
+        const ptrdiff_t o = j * kTileWidth<T> + vec * N, plane = p.out_h * p.out_w, width = panels.width(j);
+        const T* made = m + (j - first) * tiles * kTileWidth<T> + vec * N;
+        const int live = static_cast<int>(smaller(N, p.outputs - o));
+        const V start = bias ? load_some(bias + o, live) : V::all(0);
+        for_spans(p, begin, end, [&](const Span& s) {
+          const ptrdiff_t columns = smaller(s.columns * M, p.out_w - s.column * M), rows = smaller(s.rows * M, p.out_h - s.row * M);
+          for (ptrdiff_t r = 0; r < s.rows; r++)
+            transform_products(made + (s.first + r * s.columns) * width, width, m_plane, start, rows - r * M, columns,
+                               pixels + r * M * columns * N);
+          T* to = out + (s.image * p.outputs + o) * plane + s.row * M * p.out_w + s.column * M;
+          if (columns == p.out_w) turn_out(pixels, rows * columns, to, plane, live);
+          else
+            for (ptrdiff_t r = 0; r < rows; r++) turn_out(pixels + r * columns * N, columns, to + r * p.out_w, plane, live);
+        });
+      }
   }
 }
 
