@@ -112,6 +112,29 @@ void Generator::refill() {
   next_ = 0;
 }
 
+void Generator::many32(uint32_t* out, ptrdiff_t n) {
+  while (n > 0) {
+    if (left_ == 1) {
+      refill();
+      left_++;  // a refill counts its first word as drawn
+    }
+    const ptrdiff_t ready = std::min<ptrdiff_t>(n, left_ - 1);
+    const uint32_t* __restrict from = state_ + next_;
+    uint32_t* __restrict to = out;
+    for (ptrdiff_t i = 0; i < ready; i++) {
+      uint32_t y = from[i];
+      y ^= y >> 11;
+      y ^= (y << 7) & 0x9d2c5680u;
+      y ^= (y << 15) & 0xefc60000u;
+      to[i] = y ^ (y >> 18);
+    }
+    left_ -= static_cast<int32_t>(ready);
+    next_ += static_cast<uint32_t>(ready);
+    out += ready;
+    n -= ready;
+  }
+}
+
 double Generator::normal_double() {
   if (has_waiting_) {
     has_waiting_ = false;
@@ -268,8 +291,22 @@ bool fill_natural(Generator& g, DType dtype, void* out, ptrdiff_t n) {
   }
 }
 
+// uniform_double() < p for each, in whole numbers of 2^-53 and some hundred draws at a time.
 bool fill_bernoulli(Generator& g, DType dtype, void* out, ptrdiff_t n, double p) {
-  return with_type(dtype, [&]<class T>() { fill<T>(out, n, [&] { return g.uniform_double() < p ? 1 : 0; }); });
+  constexpr ptrdiff_t kDraws = 312;
+  const int64_t below = p > 0 ? static_cast<int64_t>(std::ceil(std::min(p, 1.0) * 0x1p53)) : 0;  // 0 for a NaN, too
+  return with_type(dtype, [&]<class T>() {
+    uint32_t words[2 * kDraws];
+    T* to = static_cast<T*>(out);
+    for (ptrdiff_t done = 0; done < n; done += kDraws) {
+      const ptrdiff_t some = std::min(kDraws, n - done);
+      g.many32(words, 2 * some);
+      for (ptrdiff_t i = 0; i < some; i++) {
+        const int64_t draw = static_cast<int64_t>(words[2 * i] & 0x1fffffu) << 32 | words[2 * i + 1];
+        to[done + i] = static_cast<T>(static_cast<int>(static_cast<uint64_t>(draw - below) >> 63));  // no branch to mispredict
+      }
+    }
+  });
 }
 
 bool fill_bernoulli_each(Generator& g, DType dtype, void* out, ptrdiff_t n, DType p_dtype, const void* p) {

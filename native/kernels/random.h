@@ -34,6 +34,8 @@ class Generator {
     const uint64_t high = next32();
     return high << 32 | next32();
   }
+  // n draws of next32.
+  void many32(uint32_t* out, ptrdiff_t n);
   float uniform_float() { return static_cast<float>(next32() & 0xffffffu) * 0x1p-24f; }
   double uniform_double() { return static_cast<double>(next64() & ((uint64_t{1} << 53) - 1)) * 0x1p-53; }
   // A standard normal; they are made in pairs, the second waits for the next call.
