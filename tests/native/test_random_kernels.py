@@ -263,3 +263,20 @@ def test_refusals():
         kernels.uniform_(generator, wide, "a", 1)
     with pytest.raises(RuntimeError, match="random_ expects 'from' to be less than 'to'"):
         kernels.randint_(generator, np.zeros(3, np.int64), 5, 5)
+
+
+@pytest.mark.parametrize("n", [0, 1, 311, 312, 313, 623, 624, 625, 2000])
+@pytest.mark.parametrize("p", [0.0, 2.0**-53, 0.25, 1 - 2.0**-53, 1.0])
+@pytest.mark.parametrize("words_before", [0, 1, 623, 624])
+def test_bernoulli_compares_one_number_in_0_to_1_for_each_element(n, p, words_before):
+    """Numbers are drawn in blocks; pairs of words may straddle a refill of the generator."""
+    generators = [kernels.random_new(5), kernels.random_new(5)]
+    for generator in generators:
+        kernels.uniform_(generator, np.empty(words_before, np.float32), 0, 1)
+    drawn = kernels.uniform_(generators[0], np.empty(n, np.float64), 0, 1)
+    for dtype in (np.float32, np.bool_, np.int64):
+        again = kernels.random_new(5)
+        kernels.random_set_state(again, kernels.random_get_state(generators[1]))
+        kept = kernels.bernoulli_(again, np.empty(n, dtype), p)
+        np.testing.assert_array_equal(kept, (drawn < p).astype(dtype))
+        assert kernels.random_get_state(again) == kernels.random_get_state(generators[0])
