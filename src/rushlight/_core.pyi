@@ -230,6 +230,7 @@ class _Kernels(Protocol):
     gamma_numbers: _Function
     gamma_numbers_single: _Function
     gather: _Function
+    gather_backward: _Function
     geometric_: _Function
     group_norm: _Function
     group_norm_backward: _Function
