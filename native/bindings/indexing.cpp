@@ -204,7 +204,7 @@ PyObject* index_get(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (device != DeviceType::Meta) {
     char* to = data_of(out);
     Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, {x.tensor, as_tensor(out)});
-    if (in.places.n_outer) {
+    if (in.places.n_outer || in.total <= kGrain) {
       take_places(x.dtype, x.data, in.places, to);
     } else {
       const Py_ssize_t each = in.places.n ? in.total / in.places.n : 1;
@@ -418,6 +418,7 @@ template <class F>
 void each_slice(const Picks& picks, const F& f) {
   Py_ssize_t slice = 1;
   for (int d = 1; d < picks.ndim; d++) slice *= picks.shape[d];
+  if (picks.shape[0] * slice <= kGrain) return f(picks, 0);
   parallel(picks.shape[0], kGrain / (slice + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
     ptrdiff_t shape[kMaxDims];
     std::copy(picks.shape, picks.shape + picks.ndim, shape);
