@@ -6,9 +6,8 @@
 #include "bindings/bindings.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
-
-#include "kernels/indexing.h"
 
 namespace rushlight {
 namespace {
@@ -18,21 +17,32 @@ constexpr Py_ssize_t kColumns = 32;
 
 bool is_half(DType t) { return t == DType::F16 || t == DType::BF16; }
 
-// Row numbers as contiguous int64, all in [0, n). 1 in order, 0 not, -1 exception.
-int read_numbers(PyObject* object, Py_ssize_t n, TensorInfo& index, Ref& owner) {
+// Row numbers as contiguous int64. 1 in order, 0 not, -1 exception.
+int read_numbers(PyObject* object, TensorInfo& index, Ref& owner) {
   if (!read_tensor(object, index) || (index.dtype != DType::I64 && index.dtype != DType::I32)) return 0;
   if (is_meta(index)) return 1;
   owner = contiguous_as(index.tensor, DType::I64);
   if (!owner) return -1;
   index = info_of(as_tensor(owner));
-  return all_in_range(reinterpret_cast<const int64_t*>(index.data), index.size(), n);
+  return 1;
 }
 
-// The number at `i`, read once, because another thread may write it after the check; -1 where it is out of range.
-Py_ssize_t number_at(const volatile int64_t* numbers, Py_ssize_t i, Py_ssize_t n) {
-  const int64_t k = numbers[i];
-  return static_cast<uint64_t>(k) < static_cast<uint64_t>(n) ? static_cast<Py_ssize_t>(k) : -1;
-}
+// Numbers of rows in [0, n), each read once, because another thread may write it after the check. What is made of a wrong one is
+// thrown away.
+struct Numbers {
+  const volatile int64_t* values;
+  Py_ssize_t n;
+  std::atomic<bool> inside{true};
+
+  Numbers(const TensorInfo& index, Py_ssize_t n) : values(reinterpret_cast<const int64_t*>(index.data)), n(n) {}
+  // -1 for a wrong one.
+  Py_ssize_t at(Py_ssize_t i) {
+    const int64_t k = values[i];
+    if (static_cast<uint64_t>(k) < static_cast<uint64_t>(n)) return static_cast<Py_ssize_t>(k);
+    inside.store(false, std::memory_order_relaxed);
+    return -1;
+  }
+};
 
 // (weight, indices, padding_idx) -> the rows
 PyObject* embedding(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -43,7 +53,7 @@ PyObject* embedding(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const DType dtype = weight.dtype;
   const Py_ssize_t item = item_size(dtype), n = weight.shape[0], columns = weight.shape[1], stride = weight.strides[0];
   if (columns > 1 && weight.strides[1] != item) return not_implemented();
-  const int ready = read_numbers(args[1], n, index, owner);
+  const int ready = read_numbers(args[1], index, owner);
   if (ready <= 0) return ready ? nullptr : not_implemented();
   if (!check_room(index.ndim)) return nullptr;
   Py_ssize_t shape[kMaxDims];
@@ -54,19 +64,19 @@ PyObject* embedding(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!out || device == DeviceType::Meta) return out.release();
   const Py_ssize_t rows = index.size();
   const size_t bytes = static_cast<size_t>(columns * item);
-  const int64_t* numbers = reinterpret_cast<const int64_t*>(index.data);
+  Numbers numbers(index, n);
   const char* from = weight.data;
   char* to = data_of(out);
-  Unlocked unlocked(rows * columns * item > kReleaseGilBytes, {weight.tensor, index.tensor, as_tensor(out)});
-  parallel(rows, kGrain / (columns + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-    for (ptrdiff_t i = begin; i < end; i++) {
-      const Py_ssize_t k = number_at(numbers, i, n);
-      char* row = to + i * static_cast<ptrdiff_t>(bytes);
-      if (k >= 0) std::memcpy(row, from + k * stride, bytes);
-      else std::memset(row, 0, bytes);
-    }
-  });
-  return out.release();
+  {
+    Unlocked unlocked(rows * columns * item > kReleaseGilBytes, {weight.tensor, index.tensor, as_tensor(out)});
+    parallel(rows, kGrain / (columns + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+      for (ptrdiff_t i = begin; i < end; i++) {
+        const Py_ssize_t k = numbers.at(i);
+        if (k >= 0) std::memcpy(to + i * static_cast<ptrdiff_t>(bytes), from + k * stride, bytes);
+      }
+    });
+  }
+  return numbers.inside.load() ? out.release() : not_implemented();
 }
 
 // (g, indices, padding_idx, n) -> (n, columns): the sum of the rows of g of each number; row padding_idx gets nothing
@@ -77,7 +87,7 @@ PyObject* embedding_backward(PyObject*, PyObject* const* args, Py_ssize_t count)
   if (!check_count("embedding_backward", count, 4, 4)) return nullptr;
   if (!read_tensor(args[0], g) || !(g.is_float() || is_half(g.dtype)) || g.ndim < 1) return not_implemented();
   if (!ints_argument(args[2], "padding_idx", 1, &padding) || !ints_argument(args[3], "num_weights", 1, &n)) return nullptr;
-  const int ready = read_numbers(args[1], n, index, owner);
+  const int ready = read_numbers(args[1], index, owner);
   if (ready <= 0 || n < 0) return ready < 0 ? nullptr : not_implemented();
   if (index.ndim + 1 != g.ndim || !same_sizes(index.ndim, index.shape, g.shape)) return not_implemented();
   const DeviceType device = device_of(g, index);
@@ -86,7 +96,7 @@ PyObject* embedding_backward(PyObject*, PyObject* const* args, Py_ssize_t count)
   if (device == DeviceType::Meta) return new_ref(wanted, 2, shape, device).release();
   Ref gc = contiguous_as(g.tensor, type), out = gc ? zeros_ref(type, 2, shape, device) : Ref();
   if (!out) return nullptr;
-  const int64_t* numbers = reinterpret_cast<const int64_t*>(index.data);
+  Numbers numbers(index, n);
   const char* from = data_of(gc);
   char* to = data_of(out);
   {
@@ -95,7 +105,7 @@ PyObject* embedding_backward(PyObject*, PyObject* const* args, Py_ssize_t count)
       parallel((columns + kColumns - 1) / kColumns, kGrain / (rows * kColumns + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
         const Py_ssize_t low = begin * kColumns, high = std::min(end * kColumns, columns);
         for (Py_ssize_t i = 0; i < rows; i++) {
-          const Py_ssize_t k = number_at(numbers, i, n);
+          const Py_ssize_t k = numbers.at(i);
           if (k < 0 || k == padding) continue;
           const T* a = g_rows + i * columns;
           T* b = sums + k * columns;
@@ -106,6 +116,7 @@ PyObject* embedding_backward(PyObject*, PyObject* const* args, Py_ssize_t count)
     if (type == DType::F32) add(reinterpret_cast<const float*>(from), reinterpret_cast<float*>(to));
     else add(reinterpret_cast<const double*>(from), reinterpret_cast<double*>(to));
   }
+  if (!numbers.inside.load()) return not_implemented();
   return type == wanted ? out.release() : as_object(cast(as_tensor(out), wanted));
 }
 
@@ -119,7 +130,7 @@ PyObject* largest_in_bags(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!read_tensor(args[0], rows) || !(rows.is_float() || is_half(rows.dtype)) || rows.ndim != 2 || is_meta(rows))
     return not_implemented();
   if (!ints_argument(args[3], "n", 1, &n)) return nullptr;
-  const int ready = read_numbers(args[1], n, bags, owner);
+  const int ready = read_numbers(args[1], bags, owner);
   if (ready <= 0) return ready ? nullptr : not_implemented();
   if (!read_tensor(args[2], kept) || kept.dtype != DType::Bool || kept.size() != rows.shape[0] || bags.size() != rows.shape[0])
     return not_implemented();
@@ -129,7 +140,7 @@ PyObject* largest_in_bags(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Ref top = flags ? new_ref(type, 2, shape, DeviceType::Cpu) : Ref();
   Ref best = top ? new_ref(DType::I64, 2, shape, DeviceType::Cpu) : Ref();
   if (!best) return nullptr;
-  const int64_t* numbers = reinterpret_cast<const int64_t*>(bags.data);
+  Numbers numbers(bags, n);
   const char* from = data_of(values);
   const uint8_t* counts = data_of<const uint8_t>(flags);
   char* largest = data_of(top);
@@ -140,7 +151,7 @@ PyObject* largest_in_bags(PyObject*, PyObject* const* args, Py_ssize_t count) {
     std::fill_n(places, n * columns, int64_t{-1});
     const auto look = [&]<class T>(const T* x, T* tops) {
       for (Py_ssize_t i = 0; i < many && columns; i++) {
-        const Py_ssize_t k = number_at(numbers, i, n);
+        const Py_ssize_t k = numbers.at(i);
         if (k < 0 || !counts[i]) continue;
         const T* row = x + i * columns;
         T* t = tops + k * columns;
@@ -156,7 +167,7 @@ PyObject* largest_in_bags(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (type == DType::F32) look(reinterpret_cast<const float*>(from), reinterpret_cast<float*>(largest));
     else look(reinterpret_cast<const double*>(from), reinterpret_cast<double*>(largest));
   }
-  return best.release();
+  return numbers.inside.load() ? best.release() : not_implemented();
 }
 
 }  // namespace

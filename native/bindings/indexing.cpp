@@ -204,7 +204,7 @@ PyObject* index_get(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (device != DeviceType::Meta) {
     char* to = data_of(out);
     Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, {x.tensor, as_tensor(out)});
-    if (in.places.n_outer) {
+    if (in.places.n_outer || in.total <= kGrain) {
       take_places(x.dtype, x.data, in.places, to);
     } else {
       const Py_ssize_t each = in.places.n ? in.total / in.places.n : 1;
@@ -418,6 +418,7 @@ template <class F>
 void each_slice(const Picks& picks, const F& f) {
   Py_ssize_t slice = 1;
   for (int d = 1; d < picks.ndim; d++) slice *= picks.shape[d];
+  if (picks.shape[0] * slice <= kGrain) return f(picks, 0);
   parallel(picks.shape[0], kGrain / (slice + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
     ptrdiff_t shape[kMaxDims];
     std::copy(picks.shape, picks.shape + picks.ndim, shape);
@@ -522,6 +523,20 @@ PyObject* land(PyObject* const* args, Land how) {
   return done ? none() : not_implemented();
 }
 
+// gather_backward(g, dim, index, shape): zeros with g added where gather reads.
+PyObject* gather_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  TensorInfo g;
+  int ndim;
+  Py_ssize_t shape[kMaxDims];
+  if (!first_tensor("gather_backward", args, n, 4, 4, g)) return no_tensor();
+  if (!shape_argument(args[3], shape, ndim)) return nullptr;
+  Ref out = zeros_ref(g.dtype, ndim, shape, device_of(g));
+  if (!out) return nullptr;
+  PyObject* given[] = {out.get(), args[1], args[2], args[0]};
+  Ref landed(land(given, Land::Add));
+  return landed.get() == Py_None ? out.release() : landed.release();
+}
+
 // scatter_set(x, dim, index, src), scatter_add: write x.
 template <Land kHow>
 PyObject* scatter_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
@@ -601,6 +616,7 @@ PyMethodDef kIndexingMethods[] = {
     long_kernel<index_backward>("index_backward", "(g, index, dims, at, shape): zeros with g added at the places."),
     kernel<linear_index>("linear_index", "(sizes, tensors, counts, check): several indices as one."),
     long_kernel<gather_function>("gather", "(x, dim, index, sparse_grad)"),
+    long_kernel<gather_backward>("gather_backward", "(g, dim, index, shape): zeros with g added where gather reads."),
     long_kernel<scatter_function<Land::Set>>("scatter_set", "(x, dim, index, src): writes x; src may be one number."),
     long_kernel<scatter_function<Land::Add>>("scatter_add", "(x, dim, index, src): writes x; src may be one number."),
     long_kernel<scatter_mode>("scatter", "(x, dim, index, src, mode): writes x; mode 0 set, 1 add, 2 mul, 3 max, 4 min."),

@@ -233,6 +233,7 @@ class _Kernels(Protocol):
     gamma_numbers: _Function
     gamma_numbers_single: _Function
     gather: _Function
+    gather_backward: _Function
     geometric_: _Function
     gru_layer: _Function
     gru_layer_backward: _Function

@@ -143,7 +143,7 @@ gather: Op = linear(
     transpose={
         "input": lambda g, dim, index, input_shape: _gather_backward(g, dim, index, input_shape)
     },
-    backward=(_gather_back, "g dim index input_shape"),
+    backward=(_kernels.gather_backward, "g dim index input_shape"),
     overlap="never late",
     samples=_gather_samples,
     doc="out[i][j] = input[index[i][j]][j] for dim 0, input[i][index[i][j]] for dim 1, ...",
@@ -167,6 +167,7 @@ variant(gather, "sparse_grad", "equals", _gather_sparse, True)
 _gather_backward: Op = linear(
     "_gather_backward(input: Tensor, dim: int, index: Tensor, shape: Any)",
     _gather_back,
+    native=_kernels.gather_backward,
     transpose={"input": lambda g, dim, index: gather(g, dim, index)},
     method=False,
     out=False,
