@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "kernels/blas.h"
+#include "kernels/gemm.h"
 
 namespace rushlight {
 namespace {
