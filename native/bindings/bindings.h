@@ -30,6 +30,7 @@ extern PyMethodDef kBatchNormMethods[];  // batch_norm.cpp: batch and group norm
 extern PyMethodDef kMatmulMethods[];     // matmul.cpp: gemm, batched gemm, linear and its gradients
 extern PyMethodDef kAttentionMethods[];  // attention.cpp: scaled dot-product attention
 extern PyMethodDef kConvMethods[];       // conv.cpp: convolution
+extern PyMethodDef kWinogradMethods[];   // winograd.cpp: the switch of one way to convolve
 extern PyMethodDef kPoolMethods[];       // pooling.cpp: maximum and average pooling
 extern PyMethodDef kOptimizerMethods[];  // optimizers.cpp: sgd, adam, norms of lists
 extern PyMethodDef kViewMethods[];       // views.cpp: transpose, expand, select, ... and their gradients

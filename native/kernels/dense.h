@@ -136,6 +136,34 @@ struct AttentionGradient {
   ptrdiff_t key_row, value_row;  // in elements
 };
 
+// A 3x3 convolution of stride 1 as winograd.cpp computes it. The sizes down to pad_w are given; winograd_plan adds the others, and
+// `group` may be changed after it.
+struct WinogradPlan {
+  ptrdiff_t batch, channels, outputs;
+  ptrdiff_t out_h, out_w, pad_h, pad_w;  // a negative padding leaves out the border of the image
+  ptrdiff_t tile_rows, tile_columns;  // of an image
+  ptrdiff_t pieces;  // into which a row of tiles is cut; each is a unit
+  ptrdiff_t units, group;  // of all images; and how many are computed at once
+  ptrdiff_t together;  // panels of outputs whose products are made before they are transformed
+  ptrdiff_t lanes, panel;  // elements of a register; outputs of a panel
+  ptrdiff_t kernel_bytes;  // of the transformed kernels
+  // Of the weight's gradient: winograd_sum_plan.
+  ptrdiff_t tile_bytes, sum_bytes;  // of the transformed tiles of a group; of the sums
+  ptrdiff_t blocks, products;  // tasks of winograd_sum_tiles and of winograd_sum_products, each for one group
+};
+// Images in elements; one of channel and column is 1.
+struct WinogradImages {
+  const void* data;
+  ptrdiff_t channels, height, width;
+  ptrdiff_t image, channel, row, column;  // strides
+};
+// Kernels of 9 adjacent elements; turned by 180 degrees for the gradient of the input.
+struct WinogradKernels {
+  const void* data;
+  ptrdiff_t output, channel;  // strides, in elements
+  bool turned;
+};
+
 constexpr ptrdiff_t kSlackBytes = 64;  // one register of the widest instruction set
 
 struct DenseKernels {
@@ -256,6 +284,26 @@ struct DenseKernels {
                       const void* packed, void* c, ptrdiff_t ldc);
   void (*cell_step)(Cell cell, DType dtype, const CellStep& step);
   void (*cell_step_back)(Cell cell, DType dtype, const CellStepBack& step);
+
+  // --- winograd.cpp --- the parts of 3x3 convolutions of stride 1
+  void (*winograd_plan)(DType dtype, WinogradPlan& plan);
+  // The transformed kernels of a panel of outputs, for the channels [begin, end).
+  void (*winograd_kernels)(DType dtype, const WinogradPlan& plan, const WinogradKernels& kernels, ptrdiff_t panel, ptrdiff_t begin,
+                           ptrdiff_t end, void* transformed);
+  // The units [begin, end) of the convolution, at most a group, into contiguous planes; the bias may be null. `buffer` has
+  // winograd_buffer bytes.
+  ptrdiff_t (*winograd_buffer)(DType dtype, const WinogradPlan& plan);
+  void (*winograd_convolve)(DType dtype, const WinogradPlan& plan, const WinogradImages& images, const void* transformed,
+                            const void* bias, ptrdiff_t begin, ptrdiff_t end, void* buffer, void* out);
+  // The weight's gradient: for each group of units, in their order, first all blocks of its tiles are transformed, then all products
+  // added to the sums. `buffer`: winograd_sum_buffer bytes for each thread. The result is made for the channels [begin, end).
+  void (*winograd_sum_plan)(DType dtype, WinogradPlan& plan);
+  ptrdiff_t (*winograd_sum_buffer)(DType dtype, const WinogradPlan& plan);
+  void (*winograd_sum_tiles)(DType dtype, const WinogradPlan& plan, const WinogradImages& images, const WinogradImages& gradients,
+                             ptrdiff_t begin, ptrdiff_t end, ptrdiff_t block, void* buffer, void* transformed);
+  void (*winograd_sum_products)(DType dtype, const WinogradPlan& plan, ptrdiff_t begin, ptrdiff_t end, const void* transformed,
+                                ptrdiff_t product, void* buffer, void* sums);
+  void (*winograd_sum_result)(DType dtype, const WinogradPlan& plan, const void* sums, ptrdiff_t begin, ptrdiff_t end, void* out);
 
   // --- optimizers.cpp --- in place over n elements
   // `buffer` null without momentum; first: the buffer is set to the gradient rather than mixed with it.

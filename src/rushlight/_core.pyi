@@ -294,6 +294,7 @@ class _Kernels(Protocol):
     select: _Function
     select_backward: _Function
     set_blas_library: _Function
+    set_winograd: _Function
     sgd_step: _Function
     slice: _Function
     slice_backward: _Function
@@ -317,6 +318,7 @@ class _Kernels(Protocol):
     var: _Function
     view: _Function
     viewable: _Function
+    winograd: _Function
 
 kernels: _Kernels
 

@@ -16,6 +16,7 @@ void fill_attention(DenseKernels& table);
 void fill_conv(DenseKernels& table);
 void fill_recurrent(DenseKernels& table);
 void fill_pooling(DenseKernels& table);
+void fill_winograd(DenseKernels& table);
 void fill_optimizers(DenseKernels& table);
 void fill_normals(DenseKernels& table);
 

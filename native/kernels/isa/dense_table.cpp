@@ -18,6 +18,7 @@ static DenseKernels make_table() {
   fill_conv(table);
   fill_recurrent(table);
   fill_pooling(table);
+  fill_winograd(table);
   fill_optimizers(table);
   fill_normals(table);
   return table;
