@@ -185,9 +185,9 @@ def _are_heads(
     q, k, v = query.shape, key.shape, value.shape
     if k[-1] != q[-1] or v[:-1] != k[:-1] or len(q) != len(k) or not query.is_floating_point():
         return False
-    if q[:-2] != k[:-2] and not (
-        grouped and len(q) > 2 and q[:-3] == k[:-3] and k[-3] and q[-3] % k[-3] == 0
-    ):
+    if grouped and len(q) < 3:
+        return False
+    if q[:-2] != k[:-2] and not (grouped and q[:-3] == k[:-3] and k[-3] and q[-3] % k[-3] == 0):
         return False
     if mask is None:
         return True
@@ -213,7 +213,7 @@ def _composed(
     if mask is not None and mask.dtype.name != "bool":
         mask = mask.to(query.dtype)
     if grouped:
-        n = query.shape[-3]
+        n = query.size(-3)
         if key.shape[-3] == 0 or n % key.shape[-3] or n % value.shape[-3]:
             raise RuntimeError(
                 "Number of heads in key and value must divide the number of heads in query"

@@ -1,7 +1,7 @@
 """Attention of several heads: `multi_head_attention_forward`, the whole of `MultiheadAttention`.
 
-Within, a sequence is (length, batch, features), and the heads of a batch are one dimension of
-batch * heads matrices of (length, head_dim).
+Within, a sequence is (length, batch, features). Where weights are asked for, the heads of a batch
+are one dimension of batch * heads matrices of (length, head_dim).
 """
 
 from __future__ import annotations
@@ -213,17 +213,28 @@ def multi_head_attention_forward(
         _check(bias_k is None, "bias_k is not None but bias_v is None")
         _check(bias_v is None, "bias_v is not None but bias_k is None")
 
+    # Weights are made of matrices, which lie in one stack; attention reads heads where they are.
+    leading = (heads,) if need_weights else (batch, num_heads)
+
     def split(x: Tensor) -> Tensor:
-        return x.reshape(x.shape[0], heads, size).transpose(0, 1)
+        if need_weights:
+            return x.reshape(x.shape[0], heads, size).transpose(0, 1)
+        return x.unflatten(-1, (num_heads, size)).permute(1, 2, 0, 3)
 
     q = split(q)
-    k = split(k) if static_k is None else _static(static_k, "static_k", heads, size)
-    v = split(v) if static_v is None else _static(static_v, "static_v", heads, size)
+    if static_k is None:
+        k = split(k)
+    else:
+        k = _static(static_k, "static_k", heads, size).unflatten(0, leading)
+    if static_v is None:
+        v = split(v)
+    else:
+        v = _static(static_v, "static_v", heads, size).unflatten(0, leading)
     if add_zero_attn:
-        zeros = k.new_zeros(heads, 1, size)
-        k, v = cat([k, zeros], 1), cat([v, zeros], 1)
+        zeros = k.new_zeros(*leading, 1, size)
+        k, v = cat([k, zeros], -2), cat([v, zeros], -2)
         added += 1
-    reach = k.shape[1]
+    reach = k.shape[-2]
 
     if padding is not None:
         _check(
@@ -256,9 +267,9 @@ def multi_head_attention_forward(
         if mask is not None:
             one = mask.shape[0] == 1
             mask = mask.unsqueeze(0) if one else mask.view(batch, num_heads, *mask.shape[1:])
-        q, k, v = (x.view(batch, num_heads, x.shape[1], size) for x in (q, k, v))
-        out = scaled_dot_product_attention(q, k, v, mask, p, causal).view(heads, length, size)
-    out = out.transpose(0, 1).reshape(length * batch, width)
+        out = scaled_dot_product_attention(q, k, v, mask, p, causal)
+    out = out.transpose(0, 1) if need_weights else out.permute(2, 0, 1, 3)
+    out = out.reshape(length * batch, width)
     out = linear(out, out_proj_weight, out_proj_bias)
     out = out.view(length, batch, out.shape[1])
     return (out if batched else out.squeeze(1)), weights
