@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bindings/bindings.h"
-#include "kernels/blas.h"
+#include "kernels/gemm.h"
 
 namespace rushlight {
 namespace {
