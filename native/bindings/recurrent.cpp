@@ -18,9 +18,10 @@ namespace {
 constexpr Py_ssize_t kParallelWork = 1 << 20;  // multiplications from which sequences are shared out among threads
 constexpr Py_ssize_t kReleaseWork = 1 << 17;   // and from which other Python threads may run
 constexpr Py_ssize_t kRowsTogether = 8;        // fewer in a thread's share would leave the adders idle
-constexpr Py_ssize_t kStepsPacked = 3;         // with fewer steps, packing the weight costs more than it saves
-constexpr Py_ssize_t kFewRows = 2;  // and with so few rows, of a weight that no cache holds: reading it is all there is
-constexpr Py_ssize_t kCacheBytes = 1 << 20;
+// With fewer steps packing the weight costs more than it saves. Few rows read a weight as fast as it lies: more steps are needed,
+// and it must be one that a cache holds, or else reading it is all there is.
+constexpr Py_ssize_t kStepsPacked = 3, kFewRowsStepsPacked = 8;
+constexpr Py_ssize_t kFewRows = 2, kCacheBytes = 1 << 20;
 constexpr Py_ssize_t kMostRows = 0x7fffffff;  // what a BLAS counts with
 
 bool computed_as_float(DType t) { return t == DType::F16 || t == DType::BF16; }
@@ -148,8 +149,8 @@ struct StateProduct {
 
   // False with an exception.
   bool prepare() {
-    const bool reading = l.batch <= kFewRows && l.gates * l.units * l.item() > kCacheBytes;
-    if (l.steps < kStepsPacked || reading || l.device == DeviceType::Meta) return true;
+    const bool few = l.batch <= kFewRows, large = l.gates * l.units * l.item() >= kCacheBytes;
+    if (l.device == DeviceType::Meta || (few && large) || l.steps < (few ? kFewRowsStepsPacked : kStepsPacked)) return true;
     return static_cast<bool>(panels = vector_of(l.type, dense_kernels().packed_size(l.type, depth, columns), l.device));
   }
   void pack() const {
