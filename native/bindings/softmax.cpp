@@ -19,10 +19,17 @@ Blocks blocks_of(const TensorInfo& a, int dim) {
 }
 
 template <bool Log>
-PyObject* softmax(PyObject*, PyObject* const* args, Py_ssize_t n) {
+PyObject* softmax(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   TensorInfo a;
   if (!check_count(Log ? "log_softmax" : "softmax", n, 2, 3)) return nullptr;
-  if (!read_tensor(args[0], a) || !a.is_float() || (n > 2 && args[2] != Py_None)) return not_implemented();
+  if (!read_tensor(args[0], a) || (n > 2 && args[2] != Py_None)) return not_implemented();
+  if (a.dtype == DType::F16 || a.dtype == DType::BF16) {
+    const Ref wide = contiguous_as(a.tensor, DType::F32);
+    PyObject* const again[] = {wide.get(), args[1]};
+    const Ref result(wide ? softmax<Log>(self, again, 2) : nullptr);
+    return result ? contiguous_as(as_tensor(result), a.dtype).release() : nullptr;
+  }
+  if (!a.is_float()) return not_implemented();
   const int dim = dim_argument(args[1], a.ndim);
   if (dim < 0) return nullptr;
   Ref in = contiguous(a.tensor);

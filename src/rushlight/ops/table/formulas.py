@@ -163,7 +163,7 @@ def trace_partial(partial: Callable[..., Any], n_inputs: int) -> tuple[Any, ...]
 
 def _program(t: _Trace, result: Symbol) -> tuple[Any, ...]:
     """Number the registers: inputs, constants, then temporaries, which are used again once dead."""
-    steps = []
+    steps: list[tuple[str, Symbol, tuple[Symbol, ...]]] = []
     needed = {id(result)}
     for step in reversed(t.steps):
         if id(step[1]) in needed:
