@@ -74,12 +74,12 @@ Ref contiguous_as(Tensor* tensor, DType dtype) {
   const auto is_half = [](DType t) { return t == DType::F16 || t == DType::BF16; };
   if (copy && tensor->device() == DeviceType::Cpu && tensor->is_contiguous() && tensor->is_aligned() &&
       ((is_half(tensor->dtype) && dtype == DType::F32) || (tensor->dtype == DType::F32 && is_half(dtype)))) {
-    // A program of no steps: loaded as float, stored as what is wanted, by registers and over threads.
-    const ptrdiff_t n = tensor->numel(), from = tensor->item(), to = as_tensor(copy)->item();
-    const ProgramView program = {1, 0, 0, 0, nullptr, nullptr, nullptr};
-    const Strided input = {tensor->data(), tensor->dtype, &from}, output = {data_of(copy), dtype, &to};
+    const ptrdiff_t n = tensor->numel();
+    const char* from = tensor->data();
+    char* const to = data_of(copy);
+    const DType type = tensor->dtype;
     Unlocked unlocked(n * 4 > kReleaseGilBytes, {tensor, as_tensor(copy)});
-    kernels().run_view(program, DType::F32, &input, output, 1, &n);
+    convert(type, from, dtype, to, n);
     return static_cast<Ref&&>(copy);
   }
   return copy && copy_into(as_tensor(copy), tensor) == 0 ? static_cast<Ref&&>(copy) : Ref();
