@@ -2,31 +2,18 @@
 //
 // Each image of a batch is one task of the thread pool; the products inside then stay on one thread. A single image
 // leaves the threads to the product. The patch buffer belongs to the task.
-#include "bindings/bindings.h"
+#include "bindings/conv.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 
-#include "kernels/blas.h"
+#include "kernels/gemm.h"
+#include "bindings/winograd.h"
 
 namespace rushlight {
 namespace {
-
-struct Geometry {
-  Window window;
-  Py_ssize_t batch, in_channels, out_channels, groups;
-  Py_ssize_t patch() const { return in_channels / groups * window.kernel_h * window.kernel_w; }
-  Py_ssize_t places() const { return window.out_h * window.out_w; }
-  Py_ssize_t in_plane() const { return window.in_h * window.in_w; }
-  Py_ssize_t padded_plane() const { return (window.in_h + 2 * window.pad_h) * (window.in_w + 2 * window.pad_w); }
-  // Every output element is a product with one input plane: no patches needed.
-  bool pointwise() const {
-    const Window& w = window;
-    return w.kernel_h == 1 && w.kernel_w == 1 && w.stride_h == 1 && w.stride_w == 1 && w.pad_h == 0 && w.pad_w == 0;
-  }
-};
 
 // args: stride, padding, dilation, groups. Shapes: x (batch, channels, h, w), w (out, channels / groups, kh, kw).
 bool read_geometry(const Py_ssize_t* x, const Py_ssize_t* w, PyObject* const* args, Geometry& g) {
@@ -160,6 +147,7 @@ PyObject* conv2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
                  w.shape[0], w.shape[1], w.shape[2], w.shape[3], w.shape[0], bias.size());
     return nullptr;
   }
+  if (winograd_pays(g) && !is_meta(x, w, bias)) return winograd_forward(x, w, bias, g);
   const Py_ssize_t shape[4] = {g.batch, g.out_channels, g.window.out_h, g.window.out_w};
   Ref xc = contiguous(x.tensor), wc = xc ? contiguous(w.tensor) : Ref();
   Ref bc = wc && has_bias ? contiguous(bias.tensor) : Ref();
@@ -250,6 +238,7 @@ PyObject* conv2d_grad_input(PyObject*, PyObject* const* args, Py_ssize_t count) 
   if (!read_tensor(args[0], grad) || !read_tensor(args[1], w)) return not_implemented();
   if (!grad.is_float() || w.dtype != grad.dtype || grad.ndim != 4 || w.ndim != 4) return not_implemented();
   if (!shape4(args[2], shape) || !read_geometry(shape, w.shape, args + 3, g) || !check_gradient(grad, g)) return nullptr;
+  if (winograd_pays(g) && !is_meta(grad, w)) return winograd_grad_input(grad, w, g);
   Ref gc = contiguous(grad.tensor), wc = gc ? contiguous(w.tensor) : Ref();
   const DeviceType device = device_of(grad, w);
   Ref result = wc ? zeros_ref(grad.dtype, 4, shape, device) : Ref();
@@ -296,6 +285,7 @@ PyObject* conv2d_grad_weight(PyObject*, PyObject* const* args, Py_ssize_t count)
   if (!read_tensor(args[0], grad) || !read_tensor(args[1], x)) return not_implemented();
   if (!grad.is_float() || x.dtype != grad.dtype || grad.ndim != 4 || x.ndim != 4) return not_implemented();
   if (!shape4(args[2], shape) || !read_geometry(x.shape, shape, args + 3, g) || !check_gradient(grad, g)) return nullptr;
+  if (winograd_pays(g) && !is_meta(grad, x)) return winograd_grad_weight(grad, x, g);
   Ref gc = contiguous(grad.tensor), xc = gc ? contiguous(x.tensor) : Ref();
   const DeviceType device = device_of(grad, x);
   Ref result = xc ? zeros_ref(grad.dtype, 4, shape, device) : Ref();

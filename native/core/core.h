@@ -553,9 +553,10 @@ PyObject* run_on_stand_ins(Op* op, PyObject* function, PyObject* const* args, Py
 // -1 with torch's exception where the tensors of a call are on several devices; for calls with kMeta among their flags.
 int check_devices(Op* op, PyObject* const* slots);
 // The gradients of one call, by the fused rule, the traced programs or the Python rules. `grads_in` has one slot per edge.
-int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
+// `left_out` has a bit for each of the first 64 edges whose gradient this backward does not want.
+int run_rules(Node* node, PyObject* const* grads, bool create_graph, uint64_t left_out, PyObject** grads_in);
 // The same of any node but a leaf's.
-int run_node(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in);
+int run_node(Node* node, PyObject* const* grads, bool create_graph, uint64_t left_out, PyObject** grads_in);
 
 // ---- pointwise ----
 constexpr Py_ssize_t kReleaseSize = 1 << 15;  // results of more elements are computed without the GIL

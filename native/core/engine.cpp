@@ -307,7 +307,7 @@ class Backward {
     for (int i = 0; i < n_outputs; ++i) any |= grads[i] != nullptr;
     if (any || n->kind == Node::Function) {
       told.run();
-      done = told.ran(outgoing, rushlight::run_node(n, grads, create_graph_, outgoing));
+      done = told.ran(outgoing, rushlight::run_node(n, grads, create_graph_, left_out(n), outgoing));
     }
     if (done == 0 && n->hooks) done = after_hooks(n, grads, n_outputs, outgoing);
     if (done == 0 && !retain_) release_node(n);
@@ -317,6 +317,17 @@ class Backward {
       else Py_XDECREF(outgoing[i]);
     }
     return done;
+  }
+
+  // A bit for each of the first 64 edges that lead to nothing a restricted backward was asked for.
+  uint64_t left_out(Node* n) {
+    uint64_t bits = 0;
+    for (int i = 0; restricted_ && i < n->n_edges && i < 64; ++i) {
+      if (!n->edges[i].node) continue;
+      const BackwardState& s = state(n->edges[i].node);
+      if (!s.needed && !s.captured) bits |= uint64_t{1} << i;
+    }
+    return bits;
   }
 
   void release_node(Node* n) {
@@ -616,7 +627,7 @@ PyObject* node_gradients(PyObject*, PyObject* args) {
     in[i] = g == Py_None ? nullptr : g;
   }
   GradMode mode(create_graph);
-  const int done = run_node(n, in.data(), create_graph, out.data());
+  const int done = run_node(n, in.data(), create_graph, 0, out.data());
   PyObject* result = done < 0 ? nullptr : PyTuple_New(n->n_edges);
   for (int i = 0; i < n->n_edges; ++i) {
     if (result) PyTuple_SET_ITEM(result, i, out[i] ? out[i] : Py_NewRef(Py_None));

@@ -475,7 +475,7 @@ int run_rewrite(Node* n, PyObject* const* grads, bool create_graph, PyObject** g
   if (part) part = Ref(changed_over(part.release(), after));
   if (!part) return -1;
   PyObject* incoming[] = {part.get()};
-  const int done = run_node(inner, incoming, create_graph, grads_in + more);
+  const int done = run_node(inner, incoming, create_graph, 0, grads_in + more);
   if (done < 0) return -1;
   Ref given;
   if (edge >= 0) {

@@ -26,15 +26,19 @@ int compile_rules(Op* op) {
 
 namespace {
 
-// 0 where no gradient goes, else one more than the dimensions of what it goes to.
-long dimensions_of(const Edge& e) {
-  if (!e.node) return 0;
+// Whether a gradient is wanted on edge i: it leads on, and not only to what this backward leaves out.
+bool is_wanted(const Node* node, int i, uint64_t left_out) { return node->edges[i].node && (i >= 64 || !(left_out >> i & 1)); }
+
+// 0 where no gradient is wanted, else one more than the dimensions of what it goes to.
+long dimensions_of(const Node* node, int i, uint64_t left_out) {
+  if (!is_wanted(node, i, left_out)) return 0;
+  const Edge& e = node->edges[i];
   if (e.node->kind == Node::Accumulate) return e.node->variable ? e.node->variable->ndim() + 1 : 1;
   return e.nr < static_cast<uint32_t>(e.node->n_outputs) ? e.node->metas[e.nr].ndim + 1 : 1;
 }
 
 // One argument of a rule: a new reference.
-PyObject* source_value(Node* node, const Source& s, PyObject* const* grads, bool for_graph) {
+PyObject* source_value(Node* node, const Source& s, PyObject* const* grads, bool for_graph, uint64_t left_out) {
   switch (s.kind) {
     case Source::Grad: return Py_NewRef(grads[s.index] ? grads[s.index] : Py_None);
     case Source::Grads: {
@@ -46,7 +50,7 @@ PyObject* source_value(Node* node, const Source& s, PyObject* const* grads, bool
     case Source::Needs: {
       PyObject* tuple = PyTuple_New(node->n_edges);
       if (!tuple) return nullptr;
-      for (int i = 0; i < node->n_edges; ++i) PyTuple_SET_ITEM(tuple, i, PyLong_FromLong(dimensions_of(node->edges[i])));
+      for (int i = 0; i < node->n_edges; ++i) PyTuple_SET_ITEM(tuple, i, PyLong_FromLong(dimensions_of(node, i, left_out)));
       return tuple;
     }
     default: break;
@@ -67,16 +71,18 @@ PyObject* call_rule(PyObject* function, PyObject* const* args, size_t n) {
 bool is_plain_value(PyObject* o) { return !is_tensor(o) || !(as_tensor(o)->flags & kWrapped); }
 
 // 1 done, 0 not for these arguments, -1 exception.
-int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
+int run_fused(Node* node, PyObject* const* grads, uint64_t left_out, PyObject** grads_in) {
   Op* op = node->op;
-  if (!grads[0]) return 0;
   const size_t n = op->backward.fused_sources.size();
+  bool given = grads[0];  // a kernel that reads the gradients of several results needs one of them
+  for (const Source& s : op->backward.fused_sources) given |= s.kind == Source::Grad && grads[s.index];
+  if (!given) return 0;
   const bool native = is_kernel(op->backward.fused);
   bool meta = false;
   Ref owned[kMaxParams];
   PyObject* args[kMaxParams];
   for (size_t i = 0; i < n; ++i) {
-    PyObject* value = source_value(node, op->backward.fused_sources[i], grads, false);
+    PyObject* value = source_value(node, op->backward.fused_sources[i], grads, false, left_out);
     if (!value) return -1;
     if (!is_plain_value(value)) {
       Py_DECREF(value);
@@ -113,7 +119,7 @@ int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
     return -1;
   }
   for (Py_ssize_t i = 0; i < count; ++i) {
-    if (items[i] == Py_None || !node->edges[i].node) continue;
+    if (items[i] == Py_None || !is_wanted(node, static_cast<int>(i), left_out)) continue;
     grads_in[i] = as_object(result_tensor(Py_NewRef(items[i])));
     if (!grads_in[i]) return -1;
   }
@@ -135,7 +141,7 @@ int run_traced(Node* node, const Rule& rule, PyObject* const* grads, bool spare,
   Ref owned[kMaxParams];
   PyObject* operands[kMaxParams];
   for (size_t i = 0; i < n; ++i) {
-    owned[i] = Ref(plain_tensor(source_value(node, rule.program_sources[i], grads, false)));
+    owned[i] = Ref(plain_tensor(source_value(node, rule.program_sources[i], grads, false, 0)));
     operands[i] = owned[i].get();
     if (!operands[i]) return -1;
     if (is_tensor(operands[i])) {
@@ -150,7 +156,7 @@ int run_traced(Node* node, const Rule& rule, PyObject* const* grads, bool spare,
   return *grad_in ? 1 : -1;
 }
 
-int find_gradients(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in) {
+int find_gradients(Node* node, PyObject* const* grads, bool create_graph, uint64_t left_out, PyObject** grads_in) {
   Op* op = node->op;
   bool leads_on = false;
   for (int i = 0; i < node->n_edges; ++i) leads_on |= node->edges[i].node != nullptr;
@@ -172,7 +178,7 @@ int find_gradients(Node* node, PyObject* const* grads, bool create_graph, PyObje
   bool plain = !create_graph;
   for (int i = 0; i < node->n_outputs && plain; ++i) plain = !grads[i] || is_plain_value(grads[i]);
   if (op->backward.fused && plain) {
-    const int done = run_fused(node, grads, grads_in);
+    const int done = run_fused(node, grads, left_out, grads_in);
     if (done) return done < 0 ? -1 : 0;
   }
   // Where each parameter's edges begin.
@@ -183,22 +189,22 @@ int find_gradients(Node* node, PyObject* const* grads, bool create_graph, PyObje
     first_edge[p] = e;
     e += p == op->list_param ? list_length : 1;
   }
-  const auto is_wanted = [&](const Rule& rule) {
+  const auto gives_wanted = [&](const Rule& rule) {
     for (uint8_t p : rule.params) {
       const int n = p == op->list_param ? list_length : 1;
       for (int k = 0; k < n; ++k) {
-        if (node->edges[first_edge[p] + k].node) return true;
+        if (is_wanted(node, first_edge[p] + k, left_out)) return true;
       }
     }
     return false;
   };
   const Rule* last = nullptr;
   for (const Rule& rule : op->backward.rules) {
-    if (is_wanted(rule)) last = &rule;
+    if (gives_wanted(rule)) last = &rule;
   }
   const bool lone = plain && node->n_outputs == 1 && !node->hooks && grads[0] && owned_alone(grads[0]);
   for (const Rule& rule : op->backward.rules) {
-    if (!is_wanted(rule)) continue;
+    if (!gives_wanted(rule)) continue;
     if (plain && grads[0]) {
       if (rule.identity) {
         note_way(kPassedOn);
@@ -216,7 +222,7 @@ int find_gradients(Node* node, PyObject* const* grads, bool create_graph, PyObje
     PyObject* args[kMaxParams];
     const size_t n = rule.sources.size();
     for (size_t i = 0; i < n; ++i) {
-      owned[i] = Ref(source_value(node, rule.sources[i], grads, create_graph));
+      owned[i] = Ref(source_value(node, rule.sources[i], grads, create_graph, left_out));
       if (!(args[i] = owned[i].get())) return -1;
     }
     note_way(kRule);
@@ -274,8 +280,8 @@ int keep_format(Node* node, PyObject** grads_in) {
 
 }  // namespace
 
-int run_rules(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in) {
-  if (find_gradients(node, grads, create_graph, grads_in) < 0) return -1;
+int run_rules(Node* node, PyObject* const* grads, bool create_graph, uint64_t left_out, PyObject** grads_in) {
+  if (find_gradients(node, grads, create_graph, left_out, grads_in) < 0) return -1;
   return node->op->result.keeps.rule == Keeps::FormatAndBack && !create_graph ? keep_format(node, grads_in) : 0;
 }
 
@@ -302,11 +308,11 @@ int run_function(Node* n, PyObject* const* grads, PyObject** grads_in) {
 
 }  // namespace
 
-int run_node(Node* node, PyObject* const* grads, bool create_graph, PyObject** grads_in) {
+int run_node(Node* node, PyObject* const* grads, bool create_graph, uint64_t left_out, PyObject** grads_in) {
   switch (node->kind) {
     case Node::Function: return run_function(node, grads, grads_in);
     case Node::Rewrite: return run_rewrite(node, grads, create_graph, grads_in);
-    default: return run_rules(node, grads, create_graph, grads_in);
+    default: return run_rules(node, grads, create_graph, left_out, grads_in);
   }
 }
 

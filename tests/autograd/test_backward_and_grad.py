@@ -431,3 +431,27 @@ def test_a_root_gradient_that_is_summed_to_the_recorded_shape():
     y.data = torch.ones(2, 3)
     y.backward(torch.ones(2, 3))
     assert x.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize(
+    "op",
+    [
+        pytest.param(torch.matmul, id="fused"),
+        pytest.param(torch.mul, id="traced"),
+        pytest.param(torch.kron, id="composite or rule"),
+    ],
+)
+def test_gradients_that_are_not_asked_for_are_not_computed(op, create_graph):
+    """What a hook of the node sees: None on the edges that lead to no input of `grad`."""
+    x, w = torch.rand(3, 3, requires_grad=True), torch.rand(3, 3, requires_grad=True)
+    y = op(x, w)
+    node = y.grad_fn
+    while len(node.next_functions) < 2:  # kron is a view of the product
+        node = node.next_functions[0][0]
+    seen = []
+    node.register_hook(lambda gradients, _: seen.append([g is not None for g in gradients]))
+    for wanted in (x, w, (x, w)):
+        torch.autograd.grad(y.sum(), wanted, retain_graph=True, create_graph=create_graph)
+    y.sum().backward(inputs=[w], retain_graph=True)
+    assert seen == [[True, False], [False, True], [True, True], [False, True]]
