@@ -124,6 +124,13 @@ inline Ref contiguous(Tensor* tensor) {
   if (tensor->is_contiguous() && tensor->is_aligned()) return Ref::borrow(as_object(tensor));
   return Ref(as_object(contiguous_copy(tensor)));
 }
+// n adjacent elements as another real type.
+inline void convert(DType from, const void* in, DType to, void* out, ptrdiff_t n) {
+  // A program of no steps: loaded as float, stored as what is wanted.
+  const ptrdiff_t step_in = item_size(from), step_out = item_size(to);
+  const Strided input = {static_cast<char*>(const_cast<void*>(in)), from, &step_in};
+  kernels().run_view({1, 0, 0, 0, nullptr, nullptr, nullptr}, DType::F32, &input, {static_cast<char*>(out), to, &step_out}, 1, &n);
+}
 inline Ref new_ref(DType dtype, int ndim, const Py_ssize_t* shape, DeviceType device) {
   return Ref(as_object(new_tensor(dtype, ndim, shape, device)));
 }

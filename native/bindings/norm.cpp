@@ -39,6 +39,13 @@ bool affine(PyObject* object, const char* name, DType type, Py_ssize_t n, Ref& o
   return true;
 }
 
+bool is_half(PyObject* o) {
+  return is_tensor(o) && (as_tensor(o)->dtype == DType::F16 || as_tensor(o)->dtype == DType::BF16) &&
+         as_tensor(o)->device() == DeviceType::Cpu;
+}
+// A half as float; another object as it is.
+Ref widened(PyObject* o) { return is_half(o) ? contiguous_as(as_tensor(o), DType::F32) : Ref::borrow(o); }
+
 // Parts of the rows that threads take, as many for any number of threads: what is summed over rows is always rounded the same.
 Py_ssize_t parts_of(const Rows& r) {
   return std::clamp<Py_ssize_t>(r.rows * r.n / kGrain, 1, std::clamp<Py_ssize_t>(r.rows, 1, 16));
@@ -55,12 +62,23 @@ void add(DType type, const char* from, Py_ssize_t n, char* to) {
 PyObject* refused() { return PyErr_Occurred() ? nullptr : not_implemented(); }
 
 // (x, normalized, weight or None, bias or None, eps) -> (y, mean, rstd); the two of shape (leading..., 1 ...)
-PyObject* layer_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
+PyObject* layer_norm(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   TensorInfo x;
   Py_ssize_t normalized;
   double eps;
   Rows r;
   if (!check_count("layer_norm", count, 5, 5)) return nullptr;
+  if (is_half(args[0])) {
+    const Ref wide = widened(args[0]), weight = widened(args[2]), bias = widened(args[3]);
+    if (!wide || !weight || !bias) return nullptr;
+    PyObject* const again[] = {wide.get(), args[1], weight.get(), bias.get(), args[4]};
+    const Ref results(layer_norm(self, again, 5));
+    if (!results || !PyTuple_Check(results.get())) return Py_XNewRef(results.get());
+    Ref rounded[3];
+    for (int i = 0; i < 3; i++)
+      if (!(rounded[i] = contiguous_as(as_tensor(PyTuple_GET_ITEM(results.get(), i)), as_tensor(args[0])->dtype))) return nullptr;
+    return PyTuple_Pack(3, rounded[0].get(), rounded[1].get(), rounded[2].get());
+  }
   if (!read_tensor(args[0], x) || !x.is_float()) return not_implemented();
   if (!ints_argument(args[1], "normalized", 1, &normalized) || !double_argument(args[4], eps) || !split(x, normalized, r))
     return nullptr;
@@ -91,13 +109,30 @@ PyObject* layer_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return PyTuple_Pack(3, y.get(), mean.get(), rstd.get());
 }
 
-// (g, x, normalized, mean, rstd, weight or None, needs) -> the gradients of x, weight and bias, None where not needed
-PyObject* layer_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
+// (g, x, normalized, mean, rstd, weight or None, needs, eps) -> the gradients of x, weight and bias, None where not needed. Of
+// halves those of x are rounded once: mean and rstd, which are rounded, are computed again.
+PyObject* layer_norm_backward(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   TensorInfo g, x;
   Py_ssize_t normalized;
   Rows r;
   int need[3];
-  if (!check_count("layer_norm_backward", count, 7, 7)) return nullptr;
+  if (!check_count("layer_norm_backward", count, 7, 8)) return nullptr;
+  if (count == 8 && is_half(args[1])) {
+    const Ref wide_g = widened(args[0]), wide = widened(args[1]), w = widened(args[5]);
+    if (!wide_g || !wide || !w) return nullptr;
+    PyObject* const forward[] = {wide.get(), args[2], Py_None, Py_None, args[7]};
+    const Ref results(layer_norm(self, forward, 5));
+    if (!results || !PyTuple_Check(results.get())) return Py_XNewRef(results.get());
+    PyObject* const mean = PyTuple_GET_ITEM(results.get(), 1);
+    PyObject* const rstd = PyTuple_GET_ITEM(results.get(), 2);
+    PyObject* const again[] = {wide_g.get(), wide.get(), args[2], mean, rstd, w.get(), args[6], args[7]};
+    const Ref gradients(layer_norm_backward(self, again, 8));
+    if (!gradients || !PyTuple_Check(gradients.get())) return Py_XNewRef(gradients.get());
+    PyObject* const to_x = PyTuple_GET_ITEM(gradients.get(), 0);
+    const Ref rounded = is_tensor(to_x) ? contiguous_as(as_tensor(to_x), as_tensor(args[1])->dtype) : Ref::borrow(to_x);
+    return rounded ? PyTuple_Pack(3, rounded.get(), PyTuple_GET_ITEM(gradients.get(), 1), PyTuple_GET_ITEM(gradients.get(), 2))
+                   : nullptr;
+  }
   if (!read_tensor(args[0], g) || !read_tensor(args[1], x) || !x.is_float() || g.dtype != x.dtype) return not_implemented();
   if (!ints_argument(args[2], "normalized", 1, &normalized) || !split(x, normalized, r)) return nullptr;
   if (!needs_argument(args[6], 3, need)) return nullptr;
@@ -157,7 +192,7 @@ PyObject* layer_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count
 PyMethodDef kNormMethods[] = {
     long_kernel<layer_norm>("layer_norm", "layer_norm(x, n_normalized, weight_or_None, bias_or_None, eps) -> (y, mean, rstd)"),
     long_kernel<layer_norm_backward>("layer_norm_backward",
-                                     "layer_norm_backward(g, x, n_normalized, mean, rstd, weight_or_None, needs)"),
+                                     "layer_norm_backward(g, x, n_normalized, mean, rstd, weight_or_None, needs, eps)"),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -308,6 +308,21 @@ PyObject* reduction(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return finish(reduce(op, a, mask, keepdim));
 }
 
+// A reduction of halves: of their values as float, and its result rounded once.
+template <FastFunction F>
+PyObject* of_halves_too(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  TensorInfo a;
+  if (n < 1 || n > 4 || !read_tensor(args[0], a) || (a.dtype != DType::F16 && a.dtype != DType::BF16) || is_meta(a))
+    return F(self, args, n);
+  const Ref wide = contiguous_as(a.tensor, DType::F32);
+  if (!wide) return nullptr;
+  PyObject* again[4] = {wide.get()};
+  for (Py_ssize_t i = 1; i < n; i++) again[i] = args[i];
+  Ref result(F(self, again, n));
+  if (!result || !is_tensor(result.get()) || as_tensor(result)->dtype != DType::F32) return result.release();
+  return contiguous_as(as_tensor(result), a.dtype).release();
+}
+
 template <class F>
 void each_value(const Ref& tensor, F f) {
   if (is_meta(info_of(as_tensor(tensor)))) return;
@@ -531,17 +546,17 @@ void sum_rows(DType dtype, const char* data, Py_ssize_t m, Py_ssize_t n, char* o
 }
 
 PyMethodDef kReductionMethods[] = {
-    long_kernel<reduction<Reduce::Sum>>("sum", "sum(a, dims=None, keepdim=False)"),
-    long_kernel<reduction<Reduce::Prod>>("prod", "prod(a, dims=None, keepdim=False)"),
-    long_kernel<reduction<Reduce::Max>>("amax", "amax(a, dims=None, keepdim=False): a NaN wins"),
-    long_kernel<reduction<Reduce::Min>>("amin", "amin(a, dims=None, keepdim=False): a NaN wins"),
+    long_kernel<of_halves_too<reduction<Reduce::Sum>>>("sum", "sum(a, dims=None, keepdim=False)"),
+    long_kernel<of_halves_too<reduction<Reduce::Prod>>>("prod", "prod(a, dims=None, keepdim=False)"),
+    long_kernel<of_halves_too<reduction<Reduce::Max>>>("amax", "amax(a, dims=None, keepdim=False): a NaN wins"),
+    long_kernel<of_halves_too<reduction<Reduce::Min>>>("amin", "amin(a, dims=None, keepdim=False): a NaN wins"),
     long_kernel<reduction<Reduce::Any>>("any", "any(a, dims=None, keepdim=False)"),
     long_kernel<reduction<Reduce::All>>("all", "all(a, dims=None, keepdim=False)"),
-    long_kernel<mean>("mean", "mean(a, dims=None, keepdim=False)"),
+    long_kernel<of_halves_too<mean>>("mean", "mean(a, dims=None, keepdim=False)"),
     long_kernel<norm2>("norm2", "norm2(a, dims=None, keepdim=False): the Euclidean norm"),
-    long_kernel<var>("var", "var(a, dims=None, correction=1, keepdim=False)"),
-    long_kernel<argument<true>>("argmax", "argmax(a, dim=None, keepdim=False): the first index; a NaN wins"),
-    long_kernel<argument<false>>("argmin", "argmin(a, dim=None, keepdim=False): the first index; a NaN wins"),
+    long_kernel<of_halves_too<var>>("var", "var(a, dims=None, correction=1, keepdim=False)"),
+    long_kernel<of_halves_too<argument<true>>>("argmax", "argmax(a, dim=None, keepdim=False): the first index; a NaN wins"),
+    long_kernel<of_halves_too<argument<false>>>("argmin", "argmin(a, dim=None, keepdim=False): the first index; a NaN wins"),
     long_kernel<logsumexp>("logsumexp", "logsumexp(a, dims=None, keepdim=False)"),
     long_kernel<cumulative<false>>("cumsum", "cumsum(a, dim)"),
     long_kernel<cumulative<true>>("cumprod", "cumprod(a, dim)"),

@@ -72,18 +72,44 @@ inline float scale(float p, uint32_t k) {
   return p * power_of_two(half) * power_of_two(k - half);
 }
 
-// e^x for x in [-87, 88]: results in the normal range only.
-inline float exp_normal(float x) {
-  const ExpPartsF s = split_exp(x);
-  return exp_of(s) * power_of_two(s.k);
+#ifdef RUSHLIGHT_FMA
+// The same with fewer instructions, where a fused multiply-add keeps the digits of r: e^x = p 2^(biased - 254), of which `biased`
+// stands in the low 9 bits.
+struct ExpValueF {
+  uint32_t biased;
+  float p;
+};
+inline ExpValueF exp_value(float x) {
+  constexpr float kRoundBiasedF = kRoundF + 254.0f;
+  const float shifted = madd(x, 1.44269504f, kRoundBiasedF);
+  const float k = shifted - kRoundBiasedF;
+  const float r = madd(k, 2.12194440e-4f, madd(k, -0.693359375f, x));
+  return {bits(shifted), 1.0f + madd(r * r, exp_rest(r), r)};
 }
+inline float scaled(const ExpValueF& v) {  // in two steps
+  const uint32_t half = v.biased >> 1;
+  return v.p * from_bits(half << 23) * from_bits((v.biased - half) << 23);
+}
+inline float scaled_once(const ExpValueF& v) { return v.p * from_bits((v.biased - 127) << 23); }
+#else
+inline ExpPartsF exp_value(float x) { return split_exp(x); }
+inline float scaled(const ExpPartsF& s) { return scale(exp_of(s), s.k); }
+inline float scaled_once(const ExpPartsF& s) { return exp_of(s) * power_of_two(s.k); }
+#endif
+
+// e^x for x in [-87, 88]: results in the normal range only.
+inline float exp_normal(float x) { return scaled_once(exp_value(x)); }
 
 inline float exp(float x) {
   x = x < -104.0f ? -104.0f : x;
   x = x > 89.0f ? 89.0f : x;
-  const ExpPartsF s = split_exp(x);
-  return scale(exp_of(s), s.k);
+  return scaled(exp_value(x));
 }
+
+// e^x for x <= 0.
+inline float exp_down(float x) { return scaled(exp_value(x < -104.0f ? -104.0f : x)); }
+// The same, where results below the normal range are 0.
+inline float exp_flushed(float x) { return scaled_once(exp_value(x < -88.0f ? -88.0f : x)); }
 
 inline float exp2(float x) {
   constexpr float c[] = {0.693147182f, 0.240226507f, 0.0555035695f, 0.00961808302f, 0.00133908633f, 0.000154531634f};
@@ -142,11 +168,28 @@ inline float tanh(float x) {
 }
 
 inline float sigmoid(float x) {
-  const float e = exp(-abs(x));
+  const float e = exp_down(-abs(x));
   const float q = e / (1.0f + e);
   const float numerator = x >= 0.0f ? 1.0f : e;
   return madd(-numerator, q, numerator);  // numerator / (1 + e), with the error of that sum times q only
 }
+
+// log(1 + e) for 0 <= e <= 1: twice the area tangent of s = e / (2 + e).
+inline float log1p_unit(float e) {
+  constexpr float c[] = {0.333332062f, 0.200108692f, 0.139992878f, 0.140134677f};
+  const float s = e / (2.0f + e);
+  const float z = s * s;
+  return 2.0f * madd(s * z, polynomial(z, c), s);
+}
+
+// The upper tail of the normal distribution over its density, for a >= 0: a polynomial of t = 1 / (1 + 0.3 a), times t.
+inline float mills(float a) {
+  constexpr float c[] = {0.299822122f,  0.303369254f, 0.24613930f,   0.336564392f,
+                         -0.161760032f, 0.546944737f, -0.411364079f, 0.0935985371f};
+  const float t = 1.0f / madd(a, 0.3f, 1.0f);
+  return t * polynomial(t, c);
+}
+inline float normal_density(float a) { return 0.398942280f * exp_flushed(-0.5f * (a * a)); }
 
 inline float erf(float x) {
   constexpr float c[] = {0.128379226f,   -0.376126289f,  0.112835526f,
@@ -161,8 +204,7 @@ inline float erf(float x) {
   return copysign(a < 0.7f ? small : large, x);
 }
 
-// sin and cos: x = k pi + r (cos: (k + 1/2) pi + r) reduced in double, so that nearby multiples of pi keep their
-// digits.
+// sin and cos in double: x = k pi + r (cos: (k + 1/2) pi + r), so that nearby multiples of pi keep their digits.
 constexpr float kTrigLimitF = 1048576.0f;  // beyond it k pi is no longer exact enough: the library's function
 
 inline float sine_of(double x, double k, uint64_t sign) {
@@ -173,16 +215,44 @@ inline float sine_of(double x, double k, uint64_t sign) {
   const double s = r * madd(z, polynomial(z, c), 1.0);
   return static_cast<float>(from_bits(bits(s) ^ (sign << 63)));
 }
-inline float sin(float x_) {
+inline float sin_wide(float x_) {
   const double x = x_;
   const double shifted = madd(x, 0.3183098861837907, kRound);
   return sine_of(x, shifted - kRound, bits(shifted));
 }
-inline float cos(float x_) {
+inline float cos_wide(float x_) {
   const double x = x_;
   const double shifted = madd(x, 0.3183098861837907, -0.5) + kRound;
   return sine_of(x, (shifted - kRound) + 0.5, ~bits(shifted));
 }
+
+// sin and cos in float: x = k pi/2 + r, pi/2 in three parts. With a fused multiply-add x - k (first part) is exact, as both are
+// multiples of 2^-23 and the difference is small; what the second one loses is `low`, where r is not so small that it loses
+// nothing that counts. Errors are below 1 unit in the last place. Without that instruction: in double.
+#ifdef RUSHLIGHT_FMA
+constexpr float kNearLimitF = 65536.0f;
+inline float sin_quadrant(float x, uint32_t quadrant) {
+  constexpr float sc[] = {-0.166666552f, 0.00833218917f, -0.000195181899f};
+  constexpr float cc[] = {-0.5f, 0.0416666456f, -0.00138873013f, 2.44306684e-05f};
+  const float shifted = madd(x, 0.636619772f, kRoundF);
+  const float k = shifted - kRoundF;
+  const float first = madd(k, -1.57079637f, x);
+  const float r = madd(k, 4.37113883e-8f, first);
+  const float lost = madd(k, 4.37113883e-8f, first - r);
+  const float low = madd(k, 1.71512489e-15f, abs(r) > 0.0078125f ? lost : 0.0f);
+  const float z = r * r;
+  const float s = r + madd(r * z, polynomial(z, sc), low);
+  const float c = 1.0f + madd(z, polynomial(z, cc), -r * low);
+  const uint32_t q = bits(shifted) + quadrant;
+  return from_bits(bits((q & 1) != 0 ? c : s) ^ ((q & 2) << 30));
+}
+inline float sin(float x) { return x == 0.0f ? x : sin_quadrant(x, 0); }
+inline float cos(float x) { return sin_quadrant(x, 1); }
+#else
+constexpr float kNearLimitF = kTrigLimitF;
+inline float sin(float x) { return sin_wide(x); }
+inline float cos(float x) { return cos_wide(x); }
+#endif
 inline float tan(float x_) {
   const double x = x_;
   constexpr double sc[] = {-0.16666666663854168, 0.008333331874273714, -0.000198400864995936, 2.7249895230611676e-06};
@@ -232,9 +302,10 @@ inline float round(float x) { return ::nearbyintf(x); }
 inline float sqrt(float x) { return ::sqrtf(x); }
 
 // Beyond the range of the argument reduction.
-inline bool trig_fits(float x) { return abs(x) <= kTrigLimitF; }
-inline float sin_far(float x) { return ::sinf(x); }
-inline float cos_far(float x) { return ::cosf(x); }
+inline bool trig_fits(float x) { return abs(x) <= kNearLimitF; }
+inline bool tan_fits(float x) { return abs(x) <= kTrigLimitF; }
+inline float sin_far(float x) { return abs(x) <= kTrigLimitF ? sin_wide(x) : ::sinf(x); }
+inline float cos_far(float x) { return abs(x) <= kTrigLimitF ? cos_wide(x) : ::cosf(x); }
 inline float tan_far(float x) { return ::tanf(x); }
 
 }  // namespace math

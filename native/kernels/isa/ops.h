@@ -110,6 +110,76 @@ inline T logaddexp2(T a, T b) {
   return (a == b) & (math::abs(a) == T(math::kInf)) ? a : r;
 }
 
+// -log(1 + e^-a)
+template <Real T>
+inline T log_sigmoid(T a) {
+  return (a < T(0) ? a : T(0)) - math::log1p_unit(math::exp_down(-math::abs(a)));
+}
+
+// a times the normal distribution function, and the derivative of that. In float by the tail's ratio to the density, so that
+// one exponential serves both and what is left of negative numbers keeps its digits; an infinity times 0 is NaN, as in the formula.
+inline float gelu(float a) {
+  const float x = math::abs(a), tail = math::normal_density(x) * math::mills(x);
+  return a * (a >= 0.0f ? 1.0f - tail : tail);
+}
+inline float gelu_slope(float a) {
+  const float x = math::abs(a), w = math::normal_density(x) * (math::mills(x) - x);
+  return a >= 0.0f ? 1.0f - w : w;
+}
+inline double gelu(double a) { return a * 0.5 * (1.0 + math::erf(a * 0.7071067811865476)); }
+inline double gelu_slope(double a) {
+  return 0.5 * (1.0 + math::erf(a * 0.7071067811865476)) + a * (0.3989422804014327 * math::exp(-0.5 * (a * a)));
+}
+
+// The approximation by tanh: (1 + tanh(u)) / 2 is the sigmoid of 2 u.
+template <Real T>
+inline T gelu_tanh_gate(T a) {
+  return math::sigmoid(a * (T(1.5957691216057308) + T(0.07135481627260025) * (a * a)));
+}
+template <Real T>
+inline T gelu_tanh(T a) {
+  return a * gelu_tanh_gate(a);
+}
+template <Real T>
+inline T gelu_tanh_slope(T a) {
+  const T s = gelu_tanh_gate(a);
+  return s + a * (s * (T(1) - s)) * (T(1.5957691216057308) + T(0.21406444881780073) * (a * a));
+}
+
+template <Real T>
+inline T silu(T a) {
+  return a * math::sigmoid(a);
+}
+template <Real T>
+inline T silu_slope(T a) {
+  const T s = math::sigmoid(a);
+  return s * (T(1) + a * (T(1) - s));
+}
+
+// tanh(softplus(a)) = n / d with e = e^-|a|, which does not overflow.
+template <Real T>
+struct MishGate {
+  T e, n, d;
+};
+template <Real T>
+inline MishGate<T> mish_gate(T a) {
+  const bool up = a >= T(0);
+  const T e = math::exp_down(-math::abs(a));
+  const T n = up ? T(1) + T(2) * e : e * (e + T(2));
+  return {e, n, n + (up ? T(2) * e * e : T(2))};
+}
+template <Real T>
+inline T mish(T a) {
+  const MishGate<T> g = mish_gate(a);
+  return a * (g.n / g.d);
+}
+template <Real T>
+inline T mish_slope(T a) {
+  const MishGate<T> g = mish_gate(a);
+  const T t = g.n / g.d;
+  return t + a * ((a >= T(0) ? T(1) : g.e) / (T(1) + g.e)) * ((g.d - g.n) * (T(1) + t) / g.d);
+}
+
 template <Real T>
 inline T xlogy(T a, T b) {
   const T r = a * math::log(b);

@@ -409,11 +409,26 @@ bool run_small(const ProgramView& program, DType compute, const Strided* inputs,
   return true;
 }
 
+// A program of no steps over whole arrays, of which one is of the compute type: a conversion. False if this is not it.
+bool run_conversion(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
+                    const ptrdiff_t* shape, ptrdiff_t n) {
+  const Strided& in = inputs[program.result];
+  const ptrdiff_t from = item_size(in.dtype), to = item_size(out.dtype);
+  if (program.n_inputs != 1 || !is_contiguous(in.strides, from, ndim, shape) || !is_contiguous(out.strides, to, ndim, shape))
+    return false;
+  if (out.dtype == compute) load_function(in.dtype, compute)(in.data, from, out.data, n);
+  else if (in.dtype == compute) store_function(compute, out.dtype)(in.data, out.data, to, n);
+  else return false;
+  return true;
+}
+
 Traversal run_view(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
                    const ptrdiff_t* shape) {
   ptrdiff_t n = 1;
   for (int d = 0; d < ndim; ++d) n *= shape[d];
   if (n == 0) return Traversal::Block;
+  if (program.n_instrs == 0 && n <= kSmall && run_conversion(program, compute, inputs, out, ndim, shape, n))
+    return Traversal::Block;
   if (program.n_instrs == 1 && program.n_constants == 0 && n < kSmall && run_small(program, compute, inputs, out, ndim, shape, n)) {
     return Traversal::Block;
   }

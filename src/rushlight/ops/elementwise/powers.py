@@ -115,6 +115,7 @@ _pow_three = _pow_of_number(
     "_pow_three(input: Tensor, exponent: Tensor | Number)",
     forward=lambda input, exponent: input * input * input,
     reference=lambda a, exponent: a * a * a,
+    partials={"input": lambda input, exponent: exponent * (input * input)},
     samples=lambda make: [(make(2, 3), 3)],
 )
 _pow_half = _pow_of_number(
@@ -128,12 +129,14 @@ _pow_minus_half = _pow_of_number(
     "_pow_minus_half(input: Tensor, exponent: Tensor | Number)",
     forward=lambda input, exponent: input.rsqrt(),
     reference=lambda a, exponent: 1 / np.sqrt(a),
+    partials={"input": lambda input, exponent: exponent * rsqrt(input) / input},
     samples=lambda make: [(make(2, 3), -0.5)],
 )
 _pow_minus_one = _pow_of_number(
     "_pow_minus_one(input: Tensor, exponent: Tensor | Number)",
     forward=lambda input, exponent: 1 / input,
     reference=lambda a, exponent: np.reciprocal(a) if a.dtype.kind in "fc" else _power(a, -1),
+    partials={"input": lambda input, exponent: exponent / input / input},
     reference_for="bool int",
     samples=lambda make: [(make(2, 3), -1)],
 )

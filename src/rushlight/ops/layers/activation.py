@@ -91,6 +91,22 @@ def _refuse_below_zero(form: Op, node: str | None, param: str, said: str) -> Non
     variant(form, param, "below", other, 0)
 
 
+def _slope(kernel: str, formula: Any) -> Any:
+    """A derivative that has a kernel: a formula of other ops, which the gradient of the gradient
+    is computed by."""
+
+    def slope(x: Any, *numbers: Any) -> Any:
+        return x.trace.emit(kernel, x, *numbers) if isinstance(x, Symbol) else formula(x, *numbers)
+
+    return slope
+
+
+def _outside(input: Any, low: Any, high: Any) -> Any:
+    if isinstance(input, Symbol):
+        return input.trace.emit("outside", input, low, high)
+    return (input <= low) | (input >= high)
+
+
 def _backward_op(signature: str, forward: Any, slope: Any) -> Op:
     """The gradient of a function made of straight pieces, itself an op: linear in g, flat in input.
 
@@ -124,7 +140,7 @@ _threshold_backward = _backward_op(
 )
 _hardtanh_backward = _backward_op(
     "_hardtanh_backward(grad: Tensor, input: Tensor, low: Number, high: Number)",
-    lambda grad, input, low, high: where((input <= low) | (input >= high), 0, grad),
+    lambda grad, input, low, high: where(_outside(input, low, high), 0, grad),
     lambda input, low, high: ~((input <= low) | (input >= high)),
 )
 _shrink_backward = _backward_op(
@@ -333,11 +349,11 @@ _INV_SQRT2, _INV_SQRT_2PI = 1 / math.sqrt(2.0), 1 / math.sqrt(2.0 * math.pi)
 _GELU_BETA, _GELU_KAPPA = math.sqrt(2.0 / math.pi), 0.044715
 
 
-def _gelu_tanh(x: Tensor | Symbol) -> Tensor | Symbol:
+def _gelu_tanh(x: Tensor) -> Tensor:
     return tanh(_GELU_BETA * (x + _GELU_KAPPA * (x * x * x)))
 
 
-def _gelu_tanh_slope(x: Tensor | Symbol) -> Tensor | Symbol:
+def _gelu_tanh_formula(x: Tensor) -> Tensor:
     t = _gelu_tanh(x)
     inner = _GELU_BETA * (1 + (3 * _GELU_KAPPA) * (x * x))
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner
@@ -355,23 +371,24 @@ def _gelu_reference(a: Array, approximate: str) -> Any:
 
 _GELU = {_NOT_FLOAT: "GeluKernelImpl"}
 
+_gelu_slope = _slope(
+    "gelu_slope",
+    lambda x: 0.5 * (1 + erf(x * _INV_SQRT2)) + x * (_INV_SQRT_2PI * exp(-0.5 * (x * x))),
+)
+
 gelu = _activation(
     "gelu(input: Tensor, *, approximate: str = 'none')",
-    forward=lambda input: input * 0.5 * (1 + erf(input * _INV_SQRT2)),
     reference=_gelu_reference,
-    partials={
-        "input": lambda input: (
-            0.5 * (1 + erf(input * _INV_SQRT2))
-            + input * (_INV_SQRT_2PI * exp(-0.5 * (input * input)))
-        )
-    },
+    partials={"input": lambda input: _gelu_slope(input)},
     refuses=_GELU,
     out="found",
     doc="input times the normal distribution function of input; approximate 'tanh' is faster.",
 )
+_gelu_tanh_slope = _slope("gelu_tanh_slope", _gelu_tanh_formula)
+
 _gelu_by_tanh = pointwise(
     "_gelu_by_tanh(input: Tensor, *, approximate: str = 'none')",
-    forward=lambda input: 0.5 * input * (1 + _gelu_tanh(input)),
+    kernel="gelu_tanh",
     reference=lambda a, approximate: _gelu_reference(a, "tanh"),
     partials={"input": lambda input: _gelu_tanh_slope(input)},
     refuses=_GELU,
@@ -409,15 +426,16 @@ variant(gelu, "approximate", "equals", _gelu_by_tanh, "tanh")
 variant(gelu, "approximate", "given", _gelu_given)
 
 
-def _silu_slope(x: Tensor | Symbol) -> Tensor | Symbol:
+def _silu_formula(x: Tensor) -> Tensor:
     s = sigmoid(x)
     return s * (1 + x * (1 - s))
 
 
+_silu_slope = _slope("silu_slope", _silu_formula)
+
 silu = _activation(
     "silu(input: Tensor, inplace: bool = False)",
     written="",
-    forward=lambda input: input * sigmoid(input),
     reference=lambda a, inplace: a / (1 + np.exp(-a)),
     partials={"input": lambda input: _silu_slope(input)},
     refuses={"bool int": "silu_cpu"},
@@ -425,36 +443,34 @@ silu = _activation(
 )
 
 
-def _softplus(x: Symbol) -> Any:
-    return where(x > 20, x, log1p(exp(x)))
-
-
-def _mish_slope(x: Symbol) -> Symbol:
-    t = tanh(_softplus(x))
+def _mish_formula(x: Tensor) -> Tensor:
+    t = tanh(where(x > 20, x, log1p(exp(x))))
     return t + x * sigmoid(x) * (1 - t * t)
 
+
+_mish_slope = _slope("mish_slope", _mish_formula)
 
 mish = _activation(
     "mish(input: Tensor, inplace: bool = False)",
     written="",
-    forward=lambda input: input * tanh(_softplus(input)),
     reference=lambda a, inplace: a * np.tanh(np.logaddexp(a, a.dtype.type(0))),
     partials={"input": lambda input: _mish_slope(input)},
     refuses={_NOT_FLOAT: "mish_cpu"},
     doc="input * tanh(softplus(input)).",
 )
+_softplus_slope = _slope(
+    "softplus_slope",
+    lambda x, beta, threshold: where(x * beta > threshold, 1, sigmoid(x * beta)),
+)
+_logsigmoid_slope = _slope("logsigmoid_slope", lambda x: sigmoid(-x))
+
 softplus = _activation(
     "softplus(input: Tensor, beta: Number = 1.0, threshold: Number = 20.0)",
-    forward=lambda input, beta, threshold: where(
-        input * beta > threshold, input, log1p(exp(input * beta)) / beta
-    ),
     reference=lambda a, beta, threshold: np.where(
         a * beta > threshold, a, np.log1p(np.exp(a * beta)) / beta
     ).astype(a.dtype),
     partials={
-        "input": lambda input, beta, threshold: where(
-            input * beta > threshold, 1, sigmoid(input * beta)
-        )
+        "input": lambda input, beta, threshold: _softplus_slope(input, beta, threshold)
     },
     refuses={_NOT_FLOAT: "softplus_cpu"},
     out="found",
@@ -462,9 +478,8 @@ softplus = _activation(
 )
 logsigmoid = _activation(
     "logsigmoid(input: Tensor)",
-    forward=lambda input: -(relu(-input) + log1p(exp(-abs(input)))),
     reference=lambda a: np.minimum(a, 0) - np.log1p(np.exp(-np.abs(a))),
-    partials={"input": lambda input: sigmoid(-input)},
+    partials={"input": lambda input: _logsigmoid_slope(input)},
     refuses={_NOT_FLOAT: "log_sigmoid_cpu"},
     node="LogSigmoidBackward0",
     out="expected scalar type {want.scalar_name} but found {got.scalar_name}",
@@ -536,12 +551,14 @@ hardsigmoid = _activation(
     refuses={_NOT_FLOAT: "hardsigmoid_cpu"},
     doc="A sigmoid of three straight pieces.",
 )
+_hardswish_slope = _slope(
+    "hardswish_slope", lambda x: where(x <= -3, 0, where(x < 3, x / 3 + 0.5, 1))
+)
 hardswish = _activation(
     "hardswish(input: Tensor, inplace: bool = False)",
     written="",
-    forward=lambda input: input * hardtanh(input + 3, 0, 6) / 6,
     reference=lambda a, inplace: a * np.clip(a + 3, 0, 6) / 6,
-    partials={"input": lambda input: where(input <= -3, 0, where(input < 3, input / 3 + 0.5, 1))},
+    partials={"input": lambda input: _hardswish_slope(input)},
     refuses={_NOT_FLOAT: "hardswish_cpu"},
     doc="input * hardsigmoid(input).",
 )

@@ -84,7 +84,7 @@ _native_layer_norm = general(
         "weight": lambda g, input, n, eps: _wide(g) * _standard(input, _last(n), eps)[0],
         "bias": lambda g: _wide(g),
     },
-    backward=(_kernels.layer_norm_backward, "g input n out1 out2 weight needs"),
+    backward=(_kernels.layer_norm_backward, "g input n out1 out2 weight needs eps"),
     node="NativeLayerNormBackward0",
     method=False,
     first_only=True,

@@ -43,8 +43,16 @@ class _Trace:
         out = Symbol(self, boolean=kernel in BOOLEAN)
         if kernel == "where":
             out.boolean = symbols[1].boolean and symbols[2].boolean
+            kernel, symbols = self._selection(*symbols)
         self.steps.append((kernel, out, symbols))
         return out
+
+    def _selection(self, condition: Symbol, *sides: Symbol) -> tuple[str, tuple[Symbol, ...]]:
+        """`where`, which compares by itself where its condition is x > 0."""
+        for kernel, out, args in self.steps:
+            if out is condition and kernel == "gt" and args[1].constant == 0:
+                return "where_above", (args[0], *sides)
+        return "where", (condition, *sides)
 
     def lift(self, value: Symbol | float) -> Symbol:
         if isinstance(value, Symbol):
@@ -155,26 +163,30 @@ def trace_partial(partial: Callable[..., Any], n_inputs: int) -> tuple[Any, ...]
 
 def _program(t: _Trace, result: Symbol) -> tuple[Any, ...]:
     """Number the registers: inputs, constants, then temporaries, which are used again once dead."""
+    steps: list[tuple[str, Symbol, tuple[Symbol, ...]]] = []
+    needed = {id(result)}
+    for step in reversed(t.steps):
+        if id(step[1]) in needed:
+            needed.update(id(s) for s in step[2])
+            steps.insert(0, step)
     register: dict[int, int] = {id(s): i for i, s in enumerate(t.inputs)}
-    constants = list(t.constants.values())
+    constants = [s for s in t.constants.values() if id(s) in needed]
     for s in constants:
         register[id(s)] = len(register)
     last_use: dict[int, int] = {}
-    for at, (_, _, args) in enumerate(t.steps):
+    for at, (_, _, args) in enumerate(steps):
         for s in args:
             last_use[id(s)] = at
-    last_use[id(result)] = len(t.steps)
+    last_use[id(result)] = len(steps)
     fixed = len(register)
     free: list[int] = []
     top = fixed
     code = []
-    for at, (kernel, out, args) in enumerate(t.steps):
+    for at, (kernel, out, args) in enumerate(steps):
         where = [register[id(s)] for s in args]
         for s in {id(s): s for s in args}.values():
             if last_use[id(s)] == at and register[id(s)] >= fixed:
                 free.append(register[id(s)])
-        if id(out) not in last_use:
-            continue
         if free:
             register[id(out)] = free.pop()
         else:
