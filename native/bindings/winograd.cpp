@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "memory/allocator.h"
 
 namespace rushlight {
 namespace {
+
+std::atomic<int> the_tile{2};         // the outputs of a tile, each way; 0: this way is not taken
+std::atomic<bool> everywhere{false};  // also where it does not pay
 
 // Memory for the time of a call, of those pages that the allocator keeps.
 struct Scratch {
@@ -90,6 +94,7 @@ WinogradPlan plan_of(const Geometry& g) {
   plan.batch = g.batch;
   plan.channels = g.in_channels;
   plan.outputs = g.out_channels;
+  plan.tile = the_tile == 4 ? 4 : 2;  // 0, if another thread has just set it, was asked before
   plan.out_h = g.window.out_h;
   plan.out_w = g.window.out_w;
   plan.pad_h = g.window.pad_h;
@@ -97,16 +102,13 @@ WinogradPlan plan_of(const Geometry& g) {
   return plan;
 }
 
-std::atomic<int> the_tile{2};         // the outputs of a tile, each way; 0: this way is not taken
-std::atomic<bool> everywhere{false};  // also where it does not pay
-
 // (tile, everywhere=False)
 PyObject* set_winograd(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Py_ssize_t tile;
   bool always = false;
   if (!check_count("set_winograd", count, 1, 2) || !index_argument(args[0], tile)) return nullptr;
   if (count == 2 && !bool_argument(args[1], always)) return nullptr;
-  if (tile != 0 && tile != 2) return fail(PyExc_ValueError, "tiles of 2 x 2 outputs, or 0 for none");
+  if (tile != 0 && tile != 2 && tile != 4) return fail(PyExc_ValueError, "tiles of 2x2 or 4x4 outputs, or 0 for none");
   the_tile = static_cast<int>(tile);
   everywhere = always;
   return none();
@@ -121,7 +123,7 @@ PyObject* winograd(PyObject*, PyObject* const*, Py_ssize_t count) {
 
 PyMethodDef kWinogradMethods[] = {
     kernel<set_winograd>("set_winograd",
-                         "set_winograd(tile, everywhere=False): 2, or 0 for none; everywhere: also where it is slower"),
+                         "set_winograd(tile, everywhere=False): 2, 4, or 0 for none; everywhere: also where it is slower"),
     kernel<winograd>("winograd", "winograd(): the tile that was set"),
     {nullptr, nullptr, 0, nullptr},
 };
@@ -155,10 +157,8 @@ PyObject* winograd_grad_input(const TensorInfo& grad, const TensorInfo& w, const
   const Images images(grad);
   Ref kernels = images ? contiguous(w.tensor) : Ref();
   if (!kernels) return nullptr;
-  WinogradPlan plan{};
-  plan.batch = g.batch;
-  plan.channels = g.out_channels;
-  plan.outputs = g.in_channels;
+  WinogradPlan plan = plan_of(g);
+  std::swap(plan.channels, plan.outputs);
   plan.out_h = g.window.in_h;
   plan.out_w = g.window.in_w;
   plan.pad_h = 2 - g.window.pad_h;

@@ -140,6 +140,7 @@ struct AttentionGradient {
 // `group` may be changed after it.
 struct WinogradPlan {
   ptrdiff_t batch, channels, outputs;
+  ptrdiff_t tile;                        // 2 or 4 outputs of a tile, each way
   ptrdiff_t out_h, out_w, pad_h, pad_w;  // a negative padding leaves out the border of the image
   ptrdiff_t tile_rows, tile_columns;  // of an image
   ptrdiff_t pieces;  // into which a row of tiles is cut; each is a unit

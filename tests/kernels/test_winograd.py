@@ -32,37 +32,31 @@ def sample(shape, dtype, seed):
     return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
 
 
-def even(g):
-    """With zeros where the last tiles go beyond the outputs."""
-    return np.pad(g, ((0, 0), (0, 0), (0, g.shape[2] % 2), (0, g.shape[3] % 2)))
+def whole(x, out, tile):
+    """With zeros where the last tiles of `out` go beyond it."""
+    more = [-n % tile for n in out]
+    return np.pad(x, ((0, 0), (0, 0), (0, more[0]), (0, more[1])))
 
 
-def beyond(x):
-    """With zeros where the patches of the last tiles go beyond the image, for any padding."""
-    return np.pad(x, ((0, 0), (0, 0), (0, 1), (0, 1)))
-
-
-ABSOLUTE = {name: np.abs(getattr(plain, name)) for name in "BGA"}
-
-
-def convolution_error(x, w, bias, padding, shape):
+def convolution_error(x, w, bias, padding, out, tile):
     """Each output is A' m A. Every number in it is a sum whose terms are rounded at most so often:
-    2 additions for v, 4 for u, one for each channel, 4 for y and one for the bias. To first order
-    the error is as many halves of epsilon of the sum of the absolute values; the second is far
-    below one more."""
-    roundings = x.shape[1] + 12
-    terms = plain.convolution_by_tiles(
-        np.abs(beyond(x.astype(np.float64))), np.abs(w), np.abs(bias), padding, **ABSOLUTE
-    )
-    return roundings * np.finfo(x.dtype).eps / 2 * terms[:, :, : shape[2], : shape[3]]
+    for tiles of 2 by 2 additions for v, 4 for u, one for each channel, 4 for y and one for the
+    bias; of 4 by 6, 8 and 6. To first order the error is as many halves of epsilon of the sum of
+    the absolute values; the second is far below one more."""
+    roundings = x.shape[1] + (12 if tile == 2 else 22)
+    image = whole(np.abs(x.astype(np.float64)), out, tile)
+    sizes = np.abs(w.astype(np.float64)), np.abs(bias)
+    terms = plain.convolution_by_tiles(image, *sizes, padding, tile, np.abs)
+    return roundings * np.finfo(x.dtype).eps / 2 * terms[:, :, : out[0], : out[1]]
 
 
-def weight_error(g, x, padding):
-    """As above: 2 additions for v, 2 for z, one for each tile, 4 for the kernel's gradient."""
-    g = even(np.abs(g.astype(np.float64)))
-    roundings = g.shape[0] * g.shape[2] * g.shape[3] // 4 + 9
-    image = np.abs(beyond(x.astype(np.float64)))
-    terms = plain.weight_gradient_by_tiles(g, image, padding, **ABSOLUTE)
+def weight_error(g, x, padding, tile):
+    """As above: 2 additions for v, 2 for z, one for each tile, 4 for the kernel's gradient; or 6, 6
+    and 10."""
+    out = g.shape[2:]
+    image, g = (whole(np.abs(a.astype(np.float64)), out, tile) for a in (x, g))
+    roundings = g.shape[0] * g.shape[2] * g.shape[3] // tile**2 + (9 if tile == 2 else 23)
+    terms = plain.weight_gradient_by_tiles(g, image, padding, tile, np.abs)
     return roundings * np.finfo(x.dtype).eps / 2 * terms
 
 
@@ -71,19 +65,20 @@ def within(actual, expected, error):
     assert (np.abs(actual - expected) <= error).all()
 
 
-def check(shape, outputs, padding, dtype, seed=0):
+def check(shape, outputs, padding, dtype, tile=2):
     """The convolution and both gradients."""
-    x = sample(shape, dtype, seed)
-    w = sample((outputs, shape[1], 3, 3), dtype, seed + 1)
-    bias = sample((outputs,), dtype, seed + 2)
+    kernels.set_winograd(tile, True)
+    x = sample(shape, dtype, 0)
+    w = sample((outputs, shape[1], 3, 3), dtype, 1)
+    bias = sample((outputs,), dtype, 2)
     wide = [a.astype(np.float64) for a in (x, w, bias)]
     y = plain.convolution(*wide, padding)
-    g = sample(y.shape, dtype, seed + 3)
+    g = sample(y.shape, dtype, 3)
     wide_g = g.astype(np.float64)
     within(
         kernels.conv2d(x, w, bias, ONE, padding, ONE, 1),
         y,
-        convolution_error(x, w, bias, padding, y.shape),
+        convolution_error(x, w, bias, padding, y.shape[2:], tile),
     )
     turned = w[:, :, ::-1, ::-1].swapaxes(0, 1)
     back = tuple(2 - p for p in padding)
@@ -93,24 +88,26 @@ def check(shape, outputs, padding, dtype, seed=0):
     within(
         kernels.conv2d_grad_input(g, w, shape, ONE, padding, ONE, 1),
         plain.input_gradient(wide_g, wide[1], padding),
-        convolution_error(inner, turned, np.zeros(shape[1]), outer, shape),
+        convolution_error(inner, turned, np.zeros(shape[1]), outer, shape[2:], tile),
     )
     within(
         kernels.conv2d_grad_weight(g, x, w.shape, ONE, padding, ONE, 1),
         plain.weight_gradient(wide_g, wide[0], padding),
-        weight_error(g, x, padding),
+        weight_error(g, x, padding, tile),
     )
 
 
-def test_tiles_make_the_convolution():
+@pytest.mark.parametrize("tile", [2, 4])
+def test_tiles_make_the_convolution(tile):
     x, w, bias = sample((2, 3, 6, 8), float, 0), sample((4, 3, 3, 3), float, 1), np.arange(4.0)
-    y = plain.convolution(x, w, bias, (1, 2))
-    assert np.allclose(plain.convolution_by_tiles(x, w, bias, (1, 2)), y, 1e-13, 1e-13)
+    y = plain.convolution(x, w, bias, (0, 1))
+    assert np.allclose(plain.convolution_by_tiles(x, w, bias, (0, 1), tile), y, 1e-13, 1e-13)
     g = sample(y.shape, float, 2)
-    expected = plain.weight_gradient(g, x, (1, 2))
-    assert np.allclose(plain.weight_gradient_by_tiles(g, x, (1, 2)), expected, 1e-13, 1e-13)
+    expected = plain.weight_gradient(g, x, (0, 1))
+    actual = plain.weight_gradient_by_tiles(g, x, (0, 1), tile)
+    assert np.allclose(actual, expected, 1e-13, 1e-13)
     terms = (y * g).sum() - (bias * g.sum((0, 2, 3))).sum()
-    assert np.isclose((plain.input_gradient(g, w, (1, 2)) * x).sum(), terms)
+    assert np.isclose((plain.input_gradient(g, w, (0, 1)) * x).sum(), terms)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -159,6 +156,21 @@ def test_tiles_around_strips(tiles, dtype):
 def test_groups_and_pieces(shape, dtype, threads):
     rushlight.set_num_threads(threads)
     check(shape, 6, ONE, dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(
+    ("shape", "padding"),
+    [
+        ((1, 1, 1, 1), (1, 1)),
+        ((2, 5, 4, 9), (0, 1)),
+        ((1, 17, 7, 6), (3, 2)),
+        ((3, 33, 18, 21), (1, 1)),
+        ((1, 64, 3, 350), (1, 1)),
+    ],
+)
+def test_large_tiles(shape, padding, dtype):
+    check(shape, 35, padding, dtype, tile=4)
 
 
 def test_kernels_larger_than_the_cache():
@@ -245,19 +257,20 @@ def test_no_images():
 
 
 def test_switch():
-    """Of the two ways the rounding is different."""
+    """Of each way the rounding is different."""
     kernels.set_winograd(2)
     x, w = sample((2, 32, 16, 16), np.float32, 0), sample((32, 32, 3, 3), np.float32, 1)
     results = []
-    for tile in (0, 2):
+    for tile in (0, 2, 4):
         rushlight.backends.rushlight.winograd = tile
         assert rushlight.backends.rushlight.winograd == tile
         results.append(kernels.conv2d(x, w, None, ONE, ONE, ONE, 1))
-    assert 0 < np.abs(results[0] - results[1]).max() < 1e-3
+    close, far = (np.abs(results[0] - result).max() for result in results[1:])
+    assert 0 < close < far < 1e-2
 
 
-@pytest.mark.parametrize("tile", [1, 4, -2, True, "2", None, 2.0])
+@pytest.mark.parametrize("tile", [1, 3, -2, True, "2", None, 2.0])
 def test_refused_tiles(tile):
-    with pytest.raises(ValueError, match="winograd is 0 or 2"):
+    with pytest.raises(ValueError, match="winograd is 0, 2 or 4"):
         rushlight.backends.rushlight.winograd = tile
     assert rushlight.backends.rushlight.winograd == 2

@@ -1,6 +1,8 @@
 // Convolutions of 3x3 kernels, stride 1, by Winograd's minimal filtering F(2x2, 3x3): 16 multiplications where the plain sum has 36.
 //
-// The output is cut into tiles of 2x2, each of which depends on a patch of 4x4. In plain words, with the matrices of winograd.py:
+// The output is cut into tiles of 2x2, each of which depends on a patch of 4x4. (F(4x4, 3x3), where it is asked for, has tiles of 4x4,
+// patches of 6x6 and 36 points: half the multiplications again, and some 20 times the error.) In plain words, with the matrices of
+// winograd.py:
 //
 //   u = G w G'     16 matrices (outputs x channels), one for each point of a transformed tile: once a call
 //   v = B' d B     of every patch d: 16 matrices (tiles x channels)
@@ -28,9 +30,9 @@
 namespace rushlight::RUSHLIGHT_ISA {
 namespace {
 
-constexpr int M = 2;  // outputs of a tile, each way
-constexpr int K = M + 2;  // the patch they depend on
-constexpr int kPoints = K * K;
+// M: outputs of a tile, each way. K = M + 2: the patch that they depend on.
+template <int M>
+inline constexpr int kPoints = (M + 2) * (M + 2);
 
 // Kernels of other outputs are far apart, and no stream for the hardware to follow.
 #ifdef RUSHLIGHT_VECTOR_EXTENSION
@@ -43,29 +45,29 @@ constexpr ptrdiff_t kAhead = 8;  // kernels
 template <class T>
 inline constexpr ptrdiff_t kSpare = 64 / static_cast<ptrdiff_t>(sizeof(T));  // between the planes of points
 
-// --- the transforms in one dimension, of registers ---
+// --- the transforms in one dimension, of registers: of tiles of 2 outputs, then of 4 ---
 
 template <class T>
-RUSHLIGHT_INLINE void patch_transform(const Vec<T> (&d)[K], Vec<T> (&v)[K]) {
+RUSHLIGHT_INLINE void patch_transform(const Vec<T> (&d)[4], Vec<T> (&v)[4]) {
   v[0] = d[0] - d[2];
   v[1] = d[1] + d[2];
   v[2] = d[2] - d[1];
   v[3] = d[1] - d[3];
 }
 template <class T>
-RUSHLIGHT_INLINE void product_transform(const Vec<T> (&m)[K], Vec<T> (&y)[M]) {
+RUSHLIGHT_INLINE void product_transform(const Vec<T> (&m)[4], Vec<T> (&y)[2]) {
   y[0] = m[0] + m[1] + m[2];
   y[1] = m[1] - m[2] - m[3];
 }
 template <class T>
-RUSHLIGHT_INLINE void gradient_transform(const Vec<T> (&g)[M], Vec<T> (&z)[K]) {
+RUSHLIGHT_INLINE void gradient_transform(const Vec<T> (&g)[2], Vec<T> (&z)[4]) {
   z[0] = g[0];
   z[1] = g[0] + g[1];
   z[2] = g[0] - g[1];
   z[3] = Vec<T>::all(0) - g[1];
 }
 template <class T>
-RUSHLIGHT_INLINE void kernel_transform(const Vec<T> (&w)[3], Vec<T> (&u)[K]) {
+RUSHLIGHT_INLINE void kernel_transform(const Vec<T> (&w)[3], Vec<T> (&u)[4]) {
   const Vec<T> half = Vec<T>::all(T(0.5)), ends = w[0] + w[2];
   u[0] = w[0];
   u[1] = half * (ends + w[1]);
@@ -73,11 +75,65 @@ RUSHLIGHT_INLINE void kernel_transform(const Vec<T> (&w)[3], Vec<T> (&u)[K]) {
   u[3] = w[2];
 }
 template <class T>
-RUSHLIGHT_INLINE void kernel_transposed(const Vec<T> (&s)[K], Vec<T> (&w)[3]) {
+RUSHLIGHT_INLINE void kernel_transposed(const Vec<T> (&s)[4], Vec<T> (&w)[3]) {
   const Vec<T> half = Vec<T>::all(T(0.5));
   w[0] = s[0] + half * (s[1] + s[2]);
   w[1] = half * (s[1] - s[2]);
   w[2] = half * (s[1] + s[2]) + s[3];
+}
+
+template <class T>
+RUSHLIGHT_INLINE void patch_transform(const Vec<T> (&d)[6], Vec<T> (&v)[6]) {
+  using V = Vec<T>;
+  const V two = V::all(2), four = V::all(4), five = V::all(5);
+  const V even = d[4] - four * d[2], odd = d[3] - four * d[1], even_2 = d[4] - d[2], odd_2 = two * (d[3] - d[1]);
+  v[0] = four * d[0] - five * d[2] + d[4];
+  v[1] = even + odd;
+  v[2] = even - odd;
+  v[3] = even_2 + odd_2;
+  v[4] = even_2 - odd_2;
+  v[5] = four * d[1] - five * d[3] + d[5];
+}
+template <class T>
+RUSHLIGHT_INLINE void product_transform(const Vec<T> (&m)[6], Vec<T> (&y)[4]) {
+  using V = Vec<T>;
+  const V sum = m[1] + m[2], difference = m[1] - m[2], sum_2 = m[3] + m[4], difference_2 = m[3] - m[4];
+  y[0] = m[0] + sum + sum_2;
+  y[1] = difference + V::all(2) * difference_2;
+  y[2] = sum + V::all(4) * sum_2;
+  y[3] = difference + V::all(8) * difference_2 + m[5];
+}
+template <class T>
+RUSHLIGHT_INLINE void gradient_transform(const Vec<T> (&g)[4], Vec<T> (&z)[6]) {
+  using V = Vec<T>;
+  const V even = g[0] + g[2], odd = g[1] + g[3];
+  const V even_2 = g[0] + V::all(4) * g[2], odd_2 = V::all(2) * g[1] + V::all(8) * g[3];
+  z[0] = g[0];
+  z[1] = even + odd;
+  z[2] = even - odd;
+  z[3] = even_2 + odd_2;
+  z[4] = even_2 - odd_2;
+  z[5] = g[3];
+}
+template <class T>
+RUSHLIGHT_INLINE void kernel_transform(const Vec<T> (&w)[3], Vec<T> (&u)[6]) {
+  using V = Vec<T>;
+  const V sixth = V::all(T(-1) / 6), ends = w[0] + w[2];
+  const V ends_2 = V::all(T(1) / 24) * w[0] + V::all(T(1) / 6) * w[2], middle_2 = V::all(T(1) / 12) * w[1];
+  u[0] = V::all(T(0.25)) * w[0];
+  u[1] = sixth * (ends + w[1]);
+  u[2] = sixth * (ends - w[1]);
+  u[3] = ends_2 + middle_2;
+  u[4] = ends_2 - middle_2;
+  u[5] = w[2];
+}
+template <class T>
+RUSHLIGHT_INLINE void kernel_transposed(const Vec<T> (&s)[6], Vec<T> (&w)[3]) {
+  using V = Vec<T>;
+  const V sixth = V::all(T(1) / 6), sum = sixth * (s[1] + s[2]), sum_2 = s[3] + s[4];
+  w[0] = V::all(T(0.25)) * s[0] - sum + V::all(T(1) / 24) * sum_2;
+  w[1] = sixth * (s[2] - s[1]) + V::all(T(1) / 12) * (s[3] - s[4]);
+  w[2] = sixth * sum_2 - sum + s[5];
 }
 
 // --- turning planes to channels last and back, a square of registers at a time ---
@@ -103,13 +159,6 @@ RUSHLIGHT_INLINE Vec<T> load_some(const T* from, ptrdiff_t n) {
   for (ptrdiff_t i = 0; i < n; i++) lanes[i] = from[i];
   return Vec<T>::load(lanes);
 }
-template <class T>
-RUSHLIGHT_INLINE void store_some(Vec<T> v, T* to, ptrdiff_t n) {
-  T lanes[Vec<T>::N];
-  v.store(lanes);
-  for (ptrdiff_t i = 0; i < n; i++) to[i] = lanes[i];
-}
-
 // `n` pixels that are adjacent in each of `live` planes, to rows of `width` pixels with `gap` elements between them. The last
 // square ends where the pixels do: some are turned twice.
 template <class T>
@@ -212,10 +261,10 @@ void gather(const WinogradImages& images, ptrdiff_t image, ptrdiff_t c, ptrdiff_
 // --- the transforms of a row of tiles, N channels of them ---
 
 // Point p of tile t goes to to[p * plane + t * step].
-template <class T>
+template <int M, class T>
 void transform_patches(const T* patches, ptrdiff_t columns, ptrdiff_t tiles, T* to, ptrdiff_t step, ptrdiff_t plane) {
   using V = Vec<T>;
-  constexpr int N = V::N;
+  constexpr int N = V::N, K = M + 2;
   V v[K][K];  // by column, then row
   const auto column = [&](const T* at, V(&made)[K]) {
     V d[K];
@@ -244,10 +293,10 @@ void transform_patches(const T* patches, ptrdiff_t columns, ptrdiff_t tiles, T* 
   }
 }
 
-template <class T>
+template <int M, class T>
 void transform_gradients(const T* gradients, ptrdiff_t columns, ptrdiff_t tiles, T* to, ptrdiff_t step, ptrdiff_t plane) {
   using V = Vec<T>;
-  constexpr int N = V::N;
+  constexpr int N = V::N, K = M + 2;
   for (ptrdiff_t t = 0; t < tiles; t++, to += step) {
     V z[M][K];  // by column, then row
 #pragma GCC unroll 8
@@ -270,10 +319,10 @@ void transform_gradients(const T* gradients, ptrdiff_t columns, ptrdiff_t tiles,
 }
 
 // Tiles of m, at from[p * plane + t * step], to `rows` x `columns` pixels (fewer than the tiles have where the image ends).
-template <class T>
+template <int M, class T>
 void transform_products(const T* from, ptrdiff_t step, ptrdiff_t plane, Vec<T> bias, ptrdiff_t rows, ptrdiff_t columns, T* to) {
   using V = Vec<T>;
-  constexpr int N = V::N;
+  constexpr int N = V::N, K = M + 2;
   for (ptrdiff_t q = 0; q < columns; q += M, from += step) {
     V halves[K][M];  // by column, then row
 #pragma GCC unroll 8
@@ -364,7 +413,7 @@ constexpr ptrdiff_t kLargeKernels = 6 << 20, kPlaneBytes = 128 << 10;
 constexpr ptrdiff_t kFewestTiles = kTileRows;
 constexpr ptrdiff_t kSumTiles = 96;  // of a group of the weight's gradient
 
-template <class T>
+template <int M, class T>
 void plan_of(WinogradPlan& p) {
   p.lanes = Vec<T>::N;
   p.panel = kTileWidth<T>;
@@ -372,9 +421,9 @@ void plan_of(WinogradPlan& p) {
   p.tile_columns = (p.out_w + M - 1) / M;
   const ptrdiff_t depth = rounded_up(p.channels, Vec<T>::N);
   constexpr ptrdiff_t kItem = static_cast<ptrdiff_t>(sizeof(T));
-  p.kernel_bytes = Panels<T>(p.outputs).count * kPoints * kernel_plane<T>(p.channels) * kItem;
+  p.kernel_bytes = Panels<T>(p.outputs).count * kPoints<M> * kernel_plane<T>(p.channels) * kItem;
   const bool large = p.kernel_bytes > kLargeKernels;
-  ptrdiff_t most = large ? kPlaneBytes / (depth * kItem) : kGroupBytes / (kPoints * depth * kItem);
+  ptrdiff_t most = large ? kPlaneBytes / (depth * kItem) : kGroupBytes / (kPoints<M> * depth * kItem);
   if (most < kFewestTiles) most = kFewestTiles;
   p.together = large ? Panels<T>(p.outputs).count : 1;
   p.pieces = (p.tile_columns + most - 1) / most;
@@ -384,7 +433,7 @@ void plan_of(WinogradPlan& p) {
 }
 
 // The pixels of one span, channels last.
-template <class T>
+template <int M, class T>
 ptrdiff_t patch_size(const WinogradPlan& p, ptrdiff_t units) {
   const ptrdiff_t columns = (p.tile_columns + p.pieces - 1) / p.pieces, rows = p.pieces == 1 ? smaller(units, p.tile_rows) : 1;
   return (rows * M + 2) * (columns * M + 2) * Vec<T>::N;
@@ -393,14 +442,14 @@ ptrdiff_t patch_size(const WinogradPlan& p, ptrdiff_t units) {
 // --- the kernels ---
 
 // u of a panel, for the channels [begin, end). Kernel (o, c) begins at w[o * output + c * channel].
-template <class T>
+template <int M, class T>
 void kernels_of(const WinogradPlan& p, const WinogradKernels& k, ptrdiff_t panel, ptrdiff_t begin, ptrdiff_t end, T* u) {
   using V = Vec<T>;
-  constexpr int N = V::N;
+  constexpr int N = V::N, K = M + 2;
   const Panels<T> panels(p.outputs);
   const ptrdiff_t plane = kernel_plane<T>(p.channels), width = panels.width(panel);
   const T* last = static_cast<const T*>(k.data) + p.outputs * p.channels * 9;
-  u += panel * kPoints * plane;
+  u += panel * kPoints<M> * plane;
   for (int vec = 0; vec < panels.vecs(panel); vec++) {
     const ptrdiff_t o = panel * kTileWidth<T> + vec * N;
     const ptrdiff_t live = smaller(N, p.outputs - o);
@@ -439,13 +488,13 @@ void kernels_of(const WinogradPlan& p, const WinogradKernels& k, ptrdiff_t panel
   }
 }
 
-template <class T>
+template <int M, class T>
 ptrdiff_t buffer_size(const WinogradPlan& p) {
   const ptrdiff_t tiles = p.group * ((p.tile_columns + p.pieces - 1) / p.pieces);
-  return kPoints * (patch_plane<T>(tiles, p.channels) + product_plane<T>(tiles, p.together)) + patch_size<T>(p, p.group);
+  return kPoints<M> * (patch_plane<T>(tiles, p.channels) + product_plane<T>(tiles, p.together)) + patch_size<M, T>(p, p.group);
 }
 
-template <class T>
+template <int M, class T>
 void convolve_of(const WinogradPlan& p, const WinogradImages& images, const T* u, const T* bias, ptrdiff_t begin, ptrdiff_t end,
                  T* buffer, T* out) {
   using V = Vec<T>;
@@ -454,25 +503,25 @@ void convolve_of(const WinogradPlan& p, const WinogradImages& images, const T* u
   const ptrdiff_t v_plane = patch_plane<T>(tiles, p.channels), m_plane = product_plane<T>(tiles, p.together),
                   u_plane = kernel_plane<T>(p.channels);
   T* v = buffer;
-  T* m = v + kPoints * v_plane;
-  T* pixels = m + kPoints * m_plane;
+  T* m = v + kPoints<M> * v_plane;
+  T* pixels = m + kPoints<M> * m_plane;
   for_spans(p, begin, end, [&](const Span& s) {
     const ptrdiff_t columns = s.columns * M + 2;
     for (ptrdiff_t c = 0; c < p.channels; c += N) {
       gather(images, s.image, c, s.row * M - p.pad_h, s.column * M - p.pad_w, s.rows * M + 2, columns, pixels);
       for (ptrdiff_t r = 0; r < s.rows; r++)
-        transform_patches(pixels + r * M * columns * N, columns, s.columns, v + (s.first + r * s.columns) * depth + c, depth,
-                          v_plane);
+        transform_patches<M>(pixels + r * M * columns * N, columns, s.columns, v + (s.first + r * s.columns) * depth + c, depth,
+                             v_plane);
     }
   });
   const Panels<T> panels(p.outputs);
   const Strips strips(tiles);
   for (ptrdiff_t first = 0; first < panels.count; first += p.together) {
     const ptrdiff_t behind = smaller(panels.count, first + p.together);
-    for (int point = 0; point < kPoints; point++)
+    for (int point = 0; point < kPoints<M>; point++)
       for (ptrdiff_t j = first; j < behind; j++) {
         const ptrdiff_t width = panels.width(j);
-        const T* kernels = u + (j * kPoints + point) * u_plane;
+        const T* kernels = u + (j * kPoints<M> + point) * u_plane;
         T* made = m + point * m_plane + (j - first) * tiles * kTileWidth<T>;
         for (ptrdiff_t s = 0; s < strips.count; s++)
           tile_of<T>(strips.rows(s), panels.vecs(j),
@@ -488,8 +537,8 @@ void convolve_of(const WinogradPlan& p, const WinogradImages& images, const T* u
         for_spans(p, begin, end, [&](const Span& s) {
           const ptrdiff_t columns = smaller(s.columns * M, p.out_w - s.column * M), rows = smaller(s.rows * M, p.out_h - s.row * M);
           for (ptrdiff_t r = 0; r < s.rows; r++)
-            transform_products(made + (s.first + r * s.columns) * width, width, m_plane, start, rows - r * M, columns,
-                               pixels + r * M * columns * N);
+            transform_products<M>(made + (s.first + r * s.columns) * width, width, m_plane, start, rows - r * M, columns,
+                                  pixels + r * M * columns * N);
           T* to = out + (s.image * p.outputs + o) * plane + s.row * M * p.out_w + s.column * M;
           if (columns == p.out_w) turn_out(pixels, rows * columns, to, plane, live);
           else
@@ -513,22 +562,22 @@ struct SumSizes {
   ptrdiff_t tiles, v_plane, z_plane, row, s_plane;
 };
 
-template <class T>
+template <int M, class T>
 void sum_plan_of(WinogradPlan& p) {
-  plan_of<T>(p);
+  plan_of<M, T>(p);
   // Long sums pay for the products' start and end, but a panel of z and a strip of v are to stay in the first cache.
   const ptrdiff_t columns = (p.tile_columns + p.pieces - 1) / p.pieces;
   p.group = smaller(kSumTiles / columns > 1 ? kSumTiles / columns : 1, p.units);
   const SumSizes<T> sizes(p);
   constexpr ptrdiff_t kItem = static_cast<ptrdiff_t>(sizeof(T));
-  p.sum_bytes = kPoints * sizes.s_plane * kItem;
-  p.tile_bytes = kPoints * (sizes.v_plane + sizes.z_plane) * kItem;
+  p.sum_bytes = kPoints<M> * sizes.s_plane * kItem;
+  p.tile_bytes = kPoints<M> * (sizes.v_plane + sizes.z_plane) * kItem;
   p.blocks = (p.channels + p.lanes - 1) / p.lanes + (p.outputs + p.lanes - 1) / p.lanes;
-  p.products = kPoints * Strips(p.channels).count;
+  p.products = kPoints<M> * Strips(p.channels).count;
 }
 
 // v (first the registers of channels) or z of the units [begin, end), for one register of channels or outputs.
-template <class T>
+template <int M, class T>
 void sum_tiles_of(const WinogradPlan& p, const WinogradImages& images, const WinogradImages& gradients, ptrdiff_t begin,
                   ptrdiff_t end, ptrdiff_t block, T* pixels, T* transformed) {
   constexpr ptrdiff_t N = Vec<T>::N;
@@ -539,25 +588,25 @@ void sum_tiles_of(const WinogradPlan& p, const WinogradImages& images, const Win
       const ptrdiff_t columns = s.columns * M + 2;
       gather(images, s.image, block * N, s.row * M - p.pad_h, s.column * M - p.pad_w, s.rows * M + 2, columns, pixels);
       for (ptrdiff_t r = 0; r < s.rows; r++)
-        transform_patches(pixels + r * M * columns * N, columns, s.columns,
-                          transformed + (s.first + r * s.columns) * depth + block * N, depth, sizes.v_plane);
+        transform_patches<M>(pixels + r * M * columns * N, columns, s.columns,
+                             transformed + (s.first + r * s.columns) * depth + block * N, depth, sizes.v_plane);
     });
     return;
   }
   const Panels<T> panels(p.outputs);
   const ptrdiff_t o = (block - image_blocks) * N, panel = o / kTileWidth<T>, width = panels.width(panel);
-  T* z = transformed + kPoints * sizes.v_plane + panel * kTileWidth<T> * sizes.tiles + o % kTileWidth<T>;
+  T* z = transformed + kPoints<M> * sizes.v_plane + panel * kTileWidth<T> * sizes.tiles + o % kTileWidth<T>;
   for_spans(p, begin, end, [&](const Span& s) {
     const ptrdiff_t columns = s.columns * M;
     gather(gradients, s.image, o, s.row * M, s.column * M, s.rows * M, columns, pixels);
     for (ptrdiff_t r = 0; r < s.rows; r++)
-      transform_gradients(pixels + r * M * columns * N, columns, s.columns, z + (s.first + r * s.columns) * width, width,
-                          sizes.z_plane);
+      transform_gradients<M>(pixels + r * M * columns * N, columns, s.columns, z + (s.first + r * s.columns) * width, width,
+                             sizes.z_plane);
   });
 }
 
 // One strip of channels of one point, for `tiles` tiles, added to the sums (or in their place, for the first group).
-template <class T>
+template <int M, class T>
 void sum_products_of(const WinogradPlan& p, ptrdiff_t begin, ptrdiff_t end, const T* transformed, ptrdiff_t product, T* buffer,
                      T* sums) {
   using V = Vec<T>;
@@ -573,7 +622,7 @@ void sum_products_of(const WinogradPlan& p, ptrdiff_t begin, ptrdiff_t end, cons
   for (ptrdiff_t t = 0; t < tiles; t++)
     for (int i = 0; i < rows; i += V::N) V::load(from + t * depth + i).store(buffer + t * rows + i);
   for (ptrdiff_t j = 0; j < panels.count; j++) {
-    const T* z = transformed + kPoints * sizes.v_plane + point * sizes.z_plane + j * kTileWidth<T> * sizes.tiles;
+    const T* z = transformed + kPoints<M> * sizes.v_plane + point * sizes.z_plane + j * kTileWidth<T> * sizes.tiles;
     T* sum = sums + point * sizes.s_plane + strips.begin(strip) * sizes.row + j * kTileWidth<T>;
     tile_of<T>(rows, panels.vecs(j),
                true)({tiles, buffer, 1, rows, z, panels.width(j), nullptr, begin > 0, sum, sizes.row, panels.width(j)});
@@ -581,10 +630,10 @@ void sum_products_of(const WinogradPlan& p, ptrdiff_t begin, ptrdiff_t end, cons
 }
 
 // The gradients of the kernels (o, c) for the channels [begin, end): contiguous (outputs, channels, 3, 3).
-template <class T>
+template <int M, class T>
 void sum_result_of(const WinogradPlan& p, const T* sums, ptrdiff_t begin, ptrdiff_t end, T* out) {
   using V = Vec<T>;
-  constexpr int N = V::N;
+  constexpr int N = V::N, K = M + 2;
   const SumSizes<T> sizes(p);
   for (ptrdiff_t o = 0; o < p.outputs; o += N) {
     const ptrdiff_t live = smaller(N, p.outputs - o);
@@ -609,52 +658,62 @@ void sum_result_of(const WinogradPlan& p, const T* sums, ptrdiff_t begin, ptrdif
   }
 }
 
+// Calls f.template operator()<M, T>().
+template <class F>
+RUSHLIGHT_INLINE void by_tile(DType dtype, const WinogradPlan& plan, F f) {
+  float_or_double(dtype, [&]<class T>() {
+    if (plan.tile == 2) f.template operator()<2, T>();
+    else f.template operator()<4, T>();
+  });
+}
+
 void winograd_plan(DType dtype, WinogradPlan& plan) {
-  float_or_double(dtype, [&]<class T>() { plan_of<T>(plan); });
+  by_tile(dtype, plan, [&]<int M, class T>() { plan_of<M, T>(plan); });
 }
 void winograd_kernels(DType dtype, const WinogradPlan& plan, const WinogradKernels& kernels, ptrdiff_t panel, ptrdiff_t begin,
                       ptrdiff_t end, void* u) {
-  float_or_double(dtype, [&]<class T>() { kernels_of<T>(plan, kernels, panel, begin, end, static_cast<T*>(u)); });
+  by_tile(dtype, plan, [&]<int M, class T>() { kernels_of<M, T>(plan, kernels, panel, begin, end, static_cast<T*>(u)); });
 }
 ptrdiff_t winograd_buffer(DType dtype, const WinogradPlan& plan) {
   ptrdiff_t bytes = 0;
-  float_or_double(dtype, [&]<class T>() { bytes = buffer_size<T>(plan) * static_cast<ptrdiff_t>(sizeof(T)); });
+  by_tile(dtype, plan, [&]<int M, class T>() { bytes = buffer_size<M, T>(plan) * static_cast<ptrdiff_t>(sizeof(T)); });
   return bytes;
 }
 void winograd_convolve(DType dtype, const WinogradPlan& plan, const WinogradImages& images, const void* u, const void* bias,
                        ptrdiff_t begin, ptrdiff_t end, void* buffer, void* out) {
-  float_or_double(dtype, [&]<class T>() {
-    convolve_of<T>(plan, images, static_cast<const T*>(u), static_cast<const T*>(bias), begin, end, static_cast<T*>(buffer),
-                   static_cast<T*>(out));
+  by_tile(dtype, plan, [&]<int M, class T>() {
+    convolve_of<M, T>(plan, images, static_cast<const T*>(u), static_cast<const T*>(bias), begin, end, static_cast<T*>(buffer),
+                      static_cast<T*>(out));
   });
 }
 
 void winograd_sum_plan(DType dtype, WinogradPlan& plan) {
-  float_or_double(dtype, [&]<class T>() { sum_plan_of<T>(plan); });
+  by_tile(dtype, plan, [&]<int M, class T>() { sum_plan_of<M, T>(plan); });
 }
 ptrdiff_t winograd_sum_buffer(DType dtype, const WinogradPlan& plan) {
   ptrdiff_t bytes = 0;
-  float_or_double(dtype, [&]<class T>() {
-    const ptrdiff_t strip = SumSizes<T>(plan).tiles * kTileRows, pixels = patch_size<T>(plan, plan.group);
+  by_tile(dtype, plan, [&]<int M, class T>() {
+    const ptrdiff_t strip = SumSizes<T>(plan).tiles * kTileRows, pixels = patch_size<M, T>(plan, plan.group);
     bytes = (strip > pixels ? strip : pixels) * static_cast<ptrdiff_t>(sizeof(T));
   });
   return bytes;
 }
 void winograd_sum_tiles(DType dtype, const WinogradPlan& plan, const WinogradImages& images, const WinogradImages& gradients,
                         ptrdiff_t begin, ptrdiff_t end, ptrdiff_t block, void* buffer, void* transformed) {
-  float_or_double(dtype, [&]<class T>() {
-    sum_tiles_of<T>(plan, images, gradients, begin, end, block, static_cast<T*>(buffer), static_cast<T*>(transformed));
+  by_tile(dtype, plan, [&]<int M, class T>() {
+    sum_tiles_of<M, T>(plan, images, gradients, begin, end, block, static_cast<T*>(buffer), static_cast<T*>(transformed));
   });
 }
 void winograd_sum_products(DType dtype, const WinogradPlan& plan, ptrdiff_t begin, ptrdiff_t end, const void* transformed,
                            ptrdiff_t product, void* buffer, void* sums) {
-  float_or_double(dtype, [&]<class T>() {
-    sum_products_of<T>(plan, begin, end, static_cast<const T*>(transformed), product, static_cast<T*>(buffer),
-                       static_cast<T*>(sums));
+  by_tile(dtype, plan, [&]<int M, class T>() {
+    sum_products_of<M, T>(plan, begin, end, static_cast<const T*>(transformed), product, static_cast<T*>(buffer),
+                          static_cast<T*>(sums));
   });
 }
 void winograd_sum_result(DType dtype, const WinogradPlan& plan, const void* sums, ptrdiff_t begin, ptrdiff_t end, void* out) {
-  float_or_double(dtype, [&]<class T>() { sum_result_of<T>(plan, static_cast<const T*>(sums), begin, end, static_cast<T*>(out)); });
+  by_tile(dtype, plan,
+          [&]<int M, class T>() { sum_result_of<M, T>(plan, static_cast<const T*>(sums), begin, end, static_cast<T*>(out)); });
 }
 
 }  // namespace

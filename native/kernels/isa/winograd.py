@@ -3,10 +3,34 @@
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-# F(2x2, 3x3): a tile of outputs is A' ((G w G') * (B' d B)) A, of the patch d of 4x4 that it sees.
-B = np.array([[1, 0, 0, 0], [0, 1, -1, 1], [-1, 1, 1, 0], [0, 0, 0, -1]], np.float64)
-G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]], np.float64)
-A = np.array([[1, 0], [1, 1], [1, -1], [0, -1]], np.float64)
+# A tile of outputs is A' ((G w G') * (B' d B)) A, of the patch d that it sees. By the tile's
+# size, 2 or 4: B', G and A'.
+MATRICES = {
+    2: (
+        [[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]],
+        [[1, 0, 0], [1 / 2, 1 / 2, 1 / 2], [1 / 2, -1 / 2, 1 / 2], [0, 0, 1]],
+        [[1, 1, 1, 0], [0, 1, -1, -1]],
+    ),
+    4: (
+        [
+            [4, 0, -5, 0, 1, 0],
+            [0, -4, -4, 1, 1, 0],
+            [0, 4, -4, -1, 1, 0],
+            [0, -2, -1, 2, 1, 0],
+            [0, 2, -1, -2, 1, 0],
+            [0, 4, 0, -5, 0, 1],
+        ],
+        [
+            [1 / 4, 0, 0],
+            [-1 / 6, -1 / 6, -1 / 6],
+            [-1 / 6, 1 / 6, -1 / 6],
+            [1 / 24, 1 / 12, 1 / 6],
+            [1 / 24, -1 / 12, 1 / 6],
+            [0, 0, 1],
+        ],
+        [[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]],
+    ),
+}
 
 
 def patches(x, size, step, padding):  # -> (batch, channels, rows, columns, size, size)
@@ -31,18 +55,21 @@ def weight_gradient(g, x, padding):
     return np.einsum("bopq,bcpqij->ocij", g, patches(x, 3, 1, padding), optimize=True)
 
 
-def convolution_by_tiles(x, w, bias, padding, B=B, G=G, A=A):
-    """The same as convolution, for outputs of even sizes."""
+def convolution_by_tiles(x, w, bias, padding, tile, of=np.asarray):
+    """The same as convolution, for outputs of whole tiles; of=np.abs: the sizes of its terms."""
+    Bt, G, At = (of(m) for m in MATRICES[tile])
     u = np.einsum("ri,ocij,sj->ocrs", G, w, G)
-    v = np.einsum("ir,bcpqij,js->bcpqrs", B, patches(x, 4, 2, padding), B)
+    v = np.einsum("ri,bcpqij,sj->bcpqrs", Bt, patches(x, tile + 2, tile, padding), Bt)
     m = np.einsum("bcpqrs,ocrs->bopqrs", v, u, optimize=True)
-    y = np.einsum("ri,bopqrs,sj->bopiqj", A, m, A)
+    y = np.einsum("ir,bopqrs,js->bopiqj", At, m, At)
     b, o, p, i, q, j = y.shape
     return y.reshape(b, o, p * i, q * j) + bias[:, None, None]
 
 
-def weight_gradient_by_tiles(g, x, padding, B=B, G=G, A=A):
-    """The same as weight_gradient, for outputs of even sizes."""
-    v = np.einsum("ir,bcpqij,js->bcpqrs", B, patches(x, 4, 2, padding), B)
-    z = np.einsum("ri,bopqij,sj->bopqrs", A, patches(g, 2, 2, (0, 0)), A)
-    return np.einsum("ri,bcpqrs,bopqrs,sj->ocij", G, v, z, G, optimize=True)
+def weight_gradient_by_tiles(g, x, padding, tile, of=np.asarray):
+    """The same as weight_gradient, for outputs of whole tiles."""
+    Bt, G, At = (of(m) for m in MATRICES[tile])
+    v = np.einsum("ri,bcpqij,sj->bcpqrs", Bt, patches(x, tile + 2, tile, padding), Bt)
+    z = np.einsum("ir,bopqij,js->bopqrs", At, patches(g, tile, tile, (0, 0)), At)
+    sums = np.einsum("bopqrs,bcpqrs->ocrs", z, v, optimize=True)
+    return np.einsum("ri,ocrs,sj->ocij", G, sums, G)
