@@ -41,7 +41,7 @@ struct Layer {
   // The step that runs as number i, and how many of its rows, at most `end`, go on from the step before.
   Py_ssize_t step(Py_ssize_t i) const { return reverse ? steps - 1 - i : i; }
   Py_ssize_t going_on(Py_ssize_t i, Py_ssize_t end) const { return i == 0 ? 0 : end < size(step(i - 1)) ? end : size(step(i - 1)); }
-  // In a row of the gates, the state's part and the input's part of the last third of a Gru's.
+  // Where in a row of the gates those begin that the state leads to.
   Py_ssize_t state_slot() const { return cell == Cell::Gru ? units : 0; }
   Py_ssize_t saved_units() const { return cell == Cell::Lstm || cell == Cell::Gru ? 5 * units : units; }
   Py_ssize_t work() const { return rows * gates * (units + inputs); }
