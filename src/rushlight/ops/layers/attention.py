@@ -46,7 +46,9 @@ def _forward(
     with np.errstate(all="ignore"):
         scores = q @ np.swapaxes(k, -1, -2) * q.dtype.type(scale)
         if causal:
-            scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, q.dtype.type(_NEVER))
+            scores = np.where(
+                np.tri(*scores.shape[-2:], dtype=np.bool_), scores, q.dtype.type(_NEVER)
+            )
         if mask is not None:
             allowed = mask.dtype == bool
             added = np.where(mask, 0, _NEVER).astype(q.dtype) if allowed else widened(mask)
