@@ -12,6 +12,10 @@ void fill_softmax(DenseKernels& table);
 void fill_norm(DenseKernels& table);
 void fill_gemm(DenseKernels& table);
 void fill_conv(DenseKernels& table);
+void fill_planes(DenseKernels& table);
+void fill_conv_product(DenseKernels& table);
+void fill_conv_weight(DenseKernels& table);
+void fill_conv_direct(DenseKernels& table);
 void fill_optimizers(DenseKernels& table);
 void fill_normals(DenseKernels& table);
 

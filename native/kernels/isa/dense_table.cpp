@@ -14,6 +14,10 @@ static DenseKernels make_table() {
   fill_norm(table);
   fill_gemm(table);
   fill_conv(table);
+  fill_planes(table);
+  fill_conv_product(table);
+  fill_conv_weight(table);
+  fill_conv_direct(table);
   fill_optimizers(table);
   fill_normals(table);
   return table;

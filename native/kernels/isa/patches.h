@@ -1,0 +1,51 @@
+// Rows of patches: what some adjacent places of a result read at one kernel position.
+#pragma once
+#include "kernels/isa/dense_impl.h"
+
+namespace rushlight::RUSHLIGHT_ISA {
+
+// Adjacent places of one row: `count` elements of a plane at `from`, to element `to` of the row that is made.
+struct Segment {
+  ptrdiff_t from, to, count;
+};
+
+// Cuts the places [begin, begin + count) into segments, the first of them at element `to`; the number of segments.
+inline int cut(const Grid& places, ptrdiff_t begin, ptrdiff_t count, ptrdiff_t from, ptrdiff_t to, Segment* segments) {
+  int n = 0;
+  ptrdiff_t row = begin / places.w, w = begin % places.w;
+  while (count > 0) {
+    const ptrdiff_t some = smaller(places.w - w, count);
+    segments[n++] = {from + row / places.h * places.d_step + row % places.h * places.h_step + w, to, some};
+    row++;
+    w = 0;
+    to += some;
+    count -= some;
+  }
+  return n;
+}
+
+// Copies segments. With `spare` by whole registers: what runs over the end of one is overwritten by the next, and falls behind
+// the row after the last.
+template <class T>
+RUSHLIGHT_INLINE void copy_segments(const T* plane, const Segment* segments, int n, bool spare, T* row) {
+  using V = Vec<T>;
+  for (int s = 0; s < n; s++) {
+    const T* from = plane + segments[s].from;
+    T* to = row + segments[s].to;
+    const ptrdiff_t count = segments[s].count;
+    ptrdiff_t i = 0;
+    if (spare) {
+      for (; i < count; i += V::N) V::load(from + i).store(to + i);
+    } else {
+      for (; i + V::N <= count; i += V::N) V::load(from + i).store(to + i);
+      for (; i < count; i++) to[i] = from[i];
+    }
+  }
+}
+
+template <class T>
+RUSHLIGHT_INLINE void fill_ones(T* row, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; i++) row[i] = 1;
+}
+
+}  // namespace rushlight::RUSHLIGHT_ISA

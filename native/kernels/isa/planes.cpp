@@ -1,0 +1,113 @@
+// Images laid out for convolutions: padded, and with a stride s in planes of every s-th element, so that what a kernel
+// position sees along a row of results is adjacent. And back: results of every s-th place into their image.
+//
+// One pass over the memory. Floor: the bytes read and written; strides of 2 are taken apart in registers.
+#include <utility>
+
+#include "kernels/isa/dense_impl.h"
+
+namespace rushlight::RUSHLIGHT_ISA {
+namespace {
+
+#if defined(RUSHLIGHT_VECTOR_EXTENSION) && defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define RUSHLIGHT_TAKES_EVENS 1
+template <class T, int... I>
+RUSHLIGHT_INLINE Vec<T> evens(Vec<T> a, Vec<T> b, std::integer_sequence<int, I...>) {
+  return {__builtin_shufflevector(a.v, b.v, (2 * I)...)};
+}
+#endif
+#endif
+
+// The positions i in [from, to) of a plane that are inside the image.
+struct Inside {
+  ptrdiff_t from, to;
+  RUSHLIGHT_INLINE explicit Inside(const Axis& a) {
+    from = a.first < 0 ? (-a.first + a.step - 1) / a.step : 0;
+    to = a.first >= a.image ? 0 : (a.image - a.first + a.step - 1) / a.step;
+    to = smaller(to, a.plane);
+    if (to < 0) to = 0;
+    from = smaller(from, to);
+  }
+};
+
+template <class T>
+RUSHLIGHT_INLINE void clear(T* to, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; i++) to[i] = 0;
+}
+
+template <class T>
+RUSHLIGHT_INLINE void take_row(const T* image, const Axis& a, Inside in, T* row) {
+  clear(row, in.from);
+  const T* from = image + a.first + in.from * a.step;
+  T* to = row + in.from;
+  const ptrdiff_t n = in.to - in.from;
+  if (a.step == 1) {
+    std::memcpy(to, from, static_cast<size_t>(n) * sizeof(T));
+  } else {
+    ptrdiff_t i = 0;
+#ifdef RUSHLIGHT_TAKES_EVENS
+    using V = Vec<T>;
+    if (a.step == 2)
+      for (; i + V::N < n; i += V::N)  // one more is left, so that the second register is inside the row
+        evens(V::load(from + 2 * i), V::load(from + 2 * i + V::N), std::make_integer_sequence<int, V::N>{}).store(to + i);
+#endif
+    for (; i < n; i++) to[i] = from[i * a.step];
+  }
+  clear(row + in.to, a.plane - in.to);
+}
+
+template <class T>
+void lay_planes_of(const T* image, ptrdiff_t image_pitch, const Axis* axes, ptrdiff_t channels, T* planes, ptrdiff_t plane_pitch) {
+  const Axis &d = axes[0], &h = axes[1], &w = axes[2];
+  const Inside in_d(d), in_h(h), in_w(w);
+  const ptrdiff_t slice = h.plane * w.plane;
+  for (ptrdiff_t c = 0; c < channels; c++, image += image_pitch, planes += plane_pitch) {
+    T* to = planes;
+    for (ptrdiff_t i = 0; i < d.plane; i++, to += slice) {
+      if (i < in_d.from || i >= in_d.to) {
+        clear(to, slice);
+        continue;
+      }
+      const T* from = image + (d.first + i * d.step) * h.image * w.image;
+      clear(to, in_h.from * w.plane);
+      for (ptrdiff_t j = in_h.from; j < in_h.to; j++) take_row(from + (h.first + j * h.step) * w.image, w, in_w, to + j * w.plane);
+      clear(to + in_h.to * w.plane, (h.plane - in_h.to) * w.plane);
+    }
+  }
+}
+
+template <class T>
+void put_planes_of(const T* planes, ptrdiff_t plane_pitch, const Axis* axes, ptrdiff_t channels, T* image, ptrdiff_t image_pitch) {
+  const Axis &d = axes[0], &h = axes[1], &w = axes[2];
+  for (ptrdiff_t c = 0; c < channels; c++, image += image_pitch, planes += plane_pitch) {
+    const T* from = planes;
+    for (ptrdiff_t i = 0; i < d.plane; i++)
+      for (ptrdiff_t j = 0; j < h.plane; j++, from += w.plane) {
+        T* to = image + ((d.first + i * d.step) * h.image + h.first + j * h.step) * w.image + w.first;
+        for (ptrdiff_t k = 0; k < w.plane; k++) to[k * w.step] = from[k];
+      }
+  }
+}
+
+void lay_planes(DType dtype, const void* image, ptrdiff_t image_pitch, const Axis* axes, ptrdiff_t channels, void* planes,
+                ptrdiff_t plane_pitch) {
+  float_or_double(dtype, [&]<class T>() {
+    lay_planes_of(static_cast<const T*>(image), image_pitch, axes, channels, static_cast<T*>(planes), plane_pitch);
+  });
+}
+void put_planes(DType dtype, const void* planes, ptrdiff_t plane_pitch, const Axis* axes, ptrdiff_t channels, void* image,
+                ptrdiff_t image_pitch) {
+  float_or_double(dtype, [&]<class T>() {
+    put_planes_of(static_cast<const T*>(planes), plane_pitch, axes, channels, static_cast<T*>(image), image_pitch);
+  });
+}
+
+}  // namespace
+
+void fill_planes(DenseKernels& table) {
+  table.lay_planes = lay_planes;
+  table.put_planes = put_planes;
+}
+
+}  // namespace rushlight::RUSHLIGHT_ISA
