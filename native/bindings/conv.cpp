@@ -98,6 +98,7 @@ PyObject* rounded(Ref result, DType type) {
 
 // ---- scratch memory
 
+// Aligned to lines of the cache, with kSlackBytes behind; p is null where there is no memory.
 struct Buffer {
   explicit Buffer(double bytes) {
     if (bytes > 1e15) return;
@@ -131,7 +132,7 @@ struct Planes {
     const Axes& a = axes[0];
     const double size = static_cast<double>(a[0].plane) * static_cast<double>(a[1].plane) * static_cast<double>(a[2].plane);
     if (size * static_cast<double>(axes.size()) * static_cast<double>(channels) > 1e14) return false;
-    pitch = (a[0].plane * a[1].plane * a[2].plane + 15) / 16 * 16;
+    pitch = (a[0].plane * a[1].plane * a[2].plane + 15) / 16 * 16 + 16;  // and room for a register behind it
     if (pitch * item % 4096 == 0) pitch += 16;  // planes that lie on the same lines of the cache throw each other out
     return true;
   }
@@ -149,6 +150,8 @@ struct Phase {
   Grid places{};
   Axes put{};          // where the results belong
   bool scattered = false;  // whether they do not lie together there
+  ptrdiff_t filters = 0;   // where its packed weights begin
+  ptrdiff_t depth() const { return static_cast<ptrdiff_t>(offsets.size()); }
 
   void reserve(size_t n, bool bias) {
     offsets.reserve(n + 1);
@@ -281,9 +284,10 @@ bool gradient_planes(const Geometry& g, ptrdiff_t item, Planes& planes, std::vec
 // ---- products with patches
 
 // A group of at most this many results is summed in registers: packing would cost more than it saves.
-constexpr Py_ssize_t kDirectRows = 4;
+static const Py_ssize_t kDirectRows = std::getenv("DR") ? std::atoi(std::getenv("DR")) : 16;
 constexpr double kParallelWork = 1 << 18;  // multiplications worth a thread
 constexpr ptrdiff_t kBlock = 256;          // places that one task computes where images are few
+constexpr double kLaidBytes = 1 << 15;     // of planes that are laid out at a time, where a group has fewer
 
 // A convolution of images with weights, forward or the gradient to the input: `rows` results a group.
 struct Correlation {
@@ -295,137 +299,138 @@ struct Correlation {
   double work;
   Planes planes;
   std::vector<Phase> phases;
+  const Buffer* filters = nullptr;  // packed, once `run` has begun
 
   ptrdiff_t item() const { return item_size(type); }
-  bool direct() const { return planes.laid && rows <= kDirectRows; }
   bool run();
 
  private:
-  Patch patch_of(const Phase& phase, const char* from) const {
-    return {from, phase.offsets.data(), static_cast<ptrdiff_t>(phase.offsets.size()), phase.places, planes.laid};
-  }
-  ptrdiff_t places() const {
+  bool direct() const { return planes.laid && rows <= kDirectRows; }
+  bool scattered() const { return phases[0].scattered; }
+  double laid_size() const { return planes.elements() * static_cast<double>(item()); }
+  // Of one group, in bytes, where results do not lie together.
+  double results_size() const {
     ptrdiff_t most = 0;
     for (const Phase& phase : phases) most = std::max(most, phase.places.count());
-    return most;
+    return scattered() ? static_cast<double>(rows) * static_cast<double>(most) * static_cast<double>(item()) : 0;
   }
-  // In bytes: of the places of a block.
-  double scratch_size(bool results) const {
+  double scratch_size() const {
     ptrdiff_t most = dense_kernels().conv_product_scratch;
-    for (const Phase& phase : phases)
-      if (direct()) most = std::max(most, dense_kernels().conv_direct_scratch(phase.places, rows) * item());
-    return static_cast<double>(most) + 64 + (results ? static_cast<double>(rows) * static_cast<double>(places()) * item() : 0);
+    for (const Phase& phase : phases) most = std::max(most, dense_kernels().conv_direct_scratch(type, phase.places));
+    return static_cast<double>(most);
   }
-  bool scattered() const { return phases[0].scattered; }
-  // Some places of one phase: all of them, or a block of them where images are few.
-  void compute(const Phase& phase, const char* filters, Py_ssize_t group, const char* from, ptrdiff_t begin, ptrdiff_t end,
-               char* scratch, char* to, ptrdiff_t to_row) const {
-    Patch patch = patch_of(phase, from);
-    if (!direct()) {
-      dense_kernels().conv_product(type, patch, filters, rows, begin, end, scratch, to, to_row);
-      return;
-    }
-    if (bias) patch.offsets++, patch.depth--;
-    dense_kernels().conv_direct(type, patch, filters, bias ? bias + group * rows * item() : nullptr, rows, scratch, to, to_row);
+  const char* filters_of(const Phase& phase, Py_ssize_t group) const {
+    return filters->p + (phase.filters + group * rows * phase.depth()) * item();
   }
-  void pack(const Phase& phase, Py_ssize_t group, char* packed) const {
-    const ptrdiff_t depth = static_cast<ptrdiff_t>(phase.columns.size());
-    const char* from = weights + group * weights_group * item();
-    const char* own_bias = bias ? bias + group * rows * item() : nullptr;
-    if (!direct()) {
-      dense_kernels().pack_filters(type, from, weights_row, phase.columns.data(), rows, depth, own_bias, packed);
-      return;
-    }
-    for (Py_ssize_t m = 0; m < rows; m++)
-      for (size_t k = bias ? 1 : 0; k < phase.columns.size(); k++, packed += item())
-        std::memcpy(packed, from + (m * weights_row + phase.columns[k]) * item(), static_cast<size_t>(item()));
+  // Groups (or images) [unit, unit + n) of all images, all of one image, and the same phase; places [begin, end).
+  void compute(const Phase& phase, Py_ssize_t unit, Py_ssize_t n, const char* from, ptrdiff_t begin, ptrdiff_t end, char* scratch,
+               char* to, ptrdiff_t to_row) const {
+    const Patch patch{from, phase.offsets.data(), phase.depth(), phase.places, planes.laid};
+    const Py_ssize_t group = unit % groups;
+    const ptrdiff_t pitch = planes.channels * (planes.laid ? planes.channel_pitch() : planes.image_pitch);
+    if (direct()) dense_kernels().conv_direct(type, patch, n, pitch, filters_of(phase, group), rows, scratch, to, to_row);
+    else
+      for (Py_ssize_t i = 0; i < n; i++) {
+        Patch own = patch;
+        own.planes = from + i * pitch * item();
+        dense_kernels().conv_product(type, own, filters_of(phase, group + i), rows, begin, end, scratch,
+                                     to + i * rows * to_row * item(), to_row);
+      }
   }
-};
-
-bool Correlation::run() {
-  std::vector<ptrdiff_t> starts;  // where the filters of each phase are, in elements
-  double filters_size = 0;
-  for (const Phase& phase : phases) {
-    starts.push_back(static_cast<ptrdiff_t>(filters_size));
-    filters_size += static_cast<double>(groups) * static_cast<double>(rows) * static_cast<double>(phase.columns.size());
-  }
-  Buffer filters(filters_size * static_cast<double>(item()));
-  if (!filters.p) return false;
-  const auto filters_of = [&](size_t i, Py_ssize_t group) {
-    return filters.p + (starts[i] + group * rows * static_cast<ptrdiff_t>(phases[i].columns.size())) * item();
-  };
-  const double grain_of_filters = kParallelWork / (filters_size / static_cast<double>(groups) + 1);
-  parallel(groups, static_cast<ptrdiff_t>(grain_of_filters) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-    for (size_t i = 0; i < phases.size(); i++)
-      for (Py_ssize_t group = begin; group < end; group++) pack(phases[i], group, filters_of(i, group));
-  });
-
-  const Py_ssize_t units = batch * groups;
-  const double unit_work = work / static_cast<double>(units);
-  std::atomic<bool> failed{false};
-  const auto source = [&](Py_ssize_t unit) { return images + unit * planes.channels * planes.image_pitch * item(); };
-  const auto target = [&](Py_ssize_t unit) { return out + unit * rows * plane * item(); };
-  const auto put = [&](const Phase& phase, const char* results, ptrdiff_t from, ptrdiff_t to, char* image) {
+  const char* source(Py_ssize_t unit) const { return images + unit * planes.channels * planes.image_pitch * item(); }
+  char* target(Py_ssize_t unit) const { return out + unit * rows * plane * item(); }
+  // Rows [from, to) of some results into the planes where they belong.
+  void put(const Phase& phase, const char* results, ptrdiff_t from, ptrdiff_t to, char* image) const {
     const ptrdiff_t n = phase.places.count();
     dense_kernels().put_planes(type, results + from * n * item(), n, phase.put.data(), to - from, image + from * plane * item(),
                                plane);
-  };
-  const double laid_size = planes.elements() * static_cast<double>(item());
-
-  if (work < kParallelWork || units >= 2 * get_num_threads()) {
-    const double grain = kParallelWork / (unit_work + 1);
-    parallel(units, static_cast<ptrdiff_t>(grain) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-      Buffer laid(laid_size), scratch(scratch_size(scattered()));
-      if (!laid.p || !scratch.p) return failed.store(true, std::memory_order_relaxed);
-      char* results = scratch.p + static_cast<ptrdiff_t>(scratch_size(false));
-      for (Py_ssize_t unit = begin; unit < end; unit++) {
-        const Py_ssize_t group = unit % groups;
-        if (planes.laid) planes.lay(type, source(unit), 0, planes.channels, laid.p);
-        for (size_t i = 0; i < phases.size(); i++) {
-          const ptrdiff_t n = phases[i].places.count();
-          compute(phases[i], filters_of(i, group), group, planes.laid ? laid.p : source(unit), 0, n, scratch.p,
-                  scattered() ? results : target(unit), scattered() ? n : plane);
-          if (scattered()) put(phases[i], results, 0, rows, target(unit));
-        }
-      }
-    });
-    return !failed.load();
   }
+  bool run_units();
+  bool run_unit(Py_ssize_t unit, char* laid, char* results);
+};
 
-  Buffer laid(laid_size), results(scattered() ? static_cast<double>(rows) * static_cast<double>(places()) * item() : 0);
+// As many tasks of so much work as are worth a thread.
+ptrdiff_t grain_of(double work) { return static_cast<ptrdiff_t>(kParallelWork / (work + 1)) + 1; }
+
+bool Correlation::run() {
+  double size = 0;
+  for (Phase& phase : phases) {
+    phase.filters = static_cast<ptrdiff_t>(size);
+    size += static_cast<double>(groups) * static_cast<double>(rows) * static_cast<double>(phase.depth());
+  }
+  Buffer packed(size * static_cast<double>(item()));
+  if (!packed.p) return false;
+  filters = &packed;
+  parallel(groups, grain_of(size / static_cast<double>(groups)), [&](ptrdiff_t begin, ptrdiff_t end) {
+    for (const Phase& phase : phases)
+      for (Py_ssize_t group = begin; group < end; group++)
+        dense_kernels().pack_filters(type, weights + group * weights_group * item(), weights_row, phase.columns.data(), rows,
+                                     phase.depth(), bias ? bias + group * rows * item() : nullptr, !direct(),
+                                     packed.p + (phase.filters + group * rows * phase.depth()) * item());
+  });
+  const Py_ssize_t units = batch * groups;
+  if (work < kParallelWork || units >= 2 * get_num_threads()) return run_units();
+  Buffer laid(laid_size()), results(results_size());
   if (!laid.p || !results.p) return false;
-  for (Py_ssize_t unit = 0; unit < units; unit++) {
-    const Py_ssize_t group = unit % groups;
-    if (planes.laid)
-      parallel(planes.channels, static_cast<ptrdiff_t>(kParallelWork / (static_cast<double>(planes.channel_pitch()) + 1)) + 1,
-               [&](ptrdiff_t begin, ptrdiff_t end) { planes.lay(type, source(unit), begin, end, laid.p); });
-    for (size_t i = 0; i < phases.size() && !failed.load(); i++) {
-      const Grid all = phases[i].places;
-      const ptrdiff_t n = all.count();
-      char* to = scattered() ? results.p : target(unit);
-      const ptrdiff_t to_row = scattered() ? n : plane;
-      const char* from = planes.laid ? laid.p : source(unit);
-      // Sums in registers run along whole rows: slices, or rows of one slice, are then the blocks.
-      const bool slices = all.d > 1;
-      const ptrdiff_t block = !direct() ? kBlock : slices ? all.h * all.w : all.w;
-      const ptrdiff_t blocks = (n + block - 1) / block;
-      const double block_work = unit_work / static_cast<double>(phases.size()) / static_cast<double>(blocks + 1);
-      parallel(blocks, static_cast<ptrdiff_t>(kParallelWork / (block_work + 1)) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-        Buffer scratch(scratch_size(false));
-        if (!scratch.p) return failed.store(true, std::memory_order_relaxed);
-        if (!direct()) {
-          compute(phases[i], filters_of(i, group), group, from, begin * block, std::min(end * block, n), scratch.p, to, to_row);
-          return;
-        }
-        Phase some = phases[i];
-        (slices ? some.places.d : some.places.h) = end - begin;
-        compute(some, filters_of(i, group), group, from + begin * (slices ? all.d_step : all.h_step) * item(), 0, n, scratch.p,
-                to + begin * block * item(), to_row);
-      });
-      if (scattered())
-        parallel(rows, static_cast<ptrdiff_t>(kParallelWork / (static_cast<double>(n) + 1)) + 1,
-                 [&](ptrdiff_t begin, ptrdiff_t end) { put(phases[i], results.p, begin, end, target(unit)); });
+  for (Py_ssize_t unit = 0; unit < units; unit++)
+    if (!run_unit(unit, laid.p, results.p)) return false;
+  return true;
+}
+
+// Groups of images are the tasks.
+bool Correlation::run_units() {
+  const Py_ssize_t units = batch * groups;
+  const Py_ssize_t together = static_cast<Py_ssize_t>(std::clamp(kLaidBytes / (laid_size() + 1), 1.0, 64.0));
+  std::atomic<bool> failed{false};
+  parallel(units, grain_of(work / static_cast<double>(units)), [&](ptrdiff_t begin, ptrdiff_t end) {
+    const double most = static_cast<double>(std::min(together, end - begin));
+    Buffer laid(laid_size() * most), results(results_size() * most), scratch(scratch_size());
+    if (!laid.p || !results.p || !scratch.p) return failed.store(true, std::memory_order_relaxed);
+    Py_ssize_t n;
+    for (Py_ssize_t unit = begin; unit < end; unit += n) {
+      n = std::min({together, end - unit, groups - unit % groups});
+      if (planes.laid) planes.lay(type, source(unit), 0, n * planes.channels, laid.p);
+      for (const Phase& phase : phases) {
+        const ptrdiff_t places = phase.places.count();
+        compute(phase, unit, n, planes.laid ? laid.p : source(unit), 0, places, scratch.p, scattered() ? results.p : target(unit),
+                scattered() ? places : plane);
+        if (scattered()) put(phase, results.p, 0, n * rows, target(unit));
+      }
     }
+  });
+  return !failed.load();
+}
+
+// Channels of one group are tasks while they are laid out, then blocks of places are.
+bool Correlation::run_unit(Py_ssize_t unit, char* laid, char* results) {
+  const double unit_work = work / static_cast<double>(batch * groups);
+  std::atomic<bool> failed{false};
+  if (planes.laid)
+    parallel(planes.channels, grain_of(static_cast<double>(planes.channel_pitch())),
+             [&](ptrdiff_t begin, ptrdiff_t end) { planes.lay(type, source(unit), begin, end, laid); });
+  for (const Phase& phase : phases) {
+    const Grid all = phase.places;
+    const ptrdiff_t n = all.count(), to_row = scattered() ? n : plane;
+    char* to = scattered() ? results : target(unit);
+    const char* from = planes.laid ? laid : source(unit);
+    // Sums in registers run along whole rows: slices, or rows of one slice, are then the blocks.
+    const bool slices = all.d > 1;
+    const ptrdiff_t block = !direct() ? kBlock : slices ? all.h * all.w : all.w;
+    const ptrdiff_t blocks = (n + block - 1) / block;
+    const double block_work = unit_work / static_cast<double>(phases.size()) / static_cast<double>(blocks + 1);
+    parallel(blocks, grain_of(block_work), [&](ptrdiff_t begin, ptrdiff_t end) {
+      Buffer scratch(scratch_size());
+      if (!scratch.p) return failed.store(true, std::memory_order_relaxed);
+      if (!direct()) return compute(phase, unit, 1, from, begin * block, std::min(end * block, n), scratch.p, to, to_row);
+      Grid some = all;
+      (slices ? some.d : some.h) = end - begin;
+      dense_kernels().conv_direct(
+          type, {from + begin * (slices ? all.d_step : all.h_step) * item(), phase.offsets.data(), phase.depth(), some, true}, 1, 0,
+          filters_of(phase, unit % groups), rows, scratch.p, to + begin * block * item(), to_row);
+    });
+    if (scattered())
+      parallel(rows, grain_of(static_cast<double>(n)),
+               [&](ptrdiff_t begin, ptrdiff_t end) { put(phase, results, begin, end, target(unit)); });
   }
   return !failed.load();
 }
@@ -448,34 +453,34 @@ struct WeightGradient {
  private:
   bool dots() const { return planes.laid && (g.patch() <= kDotDepth || g.out_group() <= kDotRows); }
   ptrdiff_t item() const { return item_size(type); }
-  bool sum_products(Py_ssize_t from, Py_ssize_t to, Py_ssize_t group, Py_ssize_t k_from, Py_ssize_t k_to, char* sums) const;
+  bool sum_products(Py_ssize_t from, Py_ssize_t to, Py_ssize_t group, Py_ssize_t c_from, Py_ssize_t c_to, char* sums) const;
   bool sum_dots(Py_ssize_t from, Py_ssize_t to, Py_ssize_t group, char* sums) const;
   template <class T>
-  void add_parts(const char* sums, Py_ssize_t parts) const;
+  void add_parts(char* sums, Py_ssize_t parts) const;
 };
 
-// Adds to sums[k][o] what the images [from, to) give, for the elements [k_from, k_to) of the patch.
-bool WeightGradient::sum_products(Py_ssize_t from, Py_ssize_t to, Py_ssize_t group, Py_ssize_t k_from, Py_ssize_t k_to,
+// Adds to sums[k][o] what the images [from, to) give, for the channels [c_from, c_to).
+bool WeightGradient::sum_products(Py_ssize_t from, Py_ssize_t to, Py_ssize_t group, Py_ssize_t c_from, Py_ssize_t c_to,
                                   char* sums) const {
   const DenseKernels& kernels = dense_kernels();
-  const Py_ssize_t outputs = g.out_group(), places = g.places();
+  const Py_ssize_t outputs = g.out_group(), places = g.places(), channels = c_to - c_from;
   // Small images are taken together, so that sums are not loaded and stored for few places.
   const Py_ssize_t together = planes.laid ? std::clamp<Py_ssize_t>(512 / places, 1, to - from) : to - from;
-  const ptrdiff_t laid_pitch = planes.channels * planes.channel_pitch();
-  Buffer laid(planes.elements() * static_cast<double>(together) * static_cast<double>(item()));
+  const ptrdiff_t image_pitch = g.in_channels * g.in_plane();
+  const ptrdiff_t pitch = planes.laid ? channels * planes.channel_pitch() : image_pitch;
+  Buffer laid(planes.laid ? static_cast<double>(pitch) * static_cast<double>(together) * static_cast<double>(item()) : 0);
   Buffer scratch(static_cast<double>(kernels.conv_weight_scratch(outputs)));
   if (!laid.p || !scratch.p) return false;
   for (Py_ssize_t image = from; image < to; image += together) {
     const Py_ssize_t n = std::min(together, to - image);
-    const char* source = images + (image * g.in_channels + group * g.in_group()) * g.in_plane() * item();
-    const ptrdiff_t image_pitch = g.in_channels * g.in_plane();
+    const char* source = images + (image * g.in_channels + group * g.in_group() + c_from) * g.in_plane() * item();
     if (planes.laid)
       for (Py_ssize_t i = 0; i < n; i++)
-        planes.lay(type, source + i * image_pitch * item(), 0, planes.channels, laid.p + i * laid_pitch * item());
-    const Patch patch{planes.laid ? laid.p : source, phase.offsets.data() + k_from, k_to - k_from, phase.places, planes.laid};
-    kernels.conv_weight(type, patch, n, planes.laid ? laid_pitch : image_pitch,
-                        grad + (image * g.out_channels + group * outputs) * places * item(), places, g.out_channels * places,
-                        outputs, scratch.p, sums + k_from * outputs * item());
+        planes.lay(type, source + i * image_pitch * item(), 0, channels, laid.p + i * pitch * item());
+    // The offsets of the first channels are those of all the others, seen from their first plane.
+    const Patch patch{planes.laid ? laid.p : source, phase.offsets.data(), channels * g.taps(), phase.places, planes.laid};
+    kernels.conv_weight(type, patch, n, pitch, grad + (image * g.out_channels + group * outputs) * places * item(), places,
+                        g.out_channels * places, outputs, scratch.p, sums + c_from * g.taps() * outputs * item());
   }
   return true;
 }
@@ -506,46 +511,46 @@ bool WeightGradient::sum_dots(Py_ssize_t from, Py_ssize_t to, Py_ssize_t group, 
 
 // out = the sums of the parts, added in their order.
 template <class T>
-void WeightGradient::add_parts(const char* sums, Py_ssize_t parts) const {
+void WeightGradient::add_parts(char* sums, Py_ssize_t parts) const {
   const Py_ssize_t patch = g.patch(), outputs = g.out_group(), lanes = dots() ? dense_kernels().lane_bytes / item() : 1;
   const Py_ssize_t size = patch * outputs;
-  parallel(g.groups, static_cast<ptrdiff_t>(kParallelWork / static_cast<double>(size * parts * lanes)) + 1,
-           [&](ptrdiff_t begin, ptrdiff_t end) {
-             for (Py_ssize_t group = begin; group < end; group++)
-               for (Py_ssize_t part = 0; part < parts; part++) {
-                 const T* from = reinterpret_cast<const T*>(sums) + (part * g.groups + group) * size * lanes;
-                 T* to = reinterpret_cast<T*>(out) + group * size;
-                 if (dots()) dense_kernels().add_lanes(type, from, size, to);
-                 else
-                   for (Py_ssize_t o = 0; o < outputs; o++)
-                     for (Py_ssize_t k = 0; k < patch; k++) to[o * patch + k] += from[k * outputs + o];
-               }
-           });
+  parallel(g.groups, grain_of(static_cast<double>(size * parts * lanes)), [&](ptrdiff_t begin, ptrdiff_t end) {
+    for (Py_ssize_t group = begin; group < end; group++) {
+      T* to = reinterpret_cast<T*>(out) + group * size;
+      T* first = reinterpret_cast<T*>(sums) + group * size * lanes;
+      for (Py_ssize_t part = 1; part < parts; part++) {
+        const T* from = first + part * g.groups * size * lanes;
+        for (Py_ssize_t i = 0; i < size * lanes; i++) first[i] += from[i];
+      }
+      if (dots()) dense_kernels().add_lanes(type, first, size, to);
+      else dense_kernels().transpose(type, first, patch, outputs, to);
+    }
+  });
 }
 
-// Images are summed in a fixed number of parts, whatever the threads, so that the rounding is always the same.
+// Tasks are groups, parts of the images and, in a product, some channels. Images are summed in a fixed number of parts,
+// whatever the threads, so that the rounding is always the same; channels do not meet in a sum.
 bool WeightGradient::run() {
   const Py_ssize_t size = g.patch() * g.out_group(), lanes = dots() ? dense_kernels().lane_bytes / item() : 1;
   const double part_size = static_cast<double>(g.groups) * static_cast<double>(size) * static_cast<double>(lanes * item());
-  constexpr double kSums = 1 << 22;  // bytes
-  Py_ssize_t parts = 1;
-  if (g.groups < 16 && g.work() >= kParallelWork)
-    parts = std::min(g.batch, static_cast<Py_ssize_t>(std::clamp(kSums / part_size, 4.0, 16.0)));
-  // Where there are few images, elements of the patch are computed apart.
-  const Py_ssize_t cuts = dots() || g.groups * parts >= 4 ? 1 : std::clamp<Py_ssize_t>(g.patch() / 56, 1, 4);
+  constexpr Py_ssize_t kTasks = 16, kLeastDepth = 28;
+  const Py_ssize_t most_cuts = dots() ? 1 : std::clamp<Py_ssize_t>(g.patch() / kLeastDepth, 1, g.in_group());
+  const Py_ssize_t apart = std::min(kTasks, g.groups) * std::min(kTasks, most_cuts);
+  const Py_ssize_t parts = g.work() < kParallelWork ? 1 : std::min(g.batch, (kTasks + apart - 1) / apart);
+  const Py_ssize_t threads = g.work() < kParallelWork ? 1 : get_num_threads();
+  const Py_ssize_t cuts = threads == 1 ? 1 : std::clamp<Py_ssize_t>(4 * threads / (g.groups * parts), 1, most_cuts);
   Buffer sums(part_size * static_cast<double>(parts));
   if (!sums.p) return false;
   std::memset(sums.p, 0, static_cast<size_t>(part_size) * static_cast<size_t>(parts));
   std::atomic<bool> failed{false};
   const Py_ssize_t tasks = g.groups * parts * cuts;
-  const double grain = kParallelWork / (g.work() / static_cast<double>(tasks) + 1);
-  parallel(tasks, static_cast<ptrdiff_t>(grain) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+  parallel(tasks, grain_of(g.work() / static_cast<double>(tasks)), [&](ptrdiff_t begin, ptrdiff_t end) {
     for (Py_ssize_t task = begin; task < end; task++) {
       const Py_ssize_t cut = task % cuts, group = task / cuts % g.groups, part = task / cuts / g.groups;
       const Py_ssize_t from = part * g.batch / parts, to = (part + 1) * g.batch / parts;
       char* own = sums.p + (part * g.groups + group) * size * lanes * item();
       const bool worked = dots() ? sum_dots(from, to, group, own)
-                                 : sum_products(from, to, group, cut * g.patch() / cuts, (cut + 1) * g.patch() / cuts, own);
+                                 : sum_products(from, to, group, cut * g.in_group() / cuts, (cut + 1) * g.in_group() / cuts, own);
       if (!worked) failed.store(true, std::memory_order_relaxed);
     }
   });
@@ -594,20 +599,20 @@ PyObject* convolution(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!wc || (bias.tensor && !bc)) return nullptr;
   Ref result = new_ref(type, g.dims + 2, shape, device);
   if (!result || as_tensor(result)->numel() == 0) return rounded(static_cast<Ref&&>(result), own);
-  Correlation c{type,
-                g.batch,
-                g.groups,
-                g.out_group(),
-                g.places(),
-                data_of(xc),
-                data_of(wc),
-                bc ? data_of(bc) : nullptr,
-                data_of(result),
-                g.patch(),
-                g.out_group() * g.patch(),
-                g.work(),
-                {},
-                {}};
+  Correlation c{.type = type,
+                .batch = g.batch,
+                .groups = g.groups,
+                .rows = g.out_group(),
+                .plane = g.places(),
+                .images = data_of(xc),
+                .weights = data_of(wc),
+                .bias = bc ? data_of(bc) : nullptr,
+                .out = data_of(result),
+                .weights_row = g.patch(),
+                .weights_group = g.out_group() * g.patch(),
+                .work = g.work(),
+                .planes = {},
+                .phases = {}};
   bool worked;
   {
     Unlocked unlocked(g.work() > kParallelWork, {as_tensor(xc), as_tensor(wc), as_tensor(bc), as_tensor(result)});
@@ -659,20 +664,20 @@ PyObject* convolution_input(PyObject*, PyObject* const* args, Py_ssize_t count) 
   if (!wc || (bias.tensor && !bc)) return nullptr;
   Ref result = new_ref(type, g.dims + 2, shape, device);
   if (!result || as_tensor(result)->numel() == 0) return rounded(static_cast<Ref&&>(result), own);
-  Correlation c{type,
-                g.batch,
-                g.groups,
-                g.in_group(),
-                g.in_plane(),
-                data_of(gc),
-                data_of(wc),
-                bc ? data_of(bc) : nullptr,
-                data_of(result),
-                g.taps(),
-                g.out_group() * g.patch(),
-                g.work(),
-                {},
-                {}};
+  Correlation c{.type = type,
+                .batch = g.batch,
+                .groups = g.groups,
+                .rows = g.in_group(),
+                .plane = g.in_plane(),
+                .images = data_of(gc),
+                .weights = data_of(wc),
+                .bias = bc ? data_of(bc) : nullptr,
+                .out = data_of(result),
+                .weights_row = g.taps(),
+                .weights_group = g.out_group() * g.patch(),
+                .work = g.work(),
+                .planes = {},
+                .phases = {}};
   bool worked;
   {
     Unlocked unlocked(g.work() > kParallelWork, {as_tensor(gc), as_tensor(wc), as_tensor(bc), as_tensor(result)});

@@ -68,7 +68,7 @@ struct Patch {
   bool spare;
 };
 
-constexpr ptrdiff_t kSlackBytes = 64;  // one register of the widest instruction set
+constexpr ptrdiff_t kSlackBytes = 256;  // what kernels may read behind planes: a block of registers of the widest set
 
 struct DenseKernels {
   const char* isa;
@@ -115,7 +115,7 @@ struct DenseKernels {
                      bool accumulate, void* c, ptrdiff_t ldc);
 
   // --- planes.cpp --- images into planes whose rows have every stride-th element, and back
-  // Pitches are elements from one channel to the next. What is behind a plane, up to its pitch, is not written.
+  // Pitches are elements from one channel to the next. Up to one register is written behind each plane.
   void (*lay_planes)(DType dtype, const void* image, ptrdiff_t image_pitch, const Axis* axes, ptrdiff_t channels, void* planes,
                      ptrdiff_t plane_pitch);
   // image[first + i * step] = plane[i] in each dimension: all of them inside the image.
@@ -123,9 +123,10 @@ struct DenseKernels {
                      ptrdiff_t image_pitch);
 
   // --- conv_product.cpp --- products with patches, by tiles
-  // Weights for conv_product: w[row * i + columns[k]], bias[i] where columns[k] < 0; rows * depth elements.
+  // Weights as conv_product (sliced) and conv_direct take them: w[row * i + columns[k]], bias[i] where columns[k] < 0; rows * depth
+  // elements.
   void (*pack_filters)(DType dtype, const void* w, ptrdiff_t row, const ptrdiff_t* columns, ptrdiff_t rows, ptrdiff_t depth,
-                       const void* bias, void* packed);
+                       const void* bias, bool sliced, void* packed);
   // out[i][p] = sum over k of filter[i][k] * patch[k][p] for the places p in [from, to); rows of out are out_row apart.
   void (*conv_product)(DType dtype, const Patch& patch, const void* packed, ptrdiff_t rows, ptrdiff_t from, ptrdiff_t to,
                        void* scratch, void* out, ptrdiff_t out_row);
@@ -138,14 +139,16 @@ struct DenseKernels {
   ptrdiff_t (*conv_weight_scratch)(ptrdiff_t outputs);  // in bytes
 
   // --- conv_direct.cpp --- groups of few channels: sums in registers, nothing is packed
-  // out[i][p] = bias[i] + sum over k of filters[i][k] * patch[k][p]; bias may be null.
-  void (*conv_direct)(DType dtype, const Patch& patch, const void* filters, const void* bias, ptrdiff_t rows, void* scratch,
-                      void* out, ptrdiff_t out_row);
-  ptrdiff_t (*conv_direct_scratch)(const Grid& places, ptrdiff_t rows);  // in elements
+  // As conv_product, of all places and of several groups, whose planes are `planes_pitch` apart; their results follow each other.
+  void (*conv_direct)(DType dtype, const Patch& patch, ptrdiff_t groups, ptrdiff_t planes_pitch, const void* packed, ptrdiff_t rows,
+                      void* scratch, void* out, ptrdiff_t out_row);
+  ptrdiff_t (*conv_direct_scratch)(DType dtype, const Grid& places);  // in bytes
   // sums[o][k][lane] += sum over places, in lanes, of patch[k][p] * grad[o][p]. `grad` has its rows as far apart as the planes
   // have, slices grad_slice elements, and 0 between them; `inside` has all bits set at the places of a slice, and no others.
   void (*conv_dots)(DType dtype, const Patch& patch, const void* grad, ptrdiff_t grad_row, ptrdiff_t grad_slice, ptrdiff_t outputs,
                     const void* inside, void* sums);
+  // out[j][i] = in[i][j].
+  void (*transpose)(DType dtype, const void* in, ptrdiff_t rows, ptrdiff_t columns, void* out);
   // out[i] += the sum of the lanes of sums[i], which have lane_bytes together.
   void (*add_lanes)(DType dtype, const void* sums, ptrdiff_t n, void* out);
   ptrdiff_t lane_bytes;

@@ -1,99 +1,134 @@
-// Convolution of groups of few channels (depthwise ones, and results of few channels), and the gradient of its weight.
+// Convolution with few filters a group (depthwise ones, results of few channels), and the gradient of its weight.
 //
-// Sums stay in registers over the whole patch: a block of up to 4 results by 4 registers of adjacent places; nothing is
-// packed. Where rows are short, blocks run over the planes' rows as if they were one: what they compute between the rows
-// is left out afterwards. The gradient of the weight is a dot product for each result and element of the patch, 12 at a
-// time. Floor: the bytes of the image and of the result; one load of a register for each of its multiplications.
+// Sums stay in registers over the whole patch: a block of up to kTileRows results by 2 registers of adjacent places (4 of one
+// or two results), and nothing is packed: packing pays where each element is used by many filters. Where rows are short,
+// blocks run over some of the planes' rows as if they were one; what they compute between the rows is left out afterwards.
+// The gradient of the weight is a dot product for each result and element of the patch, 12 at a time. Floor: the bytes of
+// the image and of the result, or the operations over the peak.
+#include <utility>
+
 #include "kernels/isa/patches.h"
+#include "kernels/isa/tile.h"
 
 namespace rushlight::RUSHLIGHT_ISA {
 namespace {
 
-#if defined(__AVX512F__) || (defined(__ARM_NEON) && defined(__aarch64__))
-constexpr int kBlockVecs = 4;  // of 32 registers
-#else
-constexpr int kBlockVecs = 2;  // of 16
-#endif
-constexpr int kLongBlock = 4;  // registers in a block of one result
-
 // R registers of adjacent places of M results; `planes` is where the first place is.
 template <int M, int R, class T>
-RUSHLIGHT_INLINE void direct_block(const T* planes, const ptrdiff_t* offsets, ptrdiff_t depth, const T* filters, const T* bias,
-                                   T* out, ptrdiff_t out_row) {
+RUSHLIGHT_INLINE void direct_block(const T* planes, const ptrdiff_t* offsets, ptrdiff_t depth, const T* packed, T* out,
+                                   ptrdiff_t out_row) {
   using V = Vec<T>;
   V sums[M][R];
-#pragma GCC unroll 4
+  const bool bias = depth > 0 && offsets[0] < 0;
+#pragma GCC unroll 16
   for (int m = 0; m < M; m++)
 #pragma GCC unroll 4
-    for (int r = 0; r < R; r++) sums[m][r] = V::all(bias ? bias[m] : T(0));
-  for (ptrdiff_t k = 0; k < depth; k++) {
+    for (int r = 0; r < R; r++) sums[m][r] = V::all(bias ? packed[m] : T(0));
+  for (ptrdiff_t k = bias; k < depth; k++) {
     const T* from = planes + offsets[k];
+    const T* filter = packed + k * M;
     V x[R];
 #pragma GCC unroll 4
     for (int r = 0; r < R; r++) x[r] = V::load(from + r * V::N);
-#pragma GCC unroll 4
+#pragma GCC unroll 16
     for (int m = 0; m < M; m++) {
-      const V factor = V::all(filters[m * depth + k]);
+      const V factor = V::all(filter[m]);
 #pragma GCC unroll 4
       for (int r = 0; r < R; r++) sums[m][r] = fma(factor, x[r], sums[m][r]);
     }
   }
-#pragma GCC unroll 4
+#pragma GCC unroll 16
   for (int m = 0; m < M; m++)
 #pragma GCC unroll 4
     for (int r = 0; r < R; r++) sums[m][r].store(out + m * out_row + r * V::N);
 }
 
-// n adjacent places. With `over` the last register may be written over the end; otherwise it begins where it ends with the
-// row, which must be at least one register long: some places are computed twice.
+// Rows are taken together where they are shorter than kShort registers: as many as kTogether elements hold, at least one.
+constexpr ptrdiff_t kShort = 8, kTogether = 2048;
+
+// n adjacent places. With `over` the last block may be written over the end; otherwise it begins where it ends with the row,
+// which has at least kShort registers: some places are computed twice.
 template <int M, class T>
-void direct_row(const T* planes, const Patch& patch, const T* filters, const T* bias, ptrdiff_t n, bool over, T* out,
-                ptrdiff_t out_row) {
-  constexpr int R = M == 1 ? kLongBlock : kBlockVecs;
+RUSHLIGHT_INLINE void direct_row(const T* planes, const Patch& patch, const T* packed, ptrdiff_t n, bool over, T* out,
+                                 ptrdiff_t out_row) {
+  constexpr int R = M <= 2 ? 4 : 2;
   constexpr ptrdiff_t N = Vec<T>::N;
-  ptrdiff_t i = 0;
-  for (; i + R * N <= n; i += R * N) direct_block<M, R>(planes + i, patch.offsets, patch.depth, filters, bias, out + i, out_row);
-  for (; i < n; i += N) {
-    const ptrdiff_t at = over ? i : smaller(i, n - N);
-    direct_block<M, 1>(planes + at, patch.offsets, patch.depth, filters, bias, out + at, out_row);
-  }
-}
-
-// Rows are taken as one where they are shorter than this many registers.
-constexpr ptrdiff_t kShort = 8;
-
-// The elements of a slice of planes from the first place to the last.
-ptrdiff_t slice_length(const Grid& p) { return (p.h - 1) * p.h_step + p.w; }
-
-template <int M, class T>
-void direct_rows(const Patch& patch, const T* filters, const T* bias, T* scratch, T* out, ptrdiff_t out_row) {
-  const Grid& p = patch.places;
-  const T* planes = static_cast<const T*>(patch.planes);
-  const bool together = p.w < kShort * Vec<T>::N;
-  const ptrdiff_t length = slice_length(p), pitch = length + Vec<T>::N;
-  for (ptrdiff_t d = 0; d < p.d; d++, planes += p.d_step) {
-    if (together) direct_row<M>(planes, patch, filters, bias, length, true, scratch, pitch);
-    for (ptrdiff_t h = 0; h < p.h; h++, out += p.w) {
-      if (!together) direct_row<M>(planes + h * p.h_step, patch, filters, bias, p.w, false, out, out_row);
-      else
-        for (int m = 0; m < M; m++)
-          std::memcpy(out + m * out_row, scratch + m * pitch + h * p.h_step, static_cast<size_t>(p.w) * sizeof(T));
+  for (ptrdiff_t i = 0; i < n; i += R * N) {
+    if (i + N >= n) {
+      const ptrdiff_t at = over ? i : n - N;
+      direct_block<M, 1>(planes + at, patch.offsets, patch.depth, packed, out + at, out_row);
+    } else {
+      const ptrdiff_t at = over ? i : smaller(i, n - R * N);
+      direct_block<M, R>(planes + at, patch.offsets, patch.depth, packed, out + at, out_row);
     }
   }
 }
 
 template <class T>
-void conv_direct_of(const Patch& patch, const T* filters, const T* bias, ptrdiff_t rows, T* scratch, T* out, ptrdiff_t out_row) {
-  while (rows > 0) {
-    const ptrdiff_t m = rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
-    if (m == 4) direct_rows<4>(patch, filters, bias, scratch, out, out_row);
-    else if (m == 2) direct_rows<2>(patch, filters, bias, scratch, out, out_row);
-    else direct_rows<1>(patch, filters, bias, scratch, out, out_row);
-    rows -= m;
-    filters += m * patch.depth;
-    if (bias) bias += m;
-    out += m * out_row;
+struct DirectTask {
+  Patch patch;
+  const T* planes;
+  const T* packed;
+  T *scratch, *out;
+  ptrdiff_t out_row;
+};
+
+ptrdiff_t rows_together(const Grid& p) {
+  const ptrdiff_t rows = p.h_step > 0 ? kTogether / p.h_step : 1;
+  return rows < 1 ? 1 : smaller(rows, p.h);
+}
+// The elements from the first place of some rows to the last one.
+ptrdiff_t length_of(const Grid& p, ptrdiff_t rows) { return (rows - 1) * p.h_step + p.w; }
+
+template <int M, class T>
+void direct_rows(const DirectTask<T>& t) {
+  const Grid& p = t.patch.places;
+  T* out = t.out;
+  if (p.w >= kShort * Vec<T>::N) {
+    for (ptrdiff_t d = 0; d < p.d; d++)
+      for (ptrdiff_t h = 0; h < p.h; h++, out += p.w)
+        direct_row<M>(t.planes + d * p.d_step + h * p.h_step, t.patch, t.packed, p.w, false, out, t.out_row);
+    return;
   }
+  const ptrdiff_t together = rows_together(p), pitch = length_of(p, together) + 4 * Vec<T>::N;
+  for (ptrdiff_t d = 0; d < p.d; d++)
+    for (ptrdiff_t h = 0; h < p.h; h += together) {
+      const ptrdiff_t rows = smaller(together, p.h - h);
+      direct_row<M>(t.planes + d * p.d_step + h * p.h_step, t.patch, t.packed, length_of(p, rows), true, t.scratch, pitch);
+      for (int m = 0; m < M; m++) {
+        const T* from = t.scratch + m * pitch;
+        T* to = out + m * t.out_row;
+        for (ptrdiff_t row = 0; row < rows; row++, from += p.h_step, to += p.w) {
+          ptrdiff_t i = 0;  // a loop, as rows are too short for a call
+          for (; i + Vec<T>::N <= p.w; i += Vec<T>::N) Vec<T>::load(from + i).store(to + i);
+          // Over the end of the row into the next one, which is written later.
+          if (i < p.w && row + 1 < rows && p.w >= Vec<T>::N) Vec<T>::load(from + i).store(to + i);
+          else
+            for (; i < p.w; i++) to[i] = from[i];
+        }
+      }
+      out += rows * p.w;
+    }
+}
+
+template <class T, int... I>
+RUSHLIGHT_INLINE void (*direct_among(int rows, std::integer_sequence<int, I...>))(const DirectTask<T>&) {
+  static constexpr void (*kAll[])(const DirectTask<T>&) = {direct_rows<I + 1, T>...};
+  return kAll[rows - 1];
+}
+
+template <class T>
+void conv_direct_of(const Patch& patch, ptrdiff_t groups, ptrdiff_t planes_pitch, const T* packed, ptrdiff_t rows, T* scratch,
+                    T* out, ptrdiff_t out_row) {
+  const Strips strips(rows);
+  for (ptrdiff_t g = 0; g < groups; g++)
+    for (ptrdiff_t s = 0; s < strips.count; s++) {
+      const int m = strips.rows(s);
+      direct_among<T>(m, std::make_integer_sequence<int, kTileRows>{})(
+          {patch, static_cast<const T*>(patch.planes) + g * planes_pitch, packed, scratch, out, out_row});
+      packed += m * patch.depth;
+      out += m * out_row;
+    }
 }
 
 template <class T>
@@ -154,7 +189,7 @@ template <int O, int K, class T>
 void dots_of(const Patch& patch, ptrdiff_t slice, const T* grad, ptrdiff_t grad_row, const T* inside, T* sums) {
   constexpr ptrdiff_t N = Vec<T>::N;
   const T* planes = static_cast<const T*>(patch.planes) + slice;
-  const ptrdiff_t length = slice_length(patch.places), row = patch.depth * N;
+  const ptrdiff_t length = length_of(patch.places, patch.places.h), row = patch.depth * N;
   ptrdiff_t k = 0;
   for (; k + K <= patch.depth; k += K)
     dots_block<O, K>(planes, patch.offsets + k, grad, grad_row, inside, length, sums + k * N, row);
@@ -174,11 +209,11 @@ void conv_dots_of(const Patch& patch, const T* grad, ptrdiff_t grad_row, ptrdiff
   }
 }
 
-void conv_direct(DType dtype, const Patch& patch, const void* filters, const void* bias, ptrdiff_t rows, void* scratch, void* out,
-                 ptrdiff_t out_row) {
+void conv_direct(DType dtype, const Patch& patch, ptrdiff_t groups, ptrdiff_t planes_pitch, const void* packed, ptrdiff_t rows,
+                 void* scratch, void* out, ptrdiff_t out_row) {
   float_or_double(dtype, [&]<class T>() {
-    conv_direct_of(patch, static_cast<const T*>(filters), static_cast<const T*>(bias), rows, static_cast<T*>(scratch),
-                   static_cast<T*>(out), out_row);
+    conv_direct_of(patch, groups, planes_pitch, static_cast<const T*>(packed), rows, static_cast<T*>(scratch), static_cast<T*>(out),
+                   out_row);
   });
 }
 void conv_dots(DType dtype, const Patch& patch, const void* grad, ptrdiff_t grad_row, ptrdiff_t grad_slice, ptrdiff_t outputs,
@@ -194,9 +229,12 @@ void add_lanes(DType dtype, const void* sums, ptrdiff_t n, void* out) {
       static_cast<T*>(out)[i] += horizontal_sum(Vec<T>::load(static_cast<const T*>(sums) + i * Vec<T>::N));
   });
 }
-ptrdiff_t conv_direct_scratch(const Grid& places, ptrdiff_t rows) {
-  const ptrdiff_t m = smaller(rows, 4);
-  return m * (slice_length(places) + Vec<float>::N);
+void transpose(DType dtype, const void* in, ptrdiff_t rows, ptrdiff_t columns, void* out) {
+  float_or_double(dtype,
+                  [&]<class T>() { pack_panel(static_cast<const T*>(in), 1, columns, columns, rows, rows, static_cast<T*>(out)); });
+}
+ptrdiff_t conv_direct_scratch(DType dtype, const Grid& places) {
+  return kTileRows * (length_of(places, rows_together(places)) * item_size(dtype) + 4 * kVecBytes);
 }
 
 }  // namespace
@@ -206,6 +244,7 @@ void fill_conv_direct(DenseKernels& table) {
   table.conv_direct_scratch = conv_direct_scratch;
   table.conv_dots = conv_dots;
   table.add_lanes = add_lanes;
+  table.transpose = transpose;
   table.lane_bytes = kVecBytes;
 }
 

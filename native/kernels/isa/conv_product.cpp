@@ -18,15 +18,16 @@ constexpr ptrdiff_t kPanels = 8;  // that share a slice of the filters
 // Slices of the depth, as equal as can be; at least one.
 struct Slices {
   ptrdiff_t count, depth;
-  RUSHLIGHT_INLINE explicit Slices(ptrdiff_t k) : count(k > 0 ? (k + kDepth - 1) / kDepth : 1), depth(k) {}
+  RUSHLIGHT_INLINE explicit Slices(ptrdiff_t k, bool sliced = true)
+      : count(k > 0 && sliced ? (k + kDepth - 1) / kDepth : 1), depth(k) {}
   RUSHLIGHT_INLINE ptrdiff_t begin(ptrdiff_t s) const { return s * (depth / count) + smaller(s, depth % count); }
 };
 
 template <class T>
 void pack_filters_of(const T* w, ptrdiff_t row, const ptrdiff_t* columns, ptrdiff_t rows, ptrdiff_t depth, const T* bias,
-                     T* packed) {
+                     bool sliced, T* packed) {
   const Strips strips(rows);
-  const Slices slices(depth);
+  const Slices slices(depth, sliced);
   for (ptrdiff_t s = 0; s < slices.count; s++)
     for (ptrdiff_t t = 0; t < strips.count; t++) {
       const int n = strips.rows(t);
@@ -40,26 +41,63 @@ void pack_filters_of(const T* w, ptrdiff_t row, const ptrdiff_t* columns, ptrdif
     }
 }
 
+// Rows of a panel from P registers each, at places that are the same in all rows.
+template <int P, class T>
+void pack_rows(const T* planes, const ptrdiff_t* offsets, ptrdiff_t depth, const Segment* pieces, T* panel) {
+  const T* from[P];
+  T* to[P];
+  for (int i = 0; i < P; i++) {
+    from[i] = planes + pieces[i].from;
+    to[i] = panel + pieces[i].to;
+  }
+  for (ptrdiff_t k = 0; k < depth; k++)
+#pragma GCC unroll 4
+    for (int i = 0; i < P; i++) Vec<T>::load(from[i] + offsets[k]).store(to[i] + k * kTileWidth<T>);
+}
+
+// panel[k][j] = element k of the patch of place `first` + j.
+template <class T>
+void pack_patches(const Patch& patch, ptrdiff_t first, ptrdiff_t width, ptrdiff_t begin, ptrdiff_t depth, T* panel) {
+  constexpr ptrdiff_t kWidth = kTileWidth<T>, N = Vec<T>::N;
+  const T* planes = static_cast<const T*>(patch.planes);
+  const ptrdiff_t* offsets = patch.offsets + begin;
+  if (depth > 0 && offsets[0] < 0) {
+    for (ptrdiff_t j = 0; j < kWidth; j++) panel[j] = 1;
+    offsets++, depth--, panel += kWidth;
+  }
+  Segment segments[kWidth], pieces[2 * kWidth];
+  const int n = cut(patch.places, first, width, 0, 0, segments);
+  if (!patch.spare && width % N) {
+    for (ptrdiff_t k = 0; k < depth; k++) copy_segments(planes + offsets[k], segments, n, false, panel + k * kWidth);
+    return;
+  }
+  int p = 0;
+  for (int s = 0; s < n; s++)
+    for (ptrdiff_t i = 0; i < segments[s].count; i += N) pieces[p++] = {segments[s].from + i, segments[s].to + i, N};
+  switch (p) {
+    case 1: return pack_rows<1>(planes, offsets, depth, pieces, panel);
+    case 2: return pack_rows<2>(planes, offsets, depth, pieces, panel);
+    case 3: return pack_rows<3>(planes, offsets, depth, pieces, panel);
+    case 4: return pack_rows<4>(planes, offsets, depth, pieces, panel);
+    default:
+      for (ptrdiff_t k = 0; k < depth; k++)
+        for (int i = 0; i < p; i++) Vec<T>::load(planes + offsets[k] + pieces[i].from).store(panel + k * kWidth + pieces[i].to);
+  }
+}
+
 template <class T>
 void conv_product_of(const Patch& patch, const T* packed, ptrdiff_t rows, ptrdiff_t from, ptrdiff_t to, T* panel, T* out,
                      ptrdiff_t out_row) {
   constexpr ptrdiff_t kWidth = kTileWidth<T>;
   const Strips strips(rows);
   const Slices slices(patch.depth);
-  const T* planes = static_cast<const T*>(patch.planes);
   for (ptrdiff_t first = from; first < to; first += kPanels * kWidth)
     for (ptrdiff_t s = 0; s < slices.count; s++) {
       const ptrdiff_t begin = slices.begin(s), depth = slices.begin(s + 1) - begin;
       const ptrdiff_t last = smaller(to, first + kPanels * kWidth);
       for (ptrdiff_t p = first; p < last; p += kWidth) {
         const ptrdiff_t width = smaller(kWidth, last - p);
-        Segment segments[kWidth];
-        const int n = cut(patch.places, p, width, 0, 0, segments);
-        for (ptrdiff_t k = 0; k < depth; k++) {
-          const ptrdiff_t offset = patch.offsets[begin + k];
-          if (offset < 0) fill_ones(panel + k * kWidth, kWidth);
-          else copy_segments(planes + offset, segments, n, patch.spare, panel + k * kWidth);
-        }
+        pack_patches(patch, p, width, begin, depth, panel);
         const T* strip = packed + begin * rows;
         const int vecs = width > Vec<T>::N ? kTileVecs : 1;
         for (ptrdiff_t t = 0; t < strips.count; t++) {
@@ -73,9 +111,10 @@ void conv_product_of(const Patch& patch, const T* packed, ptrdiff_t rows, ptrdif
 }
 
 void pack_filters(DType dtype, const void* w, ptrdiff_t row, const ptrdiff_t* columns, ptrdiff_t rows, ptrdiff_t depth,
-                  const void* bias, void* packed) {
+                  const void* bias, bool sliced, void* packed) {
   float_or_double(dtype, [&]<class T>() {
-    pack_filters_of(static_cast<const T*>(w), row, columns, rows, depth, static_cast<const T*>(bias), static_cast<T*>(packed));
+    pack_filters_of(static_cast<const T*>(w), row, columns, rows, depth, static_cast<const T*>(bias), sliced,
+                    static_cast<T*>(packed));
   });
 }
 void conv_product(DType dtype, const Patch& patch, const void* packed, ptrdiff_t rows, ptrdiff_t from, ptrdiff_t to, void* scratch,

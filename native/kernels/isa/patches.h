@@ -43,9 +43,4 @@ RUSHLIGHT_INLINE void copy_segments(const T* plane, const Segment* segments, int
   }
 }
 
-template <class T>
-RUSHLIGHT_INLINE void fill_ones(T* row, ptrdiff_t n) {
-  for (ptrdiff_t i = 0; i < n; i++) row[i] = 1;
-}
-
 }  // namespace rushlight::RUSHLIGHT_ISA

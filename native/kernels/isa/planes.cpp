@@ -31,29 +31,33 @@ struct Inside {
   }
 };
 
+// Whole registers are written, over the end too: what follows in a plane is written later, and behind a plane there is room.
 template <class T>
 RUSHLIGHT_INLINE void clear(T* to, ptrdiff_t n) {
-  for (ptrdiff_t i = 0; i < n; i++) to[i] = 0;
+  for (ptrdiff_t i = 0; i < n; i += Vec<T>::N) Vec<T>::all(0).store(to + i);
 }
 
+// `end`: of the memory that may be read.
 template <class T>
-RUSHLIGHT_INLINE void take_row(const T* image, const Axis& a, Inside in, T* row) {
+RUSHLIGHT_INLINE void take_row(const T* image, const T* end, const Axis& a, Inside in, T* row) {
+  using V = Vec<T>;
   clear(row, in.from);
   const T* from = image + a.first + in.from * a.step;
   T* to = row + in.from;
   const ptrdiff_t n = in.to - in.from;
+  ptrdiff_t i = 0;
   if (a.step == 1) {
-    std::memcpy(to, from, static_cast<size_t>(n) * sizeof(T));
-  } else {
-    ptrdiff_t i = 0;
-#ifdef RUSHLIGHT_TAKES_EVENS
-    using V = Vec<T>;
-    if (a.step == 2)
-      for (; i + V::N < n; i += V::N)  // one more is left, so that the second register is inside the row
-        evens(V::load(from + 2 * i), V::load(from + 2 * i + V::N), std::make_integer_sequence<int, V::N>{}).store(to + i);
-#endif
-    for (; i < n; i++) to[i] = from[i * a.step];
+    const ptrdiff_t readable = end - from;
+    for (; i < n && i + V::N <= readable; i += V::N) V::load(from + i).store(to + i);
   }
+#ifdef RUSHLIGHT_TAKES_EVENS
+  if (a.step == 2) {
+    const ptrdiff_t readable = end - from;
+    for (; i < n && 2 * (i + V::N) <= readable; i += V::N)
+      evens(V::load(from + 2 * i), V::load(from + 2 * i + V::N), std::make_integer_sequence<int, V::N>{}).store(to + i);
+  }
+#endif
+  for (; i < n; i++) to[i] = from[i * a.step];
   clear(row + in.to, a.plane - in.to);
 }
 
@@ -62,6 +66,7 @@ void lay_planes_of(const T* image, ptrdiff_t image_pitch, const Axis* axes, ptrd
   const Axis &d = axes[0], &h = axes[1], &w = axes[2];
   const Inside in_d(d), in_h(h), in_w(w);
   const ptrdiff_t slice = h.plane * w.plane;
+  const T* end = image + (channels - 1) * image_pitch + d.image * h.image * w.image;
   for (ptrdiff_t c = 0; c < channels; c++, image += image_pitch, planes += plane_pitch) {
     T* to = planes;
     for (ptrdiff_t i = 0; i < d.plane; i++, to += slice) {
@@ -71,7 +76,8 @@ void lay_planes_of(const T* image, ptrdiff_t image_pitch, const Axis* axes, ptrd
       }
       const T* from = image + (d.first + i * d.step) * h.image * w.image;
       clear(to, in_h.from * w.plane);
-      for (ptrdiff_t j = in_h.from; j < in_h.to; j++) take_row(from + (h.first + j * h.step) * w.image, w, in_w, to + j * w.plane);
+      for (ptrdiff_t j = in_h.from; j < in_h.to; j++)
+        take_row(from + (h.first + j * h.step) * w.image, end, w, in_w, to + j * w.plane);
       clear(to + in_h.to * w.plane, (h.plane - in_h.to) * w.plane);
     }
   }
