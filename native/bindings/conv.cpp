@@ -283,8 +283,9 @@ bool gradient_planes(const Geometry& g, ptrdiff_t item, Planes& planes, std::vec
 
 // ---- products with patches
 
-// A group of at most this many results is summed in registers: packing would cost more than it saves.
-static const Py_ssize_t kDirectRows = std::getenv("DR") ? std::atoi(std::getenv("DR")) : 16;
+// Results of a group that are summed in registers: few ones, since packing would cost more than it saves, and some more where
+// patches are long, since what is computed between rows and copied then costs less than packing.
+constexpr Py_ssize_t kFewRows = 4, kDirectRows = 32, kDirectDepth = 64;
 constexpr double kParallelWork = 1 << 18;  // multiplications worth a thread
 constexpr ptrdiff_t kBlock = 256;          // places that one task computes where images are few
 constexpr double kLaidBytes = 1 << 15;     // of planes that are laid out at a time, where a group has fewer
@@ -305,7 +306,9 @@ struct Correlation {
   bool run();
 
  private:
-  bool direct() const { return planes.laid && rows <= kDirectRows; }
+  bool direct() const {
+    return planes.laid && (rows <= kFewRows || (rows <= kDirectRows && phases[0].depth() >= kDirectDepth));
+  }
   bool scattered() const { return phases[0].scattered; }
   double laid_size() const { return planes.elements() * static_cast<double>(item()); }
   // Of one group, in bytes, where results do not lie together.
