@@ -148,8 +148,7 @@ struct Planes {
 struct Phase {
   std::vector<ptrdiff_t> offsets, columns;  // in the planes, and in a row of weights; -1 first where there is a bias
   Grid places{};
-  Axes put{};          // where the results belong
-  bool scattered = false;  // whether they do not lie together there
+  Axes put{};             // where the results belong; flat where they lie together there
   ptrdiff_t filters = 0;   // where its packed weights begin
   ptrdiff_t depth() const { return static_cast<ptrdiff_t>(offsets.size()); }
 
@@ -158,6 +157,7 @@ struct Phase {
     columns.reserve(n + 1);
     if (bias) add(-1, -1);
   }
+  void flat() { put = {Axis{1, 0, 1, 1}, Axis{1, 0, 1, 1}, Axis{places.count(), 0, 1, places.count()}}; }
   void add(ptrdiff_t offset, ptrdiff_t column) {
     offsets.push_back(offset);
     columns.push_back(column);
@@ -173,6 +173,7 @@ bool image_planes(const Geometry& g, ptrdiff_t item, Planes& planes, Phase& phas
     planes.laid = false;
     for (Py_ssize_t c = 0; c < g.in_group(); c++) phase.add(c * g.in_plane(), c);
     phase.places = {1, 1, g.in_plane(), 0, 0};
+    phase.flat();
     return true;
   }
   std::vector<Py_ssize_t> residues[3], slots[3];  // those that occur; and for each kernel position, which it has
@@ -204,6 +205,7 @@ bool image_planes(const Geometry& g, ptrdiff_t item, Planes& planes, Phase& phas
                     column++);
         }
   phase.places = {g.out[0], g.out[1], g.out[2], size[1] * size[2], size[2]};
+  phase.flat();
   return true;
 }
 
@@ -250,6 +252,7 @@ bool gradient_planes(const Geometry& g, ptrdiff_t item, Planes& planes, std::vec
     phase.reserve(static_cast<size_t>(g.out_group()), bias);
     for (Py_ssize_t o = 0; o < g.out_group(); o++) phase.add(o * g.places(), o * patch);
     phase.places = {1, 1, g.places(), 0, 0};
+    phase.flat();
     return true;
   }
   std::vector<Residue> all[3];
@@ -274,9 +277,10 @@ bool gradient_planes(const Geometry& g, ptrdiff_t item, Planes& planes, std::vec
                 phase.add(o * planes.pitch + at - (i.less * size[1] + j.less) * size[2] - k.less,
                           o * patch + (i.k * g.kernel[1] + j.k) * g.kernel[2] + k.k);
         phase.places = {a.count, b.count, c.count, size[1] * size[2], size[2]};
-        phase.scattered = g.stride[0] > 1 || g.stride[1] > 1 || g.stride[2] > 1;
+        phase.flat();
         const Residue* residues[3] = {&a, &b, &c};
-        for (size_t i = 0; i < 3; i++) phase.put[i] = {g.in[i], residues[i]->first, g.stride[i], residues[i]->count};
+        if (g.stride[0] > 1 || g.stride[1] > 1 || g.stride[2] > 1)
+          for (size_t i = 0; i < 3; i++) phase.put[i] = {g.in[i], residues[i]->first, g.stride[i], residues[i]->count};
       }
   return true;
 }
@@ -290,7 +294,11 @@ constexpr double kParallelWork = 1 << 18;  // multiplications worth a thread
 constexpr ptrdiff_t kBlock = 256;          // places that one task computes where images are few
 constexpr double kLaidBytes = 1 << 15;     // of planes that are laid out at a time, where a group has fewer
 
-// A convolution of images with weights, forward or the gradient to the input: `rows` results a group.
+// As many tasks of so much work as are worth a thread.
+ptrdiff_t grain_of(double work) { return static_cast<ptrdiff_t>(kParallelWork / (work + 1)) + 1; }
+
+// A convolution of images with weights, forward or the gradient to the input: `rows` results a group. A unit is one group
+// of one image.
 struct Correlation {
   DType type;
   Py_ssize_t batch, groups, rows, plane;  // elements of one plane of the result
@@ -298,6 +306,8 @@ struct Correlation {
   char* out;
   ptrdiff_t weights_row, weights_group;
   double work;
+  bool scattered;         // whether results of a phase do not lie together
+  Py_ssize_t beside = 1;  // phases whose results take turns in a row
   Planes planes;
   std::vector<Phase> phases;
   const Buffer* filters = nullptr;  // packed, once `run` has begun
@@ -306,16 +316,16 @@ struct Correlation {
   bool run();
 
  private:
-  bool direct() const {
-    return planes.laid && (rows <= kFewRows || (rows <= kDirectRows && phases[0].depth() >= kDirectDepth));
-  }
-  bool scattered() const { return phases[0].scattered; }
+  bool direct() const { return planes.laid && (rows <= kFewRows || (rows <= kDirectRows && phases[0].depth() >= kDirectDepth)); }
   double laid_size() const { return planes.elements() * static_cast<double>(item()); }
-  // Of one group, in bytes, where results do not lie together.
-  double results_size() const {
+  ptrdiff_t most_places() const {
     ptrdiff_t most = 0;
     for (const Phase& phase : phases) most = std::max(most, phase.places.count());
-    return scattered() ? static_cast<double>(rows) * static_cast<double>(most) * static_cast<double>(item()) : 0;
+    return most;
+  }
+  // In bytes, of one unit.
+  double results_size() const {
+    return static_cast<double>(rows * beside) * static_cast<double>(most_places()) * static_cast<double>(item());
   }
   double scratch_size() const {
     ptrdiff_t most = dense_kernels().conv_product_scratch;
@@ -325,35 +335,23 @@ struct Correlation {
   const char* filters_of(const Phase& phase, Py_ssize_t group) const {
     return filters->p + (phase.filters + group * rows * phase.depth()) * item();
   }
-  // Groups (or images) [unit, unit + n) of all images, all of one image, and the same phase; places [begin, end).
-  void compute(const Phase& phase, Py_ssize_t unit, Py_ssize_t n, const char* from, ptrdiff_t begin, ptrdiff_t end, char* scratch,
-               char* to, ptrdiff_t to_row) const {
-    const Patch patch{from, phase.offsets.data(), phase.depth(), phase.places, planes.laid};
-    const Py_ssize_t group = unit % groups;
-    const ptrdiff_t pitch = planes.channels * (planes.laid ? planes.channel_pitch() : planes.image_pitch);
-    if (direct()) dense_kernels().conv_direct(type, patch, n, pitch, filters_of(phase, group), rows, scratch, to, to_row);
-    else
-      for (Py_ssize_t i = 0; i < n; i++) {
-        Patch own = patch;
-        own.planes = from + i * pitch * item();
-        dense_kernels().conv_product(type, own, filters_of(phase, group + i), rows, begin, end, scratch,
-                                     to + i * rows * to_row * item(), to_row);
-      }
-  }
   const char* source(Py_ssize_t unit) const { return images + unit * planes.channels * planes.image_pitch * item(); }
   char* target(Py_ssize_t unit) const { return out + unit * rows * plane * item(); }
-  // Rows [from, to) of some results into the planes where they belong.
-  void put(const Phase& phase, const char* results, ptrdiff_t from, ptrdiff_t to, char* image) const {
-    const ptrdiff_t n = phase.places.count();
-    dense_kernels().put_planes(type, results + from * n * item(), n, phase.put.data(), to - from, image + from * plane * item(),
-                               plane);
+  ptrdiff_t unit_pitch() const { return planes.channels * (planes.laid ? planes.channel_pitch() : planes.image_pitch); }
+  Patch patch_of(const Phase& phase, const char* from) const {
+    return {from, phase.offsets.data(), phase.depth(), phase.places, planes.laid};
+  }
+  // Results of the phases beside each other, `to_row` elements a row and `pitch` a phase, into the planes where they belong.
+  void put(const Phase* phase, const char* results, ptrdiff_t to_row, ptrdiff_t pitch, ptrdiff_t rows_put, char* image) const {
+    dense_kernels().put_planes(type, results, to_row, phase->put.data(), beside, pitch, rows_put, image, plane);
   }
   bool run_units();
+  bool run_images(Py_ssize_t together);
   bool run_unit(Py_ssize_t unit, char* laid, char* results);
 };
 
-// As many tasks of so much work as are worth a thread.
-ptrdiff_t grain_of(double work) { return static_cast<ptrdiff_t>(kParallelWork / (work + 1)) + 1; }
+// Places of one image that are fewer than this are computed with those of others: panels then are full.
+constexpr ptrdiff_t kSmallImage = 256, kImagesTogether = 512;
 
 bool Correlation::run() {
   double size = 0;
@@ -371,69 +369,125 @@ bool Correlation::run() {
                                      phase.depth(), bias ? bias + group * rows * item() : nullptr, !direct(),
                                      packed.p + (phase.filters + group * rows * phase.depth()) * item());
   });
-  const Py_ssize_t units = batch * groups;
-  if (work < kParallelWork || units >= 2 * get_num_threads()) return run_units();
-  Buffer laid(laid_size()), results(results_size());
+  const Py_ssize_t units = batch * groups, threads = work < kParallelWork ? 1 : get_num_threads();
+  if (threads == 1 || units >= 2 * threads) {
+    const Py_ssize_t together = std::min(kImagesTogether / std::max<ptrdiff_t>(1, most_places()), units / (2 * threads));
+    return !direct() && batch > 1 && together > 1 && beside <= 2 && most_places() < kSmallImage
+               ? run_images(std::min(together, batch))
+               : run_units();
+  }
+  Buffer laid(laid_size()), results(scattered ? results_size() : 0);
   if (!laid.p || !results.p) return false;
   for (Py_ssize_t unit = 0; unit < units; unit++)
     if (!run_unit(unit, laid.p, results.p)) return false;
   return true;
 }
 
-// Groups of images are the tasks.
+// Groups of images are the tasks; some groups of one image at a time where they are small.
 bool Correlation::run_units() {
   const Py_ssize_t units = batch * groups;
   const Py_ssize_t together = static_cast<Py_ssize_t>(std::clamp(kLaidBytes / (laid_size() + 1), 1.0, 64.0));
   std::atomic<bool> failed{false};
   parallel(units, grain_of(work / static_cast<double>(units)), [&](ptrdiff_t begin, ptrdiff_t end) {
     const double most = static_cast<double>(std::min(together, end - begin));
-    Buffer laid(laid_size() * most), results(results_size() * most), scratch(scratch_size());
+    Buffer laid(laid_size() * most), results(scattered ? results_size() * most : 0), scratch(scratch_size());
     if (!laid.p || !results.p || !scratch.p) return failed.store(true, std::memory_order_relaxed);
+    const ptrdiff_t to_row = scattered ? most_places() : plane;
     Py_ssize_t n;
     for (Py_ssize_t unit = begin; unit < end; unit += n) {
       n = std::min({together, end - unit, groups - unit % groups});
       if (planes.laid) planes.lay(type, source(unit), 0, n * planes.channels, laid.p);
-      for (const Phase& phase : phases) {
-        const ptrdiff_t places = phase.places.count();
-        compute(phase, unit, n, planes.laid ? laid.p : source(unit), 0, places, scratch.p, scattered() ? results.p : target(unit),
-                scattered() ? places : plane);
-        if (scattered()) put(phase, results.p, 0, n * rows, target(unit));
+      const char* from = planes.laid ? laid.p : source(unit);
+      for (size_t i = 0; i < phases.size(); i++) {
+        const Py_ssize_t turn = static_cast<Py_ssize_t>(i) % beside;
+        char* to = scattered ? results.p + turn * n * rows * to_row * item() : target(unit);
+        const Phase& phase = phases[i];
+        if (direct())
+          dense_kernels().conv_direct(type, patch_of(phase, from), n, unit_pitch(), filters_of(phase, unit % groups), rows,
+                                      scratch.p, to, to_row);
+        else
+          for (Py_ssize_t u = 0; u < n; u++)
+            dense_kernels().conv_product(type, patch_of(phase, from + u * unit_pitch() * item()), 0,
+                                         filters_of(phase, (unit + u) % groups), rows, 0, phase.places.count(), scratch.p,
+                                         to + u * rows * to_row * item(), to_row);
+        if (scattered && turn == beside - 1)
+          put(&phases[i - static_cast<size_t>(turn)], results.p, to_row, n * rows * to_row, n * rows, target(unit));
       }
     }
   });
   return !failed.load();
 }
 
-// Channels of one group are tasks while they are laid out, then blocks of places are.
+// One group of some images is a task.
+bool Correlation::run_images(Py_ssize_t together) {
+  const Py_ssize_t blocks = (batch + together - 1) / together;
+  std::atomic<bool> failed{false};
+  parallel(blocks * groups, grain_of(work / static_cast<double>(blocks * groups)), [&](ptrdiff_t begin, ptrdiff_t end) {
+    const double most = static_cast<double>(together);
+    Buffer laid(laid_size() * most), results(results_size() * most), scratch(scratch_size());
+    if (!laid.p || !results.p || !scratch.p) return failed.store(true, std::memory_order_relaxed);
+    for (Py_ssize_t task = begin; task < end; task++) {
+      const Py_ssize_t group = task % groups, first = task / groups * together, n = std::min(together, batch - first);
+      for (Py_ssize_t u = 0; planes.laid && u < n; u++)
+        planes.lay(type, source((first + u) * groups + group), 0, planes.channels, laid.p + u * unit_pitch() * item());
+      const char* from = planes.laid ? laid.p : source(first * groups + group);
+      const ptrdiff_t to_row = n * most_places();
+      for (size_t i = 0; i < phases.size(); i++) {
+        const Py_ssize_t turn = static_cast<Py_ssize_t>(i) % beside;
+        const Phase& phase = phases[i];
+        const ptrdiff_t places = phase.places.count();
+        dense_kernels().conv_product(type, patch_of(phase, from), planes.laid ? unit_pitch() : groups * unit_pitch(),
+                                     filters_of(phase, group), rows, 0, n * places, scratch.p,
+                                     results.p + turn * rows * to_row * item(), to_row);
+        if (turn < beside - 1) continue;
+        // Images begin elsewhere in the results of each phase.
+        const Phase& before = phases[i - static_cast<size_t>(turn)];
+        const ptrdiff_t less = before.places.count() - places;
+        for (Py_ssize_t u = 0; u < n; u++)
+          put(&before, results.p + u * before.places.count() * item(), to_row, rows * to_row - u * less, rows,
+              target((first + u) * groups + group));
+      }
+    }
+  });
+  return !failed.load();
+}
+
+// Channels of one unit are tasks while they are laid out, then blocks of places are.
 bool Correlation::run_unit(Py_ssize_t unit, char* laid, char* results) {
   const double unit_work = work / static_cast<double>(batch * groups);
   std::atomic<bool> failed{false};
   if (planes.laid)
     parallel(planes.channels, grain_of(static_cast<double>(planes.channel_pitch())),
              [&](ptrdiff_t begin, ptrdiff_t end) { planes.lay(type, source(unit), begin, end, laid); });
-  for (const Phase& phase : phases) {
+  const ptrdiff_t to_row = scattered ? most_places() : plane;
+  for (size_t i = 0; i < phases.size(); i++) {
+    const Phase& phase = phases[i];
+    const Py_ssize_t turn = static_cast<Py_ssize_t>(i) % beside;
     const Grid all = phase.places;
-    const ptrdiff_t n = all.count(), to_row = scattered() ? n : plane;
-    char* to = scattered() ? results : target(unit);
+    char* to = scattered ? results + turn * rows * to_row * item() : target(unit);
     const char* from = planes.laid ? laid : source(unit);
     // Sums in registers run along whole rows: slices, or rows of one slice, are then the blocks.
     const bool slices = all.d > 1;
     const ptrdiff_t block = !direct() ? kBlock : slices ? all.h * all.w : all.w;
-    const ptrdiff_t blocks = (n + block - 1) / block;
+    const ptrdiff_t blocks = (all.count() + block - 1) / block;
     const double block_work = unit_work / static_cast<double>(phases.size()) / static_cast<double>(blocks + 1);
     parallel(blocks, grain_of(block_work), [&](ptrdiff_t begin, ptrdiff_t end) {
       Buffer scratch(scratch_size());
       if (!scratch.p) return failed.store(true, std::memory_order_relaxed);
-      if (!direct()) return compute(phase, unit, 1, from, begin * block, std::min(end * block, n), scratch.p, to, to_row);
-      Grid some = all;
-      (slices ? some.d : some.h) = end - begin;
-      dense_kernels().conv_direct(
-          type, {from + begin * (slices ? all.d_step : all.h_step) * item(), phase.offsets.data(), phase.depth(), some, true}, 1, 0,
-          filters_of(phase, unit % groups), rows, scratch.p, to + begin * block * item(), to_row);
+      Patch patch = patch_of(phase, from);
+      if (!direct())
+        return dense_kernels().conv_product(type, patch, 0, filters_of(phase, unit % groups), rows, begin * block,
+                                            std::min(end * block, all.count()), scratch.p, to, to_row);
+      (slices ? patch.places.d : patch.places.h) = end - begin;
+      patch.planes = from + begin * (slices ? all.d_step : all.h_step) * item();
+      dense_kernels().conv_direct(type, patch, 1, 0, filters_of(phase, unit % groups), rows, scratch.p, to + begin * block * item(),
+                                  to_row);
     });
-    if (scattered())
-      parallel(rows, grain_of(static_cast<double>(n)),
-               [&](ptrdiff_t begin, ptrdiff_t end) { put(phase, results, begin, end, target(unit)); });
+    if (scattered && turn == beside - 1)
+      parallel(rows, grain_of(static_cast<double>(beside * to_row)), [&](ptrdiff_t begin, ptrdiff_t end) {
+        put(&phases[i - static_cast<size_t>(turn)], results + begin * to_row * item(), to_row, rows * to_row, end - begin,
+            target(unit) + begin * plane * item());
+      });
   }
   return !failed.load();
 }
@@ -441,7 +495,7 @@ bool Correlation::run_unit(Py_ssize_t unit, char* laid, char* results) {
 // ---- the gradient of the weight
 
 // At most this many elements of a patch, or results, are dot products; more are a product.
-constexpr Py_ssize_t kDotDepth = 12, kDotRows = 4;
+constexpr Py_ssize_t kDotDepth = 32, kDotRows = 4;
 
 struct WeightGradient {
   DType type;
@@ -457,7 +511,7 @@ struct WeightGradient {
   bool dots() const { return planes.laid && (g.patch() <= kDotDepth || g.out_group() <= kDotRows); }
   ptrdiff_t item() const { return item_size(type); }
   bool sum_products(Py_ssize_t from, Py_ssize_t to, Py_ssize_t group, Py_ssize_t c_from, Py_ssize_t c_to, char* sums) const;
-  bool sum_dots(Py_ssize_t from, Py_ssize_t to, Py_ssize_t group, char* sums) const;
+  bool sum_dots(Py_ssize_t from, Py_ssize_t to, Py_ssize_t group, Py_ssize_t n, char* sums) const;
   template <class T>
   void add_parts(char* sums, Py_ssize_t parts) const;
 };
@@ -488,26 +542,28 @@ bool WeightGradient::sum_products(Py_ssize_t from, Py_ssize_t to, Py_ssize_t gro
   return true;
 }
 
-// Adds to sums[o][k][lane]. The gradient is laid out with rows as far apart as those of the planes.
-bool WeightGradient::sum_dots(Py_ssize_t from, Py_ssize_t to, Py_ssize_t group, char* sums) const {
+// Adds to sums[group][o][k][lane], for n groups. The gradient is laid out with rows as far apart as those of the planes.
+bool WeightGradient::sum_dots(Py_ssize_t from, Py_ssize_t to, Py_ssize_t group, Py_ssize_t n, char* sums) const {
   const DenseKernels& kernels = dense_kernels();
   const Py_ssize_t outputs = g.out_group(), width = phase.places.h_step;
   const ptrdiff_t more = (kernels.lane_bytes / item() + width - 1) / width;  // rows of zeros for the last register
   const Axes axes{Axis{g.out[0], 0, 1, g.out[0]}, Axis{g.out[1], 0, 1, g.out[1] + more}, Axis{g.out[2], 0, 1, width}};
   const ptrdiff_t slice = axes[1].plane * width, pitch = slice * g.out[0];
-  Buffer laid(planes.elements() * static_cast<double>(item()));
-  Buffer laid_grad(static_cast<double>(outputs) * static_cast<double>(pitch) * static_cast<double>(item()));
-  Buffer inside(static_cast<double>(slice * item()));
+  const ptrdiff_t group_pitch = planes.channels * planes.channel_pitch();
+  const double row = static_cast<double>(slice) * static_cast<double>(item());
+  Buffer laid(static_cast<double>(n) * planes.elements() * static_cast<double>(item())), inside(row);
+  Buffer laid_grad(static_cast<double>(n * outputs * g.out[0]) * row);
   if (!laid.p || !laid_grad.p || !inside.p) return false;
   std::memset(inside.p, 0, static_cast<size_t>(slice * item()));
   for (Py_ssize_t h = 0; h < g.out[1]; h++)
     std::memset(inside.p + h * width * item(), 0xff, static_cast<size_t>(g.out[2] * item()));
   for (Py_ssize_t image = from; image < to; image++) {
-    planes.lay(type, images + (image * g.in_channels + group * g.in_group()) * g.in_plane() * item(), 0, planes.channels, laid.p);
+    planes.lay(type, images + (image * g.in_channels + group * g.in_group()) * g.in_plane() * item(), 0, n * planes.channels,
+               laid.p);
     kernels.lay_planes(type, grad + (image * g.out_channels + group * outputs) * g.places() * item(), g.places(), axes.data(),
-                       outputs, laid_grad.p, pitch);
+                       n * outputs, laid_grad.p, pitch);
     const Patch patch{laid.p, phase.offsets.data(), g.patch(), phase.places, true};
-    kernels.conv_dots(type, patch, laid_grad.p, pitch, slice, outputs, inside.p, sums);
+    kernels.conv_dots(type, patch, n, group_pitch, laid_grad.p, pitch, slice, outputs, inside.p, sums);
   }
   return true;
 }
@@ -547,12 +603,16 @@ bool WeightGradient::run() {
   std::memset(sums.p, 0, static_cast<size_t>(part_size) * static_cast<size_t>(parts));
   std::atomic<bool> failed{false};
   const Py_ssize_t tasks = g.groups * parts * cuts;
+  const double laid_size = planes.elements() * static_cast<double>(item());
+  const Py_ssize_t together = static_cast<Py_ssize_t>(std::clamp(kLaidBytes / (laid_size + 1), 1.0, 64.0));
   parallel(tasks, grain_of(g.work() / static_cast<double>(tasks)), [&](ptrdiff_t begin, ptrdiff_t end) {
-    for (Py_ssize_t task = begin; task < end; task++) {
+    Py_ssize_t n;
+    for (Py_ssize_t task = begin; task < end; task += n) {
       const Py_ssize_t cut = task % cuts, group = task / cuts % g.groups, part = task / cuts / g.groups;
       const Py_ssize_t from = part * g.batch / parts, to = (part + 1) * g.batch / parts;
+      n = dots() ? std::min({together, end - task, g.groups - group}) : 1;
       char* own = sums.p + (part * g.groups + group) * size * lanes * item();
-      const bool worked = dots() ? sum_dots(from, to, group, own)
+      const bool worked = dots() ? sum_dots(from, to, group, n, own)
                                  : sum_products(from, to, group, cut * g.in_group() / cuts, (cut + 1) * g.in_group() / cuts, own);
       if (!worked) failed.store(true, std::memory_order_relaxed);
     }
@@ -614,6 +674,7 @@ PyObject* convolution(PyObject*, PyObject* const* args, Py_ssize_t count) {
                 .weights_row = g.patch(),
                 .weights_group = g.out_group() * g.patch(),
                 .work = g.work(),
+                .scattered = false,
                 .planes = {},
                 .phases = {}};
   bool worked;
@@ -679,6 +740,8 @@ PyObject* convolution_input(PyObject*, PyObject* const* args, Py_ssize_t count) 
                 .weights_row = g.taps(),
                 .weights_group = g.out_group() * g.patch(),
                 .work = g.work(),
+                .scattered = g.stride[0] > 1 || g.stride[1] > 1 || g.stride[2] > 1,
+                .beside = std::min(g.stride[2], g.in[2]),
                 .planes = {},
                 .phases = {}};
   bool worked;

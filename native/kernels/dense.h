@@ -118,18 +118,20 @@ struct DenseKernels {
   // Pitches are elements from one channel to the next. Up to one register is written behind each plane.
   void (*lay_planes)(DType dtype, const void* image, ptrdiff_t image_pitch, const Axis* axes, ptrdiff_t channels, void* planes,
                      ptrdiff_t plane_pitch);
-  // image[first + i * step] = plane[i] in each dimension: all of them inside the image.
-  void (*put_planes)(DType dtype, const void* planes, ptrdiff_t plane_pitch, const Axis* axes, ptrdiff_t channels, void* image,
-                     ptrdiff_t image_pitch);
+  // image[first + i * step] = plane[i] in each dimension: all of them inside the image. In the last dimension there are `beside`
+  // planes, beside_pitch apart, for first + 0, 1, ...: their elements take turns.
+  void (*put_planes)(DType dtype, const void* planes, ptrdiff_t plane_pitch, const Axis* axes, ptrdiff_t beside,
+                     ptrdiff_t beside_pitch, ptrdiff_t channels, void* image, ptrdiff_t image_pitch);
 
   // --- conv_product.cpp --- products with patches, by tiles
   // Weights as conv_product (sliced) and conv_direct take them: w[row * i + columns[k]], bias[i] where columns[k] < 0; rows * depth
   // elements.
   void (*pack_filters)(DType dtype, const void* w, ptrdiff_t row, const ptrdiff_t* columns, ptrdiff_t rows, ptrdiff_t depth,
                        const void* bias, bool sliced, void* packed);
-  // out[i][p] = sum over k of filter[i][k] * patch[k][p] for the places p in [from, to); rows of out are out_row apart.
-  void (*conv_product)(DType dtype, const Patch& patch, const void* packed, ptrdiff_t rows, ptrdiff_t from, ptrdiff_t to,
-                       void* scratch, void* out, ptrdiff_t out_row);
+  // out[i][p] = sum over k of filter[i][k] * patch[k][p] for the places p in [from, to), those of one image after those of another,
+  // whose planes are planes_pitch apart; rows of out are out_row apart.
+  void (*conv_product)(DType dtype, const Patch& patch, ptrdiff_t planes_pitch, const void* packed, ptrdiff_t rows, ptrdiff_t from,
+                       ptrdiff_t to, void* scratch, void* out, ptrdiff_t out_row);
   ptrdiff_t conv_product_scratch;  // in bytes
 
   // --- conv_weight.cpp --- the gradient of the weight as a product over places
@@ -143,10 +145,11 @@ struct DenseKernels {
   void (*conv_direct)(DType dtype, const Patch& patch, ptrdiff_t groups, ptrdiff_t planes_pitch, const void* packed, ptrdiff_t rows,
                       void* scratch, void* out, ptrdiff_t out_row);
   ptrdiff_t (*conv_direct_scratch)(DType dtype, const Grid& places);  // in bytes
-  // sums[o][k][lane] += sum over places, in lanes, of patch[k][p] * grad[o][p]. `grad` has its rows as far apart as the planes
-  // have, slices grad_slice elements, and 0 between them; `inside` has all bits set at the places of a slice, and no others.
-  void (*conv_dots)(DType dtype, const Patch& patch, const void* grad, ptrdiff_t grad_row, ptrdiff_t grad_slice, ptrdiff_t outputs,
-                    const void* inside, void* sums);
+  // sums[group][o][k][lane] += sum over places, in lanes, of patch[k][p] * grad[o][p]. `grad` has its rows as far apart as the
+  // planes have, slices grad_slice and outputs grad_row elements, and 0 between them; `inside` has all bits set at the places of a
+  // slice, and no others.
+  void (*conv_dots)(DType dtype, const Patch& patch, ptrdiff_t groups, ptrdiff_t planes_pitch, const void* grad, ptrdiff_t grad_row,
+                    ptrdiff_t grad_slice, ptrdiff_t outputs, const void* inside, void* sums);
   // out[j][i] = in[i][j].
   void (*transpose)(DType dtype, const void* in, ptrdiff_t rows, ptrdiff_t columns, void* out);
   // out[i] += the sum of the lanes of sums[i], which have lane_bytes together.

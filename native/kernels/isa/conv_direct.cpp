@@ -172,12 +172,12 @@ void dots_block(const T* planes, const ptrdiff_t* offsets, const T* grad, ptrdif
     for (int k = 0; k < K; k++) acc[o][k] = V::load(sums + o * sums_row + k * V::N);
   for (ptrdiff_t i = 0; i < length; i += V::N) {
     V x[K];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int k = 0; k < K; k++) x[k] = masked(V::load(from[k] + i), inside + i);
 #pragma GCC unroll 4
     for (int o = 0; o < O; o++) {
       const V g = V::load(grad + o * grad_row + i);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int k = 0; k < K; k++) acc[o][k] = fma(g, x[k], acc[o][k]);
     }
   }
@@ -185,28 +185,33 @@ void dots_block(const T* planes, const ptrdiff_t* offsets, const T* grad, ptrdif
     for (int k = 0; k < K; k++) acc[o][k].store(sums + o * sums_row + k * V::N);
 }
 
+// All elements of the patch: most of them K at a time, then 3, then one.
 template <int O, int K, class T>
-void dots_of(const Patch& patch, ptrdiff_t slice, const T* grad, ptrdiff_t grad_row, const T* inside, T* sums) {
+void dots_of(const Patch& patch, const T* planes, const T* grad, ptrdiff_t grad_row, const T* inside, T* sums) {
   constexpr ptrdiff_t N = Vec<T>::N;
-  const T* planes = static_cast<const T*>(patch.planes) + slice;
   const ptrdiff_t length = length_of(patch.places, patch.places.h), row = patch.depth * N;
   ptrdiff_t k = 0;
   for (; k + K <= patch.depth; k += K)
     dots_block<O, K>(planes, patch.offsets + k, grad, grad_row, inside, length, sums + k * N, row);
+  for (; k + 3 <= patch.depth; k += 3)
+    dots_block<O, 3>(planes, patch.offsets + k, grad, grad_row, inside, length, sums + k * N, row);
   for (; k < patch.depth; k++) dots_block<O, 1>(planes, patch.offsets + k, grad, grad_row, inside, length, sums + k * N, row);
 }
 
 template <class T>
-void conv_dots_of(const Patch& patch, const T* grad, ptrdiff_t grad_row, ptrdiff_t grad_slice, ptrdiff_t outputs, const T* inside,
-                  T* sums) {
+void conv_dots_of(const Patch& patch, ptrdiff_t groups, ptrdiff_t planes_pitch, const T* grad, ptrdiff_t grad_row,
+                  ptrdiff_t grad_slice, ptrdiff_t outputs, const T* inside, T* sums) {
+  constexpr int kMany = kTileRows > 8 ? 6 : 3;  // with 4 outputs: 24 sums of 32 registers, or 12 of 16
   const ptrdiff_t step = patch.depth * Vec<T>::N;
-  for (ptrdiff_t d = 0; d < patch.places.d; d++) {
-    const ptrdiff_t slice = d * patch.places.d_step;
-    const T* own = grad + d * grad_slice;
-    ptrdiff_t o = 0;
-    for (; o + 4 <= outputs; o += 4) dots_of<4, 3>(patch, slice, own + o * grad_row, grad_row, inside, sums + o * step);
-    for (; o < outputs; o++) dots_of<1, 8>(patch, slice, own + o * grad_row, grad_row, inside, sums + o * step);
-  }
+  const T* planes = static_cast<const T*>(patch.planes);
+  for (ptrdiff_t g = 0; g < groups; g++, planes += planes_pitch, grad += outputs * grad_row, sums += outputs * step)
+    for (ptrdiff_t d = 0; d < patch.places.d; d++) {
+      const T* from = planes + d * patch.places.d_step;
+      const T* own = grad + d * grad_slice;
+      ptrdiff_t o = 0;
+      for (; o + 4 <= outputs; o += 4) dots_of<4, kMany>(patch, from, own + o * grad_row, grad_row, inside, sums + o * step);
+      for (; o < outputs; o++) dots_of<1, 9>(patch, from, own + o * grad_row, grad_row, inside, sums + o * step);
+    }
 }
 
 void conv_direct(DType dtype, const Patch& patch, ptrdiff_t groups, ptrdiff_t planes_pitch, const void* packed, ptrdiff_t rows,
@@ -216,11 +221,11 @@ void conv_direct(DType dtype, const Patch& patch, ptrdiff_t groups, ptrdiff_t pl
                    out_row);
   });
 }
-void conv_dots(DType dtype, const Patch& patch, const void* grad, ptrdiff_t grad_row, ptrdiff_t grad_slice, ptrdiff_t outputs,
-               const void* inside, void* sums) {
+void conv_dots(DType dtype, const Patch& patch, ptrdiff_t groups, ptrdiff_t planes_pitch, const void* grad, ptrdiff_t grad_row,
+               ptrdiff_t grad_slice, ptrdiff_t outputs, const void* inside, void* sums) {
   float_or_double(dtype, [&]<class T>() {
-    conv_dots_of(patch, static_cast<const T*>(grad), grad_row, grad_slice, outputs, static_cast<const T*>(inside),
-                 static_cast<T*>(sums));
+    conv_dots_of(patch, groups, planes_pitch, static_cast<const T*>(grad), grad_row, grad_slice, outputs,
+                 static_cast<const T*>(inside), static_cast<T*>(sums));
   });
 }
 void add_lanes(DType dtype, const void* sums, ptrdiff_t n, void* out) {

@@ -57,7 +57,8 @@ void pack_rows(const T* planes, const ptrdiff_t* offsets, ptrdiff_t depth, const
 
 // panel[k][j] = element k of the patch of place `first` + j.
 template <class T>
-void pack_patches(const Patch& patch, ptrdiff_t first, ptrdiff_t width, ptrdiff_t begin, ptrdiff_t depth, T* panel) {
+void pack_patches(const Patch& patch, ptrdiff_t planes_pitch, ptrdiff_t first, ptrdiff_t width, ptrdiff_t begin, ptrdiff_t depth,
+                  T* panel) {
   constexpr ptrdiff_t kWidth = kTileWidth<T>, N = Vec<T>::N;
   const T* planes = static_cast<const T*>(patch.planes);
   const ptrdiff_t* offsets = patch.offsets + begin;
@@ -66,8 +67,10 @@ void pack_patches(const Patch& patch, ptrdiff_t first, ptrdiff_t width, ptrdiff_
     offsets++, depth--, panel += kWidth;
   }
   Segment segments[kWidth], pieces[2 * kWidth];
-  const int n = cut(patch.places, first, width, 0, 0, segments);
-  if (!patch.spare && width % N) {
+  const int n = cut_images(patch.places, planes_pitch, first, width, segments);
+  bool exact = !patch.spare;  // then whole registers alone are copied so
+  for (int s = 0; exact && s < n; s++) exact = segments[s].count % N == 0;
+  if (!patch.spare && !exact) {
     for (ptrdiff_t k = 0; k < depth; k++) copy_segments(planes + offsets[k], segments, n, false, panel + k * kWidth);
     return;
   }
@@ -86,8 +89,8 @@ void pack_patches(const Patch& patch, ptrdiff_t first, ptrdiff_t width, ptrdiff_
 }
 
 template <class T>
-void conv_product_of(const Patch& patch, const T* packed, ptrdiff_t rows, ptrdiff_t from, ptrdiff_t to, T* panel, T* out,
-                     ptrdiff_t out_row) {
+void conv_product_of(const Patch& patch, ptrdiff_t planes_pitch, const T* packed, ptrdiff_t rows, ptrdiff_t from, ptrdiff_t to,
+                     T* panel, T* out, ptrdiff_t out_row) {
   constexpr ptrdiff_t kWidth = kTileWidth<T>;
   const Strips strips(rows);
   const Slices slices(patch.depth);
@@ -97,7 +100,7 @@ void conv_product_of(const Patch& patch, const T* packed, ptrdiff_t rows, ptrdif
       const ptrdiff_t last = smaller(to, first + kPanels * kWidth);
       for (ptrdiff_t p = first; p < last; p += kWidth) {
         const ptrdiff_t width = smaller(kWidth, last - p);
-        pack_patches(patch, p, width, begin, depth, panel);
+        pack_patches(patch, planes_pitch, p, width, begin, depth, panel);
         const T* strip = packed + begin * rows;
         const int vecs = width > Vec<T>::N ? kTileVecs : 1;
         for (ptrdiff_t t = 0; t < strips.count; t++) {
@@ -117,10 +120,11 @@ void pack_filters(DType dtype, const void* w, ptrdiff_t row, const ptrdiff_t* co
                     static_cast<T*>(packed));
   });
 }
-void conv_product(DType dtype, const Patch& patch, const void* packed, ptrdiff_t rows, ptrdiff_t from, ptrdiff_t to, void* scratch,
-                  void* out, ptrdiff_t out_row) {
+void conv_product(DType dtype, const Patch& patch, ptrdiff_t planes_pitch, const void* packed, ptrdiff_t rows, ptrdiff_t from,
+                  ptrdiff_t to, void* scratch, void* out, ptrdiff_t out_row) {
   float_or_double(dtype, [&]<class T>() {
-    conv_product_of(patch, static_cast<const T*>(packed), rows, from, to, static_cast<T*>(scratch), static_cast<T*>(out), out_row);
+    conv_product_of(patch, planes_pitch, static_cast<const T*>(packed), rows, from, to, static_cast<T*>(scratch),
+                    static_cast<T*>(out), out_row);
   });
 }
 

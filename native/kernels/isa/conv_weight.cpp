@@ -27,11 +27,10 @@ void conv_weight_of(const Patch& patch, ptrdiff_t images, ptrdiff_t planes_pitch
     const ptrdiff_t begin = c * (all / chunks) + smaller(c, all % chunks);
     const ptrdiff_t depth = all / chunks + (c < all % chunks);
     Segment segments[kDepth];
-    int n = 0;
+    const int n = cut_images(patch.places, planes_pitch, begin, depth, segments);
     for (ptrdiff_t at = 0; at < depth;) {  // image by image
       const ptrdiff_t image = (begin + at) / places, place = (begin + at) % places;
       const ptrdiff_t some = smaller(places - place, depth - at);
-      n += cut(patch.places, place, some, image * planes_pitch, at, segments + n);
       for (ptrdiff_t o = 0; o < outputs; o += kWidth)
         pack_panel(grad + image * grad_pitch + o * grad_row + place, 1, grad_row, some, smaller(kWidth, outputs - o), kWidth,
                    panels + o * depth + at * kWidth);

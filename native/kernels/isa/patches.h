@@ -24,6 +24,18 @@ inline int cut(const Grid& places, ptrdiff_t begin, ptrdiff_t count, ptrdiff_t f
   return n;
 }
 
+// The same for places of several images, those of one after those of another.
+inline int cut_images(const Grid& places, ptrdiff_t planes_pitch, ptrdiff_t begin, ptrdiff_t count, Segment* segments) {
+  const ptrdiff_t all = places.count();
+  int n = 0;
+  for (ptrdiff_t at = 0; at < count;) {
+    const ptrdiff_t image = (begin + at) / all, place = (begin + at) % all, some = smaller(all - place, count - at);
+    n += cut(places, place, some, image * planes_pitch, at, segments + n);
+    at += some;
+  }
+  return n;
+}
+
 // Copies segments. With `spare` by whole registers: what runs over the end of one is overwritten by the next, and falls behind
 // the row after the last.
 template <class T>

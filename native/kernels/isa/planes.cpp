@@ -4,7 +4,7 @@
 // One pass over the memory. Floor: the bytes read and written; strides of 2 are taken apart in registers.
 #include <utility>
 
-#include "kernels/isa/dense_impl.h"
+#include "kernels/isa/tile.h"
 
 namespace rushlight::RUSHLIGHT_ISA {
 namespace {
@@ -83,17 +83,38 @@ void lay_planes_of(const T* image, ptrdiff_t image_pitch, const Axis* axes, ptrd
   }
 }
 
+// The elements of row `index` of `beside` planes in turns; later planes may have one element less in a row.
 template <class T>
-void put_planes_of(const T* planes, ptrdiff_t plane_pitch, const Axis* axes, ptrdiff_t channels, T* image, ptrdiff_t image_pitch) {
-  const Axis &d = axes[0], &h = axes[1], &w = axes[2];
-  for (ptrdiff_t c = 0; c < channels; c++, image += image_pitch, planes += plane_pitch) {
-    const T* from = planes;
-    for (ptrdiff_t i = 0; i < d.plane; i++)
-      for (ptrdiff_t j = 0; j < h.plane; j++, from += w.plane) {
-        T* to = image + ((d.first + i * d.step) * h.image + h.first + j * h.step) * w.image + w.first;
-        for (ptrdiff_t k = 0; k < w.plane; k++) to[k * w.step] = from[k];
-      }
+RUSHLIGHT_INLINE void put_row(const T* planes, ptrdiff_t index, ptrdiff_t beside, ptrdiff_t pitch, const Axis& a, T* to) {
+  ptrdiff_t done = 0;
+#ifdef RUSHLIGHT_TRANSPOSES
+  using V = Vec<T>;
+  if (beside == 2 && a.step == 2) {
+    using Lanes = std::make_integer_sequence<int, V::N>;
+    const T *first = planes + index * a.plane, *second = planes + pitch + index * (a.image / 2);
+    for (; 2 * (done + V::N) <= a.image; done += V::N) {
+      const V even = V::load(first + done), odd = V::load(second + done);
+      interleave<T, 0>(even, odd, Lanes{}).store(to + 2 * done);
+      interleave<T, V::N / 2>(even, odd, Lanes{}).store(to + 2 * done + V::N);
+    }
   }
+#endif
+  for (ptrdiff_t r = 0; r < beside; r++) {
+    const ptrdiff_t n = beside == 1 ? a.plane : (a.image - 1 - r) / a.step + 1;
+    const T* from = planes + r * pitch + index * n;
+    for (ptrdiff_t i = done; i < n; i++) to[r + i * a.step] = from[i];
+  }
+}
+
+template <class T>
+void put_planes_of(const T* planes, ptrdiff_t plane_pitch, const Axis* axes, ptrdiff_t beside, ptrdiff_t beside_pitch,
+                   ptrdiff_t channels, T* image, ptrdiff_t image_pitch) {
+  const Axis &d = axes[0], &h = axes[1], &w = axes[2];
+  for (ptrdiff_t c = 0; c < channels; c++, image += image_pitch, planes += plane_pitch)
+    for (ptrdiff_t i = 0; i < d.plane; i++)
+      for (ptrdiff_t j = 0; j < h.plane; j++)
+        put_row(planes, i * h.plane + j, beside, beside_pitch, w,
+                image + ((d.first + i * d.step) * h.image + h.first + j * h.step) * w.image + w.first);
 }
 
 void lay_planes(DType dtype, const void* image, ptrdiff_t image_pitch, const Axis* axes, ptrdiff_t channels, void* planes,
@@ -102,10 +123,11 @@ void lay_planes(DType dtype, const void* image, ptrdiff_t image_pitch, const Axi
     lay_planes_of(static_cast<const T*>(image), image_pitch, axes, channels, static_cast<T*>(planes), plane_pitch);
   });
 }
-void put_planes(DType dtype, const void* planes, ptrdiff_t plane_pitch, const Axis* axes, ptrdiff_t channels, void* image,
-                ptrdiff_t image_pitch) {
+void put_planes(DType dtype, const void* planes, ptrdiff_t plane_pitch, const Axis* axes, ptrdiff_t beside, ptrdiff_t beside_pitch,
+                ptrdiff_t channels, void* image, ptrdiff_t image_pitch) {
   float_or_double(dtype, [&]<class T>() {
-    put_planes_of(static_cast<const T*>(planes), plane_pitch, axes, channels, static_cast<T*>(image), image_pitch);
+    put_planes_of(static_cast<const T*>(planes), plane_pitch, axes, beside, beside_pitch, channels, static_cast<T*>(image),
+                  image_pitch);
   });
 }
 
