@@ -1,5 +1,5 @@
-"""Convolutions and their gradients against the plain definitions of planes, conv_product, conv_weight
-and conv_direct: sizes around the edges of their blocks, on one thread and on two."""
+"""Convolutions and their gradients against the plain definitions of planes, conv_product,
+conv_weight and conv_direct: sizes around the edges of their blocks, on one thread and on two."""
 
 import numpy as np
 import pytest
@@ -191,7 +191,7 @@ def test_one_weight_shows_the_plane(dtype, width, stride):
 
 
 def test_infinities_stay_where_they_are():
-    """The gradient of the weight adds up places alone: what lies between rows counts for nothing."""
+    """The gradient of the weight adds up places alone: what is between rows counts for nothing."""
     x = numbers("float32", 1, 1, 4, 5)
     x[0, 0, 0, 0] = np.inf
     x[0, 0, 3, 4] = np.nan

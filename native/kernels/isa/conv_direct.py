@@ -1,4 +1,4 @@
-"""What conv_direct.cpp computes, in plain NumPy: one filter of a group at a time, place by place."""
+"""What conv_direct.cpp computes, in plain NumPy: one filter at a time, place by place."""
 
 import numpy as np
 

@@ -13,7 +13,7 @@ def places_of(padded, at, stride, dilation, out):
 
 
 def convolution(x, w, bias, stride, padding, dilation):
-    """out[b, o, place] = bias[o] + sum over c, k of w[o, c, k] * x[b, c, place * stride + k * dilation]."""
+    """out[b, o, place] = bias[o] + sum of w[o, c, k] * x[b, c, place * stride + k * dilation]."""
     x, w = x.astype(np.float64), w.astype(np.float64)
     padded = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
     spans = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]

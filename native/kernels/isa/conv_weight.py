@@ -4,7 +4,7 @@ import numpy as np
 
 
 def weight_gradient(g, x, shape, stride, padding, dilation):
-    """gw[o, c, k] = sum over b, places of g[b, o, place] * x[b, c, place * stride + k * dilation]."""
+    """gw[o, c, k] = sum of g[b, o, place] * x[b, c, place * stride + k * dilation]."""
     g, x = g.astype(np.float64), x.astype(np.float64)
     padded = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
     result = np.zeros(shape)
