@@ -3,8 +3,9 @@ conv_weight and conv_direct: sizes around the edges of their blocks, on one thre
 
 import numpy as np
 import pytest
-import rushlight
 from plain import definition
+
+import rushlight
 from rushlight import _core
 
 kernels = _core.kernels
@@ -121,6 +122,12 @@ def test_three_dimensions(dtype, threads):
 def test_kernels_as_large_as_their_strides(dtype, threads):
     check(dtype, (2, 3, 12, 12), (9, 3, 4, 4), 4)
     check(dtype, (2, 3, 11, 13), (9, 3, 2, 2), 5)  # some positions of the image are seen by none
+
+
+@both
+def test_padding_wider_than_the_image(dtype, threads):
+    check(dtype, (2, 3, 3, 1), (2, 3, 3, 5), 1, (2, 4))
+    check(dtype, (1, 2, 1, 2), (40, 2, 2, 3), (2, 1), (3, 5), (2, 1))
 
 
 @both

@@ -654,7 +654,9 @@ def test_wide_convolution_by_definition(case, dtype):
     other = rng.standard_normal(
         x_shape
     )  # the gradient is the transpose: <gx, other> = <g, w * other>
-    moved = kernels.convolution(other, w.astype(np.float64), None, stride, padding, dilation, groups)
+    moved = kernels.convolution(
+        other, w.astype(np.float64), None, stride, padding, dilation, groups
+    )
     bound = 1e-9 if dtype == np.float64 else 1e-4
     size = np.abs(g.astype(np.float64) * moved).sum()
     assert abs((gx * other).sum() - (g * moved).sum()) <= bound * size

@@ -99,12 +99,11 @@ void direct_rows(const DirectTask<T>& t) {
         const T* from = t.scratch + m * pitch;
         T* to = out + m * t.out_row;
         for (ptrdiff_t row = 0; row < rows; row++, from += p.h_step, to += p.w) {
-          ptrdiff_t i = 0;  // a loop, as rows are too short for a call
-          for (; i + Vec<T>::N <= p.w; i += Vec<T>::N) Vec<T>::load(from + i).store(to + i);
-          // Over the end of the row into the next one, which is written later.
-          if (i < p.w && row + 1 < rows && p.w >= Vec<T>::N) Vec<T>::load(from + i).store(to + i);
-          else
-            for (; i < p.w; i++) to[i] = from[i];
+          // Whole registers, over the end of a row into the next ones, which are written later.
+          const ptrdiff_t left = (rows - row) * p.w;
+          ptrdiff_t i = 0;
+          for (; i < p.w && i + Vec<T>::N <= left; i += Vec<T>::N) Vec<T>::load(from + i).store(to + i);
+          for (; i < p.w; i++) to[i] = from[i];
         }
       }
       out += rows * p.w;
@@ -129,35 +128,6 @@ void conv_direct_of(const Patch& patch, ptrdiff_t groups, ptrdiff_t planes_pitch
       packed += m * patch.depth;
       out += m * out_row;
     }
-}
-
-template <class T>
-struct WordOf;
-template <>
-struct WordOf<float> {
-  using Word = uint32_t;
-};
-template <>
-struct WordOf<double> {
-  using Word = uint64_t;
-};
-
-// x where the mask has all bits set, 0 where it has none: what is not a number there counts for nothing.
-template <class T>
-RUSHLIGHT_INLINE Vec<T> masked(Vec<T> x, const T* mask) {
-#ifdef RUSHLIGHT_VECTOR_EXTENSION
-  using Word = typename WordOf<T>::Word;
-  typedef Word Words __attribute__((vector_size(kVecBytes)));
-  return {(typename Vec<T>::Raw)((Words)x.v & (Words)Vec<T>::load(mask).v)};
-#else
-  using Word = typename WordOf<T>::Word;
-  Word a[Vec<T>::N], b[Vec<T>::N];
-  std::memcpy(a, &x, sizeof a);
-  std::memcpy(b, mask, sizeof b);
-  for (int i = 0; i < Vec<T>::N; i++) a[i] &= b[i];
-  std::memcpy(&x, a, sizeof a);
-  return x;
-#endif
 }
 
 // The dot products of O gradients with K elements of the patch, over `length` adjacent elements.

@@ -4,6 +4,7 @@
 // One pass over the memory. Floor: the bytes read and written; strides of 2 are taken apart in registers.
 #include <utility>
 
+#include "kernels/isa/patches.h"
 #include "kernels/isa/tile.h"
 
 namespace rushlight::RUSHLIGHT_ISA {
@@ -61,11 +62,28 @@ RUSHLIGHT_INLINE void take_row(const T* image, const T* end, const Axis& a, Insi
   clear(row + in.to, a.plane - in.to);
 }
 
+// Rows [j, to) of at most one register of adjacent elements: each is one load, with 0 where the mask has it. Returns the first
+// row for which the register would lie over the end of the image.
+template <class T>
+RUSHLIGHT_INLINE ptrdiff_t take_short_rows(const T* image, const T* end, const Axis& h, const Axis& w, ptrdiff_t j, ptrdiff_t to,
+                                           const T* mask, T* plane) {
+  const T* from = image + (h.first + j * h.step) * w.image + w.first;
+  for (; j < to && end - from >= Vec<T>::N; j++, from += h.step * w.image)
+    masked(Vec<T>::load(from), mask).store(plane + j * w.plane);
+  return j;
+}
+
 template <class T>
 void lay_planes_of(const T* image, ptrdiff_t image_pitch, const Axis* axes, ptrdiff_t channels, T* planes, ptrdiff_t plane_pitch) {
   const Axis &d = axes[0], &h = axes[1], &w = axes[2];
   const Inside in_d(d), in_h(h), in_w(w);
   const ptrdiff_t slice = h.plane * w.plane;
+  const bool narrow = w.step == 1 && w.plane <= Vec<T>::N;
+  typename WordOf<T>::Word words[Vec<T>::N];
+  for (ptrdiff_t i = 0; i < Vec<T>::N; i++) words[i] = i >= in_w.from && i < in_w.to ? ~typename WordOf<T>::Word{0} : 0;
+  T mask[Vec<T>::N];
+  std::memcpy(mask, words, sizeof mask);
+  const T* begin = image;
   const T* end = image + (channels - 1) * image_pitch + d.image * h.image * w.image;
   for (ptrdiff_t c = 0; c < channels; c++, image += image_pitch, planes += plane_pitch) {
     T* to = planes;
@@ -76,8 +94,13 @@ void lay_planes_of(const T* image, ptrdiff_t image_pitch, const Axis* axes, ptrd
       }
       const T* from = image + (d.first + i * d.step) * h.image * w.image;
       clear(to, in_h.from * w.plane);
-      for (ptrdiff_t j = in_h.from; j < in_h.to; j++)
-        take_row(from + (h.first + j * h.step) * w.image, end, w, in_w, to + j * w.plane);
+      ptrdiff_t j = in_h.from;
+      if (narrow) {
+        for (; j < in_h.to && from + (h.first + j * h.step) * w.image + w.first < begin; j++)
+          take_row(from + (h.first + j * h.step) * w.image, end, w, in_w, to + j * w.plane);
+        j = take_short_rows(from, end, h, w, j, in_h.to, mask, to);
+      }
+      for (; j < in_h.to; j++) take_row(from + (h.first + j * h.step) * w.image, end, w, in_w, to + j * w.plane);
       clear(to + in_h.to * w.plane, (h.plane - in_h.to) * w.plane);
     }
   }
