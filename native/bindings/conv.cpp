@@ -592,12 +592,14 @@ void WeightGradient::add_parts(char* sums, Py_ssize_t parts) const {
 bool WeightGradient::run() {
   const Py_ssize_t size = g.patch() * g.out_group(), lanes = dots() ? dense_kernels().lane_bytes / item() : 1;
   const double part_size = static_cast<double>(g.groups) * static_cast<double>(size) * static_cast<double>(lanes * item());
-  constexpr Py_ssize_t kTasks = 16, kLeastDepth = 28;
-  const Py_ssize_t most_cuts = dots() ? 1 : std::clamp<Py_ssize_t>(g.patch() / kLeastDepth, 1, g.in_group());
-  const Py_ssize_t apart = std::min(kTasks, g.groups) * std::min(kTasks, most_cuts);
-  const Py_ssize_t parts = g.work() < kParallelWork ? 1 : std::min(g.batch, (kTasks + apart - 1) / apart);
-  const Py_ssize_t threads = g.work() < kParallelWork ? 1 : get_num_threads();
-  const Py_ssize_t cuts = threads == 1 ? 1 : std::clamp<Py_ssize_t>(4 * threads / (g.groups * parts), 1, most_cuts);
+  // A part has as many places as make adding it up cheap, and all parts some memory at most.
+  constexpr double kLeastPlaces = 512, kSums = 1 << 22;
+  const double all_places = static_cast<double>(g.batch) * static_cast<double>(g.places());
+  const double most_parts = std::min({16.0, all_places / kLeastPlaces, kSums / part_size});
+  const bool many = g.work() >= kParallelWork;
+  const Py_ssize_t parts = many && g.groups < 16 ? std::clamp<Py_ssize_t>(static_cast<Py_ssize_t>(most_parts), 1, g.batch) : 1;
+  const Py_ssize_t tasks_wanted = many && get_num_threads() > 1 ? 4 * get_num_threads() : 1;
+  const Py_ssize_t cuts = dots() ? 1 : std::clamp<Py_ssize_t>(tasks_wanted / (g.groups * parts), 1, g.in_group());
   Buffer sums(part_size * static_cast<double>(parts));
   if (!sums.p) return false;
   std::memset(sums.p, 0, static_cast<size_t>(part_size) * static_cast<size_t>(parts));

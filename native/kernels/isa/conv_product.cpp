@@ -23,6 +23,26 @@ struct Slices {
   RUSHLIGHT_INLINE ptrdiff_t begin(ptrdiff_t s) const { return s * (depth / count) + smaller(s, depth % count); }
 };
 
+// Packs elements [k, end) of n rows of weights, as many as lie beside each other and fill registers; the first that is left.
+template <class T>
+ptrdiff_t pack_squares(const T* w, ptrdiff_t row, const ptrdiff_t* columns, int n, ptrdiff_t k, ptrdiff_t end, T* packed) {
+#ifdef RUSHLIGHT_TRANSPOSES
+  constexpr int N = Vec<T>::N;
+  if (n > N || columns[end - 1] - columns[k] != end - 1 - k) return k;
+  for (; k + N <= end; k += N, packed += N * n) {
+    Vec<T> rows[N];
+    for (int i = 0; i < N; i++) rows[i] = Vec<T>::load(w + (i < n ? i : 0) * row + columns[k]);
+    transpose_square(rows);
+    for (int i = 0; i < N; i++) {
+      if ((end - k - i) * n >= N) rows[i].store(packed + i * n);  // over the end, into what is written next
+      else
+        for (int j = 0; j < n; j++) packed[i * n + j] = rows[i].v[j];
+    }
+  }
+#endif
+  return k;
+}
+
 template <class T>
 void pack_filters_of(const T* w, ptrdiff_t row, const ptrdiff_t* columns, ptrdiff_t rows, ptrdiff_t depth, const T* bias,
                      bool sliced, T* packed) {
@@ -32,12 +52,19 @@ void pack_filters_of(const T* w, ptrdiff_t row, const ptrdiff_t* columns, ptrdif
     for (ptrdiff_t t = 0; t < strips.count; t++) {
       const int n = strips.rows(t);
       const T* from = w + strips.begin(t) * row;
-      for (ptrdiff_t k = slices.begin(s); k < slices.begin(s + 1); k++, packed += n) {
-        if (columns[k] < 0)
-          for (int i = 0; i < n; i++) packed[i] = bias[strips.begin(t) + i];
-        else
-          for (int i = 0; i < n; i++) packed[i] = from[i * row + columns[k]];
+      const ptrdiff_t end = slices.begin(s + 1);
+      ptrdiff_t k = slices.begin(s);
+      if (k < end && columns[k] < 0) {
+        for (int i = 0; i < n; i++) packed[i] = bias[strips.begin(t) + i];
+        k++, packed += n;
       }
+      if (k < end) {
+        const ptrdiff_t first = k;
+        k = pack_squares(from, row, columns, n, k, end, packed);
+        packed += (k - first) * n;
+      }
+      for (; k < end; k++, packed += n)
+        for (int i = 0; i < n; i++) packed[i] = from[i * row + columns[k]];
     }
 }
 

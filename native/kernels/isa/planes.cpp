@@ -122,6 +122,10 @@ RUSHLIGHT_INLINE void put_row(const T* planes, ptrdiff_t index, ptrdiff_t beside
     }
   }
 #endif
+  if (beside == 1 && a.step == 1) {
+    std::memcpy(to, planes + index * a.plane, static_cast<size_t>(a.plane) * sizeof(T));
+    return;
+  }
   for (ptrdiff_t r = 0; r < beside; r++) {
     const ptrdiff_t n = beside == 1 ? a.plane : (a.image - 1 - r) / a.step + 1;
     const T* from = planes + r * pitch + index * n;
