@@ -1,15 +1,29 @@
 """Time the same PyTorch programs on rushlight and on torch, and show torch's time over ours.
 
     python benchmarks/compare.py [--quick] [--only NAME ...] [--json FILE] [--later]
+                                 [--threads N ...] [--markdown]
                                  [--ours LIBRARY] [--theirs LIBRARY] [--their-python PYTHON]
                                  [--wheel FILE]
+    python benchmarks/compare.py --show FILE [--markdown]
 
-Each library has a process of its own, and they take turns (ours, theirs, ours, ...), one thread
-each, so that a slow moment of the machine meets both; a time is the best over all turns. A row is
-trusted only if both libraries computed the same numbers. `--theirs torch --ours torch` shows the
-method's own error: ratios near 1. The results of a whole run are written as JSON to
-benchmarks/results/, with date, machine, versions and targets; those of a --quick or --only run
-where --json says.
+Each library has a process of its own, and they take turns (ours, theirs, ours, ...), so that a slow
+moment of the machine meets both; a time is the best over all turns, and beside the ratio of the
+best times stands the range of the ratios of the turns. Rows that have a target for two threads are
+timed with one and with two, the others with one; with --threads, all rows with those numbers. A row
+is trusted only if both libraries computed the same numbers. `--theirs torch --ours torch` shows the
+method's own error: ratios near 1.
+
+The floor of a row is the time that no program can beat which does the row's operations and moves
+its bytes (workloads.py counts both): the larger of operations over the machine's peak and of bytes
+over its bandwidth. The peak is the highest rate at which either library multiplies square matrices
+that stay in a core's cache, measured as the run starts; the bandwidth is that of a copy of an array
+as large as the row's, so it is the cache's where they fit there. A kernel that needs fewer
+operations than the definition, as Winograd's convolution, can pass its floor, and so can one that
+does several operations while an array is at hand.
+
+The results of a whole run are written as JSON to benchmarks/results/, with date, machine, versions
+and targets; those of a --quick, --only or --threads run where --json says. --show prints a file of
+results again, --markdown makes the table Markdown, as in docs/performance.md.
 
 A benchmark, not a test: nothing fails when a ratio falls short.
 """
@@ -22,9 +36,11 @@ import json
 import math
 import os
 import platform
+import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +49,9 @@ sys.path.insert(0, str(HERE))
 
 from workloads import MEMORY, WORKLOADS  # noqa: E402  (the folder had to be put on the path first)
 
-# Torch's time over ours that we mean to reach at least; rows without a target are shown all the
-# same.
-TARGETS = {
+# Torch's time over ours that we mean to reach at least: with one thread, or with one and with two.
+# Rows without a target are shown all the same.
+TARGETS: dict[str, float | tuple[float, float]] = {
     "mul_no_grad": 10,
     "mul_recording": 9,
     "chain_50_mul": 10,
@@ -53,9 +69,19 @@ TARGETS = {
     "pinn_burgers": 3,
     "exp_4m": 1.5,
     "tanh_4m": 1.5,
-    "softmax_4m": 1.1,
-    "layer_norm_4m": 1.1,
-    "chain_4m_backward": 1.0,
+    "softmax_4m": (1.15, 1.15),
+    "layer_norm_4m": (1.15, 1.15),
+    "chain_4m_backward": (1.05, 1.0),
+    "linear_1024": (1.0, 0.95),
+    "conv_128": (1.6, 1.5),
+    "lstm_64_128": (1.35, 1.2),
+    "residual_blocks": (1.4, 1.3),
+    "mnist_net": (1.4, 1.4),
+    "mlp_784": (1.6, 1.8),
+    "mlp_17": (1.9, 1.9),
+    "gpt_4x128": (1.25, 1.2),
+    "gpt_4x128_by_hand": (1.25, 1.2),
+    "gpt_6x384": (1.1, 1.0),
     "hvp_mlp": 4,
     "hvp_forward": 4,
     "vmap_grad_256": 1,
@@ -66,30 +92,43 @@ TARGETS = {
 OWN_MEMORY = 1 / 1.1
 IMPORT_OVER_NUMPY = 1.8  # import: at most this times `import numpy`
 WHEEL_BYTES = 10_000_000  # the wheel: at most this
+PROBE_NUMBERS = 1 << 26  # an array that no cache holds, for the machine's bandwidth
 
-ONE_THREAD = {
-    name: "1"
-    for name in (
-        "OMP_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "RUSHLIGHT_NUM_THREADS",
-    )
-}
+
+def target_of(name: str, threads: int = 1) -> float | None:
+    target = TARGETS.get(name)
+    if isinstance(target, tuple):
+        return target[threads - 1] if threads <= len(target) else None
+    return target if threads == 1 else None
+
+
+def threads_of(name: str) -> range:
+    """The numbers of threads that a row is timed with where nothing else is asked for."""
+    most = 2 if isinstance(TARGETS.get(name), tuple) else 1
+    return range(1, min(most, os.cpu_count() or 1) + 1)
+
+
+def environment_for(threads: int) -> dict[str, str]:
+    settings = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    return os.environ | dict.fromkeys(settings, str(threads))
 
 
 class Worker:
-    """A process that runs workloads on one library, started again if a workload kills it."""
+    """A process that runs workloads on one library with some number of threads, started again if a
+    workload kills it."""
 
-    def __init__(self, library: str, python: str, environment: dict[str, str]) -> None:
+    def __init__(
+        self, library: str, python: str, environment: dict[str, str], threads: int
+    ) -> None:
         self.library, self.python, self.environment = library, python, environment
+        self.threads = threads
         self.process: subprocess.Popen[str] | None = None
         self.facts: dict[str, Any] = {}
         self.start()
 
     def start(self) -> None:
         self.process = subprocess.Popen(
-            [self.python, str(HERE / "workloads.py"), self.library],
+            [self.python, str(HERE / "workloads.py"), self.library, str(self.threads)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -105,11 +144,10 @@ class Worker:
         line = self.process.stdout.readline()
         return json.loads(line) if line else None
 
-    def time(self, name: str, setting: dict[str, Any], seconds: float) -> dict[str, Any]:
+    def ask(self, **request: Any) -> dict[str, Any]:
         assert self.process and self.process.stdin
-        request = json.dumps({"name": name, "setting": setting, "seconds": seconds})
         try:
-            self.process.stdin.write(request + "\n")
+            self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
             answer = self.read()
         except BrokenPipeError:
@@ -126,51 +164,124 @@ class Worker:
         self.process.wait()
 
 
+class Pair:
+    """The workers of both libraries with one number of threads, and what the machine can do with
+    so many."""
+
+    def __init__(self, options: argparse.Namespace, threads: int) -> None:
+        environment = environment_for(threads)
+        if options.quick:
+            environment["RUSHLIGHT_BENCH_NODES"] = "100000"
+        self.ours = Worker(options.ours, sys.executable, environment, threads)
+        self.theirs = Worker(options.theirs, options.their_python, environment, threads)
+        self.peak = self.best(operations=True)
+
+    def sides(self) -> tuple[tuple[str, Worker], tuple[str, Worker]]:
+        return ("ours", self.ours), ("theirs", self.theirs)
+
+    def best(self, **probe: Any) -> float:
+        """What the faster library reaches in a probe of the machine."""
+        return float(max(worker.ask(**probe)["best"] for _, worker in self.sides()))
+
+    def bandwidth(self, numbers: int) -> float:
+        return self.best(copy=numbers)
+
+    def facts(self) -> dict[str, float]:
+        return {
+            "operations_per_second": self.peak,
+            "bytes_per_second": self.bandwidth(PROBE_NUMBERS),
+        }
+
+    def stop(self) -> None:
+        for _, worker in self.sides():
+            worker.stop()
+
+
 def same(a: list[float], b: list[float]) -> bool:
     return all(math.isclose(x, y, rel_tol=2e-3, abs_tol=1e-5) for x, y in zip(a, b, strict=True))
 
 
-def compare(name: str, ours: Worker, theirs: Worker, rounds: int, seconds: float) -> dict[str, Any]:
-    """One row: both libraries in turns, each with the fastest of the settings it has."""
+def fastest(
+    name: str, worker: Worker, seconds: float, failed: set[str]
+) -> tuple[dict[str, Any] | None, str]:
+    """One turn of a library: its answer in the fastest of the settings that it has, and what went
+    wrong. A library need not have every setting, but it must do the plain program."""
+    settings = WORKLOADS[name][1].get("variants", [{}])
+    best: dict[str, Any] | None = None
+    error = ""
+    for setting in settings:
+        if json.dumps(setting) in failed:
+            continue
+        answer = worker.ask(name=name, setting=setting, seconds=seconds / len(settings))
+        if "error" in answer:
+            failed.add(json.dumps(setting))
+            error = error if setting else answer["error"]
+        elif best is None or answer["best"] < best["best"]:
+            best = answer | {"setting": setting}
+    return best, error
+
+
+def compare(name: str, pair: Pair, rounds: int, seconds: float) -> dict[str, Any]:
+    """One row: both libraries in turns."""
     options = WORKLOADS[name][1]
-    settings = options.get("variants", [{}])
-    row: dict[str, Any] = {"name": name, "target": TARGETS.get(name)}
+    threads = pair.ours.threads
+    row: dict[str, Any] = {"name": name, "threads": threads, "target": target_of(name, threads)}
     if options.get("once"):
         rounds = min(rounds, 2)
-    best: dict[str, tuple[float, dict[str, Any]]] = {}
-    numbers: dict[str, list[float]] = {}
-    errors: dict[str, str] = {}
-    for setting in settings:
-        failed: set[str] = set()
-        for _ in range(rounds):
-            for side, worker in (("ours", ours), ("theirs", theirs)):
-                if side in failed:
-                    continue
-                answer = worker.time(name, setting, seconds / len(settings))
-                if "error" in answer:
-                    # A library need not have every setting, but it must do the plain program.
-                    failed.add(side)
-                    if not setting:
-                        errors[side] = answer["error"]
-                    continue
-                if answer["values"] is not None:
-                    numbers.setdefault(side, answer["values"])
-                if side not in best or answer["best"] < best[side][0]:
-                    best[side] = (answer["best"], setting)
+    turns: dict[str, list[dict[str, Any]]] = {"ours": [], "theirs": []}
+    failed: dict[str, set[str]] = {"ours": set(), "theirs": set()}
+    for _ in range(rounds):
+        for side, worker in pair.sides():
+            if f"{side}_error" in row:
+                continue
+            best, error = fastest(name, worker, seconds, failed[side])
+            if best is None or error:
+                row[f"{side}_error"] = error or "no setting worked"
+            else:
+                turns[side].append(best)
     calls = options.get("calls", 1)
-    for side in ("ours", "theirs"):
-        if side in errors or side not in best:
-            row[f"{side}_error"] = errors.get(side, "no setting worked")
-        else:
-            row[f"{side}_seconds"] = best[side][0] / calls
-            if best[side][1]:
-                row[f"{side}_setting"] = best[side][1]
+    for side in turns:
+        if f"{side}_error" not in row:
+            best = min(turns[side], key=lambda turn: turn["best"])
+            row[f"{side}_seconds"] = best["best"] / calls
+            if best["setting"]:
+                row[f"{side}_setting"] = best["setting"]
     if calls > 1:
         row["calls"] = calls
     if "ours_seconds" in row and "theirs_seconds" in row:
         row["ratio"] = row["theirs_seconds"] / row["ours_seconds"]
-        row["agree"] = same(numbers["ours"], numbers["theirs"])
-    return row
+        each = [
+            theirs["best"] / ours["best"]
+            for ours, theirs in zip(turns["ours"], turns["theirs"], strict=True)
+        ]
+        row["ratio_of_turns"] = {
+            "lowest": min(each),
+            "median": statistics.median(each),
+            "highest": max(each),
+            "turns": len(each),
+        }
+        row["agree"] = same(turns["ours"][0]["values"], turns["theirs"][0]["values"])
+    return row | floor_of(options, pair, row.get("ours_seconds"))
+
+
+def floor_of(options: dict[str, Any], pair: Pair, seconds: float | None) -> dict[str, Any]:
+    """What the row does at least, the time that the machine needs for it, and our share of that."""
+    times = {}
+    found: dict[str, Any] = {}
+    if "operations" in options:
+        found["operations"] = options["operations"]
+        times["operations"] = options["operations"] / pair.peak
+    if "arrays" in options:
+        count, numbers = options["arrays"]
+        found["bytes"] = 4 * count * numbers
+        found["bytes_per_second"] = pair.bandwidth(numbers)
+        times["bytes"] = found["bytes"] / found["bytes_per_second"]
+    if times:
+        found["floor"] = max(times, key=lambda kind: times[kind])
+        found["floor_seconds"] = times[found["floor"]]
+        if seconds:
+            found["share"] = found["floor_seconds"] / seconds
+    return found
 
 
 def fresh_process(python: str, code: str, environment: dict[str, str]) -> float:
@@ -183,7 +294,7 @@ def fresh_process(python: str, code: str, environment: dict[str, str]) -> float:
 
 def import_row(ours: Worker, theirs: Worker, rounds: int) -> dict[str, Any]:
     """Import times: the best wall time of `python -c 'import X'`, less a bare interpreter's."""
-    row: dict[str, Any] = {"name": "import", "target": TARGETS["import"]}
+    row: dict[str, Any] = {"name": "import", "target": target_of("import")}
     base = ours.library.removesuffix("-as-torch")
     codes = {
         "bare": (ours, "pass"),
@@ -214,7 +325,7 @@ def memory_rows(ours: Worker, theirs: Worker) -> list[dict[str, Any]]:
     rows = []
     for name in MEMORY:
         row: dict[str, Any] = {"name": f"memory_{name}", "target": round(OWN_MEMORY, 2)}
-        whole: dict[str, Any] = {"name": "memory", "target": TARGETS["memory"]}
+        whole: dict[str, Any] = {"name": "memory", "target": target_of("memory")}
         for side, worker in (("ours", ours), ("theirs", theirs)) * 2:
             command = [worker.python, str(HERE / "workloads.py"), worker.library, "memory", name]
             done = subprocess.run(command, env=worker.environment, capture_output=True, text=True)
@@ -262,11 +373,8 @@ def shown(row: dict[str, Any], side: str) -> str:
     return span(row[f"{side}_seconds"]) if f"{side}_seconds" in row else ""
 
 
-def print_row(row: dict[str, Any]) -> None:
-    ratio, target = row.get("ratio"), row.get("target")
+def notes_of(row: dict[str, Any]) -> list[str]:
     notes = []
-    if ratio is not None and target:
-        notes.append("reached" if ratio >= target else "short")
     if row.get("agree") is False:
         notes.append("THE NUMBERS DIFFER")
     if "calls" in row:
@@ -283,11 +391,52 @@ def print_row(row: dict[str, Any]) -> None:
         notes.append(f"page faults a step: {row['ours_faults']}, {row.get('theirs_faults', '-')}")
     if "most_bytes" in row:
         notes.append(f"at most {size(row['most_bytes'])}")
-    print(
-        f"{row['name']:<18} {shown(row, 'ours'):>10} {shown(row, 'theirs'):>10} "
-        f"{'' if ratio is None else f'{ratio:.2f}':>7} {target or '':>7}  {'; '.join(notes)}",
-        flush=True,
-    )
+    return notes
+
+
+HEADINGS = "program threads ours theirs ratio turns target  floor share notes".split(" ")
+WIDTHS = (24, 7, 10, 10, 7, 15, 7, 8, 22, 7, 0)
+
+
+def cells(row: dict[str, Any]) -> list[str]:
+    """The row as text, a cell for each of HEADINGS."""
+    ratio, target, turns = row.get("ratio"), row.get("target"), row.get("ratio_of_turns")
+    verdict = ""
+    if ratio is not None and target:
+        verdict = "reached" if ratio >= target else "short"
+    return [
+        row["name"],
+        str(row.get("threads", "")),
+        shown(row, "ours"),
+        shown(row, "theirs"),
+        "" if ratio is None else f"{ratio:.2f}",
+        f"{turns['lowest']:.2f} to {turns['highest']:.2f}" if turns else "",
+        f"{target}" if target else "",
+        verdict,
+        f"{span(row['floor_seconds'])} ({row['floor']})" if "floor" in row else "",
+        f"{row['share']:.0%}" if "share" in row else "",
+        "; ".join(notes_of(row)),
+    ]
+
+
+def line_of(texts: list[str]) -> str:
+    first, *rest = (f"{text:<{width}}" for text, width in zip(texts, WIDTHS, strict=True))
+    return " ".join([first, *rest]).rstrip()
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """The rows as a table of Markdown, with what the machine can do above it."""
+    lines = []
+    for threads, facts in result.get("probe", {}).items():
+        lines.append(
+            f"- {threads} {'thread' if threads == '1' else 'threads'}: "
+            f"{facts['operations_per_second'] / 1e9:.0f} billion operations a second, "
+            f"{facts['bytes_per_second'] / 1e9:.1f} GB read and written a second"
+        )
+    named = [heading or "verdict" for heading in HEADINGS]
+    lines += ["", f"| {' | '.join(named)} |", "|---" * len(named) + "|"]
+    lines += [f"| {' | '.join(cells(row))} |".replace("  ", " ") for row in result["rows"]]
+    return "\n".join(lines)
 
 
 def machine() -> dict[str, Any]:
@@ -311,6 +460,55 @@ def machine() -> dict[str, Any]:
     }
 
 
+def measure(options: argparse.Namespace, show: Callable[[str], None]) -> dict[str, Any]:
+    """Run what the options ask for; `show` gets each line as it is known."""
+    rounds, seconds = (2, 0.1) if options.quick else (5, 0.4)
+
+    def wanted(name: str, later: bool = False) -> bool:
+        if options.only:
+            return any(part in name for part in options.only)
+        return options.later or not later
+
+    names = [name for name, (_, o) in WORKLOADS.items() if wanted(name, o.get("later", False))]
+    counts = {name: options.threads or threads_of(name) for name in names}
+    pairs = {n: Pair(options, n) for n in sorted({1}.union(*counts.values()))}
+    probe = {str(n): pair.facts() for n, pair in pairs.items()}
+    ours, theirs = pairs[1].ours, pairs[1].theirs
+    show(
+        f"{options.ours} {ours.facts['version']} and {options.theirs} {theirs.facts['version']}, "
+        f"best of {rounds} turns\n"
+    )
+    show(line_of(HEADINGS))
+    rows: list[dict[str, Any]] = []
+
+    def add(row: dict[str, Any] | None) -> None:
+        if row:
+            rows.append(row)
+            show(line_of(cells(row)))
+
+    for name in names:
+        for threads in counts[name]:
+            add(compare(name, pairs[threads], rounds, seconds))
+    if wanted("import"):
+        add(import_row(ours, theirs, rounds))
+    if wanted("memory"):
+        for row in memory_rows(ours, theirs):
+            add(row)
+    if wanted("wheel"):
+        add(wheel_row(options.wheel))
+    for pair in pairs.values():
+        pair.stop()
+    return {
+        "date": datetime.date.today().isoformat(),
+        "machine": machine(),
+        "quick": options.quick,
+        "ours": ours.facts,
+        "theirs": theirs.facts,
+        "probe": probe,
+        "rows": rows,
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--quick", action="store_true", help="short turns, for a rough look")
@@ -318,7 +516,12 @@ def main() -> None:
         "--only", nargs="+", metavar="NAME", help="only the rows with these in their names"
     )
     parser.add_argument("--later", action="store_true", help="also the rows of later work")
+    parser.add_argument(
+        "--threads", nargs="+", type=int, metavar="N", help="time every row with so many threads"
+    )
     parser.add_argument("--json", metavar="FILE", help="where to write the results; - for nowhere")
+    parser.add_argument("--show", metavar="FILE", help="print these results, measure nothing")
+    parser.add_argument("--markdown", action="store_true", help="print a table of Markdown")
     parser.add_argument(
         "--ours", default="rushlight", help="rushlight, rushlight-as-torch or torch"
     )
@@ -328,59 +531,27 @@ def main() -> None:
     )
     parser.add_argument("--wheel", metavar="FILE", help="the wheel to weigh (default: dist/)")
     options = parser.parse_args()
-    rounds, seconds = (2, 0.1) if options.quick else (5, 0.4)
 
-    def wanted(name: str, later: bool = False) -> bool:
-        if options.only:
-            return any(part in name for part in options.only)
-        return options.later or not later
+    def show(line: str) -> None:
+        if not options.markdown:
+            print(line, flush=True)
 
-    environment = os.environ | ONE_THREAD
-    if options.quick:
-        environment["RUSHLIGHT_BENCH_NODES"] = "100000"
-    ours = Worker(options.ours, sys.executable, environment)
-    theirs = Worker(options.theirs, options.their_python, environment)
-    print(
-        f"{options.ours} {ours.facts['version']} and {options.theirs} {theirs.facts['version']}, "
-        f"one thread each, best of {rounds} turns\n"
-    )
-    print(f"{'':<18} {'ours':>10} {'theirs':>10} {'ratio':>7} {'target':>7}")
-    rows: list[dict[str, Any]] = []
-
-    def add(row: dict[str, Any] | None) -> None:
-        if row:
-            rows.append(row)
-            print_row(row)
-
-    for name, (_, row_options) in WORKLOADS.items():
-        if wanted(name, row_options.get("later", False)):
-            add(compare(name, ours, theirs, rounds, seconds))
-    if wanted("import"):
-        add(import_row(ours, theirs, rounds))
-    if wanted("memory"):
-        for row in memory_rows(ours, theirs):
-            add(row)
-    if wanted("wheel"):
-        add(wheel_row(options.wheel))
-    ours.stop()
-    theirs.stop()
-
-    today = datetime.date.today().isoformat()
-    result = {
-        "date": today,
-        "machine": machine(),
-        "quick": options.quick,
-        "ours": ours.facts,
-        "theirs": theirs.facts,
-        "rows": rows,
-    }
+    if options.show:
+        result = json.loads(Path(options.show).read_text(encoding="utf-8"))
+        for texts in [HEADINGS, *(cells(row) for row in result["rows"])]:
+            show(line_of(texts))
+    else:
+        result = measure(options, show)
+    if options.markdown:
+        print(markdown(result))
     # A rough or partial run does not stand for the machine: it is kept only where asked.
-    if options.json == "-" or ((options.quick or options.only) and not options.json):
+    partial = options.quick or options.only or options.threads
+    if options.show or options.json == "-" or (partial and not options.json):
         return
-    file = Path(options.json) if options.json else HERE / "results" / f"{today}.json"
+    file = Path(options.json) if options.json else HERE / "results" / f"{result['date']}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    print(f"\nwritten to {os.path.relpath(file)}")
+    show(f"\nwritten to {os.path.relpath(file)}")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ again and again. Data and weights come from NumPy, so every library computes the
 step answers a tensor (or number), and compare.py checks that the libraries agree on it before it
 trusts a time.
 
-Run as a program this file is the worker: it reads one request a line from standard input and
-answers one line of JSON. See `serve`.
+Run as a program (`workloads.py LIBRARY THREADS`) this file is the worker: it reads one request a
+line from standard input and answers one line of JSON. See `serve`.
 """
 
 from __future__ import annotations
@@ -21,16 +21,23 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
 
 Step = Callable[[], Any]
 Setup = Callable[..., Step]
+Work = dict[str, Any]  # the options `operations` and `arrays`
 
 # name -> (set-up, options). Options: `variants`, settings of which each library may use its
 # fastest; `calls`, operations a step does, so that times are shown for one; `once`, too long for
-# many repeats.
+# many repeats. What a step cannot do without, from which compare.py computes the row's floor:
+# `operations`, floating-point ones of its products and convolutions as they are defined, a
+# multiplication and an addition counting two; `arrays`, how many arrays it reads and writes
+# and of how many numbers each: of every operation the operands and the result where these are
+# large, else of every step the parameters, their gradients and the optimizer's state.
 WORKLOADS: dict[str, tuple[Setup, dict[str, Any]]] = {}
 
 
@@ -126,16 +133,20 @@ def mixed_14_ops(torch: Any) -> Step:
 # --------------------------------------------------------------------------------
 
 
-def mlp(torch: Any, optimizer: Callable[[Any], Any]) -> Step:
+def mlp(
+    torch: Any,
+    optimizer: Callable[[Any], Any],
+    sizes: tuple[int, ...] = (4, 64, 64, 2),
+    batch: int = 32,
+) -> Step:
     nn = torch.nn
-    network = fill(
-        torch,
-        nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 2)),
-    )
+    layers = [nn.Linear(inner, outer) for inner, outer in pairwise(sizes)]
+    between = [part for layer in layers[:-1] for part in (layer, nn.ReLU())]
+    network = fill(torch, nn.Sequential(*between, layers[-1]))
     update = optimizer(network.parameters())
     criterion = nn.CrossEntropyLoss()
-    x = torch.from_numpy(random(32, 4))
-    target = torch.from_numpy((random(32, seed=1) > 0).astype(np.int64))
+    x = torch.from_numpy(random(batch, sizes[0]))
+    target = torch.from_numpy((random(batch, seed=1) > 0).astype(np.int64))
 
     def step() -> Any:
         update.zero_grad()
@@ -266,25 +277,25 @@ for _recorded in (False, True):
 # ----------------------------------------------------------------------------------
 
 
-@workload()
+@workload(arrays=(2, 1 << 22))
 def exp_4m(torch: Any) -> Step:
     x = torch.from_numpy(random(1 << 22))
     return lambda: torch.exp(x)
 
 
-@workload()
+@workload(arrays=(2, 1 << 22))
 def tanh_4m(torch: Any) -> Step:
     x = torch.from_numpy(random(1 << 22))
     return lambda: torch.tanh(x)
 
 
-@workload()
+@workload(arrays=(2, 1 << 22))
 def softmax_4m(torch: Any) -> Step:
     x = torch.from_numpy(random(4096, 1024))
     return lambda: torch.softmax(x, dim=1)
 
 
-@workload()
+@workload(arrays=(2, 1 << 22))
 def layer_norm_4m(torch: Any) -> Step:
     x = torch.from_numpy(random(4096, 1024))
     weight = torch.from_numpy(random(1024, seed=1))
@@ -292,7 +303,7 @@ def layer_norm_4m(torch: Any) -> Step:
     return lambda: torch.nn.functional.layer_norm(x, (1024,), weight, bias)
 
 
-@workload()
+@workload(arrays=(13 + 18, 1 << 22))  # forward and backward
 def chain_4m_backward(torch: Any) -> Step:
     """Six pointwise operations over four million numbers, and back."""
     x = torch.from_numpy(random(1 << 22, scale=0.5)).requires_grad_()
@@ -303,6 +314,216 @@ def chain_4m_backward(torch: Any) -> Step:
         return x.grad
 
     return step
+
+
+# --- layers and networks whose time is in the kernels
+# -----------------------------------------------------------------------------------------------
+
+
+def work_of_linears(batch: int, *sizes: int) -> Work:
+    """What a step of layers of these sizes does at least, with Adam: three products a layer, but
+    for the gradient of the first one's input; and seven passes over the parameters, of which it
+    reads value, gradient and two moments and writes all but the gradient."""
+    products = [inner * outer for inner, outer in pairwise(sizes)]
+    parameters = sum(products) + sum(sizes[1:])
+    operations = 2 * batch * (3 * sum(products) - products[0])
+    return {"operations": operations, "arrays": (7, parameters)}
+
+
+def backwards(torch: Any, leaves: list[Any], result: Callable[[], Any]) -> Step:
+    """The forward that `result` computes and a backward from a fixed gradient."""
+    gradient = torch.from_numpy(random(*result().shape, seed=99))
+
+    def step() -> Any:
+        for leaf in leaves:
+            leaf.grad = None
+        result().backward(gradient)
+        return leaves[-1].grad
+
+    return step
+
+
+@workload(operations=3 * 2 * 1024**3, arrays=(6, 1024**2))
+def linear_1024(torch: Any) -> Step:
+    x = torch.from_numpy(random(1024, 1024)).requires_grad_()
+    weight = torch.from_numpy(random(1024, 1024, seed=1, scale=1 / 32)).requires_grad_()
+    bias = torch.from_numpy(random(1024, seed=2)).requires_grad_()
+    linear = torch.nn.functional.linear
+    return backwards(torch, [x, bias, weight], lambda: linear(x, weight, bias))
+
+
+@workload(operations=3 * 2 * 16 * 28 * 28 * 128 * 128 * 9, arrays=(4, 16 * 128 * 28 * 28))
+def conv_128(torch: Any) -> Step:
+    """A convolution of 128 channels with 3 x 3 and both of its gradients, 16 images of 28 x 28."""
+    x = torch.from_numpy(random(16, 128, 28, 28)).requires_grad_()
+    weight = torch.from_numpy(random(128, 128, 3, 3, seed=1, scale=1 / 34)).requires_grad_()
+    conv2d = torch.nn.functional.conv2d
+    return backwards(torch, [x, weight], lambda: conv2d(x, weight, padding=1))
+
+
+@workload(
+    operations=2 * 40 * 32 * 4 * 128 * (3 * 64 + 3 * 128), arrays=(2, 4 * 128 * (64 + 128 + 2))
+)
+def lstm_64_128(torch: Any) -> Step:
+    """An LSTM of 128 units over 40 steps of 64 numbers, batch 32, and all its gradients."""
+    network = fill(torch, torch.nn.LSTM(64, 128))
+    x = torch.from_numpy(random(40, 32, 64)).requires_grad_()
+    return backwards(torch, [x, *network.parameters()], lambda: network(x)[0])
+
+
+@workload(
+    operations=2 * 16 * 32 * 32 * 64 * 64 * 9 * (3 * 6 - 1), arrays=(3, 6 * 64 * 64 * 9 + 768)
+)
+def residual_blocks(torch: Any) -> Step:
+    """A step of three residual blocks of 64 channels, 16 images of 32 x 32, with SGD."""
+    nn = torch.nn
+
+    class Block(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = (nn.Conv2d(64, 64, 3, padding=1, bias=False) for _ in "12")
+            self.norm1, self.norm2 = nn.BatchNorm2d(64), nn.BatchNorm2d(64)
+
+        def forward(self, x: Any) -> Any:
+            inner = torch.relu(self.norm1(self.first(x)))
+            return torch.relu(self.norm2(self.second(inner)) + x)
+
+    network = nn.Sequential(Block(), Block(), Block())
+    with torch.no_grad():
+        for number, parameter in enumerate(p for p in network.parameters() if p.ndim > 1):
+            shape = tuple(parameter.shape)
+            parameter.copy_(torch.from_numpy(random(*shape, seed=number, scale=1 / 24)))
+    update = torch.optim.SGD(network.parameters(), lr=1e-3)
+    images = torch.from_numpy(random(16, 64, 32, 32))
+
+    def step() -> Any:
+        update.zero_grad()
+        loss = network(images).pow(2).mean()
+        loss.backward()
+        update.step()
+        return network[0].first.weight.grad
+
+    return step
+
+
+def _mnist_work() -> Work:
+    first, second = 26 * 26 * 32 * 9, 24 * 24 * 64 * 32 * 9
+    dense = work_of_linears(64, 9216, 128, 10)
+    # The first convolution's input wants no gradient, and that of the first linear layer does.
+    convolutions = 2 * 64 * (2 * first + 3 * second) + 2 * 64 * 9216 * 128
+    return {"operations": dense["operations"] + convolutions, "arrays": dense["arrays"]}
+
+
+@workload(variants=STEP_VARIANTS, **_mnist_work())
+def mnist_net(torch: Any, **setting: Any) -> Step:
+    """A step of the network of PyTorch's MNIST example, 64 images, with Adam. Its dropout draws
+    the same numbers in both libraries, since they start from the same seed."""
+    nn = torch.nn
+    network = nn.Sequential(
+        *(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU()),
+        *(nn.MaxPool2d(2), nn.Dropout(0.25), nn.Flatten()),
+        *(nn.Linear(9216, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 10)),
+        nn.LogSoftmax(dim=1),
+    )
+    with torch.no_grad():
+        for number, parameter in enumerate(network.parameters()):
+            shape = tuple(parameter.shape)
+            scale = prod(shape[1:]) ** -0.5
+            parameter.copy_(torch.from_numpy(random(*shape, seed=number, scale=scale)))
+    update = torch.optim.Adam(network.parameters(), lr=1e-4, **setting)
+    images = torch.from_numpy(random(64, 1, 28, 28))
+    classes = torch.arange(64) % 10
+    torch.manual_seed(0)
+
+    def step() -> Any:
+        update.zero_grad()
+        torch.nn.functional.nll_loss(network(images), classes).backward()
+        update.step()
+        return network[0].weight.grad
+
+    return step
+
+
+@workload(variants=STEP_VARIANTS, **work_of_linears(128, 784, 512, 512, 10))
+def mlp_784(torch: Any, **setting: Any) -> Step:
+    return mlp(torch, partial(torch.optim.Adam, lr=1e-4, **setting), (784, 512, 512, 10), 128)
+
+
+@workload(variants=STEP_VARIANTS, **work_of_linears(256, 17, 256, 256, 6))
+def mlp_17(torch: Any, **setting: Any) -> Step:
+    return mlp(torch, partial(torch.optim.Adam, lr=1e-4, **setting), (17, 256, 256, 6), 256)
+
+
+def gpt(
+    torch: Any,
+    depth: int = 4,
+    width: int = 128,
+    heads: int = 4,
+    batch: int = 8,
+    length: int = 128,
+    by_hand: bool = True,
+) -> Step:
+    """A step of a transformer that reads `batch` texts of `length` tokens, with AdamW. Attention
+    is `scaled_dot_product_attention`, or its formula written out."""
+    nn, functional = torch.nn, torch.nn.functional
+    words = 256
+
+    class Block(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def attention(self, q: Any, k: Any, v: Any) -> Any:
+            if not by_hand:
+                return functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            scores = (q @ k.transpose(-2, -1)) * (width // heads) ** -0.5
+            return scores.masked_fill(self.later, float("-inf")).softmax(-1) @ v
+
+        def forward(self, x: Any) -> Any:
+            b, t, _ = x.shape
+            parts = self.qkv(self.first(x)).view(b, t, 3, heads, width // heads)
+            q, k, v = parts.permute(2, 0, 3, 1, 4).unbind(0)
+            x = x + self.out(self.attention(q, k, v).transpose(1, 2).reshape(b, t, width))
+            return x + self.down(functional.gelu(self.up(self.second(x))))
+
+    blocks = nn.Sequential(*[Block() for _ in range(depth)])
+    for block in blocks:
+        block.later = torch.ones(length, length).triu(1).bool()
+    network = fill(
+        torch, nn.Sequential(nn.Embedding(words, width), blocks, nn.Linear(width, words))
+    )
+    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3)
+    tokens = torch.arange(batch * length).view(batch, length) * 7 % words
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        scores = network(tokens)
+        loss = functional.cross_entropy(scores.view(-1, words), (tokens + 1).view(-1) % words)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def _gpt_row(depth: int, width: int, heads: int, batch: int, length: int, by_hand: bool) -> None:
+    """A row of gpt and what it does at least: three products for each weight, and six of the
+    length squared in attention, of which the causal op needs half."""
+    weights = depth * 12 * width**2 + width * 256
+    attention = depth * 6 * 2 * length * width // (1 if by_hand else 2)
+    work = batch * length * (6 * weights + attention)
+    name = f"gpt_{depth}x{width}" + "_by_hand" * by_hand
+    setup = partial(
+        gpt, depth=depth, width=width, heads=heads, batch=batch, length=length, by_hand=by_hand
+    )
+    WORKLOADS[name] = (setup, {"operations": work, "arrays": (7, weights + width * 256)})
+
+
+_gpt_row(4, 128, 4, 12, 64, by_hand=False)
+_gpt_row(4, 128, 4, 12, 64, by_hand=True)
+_gpt_row(6, 384, 6, 8, 256, by_hand=False)
 
 
 # --- transforms
@@ -382,13 +603,13 @@ def backward_1m_nodes(torch: Any) -> Step:
 # ------------------------------------------------------------------------------------
 
 
-def load(library: str) -> Any:
+def load(library: str, threads: int) -> Any:
     """The module that workloads call `torch`: torch, rushlight, or rushlight under torch's name."""
     if library == "rushlight-as-torch":
         importlib.import_module("rushlight").install_as_torch()
         library = "torch"
     torch = importlib.import_module(library)
-    torch.set_num_threads(1)
+    torch.set_num_threads(threads)
     for submodule in ("nn", "optim", "autograd"):
         importlib.import_module(f"{library}.{submodule}")
     return torch
@@ -414,6 +635,9 @@ def best_time(step: Step, seconds: float, once: bool) -> tuple[float, int]:
     inner = max(1, int(0.01 / max(first, 1e-9)))
     loop = range(inner)
     began = clock()  # the first call may be far slower than the rest: measure again
+    if first > seconds:
+        step()
+        return clock() - began, 1
     for _ in loop:
         step()
     inner = max(1, int(0.01 / max((clock() - began) / inner, 1e-9)))
@@ -454,52 +678,11 @@ def _conv_net(torch: Any) -> Step:
     return step
 
 
-def _gpt(torch: Any) -> Step:
-    """A step of a transformer of four layers, width 128, over 8 x 128 tokens."""
-    nn, functional = torch.nn, torch.nn.functional
-    width, heads, length, words = 128, 4, 128, 256
-
-    class Block(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
-            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-        def forward(self, x: Any) -> Any:
-            b, t, _ = x.shape
-            parts = self.qkv(self.first(x)).view(b, t, 3, heads, width // heads)
-            q, k, v = parts.permute(2, 0, 3, 1, 4).unbind(0)
-            scores = (q @ k.transpose(-2, -1)) * (width // heads) ** -0.5
-            seen = (scores.masked_fill(self.later, float("-inf")).softmax(-1) @ v).transpose(1, 2)
-            x = x + self.out(seen.reshape(b, t, width))
-            return x + self.down(functional.gelu(self.up(self.second(x))))
-
-    blocks = nn.Sequential(*[Block() for _ in range(4)])
-    for block in blocks:
-        block.later = torch.ones(length, length).triu(1).bool()
-    network = fill(
-        torch, nn.Sequential(nn.Embedding(words, width), blocks, nn.Linear(width, words))
-    )
-    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3)
-    tokens = torch.arange(8 * length).view(8, length) * 7 % words
-
-    def step() -> Any:
-        optimizer.zero_grad()
-        scores = network(tokens)
-        loss = functional.cross_entropy(scores.view(-1, words), (tokens + 1).view(-1) % words)
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    return step
-
-
 # Programs whose memory is compared, and how many steps of each.
 MEMORY: dict[str, tuple[Setup, int]] = {
     "mlp": (mlp_sgd, 200),
     "conv_net": (_conv_net, 5),
-    "gpt": (_gpt, 5),
+    "gpt": (gpt, 5),
     "chain_4m": (chain_4m_backward, 5),
 }
 
@@ -512,7 +695,7 @@ def _peak_bytes() -> int:
 def memory_of_training(library: str, name: str) -> dict[str, int]:
     """Peak resident bytes of a process that does some steps of a program: in all, and what of it
     came after the library was there; and the page faults of a step when several are done."""
-    torch = load(library)
+    torch = load(library, threads=1)
     # What a library loads at its first use is not the program's.
     (torch.ones(2, 2, requires_grad=True) @ torch.ones(2, 2)).sum().backward()
     before = _peak_bytes()
@@ -528,37 +711,70 @@ def memory_of_training(library: str, name: str) -> dict[str, int]:
     return {"bytes": peak, "own": peak - before, "faults": faults // steps}
 
 
-def serve(library: str) -> None:
-    """Answer requests, a line of JSON each: {"name", "setting", "seconds"} -> {"best", "values"} or
-    {"error"}.
+# --- what the machine can do
+# -----------------------------------------------------------------------------------------------
 
-    The garbage collector stays on, as in a program; a prepared step is kept while requests name the
-    same one.
+
+def operations_per_second(torch: Any) -> float:
+    """The most that a product of two square matrices reaches, of sizes whose operands stay in the
+    cache of a core: multiplications and additions in float32."""
+    best = 0.0
+    for size in (168, 224, 256, 336, 448, 672):
+        a, b = torch.from_numpy(random(size, size)), torch.from_numpy(random(size, size, seed=1))
+        seconds, _ = best_time(partial(torch.matmul, a, b), 0.1, once=False)
+        best = max(best, 2 * size**3 / seconds)
+    return best
+
+
+def bytes_per_second(torch: Any, numbers: int) -> float:
+    """The bytes that a copy of so many numbers reads and writes in a second, in float32."""
+    source, target = torch.ones(numbers), torch.ones(numbers)
+    return 2 * 4 * numbers / best_time(lambda: target.copy_(source), 0.1, once=False)[0]
+
+
+def time_of(
+    torch: Any, request: dict[str, Any], prepared: dict[str, tuple[str, Step]]
+) -> dict[str, Any]:
+    """The best time of a workload in one setting, with its values when it was set up for that."""
+    setup, options = WORKLOADS[request["name"]]
+    setting = json.dumps(request["setting"])
+    found = None
+    if prepared.get(setting, ("",))[0] != request["name"]:
+        for other in [key for key, (name, _) in prepared.items() if name != request["name"]]:
+            del prepared[other]
+        gc.collect()
+        step = setup(torch, **request["setting"])
+        found = values(step())
+        prepared[setting] = (request["name"], step)
+    gc.collect()
+    once = options.get("once", False)
+    best, samples = best_time(prepared[setting][1], request["seconds"], once)
+    return {"best": best, "samples": samples, "values": found}
+
+
+def serve(library: str, threads: int) -> None:
+    """Answer requests, a line of JSON each: {"name", "setting", "seconds"} -> {"best", "values"},
+    {"operations"} -> {"best"} and {"copy": numbers} -> {"best"}, what the machine does in a second;
+    or {"error"}.
+
+    The garbage collector stays on, as in a program; prepared steps are kept while requests name the
+    same workload.
     """
-    torch = load(library)
+    torch = load(library, threads)
     numpy_version, torch_version = np.__version__, str(getattr(torch, "__version__", "?"))
     ready = {"library": library, "version": torch_version, "numpy": numpy_version}
     print(json.dumps(ready | {"python": sys.version.split()[0]}), flush=True)
-    prepared: tuple[Any, Step | None] = (None, None)
+    prepared: dict[str, tuple[str, Step]] = {}
     for line in sys.stdin:
         request = json.loads(line)
-        setup, options = WORKLOADS[request["name"]]
-        key = (request["name"], json.dumps(request["setting"]))
         answer: dict[str, Any]
         try:
-            if prepared[0] != key:
-                prepared = (None, None)
-                gc.collect()
-                fresh = setup(torch, **request["setting"])
-                answer_values = values(fresh())
-                prepared = (key, fresh)
+            if "operations" in request:
+                answer = {"best": operations_per_second(torch)}
+            elif "copy" in request:
+                answer = {"best": bytes_per_second(torch, request["copy"])}
             else:
-                answer_values = None
-            step = prepared[1]
-            assert step is not None
-            gc.collect()
-            best, samples = best_time(step, request["seconds"], options.get("once", False))
-            answer = {"best": best, "samples": samples, "values": answer_values}
+                answer = time_of(torch, request, prepared)
         except Exception as error:  # a row a library cannot do is shown as such; the others go on
             message = str(error).strip().splitlines() or [""]
             answer = {"error": f"{type(error).__name__}: {message[0][:160]}"}
@@ -566,7 +782,7 @@ def serve(library: str) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[2:3] == ["memory"]:
+    if sys.argv[2] == "memory":
         print(json.dumps(memory_of_training(sys.argv[1], sys.argv[3])))
     else:
-        serve(sys.argv[1])
+        serve(sys.argv[1], int(sys.argv[2]))

@@ -29,6 +29,7 @@ ORDER = [
         "_size",
         "return_types",
         "_handles",
+        "_threads",
     ),
     "utils.hooks",
     "backends",

@@ -256,9 +256,10 @@ PyObject* make_kernels_module() {
                                    nullptr,
                                    nullptr,
                                    nullptr};
-  PyMethodDef* const kTables[] = {kReductionMethods, kSoftmaxMethods, kLossMethods,      kNormMethods,   kMatmulMethods,
-                                  kConvMethods,      kPoolMethods,    kOptimizerMethods, kRandomMethods, kViewMethods,
-                                  kReshapeMethods,   kJoinMethods,    kIndexingMethods};
+  PyMethodDef* const kTables[] = {kReductionMethods, kSoftmaxMethods,   kLossMethods,    kNormMethods, kRecurrentMethods,
+                                  kMatmulMethods,    kAttentionMethods, kConvMethods,    kPoolMethods, kOptimizerMethods,
+                                  kRandomMethods,    kViewMethods,      kReshapeMethods, kJoinMethods, kIndexingMethods,
+                                  kBatchNormMethods, kEmbeddingMethods, kWinogradMethods};
   Ref module(PyModule_Create(&definition));
   if (!module) return nullptr;
   for (PyMethodDef* table : kTables)

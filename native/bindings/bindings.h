@@ -25,14 +25,19 @@ extern PyMethodDef kReductionMethods[];  // reductions.cpp: sum, mean, amax, arg
 extern PyMethodDef kSoftmaxMethods[];    // softmax.cpp: softmax, log_softmax, logsumexp
 extern PyMethodDef kLossMethods[];       // losses.cpp: cross_entropy, nll_loss, mse_loss and their gradients
 extern PyMethodDef kNormMethods[];       // norm.cpp: layer_norm and its gradient
+extern PyMethodDef kRecurrentMethods[];  // recurrent.cpp: layers of LSTM, GRU and RNN, and their gradients
+extern PyMethodDef kBatchNormMethods[];  // batch_norm.cpp: batch and group norm, and their gradients
 extern PyMethodDef kMatmulMethods[];     // matmul.cpp: gemm, batched gemm, linear and its gradients
+extern PyMethodDef kAttentionMethods[];  // attention.cpp: scaled dot-product attention
 extern PyMethodDef kConvMethods[];       // conv.cpp: convolution
+extern PyMethodDef kWinogradMethods[];   // winograd.cpp: the switch of one way to convolve
 extern PyMethodDef kPoolMethods[];       // pooling.cpp: maximum and average pooling
 extern PyMethodDef kOptimizerMethods[];  // optimizers.cpp: sgd, adam, norms of lists
 extern PyMethodDef kViewMethods[];       // views.cpp: transpose, expand, select, ... and their gradients
 extern PyMethodDef kReshapeMethods[];    // reshape.cpp: view, reshape
 extern PyMethodDef kJoinMethods[];       // joins.cpp: cat, stack, clone
 extern PyMethodDef kRandomMethods[];     // random.cpp: the Mersenne Twister generator and its samplers
+extern PyMethodDef kEmbeddingMethods[];  // embedding.cpp: rows by number, their sums, bags
 extern PyMethodDef kIndexingMethods[];   // indexing.cpp: get, put and add by index, gather, scatter
 
 // The module of all of them; a new reference, nullptr with an exception set on failure.
@@ -144,7 +149,7 @@ class Unlocked {
   Unlocked& operator=(const Unlocked&) = delete;
 
  private:
-  static constexpr int kMost = 10;
+  static constexpr int kMost = 20;
   union {
     Pinned pins_[kMost];  // made one by one, and only where the GIL is released
   };
@@ -186,6 +191,10 @@ void parallel(ptrdiff_t n, ptrdiff_t grain, const F& f) {
       n, grain, [](void* context, ptrdiff_t begin, ptrdiff_t end) { (*static_cast<const F*>(context))(begin, end); },
       const_cast<F*>(&f));
 }
+
+// out (n elements) = the sum of the m rows of contiguous data of F32 or F64. Over threads where large, in an order that depends on
+// the sizes alone. (reductions.cpp)
+void sum_rows(DType dtype, const char* data, Py_ssize_t m, Py_ssize_t n, char* out);
 
 // The call's first argument as a tensor, in a call of low to high arguments; where false, return no_tensor().
 inline bool first_tensor(const char* name, PyObject* const* args, Py_ssize_t n, Py_ssize_t low, Py_ssize_t high, TensorInfo& out) {

@@ -21,6 +21,8 @@
 #include <cstring>
 #include <vector>
 
+#include "bindings/winograd.h"
+
 namespace rushlight {
 namespace {
 
@@ -90,6 +92,11 @@ bool read_geometry(int dims, const Py_ssize_t* x, const Py_ssize_t* w, PyObject*
 
 bool computed(DType type) { return type == DType::F32 || type == DType::F64 || type == DType::F16 || type == DType::BF16; }
 DType compute_type(DType type) { return type == DType::F64 ? type : DType::F32; }
+
+// The tensor itself, or a copy in the type that is computed in.
+Ref widened(Tensor* tensor, DType type) {
+  return tensor->dtype == type ? Ref::borrow(as_object(tensor)) : contiguous_as(tensor, type);
+}
 
 // The result in its own type.
 PyObject* rounded(Ref result, DType type) {
@@ -659,9 +666,16 @@ PyObject* convolution(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const DeviceType device = device_of(x, w, bias);
   const DType own = x.dtype, type = compute_type(own);
   if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device).release();
-  Ref xc = contiguous_as(x.tensor, type), wc = xc ? contiguous_as(w.tensor, type) : Ref();
+  Ref xc = widened(x.tensor, type), wc = xc ? widened(w.tensor, type) : Ref();
   Ref bc = wc && bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
   if (!wc || (bias.tensor && !bc)) return nullptr;
+  if (g.dims == 2 && winograd_pays(g)) {
+    const TensorInfo b = bc ? info_of(as_tensor(bc)) : TensorInfo{};
+    return rounded(Ref(winograd_forward(info_of(as_tensor(xc)), info_of(as_tensor(wc)), b, g)), own);
+  }
+  xc = contiguous(as_tensor(xc));
+  wc = xc ? contiguous(as_tensor(wc)) : Ref();
+  if (!wc) return nullptr;
   Ref result = new_ref(type, g.dims + 2, shape, device);
   if (!result || as_tensor(result)->numel() == 0) return rounded(static_cast<Ref&&>(result), own);
   Correlation c{.type = type,
@@ -725,9 +739,14 @@ PyObject* convolution_input(PyObject*, PyObject* const* args, Py_ssize_t count) 
   const DeviceType device = device_of(grad, w, bias);
   const DType own = grad.dtype, type = compute_type(own);
   if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device).release();
-  Ref gc = contiguous_as(grad.tensor, type), wc = gc ? contiguous_as(w.tensor, type) : Ref();
+  Ref gc = widened(grad.tensor, type), wc = gc ? widened(w.tensor, type) : Ref();
   Ref bc = wc && bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
   if (!wc || (bias.tensor && !bc)) return nullptr;
+  if (g.dims == 2 && !bc && winograd_pays(g))
+    return rounded(Ref(winograd_grad_input(info_of(as_tensor(gc)), info_of(as_tensor(wc)), g)), own);
+  gc = contiguous(as_tensor(gc));
+  wc = gc ? contiguous(as_tensor(wc)) : Ref();
+  if (!wc) return nullptr;
   Ref result = new_ref(type, g.dims + 2, shape, device);
   if (!result || as_tensor(result)->numel() == 0) return rounded(static_cast<Ref&&>(result), own);
   Correlation c{.type = type,
@@ -767,7 +786,12 @@ PyObject* convolution_weight(PyObject*, PyObject* const* args, Py_ssize_t count)
   const DeviceType device = device_of(grad, x);
   const DType own = grad.dtype, type = compute_type(own);
   if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device).release();
-  Ref gc = contiguous_as(grad.tensor, type), xc = gc ? contiguous_as(x.tensor, type) : Ref();
+  Ref gc = widened(grad.tensor, type), xc = gc ? widened(x.tensor, type) : Ref();
+  if (!xc) return nullptr;
+  if (g.dims == 2 && g.batch > 0 && g.in_channels > 0 && winograd_pays(g))
+    return rounded(Ref(winograd_grad_weight(info_of(as_tensor(gc)), info_of(as_tensor(xc)), g)), own);
+  gc = contiguous(as_tensor(gc));
+  xc = gc ? contiguous(as_tensor(xc)) : Ref();
   Ref result = xc ? zeros_ref(type, g.dims + 2, shape, device) : Ref();
   if (!result || as_tensor(result)->numel() == 0 || as_tensor(gc)->numel() == 0) return rounded(static_cast<Ref&&>(result), own);
   WeightGradient c{type, g, data_of(gc), data_of(xc), data_of(result), {}, {}};

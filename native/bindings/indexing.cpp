@@ -5,6 +5,8 @@
 // linear_index).
 #include "bindings/bindings.h"
 
+#include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +16,8 @@
 namespace rushlight {
 
 namespace {
+
+constexpr Py_ssize_t kGrain = 1 << 14;  // elements of an index that are worth a thread
 
 PyObject* out_of_bounds(long long index, Py_ssize_t dim, Py_ssize_t size) {
   PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %zd with size %zd", index, static_cast<Py_ssize_t>(dim),
@@ -200,7 +204,17 @@ PyObject* index_get(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (device != DeviceType::Meta) {
     char* to = data_of(out);
     Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, {x.tensor, as_tensor(out)});
-    take_places(x.dtype, x.data, in.places, to);
+    if (in.places.n_outer) {
+      take_places(x.dtype, x.data, in.places, to);
+    } else {
+      const Py_ssize_t each = in.places.n ? in.total / in.places.n : 1;
+      parallel(in.places.n, kGrain / (each + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+        Places part = in.places;
+        part.offsets += begin;
+        part.n = end - begin;
+        take_places(x.dtype, x.data, part, to + begin * each * item_size(x.dtype));
+      });
+    }
   }
   return in_order_of(x, args[2], args[3], std::move(out));
 }
@@ -396,13 +410,23 @@ namespace {
 
 // Whether every index lies in [0, size).
 bool in_range(const TensorInfo& index, Py_ssize_t size) {
-  // The sign of v | (size - 1 - v) tells, and loops of these vectorise where comparisons of 64 bits do not.
-  const uint64_t* values = reinterpret_cast<const uint64_t*>(index.data);
-  const Py_ssize_t n = index.size();
-  const uint64_t last = static_cast<uint64_t>(size) - 1;
-  uint64_t signs = 0;
-  for (Py_ssize_t i = 0; i < n; i++) signs |= values[i] | (last - values[i]);
-  return n == 0 || (size > 0 && !(signs >> 63));
+  return all_in_range(reinterpret_cast<const int64_t*>(index.data), index.size(), size);
+}
+
+// Calls f(a part of the picks, the first of its slices) on threads, for parts that are slices of the first dimension.
+template <class F>
+void each_slice(const Picks& picks, const F& f) {
+  Py_ssize_t slice = 1;
+  for (int d = 1; d < picks.ndim; d++) slice *= picks.shape[d];
+  parallel(picks.shape[0], kGrain / (slice + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    ptrdiff_t shape[kMaxDims];
+    std::copy(picks.shape, picks.shape + picks.ndim, shape);
+    shape[0] = end - begin;
+    Picks part = picks;
+    part.shape = shape;
+    part.index += begin * slice;
+    f(part, begin);
+  });
 }
 
 // x, dim, index of gather and scatter; `src` may be null.
@@ -411,7 +435,7 @@ struct Scattering {
   Ref index_owner;
   int dim = 0;
 
-  // 1 in order, 0 not, -1 exception.
+  // 1 in order, 0 not, -1 exception. Whether the indices are in range is seen here where there is a src, before x is written.
   int read(PyObject* x_object, PyObject* dim_object, PyObject* index_object, PyObject* src_object) {
     if (!read_tensor(x_object, x) || !read_tensor(index_object, index) || !PyLong_Check(dim_object)) return 0;
     if (index.dtype != DType::I64 && index.dtype != DType::I32) return 0;
@@ -433,7 +457,7 @@ struct Scattering {
       }
     }
     if (!index_argument(index_object, "scatter", index_owner, index)) return -1;
-    return is_meta(index) || in_range(index, x.shape[dim]) ? 1 : 0;
+    return !src_object || is_meta(index) || in_range(index, x.shape[dim]) ? 1 : 0;
   }
 };
 
@@ -449,9 +473,15 @@ PyObject* gather_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const TensorInfo to = info_of(as_tensor(out));
   const Picks picks{s.x.ndim,         s.dim,       s.index.shape, reinterpret_cast<const int64_t*>(s.index.data),
                     s.x.shape[s.dim], s.x.strides, to.strides};
-  Unlocked unlocked(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes, {s.x.tensor, s.index.tensor, to.tensor});
-  gather(s.x.dtype, s.x.data, picks, to.data);
-  return out.release();
+  std::atomic<bool> inside{true};
+  {
+    Unlocked unlocked(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes, {s.x.tensor, s.index.tensor, to.tensor});
+    each_slice(picks, [&](const Picks& part, ptrdiff_t first) {
+      if (!gather(s.x.dtype, s.x.data + (s.dim ? first * s.x.strides[0] : 0), part, to.data + first * to.strides[0]))
+        inside.store(false, std::memory_order_relaxed);
+    });
+  }
+  return inside.load() ? out.release() : not_implemented();
 }
 
 PyObject* land(PyObject* const* args, Land how) {
@@ -477,7 +507,17 @@ PyObject* land(PyObject* const* args, Land how) {
   bool done;
   {
     Unlocked unlocked(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes, {s.x.tensor, s.index.tensor, s.src.tensor});
-    done = scatter(s.x.dtype, how, s.x.data, picks, s.src.data);
+    // Slices of x lie apart, unless they are what the index is about.
+    if (s.dim == 0 || s.index.size() == 0 || !s.x.tensor->is_contiguous()) {
+      done = scatter(s.x.dtype, how, s.x.data, picks, s.src.data);
+    } else {
+      std::atomic<bool> landed{true};
+      each_slice(picks, [&](const Picks& part, ptrdiff_t first) {
+        if (!scatter(s.x.dtype, how, s.x.data + first * s.x.strides[0], part, s.src.data + first * picks.value_strides[0]))
+          landed.store(false, std::memory_order_relaxed);
+      });
+      done = landed.load();
+    }
   }
   return done ? none() : not_implemented();
 }

@@ -1,4 +1,4 @@
-// Copies that put tensors together: cat and stack, their gradients, and clone.
+// Copies that put tensors together: cat and stack, their gradients; and of one tensor: clone, to_copy.
 #include "bindings/bindings.h"
 
 #include <cstring>
@@ -209,6 +209,19 @@ PyObject* clone(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return as_object(dense_copy(a.tensor));
 }
 
+// (tensor, dtype): a copy of another floating type, which keeps the order of strides; other types have rules of their own
+PyObject* to_copy(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  TensorInfo a;
+  if (!first_tensor("to_copy", args, n, 2, 2, a)) return no_tensor();
+  DType to = DType::Count;
+  bool known = false;
+  for (const DType type : {DType::F16, DType::BF16, DType::F32, DType::F64}) {
+    known |= a.dtype == type;
+    if (args[1] == dtype_object(type)) to = type;
+  }
+  return known && to != DType::Count && to != a.dtype ? as_object(cast(a.tensor, to)) : not_implemented();
+}
+
 }  // namespace
 
 PyMethodDef kJoinMethods[] = {
@@ -216,6 +229,7 @@ PyMethodDef kJoinMethods[] = {
     long_kernel<stack>("stack", "stack(tensors, dim)"),
     kernel<cat_backward>("cat_backward", "cat_backward(g, dim, shapes): the pieces, as views"),
     kernel<clone>("clone", "clone(a): a copy that keeps the order of strides"),
+    kernel<to_copy>("to_copy", "to_copy(a, dtype): a copy of another floating type that keeps the order of strides"),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,6 +1,7 @@
 // Products of matrices over tensors: matmul with its broadcasting, addmm, linear and its gradients.
 #include "bindings/bindings.h"
 #include "kernels/blas.h"
+#include "kernels/gemm.h"
 
 #include <utility>
 
@@ -10,7 +11,9 @@ namespace {
 constexpr Py_ssize_t kParallelWork = 1 << 20;  // multiplications from which a product may take more than one thread
 constexpr Py_ssize_t kReleaseWork = 1 << 17;   // and from which it lets other Python threads run
 
-bool computed_as_float(DType t) { return t == DType::F16 || t == DType::BF16; }
+// The types that gemm multiplies, and the type of its sums; `cast_back` rounds them once.
+bool multiplied(DType t) { return t == DType::F32 || t == DType::F64 || t == DType::F16 || t == DType::BF16; }
+DType summed(DType t) { return t == DType::F64 ? t : DType::F32; }
 
 // A stack of matrices: the last two dimensions of a tensor as gemm takes them, the leading ones by their strides.
 struct Stack {
@@ -77,14 +80,14 @@ PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
   TensorInfo a, b;
   if (!check_count("matmul", count, 2, 2)) return nullptr;
   if (!read_tensor(args[0], a) || !read_tensor(args[1], b)) return not_implemented();
-  const DType type = computed_as_float(a.dtype) ? DType::F32 : a.dtype;
-  if (type != DType::F32 && type != DType::F64) return not_implemented();
+  const DType type = a.dtype;
+  if (!multiplied(type)) return not_implemented();
   if (a.dtype != b.dtype || a.ndim == 0 || b.ndim == 0) return not_implemented();
   if (a.shape[a.ndim - 1] != b.shape[b.ndim == 1 ? 0 : b.ndim - 2]) return not_implemented();
   Stack x, y;
   if (!make_stack(a, type, true, x) || !make_stack(b, type, false, y)) return nullptr;
   const Py_ssize_t m = x.rows, k = x.columns, n = y.columns;
-  const ptrdiff_t item = item_size(type);
+  const ptrdiff_t item = item_size(summed(type));
 
   // The broadcast leading shape.
   Py_ssize_t shape[kMaxDims + 2];
@@ -104,9 +107,9 @@ PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (a.ndim > 1) shape[ndim++] = m;
   if (b.ndim > 1) shape[ndim++] = n;
   const DeviceType device = device_of(a, b);
-  Ref result = new_ref(type, ndim, shape, device);
+  Ref result = new_ref(summed(type), ndim, shape, device);
   if (!result) return nullptr;
-  if (device == DeviceType::Meta) return cast_back(static_cast<Ref&&>(result), a.dtype);
+  if (device == DeviceType::Meta) return cast_back(static_cast<Ref&&>(result), type);
   char* c = data_of(result);
   const Py_ssize_t work = m * n * k;
   const std::initializer_list<const Tensor*> used = {as_tensor(x.owner), as_tensor(y.owner), as_tensor(result)};
@@ -136,7 +139,7 @@ PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (parallel_inside) run(0, stacks);
     else parallel(stacks, kParallelWork / 4 / (work + 1) + 1, run);
   }
-  return cast_back(static_cast<Ref&&>(result), a.dtype);
+  return cast_back(static_cast<Ref&&>(result), type);
 }
 
 // (a, b), both matrices
@@ -165,13 +168,16 @@ bool product_of(Factor left, Factor right, DeviceType device, Ref& result) {
     std::swap(y.row, y.column);
   }
   const Py_ssize_t shape[2] = {x.rows, y.columns}, work = x.rows * y.columns * x.columns;
-  if (!(result = new_ref(type, 2, shape, device))) return false;
-  if (device == DeviceType::Meta) return true;
-  char* c = data_of(result);
-  Unlocked unlocked(work > kReleaseWork, {as_tensor(x.owner), as_tensor(y.owner), as_tensor(result)});
-  gemm(type, x.rows, y.columns, x.columns, 1.0, {x.data, x.row, x.column}, {y.data, y.row, y.column}, nullptr, 0.0, c,
-       work > kParallelWork);
-  return true;
+  Ref sums = new_ref(summed(type), 2, shape, device);
+  if (!sums) return false;
+  if (device != DeviceType::Meta) {
+    char* c = data_of(sums);
+    Unlocked unlocked(work > kReleaseWork, {as_tensor(x.owner), as_tensor(y.owner), as_tensor(sums)});
+    gemm(type, x.rows, y.columns, x.columns, 1.0, {x.data, x.row, x.column}, {y.data, y.row, y.column}, nullptr, 0.0, c,
+         work > kParallelWork);
+  }
+  result = Ref(cast_back(static_cast<Ref&&>(sums), type));
+  return static_cast<bool>(result);
 }
 
 // (g, a, b, needs) -> the gradients of a @ b; a or b may be None where no gradient needs it
@@ -179,7 +185,7 @@ PyObject* matmul_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
   TensorInfo g, a, b;
   int needs[2];
   if (!check_count("matmul_backward", count, 4, 4)) return nullptr;
-  if (!read_tensor(args[0], g) || !g.is_float() || g.ndim != 2) return not_implemented();
+  if (!read_tensor(args[0], g) || !multiplied(g.dtype) || g.ndim != 2) return not_implemented();
   if (!needs_argument(args[3], 2, needs)) return nullptr;
   const bool has_a = read_tensor(args[1], a), has_b = read_tensor(args[2], b);
   if (needs[0] && (!has_b || b.ndim != 2 || b.dtype != g.dtype || b.shape[1] != g.shape[1])) return not_implemented();
@@ -199,14 +205,19 @@ PyObject* addmm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const bool has_bias = args[0] != Py_None;
   if (!read_tensor(args[1], a) || !read_tensor(args[2], b) || (has_bias && !read_tensor(args[0], bias))) return not_implemented();
   if ((count > 3 && !double_argument(args[3], alpha)) || (count > 4 && !double_argument(args[4], beta))) return nullptr;
-  if (!a.is_float() || b.dtype != a.dtype || (has_bias && bias.dtype != a.dtype)) return not_implemented();
+  const DType type = a.dtype, wide = summed(type);
+  if (!multiplied(type) || b.dtype != type || (has_bias && bias.dtype != type)) return not_implemented();
   if (a.ndim != 2 || b.ndim != 2 || a.shape[1] != b.shape[0]) return not_implemented();
   Stack x, y;
-  if (!make_stack(a, a.dtype, true, x) || !make_stack(b, a.dtype, true, y)) return nullptr;
+  if (!make_stack(a, type, true, x) || !make_stack(b, type, true, y)) return nullptr;
+  Ref bias_owner = has_bias && bias.dtype != wide ? contiguous_as(bias.tensor, wide) : Ref();
+  if (bias_owner) bias = info_of(as_tensor(bias_owner));
+  else if (PyErr_Occurred()) return nullptr;
   const Py_ssize_t shape[2] = {x.rows, y.columns};
   const DeviceType device = device_of(a, b, bias);
-  Ref result = new_ref(a.dtype, 2, shape, device);
-  if (!result || device == DeviceType::Meta) return result.release();
+  Ref result = new_ref(wide, 2, shape, device);
+  if (!result) return nullptr;
+  if (device == DeviceType::Meta) return cast_back(static_cast<Ref&&>(result), type);
   Pinned pins[2];
   const void* row = nullptr;
   if (has_bias && beta != 0.0) {
@@ -226,10 +237,13 @@ PyObject* addmm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
   const Py_ssize_t work = shape[0] * shape[1] * x.columns;
   char* c = data_of(result);
-  Unlocked unlocked(work > kReleaseWork, {as_tensor(x.owner), as_tensor(y.owner), row ? bias.tensor : nullptr, as_tensor(result)});
-  gemm(a.dtype, shape[0], shape[1], x.columns, alpha, {x.data, x.row, x.column}, {y.data, y.row, y.column}, row, row ? 0.0 : beta,
-       c, work > kParallelWork);
-  return result.release();
+  {
+    Unlocked unlocked(work > kReleaseWork,
+                      {as_tensor(x.owner), as_tensor(y.owner), row ? bias.tensor : nullptr, as_tensor(result)});
+    gemm(type, shape[0], shape[1], x.columns, alpha, {x.data, x.row, x.column}, {y.data, y.row, y.column}, row, row ? 0.0 : beta, c,
+         work > kParallelWork);
+  }
+  return cast_back(static_cast<Ref&&>(result), type);
 }
 
 // (x, w, bias or None) -> x @ w.T + bias over any leading dimensions of x
@@ -238,17 +252,18 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!check_count("linear", count, 2, 3)) return nullptr;
   const bool has_bias = count > 2 && args[2] != Py_None;
   if (!read_tensor(args[0], x) || !read_tensor(args[1], w) || (has_bias && !read_tensor(args[2], bias))) return not_implemented();
-  if (!x.is_float() || x.ndim == 0 || w.ndim != 2 || (has_bias && bias.ndim != 1)) return not_implemented();
+  if (!multiplied(x.dtype) || x.ndim == 0 || w.ndim != 2 || (has_bias && bias.ndim != 1)) return not_implemented();
+  const DType type = x.dtype, wide = summed(type);
   if (w.dtype != x.dtype || (has_bias && bias.dtype != x.dtype)) return not_implemented();
   const Py_ssize_t k = x.shape[x.ndim - 1], n = w.shape[0];
   Py_ssize_t m = 1;
   for (int i = 0; i + 1 < x.ndim; i++) m *= x.shape[i];
   if (k != w.shape[1] || (has_bias && bias.shape[0] != n)) return not_implemented();
   Stack ws;
-  if (!make_stack(w, x.dtype, true, ws)) return nullptr;
+  if (!make_stack(w, type, true, ws)) return nullptr;
   Stack xs;
   if (x.ndim == 2) {
-    if (!make_stack(x, x.dtype, true, xs)) return nullptr;
+    if (!make_stack(x, type, true, xs)) return nullptr;
   } else {
     xs.owner = contiguous(x.tensor);
     if (!xs.owner) return nullptr;
@@ -257,21 +272,24 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
   Ref bias_owner;
   if (has_bias) {
-    bias_owner = contiguous(bias.tensor);
+    bias_owner = contiguous_as(bias.tensor, wide);
     if (!bias_owner) return nullptr;
   }
   Py_ssize_t shape[kMaxDims];
   for (int i = 0; i + 1 < x.ndim; i++) shape[i] = x.shape[i];
   shape[x.ndim - 1] = n;
   const DeviceType device = device_of(x, w, bias);
-  Ref result = new_ref(x.dtype, x.ndim, shape, device);
-  if (!result || device == DeviceType::Meta) return result.release();
+  Ref result = new_ref(wide, x.ndim, shape, device);
+  if (!result) return nullptr;
+  if (device == DeviceType::Meta) return cast_back(static_cast<Ref&&>(result), type);
   const Py_ssize_t work = m * n * k;
   const void* row = has_bias ? data_of(bias_owner) : nullptr;
   char* c = data_of(result);
-  Unlocked unlocked(work > kReleaseWork, {as_tensor(xs.owner), as_tensor(ws.owner), as_tensor(bias_owner), as_tensor(result)});
-  gemm(x.dtype, m, n, k, 1.0, {xs.data, xs.row, xs.column}, {ws.data, ws.column, ws.row}, row, 0.0, c, work > kParallelWork);
-  return result.release();
+  {
+    Unlocked unlocked(work > kReleaseWork, {as_tensor(xs.owner), as_tensor(ws.owner), as_tensor(bias_owner), as_tensor(result)});
+    gemm(type, m, n, k, 1.0, {xs.data, xs.row, xs.column}, {ws.data, ws.column, ws.row}, row, 0.0, c, work > kParallelWork);
+  }
+  return cast_back(static_cast<Ref&&>(result), type);
 }
 
 // (g, x, w, needs) -> the gradients of x @ w.T, or with a bias, (g summed over all but its last dimension, g @ w, g.T @ x); x or w may
@@ -280,13 +298,13 @@ PyObject* linear_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
   TensorInfo g, x, w;
   int needs[3] = {0, 0, 0};
   if (!check_count("linear_backward", count, 4, 4)) return nullptr;
-  if (!read_tensor(args[0], g) || !g.is_float() || g.ndim == 0) return not_implemented();
+  if (!read_tensor(args[0], g) || !multiplied(g.dtype) || g.ndim == 0) return not_implemented();
   const bool has_bias = PyTuple_Check(args[3]) && PyTuple_GET_SIZE(args[3]) == 3;
   if (!needs_argument(args[3], has_bias ? 3 : 2, needs + !has_bias)) return nullptr;
   const auto [need_b, need_x, need_w] = needs;
   if (need_b > 2) return not_implemented();  // a bias of several dimensions is as long as the rows are many
   const bool has_x = read_tensor(args[1], x), has_w = read_tensor(args[2], w);
-  const DType type = g.dtype;
+  const DType type = g.dtype, wide = summed(type);
   const Py_ssize_t n = g.shape[g.ndim - 1];
   if (need_x && (!has_w || w.dtype != type || w.ndim != 2 || w.shape[0] != n)) return not_implemented();
   if (need_w && (!has_x || x.dtype != type || x.ndim != g.ndim)) return not_implemented();
@@ -301,26 +319,33 @@ PyObject* linear_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const DeviceType device = device_of(g, x, w);
   const Py_ssize_t sizes[2] = {n, k};
   Ref gx, gw, gb;
-  if (need_x && !(gx = new_ref(type, g.ndim, shape, device))) return nullptr;
-  if (need_w && !(gw = new_ref(type, 2, sizes, device))) return nullptr;
-  if (need_b && !(gb = m ? new_ref(type, 1, &n, device) : zeros_ref(type, 1, &n, device))) return nullptr;
+  if (need_x && !(gx = new_ref(wide, g.ndim, shape, device))) return nullptr;
+  if (need_w && !(gw = new_ref(wide, 2, sizes, device))) return nullptr;
+  if (need_b && !(gb = new_ref(wide, 1, &n, device))) return nullptr;
   if (device != DeviceType::Meta) {
     Stack ws;
     Ref gc = contiguous(g.tensor), xc = gc && need_w ? contiguous(x.tensor) : Ref();
     if (!gc || (need_w && !xc) || (need_x && !make_stack(w, type, true, ws))) return nullptr;
+    Ref summands = need_b ? contiguous_as(as_tensor(gc), wide) : Ref();
+    if (need_b && !summands) return nullptr;
     const char* gp = data_of(gc);
+    const char* sp = summands ? data_of(summands) : nullptr;
     const char* xp = xc ? data_of(xc) : nullptr;
     char* to_x = gx ? data_of(gx) : nullptr;
     char* to_w = gw ? data_of(gw) : nullptr;
     char* to_b = gb ? data_of(gb) : nullptr;
     const Py_ssize_t work = m * n * k;
     const bool many = work > kParallelWork;
-    Unlocked unlocked((need_x || need_w) && work > kReleaseWork,
-                      {as_tensor(gc), as_tensor(xc), as_tensor(ws.owner), as_tensor(gx), as_tensor(gw), as_tensor(gb)});
+    Unlocked unlocked(
+        (need_x || need_w) && work > kReleaseWork,
+        {as_tensor(gc), as_tensor(xc), as_tensor(ws.owner), as_tensor(summands), as_tensor(gx), as_tensor(gw), as_tensor(gb)});
     if (to_x) gemm(type, m, k, n, 1.0, {gp, n, 1}, {ws.data, ws.row, ws.column}, nullptr, 0.0, to_x, many);
     if (to_w) gemm(type, n, k, m, 1.0, {gp, 1, n}, {xp, k, 1}, nullptr, 0.0, to_w, many);
-    if (to_b && m && n) dense_kernels().reducer(Reduce::Sum, type).columns(gp, m, n * item_size(type), n, to_b);
+    if (to_b) sum_rows(wide, sp, m, n, to_b);
   }
+  if (type != wide)
+    for (Ref* gradient : {&gb, &gx, &gw})
+      if (*gradient && !(*gradient = contiguous_as(as_tensor(*gradient), type))) return nullptr;
   return has_bias ? gradients_of({&gb, &gx, &gw}) : gradients_of({&gx, &gw});
 }
 

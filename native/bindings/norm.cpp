@@ -1,7 +1,8 @@
 // Layer normalisation over the last dimensions, and its gradient.
 #include "bindings/bindings.h"
 
-#include <cstring>
+#include <algorithm>
+#include <vector>
 
 namespace rushlight {
 namespace {
@@ -36,6 +37,19 @@ bool affine(PyObject* object, const char* name, DType type, Py_ssize_t n, Ref& o
   data = data_of(owner);
   if (is_meta(a)) device = DeviceType::Meta;
   return true;
+}
+
+// Parts of the rows that threads take, as many for any number of threads: what is summed over rows is always rounded the same.
+Py_ssize_t parts_of(const Rows& r) {
+  return std::clamp<Py_ssize_t>(r.rows * r.n / kGrain, 1, std::clamp<Py_ssize_t>(r.rows, 1, 16));
+}
+
+void add(DType type, const char* from, Py_ssize_t n, char* to) {
+  const auto sum = [n]<class T>(const T* a, T* b) {
+    for (Py_ssize_t i = 0; i < n; i++) b[i] += a[i];
+  };
+  if (type == DType::F32) sum(reinterpret_cast<const float*>(from), reinterpret_cast<float*>(to));
+  else sum(reinterpret_cast<const double*>(from), reinterpret_cast<double*>(to));
 }
 
 PyObject* refused() { return PyErr_Occurred() ? nullptr : not_implemented(); }
@@ -115,16 +129,25 @@ PyObject* layer_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count
     Unlocked unlocked(r.rows * r.n * item > kReleaseGilBytes,
                       {as_tensor(gc), as_tensor(xc), as_tensor(mean_owner), as_tensor(rstd_owner), as_tensor(weight_owner),
                        as_tensor(gx), as_tensor(gw), as_tensor(gb)});
-    if (out) {
-      parallel(r.rows, kGrain / (r.n + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-        const ptrdiff_t at = begin * r.n * item;
-        dense_kernels().layer_norm_backward(x.dtype, gp + at, xp + at, static_cast<const char*>(mean) + begin * item,
-                                            static_cast<const char*>(rstd) + begin * item, weight, end - begin, r.n, out + at,
-                                            nullptr, nullptr);
-      });
+    const Py_ssize_t parts = parts_of(r);
+    const ptrdiff_t row = r.n * item;
+    // The parts' sums for weight and bias, but for the first's, which are the results.
+    std::vector<char> sums(static_cast<size_t>((weights || biases ? parts - 1 : 0) * 2 * row));
+    parallel(parts, kGrain * parts / (r.rows * r.n + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+      for (ptrdiff_t part = begin; part < end; part++) {
+        const ptrdiff_t first = part * r.rows / parts, rows = (part + 1) * r.rows / parts - first;
+        char* own = sums.data() + (part - 1) * 2 * row;
+        dense_kernels().layer_norm_backward(
+            x.dtype, gp + first * row, xp + first * row, static_cast<const char*>(mean) + first * item,
+            static_cast<const char*>(rstd) + first * item, weight, rows, r.n, out ? out + first * row : nullptr,
+            !weights || part == 0 ? weights : own, !biases || part == 0 ? biases : own + row);
+      }
+    });
+    for (Py_ssize_t part = 1; part < parts && !sums.empty(); part++) {
+      const char* own = sums.data() + (part - 1) * 2 * row;
+      if (weights) add(x.dtype, own, r.n, weights);
+      if (biases) add(x.dtype, own + row, r.n, biases);
     }
-    if (weights || biases)
-      dense_kernels().layer_norm_backward(x.dtype, gp, xp, mean, rstd, weight, r.rows, r.n, nullptr, weights, biases);
   }
   return gradients_of({&gx, &gw, &gb});
 }

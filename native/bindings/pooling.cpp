@@ -1,254 +1,447 @@
-// Maximum and average pooling over the last two dimensions, and their gradients.
+// Maximum and average pooling over the last one to three dimensions, by windows of one size or by the wanted number of windows, and
+// their gradients. Halves are computed in float32.
 #include "bindings/bindings.h"
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
 
 namespace rushlight {
 namespace {
 
-constexpr Py_ssize_t kGrain = 1 << 14;
+constexpr double kGrain = 1 << 14;
+constexpr PoolAxis kNoAxis = {1, 1, 1, 1, 0, 1};
 
-// The number of window positions along a dimension.
-Py_ssize_t pooled_size(Py_ssize_t in, Py_ssize_t kernel, Py_ssize_t stride, Py_ssize_t pad, Py_ssize_t dilation, bool ceil_mode) {
-  Py_ssize_t span = in + 2 * pad - dilation * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
-  Py_ssize_t out = (span >= 0 ? span / stride : -((-span + stride - 1) / stride)) + 1;
-  // The last window must start inside the input or its left padding.
-  if (ceil_mode && (out - 1) * stride >= in + pad) out--;
-  return out;
-}
-
-bool fail(const char* text) {
+bool refuse(const char* text) {
   PyErr_SetString(PyExc_RuntimeError, text);
   return false;
 }
 
-// Fills window from (kernel, stride, padding, dilation); an empty stride is the kernel's size.
-bool read_window(const TensorInfo& x, PyObject* kernel_arg, PyObject* stride_arg, PyObject* padding_arg, PyObject* dilation_arg,
-                 bool ceil_mode, Window& window) {
-  Py_ssize_t kernel[2], stride[2], padding[2], dilation[2] = {1, 1};
-  if (!ints_argument(kernel_arg, "kernel_size", 2, kernel)) return false;
-  const bool no_stride = stride_arg == Py_None || (PySequence_Check(stride_arg) && PySequence_Size(stride_arg) == 0);
-  if (no_stride) stride[0] = kernel[0], stride[1] = kernel[1];
-  else if (!ints_argument(stride_arg, "stride", 2, stride)) return false;
-  if (!ints_argument(padding_arg, "padding", 2, padding) || (dilation_arg && !ints_argument(dilation_arg, "dilation", 2, dilation)))
+bool is_half(DType t) { return t == DType::F16 || t == DType::BF16; }
+DType computed_in(DType t) { return is_half(t) ? DType::F32 : t; }
+// The result of a computation in computed_in(type), in that type; takes over.
+PyObject* rounded(Ref& result, DType type) {
+  if (!result || as_tensor(result)->dtype == type) return result.release();
+  return as_object(cast(as_tensor(result), type));
+}
+
+// How many dimensions a window has: so many as a tuple of its sizes, or that number itself. 0 with an exception set for others.
+int window_dims(PyObject* o) {
+  const Py_ssize_t n = PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : PyLong_Check(o) ? PyLong_AsSsize_t(o) : 0;
+  if (n >= 1 && n <= 3) return static_cast<int>(n);
+  if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "a window has one to three dimensions");
+  return 0;
+}
+
+// A tensor that can be pooled over its last n dimensions.
+bool poolable(PyObject* o, int n, TensorInfo& out) {
+  return read_tensor(o, out) && (out.is_float() || is_half(out.dtype)) && out.ndim >= n;
+}
+
+Py_ssize_t volumes_of(const Py_ssize_t* shape, int ndim, int n) {
+  Py_ssize_t count = 1;
+  for (int i = 0; i < ndim - n; i++) count *= shape[i];
+  return count;
+}
+
+// The number of window positions along a dimension.
+Py_ssize_t pooled_size(const PoolAxis& a, bool ceil_mode) {
+  const Py_ssize_t span = a.in + 2 * a.pad - a.dilation * (a.kernel - 1) - 1 + (ceil_mode ? a.stride - 1 : 0);
+  Py_ssize_t out = (span >= 0 ? span / a.stride : -((-span + a.stride - 1) / a.stride)) + 1;
+  // The last window must start inside the input or its left padding.
+  if (ceil_mode && (out - 1) * a.stride >= a.in + a.pad) out--;
+  return out;
+}
+
+bool read_axis(PoolAxis& a) {
+  constexpr Py_ssize_t kLimit = Py_ssize_t{1} << 31;
+  if (a.kernel <= 0) return refuse("kernel size should be greater than zero");
+  if (a.stride <= 0) return refuse("stride should not be zero");
+  if (a.dilation <= 0) return refuse("dilation should be greater than zero");
+  if (a.kernel >= kLimit || a.stride >= kLimit || a.dilation >= kLimit || a.in >= kLimit || a.pad >= kLimit)
+    return refuse("pooling sizes are too large");
+  if (a.pad < 0) {
+    PyErr_Format(PyExc_RuntimeError, "pad must be non-negative, but got pad: %zd", a.pad);
     return false;
-  const Py_ssize_t* in = x.shape + x.ndim - 2;
-  Py_ssize_t out[2];
-  for (int i = 0; i < 2; i++) {
-    constexpr Py_ssize_t kLimit = Py_ssize_t{1} << 31;
-    if (kernel[i] <= 0) return fail("kernel size should be greater than zero");
-    if (stride[i] <= 0) return fail("stride should not be zero");
-    if (dilation[i] <= 0) return fail("dilation should be greater than zero");
-    if (kernel[i] >= kLimit || stride[i] >= kLimit || dilation[i] >= kLimit || in[i] >= kLimit || padding[i] >= kLimit)
-      return fail("pooling sizes are too large");
-    if (padding[i] < 0) {
-      PyErr_Format(PyExc_RuntimeError, "pad must be non-negative, but got pad: %zd", padding[i]);
-      return false;
-    }
-    if (padding[i] > ((kernel[i] - 1) * dilation[i] + 1) / 2) {
-      PyErr_Format(PyExc_RuntimeError,
-                   "pad should be at most half of effective kernel size, but got pad=%zd, "
-                   "kernel_size=%zd and dilation=%zd",
-                   padding[i], kernel[i], dilation[i]);
-      return false;
-    }
-    out[i] = pooled_size(in[i], kernel[i], stride[i], padding[i], dilation[i], ceil_mode);
   }
-  if (in[0] == 0 || in[1] == 0) {
-    fail("Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input");
-    return false;
-  }
-  if (out[0] < 1 || out[1] < 1) {
-    const Py_ssize_t channels = x.shape[x.ndim - 3];
+  if (a.pad > ((a.kernel - 1) * a.dilation + 1) / 2) {
     PyErr_Format(PyExc_RuntimeError,
-                 "Given input size: (%zdx%zdx%zd). Calculated output size: (%zdx%zdx%zd). Output size is "
-                 "too small",
-                 channels, in[0], in[1], channels, out[0], out[1]);
+                 "pad should be at most half of effective kernel size, but got pad=%zd, "
+                 "kernel_size=%zd and dilation=%zd",
+                 a.pad, a.kernel, a.dilation);
     return false;
   }
-  window = {in[0],     in[1],     out[0],     out[1],     kernel[0],   kernel[1],
-            stride[0], stride[1], padding[0], padding[1], dilation[0], dilation[1]};
   return true;
 }
 
-Py_ssize_t plane_count(const TensorInfo& x) {
-  Py_ssize_t n = 1;
-  for (int i = 0; i + 2 < x.ndim; i++) n *= x.shape[i];
-  return n;
+// The window of (kernel, stride, padding, dilation) over the last n of the sizes; an empty stride is the kernel's size.
+bool read_window(const Py_ssize_t* shape, int ndim, int n, PyObject* const* args, PyObject* dilation_arg, bool ceil_mode,
+                 PoolWindow& window) {
+  Py_ssize_t kernel[3], stride[3], padding[3], dilation[3] = {1, 1, 1};
+  if (!ints_argument(args[0], "kernel_size", n, kernel)) return false;
+  const bool no_stride = args[1] == Py_None || (PyTuple_Check(args[1]) && PyTuple_GET_SIZE(args[1]) == 0);
+  if (no_stride) std::copy(kernel, kernel + n, stride);
+  else if (!ints_argument(args[1], "stride", n, stride)) return false;
+  if (!ints_argument(args[2], "padding", n, padding) || (dilation_arg && !ints_argument(dilation_arg, "dilation", n, dilation)))
+    return false;
+  window = {kNoAxis, kNoAxis, kNoAxis};
+  PoolAxis* const axes[] = {&window.d, &window.h, &window.w};
+  const Py_ssize_t* in = shape + ndim - n;
+  for (int i = 0; i < n; i++) {
+    PoolAxis& a = *axes[3 - n + i];
+    a = {in[i], 0, kernel[i], stride[i], padding[i], dilation[i]};
+    if (!read_axis(a)) return false;
+    if (a.in == 0) return refuse("Expected a tensor with optional 0 dim batch size for input");
+    a.out = pooled_size(a, ceil_mode);
+    if (a.out < 1) {
+      PyErr_Format(PyExc_RuntimeError,
+                   "Given input size: %s. Calculated output size: %zd in dimension %d. Output size is too small",
+                   sizes_text(in, n).c_str(), a.out, i);
+      return false;
+    }
+  }
+  return true;
 }
 
-// How many planes are worth a thread: counted as a double, because windows may be far larger than planes.
-Py_ssize_t grain(const Window& w) {
-  const double work = static_cast<double>(w.out_h) * w.out_w * w.kernel_h * w.kernel_w;
-  return static_cast<Py_ssize_t>(kGrain / work) + 1;
+// How many volumes are worth a thread, where each has so many elements of windows: counted as a double, because windows may be far
+// larger than volumes.
+Py_ssize_t grain(double work) { return static_cast<Py_ssize_t>(kGrain / std::max(work, 1.0)) + 1; }
+Py_ssize_t grain(const PoolWindow& w) {
+  return grain(static_cast<double>(w.positions()) * static_cast<double>(w.d.kernel) * static_cast<double>(w.h.kernel) *
+               static_cast<double>(w.w.kernel));
 }
 
-void output_shape(const TensorInfo& x, const Window& w, Py_ssize_t* shape) {
-  for (int i = 0; i + 2 < x.ndim; i++) shape[i] = x.shape[i];
-  shape[x.ndim - 2] = w.out_h;
-  shape[x.ndim - 1] = w.out_w;
+// The sizes with the last n replaced.
+void pooled_shape(const Py_ssize_t* shape, int ndim, int n, const Py_ssize_t (&out)[3], Py_ssize_t* to) {
+  for (int i = 0; i < ndim; i++) to[i] = i < ndim - n ? shape[i] : out[3 - (ndim - i)];
 }
 
-// (x, kernel, stride, padding, dilation, ceil_mode) -> (out, indices)
-PyObject* max_pool2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo x;
-  bool ceil_mode;
-  Window w;
-  if (!check_count("max_pool2d", count, 6, 6)) return nullptr;
-  if (!read_tensor(args[0], x) || !x.is_float() || (x.ndim != 3 && x.ndim != 4)) return not_implemented();
-  if (!bool_argument(args[5], ceil_mode) || !read_window(x, args[1], args[2], args[3], args[4], ceil_mode, w)) return nullptr;
-  Py_ssize_t shape[4];
-  output_shape(x, w, shape);
+// What maxima are given out in: values and places of `shape`; run(values of the input, volumes [begin, end), out, indices).
+template <class F>
+PyObject* maxima(const TensorInfo& x, int n, const Py_ssize_t (&sizes)[3], Py_ssize_t volume, Py_ssize_t positions,
+                 Py_ssize_t grain, const F& run) {
+  Py_ssize_t shape[kMaxDims];
+  pooled_shape(x.shape, x.ndim, n, sizes, shape);
   const DeviceType device = device_of(x);
-  Ref in = contiguous(x.tensor), out = in ? new_ref(x.dtype, x.ndim, shape, device) : Ref();
-  Ref indices = out ? new_ref(DType::I64, x.ndim, shape, device) : Ref();
+  const DType type = computed_in(x.dtype);
+  const Py_ssize_t volumes = volumes_of(x.shape, x.ndim, n);
+  const int ndim = x.ndim;
+  const DType wanted = x.dtype;
+  if (device == DeviceType::Meta) {
+    Ref out = new_ref(wanted, ndim, shape, device), indices = out ? new_ref(DType::I64, ndim, shape, device) : Ref();
+    return indices ? PyTuple_Pack(2, out.get(), indices.get()) : nullptr;
+  }
+  Ref in = contiguous_as(x.tensor, type), out = in ? new_ref(type, ndim, shape, device) : Ref();
+  Ref indices = out ? new_ref(DType::I64, ndim, shape, device) : Ref();
   if (!indices) return nullptr;
-  const ptrdiff_t item = item_size(x.dtype);
+  const ptrdiff_t item = item_size(type);
   const char* from = data_of(in);
   char* to = data_of(out);
   int64_t* places = data_of<int64_t>(indices);
-  const Py_ssize_t positions = w.out_h * w.out_w, planes = plane_count(x);
-  if (device != DeviceType::Meta) {
-    Unlocked unlocked(x.size() * item > kReleaseGilBytes, {as_tensor(in), as_tensor(out), as_tensor(indices)});
-    parallel(planes, grain(w), [&](ptrdiff_t begin, ptrdiff_t end) {
-      dense_kernels().max_pool(x.dtype, from + begin * w.in_h * w.in_w * item, end - begin, w, to + begin * positions * item,
-                               places + begin * positions);
+  {
+    Unlocked unlocked(volumes * volume * item > kReleaseGilBytes, {as_tensor(in), as_tensor(out), as_tensor(indices)});
+    parallel(volumes, grain, [&](ptrdiff_t begin, ptrdiff_t end) {
+      run(type, from + begin * volume * item, end - begin, to + begin * positions * item, places + begin * positions);
     });
   }
-  return PyTuple_Pack(2, out.get(), indices.get());
+  Ref values(rounded(out, wanted));
+  return values ? PyTuple_Pack(2, values.get(), indices.get()) : nullptr;
 }
 
-template <class T>
-bool scatter_planes(const T* grad, const int64_t* indices, Py_ssize_t planes, Py_ssize_t positions, Py_ssize_t plane, T* out) {
-  for (Py_ssize_t p = 0; p < planes; p++, grad += positions, indices += positions, out += plane)
-    for (Py_ssize_t i = 0; i < positions; i++) {
-      if (indices[i] < 0 || indices[i] >= plane) return false;
-      out[indices[i]] += grad[i];
-    }
-  return true;
+// (x, kernel, stride, padding, dilation, ceil_mode) -> (out, indices)
+PyObject* max_pool(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  TensorInfo x;
+  bool ceil_mode;
+  PoolWindow w;
+  if (!check_count("max_pool", count, 6, 6)) return nullptr;
+  const int n = window_dims(args[1]);
+  if (!n) return nullptr;
+  if (!poolable(args[0], n, x)) return not_implemented();
+  if (!bool_argument(args[5], ceil_mode) || !read_window(x.shape, x.ndim, n, args + 1, args[4], ceil_mode, w)) return nullptr;
+  return maxima(x, n, {w.d.out, w.h.out, w.w.out}, w.volume(), w.positions(), grain(w),
+                [&](DType type, const char* from, Py_ssize_t volumes, char* out, int64_t* indices) {
+                  dense_kernels().max_pool(type, from, volumes, w, out, indices);
+                });
 }
 
-// (g, indices, x_shape) -> the gradient of the input
-PyObject* max_pool2d_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
+// (g, indices, x_shape, the window or how many dimensions it has) -> the gradient of the input
+PyObject* max_pool_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
   TensorInfo g, indices;
   Py_ssize_t shape[kMaxDims];
   int ndim;
-  if (!check_count("max_pool2d_backward", count, 3, 3)) return nullptr;
-  if (!read_tensor(args[0], g) || !read_tensor(args[1], indices) || !g.is_float() || indices.dtype != DType::I64)
-    return not_implemented();
+  if (!check_count("max_pool_backward", count, 4, 4)) return nullptr;
+  const int n = window_dims(args[3]);
+  if (!n) return nullptr;
+  if (!poolable(args[0], n, g) || !read_tensor(args[1], indices) || indices.dtype != DType::I64) return not_implemented();
   if (!shape_argument(args[2], shape, ndim)) return nullptr;
-  bool fits = ndim == g.ndim && ndim >= 2 && same_shape(g.tensor, indices.tensor);
-  for (int i = 0; fits && i + 2 < ndim; i++) fits = shape[i] == g.shape[i];
+  bool fits = ndim == g.ndim && same_shape(g.tensor, indices.tensor);
+  for (int i = 0; fits && i + n < ndim; i++) fits = shape[i] == g.shape[i];
   if (!fits) {
-    PyErr_SetString(PyExc_ValueError, "max_pool2d_backward(): the shapes of gradient, indices and input do not fit");
+    PyErr_SetString(PyExc_ValueError, "max_pool_backward(): the shapes of gradient, indices and input do not fit");
     return nullptr;
   }
-  Ref gc = contiguous(g.tensor), ic = gc ? contiguous(indices.tensor) : Ref();
   const DeviceType device = device_of(g, indices);
-  Ref result = ic ? zeros_ref(g.dtype, ndim, shape, device) : Ref();
-  if (!result || device == DeviceType::Meta) return result.release();
-  const Py_ssize_t planes = plane_count(g), positions = g.shape[ndim - 2] * g.shape[ndim - 1];
-  const Py_ssize_t plane = shape[ndim - 2] * shape[ndim - 1];
+  if (device == DeviceType::Meta) return new_ref(g.dtype, ndim, shape, device).release();
+  const DType wanted = g.dtype, type = computed_in(wanted);
+  const Py_ssize_t volumes = volumes_of(shape, ndim, n), ends = ndim - n;
+  Py_ssize_t positions = 1, volume = 1;
+  for (Py_ssize_t i = ends; i < ndim; i++) positions *= g.shape[i], volume *= shape[i];
+  Ref gc = contiguous_as(g.tensor, type), ic = gc ? contiguous(indices.tensor) : Ref();
+  Ref out = ic ? new_ref(type, ndim, shape, device) : Ref();
+  if (!out) return nullptr;
+  const ptrdiff_t item = item_size(type);
+  const char* grad = data_of(gc);
   const int64_t* at = data_of<int64_t>(ic);
-  const void* grad = data_of(gc);
-  void* out = data_of(result);
-  const bool inside = g.dtype == DType::F32
-                          ? scatter_planes(static_cast<const float*>(grad), at, planes, positions, plane, static_cast<float*>(out))
-                          : scatter_planes(static_cast<const double*>(grad), at, planes, positions, plane,
-                                           static_cast<double*>(out));
-  if (!inside) {
-    PyErr_SetString(PyExc_IndexError, "max_pool2d_backward(): an index is outside its plane");
-    return nullptr;
+  char* to = data_of(out);
+  std::atomic<bool> inside{true};
+  {
+    Unlocked unlocked(as_tensor(out)->nbytes() > kReleaseGilBytes, {as_tensor(gc), as_tensor(ic), as_tensor(out)});
+    parallel(volumes, grain(static_cast<double>(volume + positions)), [&](ptrdiff_t begin, ptrdiff_t end) {
+      if (!dense_kernels().max_pool_backward(type, grad + begin * positions * item, at + begin * positions, end - begin, positions,
+                                             volume, to + begin * volume * item))
+        inside.store(false, std::memory_order_relaxed);
+    });
   }
-  return result.release();
+  if (inside.load()) return rounded(out, wanted);
+  PyErr_SetString(PyExc_IndexError, "max_pool_backward(): an index is outside its volume");
+  return nullptr;
+}
+
+// The windows along one dimension, as tables.
+struct CutAxis {
+  std::vector<ptrdiff_t> from, to;
+  std::vector<double> counts;
+  Cuts cuts{};
+
+  void size(ptrdiff_t in, ptrdiff_t out) {
+    from.resize(static_cast<size_t>(out));
+    to.resize(static_cast<size_t>(out));
+    counts.resize(static_cast<size_t>(out));
+    cuts = {in, out, from.data(), to.data(), counts.data(), 1, 1, 0, 0, 0};
+  }
+  void set(ptrdiff_t i, ptrdiff_t start, ptrdiff_t end, ptrdiff_t counted) {
+    from[static_cast<size_t>(i)] = start;
+    to[static_cast<size_t>(i)] = end;
+    counts[static_cast<size_t>(i)] = static_cast<double>(counted);
+  }
+  // Windows of one size. `include_pad`: they count the padding, as far as it goes.
+  void by_window(const PoolAxis& a, bool include_pad) {
+    size(a.in, a.out);
+    for (ptrdiff_t i = 0; i < a.out; i++) {
+      const ptrdiff_t start = i * a.stride - a.pad, end = std::min(start + a.kernel, a.in + a.pad);
+      const ptrdiff_t low = std::max<ptrdiff_t>(start, 0), high = std::min(end, a.in);
+      set(i, low, high, include_pad ? end - start : std::max<ptrdiff_t>(high - low, 0));
+    }
+    cuts.kernel = a.kernel;
+    cuts.stride = a.stride;
+    cuts.pad = a.pad;
+    cuts.even_from = std::min((a.pad + a.stride - 1) / a.stride, a.out);
+    const ptrdiff_t room = a.in + a.pad - a.kernel;
+    cuts.even_to = room < 0 ? 0 : std::min(room / a.stride + 1, a.out);
+  }
+  // As many windows as wanted, none of them empty: neighbours may share an element.
+  void by_number(ptrdiff_t in, ptrdiff_t out) {
+    size(in, out);
+    for (ptrdiff_t i = 0; i < out; i++) {
+      // in * i in parts, which cannot overflow
+      const ptrdiff_t start = in / out * i + in % out * i / out, last = i + 1;
+      const ptrdiff_t end = in / out * last + (in % out * last + out - 1) / out;
+      set(i, start, end, end - start);
+    }
+    if (out && in % out == 0) {
+      cuts.kernel = cuts.stride = in / out;
+      cuts.even_to = out;
+    }
+  }
+};
+
+struct CutAxes {
+  CutAxis d, h, w;
+  CutVolume volume(double divisor) const { return {d.cuts, h.cuts, w.cuts, divisor}; }
+};
+
+// Means and their gradients: `backward` from g of the sizes of windows to those of the input.
+PyObject* means(const TensorInfo& from, const Py_ssize_t* shape, bool backward, int n, const CutAxes& axes, double divisor) {
+  const CutVolume cuts = axes.volume(divisor);
+  const DType wanted = from.dtype, type = computed_in(wanted);
+  const int ndim = from.ndim;
+  const Py_ssize_t volumes = volumes_of(shape, ndim, n);
+  Ref in = contiguous_as(from.tensor, type), out = in ? new_ref(type, ndim, shape, DeviceType::Cpu) : Ref();
+  if (!out) return nullptr;
+  const ptrdiff_t item = item_size(type), many = cuts.volume(), few = cuts.positions();
+  const char* source = data_of(in);
+  char* to = data_of(out);
+  {
+    Unlocked unlocked(volumes * std::max(many, few) * item > kReleaseGilBytes, {as_tensor(in), as_tensor(out)});
+    parallel(volumes, grain(static_cast<double>(many + few) * 2), [&](ptrdiff_t begin, ptrdiff_t end) {
+      if (backward)
+        dense_kernels().mean_cuts_backward(type, source + begin * few * item, end - begin, cuts, to + begin * many * item);
+      else dense_kernels().mean_cuts(type, source + begin * many * item, end - begin, cuts, to + begin * few * item);
+    });
+  }
+  return rounded(out, wanted);
 }
 
 // The arguments that average pooling and its gradient share, from args[0] = kernel on: kernel, stride, padding,
 // ceil_mode, count_include_pad, divisor_override or None.
 struct Average {
-  Window window;
+  PoolWindow window;
   bool include_pad;
   double divisor = 0;
+  bool read(const Py_ssize_t* shape, int ndim, int n, PyObject* const* args) {
+    bool ceil_mode;
+    if (!bool_argument(args[3], ceil_mode) || !bool_argument(args[4], include_pad) ||
+        !read_window(shape, ndim, n, args, nullptr, ceil_mode, window))
+      return false;
+    if (args[5] == Py_None) return true;
+    Py_ssize_t number;
+    if (!ints_argument(args[5], "divisor_override", 1, &number)) return false;
+    if (number == 0) return refuse("divisor must be not zero");
+    divisor = static_cast<double>(number);
+    return true;
+  }
+  void cut(CutAxes& axes) const {
+    axes.d.by_window(window.d, include_pad);
+    axes.h.by_window(window.h, include_pad);
+    axes.w.by_window(window.w, include_pad);
+  }
 };
-bool read_average(const TensorInfo& x, PyObject* const* args, Average& a) {
-  bool ceil_mode;
-  if (!bool_argument(args[3], ceil_mode) || !bool_argument(args[4], a.include_pad) ||
-      !read_window(x, args[0], args[1], args[2], nullptr, ceil_mode, a.window))
-    return false;
-  if (args[5] == Py_None) return true;
-  Py_ssize_t divisor;
-  if (!ints_argument(args[5], "divisor_override", 1, &divisor)) return false;
-  if (divisor == 0) return fail("divisor must be not zero");
-  a.divisor = static_cast<double>(divisor);
-  return true;
-}
+
+bool no_elements(const Py_ssize_t* shape, int ndim) { return std::find(shape, shape + ndim, 0) != shape + ndim; }
 
 // (x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override or None)
-PyObject* avg_pool2d(PyObject*, PyObject* const* args, Py_ssize_t count) {
+PyObject* avg_pool(PyObject*, PyObject* const* args, Py_ssize_t count) {
   TensorInfo x;
   Average a;
-  if (!check_count("avg_pool2d", count, 7, 7)) return nullptr;
-  if (!read_tensor(args[0], x) || !x.is_float() || (x.ndim != 3 && x.ndim != 4)) return not_implemented();
-  if (!read_average(x, args + 1, a)) return nullptr;
-  Py_ssize_t shape[4];
-  output_shape(x, a.window, shape);
-  const DeviceType device = device_of(x);
-  Ref in = contiguous(x.tensor), out = in ? new_ref(x.dtype, x.ndim, shape, device) : Ref();
-  if (!out || device == DeviceType::Meta) return out.release();
-  const Window& w = a.window;
-  const ptrdiff_t item = item_size(x.dtype);
-  const char* from = data_of(in);
-  char* to = data_of(out);
-  const Py_ssize_t positions = w.out_h * w.out_w, planes = plane_count(x);
-  Unlocked unlocked(x.size() * item > kReleaseGilBytes, {as_tensor(in), as_tensor(out)});
-  parallel(planes, grain(w), [&](ptrdiff_t begin, ptrdiff_t end) {
-    dense_kernels().avg_pool(x.dtype, from + begin * w.in_h * w.in_w * item, end - begin, w, a.include_pad, a.divisor,
-                             to + begin * positions * item);
-  });
-  return out.release();
+  if (!check_count("avg_pool", count, 7, 7)) return nullptr;
+  const int n = window_dims(args[1]);
+  if (!n) return nullptr;
+  if (!poolable(args[0], n, x)) return not_implemented();
+  if (!a.read(x.shape, x.ndim, n, args + 1)) return nullptr;
+  Py_ssize_t shape[kMaxDims];
+  pooled_shape(x.shape, x.ndim, n, {a.window.d.out, a.window.h.out, a.window.w.out}, shape);
+  if (is_meta(x) || no_elements(shape, x.ndim)) return new_ref(x.dtype, x.ndim, shape, device_of(x)).release();
+  CutAxes axes;
+  a.cut(axes);
+  return means(x, shape, false, n, axes, a.divisor);
 }
 
 // (g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override or None)
-PyObject* avg_pool2d_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
+PyObject* avg_pool_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
   TensorInfo g;
   Average a;
-  Py_ssize_t shape[kMaxDims];
+  Py_ssize_t shape[kMaxDims], expected[kMaxDims];
   int ndim;
-  if (!check_count("avg_pool2d_backward", count, 8, 8)) return nullptr;
-  if (!read_tensor(args[0], g) || !g.is_float() || (g.ndim != 3 && g.ndim != 4)) return not_implemented();
+  if (!check_count("avg_pool_backward", count, 8, 8)) return nullptr;
+  const int n = window_dims(args[2]);
+  if (!n) return nullptr;
+  if (!poolable(args[0], n, g)) return not_implemented();
   if (!shape_argument(args[1], shape, ndim)) return nullptr;
-  TensorInfo x = g;
-  x.shape = shape;
-  bool fits = ndim == g.ndim;
-  for (int i = 0; fits && i + 2 < ndim; i++) fits = shape[i] == g.shape[i];
-  if (fits && !read_average(x, args + 2, a)) return nullptr;
-  if (!fits || g.shape[ndim - 2] != a.window.out_h || g.shape[ndim - 1] != a.window.out_w) {
-    PyErr_SetString(PyExc_ValueError, "avg_pool2d_backward(): the shapes of gradient and input do not fit");
+  if (ndim == g.ndim && !a.read(shape, ndim, n, args + 2)) return nullptr;
+  if (ndim == g.ndim) pooled_shape(shape, ndim, n, {a.window.d.out, a.window.h.out, a.window.w.out}, expected);
+  if (ndim != g.ndim || !same_sizes(ndim, expected, g.shape)) {
+    PyErr_SetString(PyExc_ValueError, "avg_pool_backward(): the shapes of gradient and input do not fit");
     return nullptr;
   }
-  Ref gc = contiguous(g.tensor), out = gc ? zeros_ref(g.dtype, ndim, shape, device_of(g)) : Ref();
-  if (!out || is_meta(g)) return out.release();
-  const Window& w = a.window;
-  const ptrdiff_t item = item_size(g.dtype);
-  const char* from = data_of(gc);
-  char* to = data_of(out);
-  const Py_ssize_t positions = w.out_h * w.out_w, planes = plane_count(g);
-  Unlocked unlocked(as_tensor(out)->nbytes() > kReleaseGilBytes, {as_tensor(gc), as_tensor(out)});
-  parallel(planes, grain(w), [&](ptrdiff_t begin, ptrdiff_t end) {
-    dense_kernels().avg_pool_backward(g.dtype, from + begin * positions * item, end - begin, w, a.include_pad, a.divisor,
-                                      to + begin * w.in_h * w.in_w * item);
-  });
-  return out.release();
+  if (is_meta(g) || no_elements(shape, ndim)) return new_ref(g.dtype, ndim, shape, device_of(g)).release();
+  CutAxes axes;
+  a.cut(axes);
+  return means(g, shape, true, n, axes, a.divisor);
+}
+
+// The sizes of an adaptive pool, a tuple of ints >= 0, as the last of three; the number of dimensions, 0 with an exception.
+int output_sizes(PyObject* o, Py_ssize_t (&sizes)[3]) {
+  const int n = window_dims(o);
+  sizes[0] = sizes[1] = sizes[2] = 1;
+  if (!n || !ints_argument(o, "output_size", n, sizes + 3 - n)) return 0;
+  for (Py_ssize_t size : sizes) {
+    if (size >= 0 && size < Py_ssize_t{1} << 31) continue;
+    PyErr_SetString(PyExc_RuntimeError, "pooling sizes are out of range");
+    return 0;
+  }
+  return n;
+}
+
+void cut_by_number(const Py_ssize_t* in, int n, const Py_ssize_t (&out)[3], CutAxes& axes) {
+  CutAxis* const all[] = {&axes.d, &axes.h, &axes.w};
+  for (int i = 0; i < 3; i++) all[i]->by_number(i < 3 - n ? 1 : in[i - (3 - n)], out[i]);
+}
+
+// (x, output_size)
+PyObject* adaptive_avg_pool(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  TensorInfo x;
+  Py_ssize_t sizes[3], shape[kMaxDims];
+  if (!check_count("adaptive_avg_pool", count, 2, 2)) return nullptr;
+  const int n = output_sizes(args[1], sizes);
+  if (!n) return nullptr;
+  if (!poolable(args[0], n, x)) return not_implemented();
+  pooled_shape(x.shape, x.ndim, n, sizes, shape);
+  if (no_elements(x.shape, x.ndim) && !no_elements(shape, x.ndim)) return not_implemented();
+  if (is_meta(x) || no_elements(shape, x.ndim)) return new_ref(x.dtype, x.ndim, shape, device_of(x)).release();
+  CutAxes axes;
+  cut_by_number(x.shape + x.ndim - n, n, sizes, axes);
+  return means(x, shape, false, n, axes, 0);
+}
+
+// (g, sizes of the input)
+PyObject* adaptive_avg_pool_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  TensorInfo g;
+  Py_ssize_t sizes[3], windows[3] = {1, 1, 1}, shape[kMaxDims];
+  if (!check_count("adaptive_avg_pool_backward", count, 2, 2)) return nullptr;
+  const int n = output_sizes(args[1], sizes);
+  if (!n) return nullptr;
+  if (!poolable(args[0], n, g)) return not_implemented();
+  pooled_shape(g.shape, g.ndim, n, sizes, shape);
+  if (is_meta(g)) return new_ref(g.dtype, g.ndim, shape, device_of(g)).release();
+  if (no_elements(shape, g.ndim) || no_elements(g.shape, g.ndim)) return not_implemented();
+  std::copy(g.shape + g.ndim - n, g.shape + g.ndim, windows + 3 - n);
+  CutAxes axes;
+  cut_by_number(sizes + 3 - n, n, windows, axes);
+  return means(g, shape, true, n, axes, 0);
+}
+
+// (x, output_size) -> (out, indices)
+PyObject* adaptive_max_pool(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  TensorInfo x;
+  Py_ssize_t sizes[3];
+  if (!check_count("adaptive_max_pool", count, 2, 2)) return nullptr;
+  const int n = output_sizes(args[1], sizes);
+  if (!n) return nullptr;
+  if (!poolable(args[0], n, x) || no_elements(x.shape, x.ndim) || no_elements(sizes, 3)) return not_implemented();
+  const Py_ssize_t* in = x.shape + x.ndim - n;
+  PoolWindow w = {kNoAxis, kNoAxis, kNoAxis};
+  PoolAxis* const all[] = {&w.d, &w.h, &w.w};
+  bool even = true;
+  for (int i = 3 - n; i < 3; i++) {
+    const Py_ssize_t size = in[i - (3 - n)], part = size / sizes[i];
+    even = even && size % sizes[i] == 0;
+    *all[i] = {size, sizes[i], part, part, 0, 1};
+  }
+  if (even)
+    return maxima(x, n, sizes, w.volume(), w.positions(), grain(w),
+                  [&](DType type, const char* from, Py_ssize_t volumes, char* out, int64_t* indices) {
+                    dense_kernels().max_pool(type, from, volumes, w, out, indices);
+                  });
+  CutAxes axes;
+  cut_by_number(in, n, sizes, axes);
+  const CutVolume cuts = axes.volume(0);
+  return maxima(x, n, sizes, cuts.volume(), cuts.positions(), grain(static_cast<double>(cuts.volume()) * 2),
+                [&](DType type, const char* from, Py_ssize_t volumes, char* out, int64_t* indices) {
+                  dense_kernels().max_cuts(type, from, volumes, cuts, out, indices);
+                });
 }
 
 }  // namespace
 
 PyMethodDef kPoolMethods[] = {
-    long_kernel<max_pool2d>("max_pool2d",
-                            "max_pool2d(x, kernel, stride, padding, dilation, ceil_mode) -> (out, indices into the flat plane)"),
-    long_kernel<max_pool2d_backward>("max_pool2d_backward", "max_pool2d_backward(g, indices, x_shape)"),
-    long_kernel<avg_pool2d>("avg_pool2d", "avg_pool2d(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_or_None)"),
-    long_kernel<avg_pool2d_backward>("avg_pool2d_backward",
-                                     "avg_pool2d_backward(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, "
-                                     "divisor_or_None)"),
+    long_kernel<max_pool>("max_pool", "(x, kernel, stride, padding, dilation, ceil_mode) -> (out, indices into the flat volume)"),
+    long_kernel<max_pool_backward>("max_pool_backward", "(g, indices, x_shape, kernel or its number of dimensions)"),
+    long_kernel<avg_pool>("avg_pool", "(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_or_None)"),
+    long_kernel<avg_pool_backward>("avg_pool_backward",
+                                   "(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor_or_None)"),
+    long_kernel<adaptive_avg_pool>("adaptive_avg_pool", "(x, output_size)"),
+    long_kernel<adaptive_avg_pool_backward>("adaptive_avg_pool_backward", "(g, sizes of the input)"),
+    long_kernel<adaptive_max_pool>("adaptive_max_pool", "(x, output_size) -> (out, indices into the flat volume)"),
     {nullptr, nullptr, 0, nullptr},
 };
 

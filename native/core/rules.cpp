@@ -69,8 +69,10 @@ bool is_plain_value(PyObject* o) { return !is_tensor(o) || !(as_tensor(o)->flags
 // 1 done, 0 not for these arguments, -1 exception.
 int run_fused(Node* node, PyObject* const* grads, PyObject** grads_in) {
   Op* op = node->op;
-  if (!grads[0]) return 0;
   const size_t n = op->backward.fused_sources.size();
+  bool given = grads[0];  // a kernel that reads the gradients of several results needs one of them
+  for (const Source& s : op->backward.fused_sources) given |= s.kind == Source::Grad && grads[s.index];
+  if (!given) return 0;
   const bool native = is_kernel(op->backward.fused);
   bool meta = false;
   Ref owned[kMaxParams];

@@ -1,4 +1,4 @@
-// Opening the BLAS library and cutting products between it and small_gemm.
+// Opening the BLAS library, and calling it.
 #include "kernels/blas.h"
 
 #include <atomic>
@@ -39,11 +39,6 @@ void* find(void* library, const char* name) {
   return dlsym(library, name);
 #endif
 }
-
-// Products of at most this many multiplications go to small_gemm (measured: beyond, packing and blocking for the caches
-// pay).
-constexpr ptrdiff_t kSmallProduct = 64 * 64 * 64;
-constexpr ptrdiff_t kParallelProduct = 1 << 21;
 
 }  // namespace
 
@@ -91,6 +86,8 @@ Operand describe(ptrdiff_t rows, ptrdiff_t columns, const MatrixView& v) {
   return {112, static_cast<int>(columns > 1 ? v.column : (rows > 1 ? rows : 1))};
 }
 
+}  // namespace
+
 void call_blas(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, const MatrixView& a, const MatrixView& b,
                double beta, void* c, ptrdiff_t ldc) {
   const Operand x = describe(m, k, a), y = describe(k, n, b);
@@ -103,87 +100,10 @@ void call_blas(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha,
             static_cast<const double*>(b.data), y.leading, beta, static_cast<double*>(c), ic);
 }
 
-struct Panels {
-  DType dtype;
-  ptrdiff_t m, n, k;
-  double alpha, beta;
-  MatrixView a, b;
-  char* c;
-  ptrdiff_t ldc;
-  bool by_rows;
-};
-
-const void* shifted(const MatrixView& v, DType dtype, ptrdiff_t rows, ptrdiff_t columns) {
-  return static_cast<const char*>(v.data) + (rows * v.row + columns * v.column) * item_size(dtype);
-}
-
-constexpr ptrdiff_t kPanelUnit = 48;  // panels are cut at multiples of this many rows or columns of c
-
-void run_panel(void* context, ptrdiff_t begin, ptrdiff_t end) {
-  const Panels& p = *static_cast<Panels*>(context);
-  const ptrdiff_t from = begin * kPanelUnit;
-  const ptrdiff_t whole = p.by_rows ? p.m : p.n;
-  const ptrdiff_t count = (end * kPanelUnit < whole ? end * kPanelUnit : whole) - from;
-  if (p.by_rows)
-    call_blas(p.dtype, count, p.n, p.k, p.alpha, {shifted(p.a, p.dtype, from, 0), p.a.row, p.a.column}, p.b, p.beta,
-              p.c + from * p.ldc * item_size(p.dtype), p.ldc);
-  else
-    call_blas(p.dtype, p.m, count, p.k, p.alpha, p.a, {shifted(p.b, p.dtype, 0, from), p.b.row, p.b.column}, p.beta,
-              p.c + from * item_size(p.dtype), p.ldc);
-}
-
-template <class T>
-void scale_all(T* c, ptrdiff_t n, double factor) {
-  const T f = static_cast<T>(factor);
-  for (ptrdiff_t i = 0; i < n; i++) c[i] = f == T(0) ? T(0) : c[i] * f;
-}
-
-void scale_all(DType dtype, void* c, ptrdiff_t n, double factor) {
-  dtype == DType::F32 ? scale_all(static_cast<float*>(c), n, factor) : scale_all(static_cast<double*>(c), n, factor);
-}
-
-}  // namespace
-
 bool is_gemm_operand(ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t row, ptrdiff_t column) {
   constexpr ptrdiff_t kLimit = 0x7fffffff;
   if (rows > kLimit || columns > kLimit || row > kLimit || column > kLimit) return false;
   return plain(rows, columns, row, column) || plain(columns, rows, column, row);
-}
-
-void gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, const MatrixView& a, const MatrixView& b,
-          const void* bias, double beta, void* c, bool parallel, ptrdiff_t ldc) {
-  if (m == 0 || n == 0) return;
-  const bool simple = alpha == 1.0 && (beta == 0.0 || beta == 1.0);
-  const ptrdiff_t mn = m * n;
-  // A matrix times a vector is bound by memory: rows against rows read each element once.
-  const bool rows_by_vector = (m == 1 || n == 1) && a.column == 1 && b.row == 1;
-  if (simple && (k == 0 || mn <= kSmallProduct / k || rows_by_vector)) {
-    dense_kernels().small_gemm(dtype, m, n, k, a, b, bias, beta == 1.0, c, ldc);
-    return;
-  }
-  if (!blas_available()) {
-    // c = alpha a b + beta c as c' = (beta / alpha) c; c' += a b; c = alpha c'. Exact for alpha 1, the common case.
-    if (alpha == 0.0) {
-      scale_all(dtype, c, mn, beta);
-      return;
-    }
-    if (beta != 0.0 && beta != alpha) scale_all(dtype, c, mn, beta / alpha);
-    dense_kernels().small_gemm(dtype, m, n, k, a, b, bias, beta != 0.0, c, ldc);
-    if (alpha != 1.0) scale_all(dtype, c, mn, alpha);
-    return;
-  }
-  if (bias) {
-    dense_kernels().fill_rows(dtype, bias, m, n, c);
-    beta = 1.0;
-  }
-  if (!parallel || get_num_threads() <= 1 || mn < kParallelProduct / (k ? k : 1) || (m < 2 * kPanelUnit && n < 2 * kPanelUnit)) {
-    call_blas(dtype, m, n, k, alpha, a, b, beta, c, ldc);
-    return;
-  }
-  Panels panels{dtype, m, n, k, alpha, beta, a, b, static_cast<char*>(c), ldc, m >= n};
-  const ptrdiff_t units = ((panels.by_rows ? m : n) + kPanelUnit - 1) / kPanelUnit;
-  const ptrdiff_t share = (units + get_num_threads() - 1) / get_num_threads();
-  parallel_for(units, share, run_panel, &panels);
 }
 
 }  // namespace rushlight

@@ -232,12 +232,14 @@ struct Copy {
   Plan plan;
   Row row;
   ptrdiff_t item;  // of both where the types are the same, else 0
+  DType to_type, from_type;
   char* to;
   const char* from;
 
   void line(char* t, ptrdiff_t to_stride, const char* f, ptrdiff_t from_stride, ptrdiff_t n) const {
-    if (item && to_stride == item && from_stride == item) std::memcpy(t, f, static_cast<size_t>(n * item));
-    else row(t, to_stride, f, from_stride, n);
+    const bool adjacent = to_stride == item_size(to_type) && from_stride == item_size(from_type);
+    if (item && adjacent) std::memcpy(t, f, static_cast<size_t>(n * item));
+    else if (!adjacent || !kernels().convert_adjacent(from_type, f, to_type, t, n)) row(t, to_stride, f, from_stride, n);
   }
 
   // Two dimensions that each side walks in another order: in blocks, so that the lines of the cache are used up.
@@ -276,6 +278,8 @@ void copy_strided(DType to_type, char* to, const ptrdiff_t* to_strides, DType fr
   if (!make_plan(&copy.plan, to_strides, from_strides, ndim, shape)) return;
   copy.row = row_of(to_type, from_type);
   copy.item = to_type == from_type ? item_size(to_type) : 0;
+  copy.to_type = to_type;
+  copy.from_type = from_type;
   copy.to = to;
   copy.from = from;
   if (copy.plan.ndim == 0) {

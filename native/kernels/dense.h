@@ -25,6 +25,12 @@ struct MatrixView {
   ptrdiff_t row, column;
 };
 
+// Blocks of b in a product a @ b: `depth` rows by `columns` columns, whole panels of `width`. Rows of a go `rows` at a time.
+struct GemmBlocks {
+  ptrdiff_t depth, columns, width, rows;
+};
+constexpr ptrdiff_t kPanelBytes = 32 << 10;  // the most that a panel takes, packed: depth * width elements
+
 // The numbers of an optimizer step, in double as the Python side gives them.
 struct SgdOptions {
   double lr, momentum, dampening, weight_decay;
@@ -38,6 +44,41 @@ struct AdamOptions {
 // The geometry of one image plane under a window.
 struct Window {
   ptrdiff_t in_h, in_w, out_h, out_w, kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w;
+};
+
+// A pooled dimension: `out` windows, of which window i starts at i * stride - pad.
+struct PoolAxis {
+  ptrdiff_t in, out, kernel, stride, pad, dilation;
+};
+// The dimensions of a volume under a window; an image is a volume of depth 1.
+struct PoolWindow {
+  PoolAxis d, h, w;
+  ptrdiff_t volume() const { return d.in * h.in * w.in; }
+  ptrdiff_t positions() const { return d.out * h.out * w.out; }
+};
+
+// Windows [from, to) along a dimension, inside it, and how many elements each counts. Those in [even_from, even_to) start at
+// i * stride - pad and have `kernel` elements.
+struct Cuts {
+  ptrdiff_t in, out;
+  const ptrdiff_t *from, *to;
+  const double* counts;
+  ptrdiff_t kernel, stride, pad, even_from, even_to;
+};
+struct CutVolume {
+  Cuts d, h, w;
+  double divisor;  // instead of what the windows count, if not 0
+  ptrdiff_t volume() const { return d.in * h.in * w.in; }
+  ptrdiff_t positions() const { return d.out * h.out * w.out; }
+};
+
+// `rows` rows of n adjacent elements, `stride` elements apart.
+struct PlaneRows {
+  ptrdiff_t rows, stride, n;
+};
+// How many elements, their mean, the sum of the squares of what is off it.
+struct Moments {
+  double count, mean, squares;
 };
 
 // Rows [from, to) of an output.
@@ -69,6 +110,84 @@ struct Patch {
 };
 
 constexpr ptrdiff_t kSlackBytes = 256;  // what kernels may read behind planes: a block of registers of the widest set
+// The kinds of recurrent layers. Each unit has slots, which lie one behind the other (slot 0 of all units, then slot 1, ...):
+// Lstm: input, forget, cell and output gate. Gru: new gate, reset gate, update gate, and the state's part of the new gate; the
+// last three are what the rows of the recurrent weight lead to. Tanh, Relu: the unit itself.
+enum class Cell : uint8_t { Lstm, Gru, Tanh, Relu };
+constexpr ptrdiff_t kCellSlots[] = {4, 4, 1, 1};
+
+// One step of some rows. `gates` has slots * units elements a row: the sums without bias, which become the values of the gates.
+// `before`: of an Lstm the cells of the step before, of a Gru the state. c: of an Lstm alone. h: unused where the gates are it.
+struct CellStep {
+  ptrdiff_t rows, units;
+  const void* bias;  // slots * units
+  void* gates;
+  const void* before;
+  void *c, *h;
+};
+// The way back. `grad` is the gradient of the step's result, or null; dh and dc, those that the step behind hands on,
+// become those for the step before, as far as they do not go through the weight; d receives the gradients of the sums.
+struct CellStepBack {
+  ptrdiff_t rows, units;
+  const void *gates, *before, *c, *grad;
+  void *dh, *dc, *d;
+};
+
+// A matrix of any element type: element (i, j) lies at data + i * row + j * column.
+struct ByteMatrix {
+  char* data;
+  ptrdiff_t row, column;
+};
+
+// One head of attention: `queries` rows against `keys` rows of `depth` elements, values of `width`. `dtype` is that of query, key, value
+// and their gradients; F64 is computed in double, the others in float.
+struct AttentionHead {
+  ptrdiff_t queries, keys, depth, width;
+  double scale;
+  bool causal;  // query i sees no key after i
+  DType dtype, mask_dtype, noise_dtype;
+  ByteMatrix query, key, value;
+  ByteMatrix mask;  // queries x keys, null without: added to the scores, or says what may be seen where it is boolean
+  ByteMatrix noise;  // queries x keys, null without: the weights are multiplied by it
+};
+
+// What a head's gradient is made of, and goes to.
+struct AttentionGradient {
+  ByteMatrix out, out_grad;  // the result and its gradient, queries x width
+  const void* lse;  // of the computing type, as the forward gave it
+  ByteMatrix query;  // null where it is not wanted
+  void *key, *value;  // of the computing type and added to; null where they are not wanted
+  ptrdiff_t key_row, value_row;  // in elements
+};
+
+// A 3x3 convolution of stride 1 as winograd.cpp computes it. The sizes down to pad_w are given; winograd_plan adds the others, and
+// `group` may be changed after it.
+struct WinogradPlan {
+  ptrdiff_t batch, channels, outputs;
+  ptrdiff_t out_h, out_w, pad_h, pad_w;  // a negative padding leaves out the border of the image
+  ptrdiff_t tile_rows, tile_columns;  // of an image
+  ptrdiff_t pieces;  // into which a row of tiles is cut; each is a unit
+  ptrdiff_t units, group;  // of all images; and how many are computed at once
+  ptrdiff_t together;  // panels of outputs whose products are made before they are transformed
+  ptrdiff_t lanes, panel;  // elements of a register; outputs of a panel
+  ptrdiff_t kernel_bytes;  // of the transformed kernels
+  // Of the weight's gradient: winograd_sum_plan.
+  ptrdiff_t tile_bytes, sum_bytes;  // of the transformed tiles of a group; of the sums
+  ptrdiff_t blocks, products;  // tasks of winograd_sum_tiles and of winograd_sum_products, each for one group
+};
+// Images in elements; one of channel and column is 1.
+struct WinogradImages {
+  const void* data;
+  ptrdiff_t channels, height, width;
+  ptrdiff_t image, channel, row, column;  // strides
+};
+// Kernels of 9 adjacent elements; turned by 180 degrees for the gradient of the input.
+struct WinogradKernels {
+  const void* data;
+  ptrdiff_t output, channel;  // strides, in elements
+  bool turned;
+};
+
 
 struct DenseKernels {
   const char* isa;
@@ -109,10 +228,27 @@ struct DenseKernels {
   void (*fill_rows)(DType dtype, const void* bias, ptrdiff_t rows, ptrdiff_t n, void* out);
 
   // --- gemm.cpp ---
+  bool own_gemm;  // whether these products are faster than a BLAS library's: where there is a fused multiply-add
   // c (m x n, rows of ldc elements) = a (m x k) @ b (k x n) + bias (n elements or null); accumulate adds to c instead.
-  // Any strides. For products too small for a BLAS call to pay.
-  void (*small_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b, const void* bias,
-                     bool accumulate, void* c, ptrdiff_t ldc);
+  // Any strides. vector_gemm: where a or b is a row or a column (or two) that it can take; otherwise false, and nothing is
+  // done. thin_gemm: for few rows, about a hundred.
+  bool (*vector_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b,
+                      const void* bias, bool accumulate, void* c, ptrdiff_t ldc);
+  void (*thin_gemm)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixView& a, const MatrixView& b, const void* bias,
+                    bool accumulate, void* c, ptrdiff_t ldc);
+  // Into which blocks b (k x n) is cut; some columns of one packed, from a multiple of the width on, to their place among the
+  // panels; and one slice of the product: c (m x n) = a (m x depth) @ a packed block, or added to c. Halves too: c and bias
+  // are then float32.
+  GemmBlocks (*gemm_blocks)(DType dtype, ptrdiff_t n, ptrdiff_t k);
+  void (*pack_block)(DType dtype, const MatrixView& b, ptrdiff_t depth, Band columns, void* panels);
+  void (*multiply_block)(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t depth, const MatrixView& a, const void* panels,
+                         const void* bias, bool accumulate, void* c, ptrdiff_t ldc);
+
+  // --- attention.cpp --- some rows of one head, with keys (at least one) and their gradients
+  // `packed`: the scratch memory still holds the same keys and values from the call before.
+  void (*attention)(const AttentionHead& head, Band rows, bool packed, void* scratch, const ByteMatrix& out, void* lse);
+  void (*attention_backward)(const AttentionHead& head, const AttentionGradient& grad, Band rows, bool packed, void* scratch);
+  ptrdiff_t (*attention_scratch)(const AttentionHead& head, bool backward);  // in bytes
 
   // --- planes.cpp --- images into planes whose rows have every stride-th element, and back
   // Pitches are elements from one channel to the next. Up to one register is written behind each plane.
@@ -156,12 +292,68 @@ struct DenseKernels {
   void (*add_lanes)(DType dtype, const void* sums, ptrdiff_t n, void* out);
   ptrdiff_t lane_bytes;
 
-  // --- conv.cpp --- some planes at a time
-  void (*max_pool)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, void* out, int64_t* indices);
-  void (*avg_pool)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, bool count_include_pad,
-                   double divisor, void* out);
-  void (*avg_pool_backward)(DType dtype, const void* grad, ptrdiff_t channels, const Window& window, bool count_include_pad,
-                            double divisor, void* planes);
+  // --- pooling.cpp --- `volumes` volumes of channels, one after the other
+  // The largest element of each window, a NaN if there is one, and its place in the volume: the first, of NaN the last.
+  void (*max_pool)(DType dtype, const void* x, ptrdiff_t volumes, const PoolWindow& window, void* out, int64_t* indices);
+  // The same for windows of any size, none of them empty.
+  void (*max_cuts)(DType dtype, const void* x, ptrdiff_t volumes, const CutVolume& cuts, void* out, int64_t* indices);
+  // The sum of each window over what it counts (0 where that is 0), and the gradient.
+  void (*mean_cuts)(DType dtype, const void* x, ptrdiff_t volumes, const CutVolume& cuts, void* out);
+  void (*mean_cuts_backward)(DType dtype, const void* grad, ptrdiff_t volumes, const CutVolume& cuts, void* out);
+  // out = zeros of `volumes` volumes with the gradients added at their places. False where an index is outside.
+  bool (*max_pool_backward)(DType dtype, const void* grad, const int64_t* indices, ptrdiff_t volumes, ptrdiff_t positions,
+                            ptrdiff_t volume, void* out);
+
+  // --- batch_norm.cpp --- F32, F64, and halves, which are computed in float
+  void (*merge_moments)(const Moments& part, Moments* all);
+  void (*plane_moments)(DType dtype, const void* x, const PlaneRows& rows, Moments* moments);  // merged with what is there
+  // y = x * scale + shift
+  void (*plane_affine)(DType dtype, const void* x, const PlaneRows& rows, double scale, double shift, void* y);
+  // sums[0], [1] = the sums of g and of g * (x - mean)
+  void (*plane_products)(DType dtype, const void* g, const void* x, const PlaneRows& rows, double mean, double* sums);
+  // out = g * scale - (x - mean) * slope - shift
+  void (*plane_gradient)(DType dtype, const void* g, const void* x, const PlaneRows& rows, double mean, double scale, double slope,
+                         double shift, void* out);
+  // The same for the columns of a contiguous (rows, channels). means, squares and sums (two a channel) start as zeros; other
+  // values of channels are of the type computed in.
+  void (*column_moments)(DType dtype, const void* x, ptrdiff_t rows, ptrdiff_t channels, double* means, double* squares);
+  void (*column_affine)(DType dtype, const void* x, ptrdiff_t rows, ptrdiff_t channels, const void* scale, const void* shift,
+                        void* y);
+  void (*column_products)(DType dtype, const void* g, const void* x, ptrdiff_t rows, ptrdiff_t channels, const void* means,
+                          double* sums);
+  // factors: mean, scale, slope, shift
+  void (*column_gradient)(DType dtype, const void* g, const void* x, ptrdiff_t rows, ptrdiff_t channels,
+                          const void* const (&factors)[4], void* out);
+
+  // --- recurrent.cpp ---
+  // A matrix b (depth x columns, any strides) as panels, of packed_size elements; and c += a @ b, with adjacent elements in
+  // the rows of a and c.
+  ptrdiff_t (*packed_size)(DType dtype, ptrdiff_t depth, ptrdiff_t columns);
+  void (*pack_panels)(DType dtype, ptrdiff_t depth, ptrdiff_t columns, const MatrixView& b, void* packed);
+  void (*add_product)(DType dtype, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth, const void* a, ptrdiff_t a_row,
+                      const void* packed, void* c, ptrdiff_t ldc);
+  void (*cell_step)(Cell cell, DType dtype, const CellStep& step);
+  void (*cell_step_back)(Cell cell, DType dtype, const CellStepBack& step);
+
+  // --- winograd.cpp --- the parts of 3x3 convolutions of stride 1
+  void (*winograd_plan)(DType dtype, WinogradPlan& plan);
+  // The transformed kernels of a panel of outputs, for the channels [begin, end).
+  void (*winograd_kernels)(DType dtype, const WinogradPlan& plan, const WinogradKernels& kernels, ptrdiff_t panel, ptrdiff_t begin,
+                           ptrdiff_t end, void* transformed);
+  // The units [begin, end) of the convolution, at most a group, into contiguous planes; the bias may be null. `buffer` has
+  // winograd_buffer bytes.
+  ptrdiff_t (*winograd_buffer)(DType dtype, const WinogradPlan& plan);
+  void (*winograd_convolve)(DType dtype, const WinogradPlan& plan, const WinogradImages& images, const void* transformed,
+                            const void* bias, ptrdiff_t begin, ptrdiff_t end, void* buffer, void* out);
+  // The weight's gradient: for each group of units, in their order, first all blocks of its tiles are transformed, then all products
+  // added to the sums. `buffer`: winograd_sum_buffer bytes for each thread. The result is made for the channels [begin, end).
+  void (*winograd_sum_plan)(DType dtype, WinogradPlan& plan);
+  ptrdiff_t (*winograd_sum_buffer)(DType dtype, const WinogradPlan& plan);
+  void (*winograd_sum_tiles)(DType dtype, const WinogradPlan& plan, const WinogradImages& images, const WinogradImages& gradients,
+                             ptrdiff_t begin, ptrdiff_t end, ptrdiff_t block, void* buffer, void* transformed);
+  void (*winograd_sum_products)(DType dtype, const WinogradPlan& plan, ptrdiff_t begin, ptrdiff_t end, const void* transformed,
+                                ptrdiff_t product, void* buffer, void* sums);
+  void (*winograd_sum_result)(DType dtype, const WinogradPlan& plan, const void* sums, ptrdiff_t begin, ptrdiff_t end, void* out);
 
   // --- optimizers.cpp --- in place over n elements
   // `buffer` null without momentum; first: the buffer is set to the gradient rather than mixed with it.

@@ -153,17 +153,28 @@ void land_points(char* x, const ptrdiff_t* offsets, const char* values, ptrdiff_
   for (ptrdiff_t i = 0; i < n; ++i) land<T, kLand>(x + offsets[i], values + i * value_stride);
 }
 
-// Calls f(offset in x, offset in the values) for each element of a row.
+// Calls f(offset in x, offset in the values) for each element of a row. False where an index was passed over.
 template <class F>
-inline void each_of_row(const volatile int64_t* index, Row row, const F& f) {
+inline bool each_of_row(const volatile int64_t* index, Row row, const F& f) {
+  bool inside = true;
   for (ptrdiff_t i = 0; i < row.n; ++i) {
     const int64_t k = index[i];
     if (static_cast<uint64_t>(k) < row.size) f(i * row.step + static_cast<ptrdiff_t>(k) * row.along, i * row.value_stride);
+    else inside = false;
   }
+  return inside;
 }
 
 template <class T, Land kLand>
 void land_row(char* x, const volatile int64_t* index, const char* values, const Row& row) {
+  constexpr ptrdiff_t item = sizeof(T);
+  if ((kLand == Land::Set || kLand == Land::Add) && row.step == 0 && row.along == item && row.value_stride == item) {
+    for (ptrdiff_t i = 0; i < row.n; ++i) {
+      const uint64_t k = static_cast<uint64_t>(index[i]);
+      if (k < row.size) land<T, kLand>(x + static_cast<ptrdiff_t>(k) * item, values + i * item);
+    }
+    return;
+  }
   each_of_row(index, row, [&](ptrdiff_t at, ptrdiff_t from) { land<T, kLand>(x + at, values + from); });
 }
 
@@ -248,7 +259,7 @@ Landings landings(DType dtype, Land land) {
 // Picking moves elements the other way: from those places to `to`.
 struct Picking {
   void (*points)(char* to, const char* x, const ptrdiff_t* offsets, ptrdiff_t n);
-  void (*row)(char* to, const char* x, const volatile int64_t* index, const Row& row);
+  bool (*row)(char* to, const char* x, const volatile int64_t* index, const Row& row);
 };
 
 template <class T>
@@ -257,9 +268,21 @@ void pick_points(char* to, const char* x, const ptrdiff_t* offsets, ptrdiff_t n)
 }
 
 template <class T>
-void pick_row(char* to, const char* x, const volatile int64_t* index, const Row& row) {
-  each_of_row(index, row,
-              [&](ptrdiff_t at, ptrdiff_t value) { *reinterpret_cast<T*>(to + value) = *reinterpret_cast<const T*>(x + at); });
+bool pick_row(char* to, const char* x, const volatile int64_t* index, const Row& row) {
+  constexpr ptrdiff_t item = sizeof(T);
+  if (row.step == 0 && row.along == item && row.value_stride == item) {  // along the last dimension, and adjacent: the frequent one
+    const T* from = reinterpret_cast<const T*>(x);
+    T* out = reinterpret_cast<T*>(to);
+    bool inside = true;
+    for (ptrdiff_t i = 0; i < row.n; ++i) {
+      const uint64_t k = static_cast<uint64_t>(index[i]);
+      if (k < row.size) out[i] = from[k];
+      else inside = false;
+    }
+    return inside;
+  }
+  return each_of_row(
+      index, row, [&](ptrdiff_t at, ptrdiff_t value) { *reinterpret_cast<T*>(to + value) = *reinterpret_cast<const T*>(x + at); });
 }
 
 Picking picking(DType dtype) {
@@ -322,6 +345,14 @@ void each_run(const Places& p, const F& run) {
 
 }  // namespace
 
+bool all_in_range(const int64_t* index, ptrdiff_t n, ptrdiff_t size) {
+  // The sign of v | (size - 1 - v) tells, and loops of these vectorise where comparisons of 64 bits do not.
+  const uint64_t last = static_cast<uint64_t>(size) - 1;
+  uint64_t signs = 0;
+  for (ptrdiff_t i = 0; i < n; ++i) signs |= static_cast<uint64_t>(index[i]) | (last - static_cast<uint64_t>(index[i]));
+  return n == 0 || (size > 0 && !(signs >> 63));
+}
+
 void take_places(DType dtype, const char* x, const Places& places, char* out) {
   const ptrdiff_t item = item_size(dtype);
   if (!places.n_outer && !places.n_inner) return picking(dtype).points(out, x, places.offsets, places.n);
@@ -374,10 +405,13 @@ void each_row(const Picks& p, const F& f) {
 
 }  // namespace
 
-void gather(DType dtype, const char* x, const Picks& picks, char* out) {
+bool gather(DType dtype, const char* x, const Picks& picks, char* out) {
   const auto pick = picking(dtype).row;
-  each_row(picks,
-           [&](ptrdiff_t at, const int64_t* index, ptrdiff_t value, const Row& row) { pick(out + value, x + at, index, row); });
+  bool inside = true;
+  each_row(picks, [&](ptrdiff_t at, const int64_t* index, ptrdiff_t value, const Row& row) {
+    inside &= pick(out + value, x + at, index, row);
+  });
+  return inside;
 }
 
 bool scatter(DType dtype, Land land, char* x, const Picks& picks, const char* values) {

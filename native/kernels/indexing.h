@@ -20,6 +20,9 @@ struct Places {
   ptrdiff_t outer_shape[kMaxDims], outer_strides[kMaxDims], inner_shape[kMaxDims], inner_strides[kMaxDims];
 };
 
+// Whether every one of n indices lies in [0, size).
+bool all_in_range(const int64_t* index, ptrdiff_t n, ptrdiff_t size);
+
 // out = the elements at the places.
 void take_places(DType dtype, const char* x, const Places& places, char* out);
 // Values land on the places one after the other; `one` value lands on all of them. False where the type has no such
@@ -37,7 +40,8 @@ struct Picks {
   const ptrdiff_t* value_strides = nullptr;  // of the values (gather: of the result)
 };
 
-void gather(DType dtype, const char* x, const Picks& picks, char* out);
+// False where an index is out of range: its element of out is not set then.
+bool gather(DType dtype, const char* x, const Picks& picks, char* out);
 // False where the type has no such landing.
 bool scatter(DType dtype, Land land, char* x, const Picks& picks, const char* values);
 

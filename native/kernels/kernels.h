@@ -99,7 +99,9 @@ struct Kernels {
   // input; it may be exactly an input. Splits over threads (parallel_for) when large.
   Traversal (*run_program)(const Program& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
                            const ptrdiff_t* shape);
-  // The same, from plain pointers.
+  // n adjacent elements of one type to another, between float32 and the halves; false where the types are others.
+  bool (*convert_adjacent)(DType from, const char* in, DType to, char* out, ptrdiff_t n);
+  // run_program from plain pointers.
   Traversal (*run_view)(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
                         const ptrdiff_t* shape);
 };

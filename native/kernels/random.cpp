@@ -112,6 +112,28 @@ void Generator::refill() {
   next_ = 0;
 }
 
+void Generator::draw(uint32_t* out, ptrdiff_t n) {
+  while (n > 0) {
+    if (left_ == 1) {
+      refill();
+      left_ = kN + 1;  // next32 counts a draw before it refills
+    }
+    const ptrdiff_t many = std::min<ptrdiff_t>(n, left_ - 1);
+    const uint32_t* from = state_ + next_;
+    for (ptrdiff_t i = 0; i < many; i++) {
+      uint32_t y = from[i];
+      y ^= y >> 11;
+      y ^= (y << 7) & 0x9d2c5680u;
+      y ^= (y << 15) & 0xefc60000u;
+      out[i] = y ^ (y >> 18);
+    }
+    left_ -= static_cast<int32_t>(many);
+    next_ += static_cast<uint32_t>(many);
+    out += many;
+    n -= many;
+  }
+}
+
 double Generator::normal_double() {
   if (has_waiting_) {
     has_waiting_ = false;
@@ -268,8 +290,26 @@ bool fill_natural(Generator& g, DType dtype, void* out, ptrdiff_t n) {
   }
 }
 
+// uniform_double() < p, where the 53 bits of the draw are less than p * 2^53 rounded up: of two halves, so that the loop vectorises.
 bool fill_bernoulli(Generator& g, DType dtype, void* out, ptrdiff_t n, double p) {
-  return with_type(dtype, [&]<class T>() { fill<T>(out, n, [&] { return g.uniform_double() < p ? 1 : 0; }); });
+  constexpr ptrdiff_t kMany = 1024;
+  const uint64_t limit = p > 0 ? static_cast<uint64_t>(std::ceil(std::min(p, 1.0) * 0x1p53)) : 0;
+  const int32_t high_limit = static_cast<int32_t>(limit >> 32);
+  const uint32_t low_limit = static_cast<uint32_t>(limit);
+  return with_type(dtype, [&]<class T>() {
+    T* to = static_cast<T*>(out);
+    const T zero = static_cast<T>(0), one = static_cast<T>(1);
+    uint32_t words[2 * kMany];
+    for (ptrdiff_t done = 0; done < n; done += kMany) {
+      const ptrdiff_t many = std::min(kMany, n - done);
+      g.draw(words, 2 * many);
+      for (ptrdiff_t i = 0; i < many; i++) {
+        const int32_t high = static_cast<int32_t>(words[2 * i] & 0x1fffffu);
+        const bool below = (high < high_limit) | ((high == high_limit) & (words[2 * i + 1] < low_limit));
+        to[done + i] = below ? one : zero;
+      }
+    }
+  });
 }
 
 bool fill_bernoulli_each(Generator& g, DType dtype, void* out, ptrdiff_t n, DType p_dtype, const void* p) {

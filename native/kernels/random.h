@@ -30,6 +30,8 @@ class Generator {
     y ^= (y << 15) & 0xefc60000u;
     return y ^ (y >> 18);
   }
+  // The next n draws, many at a time.
+  void draw(uint32_t* out, ptrdiff_t n);
   uint64_t next64() {
     const uint64_t high = next32();
     return high << 32 | next32();

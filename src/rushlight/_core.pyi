@@ -191,6 +191,9 @@ class _Kernels(Protocol):
 
     isa: str
     adam_step: _Function
+    adaptive_avg_pool: _Function
+    adaptive_avg_pool_backward: _Function
+    adaptive_max_pool: _Function
     addmm: _Function
     all: _Function
     amax: _Function
@@ -198,10 +201,14 @@ class _Kernels(Protocol):
     any: _Function
     argmax: _Function
     argmin: _Function
-    avg_pool2d: _Function
-    avg_pool2d_backward: _Function
-    beta_gradient: _Function
+    attention: _Function
+    attention_backward: _Function
+    avg_pool: _Function
+    avg_pool_backward: _Function
+    batch_norm: _Function
+    batch_norm_backward: _Function
     bernoulli_: _Function
+    beta_gradient: _Function
     binomial_numbers: _Function
     blas_available: _Function
     cat: _Function
@@ -211,12 +218,15 @@ class _Kernels(Protocol):
     convolution: _Function
     convolution_input: _Function
     convolution_weight: _Function
+    to_copy: _Function
     cross_entropy: _Function
     cross_entropy_backward: _Function
     cumprod: _Function
     cumsum: _Function
     diagonal: _Function
     diagonal_backward: _Function
+    embedding: _Function
+    embedding_backward: _Function
     expand: _Function
     exponential_: _Function
     gamma_gradient: _Function
@@ -224,11 +234,16 @@ class _Kernels(Protocol):
     gamma_numbers_single: _Function
     gather: _Function
     geometric_: _Function
+    gru_layer: _Function
+    gru_layer_backward: _Function
+    group_norm: _Function
+    group_norm_backward: _Function
     index_add: _Function
     index_backward: _Function
     index_get: _Function
     index_put: _Function
     index_select: _Function
+    largest_in_bags: _Function
     layer_norm: _Function
     layer_norm_backward: _Function
     linear: _Function
@@ -238,10 +253,12 @@ class _Kernels(Protocol):
     log_softmax: _Function
     log_softmax_backward: _Function
     logsumexp: _Function
+    lstm_layer: _Function
+    lstm_layer_backward: _Function
     matmul: _Function
     matmul_backward: _Function
-    max_pool2d: _Function
-    max_pool2d_backward: _Function
+    max_pool: _Function
+    max_pool_backward: _Function
     mean: _Function
     mean_backward: _Function
     mm: _Function
@@ -266,6 +283,10 @@ class _Kernels(Protocol):
     random_set_state: _Function
     randperm: _Function
     reshape: _Function
+    rnn_relu_layer: _Function
+    rnn_relu_layer_backward: _Function
+    rnn_tanh_layer: _Function
+    rnn_tanh_layer_backward: _Function
     scale_: _Function
     scatter: _Function
     scatter_add: _Function
@@ -273,6 +294,7 @@ class _Kernels(Protocol):
     select: _Function
     select_backward: _Function
     set_blas_library: _Function
+    set_winograd: _Function
     sgd_step: _Function
     slice: _Function
     slice_backward: _Function
@@ -296,6 +318,7 @@ class _Kernels(Protocol):
     var: _Function
     view: _Function
     viewable: _Function
+    winograd: _Function
 
 kernels: _Kernels
 

@@ -32,6 +32,10 @@ from . import autograd as autograd  # noqa: E402
 from . import ops as ops  # noqa: E402
 from . import random as random  # noqa: E402
 from . import storage as _storage  # noqa: E402
+from ._threads import get_num_interop_threads as get_num_interop_threads  # noqa: E402
+from ._threads import get_num_threads as get_num_threads  # noqa: E402
+from ._threads import set_num_interop_threads as set_num_interop_threads  # noqa: E402
+from ._threads import set_num_threads as set_num_threads  # noqa: E402
 from .ops.table import arrays as _arrays  # noqa: E402
 from .ops.table.arrays import warn_once as _warn_once  # noqa: E402
 
@@ -85,51 +89,6 @@ def set_default_tensor_type(t: str | type) -> None:
         "torch.set_default_dtype() and torch.set_default_device() as alternatives."
     )
     set_default_dtype(t.dtype if hasattr(t, "dtype") else _tensor._TYPE_NAMES[t.rpartition(".")[2]])
-
-
-def set_num_threads(n: int) -> None:
-    """How many threads long kernels may use.
-
-    >>> before = torch.get_num_threads()
-    >>> torch.set_num_threads(1)
-    >>> torch.get_num_threads()
-    1
-    >>> torch.set_num_threads(before)
-    """
-    if not isinstance(n, builtins.int):
-        raise TypeError(f"set_num_threads expects an int, but got {type(n).__name__}")
-    _core.set_num_threads(n)
-
-
-def get_num_threads() -> int:
-    """How many threads long kernels may use.
-
-    >>> torch.get_num_threads() >= 1
-    True
-    """
-    return _core.get_num_threads()
-
-
-def set_num_interop_threads(n: int) -> None:
-    """Accepted; there is one pool only.
-
-    >>> torch.set_num_interop_threads(4)
-    >>> torch.get_num_interop_threads()
-    1
-    """
-    if not isinstance(n, builtins.int):
-        raise RuntimeError(f"set_num_interop_threads expects an int, but got {type(n).__name__}")
-    if n <= 0:
-        raise RuntimeError(f"set_num_interop_threads expects a positive integer\nIt was given {n}.")
-
-
-def get_num_interop_threads() -> int:
-    """1: there is one pool only.
-
-    >>> torch.get_num_interop_threads() >= 1
-    True
-    """
-    return 1
 
 
 _deterministic = 0  # 0: off, 1: warns, 2: on

@@ -148,7 +148,7 @@ def get_float32_matmul_precision() -> _str:
     """'highest': products are computed in the tensors' own type."""
 
 def get_num_interop_threads() -> _int:
-    """1: there is one pool only."""
+    """The number that `set_num_interop_threads` was given, at the start that of the processors."""
 
 def get_num_threads() -> _int:
     """How many threads long kernels may use."""
@@ -193,9 +193,7 @@ def set_float32_matmul_precision(precision: _str) -> None:
 def set_flush_denormal(mode: _bool) -> _bool:
     """False: numbers too small for full precision are kept here."""
 
-def set_num_interop_threads(n: _int) -> None:
-    """Accepted; there is one pool only."""
-
+def set_num_interop_threads(n: _int) -> None: ...
 def set_num_threads(n: _int) -> None:
     """How many threads long kernels may use."""
 

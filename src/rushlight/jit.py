@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar, overload
 
 from ._elsewhere import refusing as _refusing
 from ._missing import missing_name as _missing_name
+from ._threads import start_interop as _start_interop
 from .futures import Future
 from .nn.modules.module import Module
 
@@ -347,6 +348,7 @@ def fork(func: Callable[..., _T], *args: Any, **kwargs: Any) -> Future[_T]:
     >>> torch.jit.wait(torch.jit.fork(torch.add, torch.ones(1), 2))
     tensor([3.])
     """
+    _start_interop()
     future: Future[_T] = Future()
     future.set_result(func(*args, **kwargs))
     return future

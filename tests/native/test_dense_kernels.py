@@ -703,23 +703,24 @@ def test_pooling_equals_torch(case, dtype):
     out, indices = functional.max_pool2d(
         tx, kernel, stride, padding, dilation, ceil_mode, return_indices=True
     )
-    mine, places = kernels.max_pool2d(x, kernel, stride, padding, dilation, ceil_mode)
+    kernel = kernel if isinstance(kernel, tuple) else (kernel,) * 2
+    mine, places = kernels.max_pool(x, kernel, stride, padding, dilation, ceil_mode)
     np.testing.assert_array_equal(mine, out.detach().numpy())
     np.testing.assert_array_equal(places, indices.numpy())
     g = rng.standard_normal(tuple(out.shape)).astype(dtype)
     out.backward(torch.from_numpy(g))
-    close(kernels.max_pool2d_backward(g, places, x.shape), tx.grad.numpy())
+    close(kernels.max_pool_backward(g, places, x.shape, 2), tx.grad.numpy())
     x = rng.standard_normal(shape).astype(dtype)
     for include, divisor in ((True, None), (False, None), (True, 3)):
         tx = torch.from_numpy(x).requires_grad_()
         out = functional.avg_pool2d(tx, kernel, stride, padding, ceil_mode, include, divisor)
         close(
-            kernels.avg_pool2d(x, kernel, stride, padding, ceil_mode, include, divisor),
+            kernels.avg_pool(x, kernel, stride, padding, ceil_mode, include, divisor),
             out.detach().numpy(),
         )
         g = rng.standard_normal(tuple(out.shape)).astype(dtype)
         out.backward(torch.from_numpy(g))
-        gx = kernels.avg_pool2d_backward(
+        gx = kernels.avg_pool_backward(
             g, x.shape, kernel, stride, padding, ceil_mode, include, divisor
         )
         close(gx, tx.grad.numpy())
@@ -728,13 +729,13 @@ def test_pooling_equals_torch(case, dtype):
 def test_pooling_errors():
     x = np.ones((1, 1, 3, 3), np.float32)
     with pytest.raises(RuntimeError, match="Output size is too small"):
-        kernels.max_pool2d(x, 4, 1, 0, 1, False)
+        kernels.max_pool(x, (4, 4), 1, 0, 1, False)
     with pytest.raises(RuntimeError, match="pad should be at most half of effective kernel size"):
-        kernels.max_pool2d(x, 2, 1, 2, 1, False)
+        kernels.max_pool(x, (2, 2), 1, 2, 1, False)
     with pytest.raises(IndexError):
-        kernels.max_pool2d_backward(x, np.full((1, 1, 3, 3), 99), (1, 1, 3, 3))
+        kernels.max_pool_backward(x, np.full((1, 1, 3, 3), 99), (1, 1, 3, 3), 2)
     with pytest.raises(ValueError):
-        kernels.max_pool2d_backward(x, np.zeros((1, 1, 3, 3), np.int64), (2, 1, 3, 3))
+        kernels.max_pool_backward(x, np.zeros((1, 1, 3, 3), np.int64), (2, 1, 3, 3), 2)
 
 
 # --- normalisation and losses ---

@@ -204,9 +204,28 @@ void add_lanes(DType dtype, const void* sums, ptrdiff_t n, void* out) {
       static_cast<T*>(out)[i] += horizontal_sum(Vec<T>::load(static_cast<const T*>(sums) + i * Vec<T>::N));
   });
 }
+// Whole squares of registers first.
+template <class T>
+void transpose_of(const T* in, ptrdiff_t rows, ptrdiff_t columns, T* out) {
+  ptrdiff_t done_rows = 0, done_columns = 0;
+#ifdef RUSHLIGHT_TRANSPOSES
+  constexpr int N = Vec<T>::N;
+  done_rows = rows / N * N;
+  done_columns = columns / N * N;
+  for (ptrdiff_t i = 0; i < done_rows; i += N)
+    for (ptrdiff_t j = 0; j < done_columns; j += N) {
+      Vec<T> square[N];
+      for (int r = 0; r < N; r++) square[r] = Vec<T>::load(in + (i + r) * columns + j);
+      transpose_square(square);
+      for (int r = 0; r < N; r++) square[r].store(out + (j + r) * rows + i);
+    }
+#endif
+  for (ptrdiff_t i = 0; i < rows; i++)
+    for (ptrdiff_t j = i < done_rows ? done_columns : 0; j < columns; j++) out[j * rows + i] = in[i * columns + j];
+}
+
 void transpose(DType dtype, const void* in, ptrdiff_t rows, ptrdiff_t columns, void* out) {
-  float_or_double(dtype,
-                  [&]<class T>() { pack_panel(static_cast<const T*>(in), 1, columns, columns, rows, rows, static_cast<T*>(out)); });
+  float_or_double(dtype, [&]<class T>() { transpose_of(static_cast<const T*>(in), rows, columns, static_cast<T*>(out)); });
 }
 ptrdiff_t conv_direct_scratch(DType dtype, const Grid& places) {
   return kTileRows * (length_of(places, rows_together(places)) * item_size(dtype) + 4 * kVecBytes);

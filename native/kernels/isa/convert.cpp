@@ -1,5 +1,6 @@
 // Loading elements of any real type as a compute type (float, double, int64_t) and storing them back.
 #include "kernels/isa/pointwise.h"
+#include "kernels/isa/vec.h"
 #include "kernels/small_floats.h"
 
 namespace rushlight::RUSHLIGHT_ISA {
@@ -108,13 +109,42 @@ struct Convert<To, From> {
   static To apply(From x) { return To::of(static_cast<float>(x)); }
 };
 
+// How many of the first n adjacent halves were made floats by registers, or floats halves: compilers do not find these
+// instructions. The caller does the rest.
+template <class From, class To>
+inline ptrdiff_t by_registers([[maybe_unused]] const From* from, [[maybe_unused]] To* to, [[maybe_unused]] ptrdiff_t n) {
+  ptrdiff_t i = 0;
+#if defined(__AVX512F__)
+  constexpr ptrdiff_t N = 16;
+  if constexpr (std::is_same_v<From, Half> && std::is_same_v<To, float>)
+    for (; i + N <= n; i += N)
+      _mm512_storeu_ps(to + i,
+                       _mm512_maskz_cvtph_ps((__mmask16)-1, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i))));
+  if constexpr (std::is_same_v<From, float> && std::is_same_v<To, Half>)
+    for (; i + N <= n; i += N)
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), _mm512_maskz_cvtps_ph((__mmask16)-1, _mm512_loadu_ps(from + i),
+                                                                                    _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#elif defined(__F16C__)
+  constexpr ptrdiff_t N = 8;
+  if constexpr (std::is_same_v<From, Half> && std::is_same_v<To, float>)
+    for (; i + N <= n; i += N)
+      _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+  if constexpr (std::is_same_v<From, float> && std::is_same_v<To, Half>)
+    for (; i + N <= n; i += N)
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
+                       _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#endif
+  return i;
+}
+
 template <class From, class To>
 void load(const char* in, ptrdiff_t stride, void* out_, ptrdiff_t n) {
   To* out = static_cast<To*>(out_);
   if (stride == static_cast<ptrdiff_t>(sizeof(From))) {
     const From* from = reinterpret_cast<const From*>(in);
+    const ptrdiff_t done = by_registers(from, out, n);
     RUSHLIGHT_INDEPENDENT
-    for (ptrdiff_t i = 0; i < n; ++i) out[i] = Convert<To, From>::apply(from[i]);
+    for (ptrdiff_t i = done; i < n; ++i) out[i] = Convert<To, From>::apply(from[i]);
   } else if (stride == 0) {
     const To value = Convert<To, From>::apply(*reinterpret_cast<const From*>(in));
     for (ptrdiff_t i = 0; i < n; ++i) out[i] = value;
@@ -130,8 +160,9 @@ void store(const void* in, char* out, ptrdiff_t stride, ptrdiff_t n) {
   const From* from = static_cast<const From*>(in);
   if (stride == static_cast<ptrdiff_t>(sizeof(To))) {
     To* to = reinterpret_cast<To*>(out);
+    const ptrdiff_t done = by_registers(from, to, n);
     RUSHLIGHT_INDEPENDENT
-    for (ptrdiff_t i = 0; i < n; ++i) to[i] = Convert<To, From>::apply(from[i]);
+    for (ptrdiff_t i = done; i < n; ++i) to[i] = Convert<To, From>::apply(from[i]);
   } else {
     for (ptrdiff_t i = 0; i < n; ++i) *reinterpret_cast<To*>(out + i * stride) = Convert<To, From>::apply(from[i]);
   }
@@ -174,6 +205,13 @@ LoadFn load_function(DType from, DType compute) {
 }
 StoreFn store_function(DType compute, DType to) {
   return supported(to) ? kStores[compute_index(compute)].of[static_cast<int>(to)] : nullptr;
+}
+
+bool convert_adjacent(DType from, const char* in, DType to, char* out, ptrdiff_t n) {
+  if (to == DType::F32 && (from == DType::F16 || from == DType::BF16)) load_function(from, to)(in, 2, out, n);
+  else if (from == DType::F32 && (to == DType::F16 || to == DType::BF16)) store_function(from, to)(in, out, 2, n);
+  else return false;
+  return true;
 }
 
 }  // namespace rushlight::RUSHLIGHT_ISA

@@ -10,12 +10,16 @@ namespace rushlight::RUSHLIGHT_ISA {
 void fill_reductions(DenseKernels& table);
 void fill_softmax(DenseKernels& table);
 void fill_norm(DenseKernels& table);
+void fill_batch_norm(DenseKernels& table);
 void fill_gemm(DenseKernels& table);
-void fill_conv(DenseKernels& table);
+void fill_attention(DenseKernels& table);
 void fill_planes(DenseKernels& table);
 void fill_conv_product(DenseKernels& table);
 void fill_conv_weight(DenseKernels& table);
 void fill_conv_direct(DenseKernels& table);
+void fill_recurrent(DenseKernels& table);
+void fill_pooling(DenseKernels& table);
+void fill_winograd(DenseKernels& table);
 void fill_optimizers(DenseKernels& table);
 void fill_normals(DenseKernels& table);
 
@@ -26,7 +30,7 @@ RUSHLIGHT_INLINE void float_or_double(DType dtype, F f) {
   else f.template operator()<double>();
 }
 
-RUSHLIGHT_INLINE ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+RUSHLIGHT_INLINE constexpr ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
 RUSHLIGHT_INLINE float square_root(float x) { return __builtin_sqrtf(x); }
 RUSHLIGHT_INLINE double square_root(double x) { return __builtin_sqrt(x); }

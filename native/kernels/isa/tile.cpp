@@ -1,4 +1,4 @@
-// The tiles of tile.h: one function for each number of rows.
+// The tiles of tile.h, one function for each number of rows, and the packing of their operands.
 #include "kernels/isa/tile.h"
 
 namespace rushlight::RUSHLIGHT_ISA {
@@ -75,6 +75,83 @@ TileFunction<T> tile_of(int rows, int vecs, bool packed) {
   return packed ? tile_among<T, kTileVecs, true>(rows, kRows) : tile_among<T, kTileVecs, false>(rows, kRows);
 }
 
+// A square of registers at a time where the elements of a column are adjacent.
+template <class T>
+void pack_panel(const T* b, ptrdiff_t row, ptrdiff_t column, ptrdiff_t depth, ptrdiff_t width, ptrdiff_t padded, T* panel) {
+  using V = Vec<T>;
+  constexpr int N = V::N;
+  ptrdiff_t k = 0;
+  if (column == 1) {
+    for (; k < depth; k++, b += row, panel += padded) {
+      ptrdiff_t j = 0;
+      for (; j + N <= width; j += N) V::load(b + j).store(panel + j);
+      for (; j < padded; j++) panel[j] = j < width ? b[j] : T(0);
+    }
+    return;
+  }
+#ifdef RUSHLIGHT_TRANSPOSES
+  if (row == 1) {
+    for (; k + N <= depth; k += N)
+      for (ptrdiff_t j = 0; j < padded; j += N) {
+        V rows[N];
+        for (int i = 0; i < N; i++) rows[i] = j + i < width ? V::load(b + (j + i) * column + k) : V::all(0);
+        transpose_square(rows);
+        for (int i = 0; i < N; i++) rows[i].store(panel + (k + i) * padded + j);
+      }
+  }
+#endif
+  for (; k < depth; k++)
+    for (ptrdiff_t j = 0; j < padded; j++) panel[k * padded + j] = j < width ? b[k * row + j * column] : T(0);
+}
+
+namespace {
+
+template <class T, int R>
+void pack_adjacent(ptrdiff_t depth, const T* a, ptrdiff_t a_column, T* strip) {
+  for (ptrdiff_t k = 0; k < depth; k++) std::memcpy(strip + k * R, a + k * a_column, R * sizeof(T));
+}
+
+template <class T, int... I>
+RUSHLIGHT_INLINE auto adjacent_among(int rows, std::integer_sequence<int, I...>) {
+  static constexpr decltype(&pack_adjacent<T, 1>) kAll[] = {pack_adjacent<T, I + 1>...};
+  return kAll[rows - 1];
+}
+
+}  // namespace
+
+// Rows of adjacent elements go through squares of registers. A register that is stored is wider than the rows are many, and
+// the next one overwrites what was too much; so the rows from N on come first, and the end is stored element by element.
+template <class T>
+void pack_strip(int rows, ptrdiff_t depth, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, T* strip) {
+  if (a_row == 1) return adjacent_among<T>(rows, std::make_integer_sequence<int, kTileRows>{})(depth, a, a_column, strip);
+  ptrdiff_t k = 0;
+#ifdef RUSHLIGHT_TRANSPOSES
+  using V = Vec<T>;
+  constexpr int N = V::N;
+  if (a_column == 1) {
+    const ptrdiff_t end = rows * depth;
+    for (; k + N <= depth; k += N)
+      for (int first = (rows - 1) / N * N; first >= 0; first -= N) {
+        V square[N];
+        for (int i = 0; i < N; i++) square[i] = first + i < rows ? V::load(a + (first + i) * a_row + k) : V::all(0);
+        transpose_square(square);
+        const int left = rows - first < N ? rows - first : N;
+        for (int i = 0; i < N; i++) {
+          T* to = strip + (k + i) * rows + first;
+          if (to + N <= strip + end) square[i].store(to);
+          else std::memcpy(to, &square[i].v, left * sizeof(T));
+        }
+      }
+  }
+#endif
+  for (; k < depth; k++)
+    for (int i = 0; i < rows; i++) strip[k * rows + i] = a[i * a_row + k * a_column];
+}
+
+template void pack_panel<float>(const float*, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, float*);
+template void pack_panel<double>(const double*, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, double*);
+template void pack_strip<float>(int, ptrdiff_t, const float*, ptrdiff_t, ptrdiff_t, float*);
+template void pack_strip<double>(int, ptrdiff_t, const double*, ptrdiff_t, ptrdiff_t, double*);
 template TileFunction<float> tile_of<float>(int, int, bool);
 template TileFunction<double> tile_of<double>(int, int, bool);
 

@@ -52,42 +52,13 @@ RUSHLIGHT_INLINE void transpose_square(Vec<T> (&rows)[Vec<T>::N]) {
 #endif
 #endif
 
-// panel[k][j] = b(k, j) for `width` columns, zeros up to `padded` columns.
+// panel[k][j] = b(k, j) = b[k * row + j * column] for `width` columns, zeros up to `padded` columns (whole registers).
 template <class T>
-void pack_panel(const T* b, ptrdiff_t row, ptrdiff_t column, ptrdiff_t depth, ptrdiff_t width, ptrdiff_t padded, T* panel) {
-  ptrdiff_t done = 0;  // columns packed in whole squares, for rows [0, square_depth)
-  ptrdiff_t square_depth = 0;
-#ifdef RUSHLIGHT_TRANSPOSES
-  constexpr int N = Vec<T>::N;
-  if (row == 1) {
-    square_depth = depth / N * N;
-    for (; done + N <= width; done += N)
-      for (ptrdiff_t k = 0; k < square_depth; k += N) {
-        Vec<T> rows[N];
-        for (int i = 0; i < N; i++) rows[i] = Vec<T>::load(b + (done + i) * column + k);
-        transpose_square(rows);
-        for (int i = 0; i < N; i++) rows[i].store(panel + (k + i) * padded + done);
-      }
-  }
-#endif
-  for (ptrdiff_t k = 0; k < depth; k++) {
-    T* to = panel + k * padded;
-    for (ptrdiff_t j = k < square_depth ? done : 0; j < width; j++) to[j] = b[k * row + j * column];
-    for (ptrdiff_t j = width; j < padded; j++) to[j] = 0;
-  }
-}
+void pack_panel(const T* b, ptrdiff_t row, ptrdiff_t column, ptrdiff_t depth, ptrdiff_t width, ptrdiff_t padded, T* panel);
 
-// Packs `rows` rows of a into a strip: strip[k * rows + i] = a[i * a_row + k * a_column].
+// Packs `rows` rows of a, at most kTileRows, into a strip: strip[k * rows + i] = a[i * a_row + k * a_column].
 template <class T>
-void pack_strip(int rows, ptrdiff_t depth, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, T* strip) {
-  if (a_row == 1) {
-    for (ptrdiff_t k = 0; k < depth; k++, a += a_column, strip += rows)
-      for (int i = 0; i < rows; i++) strip[i] = a[i];
-    return;
-  }
-  for (int i = 0; i < rows; i++)
-    for (ptrdiff_t k = 0; k < depth; k++) strip[k * rows + i] = a[i * a_row + k * a_column];
-}
+void pack_strip(int rows, ptrdiff_t depth, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, T* strip);
 
 // What one tile computes with. `bias` (a row) and `accumulate` say what the sums start from: at most one of them.
 template <class T>

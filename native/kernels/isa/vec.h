@@ -140,6 +140,17 @@ RUSHLIGHT_INLINE Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) {
 #endif
 }
 
+// The same of one number, rounded as the lanes of a register are.
+template <class T>
+RUSHLIGHT_INLINE T multiply_add(T a, T b, T c) {
+#if defined(__FMA__) || (defined(__ARM_NEON) && defined(__aarch64__))
+  if constexpr (sizeof(T) == sizeof(float)) return __builtin_fmaf(a, b, c);
+  else return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 #ifdef RUSHLIGHT_VECTOR_EXTENSION
 // x forced into [low, high]; NaN stays. (The minimum and maximum instructions return their second operand for a NaN.)
 RUSHLIGHT_INLINE Vec<float> clamp(Vec<float> x, float low, float high) {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from .._core import Op, Tensor
 from ..ops.elementwise.selection import _where
+from ..ops.layers.attention import attention_op
 from ..ops.layers.class_loss import (
     _binary_cross_entropy,
     _binary_cross_entropy_with_logits,
@@ -100,6 +101,23 @@ def _batch_norm(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tensor,
         rest = (None if f is None else level.wrap(f.reshape(size, -1)) for f in found[1:])
         out = (out, *rest)
     return _affine(out, weight, bias, x.ndim)
+
+
+# ---- attention
+
+
+@batching(attention_op)
+def _attention(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tensor, ...]:
+    ndim = args[0].ndim
+
+    def in_front(t: Any) -> Any:
+        """The batch before as many dimensions as the query has."""
+        if t is None:
+            return None
+        value = batched(t, level)
+        return value.reshape(value.shape[:1] + (1,) * (ndim - t.ndim) + value.shape[1:])
+
+    return wrap_all(_call(op, [*map(in_front, args[:5]), *args[5:]]), level)
 
 
 # ---- losses

@@ -1,4 +1,5 @@
-"""torch.backends: switches of libraries that are not here. Programs set them; nothing changes."""
+"""torch.backends: switches of libraries that are not here. Programs set them; nothing changes,
+apart from those in torch.backends.rushlight."""
 
 from __future__ import annotations
 
@@ -14,6 +15,6 @@ __getattr__ = _missing_name(
     {
         name: name
         for name in """cpu cusparselt kleidiai mha miopen mkl nnpack openmp opt_einsum quantized
-        xnnpack""".split()
+        rushlight xnnpack""".split()
     },
 )

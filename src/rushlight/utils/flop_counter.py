@@ -143,6 +143,18 @@ def _convolution(out: Tensor, x: Tensor, weight: Tensor, transposed: bool) -> Co
     return "convolution", conv_flop_count(*shapes, transposed), "convolution_backward", back
 
 
+def _attention(q: Tensor, k: Tensor, v: Tensor, noise: Tensor | None) -> Count | None:
+    """The two products of attention; PyTorch counts none where one kernel of its own makes both."""
+    if q.dim() == 4 and q.shape[3] == v.shape[3] and noise is None:
+        return None
+    name = "mm" if q.dim() == 2 else "bmm"
+    of_scores = 2 * math.prod(q.shape) * k.shape[-2]
+    of_values = 2 * math.prod(q.shape[:-1]) * math.prod(v.shape[-2:])
+    back = of_scores * (q.requires_grad + k.requires_grad)
+    back += of_values * ((q.requires_grad or k.requires_grad) + v.requires_grad)
+    return name, of_scores + of_values, name, back
+
+
 def _counted(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Count | None:
     """The counts of a call; None of a call that takes none, or is made of others."""
     given = [*args, *kwargs.values()]
@@ -153,6 +165,8 @@ def _counted(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any)
         return _linear(*given[:3])
     if name in ("addmm", "baddbmm"):
         return _product(given[1], given[2], "mm" if name == "addmm" else "bmm", name)
+    if name == "_attention":
+        return _attention(*given[:3], given[4])
     if name in ("_convolution", "_convolution_input"):
         return _convolution(out, given[0], given[1], name == "_convolution_input")
     return None
@@ -282,14 +296,16 @@ class FlopCounterMode(overrides.TorchFunctionMode):
             forward, flops, backward, back_flops = counts
             path = ["Global", *self._modules]
             self._add(path, forward, flops)
-            node = result.grad_fn if result.requires_grad else None
+            first = result[0] if isinstance(result, tuple) else result
+            node = first.grad_fn if first.requires_grad else None
             if node is not None and back_flops:
                 node.register_prehook(lambda grads: self._add(path, backward, back_flops))
         return result
 
 
 _LEAVES = frozenset(
-    "mm bmm matmul _viewed_product linear addmm baddbmm _convolution _convolution_input".split()
+    "mm bmm matmul _viewed_product linear addmm baddbmm _convolution _convolution_input "
+    "_attention".split()
 )
 
 __getattr__ = _missing_name(__name__)

@@ -69,6 +69,7 @@ def _adaptive_avg_op(n: int) -> Op:
     forward = linear(
         f"_adaptive_avg_pool{n}d(input: Tensor, output_size: Any)",
         _adaptive_avg,
+        native=_core.kernels.adaptive_avg_pool,
         transpose={"input": lambda g, input_shape: back(g, tuple(input_shape[-n:]))},
         batch="folded",
         node=f"AdaptiveAvgPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
@@ -80,6 +81,7 @@ def _adaptive_avg_op(n: int) -> Op:
     back: Any = linear(
         f"_adaptive_avg_pool{n}d_transpose(input: Tensor, output_size: Any)",
         _adaptive_avg_back,
+        native=_core.kernels.adaptive_avg_pool_backward,
         transpose={"input": lambda g, input_shape: forward(g, tuple(input_shape[-n:]))},
         batch="folded",
         node=f"AdaptiveAvgPool{max(n, 2)}DBackwardBackward0",
@@ -138,7 +140,9 @@ def _adaptive_max_op(n: int) -> Op:
     return general(
         f"_adaptive_max_pool{n}d(input: Tensor, output_size: Any)",
         _adaptive_max,
+        native=_core.kernels.adaptive_max_pool,
         vjp={"input": lambda g, out1, input_shape: pool_scatter(g, out1, tuple(input_shape), n)},
+        backward=(_core.kernels.max_pool_backward, "g out1 input_shape output_size"),
         batch="folded",
         node=f"AdaptiveMaxPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
         method=False,

@@ -1,7 +1,7 @@
 """Means and p-norms of windows of one to three dimensions.
 
-Average pooling is linear. Two dimensions of float32 and float64 run on native kernels; one
-dimension is run as two; the rest is defined on NumPy through the windows of `pooling.py`.
+Average pooling is linear. Floating types run on native kernels; integers are defined on NumPy
+through the windows of `pooling.py`.
 """
 
 from __future__ import annotations
@@ -55,17 +55,6 @@ def _avg_pool(
     x: Array, k: _Ints, s: _Ints, p: _Ints, ceil_mode: bool, include: bool, divisor: int | None
 ) -> Array:
     n = len(k)
-    result = NotImplemented
-    if n == 2:
-        result = _kernels.avg_pool2d(x, k, s, p, ceil_mode, include, divisor)
-    elif n == 1:
-        result = _kernels.avg_pool2d(
-            x[..., None, :], (1, *k), (1, *s), (0, *p), ceil_mode, include, divisor
-        )
-        if result is not NotImplemented:
-            result = result.squeeze(-2).copy()
-    if result is not NotImplemented:
-        return result
     out = window_counts(x.shape, k, s, p, (1,) * n, ceil_mode)
     counts = divisor or _counts(x.shape[-n:], k, s, p, ceil_mode, include)
     wide = widened(x)
@@ -93,10 +82,6 @@ def _avg_pool_back(
     divisor: int | None,
 ) -> Array:
     n = len(k)
-    if n == 2:
-        result = _kernels.avg_pool2d_backward(g, shape, k, s, p, ceil_mode, include, divisor)
-        if result is not NotImplemented:
-            return result
     wide = widened(g)
     size, out, one = shape[-n:], g.shape[-n:], (1,) * n
     counts = divisor or _counts(size, k, s, p, ceil_mode, include)
@@ -131,6 +116,7 @@ def _avg_pool_op(n: int) -> tuple[Op, ...]:
     forward = linear(
         f"_avg_pool{n}d(input: Tensor, {_AVERAGE})",
         _avg_pool,
+        native=_kernels.avg_pool,
         transpose={"input": down},
         batch="folded",
         node=f"AvgPool{n}DBackward0" if n > 1 else "SqueezeBackward1",
@@ -152,6 +138,7 @@ def _avg_pool_op(n: int) -> tuple[Op, ...]:
     back = linear(
         f"_avg_pool{n}d_transpose(input: Tensor, shape: Any, {_AVERAGE})",
         _avg_pool_back,
+        native=_kernels.avg_pool_backward,
         transpose={
             "input": lambda g, kernel_size, stride, padding, ceil_mode, include, divisor: forward(
                 g, kernel_size, stride, padding, ceil_mode, include, divisor

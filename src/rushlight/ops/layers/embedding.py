@@ -49,16 +49,11 @@ def _embedding(weight: Array, indices: Array, padding_idx: int) -> Array:
         raise RuntimeError("'weight' must be 2-D")
     _check_indices(indices, "embedding")
     _check_range(indices, weight.shape[0])
-    rows = _kernels.index_get(weight, indices, (0,), 0)
-    return weight[unshared(indices)] if rows is NotImplemented else rows
+    return weight[unshared(indices)]
 
 
 def _embedding_grad(g: Array, indices: Array, padding_idx: int, n: int) -> Array:
     """The sum of the gradients of each row of the table."""
-    if padding_idx < 0:
-        sums = _kernels.index_backward(g, indices, (0,), 0, (n, g.shape[-1]))
-        if sums is not NotImplemented:
-            return sums
     wide = widened(g).reshape(indices.size, g.shape[-1])
     flat = unshared(indices).reshape(-1)
     out = np.zeros((n, g.shape[-1]), wide.dtype)
@@ -77,6 +72,7 @@ def _embedding_grad(g: Array, indices: Array, padding_idx: int, n: int) -> Array
 _embedding_op = linear(
     "_embedding(weight: Tensor, indices: Tensor, padding_idx: Any)",
     _embedding,
+    native=_kernels.embedding,
     transpose={
         "weight": lambda g, indices, padding_idx, weight_shape: _embedding_transpose(
             g, indices, padding_idx, weight_shape[0]
@@ -90,6 +86,7 @@ _embedding_op = linear(
 _embedding_transpose: Op = linear(
     "_embedding_transpose(input: Tensor, indices: Tensor, padding_idx: Any, n: Any)",
     _embedding_grad,
+    native=_kernels.embedding_backward,
     transpose={"input": lambda g, indices, padding_idx: _embedding_again(g, indices, padding_idx)},
     node="EmbeddingDenseBackwardBackward0",
     method=False,
@@ -173,12 +170,16 @@ def _with_sparse_gradient(weight: Tensor, indices: Tensor, padding_idx: int, sca
 def _embedding_scaled_grad(g: Array, indices: Array, padding_idx: int, n: int) -> Array:
     counts = np.bincount(indices.reshape(-1), minlength=n)
     share = widened(g) / counts[indices][..., None].astype(widened(g).dtype)
-    return rounded(_embedding_grad(share, indices, padding_idx, n), g)
+    sums = _kernels.embedding_backward(share, indices, padding_idx, n)
+    if sums is NotImplemented:
+        sums = _embedding_grad(share, indices, padding_idx, n)
+    return rounded(sums, g)
 
 
 _embedding_scaled = linear(
     "_embedding_scaled(weight: Tensor, indices: Tensor, padding_idx: Any)",
     _embedding,
+    native=_kernels.embedding,
     transpose={
         "weight": lambda g, indices, padding_idx, weight_shape: _embedding_scaled_transpose(
             g, indices, padding_idx, weight_shape[0]
@@ -332,11 +333,8 @@ def _check_bags(indices: Array, n: int, plainly: bool) -> None:
 
 def _bag_max(rows: Tensor, bag: Array, kept: Array, n: int) -> Tensor:
     """The largest element of each column in each bag; an empty bag gives 0."""
-    values = widened(rows._array)
-    best = np.full((n, rows.shape[1]), -1, np.int64)
-    for i in np.flatnonzero(kept):
-        b = best[bag[i]]
-        np.copyto(b, i, where=(b < 0) | (values[i] > values[b, np.arange(b.size)]))
+    values = np.ascontiguousarray(rows._array)
+    best = _kernels.largest_in_bags(widened(values), bag, kept, n)
     empty = best < 0
     picked = rows.gather(0, of(rows).tensor(np.where(empty, 0, best)))
     return picked.masked_fill(of(rows).tensor(empty), 0.0)

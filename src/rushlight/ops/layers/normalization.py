@@ -1,10 +1,9 @@
 """Normalisation: batch, layer, group, instance, root-mean-square and local response.
 
-`_native_layer_norm` and `_native_batch_norm` compute a layer in one call and have fused gradients;
-their rules say the same in
-terms of other functions, from the input alone, so that they can be differentiated again. Group and
-instance normalisation are
-the same two in other shapes.
+`_native_layer_norm`, `_native_batch_norm` and `_native_group_norm` compute a layer in one call and
+have fused gradients; their rules say the same in terms of other functions, from the input alone, so
+that they can be differentiated again. Instance normalisation is batch normalisation in another
+shape.
 """
 
 from __future__ import annotations
@@ -201,16 +200,6 @@ def _channel(a: Array | None, ndim: int) -> Any:
     return None if a is None else widened(a).reshape(-1, *(1,) * (ndim - 2))
 
 
-def _moments(x: Array, dims: tuple[int, ...]) -> tuple[Array, Array]:
-    if not x.size:  # 0 rather than nan, so that what is computed from them stays finite
-        none = np.zeros(x.shape[1], x.dtype)
-        return none, none
-    mean, var = _kernels.mean(x, dims), _kernels.var(x, dims, 0)
-    if mean is NotImplemented or var is NotImplemented:
-        return x.mean(dims), x.var(dims)
-    return mean, var
-
-
 def _batch_norm(
     x: Array,
     weight: Array | None,
@@ -225,8 +214,9 @@ def _batch_norm(
     wide = widened(x)
     dims = (0, *range(2, x.ndim))
     if training:
-        mean, var = _moments(wide, dims)
         n = x.size // max(x.shape[1], 1)
+        # Of nothing 0 rather than nan, so that what is computed from them stays finite.
+        mean, var = (wide.mean(dims), wide.var(dims)) if n else (np.zeros(x.shape[1]),) * 2
         if momentum is not None and n:
             if running_mean is not None:
                 running_mean += ((mean - running_mean) * momentum).astype(running_mean.dtype)
@@ -242,37 +232,6 @@ def _batch_norm(
     y = wide * _channel(scale, x.ndim)
     y += _channel(shift, x.ndim)
     return rounded(y, x), mean, rstd
-
-
-def _batch_norm_back(
-    g: Array,
-    x: Array,
-    weight: Array | None,
-    mean: Array,
-    rstd: Array,
-    training: bool,
-    needs: tuple[int, ...],
-) -> tuple[Array | None, ...]:
-    need_x, need_weight, need_bias = needs
-    if x is None or g.dtype.char not in "fd" or g.dtype != x.dtype:
-        return NotImplemented
-    dims = (0, *range(2, x.ndim))
-    scale = rstd if weight is None else rstd * weight
-    by_channel = (g * x).sum(dims, dtype=g.dtype) if need_weight or training else None
-    total = _kernels.sum(g, dims)
-    if total is NotImplemented:
-        return NotImplemented
-    # The sum of g * (x - mean) / deviation.
-    along = None if by_channel is None else (by_channel - mean * total) * rstd
-    gx = None
-    if need_x:
-        gx = g * _channel(scale, x.ndim)
-        if training:
-            n = x.dtype.type(max(x.size // max(x.shape[1], 1), 1))
-            slope = scale * along * rstd / n
-            gx -= x * _channel(slope, x.ndim)
-            gx += _channel(slope * mean - scale * total / n, x.ndim)
-    return gx, (along if need_weight else None), (total if need_bias else None)
 
 
 def _per_channel(t: Any, ndim: int) -> Any:
@@ -318,6 +277,7 @@ native_batch_norm_op = general(
     "running_var: Tensor | None = None, training: Any = False, momentum: Any = 0.1, "
     "eps: Any = 1e-05)",
     _batch_norm,
+    native=_kernels.batch_norm,
     vjp={
         "input": lambda g, input, weight, running_var, training, eps: _batch_norm_input(
             g, input, weight, running_var, training, eps
@@ -328,7 +288,7 @@ native_batch_norm_op = general(
         "bias": lambda g: _wide(g).sum(_over(g.ndim)),
     },
     shape=_batch_norm_shape,
-    backward=(_batch_norm_back, "g input weight out1 out2 training needs"),
+    backward=(_kernels.batch_norm_backward, "g input weight out1 out2 training needs"),
     node="NativeBatchNormBackward0",
     method=False,
     first_only=True,
@@ -483,11 +443,13 @@ native_group_norm_op = general(
     "_native_group_norm(input: Tensor, groups: Any, weight: Tensor | None = None, "
     "bias: Tensor | None = None, eps: Any = 1e-05)",
     _group_norm,
+    native=_kernels.group_norm,
     vjp={
         "input": _group_norm_input,
         "weight": _group_norm_weight,
         "bias": _group_norm_bias,
     },
+    backward=(_kernels.group_norm_backward, "g g1 g2 input groups out1 out2 weight eps needs"),
     node="NativeGroupNormBackward0",
     method=False,
     samples=lambda make: [(make(2, 4, 3), 2, make(4), make(4)), (make(3, 4), 2)],

@@ -1,8 +1,8 @@
 """Pooling over windows of one to three dimensions: the windows, and maxima.
 
 Maximum pooling picks elements: it gives their flat places in each plane too, and its gradient is a
-scatter to them, whose own transpose is the gather from them. Two dimensions of float32 and float64
-run on native kernels; one dimension is run as two; the rest is defined on NumPy through windows.
+scatter to them, whose own transpose is the gather from them. Floating types run on native kernels;
+integers are defined on NumPy through windows.
 `average_pooling.py` has the means, `adaptive_pooling.py` windows by the wanted size.
 """
 
@@ -19,7 +19,6 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
-from ..._size import Size
 from ..table.arrays import Array, listed, refuse, rounded, unshared, widened
 from ..table.kinds import composite, general, linear
 from ..table.signature import Flag, Ints, Tensor
@@ -91,7 +90,7 @@ def _lowest(a: Array) -> float:
     return -np.inf if a.dtype.kind == "f" else np.iinfo(a.dtype).min
 
 
-def _max_pool_nd(
+def _max_pool(
     x: Array, k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool
 ) -> tuple[Array, ...]:
     """The definition: the first largest element of each window (a NaN wins) and its place in the
@@ -116,30 +115,12 @@ def _max_pool_nd(
     return rounded(best, x), where
 
 
-def _max_pool(
-    x: Array, k: _Ints, s: _Ints, p: _Ints, d: _Ints, ceil_mode: bool
-) -> tuple[Array, ...]:
-    if len(k) == 2:
-        result = _kernels.max_pool2d(x, k, s, p, d, ceil_mode)
-    elif len(k) == 1:
-        result = _kernels.max_pool2d(x[..., None, :], (1, *k), (1, *s), (0, *p), (1, *d), ceil_mode)
-        if result is not NotImplemented:
-            result = (result[0].squeeze(-2).copy(), result[1].squeeze(-2).copy())
-    else:
-        result = NotImplemented
-    return _max_pool_nd(x, k, s, p, d, ceil_mode) if result is NotImplemented else result
-
-
 def _planes(shape: Sequence[int], n: int) -> tuple[int, int]:
     return math.prod(shape[:-n]), math.prod(shape[-n:])
 
 
 def _scatter(g: Array, indices: Array, shape: tuple[int, ...], n: int) -> Array:
     """Every element of g added at its place in planes of n dimensions."""
-    if n == 2:
-        result = _kernels.max_pool2d_backward(g, indices, shape)
-        if result is not NotImplemented:
-            return result
     rows, size = _planes(shape, n)
     wide = widened(g)
     out = np.zeros((rows, size), wide.dtype)
@@ -160,6 +141,7 @@ def _gather(x: Array, indices: Array, n: int) -> Array:
 pool_scatter = linear(
     "_pool_scatter(input: Tensor, indices: Tensor, shape: Any, n: Any)",
     _scatter,
+    native=_kernels.max_pool_backward,
     transpose={"input": lambda g, indices, n: _pool_gather(g, indices, n)},
     node="MaxPoolBackwardBackward0",
     method=False,
@@ -180,15 +162,13 @@ _pool_gather: Op = linear(
 
 
 def _max_pool_op(n: int, node: str) -> Op:
-    def fused(g: Array, indices: Array, shape: Size) -> Array:
-        return _scatter(g, indices, tuple(shape), n)
-
     return general(
         f"_max_pool{n}d(input: Tensor, kernel_size: Any, stride: Any, padding: Any, "
         "dilation: Any, ceil_mode: Any)",
         _max_pool,
+        native=_kernels.max_pool,
         vjp={"input": lambda g, out1, input_shape: pool_scatter(g, out1, tuple(input_shape), n)},
-        backward=(_kernels.max_pool2d_backward if n == 2 else fused, "g out1 input_shape"),
+        backward=(_kernels.max_pool_backward, "g out1 input_shape kernel_size"),
         batch="folded",
         node=node,
         method=False,

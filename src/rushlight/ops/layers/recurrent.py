@@ -1,9 +1,11 @@
 """Recurrent layers as functions: what `nn.RNN`, `nn.LSTM`, `nn.GRU` and their cells run, and
 torch's functions of these names.
 
-The input's part of the gates is one matrix product over all steps; the loop does the hidden part.
-Packed sequences (of different lengths, longest first) run step by step on the sequences that are
-still going.
+`_steps` is the definition of a layer in one direction: the input's part of the gates is one matrix
+product over all steps, a loop does the hidden part. Packed sequences (of different lengths, longest
+first) run step by step on the sequences that are still going. `LAYERS` has an op for each mode
+that does the same in one native call, and its gradients in another; it serves wherever nobody looks
+at the steps.
 """
 
 from __future__ import annotations
@@ -11,9 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ... import _core
+from ..._levels.running import state as levels
 from ..elementwise.elementary import sigmoid, tanh
 from ..layout.joining import cat, stack
 from ..matrix.products import linear
+from ..table.arrays import Array
+from ..table.kinds import general
 from ..table.reference import alias
 from ..table.signature import Tensor
 from .activation import relu
@@ -119,6 +125,135 @@ def _scan_packed(
     return cat(outputs), tuple(cat(list(parts)) for parts in zip(*reversed(done), strict=True))
 
 
+def _steps(
+    mode: str,
+    input: Tensor,
+    state: tuple[Tensor, ...],
+    w: Weights,
+    reverse: bool,
+    sizes: list[int] | None,
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """A layer in one direction: outputs and the last state."""
+    step = STEPS[mode][0]
+    if sizes is None:
+        return _scan(step, input, state, w, reverse)
+    return _scan_packed(step, input, sizes, state, w, reverse)
+
+
+# ---- a layer in one direction as one op
+
+
+def _states(h: Any, c: Any) -> tuple[Any, ...]:
+    return (h,) if c is None else (h, c)
+
+
+def _on(mode: str, tensors: Sequence[Any], reverse: bool, sizes: Any) -> tuple[Tensor, ...]:
+    """The results of the steps on the tensors that the op takes."""
+    x, h, c, *weights = tensors
+    out, last = _steps(mode, x, _states(h, c), Weights(*weights), reverse, sizes)
+    return out, *last
+
+
+def _definition(mode: str) -> Callable[..., tuple[Any, ...]]:
+    """The steps over ndarrays, for arguments that the kernel does not take."""
+
+    def layer(*args: Any) -> tuple[Array | None, ...]:
+        *arrays, reverse, sizes = args
+        before = _core.set_grad_enabled(False)
+        try:
+            tensors = [None if a is None else _core.wrap(a) for a in arrays]
+            found = _on(mode, tensors, reverse, sizes)
+        finally:
+            _core.set_grad_enabled(before)
+        return tuple([t._array for t in found] + [None] * (4 - len(found)))
+
+    return layer
+
+
+def _rule(mode: str) -> Callable[..., tuple[Tensor | None, ...]]:
+    """The gradients through the steps, which run again: these are ops, and so are their own."""
+
+    def gradients(
+        gs: Any,
+        input: Tensor,
+        h0: Tensor,
+        c0: Any,
+        w_ih: Tensor,
+        w_hh: Tensor,
+        b_ih: Any,
+        b_hh: Any,
+        reverse: bool,
+        sizes: Any,
+        needs: tuple[int, ...],
+    ) -> tuple[Tensor | None, ...]:
+        recording = _core.set_grad_enabled(True)
+        try:
+            given = (input, h0, c0, w_ih, w_hh, b_ih, b_hh)
+            again = [_start(t, recording) if n else t for t, n in zip(given, needs, strict=True)]
+            results = _on(mode, again, reverse, sizes)
+            pairs = [(y, g) for y, g in zip(results, gs, strict=False) if g is not None]
+            roots, grads = (tuple(p[i] for p in pairs) for i in (0, 1))
+            wanted = tuple(t for t, n in zip(again, needs, strict=True) if n)
+            found = iter(_core.run_backward(roots, grads, recording, recording, wanted))
+        finally:
+            _core.set_grad_enabled(recording)
+        return tuple(next(found) if n else None for n in needs)
+
+    return gradients
+
+
+def _start(t: Tensor, recording: bool) -> Tensor:
+    """A tensor of these values to differentiate by, with their history if that is wanted."""
+    if recording and t.requires_grad:
+        return t.view_as(t)
+    return t.detach().requires_grad_()
+
+
+def _layer_op(mode: str) -> Any:
+    name = f"{mode.lower()}_layer"
+    lstm = mode == "LSTM"
+    # An LSTM's states are its output, as in PyTorch; others keep theirs apart, as a program may
+    # write to the output.
+    reads = f"g g1 g2 input h0 c0 w_ih w_hh {'out' if lstm else 'out3'} out3 reverse sizes needs"
+    return general(
+        f"_{name}(input: Tensor, h0: Tensor, c0: Tensor | None, w_ih: Tensor, w_hh: Tensor, "
+        "b_ih: Tensor | None, b_hh: Tensor | None, reverse: Any, sizes: Any)",
+        _definition(mode),
+        native=getattr(_core.kernels, name),
+        vjp={"input, h0, c0, w_ih, w_hh, b_ih, b_hh": _rule(mode)},
+        backward=(getattr(_core.kernels, f"{name}_backward"), reads),
+        node="MkldnnRnnLayerBackward0" if lstm else "StackBackward0",
+        method=False,
+        doc="A recurrent layer in one direction: outputs, the last state, what the gradient reads.",
+    )
+
+
+LAYERS = {mode: _layer_op(mode) for mode in STEPS}
+
+
+def _layer(
+    mode: str,
+    input: Tensor,
+    state: tuple[Tensor, ...],
+    w: Weights,
+    reverse: bool,
+    sizes: list[int] | None,
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """A layer in one direction, by one op where no transform, mode or class looks at its steps."""
+    if (
+        w.w_hr is not None
+        or levels.stack
+        or _core.has_torch_function_variadic(input, *state, w.w_ih, w.w_hh, w.b_ih, w.b_hh)
+    ):
+        return _steps(mode, input, state, w, reverse, sizes)
+    h, c = state if len(state) == 2 else (state[0], None)
+    out, h, c, _ = LAYERS[mode](input, h, c, w.w_ih, w.w_hh, w.b_ih, w.b_hh, reverse, sizes)
+    return out, _states(h, c)
+
+
+# ---- networks
+
+
 class Shape:
     """How many layers a network has, in which directions, and the dropout between them."""
 
@@ -142,7 +277,6 @@ def run(
     sizes: list[int] | None,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """All layers and directions over (T, N, in), or over packed data where `sizes` is given."""
-    step = STEPS[mode][0]
     directions = 2 if shape.bidirectional else 1
     last: list[tuple[Tensor, ...]] = []
     for layer in range(shape.num_layers):
@@ -150,12 +284,7 @@ def run(
         for direction in range(directions):
             place = layer * directions + direction
             start = tuple(s[place] for s in state)
-            w = weights(place)
-            reverse = direction == 1
-            if sizes is None:
-                out, end = _scan(step, x, start, w, reverse)
-            else:
-                out, end = _scan_packed(step, x, sizes, start, w, reverse)
+            out, end = _layer(mode, x, start, weights(place), direction == 1, sizes)
             outputs.append(out)
             last.append(end)
         x = outputs[0] if directions == 1 else cat(outputs, -1)

@@ -28,6 +28,7 @@ def _cast(a: Array, dtype: dtype) -> Array:
 _to_copy = linear(
     "_to_copy(input: Tensor, dtype: dtype)",
     _cast,
+    native=_core.kernels.to_copy,
     transpose={"input": lambda g, input_dtype: fit_dtype(g, input_dtype)},
     node="ToCopyBackward0",
     method=False,

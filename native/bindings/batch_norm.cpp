@@ -1,0 +1,464 @@
+// Batch and group normalisation, and their gradients.
+//
+// An image's channels are planes (row-major), or columns (channels last, or no dimensions behind them). Work is cut into parts whose
+// number depends on the sizes alone, and the parts' statistics are merged in order, so that threads change nothing.
+// Planes: a channel is one task where it fits into L2, so that it comes from memory once; else an image's part of it is one.
+// Statistics are in double; scale and shift of a channel are made of them and rounded once.
+#include "bindings/bindings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+namespace rushlight {
+namespace {
+
+constexpr Py_ssize_t kGrain = 1 << 15;  // elements that are worth a thread
+constexpr Py_ssize_t kChannelBytes = 1 << 19;  // of a channel that stays in L2 from one pass to the next
+constexpr Py_ssize_t kPartRows = 512, kParts = 32;  // channels last: rows of a part at least, parts at most
+
+bool is_half(DType t) { return t == DType::F16 || t == DType::BF16; }
+DType computed_in(DType t) { return is_half(t) ? DType::F32 : t; }
+Py_ssize_t grain(Py_ssize_t elements) { return kGrain / (elements + 1) + 1; }
+
+// (n, channels, inner), contiguous; or, where `columns`, (rows, channels).
+struct Channels {
+  Py_ssize_t n = 1, channels = 1, inner = 1;
+  bool columns = false;
+  Py_ssize_t rows() const { return n * inner; }  // elements of a channel
+  Py_ssize_t size() const { return rows() * channels; }
+  ptrdiff_t plane(Py_ssize_t image, Py_ssize_t channel) const { return (image * channels + channel) * inner; }
+  // Whether a channel is one task.
+  bool whole(ptrdiff_t item) const { return rows() * item <= kChannelBytes && channels >= 4; }
+  // The part-th of the rows of columns.
+  Py_ssize_t parts() const {
+    return std::clamp<Py_ssize_t>(rows() * channels / kGrain, 1, std::clamp<Py_ssize_t>(rows() / kPartRows, 1, kParts));
+  }
+  Py_ssize_t first_row(Py_ssize_t part) const { return part * rows() / parts(); }
+};
+Channels channels_of(const TensorInfo& x) {
+  Channels c;
+  c.n = x.shape[0];
+  c.channels = x.shape[1];
+  for (int i = 2; i < x.ndim; i++) c.inner *= x.shape[i];
+  c.columns = c.inner == 1 || (is_channels_last(x.tensor) && !x.tensor->is_contiguous());
+  return c;
+}
+// The tensor itself, or its values, where the elements lie as those of x do.
+Ref laid_as(const TensorInfo& g, const Channels& c, const TensorInfo& x) {
+  if (!c.columns || c.inner == 1) return contiguous(g.tensor);
+  if (is_channels_last(g.tensor) && g.tensor->is_aligned()) return Ref::borrow(as_object(g.tensor));
+  Py_ssize_t strides[kMaxDims];
+  channels_last_strides(x.ndim, x.shape, item_size(g.dtype), strides);
+  Ref copy(as_object(new_strided(g.dtype, x.ndim, x.shape, strides, g.tensor->device())));
+  return copy && copy_into(as_tensor(copy), g.tensor) == 0 ? static_cast<Ref&&>(copy) : Ref();
+}
+Ref new_laid_as(const TensorInfo& x, const Channels& c, DeviceType device) {
+  if (!c.columns || c.inner == 1) return new_ref(x.dtype, x.ndim, x.shape, device);
+  Py_ssize_t strides[kMaxDims];
+  channels_last_strides(x.ndim, x.shape, item_size(x.dtype), strides);
+  return Ref(as_object(new_strided(x.dtype, x.ndim, x.shape, strides, device)));
+}
+
+// n values as double, or none: of None. False with or without an exception (then: no kernel).
+struct Values {
+  std::unique_ptr<double[]> data;
+  bool read(PyObject* object, Py_ssize_t n) {
+    if (object == Py_None) return true;
+    TensorInfo a;
+    if (!read_tensor(object, a) || !(a.is_float() || is_half(a.dtype)) || a.size() != n || is_meta(a)) return false;
+    Ref held = contiguous_as(a.tensor, a.dtype == DType::F64 ? DType::F64 : DType::F32);
+    if (!held) return false;
+    data.reset(new double[static_cast<size_t>(n)]);
+    if (a.dtype == DType::F64) std::copy_n(data_of<double>(held), n, data.get());
+    else std::copy_n(data_of<float>(held), n, data.get());
+    return true;
+  }
+  explicit operator bool() const { return data != nullptr; }
+  double at(Py_ssize_t i, double otherwise) const { return data ? data[i] : otherwise; }
+};
+
+// A vector of the compute type, made of doubles.
+Ref vector_of(DType type, const double* values, Py_ssize_t n, DeviceType device = DeviceType::Cpu) {
+  Ref made = new_ref(type, 1, &n, device);
+  if (!made || device == DeviceType::Meta) return made;
+  if (type == DType::F64) std::copy_n(values, n, data_of<double>(made));
+  else std::transform(values, values + n, data_of<float>(made), [](double v) { return static_cast<float>(v); });
+  return made;
+}
+
+// The same values as the kernels of columns take them: kMost vectors of the compute type.
+struct Factors {
+  Factors(DType type, Py_ssize_t n, int count) : type(type), n(n), memory(static_cast<size_t>(n * count * item_size(type))) {}
+  void set(int which, Py_ssize_t i, double value) {
+    if (type == DType::F64) reinterpret_cast<double*>(memory.data())[which * n + i] = value;
+    else reinterpret_cast<float*>(memory.data())[which * n + i] = static_cast<float>(value);
+  }
+  const void* of(int which) const { return memory.data() + which * n * item_size(type); }
+  DType type;
+  Py_ssize_t n;
+  std::vector<char> memory;
+};
+
+// --- statistics of channels
+
+using Statistics = std::vector<Moments>;
+
+// Of columns, whose parts are merged in order.
+void column_statistics(DType type, const char* x, const Channels& c, Statistics& all) {
+  const Py_ssize_t parts = c.parts();
+  std::vector<double> of(static_cast<size_t>(parts * 2 * c.channels));
+  const ptrdiff_t row_bytes = c.channels * item_size(type);
+  parallel(parts, grain(c.size() / parts), [&](ptrdiff_t begin, ptrdiff_t end) {
+    for (ptrdiff_t part = begin; part < end; part++) {
+      double* means = of.data() + part * 2 * c.channels;
+      dense_kernels().column_moments(type, x + c.first_row(part) * row_bytes, c.first_row(part + 1) - c.first_row(part), c.channels,
+                                     means, means + c.channels);
+    }
+  });
+  for (Py_ssize_t part = 0; part < parts; part++)
+    for (Py_ssize_t i = 0; i < c.channels; i++) {
+      const double* means = of.data() + part * 2 * c.channels;
+      dense_kernels().merge_moments(
+          {static_cast<double>(c.first_row(part + 1) - c.first_row(part)), means[i], means[c.channels + i]}, &all[i]);
+    }
+}
+
+// Of planes that are not one task a channel.
+void plane_statistics(DType type, const char* x, const Channels& c, Statistics& all) {
+  Statistics each(static_cast<size_t>(c.n * c.channels));
+  parallel(c.n * c.channels, grain(c.inner), [&](ptrdiff_t begin, ptrdiff_t end) {
+    for (ptrdiff_t i = begin; i < end; i++)
+      dense_kernels().plane_moments(type, x + i * c.inner * item_size(type), {1, c.inner, c.inner}, &each[i]);
+  });
+  for (Py_ssize_t i = 0; i < c.n * c.channels; i++) dense_kernels().merge_moments(each[i], &all[i % c.channels]);
+}
+
+// Calls f(first plane, rows, channel) for the planes of channels: all of one at a time, or each alone.
+template <class F>
+void each_plane(const Channels& c, ptrdiff_t item, const F& f) {
+  if (c.whole(item))
+    parallel(c.channels, grain(c.rows()), [&](ptrdiff_t begin, ptrdiff_t end) {
+      for (ptrdiff_t i = begin; i < end; i++) f(i * c.inner * item, PlaneRows{c.n, c.channels * c.inner, c.inner}, i);
+    });
+  else
+    parallel(c.n * c.channels, grain(c.inner), [&](ptrdiff_t begin, ptrdiff_t end) {
+      for (ptrdiff_t i = begin; i < end; i++) f(i * c.inner * item, PlaneRows{1, c.inner, c.inner}, i % c.channels);
+    });
+}
+
+// Calls f(offset of its first element in bytes, rows) for blocks of the rows of columns.
+template <class F>
+void each_row_block(const Channels& c, ptrdiff_t item, const F& f) {
+  parallel(c.rows(), grain(c.channels), [&](ptrdiff_t begin, ptrdiff_t end) { f(begin * c.channels * item, end - begin); });
+}
+
+// running += (value - running) * momentum. False with an exception.
+bool move(PyObject* running, const Statistics& all, double momentum, bool variance) {
+  TensorInfo a;
+  if (running == Py_None || !read_tensor(running, a)) return true;
+  const Py_ssize_t n = static_cast<Py_ssize_t>(all.size());
+  Values old;
+  if (!old.read(running, n)) return !PyErr_Occurred();
+  for (Py_ssize_t i = 0; i < n; i++) {
+    const Moments& m = all[i];
+    const double value = variance ? m.squares / std::max(m.count - 1, 1.0) : m.mean;
+    old.data[i] += (value - old.data[i]) * momentum;
+  }
+  Ref moved = vector_of(computed_in(a.dtype), old.data.get(), n);
+  return moved && copy_into(a.tensor, as_tensor(moved)) == 0;
+}
+
+PyObject* refused() { return PyErr_Occurred() ? nullptr : not_implemented(); }
+
+// Whether these running statistics can be moved here: nobody else's memory is needed for it.
+bool is_movable(PyObject* running, Py_ssize_t n) {
+  TensorInfo a;
+  return running == Py_None || (read_tensor(running, a) && (a.is_float() || is_half(a.dtype)) && a.ndim == 1 && a.shape[0] == n &&
+                                a.tensor->is_writeable() && a.tensor->is_aligned() && !is_meta(a));
+}
+
+// (x, weight, bias, running_mean, running_var, training, momentum or None, eps) -> (y, mean, rstd); moves the running statistics
+PyObject* batch_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  TensorInfo x;
+  bool training;
+  double momentum = 0, eps;
+  if (!check_count("batch_norm", count, 8, 8)) return nullptr;
+  if (!read_tensor(args[0], x) || !(x.is_float() || is_half(x.dtype)) || x.ndim < 2 || is_meta(x)) return not_implemented();
+  if (!bool_argument(args[5], training) || !double_argument(args[7], eps)) return nullptr;
+  const bool moves = training && args[6] != Py_None;
+  if (moves && !double_argument(args[6], momentum)) return nullptr;
+  const Channels c = channels_of(x);
+  if (moves && (!is_movable(args[3], c.channels) || !is_movable(args[4], c.channels))) return not_implemented();
+  Values weight, bias, means, variances;
+  if (!weight.read(args[1], c.channels) || !bias.read(args[2], c.channels)) return refused();
+  if (!training &&
+      (args[3] == Py_None || args[4] == Py_None || !means.read(args[3], c.channels) || !variances.read(args[4], c.channels)))
+    return refused();
+  const DType dtype = x.dtype, type = computed_in(dtype);
+  const ptrdiff_t item = item_size(dtype);
+  Ref in = laid_as(x, c, x), out = in ? new_laid_as(x, c, DeviceType::Cpu) : Ref();
+  if (!out) return nullptr;
+  const char* from = data_of(in);
+  char* to = data_of(out);
+  Statistics all(static_cast<size_t>(c.channels));
+  std::vector<double> mean(all.size()), rstd(all.size());
+  {
+    Unlocked unlocked(c.size() * item > kReleaseGilBytes, {as_tensor(in), as_tensor(out)});
+    if (training && c.columns) column_statistics(dtype, from, c, all);
+    else if (training && !c.whole(item)) plane_statistics(dtype, from, c, all);
+    const auto finish = [&](Py_ssize_t i) {
+      mean[i] = training ? all[i].mean : means.data[i];
+      const double variance = training ? all[i].squares / std::max(all[i].count, 1.0) : variances.data[i];
+      rstd[i] = 1 / std::sqrt(variance + eps);
+    };
+    const auto scale = [&](Py_ssize_t i) { return rstd[i] * weight.at(i, 1); };
+    const auto shift = [&](Py_ssize_t i) { return bias.at(i, 0) - mean[i] * scale(i); };
+    const bool together = !c.columns && c.whole(item);
+    for (Py_ssize_t i = 0; !together && i < c.channels; i++) finish(i);
+    if (c.columns) {
+      Factors factors(type, c.channels, 2);
+      for (Py_ssize_t i = 0; i < c.channels; i++) {
+        factors.set(0, i, scale(i));
+        factors.set(1, i, shift(i));
+      }
+      each_row_block(c, item, [&](ptrdiff_t at, Py_ssize_t rows) {
+        dense_kernels().column_affine(dtype, from + at, rows, c.channels, factors.of(0), factors.of(1), to + at);
+      });
+    } else {
+      each_plane(c, item, [&](ptrdiff_t at, const PlaneRows& rows, Py_ssize_t i) {
+        if (together && training) dense_kernels().plane_moments(dtype, from + at, rows, &all[i]);
+        if (together) finish(i);
+        dense_kernels().plane_affine(dtype, from + at, rows, scale(i), shift(i), to + at);
+      });
+    }
+  }
+  if (moves && c.rows() > 0 && !(move(args[3], all, momentum, false) && move(args[4], all, momentum, true))) return nullptr;
+  Ref m = vector_of(type, mean.data(), c.channels), s = m ? vector_of(type, rstd.data(), c.channels) : Ref();
+  return s ? PyTuple_Pack(3, out.get(), m.get(), s.get()) : nullptr;
+}
+
+// (g, x, weight, mean, rstd, training, needs) -> the gradients of x, weight and bias, None where not needed
+PyObject* batch_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  TensorInfo g, x;
+  bool training;
+  int need[3];
+  if (!check_count("batch_norm_backward", count, 7, 7)) return nullptr;
+  if (!read_tensor(args[0], g) || !read_tensor(args[1], x) || !(x.is_float() || is_half(x.dtype)) || g.dtype != x.dtype ||
+      x.ndim < 2 || is_meta(x, g) || !same_shape(g.tensor, x.tensor))
+    return not_implemented();
+  if (!bool_argument(args[5], training) || !needs_argument(args[6], 3, need)) return nullptr;
+  const Channels c = channels_of(x);
+  Values weight, mean, rstd;
+  if (!weight.read(args[2], c.channels) || !mean.read(args[3], c.channels) || !rstd.read(args[4], c.channels) || !mean || !rstd)
+    return refused();
+  const DType dtype = x.dtype, type = computed_in(dtype);
+  const ptrdiff_t item = item_size(dtype);
+  Ref gx, xc = laid_as(x, c, x), gc = xc ? laid_as(g, c, x) : Ref();
+  if (!gc || (need[0] && !(gx = new_laid_as(x, c, DeviceType::Cpu)))) return nullptr;
+  const char* gp = data_of(gc);
+  const char* xp = data_of(xc);
+  char* out = gx ? data_of(gx) : nullptr;
+  const bool sums_needed = training || need[1] || need[2];
+  std::vector<double> sums(static_cast<size_t>(2 * c.channels));  // of g and of g * (x - mean)
+  {
+    Unlocked unlocked(c.size() * item > kReleaseGilBytes, {as_tensor(gc), as_tensor(xc), as_tensor(gx)});
+    const double many = static_cast<double>(std::max<Py_ssize_t>(c.rows(), 1));
+    const auto scale = [&](Py_ssize_t i) { return rstd.data[i] * weight.at(i, 1); };
+    const auto slope = [&](Py_ssize_t i) { return training ? scale(i) * sums[2 * i + 1] * rstd.data[i] * rstd.data[i] / many : 0; };
+    const auto shift = [&](Py_ssize_t i) { return training ? scale(i) * sums[2 * i] / many : 0; };
+    if (c.columns) {
+      if (sums_needed) {
+        Factors means(type, c.channels, 1);
+        for (Py_ssize_t i = 0; i < c.channels; i++) means.set(0, i, mean.data[i]);
+        const Py_ssize_t parts = c.parts();
+        std::vector<double> each(static_cast<size_t>(parts * 2 * c.channels));
+        parallel(parts, grain(c.size() / parts), [&](ptrdiff_t begin, ptrdiff_t end) {
+          for (ptrdiff_t part = begin; part < end; part++) {
+            const ptrdiff_t at = c.first_row(part) * c.channels * item;
+            dense_kernels().column_products(dtype, gp + at, xp + at, c.first_row(part + 1) - c.first_row(part), c.channels,
+                                            means.of(0), each.data() + part * 2 * c.channels);
+          }
+        });
+        for (size_t i = 0; i < each.size(); i++) sums[i % sums.size()] += each[i];
+      }
+      if (out) {
+        Factors factors(type, c.channels, 4);
+        for (Py_ssize_t i = 0; i < c.channels; i++) {
+          factors.set(0, i, mean.data[i]);
+          factors.set(1, i, scale(i));
+          factors.set(2, i, slope(i));
+          factors.set(3, i, shift(i));
+        }
+        each_row_block(c, item, [&](ptrdiff_t at, Py_ssize_t rows) {
+          dense_kernels().column_gradient(dtype, gp + at, xp + at, rows, c.channels,
+                                          {factors.of(0), factors.of(1), factors.of(2), factors.of(3)}, out + at);
+        });
+      }
+    } else {
+      const bool together = c.whole(item);
+      if (sums_needed && !together) {
+        std::vector<double> each(static_cast<size_t>(2 * c.n * c.channels));
+        parallel(c.n * c.channels, grain(c.inner), [&](ptrdiff_t begin, ptrdiff_t end) {
+          for (ptrdiff_t i = begin; i < end; i++)
+            dense_kernels().plane_products(dtype, gp + i * c.inner * item, xp + i * c.inner * item, {1, c.inner, c.inner},
+                                           mean.data[i % c.channels], &each[2 * i]);
+        });
+        for (size_t i = 0; i < each.size(); i++) sums[i % sums.size()] += each[i];
+      }
+      if (together || out)
+        each_plane(c, item, [&](ptrdiff_t at, const PlaneRows& rows, Py_ssize_t i) {
+          if (together && sums_needed) dense_kernels().plane_products(dtype, gp + at, xp + at, rows, mean.data[i], &sums[2 * i]);
+          if (out)
+            dense_kernels().plane_gradient(dtype, gp + at, xp + at, rows, mean.data[i], scale(i), slope(i), shift(i), out + at);
+        });
+    }
+  }
+  Ref gw, gb;
+  std::vector<double> values(static_cast<size_t>(c.channels));
+  if (need[1]) {
+    for (Py_ssize_t i = 0; i < c.channels; i++) values[i] = sums[2 * i + 1] * rstd.data[i];
+    if (!(gw = vector_of(type, values.data(), c.channels))) return nullptr;
+  }
+  if (need[2]) {
+    for (Py_ssize_t i = 0; i < c.channels; i++) values[i] = sums[2 * i];
+    if (!(gb = vector_of(type, values.data(), c.channels))) return nullptr;
+  }
+  return gradients_of({&gx, &gw, &gb});
+}
+
+// --- group norm: the statistics of each group of channels of each image
+
+bool read_groups(PyObject* o, const Channels& c, Py_ssize_t& groups) {
+  return ints_argument(o, "num_groups", 1, &groups) && groups > 0 && c.channels % groups == 0;
+}
+
+// (x, groups, weight, bias, eps) -> (y, means, rstds), the two of (n, groups)
+PyObject* group_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  TensorInfo x;
+  double eps;
+  Py_ssize_t groups;
+  if (!check_count("group_norm", count, 5, 5)) return nullptr;
+  if (!read_tensor(args[0], x) || !(x.is_float() || is_half(x.dtype)) || x.ndim < 2 || is_meta(x)) return not_implemented();
+  if (!double_argument(args[4], eps)) return nullptr;
+  Channels c = channels_of(x);
+  if (!read_groups(args[1], c, groups) || c.size() == 0) return refused();
+  Values weight, bias;
+  if (!weight.read(args[2], c.channels) || !bias.read(args[3], c.channels)) return refused();
+  const DType dtype = x.dtype;
+  const ptrdiff_t item = item_size(dtype);
+  const Py_ssize_t few = c.channels / groups, statistics[2] = {c.n, groups};
+  Ref in = contiguous(x.tensor), out = in ? new_ref(dtype, as_tensor(in)->ndim(), as_tensor(in)->sizes(), DeviceType::Cpu) : Ref();
+  Ref mean = out ? new_ref(DType::F64, 2, statistics, DeviceType::Cpu) : Ref();
+  Ref rstd = mean ? new_ref(DType::F64, 2, statistics, DeviceType::Cpu) : Ref();
+  if (!rstd) return nullptr;
+  const char* from = data_of(in);
+  char* to = data_of(out);
+  double* means = data_of<double>(mean);
+  double* rstds = data_of<double>(rstd);
+  {
+    Unlocked unlocked(c.size() * item > kReleaseGilBytes, {as_tensor(in), as_tensor(out), as_tensor(mean), as_tensor(rstd)});
+    parallel(c.n * groups, grain(few * c.inner), [&](ptrdiff_t begin, ptrdiff_t end) {
+      for (ptrdiff_t i = begin; i < end; i++) {
+        const ptrdiff_t n = few * c.inner, at = i * n * item, first = i % groups * few;
+        Moments m{};
+        dense_kernels().plane_moments(dtype, from + at, {1, n, n}, &m);
+        means[i] = m.mean;
+        rstds[i] = 1 / std::sqrt(m.squares / m.count + eps);
+        for (Py_ssize_t k = 0; k < few; k++) {
+          const double scale = rstds[i] * weight.at(first + k, 1);
+          dense_kernels().plane_affine(dtype, from + at + k * c.inner * item, {1, c.inner, c.inner}, scale,
+                                       bias.at(first + k, 0) - m.mean * scale, to + at + k * c.inner * item);
+        }
+      }
+    });
+  }
+  if (dtype != DType::F64) {
+    mean = Ref(as_object(cast(as_tensor(mean), dtype)));
+    rstd = mean ? Ref(as_object(cast(as_tensor(rstd), dtype))) : Ref();
+  }
+  return rstd ? PyTuple_Pack(3, out.get(), mean.get(), rstd.get()) : nullptr;
+}
+
+// (g, g1, g2, x, groups, means, rstds, weight, eps, needs) -> the gradients of x, weight and bias. Of the three results only the
+// first may have been used. The statistics of halves were rounded to halves, and are taken again.
+PyObject* group_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  TensorInfo g, x;
+  int need[3];
+  double eps;
+  Py_ssize_t groups;
+  if (!check_count("group_norm_backward", count, 10, 10)) return nullptr;
+  if (args[1] != Py_None || args[2] != Py_None) return not_implemented();
+  if (!read_tensor(args[0], g) || !read_tensor(args[3], x) || !(x.is_float() || is_half(x.dtype)) || g.dtype != x.dtype ||
+      x.ndim < 2 || is_meta(x, g) || !same_shape(g.tensor, x.tensor))
+    return not_implemented();
+  if (!double_argument(args[8], eps) || !needs_argument(args[9], 3, need)) return nullptr;
+  const Channels c = channels_of(x);
+  if (!read_groups(args[4], c, groups) || c.size() == 0) return refused();
+  Values weight, mean, rstd;
+  if (!mean.read(args[5], c.n * groups) || !rstd.read(args[6], c.n * groups) || !weight.read(args[7], c.channels) || !mean || !rstd)
+    return refused();
+  const DType dtype = x.dtype, type = computed_in(dtype);
+  const ptrdiff_t item = item_size(dtype);
+  const Py_ssize_t few = c.channels / groups;
+  Ref gx, xc = contiguous(x.tensor), gc = xc ? contiguous(g.tensor) : Ref();
+  if (!gc || (need[0] && !(gx = new_ref(dtype, as_tensor(gc)->ndim(), as_tensor(gc)->sizes(), DeviceType::Cpu)))) return nullptr;
+  const char* gp = data_of(gc);
+  const char* xp = data_of(xc);
+  char* out = gx ? data_of(gx) : nullptr;
+  std::vector<double> sums(static_cast<size_t>(2 * c.n * c.channels));
+  {
+    Unlocked unlocked(c.size() * item > kReleaseGilBytes, {as_tensor(gc), as_tensor(xc), as_tensor(gx)});
+    parallel(c.n * groups, grain(few * c.inner), [&](ptrdiff_t begin, ptrdiff_t end) {
+      for (ptrdiff_t i = begin; i < end; i++) {
+        const Py_ssize_t n = few * c.inner;
+        const double many = static_cast<double>(n);
+        if (is_half(dtype)) {
+          Moments m{};
+          dense_kernels().plane_moments(dtype, xp + i * n * item, {1, n, n}, &m);
+          mean.data[i] = m.mean;
+          rstd.data[i] = 1 / std::sqrt(m.squares / m.count + eps);
+        }
+        const double r = rstd.data[i];
+        double total = 0, along = 0;
+        for (Py_ssize_t k = 0; k < few; k++) {
+          const ptrdiff_t plane = i * few + k, at = plane * c.inner * item;
+          const double w = weight.at(i % groups * few + k, 1);
+          dense_kernels().plane_products(dtype, gp + at, xp + at, {1, c.inner, c.inner}, mean.data[i], &sums[2 * plane]);
+          total += w * sums[2 * plane];
+          along += w * sums[2 * plane + 1];
+        }
+        for (Py_ssize_t k = 0; out && k < few; k++) {
+          const ptrdiff_t at = (i * few + k) * c.inner * item;
+          dense_kernels().plane_gradient(dtype, gp + at, xp + at, {1, c.inner, c.inner}, mean.data[i],
+                                         r * weight.at(i % groups * few + k, 1), r * r * r * along / many, r * total / many,
+                                         out + at);
+        }
+      }
+    });
+  }
+  Ref gw, gb;
+  std::vector<double> values(static_cast<size_t>(c.channels));
+  for (int which = 1; which <= 2; which++) {
+    if (!need[which]) continue;
+    std::fill(values.begin(), values.end(), 0.0);
+    for (Py_ssize_t plane = 0; plane < c.n * c.channels; plane++)
+      values[plane % c.channels] += which == 1 ? sums[2 * plane + 1] * rstd.data[plane / few] : sums[2 * plane];
+    if (!((which == 1 ? gw : gb) = vector_of(type, values.data(), c.channels))) return nullptr;
+  }
+  return gradients_of({&gx, &gw, &gb});
+}
+
+}  // namespace
+
+PyMethodDef kBatchNormMethods[] = {
+    long_kernel<batch_norm>("batch_norm",
+                            "(x, weight, bias, running_mean, running_var, training, momentum, eps) -> (y, mean, rstd)"),
+    long_kernel<batch_norm_backward>("batch_norm_backward", "(g, x, weight, mean, rstd, training, needs)"),
+    long_kernel<group_norm>("group_norm", "(x, groups, weight, bias, eps) -> (y, means, rstds)"),
+    long_kernel<group_norm_backward>("group_norm_backward", "(g, g1, g2, x, groups, means, rstds, weight, eps, needs)"),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace rushlight

@@ -1,0 +1,171 @@
+// Rows of a table by number, the sums of rows by number, and the largest elements of bags of rows.
+//
+// The functions answer NotImplemented to anything that is not in order: the Python side then finds out what to say. Sums go over the
+// rows in order, for a block of columns at a time: blocks are what threads share out, so that they change no rounding. Halves are
+// summed in float32.
+#include "bindings/bindings.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/indexing.h"
+
+namespace rushlight {
+namespace {
+
+constexpr Py_ssize_t kGrain = 1 << 15;
+constexpr Py_ssize_t kColumns = 32;
+
+bool is_half(DType t) { return t == DType::F16 || t == DType::BF16; }
+
+// Row numbers as contiguous int64, all in [0, n). 1 in order, 0 not, -1 exception.
+int read_numbers(PyObject* object, Py_ssize_t n, TensorInfo& index, Ref& owner) {
+  if (!read_tensor(object, index) || (index.dtype != DType::I64 && index.dtype != DType::I32)) return 0;
+  if (is_meta(index)) return 1;
+  owner = contiguous_as(index.tensor, DType::I64);
+  if (!owner) return -1;
+  index = info_of(as_tensor(owner));
+  return all_in_range(reinterpret_cast<const int64_t*>(index.data), index.size(), n);
+}
+
+// The number at `i`, read once, because another thread may write it after the check; -1 where it is out of range.
+Py_ssize_t number_at(const volatile int64_t* numbers, Py_ssize_t i, Py_ssize_t n) {
+  const int64_t k = numbers[i];
+  return static_cast<uint64_t>(k) < static_cast<uint64_t>(n) ? static_cast<Py_ssize_t>(k) : -1;
+}
+
+// (weight, indices, padding_idx) -> the rows
+PyObject* embedding(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  TensorInfo weight, index;
+  Ref owner;
+  if (!check_count("embedding", count, 3, 3)) return nullptr;
+  if (!read_tensor(args[0], weight) || weight.ndim != 2) return not_implemented();
+  const DType dtype = weight.dtype;
+  const Py_ssize_t item = item_size(dtype), n = weight.shape[0], columns = weight.shape[1], stride = weight.strides[0];
+  if (columns > 1 && weight.strides[1] != item) return not_implemented();
+  const int ready = read_numbers(args[1], n, index, owner);
+  if (ready <= 0) return ready ? nullptr : not_implemented();
+  if (!check_room(index.ndim)) return nullptr;
+  Py_ssize_t shape[kMaxDims];
+  std::copy(index.shape, index.shape + index.ndim, shape);
+  shape[index.ndim] = columns;
+  const DeviceType device = device_of(weight, index);
+  Ref out = new_ref(dtype, index.ndim + 1, shape, device);
+  if (!out || device == DeviceType::Meta) return out.release();
+  const Py_ssize_t rows = index.size();
+  const size_t bytes = static_cast<size_t>(columns * item);
+  const int64_t* numbers = reinterpret_cast<const int64_t*>(index.data);
+  const char* from = weight.data;
+  char* to = data_of(out);
+  Unlocked unlocked(rows * columns * item > kReleaseGilBytes, {weight.tensor, index.tensor, as_tensor(out)});
+  parallel(rows, kGrain / (columns + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+    for (ptrdiff_t i = begin; i < end; i++) {
+      const Py_ssize_t k = number_at(numbers, i, n);
+      char* row = to + i * static_cast<ptrdiff_t>(bytes);
+      if (k >= 0) std::memcpy(row, from + k * stride, bytes);
+      else std::memset(row, 0, bytes);
+    }
+  });
+  return out.release();
+}
+
+// (g, indices, padding_idx, n) -> (n, columns): the sum of the rows of g of each number; row padding_idx gets nothing
+PyObject* embedding_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  TensorInfo g, index;
+  Ref owner;
+  Py_ssize_t padding, n;
+  if (!check_count("embedding_backward", count, 4, 4)) return nullptr;
+  if (!read_tensor(args[0], g) || !(g.is_float() || is_half(g.dtype)) || g.ndim < 1) return not_implemented();
+  if (!ints_argument(args[2], "padding_idx", 1, &padding) || !ints_argument(args[3], "num_weights", 1, &n)) return nullptr;
+  const int ready = read_numbers(args[1], n, index, owner);
+  if (ready <= 0 || n < 0) return ready < 0 ? nullptr : not_implemented();
+  if (index.ndim + 1 != g.ndim || !same_sizes(index.ndim, index.shape, g.shape)) return not_implemented();
+  const DeviceType device = device_of(g, index);
+  const DType wanted = g.dtype, type = is_half(wanted) ? DType::F32 : wanted;
+  const Py_ssize_t columns = g.shape[g.ndim - 1], rows = index.size(), shape[2] = {n, columns};
+  if (device == DeviceType::Meta) return new_ref(wanted, 2, shape, device).release();
+  Ref gc = contiguous_as(g.tensor, type), out = gc ? zeros_ref(type, 2, shape, device) : Ref();
+  if (!out) return nullptr;
+  const int64_t* numbers = reinterpret_cast<const int64_t*>(index.data);
+  const char* from = data_of(gc);
+  char* to = data_of(out);
+  {
+    Unlocked unlocked(rows * columns * item_size(type) > kReleaseGilBytes, {as_tensor(gc), index.tensor, as_tensor(out)});
+    const auto add = [&]<class T>(const T* g_rows, T* sums) {
+      parallel((columns + kColumns - 1) / kColumns, kGrain / (rows * kColumns + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
+        const Py_ssize_t low = begin * kColumns, high = std::min(end * kColumns, columns);
+        for (Py_ssize_t i = 0; i < rows; i++) {
+          const Py_ssize_t k = number_at(numbers, i, n);
+          if (k < 0 || k == padding) continue;
+          const T* a = g_rows + i * columns;
+          T* b = sums + k * columns;
+          for (Py_ssize_t j = low; j < high; j++) b[j] += a[j];
+        }
+      });
+    };
+    if (type == DType::F32) add(reinterpret_cast<const float*>(from), reinterpret_cast<float*>(to));
+    else add(reinterpret_cast<const double*>(from), reinterpret_cast<double*>(to));
+  }
+  return type == wanted ? out.release() : as_object(cast(as_tensor(out), wanted));
+}
+
+// (rows, bag of each row, whether it counts, n) -> (n, columns): the row with the largest element of each column in each bag, -1 in
+// an empty one
+PyObject* largest_in_bags(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  TensorInfo rows, bags, kept;
+  Ref owner;
+  Py_ssize_t n;
+  if (!check_count("largest_in_bags", count, 4, 4)) return nullptr;
+  if (!read_tensor(args[0], rows) || !(rows.is_float() || is_half(rows.dtype)) || rows.ndim != 2 || is_meta(rows))
+    return not_implemented();
+  if (!ints_argument(args[3], "n", 1, &n)) return nullptr;
+  const int ready = read_numbers(args[1], n, bags, owner);
+  if (ready <= 0) return ready ? nullptr : not_implemented();
+  if (!read_tensor(args[2], kept) || kept.dtype != DType::Bool || kept.size() != rows.shape[0] || bags.size() != rows.shape[0])
+    return not_implemented();
+  const DType type = is_half(rows.dtype) ? DType::F32 : rows.dtype;
+  const Py_ssize_t columns = rows.shape[1], many = rows.shape[0], shape[2] = {n, columns};
+  Ref values = contiguous_as(rows.tensor, type), flags = values ? contiguous(kept.tensor) : Ref();
+  Ref top = flags ? new_ref(type, 2, shape, DeviceType::Cpu) : Ref();
+  Ref best = top ? new_ref(DType::I64, 2, shape, DeviceType::Cpu) : Ref();
+  if (!best) return nullptr;
+  const int64_t* numbers = reinterpret_cast<const int64_t*>(bags.data);
+  const char* from = data_of(values);
+  const uint8_t* counts = data_of<const uint8_t>(flags);
+  char* largest = data_of(top);
+  int64_t* places = data_of<int64_t>(best);
+  {
+    Unlocked unlocked(many * columns * item_size(type) > kReleaseGilBytes,
+                      {as_tensor(values), bags.tensor, as_tensor(flags), as_tensor(top), as_tensor(best)});
+    std::fill_n(places, n * columns, int64_t{-1});
+    const auto look = [&]<class T>(const T* x, T* tops) {
+      for (Py_ssize_t i = 0; i < many && columns; i++) {
+        const Py_ssize_t k = number_at(numbers, i, n);
+        if (k < 0 || !counts[i]) continue;
+        const T* row = x + i * columns;
+        T* t = tops + k * columns;
+        int64_t* p = places + k * columns;
+        const bool first = p[0] < 0;
+        for (Py_ssize_t j = 0; j < columns; j++) {
+          const bool wins = first || row[j] > t[j];
+          t[j] = wins ? row[j] : t[j];
+          p[j] = wins ? i : p[j];
+        }
+      }
+    };
+    if (type == DType::F32) look(reinterpret_cast<const float*>(from), reinterpret_cast<float*>(largest));
+    else look(reinterpret_cast<const double*>(from), reinterpret_cast<double*>(largest));
+  }
+  return best.release();
+}
+
+}  // namespace
+
+PyMethodDef kEmbeddingMethods[] = {
+    long_kernel<embedding>("embedding", "(weight, indices, padding_idx): the rows that the indices name."),
+    long_kernel<embedding_backward>("embedding_backward", "(g, indices, padding_idx, n): the sums of rows by number."),
+    long_kernel<largest_in_bags>("largest_in_bags", "(rows, bags, kept, n): the row with the largest element, column by column."),
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace rushlight

@@ -1,0 +1,394 @@
+// Pooling of volumes (images are volumes of depth 1): maxima with their places, means, and the gradients of both.
+//
+// Maxima: the windows of a row of the output, up to kColumns of them, are worked on together. Each row of the input under them is
+// laid into a buffer with -inf at its ends (not where nothing has to be added), and folded into the best so far and its place, an
+// output a lane, one kernel column after the other: that is the order in which the first maximum is looked for.
+//
+// Means: the rows under the windows of an output row are added to one row first, which is summed window by window then. The gradient
+// goes the same way back: a row of shares, which is added to the rows.
+//
+// Floor: bytes over bandwidth; a maximum also writes an index of 8 bytes.
+#include "kernels/isa/dense_impl.h"
+
+namespace rushlight::RUSHLIGHT_ISA {
+namespace {
+
+constexpr ptrdiff_t kColumns = 256;  // outputs of a row at a time
+constexpr ptrdiff_t kStage = 2048;  // elements of a row of the input under them
+
+RUSHLIGHT_INLINE ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
+
+struct Range {
+  ptrdiff_t from, to;
+};
+// The places of the input under window `o`, in [from, to) by steps of the dilation.
+RUSHLIGHT_INLINE Range under(const PoolAxis& a, ptrdiff_t o) {
+  ptrdiff_t from = o * a.stride - a.pad;
+  const ptrdiff_t to = smaller(from + (a.kernel - 1) * a.dilation + 1, a.in);
+  if (from < 0) from += (-from + a.dilation - 1) / a.dilation * a.dilation;
+  return {from, to};
+}
+
+template <class T>
+RUSHLIGHT_INLINE bool better(T x, T best) {
+  return x > best || x != x;
+}
+
+// One window after the other.
+template <class T>
+RUSHLIGHT_SHARED void max_pool_plain(const T* x, ptrdiff_t volumes, const PoolWindow& w, T* out, int64_t* indices) {
+  for (ptrdiff_t v = 0; v < volumes; v++, x += w.volume())
+    for (ptrdiff_t od = 0; od < w.d.out; od++)
+      for (ptrdiff_t oh = 0; oh < w.h.out; oh++)
+        for (ptrdiff_t ow = 0; ow < w.w.out; ow++) {
+          const Range d = under(w.d, od), h = under(w.h, oh), c = under(w.w, ow);
+          T best = -T(__builtin_inff());
+          ptrdiff_t where = (d.from * w.h.in + h.from) * w.w.in + c.from;
+          for (ptrdiff_t id = d.from; id < d.to; id += w.d.dilation)
+            for (ptrdiff_t ih = h.from; ih < h.to; ih += w.h.dilation) {
+              const ptrdiff_t row = (id * w.h.in + ih) * w.w.in;
+              for (ptrdiff_t iw = c.from; iw < c.to; iw += w.w.dilation)
+                if (better(x[row + iw], best)) {
+                  best = x[row + iw];
+                  where = row + iw;
+                }
+            }
+          *out++ = best;
+          *indices++ = where;
+        }
+}
+
+#if defined(RUSHLIGHT_VECTOR_EXTENSION) && defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define RUSHLIGHT_POOLS_BY_REGISTER 1
+
+template <class T>
+struct Places;  // a register of places, one for each element of a Vec<T>
+template <>
+struct Places<float> {
+  using Index = int32_t;
+  typedef int32_t Raw __attribute__((vector_size(kVecBytes)));
+};
+template <>
+struct Places<double> {
+  using Index = int64_t;
+  typedef int64_t Raw __attribute__((vector_size(kVecBytes)));
+};
+
+// Every second of 2 N - 1 elements: the even ones of the first register, the odd ones of the last.
+template <class T, int... I>
+RUSHLIGHT_INLINE Vec<T> every_second(const T* p, std::integer_sequence<int, I...>) {
+  constexpr int N = Vec<T>::N;
+  const Vec<T> a = Vec<T>::load(p), b = Vec<T>::load(p + N - 1);
+  return {__builtin_shufflevector(a.v, b.v, (I < N / 2 ? 2 * I : 2 * I + 1)...)};
+}
+
+// A register of elements `stride` apart; kStride 0: any.
+template <int kStride, class T>
+RUSHLIGHT_INLINE Vec<T> strided(const T* p, ptrdiff_t stride) {
+  constexpr int N = Vec<T>::N;
+  if constexpr (kStride == 1) {
+    return Vec<T>::load(p);
+  } else if constexpr (kStride == 2) {
+    return every_second(p, std::make_integer_sequence<int, N>{});
+  } else {
+    T elements[N];
+    for (int i = 0; i < N; i++) elements[i] = p[i * stride];
+    return Vec<T>::load(elements);
+  }
+}
+
+// Folds a row into the best of `registers` registers of windows. `at`: the place of row[0].
+template <int kStride, class T>
+RUSHLIGHT_INLINE void fold_row(const T* row, ptrdiff_t at, ptrdiff_t registers, const PoolAxis& a, T* best,
+                               typename Places<T>::Index* where) {
+  using V = Vec<T>;
+  using Raw = typename Places<T>::Raw;
+  using Index = typename Places<T>::Index;
+  Raw steps;
+  for (int i = 0; i < V::N; i++) steps[i] = static_cast<Index>(i * a.stride + at);
+  for (ptrdiff_t r = 0; r < registers; r++) {
+    const ptrdiff_t first = r * V::N * a.stride;
+    V b = V::load(best + r * V::N);
+    Raw places;
+    std::memcpy(&places, where + r * V::N, kVecBytes);
+    for (ptrdiff_t k = 0; k < a.kernel; k++) {
+      const V x = strided<kStride>(row + first + k * a.dilation, a.stride);
+      const Raw here = steps + static_cast<Index>(first + k * a.dilation);
+      const auto wins = (x.v > b.v) | (x.v != x.v);
+      b.v = wins ? x.v : b.v;
+      places = wins ? here : places;
+    }
+    b.store(best + r * V::N);
+    std::memcpy(where + r * V::N, &places, kVecBytes);
+  }
+}
+
+// The windows of columns [first, first + count) of all rows; `span`: of the input under them, rounded up to whole registers.
+template <class T>
+RUSHLIGHT_SHARED void max_pool_columns(const T* x, ptrdiff_t volumes, const PoolWindow& w, ptrdiff_t first, ptrdiff_t count,
+                                       ptrdiff_t span, T* out, int64_t* indices) {
+  using Index = typename Places<T>::Index;
+  constexpr int N = Vec<T>::N;
+  alignas(64) T stage[kStage], best[kColumns];
+  alignas(64) Index where[kColumns], starts[kColumns];
+  const ptrdiff_t registers = (count + N - 1) / N, left = first * w.w.stride - w.w.pad;
+  const ptrdiff_t low = larger(0, -left), high = larger(low, smaller(span, w.w.in - left));  // of the stage: inside the row
+  const bool direct = low == 0 && high == span && count % N == 0;
+  for (ptrdiff_t i = 0; i < span; i++) stage[i] = -T(__builtin_inff());
+  for (ptrdiff_t i = 0; i < count; i++) starts[i] = static_cast<Index>(under(w.w, first + i).from);
+  for (ptrdiff_t i = count; i < registers * N; i++) starts[i] = 0;
+  for (ptrdiff_t v = 0; v < volumes; v++, x += w.volume(), out += w.positions(), indices += w.positions())
+    for (ptrdiff_t od = 0; od < w.d.out; od++)
+      for (ptrdiff_t oh = 0; oh < w.h.out; oh++) {
+        const Range d = under(w.d, od), h = under(w.h, oh);
+        const Index origin = static_cast<Index>((d.from * w.h.in + h.from) * w.w.in);
+        for (ptrdiff_t i = 0; i < registers * N; i++) {
+          best[i] = -T(__builtin_inff());
+          where[i] = origin + starts[i];
+        }
+        for (ptrdiff_t id = d.from; id < d.to; id += w.d.dilation)
+          for (ptrdiff_t ih = h.from; ih < h.to; ih += w.h.dilation) {
+            const ptrdiff_t at = (id * w.h.in + ih) * w.w.in + left;
+            const T* row = x + at;
+            if (!direct) {
+              std::memcpy(stage + low, x + at + low, static_cast<size_t>(high - low) * sizeof(T));
+              row = stage;
+            }
+            if (w.w.stride == 1) fold_row<1>(row, at, registers, w.w, best, where);
+            else if (w.w.stride == 2) fold_row<2>(row, at, registers, w.w, best, where);
+            else fold_row<0>(row, at, registers, w.w, best, where);
+          }
+        const ptrdiff_t to = (od * w.h.out + oh) * w.w.out + first;
+        std::memcpy(out + to, best, static_cast<size_t>(count) * sizeof(T));
+        for (ptrdiff_t i = 0; i < count; i++) indices[to + i] = where[i];
+      }
+}
+#endif
+#endif
+
+template <class T>
+void max_pool_of(const T* x, ptrdiff_t volumes, const PoolWindow& w, T* out, int64_t* indices) {
+#ifdef RUSHLIGHT_POOLS_BY_REGISTER
+  constexpr ptrdiff_t N = Vec<T>::N, kFewest = 3;  // outputs of a row: below that, lanes stay empty
+  // What lies under n windows, and under those that fit into the stage.
+  const ptrdiff_t reach = (w.w.kernel - 1) * w.w.dilation + 1;
+  const auto span_of = [&](ptrdiff_t n) { return ((n + N - 1) / N * N - 1) * w.w.stride + reach; };
+  if (w.w.out >= kFewest && w.volume() < INT32_MAX && reach < kStage && w.w.stride < kStage && span_of(N) <= kStage) {
+    ptrdiff_t columns = smaller(kColumns, (kStage - reach) / w.w.stride / N * N);
+    columns = larger(columns, N);
+    for (ptrdiff_t first = 0; first < w.w.out; first += columns) {
+      const ptrdiff_t count = smaller(columns, w.w.out - first);
+      max_pool_columns(x, volumes, w, first, count, span_of(count), out, indices);
+    }
+    return;
+  }
+#endif
+  max_pool_plain(x, volumes, w, out, indices);
+}
+
+void max_pool(DType dtype, const void* x, ptrdiff_t volumes, const PoolWindow& w, void* out, int64_t* indices) {
+  float_or_double(dtype, [&]<class T>() { max_pool_of(static_cast<const T*>(x), volumes, w, static_cast<T*>(out), indices); });
+}
+
+template <class T>
+void max_cuts_of(const T* x, ptrdiff_t volumes, const CutVolume& c, T* out, int64_t* indices) {
+  for (ptrdiff_t v = 0; v < volumes; v++, x += c.volume())
+    for (ptrdiff_t od = 0; od < c.d.out; od++)
+      for (ptrdiff_t oh = 0; oh < c.h.out; oh++)
+        for (ptrdiff_t ow = 0; ow < c.w.out; ow++) {
+          T best = -T(__builtin_inff());
+          ptrdiff_t where = (c.d.from[od] * c.h.in + c.h.from[oh]) * c.w.in + c.w.from[ow];
+          for (ptrdiff_t id = c.d.from[od]; id < c.d.to[od]; id++)
+            for (ptrdiff_t ih = c.h.from[oh]; ih < c.h.to[oh]; ih++) {
+              const ptrdiff_t row = (id * c.h.in + ih) * c.w.in;
+              for (ptrdiff_t iw = c.w.from[ow]; iw < c.w.to[ow]; iw++)
+                if (better(x[row + iw], best)) {
+                  best = x[row + iw];
+                  where = row + iw;
+                }
+            }
+          *out++ = best;
+          *indices++ = where;
+        }
+}
+void max_cuts(DType dtype, const void* x, ptrdiff_t volumes, const CutVolume& cuts, void* out, int64_t* indices) {
+  float_or_double(dtype, [&]<class T>() { max_cuts_of(static_cast<const T*>(x), volumes, cuts, static_cast<T*>(out), indices); });
+}
+
+template <class T>
+bool max_pool_backward_of(const T* grad, const int64_t* indices, ptrdiff_t volumes, ptrdiff_t positions, ptrdiff_t volume, T* out) {
+  for (ptrdiff_t v = 0; v < volumes; v++, grad += positions, indices += positions, out += volume) {
+    std::memset(out, 0, static_cast<size_t>(volume) * sizeof(T));
+    for (ptrdiff_t i = 0; i < positions; i++) {
+      const int64_t at = indices[i];
+      if (static_cast<uint64_t>(at) >= static_cast<uint64_t>(volume)) return false;
+      out[at] += grad[i];
+    }
+  }
+  return true;
+}
+bool max_pool_backward(DType dtype, const void* grad, const int64_t* indices, ptrdiff_t volumes, ptrdiff_t positions,
+                       ptrdiff_t volume, void* out) {
+  bool inside = true;
+  float_or_double(dtype, [&]<class T>() {
+    inside = max_pool_backward_of(static_cast<const T*>(grad), indices, volumes, positions, volume, static_cast<T*>(out));
+  });
+  return inside;
+}
+
+// --- means
+
+// Windows [first, last) of the last dimension, at most kColumns of them, and the elements [from, to) of a row under them: at most
+// kStage, or one window of more.
+struct Block {
+  ptrdiff_t first, last, from, to;
+  ptrdiff_t count() const { return last - first; }
+  bool is_long() const { return to - from > kStage; }
+};
+template <class F>
+RUSHLIGHT_INLINE void each_block(const Cuts& w, const F& f) {
+  Block b{0, 0, 0, 0};
+  while (b.first < w.out) {
+    b.from = w.from[b.first];
+    b.to = w.to[b.first];
+    b.last = b.first + 1;
+    while (b.last < w.out && b.count() < kColumns && w.to[b.last] - b.from <= kStage) b.to = larger(b.to, w.to[b.last++]);
+    if (b.to < b.from) b.to = b.from;
+    f(b);
+    b.first = b.last;
+  }
+}
+
+// Calls f(row of the input) for those under the windows (od, oh).
+template <class T, class F>
+RUSHLIGHT_INLINE void each_row(T* x, const CutVolume& c, ptrdiff_t od, ptrdiff_t oh, const F& f) {
+  for (ptrdiff_t id = c.d.from[od]; id < c.d.to[od]; id++)
+    for (ptrdiff_t ih = c.h.from[oh]; ih < c.h.to[oh]; ih++) f(x + (id * c.h.in + ih) * c.w.in);
+}
+
+// What the windows of a block are divided by.
+template <class T>
+RUSHLIGHT_INLINE void set_divisors(const CutVolume& c, ptrdiff_t od, ptrdiff_t oh, const Block& b, T* divisors) {
+  const double count = c.d.counts[od] * c.h.counts[oh];
+  for (ptrdiff_t i = 0; i < b.count(); i++) {
+    const double counted = c.divisor != 0 ? c.divisor : count * c.w.counts[b.first + i];
+    divisors[i] = counted != 0 ? static_cast<T>(counted) : T(1);
+  }
+}
+
+// sums[i] = the sum of window i of the block over a row, of which `row` has what is under the block.
+template <class T>
+RUSHLIGHT_INLINE void sum_windows(const T* row, const Cuts& w, const Block& b, T* sums) {
+  ptrdiff_t o = b.first;
+  const auto plain = [&](ptrdiff_t last) {
+    for (; o < last; o++) {
+      T sum = 0;
+      for (ptrdiff_t i = w.from[o]; i < w.to[o]; i++) sum += row[i - b.from];
+      sums[o - b.first] = sum;
+    }
+  };
+  plain(smaller(b.last, w.even_from));
+#ifdef RUSHLIGHT_POOLS_BY_REGISTER
+  using V = Vec<T>;
+  const auto by_register = [&]<int kStride>() {
+    for (; o + V::N <= smaller(b.last, w.even_to); o += V::N) {
+      const T* from = row + w.from[o] - b.from;
+      V sum = strided<kStride>(from, w.stride);
+      for (ptrdiff_t k = 1; k < w.kernel; k++) sum = sum + strided<kStride>(from + k, w.stride);
+      sum.store(sums + o - b.first);
+    }
+  };
+  if (w.stride == 1) by_register.template operator()<1>();
+  else if (w.stride == 2) by_register.template operator()<2>();
+#endif
+  plain(b.last);
+}
+
+template <class T>
+void mean_cuts_of(const T* x, ptrdiff_t volumes, const CutVolume& c, T* out) {
+  alignas(64) T row[kStage], divisors[kColumns];
+  for (ptrdiff_t v = 0; v < volumes; v++, x += c.volume())
+    for (ptrdiff_t od = 0; od < c.d.out; od++)
+      for (ptrdiff_t oh = 0; oh < c.h.out; oh++, out += c.w.out)
+        each_block(c.w, [&](const Block& b) {
+          T* to = out + b.first;
+          if (b.is_long()) {
+            *to = 0;
+            each_row(x, c, od, oh, [&](const T* from) {
+              T sum = 0;
+              for (ptrdiff_t i = b.from; i < b.to; i++) sum += from[i];
+              *to += sum;
+            });
+          } else {
+            const ptrdiff_t n = b.to - b.from;
+            for (ptrdiff_t i = 0; i < n; i++) row[i] = 0;
+            each_row(x, c, od, oh, [&](const T* from) {
+              for (ptrdiff_t i = 0; i < n; i++) row[i] += from[b.from + i];
+            });
+            sum_windows(row, c.w, b, to);
+          }
+          set_divisors(c, od, oh, b, divisors);
+          for (ptrdiff_t i = 0; i < b.count(); i++) to[i] /= divisors[i];
+        });
+}
+void mean_cuts(DType dtype, const void* x, ptrdiff_t volumes, const CutVolume& cuts, void* out) {
+  float_or_double(dtype, [&]<class T>() { mean_cuts_of(static_cast<const T*>(x), volumes, cuts, static_cast<T*>(out)); });
+}
+
+template <class T>
+void mean_cuts_backward_of(const T* grad, ptrdiff_t volumes, const CutVolume& c, T* out) {
+  alignas(64) T row[kStage], shares[kColumns];
+  for (ptrdiff_t v = 0; v < volumes; v++, out += c.volume()) {
+    std::memset(out, 0, static_cast<size_t>(c.volume()) * sizeof(T));
+    for (ptrdiff_t od = 0; od < c.d.out; od++)
+      for (ptrdiff_t oh = 0; oh < c.h.out; oh++, grad += c.w.out)
+        each_block(c.w, [&](const Block& b) {
+          set_divisors(c, od, oh, b, shares);
+          for (ptrdiff_t i = 0; i < b.count(); i++) shares[i] = grad[b.first + i] / shares[i];
+          if (b.is_long()) {
+            each_row(out, c, od, oh, [&](T* to) {
+              for (ptrdiff_t i = b.from; i < b.to; i++) to[i] += shares[0];
+            });
+            return;
+          }
+          const ptrdiff_t n = b.to - b.from;
+          for (ptrdiff_t i = 0; i < n; i++) row[i] = 0;
+          const ptrdiff_t even_from = smaller(larger(b.first, c.w.even_from), b.last),
+                          even_to = larger(even_from, smaller(b.last, c.w.even_to));
+          const auto plain = [&](ptrdiff_t first, ptrdiff_t last) {
+            for (ptrdiff_t o = first; o < last; o++)
+              for (ptrdiff_t i = c.w.from[o]; i < c.w.to[o]; i++) row[i - b.from] += shares[o - b.first];
+          };
+          plain(b.first, even_from);
+          for (ptrdiff_t k = 0; even_from < even_to && k < c.w.kernel; k++) {
+            T* to = row + c.w.from[even_from] - b.from + k;
+            const T* from = shares + even_from - b.first;
+            if (c.w.stride == 1)
+              for (ptrdiff_t i = 0; i < even_to - even_from; i++) to[i] += from[i];
+            else
+              for (ptrdiff_t i = 0; i < even_to - even_from; i++) to[i * c.w.stride] += from[i];
+          }
+          plain(even_to, b.last);
+          each_row(out, c, od, oh, [&](T* to) {
+            for (ptrdiff_t i = 0; i < n; i++) to[b.from + i] += row[i];
+          });
+        });
+  }
+}
+void mean_cuts_backward(DType dtype, const void* grad, ptrdiff_t volumes, const CutVolume& cuts, void* out) {
+  float_or_double(dtype,
+                  [&]<class T>() { mean_cuts_backward_of(static_cast<const T*>(grad), volumes, cuts, static_cast<T*>(out)); });
+}
+
+}  // namespace
+
+void fill_pooling(DenseKernels& table) {
+  table.max_pool = max_pool;
+  table.max_cuts = max_cuts;
+  table.max_pool_backward = max_pool_backward;
+  table.mean_cuts = mean_cuts;
+  table.mean_cuts_backward = mean_cuts_backward;
+}
+
+}  // namespace rushlight::RUSHLIGHT_ISA
