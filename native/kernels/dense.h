@@ -86,6 +86,30 @@ struct Band {
   ptrdiff_t from, to;
 };
 
+// One dimension of an image and of a plane that shows it: element i of the plane is element first + i * step of the image,
+// 0 where that is outside.
+struct Axis {
+  ptrdiff_t image, first, step, plane;
+};
+
+// The places of a result, of three dimensions: place (d, h, w) reads its planes at d * d_step + h * h_step + w, plus the offset
+// of what it reads.
+struct Grid {
+  ptrdiff_t d, h, w, d_step, h_step;
+  ptrdiff_t count() const { return d * h * w; }
+};
+
+// What every place of an image's group reads: element k of its patch is planes[offsets[k] + where the place is]; where
+// offsets[k] < 0 it is 1, which the bias is multiplied by. `spare`: a register may be read behind any row of a plane.
+struct Patch {
+  const void* planes;
+  const ptrdiff_t* offsets;
+  ptrdiff_t depth;
+  Grid places;
+  bool spare;
+};
+
+constexpr ptrdiff_t kSlackBytes = 256;  // what kernels may read behind planes: a block of registers of the widest set
 // The kinds of recurrent layers. Each unit has slots, which lie one behind the other (slot 0 of all units, then slot 1, ...):
 // Lstm: input, forget, cell and output gate. Gru: new gate, reset gate, update gate, and the state's part of the new gate; the
 // last three are what the rows of the recurrent weight lead to. Tanh, Relu: the unit itself.
@@ -165,7 +189,6 @@ struct WinogradKernels {
   bool turned;
 };
 
-constexpr ptrdiff_t kSlackBytes = 64;  // one register of the widest instruction set
 
 struct DenseKernels {
   const char* isa;
@@ -228,20 +251,47 @@ struct DenseKernels {
   void (*attention_backward)(const AttentionHead& head, const AttentionGradient& grad, Band rows, bool packed, void* scratch);
   ptrdiff_t (*attention_scratch)(const AttentionHead& head, bool backward);  // in bytes
 
-  // --- conv.cpp --- some planes at a time
-  // Planes into the middle of padded ones, whose border is 0; and what is in the middle back. Padded planes and columns
-  // have kSlackBytes to spare behind them.
-  void (*pad)(DType dtype, const void* planes, ptrdiff_t channels, const Window& window, void* padded);
-  void (*unpad)(DType dtype, const void* padded, ptrdiff_t channels, const Window& window, void* planes);
-  // columns[(channel, kh, kw), (oh, ow)] = the patch elements of `channels` padded planes, for the rows oh of `band`.
-  void (*im2col)(DType dtype, const void* padded, ptrdiff_t channels, const Window& window, Band band, void* columns);
-  // The transpose: adds each column element to the place it came from.
-  void (*col2im)(DType dtype, const void* columns, ptrdiff_t channels, const Window& window, Band band, void* padded);
-  // The rows of `band` of the convolution of padded planes with `outputs` kernels, into planes of out_h x out_w elements.
-  // For stride_w 1 and rows of at least direct_width elements.
-  void (*convolve_rows)(DType dtype, const void* padded, ptrdiff_t channels, const Window& window, Band band, const void* kernels,
-                        ptrdiff_t outputs, void* out);
-  ptrdiff_t (*direct_width)(DType dtype);
+  // --- planes.cpp --- images into planes whose rows have every stride-th element, and back
+  // Pitches are elements from one channel to the next. Up to one register is written behind each plane.
+  void (*lay_planes)(DType dtype, const void* image, ptrdiff_t image_pitch, const Axis* axes, ptrdiff_t channels, void* planes,
+                     ptrdiff_t plane_pitch);
+  // image[first + i * step] = plane[i] in each dimension: all of them inside the image. In the last dimension there are `beside`
+  // planes, beside_pitch apart, for first + 0, 1, ...: their elements take turns.
+  void (*put_planes)(DType dtype, const void* planes, ptrdiff_t plane_pitch, const Axis* axes, ptrdiff_t beside,
+                     ptrdiff_t beside_pitch, ptrdiff_t channels, void* image, ptrdiff_t image_pitch);
+
+  // --- conv_product.cpp --- products with patches, by tiles
+  // Weights as conv_product (sliced) and conv_direct take them: w[row * i + columns[k]], bias[i] where columns[k] < 0; rows * depth
+  // elements.
+  void (*pack_filters)(DType dtype, const void* w, ptrdiff_t row, const ptrdiff_t* columns, ptrdiff_t rows, ptrdiff_t depth,
+                       const void* bias, bool sliced, void* packed);
+  // out[i][p] = sum over k of filter[i][k] * patch[k][p] for the places p in [from, to), those of one image after those of another,
+  // whose planes are planes_pitch apart; rows of out are out_row apart.
+  void (*conv_product)(DType dtype, const Patch& patch, ptrdiff_t planes_pitch, const void* packed, ptrdiff_t rows, ptrdiff_t from,
+                       ptrdiff_t to, void* scratch, void* out, ptrdiff_t out_row);
+  ptrdiff_t conv_product_scratch;  // in bytes
+
+  // --- conv_weight.cpp --- the gradient of the weight as a product over places
+  // sums[k][o] += sum over images and places of patch[k][p] * grad[o][p]; images are planes_pitch and grad_pitch apart.
+  void (*conv_weight)(DType dtype, const Patch& patch, ptrdiff_t images, ptrdiff_t planes_pitch, const void* grad,
+                      ptrdiff_t grad_row, ptrdiff_t grad_pitch, ptrdiff_t outputs, void* scratch, void* sums);
+  ptrdiff_t (*conv_weight_scratch)(ptrdiff_t outputs);  // in bytes
+
+  // --- conv_direct.cpp --- groups of few channels: sums in registers, nothing is packed
+  // As conv_product, of all places and of several groups, whose planes are `planes_pitch` apart; their results follow each other.
+  void (*conv_direct)(DType dtype, const Patch& patch, ptrdiff_t groups, ptrdiff_t planes_pitch, const void* packed, ptrdiff_t rows,
+                      void* scratch, void* out, ptrdiff_t out_row);
+  ptrdiff_t (*conv_direct_scratch)(DType dtype, const Grid& places);  // in bytes
+  // sums[group][o][k][lane] += sum over places, in lanes, of patch[k][p] * grad[o][p]. `grad` has its rows as far apart as the
+  // planes have, slices grad_slice and outputs grad_row elements, and 0 between them; `inside` has all bits set at the places of a
+  // slice, and no others.
+  void (*conv_dots)(DType dtype, const Patch& patch, ptrdiff_t groups, ptrdiff_t planes_pitch, const void* grad, ptrdiff_t grad_row,
+                    ptrdiff_t grad_slice, ptrdiff_t outputs, const void* inside, void* sums);
+  // out[j][i] = in[i][j].
+  void (*transpose)(DType dtype, const void* in, ptrdiff_t rows, ptrdiff_t columns, void* out);
+  // out[i] += the sum of the lanes of sums[i], which have lane_bytes together.
+  void (*add_lanes)(DType dtype, const void* sums, ptrdiff_t n, void* out);
+  ptrdiff_t lane_bytes;
 
   // --- pooling.cpp --- `volumes` volumes of channels, one after the other
   // The largest element of each window, a NaN if there is one, and its place in the volume: the first, of NaN the last.

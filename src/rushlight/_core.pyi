@@ -215,10 +215,10 @@ class _Kernels(Protocol):
     cat_backward: _Function
     cauchy_: _Function
     clone: _Function
+    convolution: _Function
+    convolution_input: _Function
+    convolution_weight: _Function
     to_copy: _Function
-    conv2d: _Function
-    conv2d_grad_input: _Function
-    conv2d_grad_weight: _Function
     cross_entropy: _Function
     cross_entropy_backward: _Function
     cumprod: _Function

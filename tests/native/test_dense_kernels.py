@@ -589,7 +589,7 @@ def test_convolution_equals_torch(case, dtype):
         tx, tw, torch.from_numpy(bias), stride, padding, dilation, groups
     )
     close(
-        kernels.conv2d(x, w, bias, stride, padding, dilation, groups),
+        kernels.convolution(x, w, bias, stride, padding, dilation, groups),
         out.detach().numpy(),
         scale=50,
     )
@@ -597,9 +597,9 @@ def test_convolution_equals_torch(case, dtype):
     out.backward(torch.from_numpy(g))
     turned = np.ascontiguousarray(g.swapaxes(0, 1)).swapaxes(0, 1)
     for grad in (g, turned):
-        gx = kernels.conv2d_grad_input(grad, w, x_shape, stride, padding, dilation, groups)
+        gx = kernels.convolution_input(grad, w, None, x_shape, stride, padding, dilation, groups)
         close(gx, tx.grad.numpy(), scale=50)
-        gw = kernels.conv2d_grad_weight(grad, x, w_shape, stride, padding, dilation, groups)
+        gw = kernels.convolution_weight(grad, x, w_shape, stride, padding, dilation, groups)
         close(gw, tw.grad.numpy(), scale=200)
 
 
@@ -608,16 +608,15 @@ def test_convolution_by_definition():
     x, w = rng.standard_normal((2, 3, 6, 5)), rng.standard_normal((4, 3, 2, 3))
     windows = np.lib.stride_tricks.sliding_window_view(x, (2, 3), axis=(2, 3))
     expected = np.einsum("nchwij,ocij->nohw", windows, w)
-    close(kernels.conv2d(x, w, None, 1, 0, 1, 1), expected, scale=10)
+    close(kernels.convolution(x, w, None, 1, 0, 1, 1), expected, scale=10)
     g = rng.standard_normal(expected.shape)
-    gx = kernels.conv2d_grad_input(g, w, x.shape, 1, 0, 1, 1)
-    gw = kernels.conv2d_grad_weight(g, x, w.shape, 1, 0, 1, 1)
+    gx = kernels.convolution_input(g, w, None, x.shape, 1, 0, 1, 1)
+    gw = kernels.convolution_weight(g, x, w.shape, 1, 0, 1, 1)
     value = (g * expected).sum()
     np.testing.assert_allclose([(gx * x).sum(), (gw * w).sum()], [value, value])
 
 
-# Wide images take the ways of their own: few outputs a group are summed in registers (here 1, 3, 8
-# of them), more go through patches laid out for some rows at a time.
+# Wide images: few outputs a group are summed in registers row by row, more are a product.
 WIDE = [
     # x, w, stride, padding, dilation, groups
     ((1, 3, 40, 300), (3, 1, 1, 128), 1, 0, 1, 3),
@@ -644,18 +643,20 @@ def test_wide_convolution_by_definition(case, dtype):
     kernel = w.astype(np.float64).reshape(groups, -1, *w_shape[1:])
     expected = np.einsum("ngchwij,gocij->ngohw", seen, kernel, optimize=True)
     expected = expected.reshape(x_shape[0], w_shape[0], *expected.shape[3:])
-    made = kernels.conv2d(x, w, None, stride, padding, dilation, groups)
+    made = kernels.convolution(x, w, None, stride, padding, dilation, groups)
     close(made, expected.astype(dtype), scale=200)
     g = rng.standard_normal(expected.shape).astype(dtype)
     parts = g.astype(np.float64).reshape(x_shape[0], groups, -1, *g.shape[2:])
     gw = np.einsum("ngchwij,ngohw->gocij", seen, parts, optimize=True).reshape(w_shape)
-    found = kernels.conv2d_grad_weight(g, x, w_shape, stride, padding, dilation, groups)
+    found = kernels.convolution_weight(g, x, w_shape, stride, padding, dilation, groups)
     close(found, gw.astype(dtype), scale=2000)
-    gx = kernels.conv2d_grad_input(g, w, x_shape, stride, padding, dilation, groups)
+    gx = kernels.convolution_input(g, w, None, x_shape, stride, padding, dilation, groups)
     other = rng.standard_normal(
         x_shape
     )  # the gradient is the transpose: <gx, other> = <g, w * other>
-    moved = kernels.conv2d(other, w.astype(np.float64), None, stride, padding, dilation, groups)
+    moved = kernels.convolution(
+        other, w.astype(np.float64), None, stride, padding, dilation, groups
+    )
     bound = 1e-9 if dtype == np.float64 else 1e-4
     size = np.abs(g.astype(np.float64) * moved).sum()
     assert abs((gx * other).sum() - (g * moved).sum()) <= bound * size
@@ -664,16 +665,16 @@ def test_wide_convolution_by_definition(case, dtype):
 def test_convolution_errors():
     x, w = np.ones((1, 3, 4, 4), np.float32), np.ones((2, 3, 5, 5), np.float32)
     with pytest.raises(RuntimeError, match="Kernel size can't be greater than actual input size"):
-        kernels.conv2d(x, w, None, 1, 0, 1, 1)
+        kernels.convolution(x, w, None, 1, 0, 1, 1)
     with pytest.raises(RuntimeError, match="to have 2 channels, but got 3 channels instead"):
-        kernels.conv2d(x, w[:, :2], None, 1, 1, 1, 1)
+        kernels.convolution(x, w[:, :2], None, 1, 1, 1, 1)
     with pytest.raises(RuntimeError, match="expected bias to be 1-dimensional with 2 elements"):
-        kernels.conv2d(x, w, np.ones(3, np.float32), 1, 1, 1, 1)
+        kernels.convolution(x, w, np.ones(3, np.float32), 1, 1, 1, 1)
     for bad in ((0, 0, 1, 1), (1, -1, 1, 1), (1, 0, 0, 1), (1, 0, 1, 0)):
         with pytest.raises(RuntimeError):
-            kernels.conv2d(x, w, None, *bad)
+            kernels.convolution(x, w, None, *bad)
     with pytest.raises(RuntimeError, match="expected a gradient of size"):
-        kernels.conv2d_grad_input(x, w, (1, 3, 9, 9), 1, 0, 1, 1)
+        kernels.convolution_input(x, w, None, (1, 3, 9, 9), 1, 0, 1, 1)
 
 
 POOLS = [

@@ -15,7 +15,10 @@ static DenseKernels make_table() {
   fill_batch_norm(table);
   fill_gemm(table);
   fill_attention(table);
-  fill_conv(table);
+  fill_planes(table);
+  fill_conv_product(table);
+  fill_conv_weight(table);
+  fill_conv_direct(table);
   fill_recurrent(table);
   fill_pooling(table);
   fill_winograd(table);

@@ -7,9 +7,9 @@ whatever the order:
     _convolution_input(g, w)    its transpose in x: the input's gradient, and conv_transpose*
     _convolution_weight(g, x)   its transpose in w: the gradient of the weight
 
-Each one's transposes are the other two. float32 and float64 of one and two dimensions run on native
-kernels; `_forward`, `_backward_input` and `_backward_weight` define all of it on NumPy, by patches
-times weights.
+Each one's transposes are the other two. Floating-point types run on native kernels; `_forward`,
+`_backward_input` and `_backward_weight` define all of it on NumPy, by patches times weights, and
+compute the other types.
 """
 
 from __future__ import annotations
@@ -151,34 +151,6 @@ def _backward_weight(
     return rounded(np.ascontiguousarray(product.reshape(shape)), g)
 
 
-# ---- one dimension is two with one of size 1
-
-
-def _native(
-    kernel: Any,
-    a: Array,
-    b: Array,
-    third: Array | tuple[int, ...] | None,
-    stride: _Ints,
-    padding: _Ints,
-    dilation: _Ints,
-    groups: int,
-) -> Any:
-    """Run a kernel of two dimensions on arrays of two or one; NotImplemented for three.
-
-    third: the bias (two dimensions only), or the shape of the result.
-    """
-    if a.ndim == 4:
-        return kernel(a, b, third, stride, padding, dilation, groups)
-    if a.ndim != 3:
-        return NotImplemented
-    stride, padding, dilation = (1, *stride), (0, *padding), (1, *dilation)
-    if third is not None:  # a shape
-        third = (*third[:2], 1, third[2])
-    result = kernel(a[:, :, None], b[:, :, None], third, stride, padding, dilation, groups)
-    return result if result is NotImplemented else result[:, :, 0].copy()
-
-
 def _add_bias(result: Array, bias: Array | None) -> Array:
     if bias is not None:
         result += bias.reshape(-1, *(1,) * (result.ndim - 2))
@@ -194,11 +166,7 @@ def _convolve(
     dilation: _Ints,
     groups: int,
 ) -> Array:
-    added = bias if x.ndim == 4 else None  # by the kernel itself
-    result = _native(_kernels.conv2d, x, w, added, stride, padding, dilation, groups)
-    if result is NotImplemented:
-        result, added = _forward(x, w, stride, padding, dilation, groups), None
-    return result if added is not None else _add_bias(result, bias)
+    return _add_bias(_forward(x, w, stride, padding, dilation, groups), bias)
 
 
 def _grad_input(
@@ -211,21 +179,7 @@ def _grad_input(
     dilation: _Ints,
     groups: int,
 ) -> Array:
-    kernel = _kernels.conv2d_grad_input
-    result = _native(kernel, g, w, shape, stride, padding, dilation, groups)
-    if result is NotImplemented:
-        result = _backward_input(g, w, shape, stride, padding, dilation, groups)
-    return _add_bias(result, bias)
-
-
-def _grad_weight(
-    g: Array, x: Array, shape: _Ints, stride: _Ints, padding: _Ints, dilation: _Ints, groups: int
-) -> Array:
-    kernel = _kernels.conv2d_grad_weight
-    result = _native(kernel, g, x, shape, stride, padding, dilation, groups)
-    if result is NotImplemented:
-        result = _backward_weight(g, x, shape, stride, padding, dilation, groups)
-    return result
+    return _add_bias(_backward_input(g, w, shape, stride, padding, dilation, groups), bias)
 
 
 # ---- the trio
@@ -254,6 +208,7 @@ def _samples(make: Callable[..., Any]) -> Any:
 _convolution: Op = general(
     f"_convolution(input: Tensor, weight: Tensor, bias: Tensor | None = None, {_GEOMETRY})",
     _convolve,
+    native=_kernels.convolution,
     vjp={
         "input": lambda g, weight, input_shape, stride, padding, dilation, groups: (
             _convolution_input(
@@ -286,6 +241,7 @@ _convolution_input: Op = general(
     "_convolution_input(input: Tensor, weight: Tensor, bias: Tensor | None = None, shape: Any, "
     f"{_GEOMETRY})",
     _grad_input,
+    native=_kernels.convolution_input,
     vjp={
         "input": lambda g, weight, stride, padding, dilation, groups: _convolution(
             g, weight.conj(), None, stride, padding, dilation, groups
@@ -313,7 +269,8 @@ _convolution_input: Op = general(
 )
 _convolution_weight: Op = bilinear(
     f"_convolution_weight(input: Tensor, other: Tensor, shape: Any, {_GEOMETRY})",
-    _grad_weight,
+    _backward_weight,
+    native=_kernels.convolution_weight,
     transpose={
         "input": lambda g, other, stride, padding, dilation, groups: _convolution(
             other.conj(), g, None, stride, padding, dilation, groups
