@@ -171,7 +171,7 @@ PyObject* layer_norm_backward(PyObject* self, PyObject* const* args, Py_ssize_t 
     parallel(parts, kGrain * parts / (r.rows * r.n + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t part = begin; part < end; part++) {
         const ptrdiff_t first = part * r.rows / parts, rows = (part + 1) * r.rows / parts - first;
-        char* own = sums.data() + (part - 1) * 2 * row;
+        char* own = part ? sums.data() + (part - 1) * 2 * row : nullptr;
         dense_kernels().layer_norm_backward(
             x.dtype, gp + first * row, xp + first * row, static_cast<const char*>(mean) + first * item,
             static_cast<const char*>(rstd) + first * item, weight, rows, r.n, out ? out + first * row : nullptr,

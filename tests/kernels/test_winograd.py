@@ -76,7 +76,7 @@ def check(shape, outputs, padding, dtype, tile=2):
     g = sample(y.shape, dtype, 3)
     wide_g = g.astype(np.float64)
     within(
-        kernels.conv2d(x, w, bias, ONE, padding, ONE, 1),
+        kernels.convolution(x, w, bias, ONE, padding, ONE, 1),
         y,
         convolution_error(x, w, bias, padding, y.shape[2:], tile),
     )
@@ -86,12 +86,12 @@ def check(shape, outputs, padding, dtype, tile=2):
     cut = tuple(outer[i] - back[i] for i in range(2))
     inner = g[:, :, cut[0] : g.shape[2] - cut[0], cut[1] : g.shape[3] - cut[1]]
     within(
-        kernels.conv2d_grad_input(g, w, shape, ONE, padding, ONE, 1),
+        kernels.convolution_input(g, w, None, shape, ONE, padding, ONE, 1),
         plain.input_gradient(wide_g, wide[1], padding),
         convolution_error(inner, turned, np.zeros(shape[1]), outer, shape[2:], tile),
     )
     within(
-        kernels.conv2d_grad_weight(g, x, w.shape, ONE, padding, ONE, 1),
+        kernels.convolution_weight(g, x, w.shape, ONE, padding, ONE, 1),
         plain.weight_gradient(wide_g, wide[0], padding),
         weight_error(g, x, padding, tile),
     )
@@ -205,9 +205,9 @@ def test_kernels_larger_than_the_cache():
 def test_views(view):
     x, w, g = (sample(s, np.float32, 0) for s in ((2, 20, 7, 9), (18, 20, 3, 3), (2, 18, 7, 9)))
     for kernel, args, rest in (
-        (kernels.conv2d, (x, w), (None,)),
-        (kernels.conv2d_grad_input, (g, w), (x.shape,)),
-        (kernels.conv2d_grad_weight, (g, x), (w.shape,)),
+        (kernels.convolution, (x, w), (None,)),
+        (kernels.convolution_input, (g, w), (None, x.shape)),
+        (kernels.convolution_weight, (g, x), (w.shape,)),
     ):
         expected = kernel(*args, *rest, ONE, ONE, ONE, 1)
         actual = kernel(*(view(a) for a in args), *rest, ONE, ONE, ONE, 1)
@@ -217,8 +217,8 @@ def test_views(view):
 def test_repeated_images():
     x, w = sample((1, 1, 6, 6), np.float32, 0), sample((4, 3, 3, 3), np.float32, 1)
     wide = np.broadcast_to(x, (5, 3, 6, 6))
-    expected = kernels.conv2d(wide.copy(), w, None, ONE, ONE, ONE, 1)
-    assert np.array_equal(kernels.conv2d(wide, w, None, ONE, ONE, ONE, 1), expected)
+    expected = kernels.convolution(wide.copy(), w, None, ONE, ONE, ONE, 1)
+    assert np.array_equal(kernels.convolution(wide, w, None, ONE, ONE, ONE, 1), expected)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -227,9 +227,9 @@ def test_same_bits_for_any_number_of_threads(dtype):
 
     def all_three():
         return (
-            kernels.conv2d(x, w, None, ONE, ONE, ONE, 1).tobytes(),
-            kernels.conv2d_grad_input(g, w, x.shape, ONE, ONE, ONE, 1).tobytes(),
-            kernels.conv2d_grad_weight(g, x, w.shape, ONE, ONE, ONE, 1).tobytes(),
+            kernels.convolution(x, w, None, ONE, ONE, ONE, 1).tobytes(),
+            kernels.convolution_input(g, w, None, x.shape, ONE, ONE, ONE, 1).tobytes(),
+            kernels.convolution_weight(g, x, w.shape, ONE, ONE, ONE, 1).tobytes(),
         )
 
     expected = all_three()
@@ -241,7 +241,7 @@ def test_same_bits_for_any_number_of_threads(dtype):
 def test_not_a_number_stays_in_the_tiles_that_see_it():
     x, w = sample((1, 2, 12, 12), np.float32, 0), sample((3, 2, 3, 3), np.float32, 1)
     x[0, 0, 6, 6] = np.nan
-    lost = np.isnan(kernels.conv2d(x, w, None, ONE, ONE, ONE, 1))
+    lost = np.isnan(kernels.convolution(x, w, None, ONE, ONE, ONE, 1))
     assert lost[:, :, 5:8, 5:8].all()
     lost[:, :, 4:8, 4:8] = False
     assert not lost.any()
@@ -249,10 +249,10 @@ def test_not_a_number_stays_in_the_tiles_that_see_it():
 
 def test_no_images():
     x, w = sample((0, 3, 4, 4), np.float32, 0), sample((2, 3, 3, 3), np.float32, 1)
-    y = kernels.conv2d(x, w, np.ones(2, np.float32), ONE, ONE, ONE, 1)
+    y = kernels.convolution(x, w, np.ones(2, np.float32), ONE, ONE, ONE, 1)
     assert y.shape == (0, 2, 4, 4)
-    assert kernels.conv2d_grad_input(y, w, x.shape, ONE, ONE, ONE, 1).shape == x.shape
-    weight = kernels.conv2d_grad_weight(y, x, w.shape, ONE, ONE, ONE, 1)
+    assert kernels.convolution_input(y, w, None, x.shape, ONE, ONE, ONE, 1).shape == x.shape
+    weight = kernels.convolution_weight(y, x, w.shape, ONE, ONE, ONE, 1)
     assert np.array_equal(weight, np.zeros(w.shape, np.float32))
 
 
@@ -264,7 +264,7 @@ def test_switch():
     for tile in (0, 2, 4):
         rushlight.backends.rushlight.winograd = tile
         assert rushlight.backends.rushlight.winograd == tile
-        results.append(kernels.conv2d(x, w, None, ONE, ONE, ONE, 1))
+        results.append(kernels.convolution(x, w, None, ONE, ONE, ONE, 1))
     close, far = (np.abs(results[0] - result).max() for result in results[1:])
     assert 0 < close < far < 1e-2
 
