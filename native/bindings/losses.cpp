@@ -129,7 +129,7 @@ PyObject* cross_entropy(PyObject*, PyObject* const* args, Py_ssize_t count) {
                       {as_tensor(in), as_tensor(p.target_owner), as_tensor(p.weight_owner), as_tensor(log_p), as_tensor(loss)});
     const ptrdiff_t row = p.classes * item_size(p.scores.dtype);
     parallel(p.batch, (1 << 15) / (p.classes + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-      dense_kernels().softmax(true, p.scores.dtype, x + begin * row, end - begin, p.classes, 1, y + begin * row);
+      dense_kernels().softmax(true, p.scores.dtype, x + begin * row, end - begin, p.classes, 1, false, y + begin * row);
     });
     run_forward(p, y, smoothing, loss);
   }

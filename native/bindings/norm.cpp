@@ -101,9 +101,10 @@ PyObject* layer_norm(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   if (device != DeviceType::Meta) {
     Unlocked unlocked(r.rows * r.n * item > kReleaseGilBytes, {as_tensor(in), as_tensor(weight_owner), as_tensor(bias_owner),
                                                                as_tensor(y), as_tensor(mean), as_tensor(rstd)});
+    const bool large = r.rows * r.n * item >= kLargeResult;
     parallel(r.rows, kGrain / (r.n + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-      dense_kernels().layer_norm(x.dtype, xp + begin * r.n * item, end - begin, r.n, weight, bias, eps, yp + begin * r.n * item,
-                                 mp + begin * item, sp + begin * item);
+      dense_kernels().layer_norm(x.dtype, xp + begin * r.n * item, end - begin, r.n, weight, bias, eps, large,
+                                 yp + begin * r.n * item, mp + begin * item, sp + begin * item);
     });
   }
   return PyTuple_Pack(3, y.get(), mean.get(), rstd.get());

@@ -55,19 +55,20 @@ PyObject* softmax(PyObject* self, PyObject* const* args, Py_ssize_t n) {
       for (ptrdiff_t i = begin; i < end; i += most) {
         const ptrdiff_t count = end - i < most ? end - i : most;
         convert(a.dtype, x + i * step, DType::F32, buffer, count * b.n * b.inner);
-        dense_kernels().softmax(Log, DType::F32, buffer, count, b.n, b.inner, buffer);
+        dense_kernels().softmax(Log, DType::F32, buffer, count, b.n, b.inner, false, buffer);
         convert(DType::F32, buffer, a.dtype, y + i * step, count * b.n * b.inner);
       }
     });
     return result.release();
   }
   if (size <= kGrain) {
-    dense_kernels().softmax(Log, a.dtype, x, b.outer, b.n, b.inner, y);
+    dense_kernels().softmax(Log, a.dtype, x, b.outer, b.n, b.inner, false, y);
     return result.release();
   }
   Unlocked unlocked(size * item_size(a.dtype) > kReleaseGilBytes, {as_tensor(in), as_tensor(result)});
+  const bool large = size * item_size(a.dtype) >= kLargeResult;
   parallel(b.outer, kGrain / (b.n * b.inner) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-    dense_kernels().softmax(Log, a.dtype, x + begin * step, end - begin, b.n, b.inner, y + begin * step);
+    dense_kernels().softmax(Log, a.dtype, x + begin * step, end - begin, b.n, b.inner, large, y + begin * step);
   });
   return result.release();
 }

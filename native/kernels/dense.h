@@ -109,6 +109,8 @@ struct Patch {
   bool spare;
 };
 
+// Results from this size on are written past the caches: measured, a gain from 16 MB on, a loss at 8 MB, which is then read back.
+constexpr ptrdiff_t kLargeResult = 16 << 20;
 constexpr ptrdiff_t kSlackBytes = 256;  // what kernels may read behind planes: a block of registers of the widest set
 // The kinds of recurrent layers. Each unit has slots, which lie one behind the other (slot 0 of all units, then slot 1, ...):
 // Lstm: input, forget, cell and output gate. Gru: new gate, reset gate, update gate, and the state's part of the new gate; the
@@ -164,7 +166,7 @@ struct AttentionGradient {
 // `group` may be changed after it.
 struct WinogradPlan {
   ptrdiff_t batch, channels, outputs;
-  ptrdiff_t tile;                        // 2 or 4 outputs of a tile, each way
+  ptrdiff_t tile;  // 2 or 4 outputs of a tile, each way
   ptrdiff_t out_h, out_w, pad_h, pad_w;  // a negative padding leaves out the border of the image
   ptrdiff_t tile_rows, tile_columns;  // of an image
   ptrdiff_t pieces;  // into which a row of tiles is cut; each is a unit
@@ -189,7 +191,6 @@ struct WinogradKernels {
   bool turned;
 };
 
-
 struct DenseKernels {
   const char* isa;
 
@@ -205,7 +206,8 @@ struct DenseKernels {
   void (*cumulate)(bool product, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, void* out);
 
   // --- softmax.cpp --- over the middle of a contiguous (outer, n, inner)
-  void (*softmax)(bool log, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, void* out);
+  // `large`: the result is larger than the caches (kLargeResult) and may be written past them.
+  void (*softmax)(bool log, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, bool large, void* out);
   void (*softmax_backward)(bool log, DType dtype, const void* grad, const void* y, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner,
                            void* out);
   // out = e^x over n elements.
@@ -216,7 +218,7 @@ struct DenseKernels {
   // --- norm.cpp --- over rows of n adjacent elements
   // y = (x - mean) * rstd * weight + bias; weight and bias of n elements or null.
   void (*layer_norm)(DType dtype, const void* x, ptrdiff_t rows, ptrdiff_t n, const void* weight, const void* bias, double eps,
-                     void* y, void* mean, void* rstd);
+                     bool large, void* y, void* mean, void* rstd);
   // grad_x may be null; grad_weight and grad_bias (n elements, added to) may be null.
   void (*layer_norm_backward)(DType dtype, const void* grad, const void* x, const void* mean, const void* rstd, const void* weight,
                               ptrdiff_t rows, ptrdiff_t n, void* grad_x, void* grad_weight, void* grad_bias);

@@ -74,7 +74,7 @@ RUSHLIGHT_INLINE Vec<T> first_lanes(Vec<T> a, ptrdiff_t n, T fill) {
 template <class T, class F>
 RUSHLIGHT_INLINE Vec<T> across(Vec<T> (&rows)[Vec<T>::N], F combine) {
   constexpr int N = Vec<T>::N;
-#ifdef RUSHLIGHT_TRANSPOSES
+#ifdef RUSHLIGHT_SHUFFLES
   using Lanes = std::make_integer_sequence<int, N>;
 #pragma GCC unroll 8
   for (int half = N / 2; half > 0; half /= 2)

@@ -208,7 +208,7 @@ void add_lanes(DType dtype, const void* sums, ptrdiff_t n, void* out) {
 template <class T>
 void transpose_of(const T* in, ptrdiff_t rows, ptrdiff_t columns, T* out) {
   ptrdiff_t done_rows = 0, done_columns = 0;
-#ifdef RUSHLIGHT_TRANSPOSES
+#ifdef RUSHLIGHT_SHUFFLES
   constexpr int N = Vec<T>::N;
   done_rows = rows / N * N;
   done_columns = columns / N * N;

@@ -26,7 +26,7 @@ struct Slices {
 // Packs elements [k, end) of n rows of weights, as many as lie beside each other and fill registers; the first that is left.
 template <class T>
 ptrdiff_t pack_squares(const T* w, ptrdiff_t row, const ptrdiff_t* columns, int n, ptrdiff_t k, ptrdiff_t end, T* packed) {
-#ifdef RUSHLIGHT_TRANSPOSES
+#ifdef RUSHLIGHT_SHUFFLES
   constexpr int N = Vec<T>::N;
   if (n > N || columns[end - 1] - columns[k] != end - 1 - k) return k;
   for (; k + N <= end; k += N, packed += N * n) {

@@ -27,15 +27,32 @@ struct CentredSquareOp {
   }
 };
 
+// (x - mean) * rstd * weight + bias of a row whose length is a whole number of registers, past the caches.
 template <class T>
-void layer_norm_of(const T* x, ptrdiff_t rows, ptrdiff_t n, const T* weight, const T* bias, double eps, T* y, T* means, T* rstds) {
+RUSHLIGHT_INLINE void stream_row(const T* x, ptrdiff_t n, T mean, T rstd, const T* weight, const T* bias, T* y) {
+  using V = Vec<T>;
+  const V m = V::all(mean), s = V::all(rstd);
+  for (ptrdiff_t i = 0; i < n; i += V::N) {
+    V h = (V::load(x + i) - m) * s;
+    if (weight) h = h * V::load(weight + i);
+    if (bias) h = h + V::load(bias + i);
+    h.stream(y + i);
+  }
+}
+
+// `large`: the result does not fit into the caches.
+template <class T>
+void layer_norm_of(const T* x, ptrdiff_t rows, ptrdiff_t n, const T* weight, const T* bias, double eps, bool large, T* y, T* means,
+                   T* rstds) {
+  const bool streams = large && n % Vec<T>::N == 0 && reinterpret_cast<uintptr_t>(y) % kVecBytes == 0;
   for (ptrdiff_t r = 0; r < rows; r++, x += n, y += n) {
     const T mean = static_cast<T>(static_cast<double>(reduce_adjacent(SumOp{}, x, n)) / static_cast<double>(n));
     const double squares = reduce_adjacent(CentredSquareOp{mean}, x, n);
     const T rstd = static_cast<T>(1.0 / __builtin_sqrt(squares / static_cast<double>(n) + eps));
     means[r] = mean;
     rstds[r] = rstd;
-    if (weight && bias)
+    if (streams) stream_row(x, n, mean, rstd, weight, bias, y);
+    else if (weight && bias)
       for (ptrdiff_t i = 0; i < n; i++) y[i] = (x[i] - mean) * rstd * weight[i] + bias[i];
     else if (weight)
       for (ptrdiff_t i = 0; i < n; i++) y[i] = (x[i] - mean) * rstd * weight[i];
@@ -44,12 +61,13 @@ void layer_norm_of(const T* x, ptrdiff_t rows, ptrdiff_t n, const T* weight, con
     else
       for (ptrdiff_t i = 0; i < n; i++) y[i] = (x[i] - mean) * rstd;
   }
+  if (streams) streamed();
 }
 
-void layer_norm(DType dtype, const void* x, ptrdiff_t rows, ptrdiff_t n, const void* weight, const void* bias, double eps, void* y,
-                void* mean, void* rstd) {
+void layer_norm(DType dtype, const void* x, ptrdiff_t rows, ptrdiff_t n, const void* weight, const void* bias, double eps,
+                bool large, void* y, void* mean, void* rstd) {
   float_or_double(dtype, [&]<class T>() {
-    layer_norm_of<T>(static_cast<const T*>(x), rows, n, static_cast<const T*>(weight), static_cast<const T*>(bias), eps,
+    layer_norm_of<T>(static_cast<const T*>(x), rows, n, static_cast<const T*>(weight), static_cast<const T*>(bias), eps, large,
                      static_cast<T*>(y), static_cast<T*>(mean), static_cast<T*>(rstd));
   });
 }

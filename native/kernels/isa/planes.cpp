@@ -110,7 +110,7 @@ void lay_planes_of(const T* image, ptrdiff_t image_pitch, const Axis* axes, ptrd
 template <class T>
 RUSHLIGHT_INLINE void put_row(const T* planes, ptrdiff_t index, ptrdiff_t beside, ptrdiff_t pitch, const Axis& a, T* to) {
   ptrdiff_t done = 0;
-#ifdef RUSHLIGHT_TRANSPOSES
+#ifdef RUSHLIGHT_SHUFFLES
   using V = Vec<T>;
   if (beside == 2 && a.step == 2) {
     using Lanes = std::make_integer_sequence<int, V::N>;

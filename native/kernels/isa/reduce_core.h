@@ -107,7 +107,7 @@ RUSHLIGHT_SHARED T reduce_adjacent(const Op op, const T* p, ptrdiff_t n) {
     a = Op::combine(Op::combine(a, b), Op::combine(c, d));
   }
   for (; i + V::N <= n; i += V::N) a = Op::combine(a, op.first(V::load(p + i)));
-  T acc = horizontal(a, [](T x, T y) { return Op::combine(x, y); });
+  T acc = horizontal(a, [](auto x, auto y) { return Op::combine(x, y); });
   for (; i < n; i++) acc = Op::combine(acc, op.first(p[i]));
   return acc;
 }

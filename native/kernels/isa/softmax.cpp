@@ -89,13 +89,19 @@ RUSHLIGHT_INLINE void scale_row(T* y, ptrdiff_t n, T factor) {
   for (ptrdiff_t i = 0; i < n; i++) y[i] *= factor;
 }
 
+// `streams`: the result goes past the caches; a row is then a whole number of registers.
 template <class T>
-void softmax_row(const T* x, ptrdiff_t n, T* y) {
+void softmax_row(const T* x, ptrdiff_t n, bool streams, T* y) {
+  using V = Vec<T>;
   if (n <= kBlock) {
+    alignas(64) T row[kBlock];
+    T* e = streams ? row : y;
     const T top = reduce_adjacent(MaxOp{}, x, n);
-    const T sum = exp_sum(x, n, top, y);
+    const T sum = exp_sum(x, n, top, e);
     // All -inf, or a NaN or +inf among them: every element is NaN.
-    scale_row(y, n, top - top == T(0) ? T(1) / sum : T(__builtin_nanf("")));
+    const T factor = top - top == T(0) ? T(1) / sum : T(__builtin_nanf(""));
+    if (!streams) return scale_row(y, n, factor);
+    for (ptrdiff_t i = 0; i < n; i += V::N) (V::load(row + i) * V::all(factor)).stream(y + i);
     return;
   }
   T maxima[kBlocksKept];
@@ -156,20 +162,22 @@ void softmax_columns(const T* x, ptrdiff_t n, ptrdiff_t inner, ptrdiff_t width, 
 }
 
 template <bool Log, class T>
-void softmax_of(const T* x, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, T* y) {
+void softmax_of(const T* x, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, bool large, T* y) {
   if (n == 0) return;
+  const bool streams = large && n % Vec<T>::N == 0 && reinterpret_cast<uintptr_t>(y) % kVecBytes == 0;
   for (ptrdiff_t o = 0; o < outer; o++, x += n * inner, y += n * inner) {
-    if (inner == 1) Log ? log_softmax_row(x, n, y) : softmax_row(x, n, y);
+    if (inner == 1) Log ? log_softmax_row(x, n, y) : softmax_row(x, n, streams, y);
     else
       for (ptrdiff_t j = 0; j < inner; j += kTile) softmax_columns<Log>(x + j, n, inner, smaller(kTile, inner - j), y + j);
   }
 }
 
-void softmax(bool log, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, void* out) {
+void softmax(bool log, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n, ptrdiff_t inner, bool large, void* out) {
   float_or_double(dtype, [&]<class T>() {
     const T* x = static_cast<const T*>(in);
     T* y = static_cast<T*>(out);
-    log ? softmax_of<true>(x, outer, n, inner, y) : softmax_of<false>(x, outer, n, inner, y);
+    log ? softmax_of<true>(x, outer, n, inner, large, y) : softmax_of<false>(x, outer, n, inner, large, y);
+    if (large) streamed();
   });
 }
 

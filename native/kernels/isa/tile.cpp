@@ -89,7 +89,7 @@ void pack_panel(const T* b, ptrdiff_t row, ptrdiff_t column, ptrdiff_t depth, pt
     }
     return;
   }
-#ifdef RUSHLIGHT_TRANSPOSES
+#ifdef RUSHLIGHT_SHUFFLES
   if (row == 1) {
     for (; k + N <= depth; k += N)
       for (ptrdiff_t j = 0; j < padded; j += N) {
@@ -125,7 +125,7 @@ template <class T>
 void pack_strip(int rows, ptrdiff_t depth, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, T* strip) {
   if (a_row == 1) return adjacent_among<T>(rows, std::make_integer_sequence<int, kTileRows>{})(depth, a, a_column, strip);
   ptrdiff_t k = 0;
-#ifdef RUSHLIGHT_TRANSPOSES
+#ifdef RUSHLIGHT_SHUFFLES
   using V = Vec<T>;
   constexpr int N = V::N;
   if (a_column == 1) {

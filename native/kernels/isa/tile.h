@@ -26,9 +26,7 @@ inline constexpr ptrdiff_t kTileWidth = kTileVecs * Vec<T>::N;
 
 // --- transposing a square of registers, by log2 N rounds of interleaving the first half of them with the second ---
 
-#if defined(RUSHLIGHT_VECTOR_EXTENSION) && defined(__has_builtin)
-#if __has_builtin(__builtin_shufflevector)
-#define RUSHLIGHT_TRANSPOSES 1
+#ifdef RUSHLIGHT_SHUFFLES
 template <class T, int Start, int... I>
 RUSHLIGHT_INLINE Vec<T> interleave(Vec<T> a, Vec<T> b, std::integer_sequence<int, I...>) {
   return {__builtin_shufflevector(a.v, b.v, (Start + I / 2 + (I % 2) * Vec<T>::N)...)};
@@ -49,7 +47,6 @@ RUSHLIGHT_INLINE void transpose_square(Vec<T> (&rows)[Vec<T>::N]) {
     for (int i = 0; i < N; i++) rows[i] = next[i];
   }
 }
-#endif
 #endif
 
 // panel[k][j] = b(k, j) = b[k * row + j * column] for `width` columns, zeros up to `padded` columns (whole registers).

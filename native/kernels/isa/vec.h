@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #if defined(__FMA__) || defined(__AVX512F__)
 #include <immintrin.h>
 #elif defined(__ARM_NEON) && defined(__aarch64__)
@@ -53,6 +54,17 @@ struct Vec {
     return r;
   }
   RUSHLIGHT_INLINE void store(T* p) const { std::memcpy(p, &v, kVecBytes); }
+  // Past the caches, to a place aligned as the register: for results larger than they are, whose lines would otherwise be
+  // read before they are written. streamed() ends a run of these.
+  RUSHLIGHT_INLINE void stream(T* p) const {
+#if defined(__AVX512F__)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(p), (__m512i)v);
+#elif defined(__FMA__)
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(p), (__m256i)v);
+#else
+    store(p);
+#endif
+  }
   static RUSHLIGHT_INLINE Vec all(T x) {
     Vec r;
 #ifdef RUSHLIGHT_VECTOR_EXTENSION
@@ -63,6 +75,12 @@ struct Vec {
     return r;
   }
 };
+
+RUSHLIGHT_INLINE void streamed() {
+#if defined(__FMA__)
+  _mm_sfence();
+#endif
+}
 
 #ifdef RUSHLIGHT_VECTOR_EXTENSION
 template <class T>
@@ -174,18 +192,37 @@ RUSHLIGHT_INLINE Vec<double> clamp(Vec<double> x, double low, double high) {
 }
 #endif
 
-// Combines the lanes pairwise: combine(a, b) over scalars.
+#if defined(RUSHLIGHT_VECTOR_EXTENSION) && defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define RUSHLIGHT_SHUFFLES 1
+template <class T, int W, int... I>
+RUSHLIGHT_INLINE Vec<T> turned(Vec<T> a, std::integer_sequence<int, I...>) {
+  return {__builtin_shufflevector(a.v, a.v, ((I + W) % Vec<T>::N)...)};
+}
+template <int W, class T, class F>
+RUSHLIGHT_INLINE T fold_lanes(Vec<T> a, F combine) {
+  if constexpr (W == 0) return a.v[0];
+  else return fold_lanes<W / 2>(combine(a, turned<T, W>(a, std::make_integer_sequence<int, Vec<T>::N>{})), combine);
+}
+#endif
+#endif
+
+// Combines the lanes pairwise, the first half with the second: combine(a, b) over registers and scalars.
 template <class T, class F>
 RUSHLIGHT_INLINE T horizontal(Vec<T> a, F combine) {
+#ifdef RUSHLIGHT_SHUFFLES
+  return fold_lanes<Vec<T>::N / 2>(a, combine);
+#else
   T lanes[Vec<T>::N];
   a.store(lanes);
   for (int w = Vec<T>::N / 2; w > 0; w /= 2)
     for (int i = 0; i < w; i++) lanes[i] = combine(lanes[i], lanes[i + w]);
   return lanes[0];
+#endif
 }
 template <class T>
 RUSHLIGHT_INLINE T horizontal_sum(Vec<T> a) {
-  return horizontal(a, [](T x, T y) { return x + y; });
+  return horizontal(a, [](auto x, auto y) { return x + y; });
 }
 
 // e^x over a register, <= 1 ULP or so; NaN stays, overflow gives inf, underflow goes through the subnormals to 0.

@@ -140,7 +140,7 @@ RUSHLIGHT_INLINE void kernel_transposed(const Vec<T> (&s)[6], Vec<T> (&w)[3]) {
 
 template <class T>
 RUSHLIGHT_INLINE void turn(Vec<T> (&rows)[Vec<T>::N]) {
-#ifdef RUSHLIGHT_TRANSPOSES
+#ifdef RUSHLIGHT_SHUFFLES
   transpose_square(rows);
 #else
   constexpr int N = Vec<T>::N;
