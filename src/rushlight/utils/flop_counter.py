@@ -166,7 +166,7 @@ def _counted(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any)
     if name in ("addmm", "baddbmm"):
         return _product(given[1], given[2], "mm" if name == "addmm" else "bmm", name)
     if name == "_attention":
-        return _attention(*given[:3], given[4])
+        return _attention(given[0], given[1], given[2], given[4])
     if name in ("_convolution", "_convolution_input"):
         return _convolution(out, given[0], given[1], name == "_convolution_input")
     return None

@@ -469,9 +469,7 @@ softplus = _activation(
     reference=lambda a, beta, threshold: np.where(
         a * beta > threshold, a, np.log1p(np.exp(a * beta)) / beta
     ).astype(a.dtype),
-    partials={
-        "input": lambda input, beta, threshold: _softplus_slope(input, beta, threshold)
-    },
+    partials={"input": lambda input, beta, threshold: _softplus_slope(input, beta, threshold)},
     refuses={_NOT_FLOAT: "softplus_cpu"},
     out="found",
     doc="log(1 + e ** (beta * input)) / beta, a smooth relu; input itself above the threshold.",

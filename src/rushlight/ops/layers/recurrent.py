@@ -154,6 +154,11 @@ def _on(mode: str, tensors: Sequence[Any], reverse: bool, sizes: Any) -> tuple[T
     return out, *last
 
 
+def _whole(found: Sequence[Any]) -> tuple[Any, ...]:
+    """As many results as the op has: None for those that the steps do not make."""
+    return *found, *[None] * (4 - len(found))
+
+
 def _definition(mode: str) -> Callable[..., tuple[Any, ...]]:
     """The steps over ndarrays, for arguments that the kernel does not take."""
 
@@ -165,7 +170,7 @@ def _definition(mode: str) -> Callable[..., tuple[Any, ...]]:
             found = _on(mode, tensors, reverse, sizes)
         finally:
             _core.set_grad_enabled(before)
-        return tuple([t._array for t in found] + [None] * (4 - len(found)))
+        return _whole([t._array for t in found])
 
     return layer
 
@@ -224,6 +229,7 @@ def _layer_op(mode: str) -> Any:
         backward=(getattr(_core.kernels, f"{name}_backward"), reads),
         node="MkldnnRnnLayerBackward0" if lstm else "StackBackward0",
         method=False,
+        batch=lambda *args: _whole(_on(mode, args[:7], *args[7:])),
         doc="A recurrent layer in one direction: outputs, the last state, what the gradient reads.",
     )
 
