@@ -147,12 +147,38 @@ def test_an_infinity_reaches_its_own_row_or_column_only(size, dtype):
     assert np.isnan(c[:, -1]).all()
 
 
+@pytest.mark.skipif(_core.isa() not in ("v3", "v4"), reason="a BLAS library's sums, in its order")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(
+    "size",
+    [(300, 200, 513), (101, 2000, 33), (90, 700, 1030), (1, 3000, 2050), (3000, 1500, 1)],
+    ids=str,
+)
+def test_the_same_bits_on_any_number_of_threads(size, dtype):
+    m, k, n = size
+    a, b = torch.randn(m, k).to(dtype), torch.randn(k, n).to(dtype)
+    before = _core.get_num_threads()
+    found = []
+    for threads in (1, 2, 3, 7):
+        _core.set_num_threads(threads)
+        found.append([kernels.matmul(a, b), kernels.matmul(b.t(), a.t())])
+    _core.set_num_threads(before)
+    for pair in found[1:]:
+        for c, first in zip(pair, found[0], strict=True):
+            assert torch.equal(c, first)
+
+
+HALVES = [(1, 1, 1), (15, 257, 33), (130, 40, 150), (13, 1, 31), (14, 255, 32), (29, 514, 65)]
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("size", [(1, 1, 1), (15, 257, 33), (130, 40, 150)], ids=str)
-def test_halves_are_rounded_once(size, dtype):
+@pytest.mark.parametrize("size", HALVES, ids=str)
+@pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)])
+def test_halves_are_rounded_once(size, turned, dtype):
     """A sum in float32, then rounded to a half: half an eps of the type, or half its smallest
     number."""
     a, b, _ = (torch.from_numpy(x).to(dtype) for x in matrices(np.float32, *size))
+    a, b = (x.t().contiguous().t() if t else x for x, t in zip((a, b), turned, strict=True))
     c = kernels.matmul(a, b)
     assert c.dtype == dtype
     x, y = a.double().numpy(), b.double().numpy()
