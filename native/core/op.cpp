@@ -610,6 +610,11 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t 
         break;
       }
       case Source::Out:
+        if (save.source.index >= node->n_outputs) {
+          PyErr_Format(PyExc_SystemError, "rushlight: a rule of %U reads result %d of %d", op->name,
+                       static_cast<int>(save.source.index), static_cast<int>(node->n_outputs));
+          return nullptr;
+        }
         if (outputs && save_output(node, slot, outputs[save.source.index], save.source.index) < 0) return nullptr;
         break;
       default: break;
