@@ -59,18 +59,25 @@ void in_parts(const Product& p, bool by_rows, ptrdiff_t unit, bool split, const 
 // A row or a column times a matrix. False where there is no kernel for it, or tiles are as good.
 bool vector(const Product& p, bool split) {
   constexpr ptrdiff_t kLeast = 64, kUnit = 256;
-  if ((p.m > 2 && p.n > 2) || std::max(p.m, p.n) < kLeast) return false;
+  const bool dots = p.a.column == 1 && p.b.row == 1;
+  if ((p.m > 2 && p.n > 2) || (!dots && std::max(p.m, p.n) < kLeast)) return false;
+  const auto run = [](const Product& q) {
+    return dense_kernels().vector_gemm(q.dtype, q.m, q.n, q.k, q.a, q.b, q.bias, q.accumulate, q.c, q.ldc);
+  };
+  if (!split) return run(p);
   std::atomic<bool> done{true};  // or not: the same for all parts
-  in_parts(p, p.m > p.n, kUnit, split, [&](const Product& q) {
-    if (!dense_kernels().vector_gemm(q.dtype, q.m, q.n, q.k, q.a, q.b, q.bias, q.accumulate, q.c, q.ldc)) done = false;
+  in_parts(p, p.m > p.n, kUnit, true, [&](const Product& q) {
+    if (!run(q)) done = false;
   });
   return done;
 }
 
 void thin(const Product& p, bool split) {
-  const ptrdiff_t width = split ? dense_kernels().gemm_blocks(p.dtype, p.n, p.k).width : p.n;
-  in_parts(p, p.m > p.n, split ? width : p.m + p.n, split,
-           [](const Product& q) { dense_kernels().thin_gemm(q.dtype, q.m, q.n, q.k, q.a, q.b, q.bias, q.accumulate, q.c, q.ldc); });
+  const auto run = [](const Product& q) {
+    dense_kernels().thin_gemm(q.dtype, q.m, q.n, q.k, q.a, q.b, q.bias, q.accumulate, q.c, q.ldc);
+  };
+  if (split) in_parts(p, p.m > p.n, dense_kernels().gemm_blocks(p.dtype, p.n, p.k).width, true, run);
+  else run(p);
 }
 
 // Block by block of b: its panels are packed by all threads, then strips of a are multiplied with them. Where there is no
