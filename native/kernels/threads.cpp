@@ -61,7 +61,7 @@ class Pool {
       seats_ = helpers;
       generation_.fetch_add(1, std::memory_order_release);
     }
-    wake_.notify_all();
+    for (int i = 0; i < helpers; ++i) wake_.notify_one();  // not all of them: where there are many, the others stay asleep
     work();
     {
       std::lock_guard<std::mutex> lock(mutex_);
