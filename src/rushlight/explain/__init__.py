@@ -12,7 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 from ._graph import Constant, Edge, Graph, Node, Place, Saved, graph_of
+from ._names import shown_name
+from ._saved import SavedRow, SavedTable, saved
 from ._scopes import Recording, recording
+from ._text import Text, tree
+from ._why import Unused, UnusedRow, unused, why_no_grad
 
 __all__ = [
     "Constant",
@@ -22,8 +26,18 @@ __all__ = [
     "Place",
     "Recording",
     "Saved",
+    "SavedRow",
+    "SavedTable",
+    "Text",
+    "Unused",
+    "UnusedRow",
     "graph",
     "recording",
+    "saved",
+    "shown_name",
+    "tree",
+    "unused",
+    "why_no_grad",
 ]
 
 
