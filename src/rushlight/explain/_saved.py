@@ -8,8 +8,8 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 from .._dtypes import dtype
-from ._graph import Graph, Node, Place, Saved, graph_of
-from ._names import quiet, shown_name
+from ._graph import Graph, Node, Place, Saved, reading
+from ._names import shown_name
 from ._text import Text, bytes_text, counted, freed_text, in_columns, scope_text, tensor_text
 
 __all__ = ["SavedRow", "SavedTable", "saved"]
@@ -100,8 +100,7 @@ def saved(loss: Any, *, names: Any = None) -> SavedTable:
     >>> table.total, table.unique, table.parameters, table.freed
     (12000, 8000, 4000, 4000)
     """
-    graph = graph_of(loss, names)
-    with quiet():
+    with reading(loss, names) as graph:
         return _table(graph)
 
 
