@@ -11,7 +11,7 @@ from .._core import Tensor
 from .._version import __version__
 from ._boxes import Box, boxes_of
 from ._expressions import value_names
-from ._formulas import local_gradient, rule
+from ._formulas import Formula, local_gradient, rule
 from ._graph import Edge, Graph, Node, Place
 from ._names import shown_name
 from ._numbers import Step, Summary, local_values, run, starting_gradients, summary
@@ -42,6 +42,9 @@ class _Page:
         self.places: dict[Place, int] = {}
         self.number = {node: node.number for node in graph.nodes}
         self.edge_number: dict[Edge, int] = {}
+        self.rules: list[dict[str, Any]] = []
+        self.formulas: list[Formula] = []
+        self.rule_number: dict[tuple[int, str], int] = {}
         self._run()
 
     def _run(self) -> None:
@@ -86,6 +89,7 @@ class _Page:
             "steps": [self._step(s) for s in self.steps],
             "paths": self._paths(),
             "memory": memory,
+            "rules": self.rules,
             "places": [[p.short, p.line, p.function, p.code] for p in self.places],
             "notes": self.notes,
         }
@@ -114,20 +118,33 @@ class _Page:
     def _place(self, place: Place | None) -> int | None:
         return None if place is None else self.places.setdefault(place, len(self.places))
 
-    def _rules(self, node: Node) -> list[dict[str, Any]]:
-        found = []
-        for argument in dict.fromkeys(edge.argument for edge in node.edges):
-            written = rule(node.op, argument) if node.kind == "op" else None
-            if written is not None:
-                found.append(
-                    {
-                        "argument": argument,
-                        "text": written.text,
-                        "file": written.file,
-                        "line": written.line,
-                    }
+    def _rules(self, node: Node) -> list[int]:
+        """The rules of a node's arguments, as places in the table of rules."""
+        if node.kind != "op":
+            return []
+        return [
+            self._rule(node.op, argument)
+            for argument in dict.fromkeys(edge.argument for edge in node.edges)
+        ]
+
+    def _rule(self, op: Any, argument: str) -> int:
+        """The place in the table of what the op table says of one argument."""
+        key = id(op), argument
+        if key not in self.rule_number:
+            formula, written = local_gradient(op, argument), rule(op, argument)
+            self.rule_number[key] = len(self.rules)
+            self.formulas.append(formula)
+            self.rules.append(
+                _without_defaults(
+                    argument=argument,
+                    formula=formula.text,
+                    factor=formula.is_factor,
+                    text="" if written is None else written.text,
+                    file="" if written is None else written.file,
+                    line=None if written is None else written.line,
                 )
-        return found
+            )
+        return self.rule_number[key]
 
     def _saved(self, node: Node) -> list[dict[str, Any]]:
         rows = []
@@ -149,25 +166,19 @@ class _Page:
 
     def _edges(self) -> list[dict[str, Any]]:
         sent = {edge: s for step in self.steps for edge, s in step.sent.items()}
-        formulas: dict[tuple[int, str], Any] = {}
         rows = []
         for edge in self.graph.edges:
             self.edge_number[edge] = len(rows)
-            row = {
+            row: dict[str, Any] = {
                 "from": edge.source.number,
                 "to": edge.target.number,
-                "argument": edge.argument,
                 "nr": edge.nr,
-                "grad": True,
+                "rule": -1,
             }
             if edge.source.kind == "op":
-                key = id(edge.source.op), edge.argument
-                if key not in formulas:
-                    formulas[key] = local_gradient(edge.source.op, edge.argument)
-                formula = formulas[key]
-                row["formula"], row["factor"] = formula.text, formula.is_factor
-                names = value_names(edge.source)
-                row["named"] = formula.named({k: shown_name(v) for k, v in names.items()})
+                row["rule"] = at = self._rule(edge.source.op, edge.argument)
+                names = {k: shown_name(v) for k, v in value_names(edge.source).items()}
+                row["named"] = self.formulas[at].named(names)
             row["sent"] = _plain(sent.get(edge))
             row = _without_defaults(**row)
             local = self.local.get(edge)
@@ -215,8 +226,7 @@ class _Page:
                         **{
                             "from": node.number,
                             "to": row["id"],
-                            "argument": constant.argument,
-                            "grad": False,
+                            "constant": constant.argument,
                         }
                     )
                 )
