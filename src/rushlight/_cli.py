@@ -1,6 +1,6 @@
 """The command `rushlight`: runs a PyTorch program with rushlight in torch's place.
 
-    rushlight run [--trace] SCRIPT [ARGS...]
+    rushlight run [--trace] [--watch] SCRIPT [ARGS...]
 
 A script run so sees what `python SCRIPT` would show it: sys.argv, sys.path, a real `__main__`, its
 own tracebacks and exit code. Read `main`, then `run`.
@@ -13,6 +13,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
 from typing import NoReturn
@@ -32,6 +33,11 @@ usage: rushlight run SCRIPT [ARGS...]     run a PyTorch script, with rushlight a
 `rushlight run --trace ...` prints a line for each call of an operation, and for each node that a
 backward runs: shapes, types, how it was computed, time, the program's line. So does
 RUSHLIGHT_TRACE=1 without the command; RUSHLIGHT_TRACE=PATH appends the lines to a file.
+
+`rushlight run --watch ...` shows losses and gradient norms while the program trains: a live view
+in a terminal (pip install rushlight[watch]), elsewhere a table on standard error at the end. The
+curves are drawn to a picture in the current folder, SCRIPT's name with .watch.png, or to the file
+that --watch=FILE.png names.
 """
 
 # A program found: its code, what `__main__` says of itself, sys.argv[0] and sys.path[0].
@@ -53,24 +59,58 @@ def main(arguments: list[str] | None = None) -> None:
         raise SystemExit(_as_torch.main(given[1:]))
     if given[:1] != ["run"] or len(given) < 2:
         _refuse(USAGE)
-    if given[1] == "--trace":
-        from rushlight import _trace_calls  # here alone: not part of what every program imports
-
-        _trace_calls.follow_option()
-        del given[1]
-        if len(given) < 2:
-            _refuse(USAGE)
+    picture = _options(given)
+    if len(given) < 2:
+        _refuse(USAGE)
     first, rest = given[1], given[2:]
+    find: Callable[[str], Program] = from_file
+    target, arguments = first, rest
     if first in ("-m", "-c"):
         if not rest:
             _refuse(f"rushlight run: argument expected for the {first} option\n{USAGE}")
-        run(from_module if first == "-m" else from_text, rest[0], rest[1:])
+        find = from_module if first == "-m" else from_text
+        target, arguments = rest[0], rest[1:]
     elif first == "-":
-        run(from_stdin, first, rest)
+        find = from_stdin
     elif first.startswith("-"):
         _refuse(f"rushlight run: unknown option {first}\n{USAGE}")
-    else:
-        run(from_file, first, rest)
+    around = nullcontext() if picture is None else _watch(picture, find, target)
+    run(find, target, arguments, around)
+
+
+def _options(given: list[str]) -> str | None:
+    """Take the options of `run` off, and follow them; of --watch, the file given ("" for none)."""
+    picture: str | None = None
+    while given[1:] and given[1].partition("=")[0] in ("--trace", "--watch"):
+        option, equals, value = given.pop(1).partition("=")
+        if option == "--watch":
+            picture = value
+            if equals and not value.endswith(".png"):
+                _refuse(f"rushlight run: --watch={value}: the name of a .png file is expected\n")
+            if not os.path.isdir(os.path.dirname(value) or "."):
+                _refuse(f"rushlight run: --watch={value}: there is no such folder\n")
+        elif equals:
+            _refuse(f"rushlight run: unknown option {option}={value}\n{USAGE}")
+        else:
+            from rushlight import _trace_calls  # here alone: not part of what every program imports
+
+            _trace_calls.follow_option()
+    return picture
+
+
+def _watch(
+    picture: str, find: Callable[[str], Program], target: str
+) -> AbstractContextManager[object]:
+    """What --watch puts around the program."""
+    from rushlight import explain  # here alone: not part of what every program imports
+
+    name = {from_text: "command", from_stdin: "stdin"}.get(find, target)
+    title = os.path.basename(os.path.abspath(name))
+    stem = title.removesuffix(".py") if find is from_file else title
+    try:
+        return explain.watch(png=picture or f"{stem}.watch.png", title=title)
+    except ImportError as error:
+        _refuse(f"rushlight run: --watch: {error}\n", code=1)
 
 
 def _refuse(message: str, code: int = 2) -> NoReturn:
@@ -78,7 +118,12 @@ def _refuse(message: str, code: int = 2) -> NoReturn:
     raise SystemExit(code)
 
 
-def run(find: Callable[[str], Program], target: str, arguments: list[str]) -> None:
+def run(
+    find: Callable[[str], Program],
+    target: str,
+    arguments: list[str],
+    around: AbstractContextManager[object],
+) -> None:
     """Run what `find(target)` finds as the main program, torch being rushlight."""
     torch_alias.install_as_torch()
     torch_alias.inherit_in_children()
@@ -94,7 +139,8 @@ def run(find: Callable[[str], Program], target: str, arguments: list[str]) -> No
         code, description, sys.argv[0], folder = find(target)
         vars(main_module).update(description)
         _set_first_path(folder)
-        exec(code, vars(main_module))
+        with around:
+            exec(code, vars(main_module))
     except SystemExit:
         raise  # the interpreter makes the exit code of it, as ever
     except BaseException as error:
