@@ -33,7 +33,7 @@ import numpy as np
 
 from .. import _core
 from .._levels.running import carried
-from .._root import Tensor, no_grad
+from .._root import Tensor
 from .._trace_calls import _short_path
 from ..autograd import _engine
 from ..nn.utils import get_total_norm
@@ -554,7 +554,7 @@ class watch:
         what = "step" if self.steps else "pass"
         rate = self.per_second
         each = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.2g}/s"
-        passes = f" · {self.clock:,} passes" if self.steps and self.clock != self.steps else ""
+        passes = f" · {self.clock:,} passes" if self.steps and self.clock > self.steps + 1 else ""
         return f"{what} {self._count():,}{passes} · {each} · {took}"
 
     def __str__(self) -> str:
@@ -672,8 +672,7 @@ def _value(roots: tuple[Any, ...]) -> float | None:
 
 
 def _norm(grads: list[Any]) -> float:
-    with no_grad():
-        return get_total_norm([_plain(g) for g in grads]).item()
+    return get_total_norm([_plain(g) for g in grads]).item()
 
 
 def _plain(grad: Any) -> Any:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ._watch import Group, Loss, Note, Series, View, printable, watch
+from ._watch import Group, Loss, Series, View, printable, watch
 
 __all__ = ["check", "conclude", "number", "open_view", "over_decades", "smoothed", "table"]
 
@@ -163,9 +163,9 @@ def table(seen: watch) -> str:
         rows = [("gradient norm", "now", "median", "largest", "at", "lr", "")]
         for group in seen.groups:
             largest, at = group.norms.largest
-            cells = (_now(group.norms), number(group.norms.median), number(largest), f"{at:,}")
-            rate = "" if math.isnan(group.rate) else number(group.rate)
-            rows.append((group.name, *cells, rate, _text(group)))
+            known = not math.isnan(largest)
+            where = (number(largest), f"{at:,}") if known else ("", "")
+            rows.append((group.name, *_group_cells(group), *where, _rate(group), _text(group)))
         lines += _aligned(rows)
     return "\n".join(lines)
 
@@ -173,6 +173,15 @@ def table(seen: watch) -> str:
 def _loss_cells(loss: Loss) -> tuple[str, str, str, str]:
     best = "" if math.isnan(loss.best) else f"{loss.best_at:,}"
     return _now(loss.values), number(loss.smooth), number(loss.best), best
+
+
+def _group_cells(group: Group) -> tuple[str, str]:
+    median = group.norms.median
+    return _now(group.norms), "" if math.isnan(median) else number(median)
+
+
+def _rate(group: Group) -> str:
+    return "" if math.isnan(group.rate) else number(group.rate)
 
 
 def _now(series: Series) -> str:
@@ -384,7 +393,8 @@ def _frame(seen: watch, width: int, height: int, plain: bool) -> list[str]:
     from rich.text import Text
 
     losses, groups = seen.losses, seen.groups
-    n_losses, n_groups, chart = _room(len(losses), len(groups), height)
+    notes = _notes([*losses, *groups], width)
+    n_losses, n_groups, n_notes, chart = _room(len(losses), len(groups), len(notes), height)
     parts: list[Any] = [_head(seen, width)]
     if losses:
         parts.append(_loss_rows(losses, _chosen(losses, n_losses), width))
@@ -395,6 +405,7 @@ def _frame(seen: watch, width: int, height: int, plain: bool) -> list[str]:
     if groups:
         chosen = [groups[i] for i in _chosen(groups, n_groups)]
         parts.append(_group_rows(chosen, len(groups), seen.clock, width, plain))
+    parts += notes[:n_notes]
     out = io.StringIO()
     console = Console(
         file=out,
@@ -416,18 +427,18 @@ def _frame(seen: watch, width: int, height: int, plain: bool) -> list[str]:
     return text.splitlines()[:height]
 
 
-def _room(losses: int, groups: int, height: int) -> tuple[int, int, int]:
-    """How many rows there are for losses and for groups, and lines for the chart."""
-    free = height - 1
+def _room(losses: int, groups: int, notes: int, height: int) -> tuple[int, int, int, int]:
+    """How many rows there are for losses, groups and notes, and lines for the chart."""
+    free = height - 1 - min(notes, max(height // 6, 1))
     wanted = (losses + 1 if losses else 0) + (groups + 1 if groups else 0)
-    chart = min(9, free - wanted - 2) if losses else 0
+    chart = min(9, free - wanted - 1) if losses else 0
     if chart < 3:
         chart = 3 if losses and free >= 12 else 0
-    free -= chart + 2 if chart else 0
+    free -= chart + 1 if chart else 0
     for_losses = min(losses, max(free // 3 - 1, 1))
     for_groups = min(groups, max(free - for_losses - 2, 1))
     for_losses = min(losses, max(free - for_groups - 2, 1))
-    return for_losses, for_groups, chart
+    return for_losses, for_groups, min(notes, max(height // 6, 1)), chart
 
 
 def _chosen(rows: Sequence[Loss | Group], n: int) -> list[int]:
@@ -475,12 +486,8 @@ def _loss_rows(losses: list[Loss], chosen: list[int], width: int) -> Any:
     from rich.text import Text
 
     name = min(max([4, *(len(losses[i].name) for i in chosen)]), max(width // 3, 12))
-    rest = max(width - name - 4 * 11, 0)
-    rows = _grid(
-        ("loss", name, "left"),
-        *((text, 9, "right") for text in ("now", "smooth", "best", "at")),
-        ("", rest, "left"),
-    )
+    headers = ("now", "smooth", "best", "at")
+    rows = _grid(("loss", name, "left"), *((text, 9, "right") for text in headers))
     for i in chosen:
         loss = losses[i]
         now, *cells = _loss_cells(loss)
@@ -488,7 +495,6 @@ def _loss_rows(losses: list[Loss], chosen: list[int], width: int) -> Any:
             Text(loss.name, style=_COLOURS[i % len(_COLOURS)] if i < len(_COLOURS) else ""),
             Text(now, style="bold"),
             *map(Text, cells),
-            _noted(loss.notes()),
         )
     if len(losses) > len(chosen):
         rows.add_row(Text(f"and {len(losses) - len(chosen)} more", style="dim"))
@@ -499,37 +505,41 @@ def _group_rows(groups: list[Group], of: int, clock: int, width: int, plain: boo
     from rich.text import Text
 
     name = min(max([13, *(len(group.name) for group in groups)]), max(width // 4, 13))
-    rest = max(width - name - 3 * 11 - 2, 0)
-    notes = any(group.notes() for group in groups)
-    curve = rest - 2 if not notes else max(min(rest // 2, rest - 28), 6)
+    curve = max(width - name - 3 * 11 - 2, 0)
     rows = _grid(
         ("gradient norm", name, "left"),
         *((text, 9, "right") for text in ("now", "median", "lr")),
         ("", curve, "left"),
-        ("", max(rest - curve - 2, 0), "left"),
     )
     for group in groups:
+        now, median = _group_cells(group)
         rows.add_row(
             Text(group.name),
-            Text(_now(group.norms), style="bold"),
-            Text(number(group.norms.median)),
-            Text("" if math.isnan(group.rate) else number(group.rate)),
+            Text(now, style="bold"),
+            Text(median),
+            Text(_rate(group)),
             _sparkline(group.norms, clock, curve, plain),
-            _noted(group.notes()) if notes else Text(""),
         )
     if of > len(groups):
         rows.add_row(Text(f"and {of - len(groups)} more", style="dim"))
     return rows
 
 
-def _noted(notes: list[Note]) -> Any:
+def _notes(of: Sequence[Loss | Group], width: int) -> list[Any]:
+    """What is wrong, a line for each loss and group; first where it is so now."""
     from rich.text import Text
 
-    text = Text()
-    for i, note in enumerate(notes):
-        text.append("; " if i else "")
-        text.append(note.text, style="bold red" if note.now else "yellow")
-    return text
+    lines: list[tuple[bool, Any]] = []
+    for one in of:
+        text = Text(f"{one.name}: ", style="")
+        notes = one.notes()
+        for i, note in enumerate(notes):
+            text.append("; " if i else "")
+            text.append(note.text, style="bold red" if note.now else "yellow")
+        text.truncate(width, overflow="ellipsis")
+        if notes:
+            lines.append((not any(note.now for note in notes), text))
+    return [text for _, text in sorted(lines, key=lambda line: line[0])]
 
 
 def _scaled(values: Any, low: float, high: float, log: bool) -> Any:
@@ -548,25 +558,25 @@ def _sparkline(series: Series, clock: int, width: int, plain: bool) -> Any:
 
     steps = _LEVELS if plain else _BLOCKS
     first = series.at[0] if series.at else 0
-    n = min(width, max(len(series.at), 1))
-    _, high, _, bad = _columns(series, first, clock, n)
-    high[high <= 0] = math.nan
+    _, high, _, bad = _columns(series, first, clock, width)
+    zero = high == 0
+    high[zero] = math.nan
+    shares = high
+    if not np.isnan(high).all():
+        shares = _scaled(high, float(np.nanmin(high)), float(np.nanmax(high)), True)
     text = Text()
-    if np.isnan(high).all() and not bad.any():
-        return text
-    shares = _scaled(high, *_range(high), True) if not np.isnan(high).all() else high
-    for share, wrong in zip(shares, bad, strict=True):
-        if wrong:
+    before = " "
+    there = np.flatnonzero(~np.isnan(high) | zero | bad)
+    for i in range(there[-1] + 1 if len(there) else 0):
+        if bad[i]:
             text.append("x" if plain else "×", style="bold red")
-        elif math.isnan(share):
-            text.append(" ")
-        else:
-            text.append(steps[1 + round(share * (len(steps) - 2))], style="green")
+            continue
+        if zero[i]:
+            before = "0"
+        elif not math.isnan(shares[i]):
+            before = steps[1 + round(shares[i] * (len(steps) - 2))]
+        text.append(before, style="red" if before == "0" else "green")
     return text
-
-
-def _range(values: Any) -> tuple[float, float]:
-    return float(np.nanmin(values)), float(np.nanmax(values))
 
 
 def _chart(losses: list[Loss], clock: int, width: int, height: int, plain: bool) -> list[Any]:
@@ -620,6 +630,15 @@ def _empty(series: Series) -> bool:
     return math.isnan(series.largest[0])
 
 
+def _joined(values: Any) -> Any:
+    """The values, with straight lines over the columns between them that have none."""
+    there = np.flatnonzero(~np.isnan(values))
+    if len(there):
+        between = np.arange(there[0], there[-1] + 1)
+        values[between] = np.interp(between, there, values[there])
+    return values
+
+
 def _mark(
     cells: Any,
     owner: Any,
@@ -633,8 +652,8 @@ def _mark(
     plain: bool,
 ) -> None:
     """Set the dots from `lows` to `highs`, joined from column to column, and whose they are."""
-    bottoms = _scaled(lows, low, high, log)
-    tops = _scaled(highs, low, high, log)
+    bottoms = _joined(_scaled(lows, low, high, log))
+    tops = _joined(_scaled(highs, low, high, log))
     before: tuple[int, int] | None = None
     for x, (bottom, top) in enumerate(zip(bottoms.tolist(), tops.tolist(), strict=True)):
         if math.isnan(bottom):
