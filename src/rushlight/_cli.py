@@ -82,9 +82,7 @@ def main(arguments: list[str] | None = None) -> None:
     run(find, target, arguments, around)
 
 
-def _program(
-    command: str, given: list[str]
-) -> tuple[Callable[[str], Program], str, list[str]]:
+def _program(command: str, given: list[str]) -> tuple[Callable[[str], Program], str, list[str]]:
     """How the program that a command names is found, its name, and its arguments."""
     if not given:
         _refuse(USAGE)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ._graph import Constant, Edge, Graph, Node, Place, Saved, graph_of
-from ._scopes import Recording, recording
+from ._graph import Constant, Edge, Graph, Node, Place, Saved
+from ._scopes import Recording, graph_of, recording
 from ._watch import watch
 
 __all__ = [

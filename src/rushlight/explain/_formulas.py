@@ -74,9 +74,7 @@ _WORD = re.compile(r"(?<![\w.])[A-Za-z_][A-Za-z0-9_]*(?![A-Za-z0-9_]|\()")
 _SINGLE = re.compile(r"[\w.]+(\[[\w.,:]*\])*")
 
 
-def local_gradient(
-    op: _core.Op, argument: str, values: Mapping[str, Any] | None = None
-) -> Formula:
+def local_gradient(op: _core.Op, argument: str, values: Mapping[str, Any] | None = None) -> Formula:
     """The local gradient of an op's argument. values: plain arguments of the call, by name, where
     the formula is to be of that call: `{"exponent": 4}`.
 
@@ -116,7 +114,9 @@ def _read(text: str, op: _core.Op, is_factor: bool) -> Formula:
 _LONG = 60
 
 
-def _derived(op: _core.Op, argument: str, function: Any, values: dict[str, Any]) -> tuple[str, bool]:
+def _derived(
+    op: _core.Op, argument: str, function: Any, values: dict[str, Any]
+) -> tuple[str, bool]:
     """The text of a rule, and whether it is a factor. A long one has names for its parts."""
     try:
         short = _told(op, argument, function, values, None)
@@ -396,7 +396,9 @@ class _Reading:
                     test = self.value(statement.test, scope)
                     rest = body[at + 1 :]
                     if not _is_symbolic(test):
-                        return self.run([*(statement.body if test else statement.orelse), *rest], scope)
+                        return self.run(
+                            [*(statement.body if test else statement.orelse), *rest], scope
+                        )
                     yes = self.run([*statement.body, *rest], scope.copy())
                     no = self.run([*statement.orelse, *rest], scope.copy())
                     return ex.choice(_truth(test), _expression(yes), _expression(no))

@@ -89,7 +89,8 @@ def summary(t: Tensor) -> Summary:
     if not size:
         return Summary(shape, name, 0, 0.0, math.nan, math.nan, 0, 0, 0, values)
     flat = np.abs(array).ravel() if array.dtype.kind == "c" else array.ravel()
-    norm = float(np.sqrt(np.dot(flat, flat)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        norm = float(np.sqrt(np.dot(flat, flat)))
     nan = inf = 0
     if not math.isfinite(norm):  # bad elements, or squares that are too large
         nan = int(np.isnan(flat).sum())

@@ -10,9 +10,9 @@ from typing import Any
 from .._core import Tensor
 from .._version import __version__
 from ._boxes import Box, boxes_of
-from ._expressions import value_names
-from ._formulas import Formula, local_gradient, rule
+from ._formulas import local_gradient, rule
 from ._graph import Edge, Graph, Node, Place
+from ._labels import local_formula
 from ._names import shown_name
 from ._numbers import Step, Summary, local_values, run, starting_gradients, summary
 from ._paths import Budget, count_paths, paths
@@ -43,7 +43,6 @@ class _Page:
         self.number = {node: node.number for node in graph.nodes}
         self.edge_number: dict[Edge, int] = {}
         self.rules: list[dict[str, Any]] = []
-        self.formulas: list[Formula] = []
         self.rule_number: dict[tuple[int, str], int] = {}
         self._run()
 
@@ -71,7 +70,7 @@ class _Page:
             self.gradients = None
 
     def data(self) -> dict[str, Any]:
-        """All of it. Of what is empty, nothing stands there; page/data.js has the defaults."""
+        """All of it. Of what is empty, nothing stands there; page/expand.js has the defaults."""
         boxes, place = boxes_of(self.graph, self.title)
         number = {box: n for n, box in enumerate(boxes)}
         nodes = [self._node(node, number[place[node]]) for node in self.graph.nodes]
@@ -133,7 +132,6 @@ class _Page:
         if key not in self.rule_number:
             formula, written = local_gradient(op, argument), rule(op, argument)
             self.rule_number[key] = len(self.rules)
-            self.formulas.append(formula)
             self.rules.append(
                 _without_defaults(
                     argument=argument,
@@ -147,7 +145,7 @@ class _Page:
         return self.rule_number[key]
 
     def _saved(self, node: Node) -> list[dict[str, Any]]:
-        rows = []
+        rows: list[dict[str, Any]] = []
         for saved in node.saved:
             t = saved.tensor
             rows.append(
@@ -166,7 +164,7 @@ class _Page:
 
     def _edges(self) -> list[dict[str, Any]]:
         sent = {edge: s for step in self.steps for edge, s in step.sent.items()}
-        rows = []
+        rows: list[dict[str, Any]] = []
         for edge in self.graph.edges:
             self.edge_number[edge] = len(rows)
             row: dict[str, Any] = {
@@ -176,9 +174,8 @@ class _Page:
                 "rule": -1,
             }
             if edge.source.kind == "op":
-                row["rule"] = at = self._rule(edge.source.op, edge.argument)
-                names = {k: shown_name(v) for k, v in value_names(edge.source).items()}
-                row["named"] = self.formulas[at].named(names)
+                row["rule"] = self._rule(edge.source.op, edge.argument)
+                row["named"] = local_formula(edge).text
             row["sent"] = _plain(sent.get(edge))
             row = _without_defaults(**row)
             local = self.local.get(edge)
@@ -364,4 +361,3 @@ def _plain(s: Summary | None) -> Any:
     if row["values"] is None:
         del row["values"]
     return row
-

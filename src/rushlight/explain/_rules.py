@@ -188,9 +188,7 @@ def _pattern(text: ast.expr) -> str:
     if isinstance(text, ast.Constant) and isinstance(text.value, str):
         return re.escape(text.value.partition("(")[0])
     if isinstance(text, ast.JoinedStr):
-        pieces = [
-            re.escape(p.value) if isinstance(p, ast.Constant) else ".*" for p in text.values
-        ]
+        pieces = [re.escape(p.value) if isinstance(p, ast.Constant) else ".*" for p in text.values]
         return "".join(pieces).partition(r"\(")[0]
     return ""
 
