@@ -83,6 +83,7 @@ class Entry:
     rules: Sequence[Any] = ()
     targets: Sequence[list[int]] = ()  # of each rule: the parameters it gives gradients for
     partials: Mapping[str, Any] = MappingProxyType({})
+    formula: Mapping[str, str] = MappingProxyType({})
     jvp: Mapping[int, Rule] = MappingProxyType({})
 
     def __init__(self, name: str, kind: int, signature: str, function: Any) -> None:
