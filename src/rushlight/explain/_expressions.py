@@ -262,14 +262,12 @@ def call(function: str, *arguments: Expression) -> Expression:
 
 def matrix_product(*parts: Expression) -> Expression:
     """The product of matrices. Numbers go to its front."""
-    scale = ONE
+    scale: Expression = ONE
     factors: list[Expression] = []
     for part in parts:
-        if isinstance(part, Product) and all(is_number(f) for f, _ in part.factors[:-1]):
-            last, exponent = part.factors[-1]
-            if exponent == 1 and not is_number(last):
-                scale = times(scale, Product(part.number, part.factors[:-1]))
-                part = last
+        match part:
+            case Product(n, (*numbers, (last, 1))) if all(is_number(f) for f, _ in numbers):
+                scale, part = times(scale, Product(n, tuple(numbers))), last
         factors += part.parts if isinstance(part, MatrixProduct) else [part]
     return times(scale, MatrixProduct(tuple(factors)))
 
@@ -466,15 +464,10 @@ _CHOICE, _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _MINUS, _POWER, _ATOM = rang
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def written(of: Expression) -> str:
-    """The expression as text. · is the product; of elements it is ⊙ where matrices are
-    multiplied, too."""
-    by_element = "⊙" if _has_matrices(of) else "·"
-    return _written(of, by_element)[0]
-
-
-def _has_matrices(of: Expression) -> bool:
-    return isinstance(of, MatrixProduct) or any(_has_matrices(part) for part in _parts(of))
+def written(of: Expression, dot: str = "·") -> str:
+    """The expression as text. dot: the product of elements; that of matrices, and that with a
+    number, is always ·."""
+    return _written(of, dot)[0]
 
 
 def _within(of: Expression, least: int, dot: str) -> str:
@@ -565,7 +558,7 @@ def _rank(factor: Expression) -> int:
 
 def _quotient(of: Product, dot: str) -> tuple[str, int]:
     n = abs(of.number)
-    if not of.factors and n.denominator in (2, 4, 5, 10, 20):
+    if not of.factors and 10000 % n.denominator == 0:
         above, below = f"{float(n):g}", "1"
     elif n.denominator <= 200:
         above, below = str(n.numerator), str(n.denominator)

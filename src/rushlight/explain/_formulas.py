@@ -6,9 +6,11 @@ with the op's values as names in the place of tensors, and what it would compute
 statement (ops/README.md).
 
 The formulas hold for real numbers: conjugates, conversions between element types, and the sums over
-broadcast dimensions are left out. So are the cases in which a rule avoids NaN at a single point,
-where the gradient is 0. `·` is a product; where a text has products of matrices, `⊙` is that of
-elements. A name behind a comma stands for what follows it: `σ · (1 − σ), σ = sigmoid(input)`.
+broadcast dimensions are left out. So are the cases in which a rule keeps NaN away from a single
+point. A factor is about elements, and `·` is their product. In a text in terms of g, `·` is the
+product of matrices or with a number, and `⊙` that of elements. `n` is how many elements are reduced
+to one (of `max`: how many share the gradient). A name behind a comma stands for what follows it:
+`σ · (1 − σ), σ = sigmoid(input)`.
 """
 
 from __future__ import annotations
@@ -38,8 +40,7 @@ class Formula:
 
     `reads` are the names of the op's values in it. The text is "" where none is known.
 
-    >>> from rushlight.explain import local_gradient
-    >>> formula = local_gradient(rl.tanh, "input")
+    >>> formula = torch.explain._formulas.local_gradient(torch.tanh, "input")
     >>> formula.text, formula.reads
     ('1 − out²', ('out',))
     >>> formula.named({"out": "h"})
@@ -77,10 +78,9 @@ def local_gradient(op: _core.Op, argument: str, values: Mapping[str, Any] | None
     """The local gradient of an op's argument. values: plain arguments of the call, by name, where
     the formula is to be of that call: `{"exponent": 4}`.
 
-    >>> from rushlight.explain import local_gradient
-    >>> local_gradient(rl.div, "other").text
+    >>> torch.explain._formulas.local_gradient(torch.div, "other").text
     '−input / other²'
-    >>> local_gradient(rl.mm, "input").text
+    >>> torch.explain._formulas.local_gradient(torch.mm, "input").text
     'g · mat2ᵀ'
     """
     given = {k: v for k, v in (values or {}).items() if type(v) in (bool, int, float)}
@@ -155,11 +155,12 @@ def _told(
             is_factor = "g" not in ex.names_in(whole)
         except ex.Unfactored:
             is_factor = False
-    text = ex.written(whole)
+    dot = "·" if is_factor else "⊙"
+    text = ex.written(whole, dot)
     used = ex.names_in(whole)
     for name, of in reversed((parts or {}).items()):
         if name in used:
-            text += f", {name} = {ex.written(of)}"
+            text += f", {name} = {ex.written(of, dot)}"
             used |= ex.names_in(of)
     return text, is_factor
 

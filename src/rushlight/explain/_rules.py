@@ -32,8 +32,7 @@ Function: TypeAlias = ast.Lambda | ast.FunctionDef
 class Rule:
     """A derivative rule as the op table has it: `file` is a path below the package.
 
-    >>> from rushlight.explain import rule
-    >>> rule(rl.tanh, "input").text
+    >>> torch.explain._formulas.rule(torch.tanh, "input").text
     'lambda out: 1 - out * out'
     """
 

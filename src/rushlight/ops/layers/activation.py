@@ -657,7 +657,7 @@ glu = general(
     where="nn",
     samples=lambda make: [(make(2, 4),), (make(4, 3), 0)],
     formula={
-        "input": "g · σ and g · a · σ · (1 − σ), σ = sigmoid(b), a and b = halves of input",
+        "input": "g ⊙ σ and g ⊙ a ⊙ σ ⊙ (1 − σ), σ = sigmoid(b), a and b = halves of input",
     },
     doc="The first half times the sigmoid of the second, along dim.",
 )

@@ -27,7 +27,7 @@ from .padding import pad
 _kernels = _core.kernels
 
 # The gradient of what is standardized, in formulas.
-_STANDARDIZED = "(h − mean(h) − x̂ · mean(h · x̂)) / σ, h = g · weight, x̂ = (input − μ) / σ"
+_STANDARDIZED = "(h − mean(h) − x̂ ⊙ mean(h ⊙ x̂)) / σ, h = g ⊙ weight, x̂ = (input − μ) / σ"
 
 
 # ---- layer norm

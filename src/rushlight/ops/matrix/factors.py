@@ -31,6 +31,7 @@ from .decompositions import (
 )
 from .products import matmul
 from .solving import (
+    CHOLESKY,
     LinAlgError,
     check_matrices,
     cholesky_factor,

@@ -502,8 +502,8 @@ _cdist_op = general(
     method=False,
     samples=lambda make: [(make(3, 2), make(4, 2), 2.0), (make(2, 3, 2), make(2, 4, 2), 1.5)],
     formula={
-        "x1": "sum of g · d · |d|^(p − 2) / out^(p − 1), d = x1 − x2",
-        "x2": "sum of g · d · |d|^(p − 2) / out^(p − 1), d = x2 − x1",
+        "x1": "sum of g ⊙ d ⊙ |d|^(p − 2) / out^(p − 1), d = x1 − x2",
+        "x2": "sum of g ⊙ d ⊙ |d|^(p − 2) / out^(p − 1), d = x2 − x1",
     },
     doc="The p-norms of all differences of two sets of points.",
 )
