@@ -32,8 +32,7 @@ Function: TypeAlias = ast.Lambda | ast.FunctionDef
 class Rule:
     """A derivative rule as the op table has it: `file` is a path below the package.
 
-    >>> from rushlight.explain import rule
-    >>> rule(rl.tanh, "input").text
+    >>> torch.explain._formulas.rule(torch.tanh, "input").text
     'lambda out: 1 - out * out'
     """
 
@@ -102,10 +101,12 @@ def node_of(function: FunctionType) -> Function | None:
     code = function.__code__
     found = _functions(code.co_filename).get(code.co_firstlineno, [])
     found = [node for node in found if _same(node, code)]
-    if len(found) > 1:  # lambdas of one line
-        within = _extent(code)
-        found = [n for n in found if isinstance(n, ast.Lambda) and _place(n.body) == within]
-    return found[0] if len(found) == 1 else None
+    if len(found) > 1:  # lambdas of one line, perhaps one within another
+        first, last = _extent(code)
+        around = [(n, *_ends(n.body)) for n in found if isinstance(n, ast.Lambda)]
+        inner = [(start, n) for n, start, end in around if start <= first and last <= end]
+        return max(inner, key=lambda item: item[0])[1] if inner else None
+    return found[0] if found else None
 
 
 def _same(node: Function, code: CodeType) -> bool:
@@ -116,20 +117,22 @@ def _same(node: Function, code: CodeType) -> bool:
     return name == code.co_name and names == tuple(a.arg for a in arguments)
 
 
-_Place: TypeAlias = tuple[int, int, int, int]
+_Place: TypeAlias = tuple[int, int]  # line and column
 
 
-def _place(node: ast.expr) -> _Place:
-    line, column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
-    return node.lineno, node.col_offset, line, column
+def _ends(node: ast.expr) -> tuple[_Place, _Place]:
+    last = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+    return (node.lineno, node.col_offset), last
 
 
-def _extent(code: CodeType) -> _Place | None:
-    """The place of a lambda's body. Its last instruction returns the whole of it."""
-    line, end, column, end_column = list(code.co_positions())[-1]
-    if line is None or end is None or column is None or end_column is None:
-        return None
-    return line, column, end, end_column
+def _extent(code: CodeType) -> tuple[_Place, _Place]:
+    """Where the code of a function begins and ends. Nowhere, if Python was told to forget it."""
+    first, last = [], []
+    for line, end_line, column, end_column in code.co_positions():
+        if line and end_line and end_column:
+            first.append((line, column or 0))
+            last.append((end_line, end_column))
+    return (min(first), max(last)) if first else ((0, 0), (0, 0))
 
 
 def _segment(file: str, node: Function | ast.expr) -> str:
@@ -145,51 +148,65 @@ def _segment(file: str, node: Function | ast.expr) -> str:
 
 def _number(op: str, argument: str, value: float) -> Rule | None:
     """A number of `partials`: where it stands in the op's statement, or where that begins."""
-    begins: Rule | None = None
-    for file, statement in _statements(op):
+    statements = _statements(op)
+    for file, statement in statements:
         for given in _given(statement, argument):
             if _value(given) == value:
                 return Rule(_segment(file, given), _below(file), given.lineno)
-        if begins is None:
-            begins = Rule(f"{value:g}", _below(file), statement.lineno)
-    return begins
+    for file, statement in statements[:1]:
+        return Rule(f"{value:g}", _below(file), statement.lineno)
+    return None
 
 
-def _statements(op: str) -> Iterator[tuple[str, ast.Call]]:
-    """The calls that name an op: those that say its signature first."""
-    found = sorted(_named(op), key=lambda item: item[0])
-    for _, file, node in found:
-        yield file, node
-
-
-def _named(op: str) -> Iterator[tuple[int, str, ast.Call]]:
-    for file, node, pattern in _calls():
-        if re.fullmatch(pattern, op):
-            signed, loose = pattern.endswith("(?!x)x"), ".*" in pattern
-            yield signed + 2 * loose, file, node
+def _statements(op: str) -> list[tuple[str, ast.Call]]:
+    """The calls that say an op's name or signature; without any, those whose text may be it once
+    its places are filled."""
+    found = [item for item in _calls() if re.fullmatch(item[2], op)]
+    exact = [item for item in found if ".*" not in item[2]]
+    ordered = sorted(exact or found, key=lambda item: _made().get(item[1]) != op)
+    return [(file, node) for file, node, _ in ordered]
 
 
 @functools.cache
 def _calls() -> tuple[tuple[str, ast.Call, str], ...]:
-    """Every call of the table's files that begins with a text, and a pattern of the name in it."""
+    """Every call of the table's statements that begins with a text, and a pattern of the name in
+    it; those with a signature first."""
     found = []
     for path in sorted((_PACKAGE / "ops").rglob("*.py")):
         tree = _parsed(str(path))[1]
         for node in ast.walk(tree) if tree is not None else ():
-            if isinstance(node, ast.Call) and node.args:
-                pattern = _pattern(node.args[0])
-                if pattern:
-                    found.append((str(path), node, pattern))
-    return tuple(found)
+            if isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Name):
+                text = _text(node.args[0])
+                name = text.partition("\\(")[0]
+                if name not in ("", ".*") and node.func.id != "alias":
+                    found.append((name == text, str(path), node, name))
+    return tuple(item[1:] for item in sorted(found, key=lambda item: item[0]))
 
 
-def _pattern(text: ast.expr) -> str:
-    """What a signature, or a text with places to fill, may have for a name."""
-    if isinstance(text, ast.Constant) and isinstance(text.value, str):
-        return re.escape(text.value.partition("(")[0])
-    if isinstance(text, ast.JoinedStr):
-        pieces = [re.escape(p.value) if isinstance(p, ast.Constant) else ".*" for p in text.values]
-        return "".join(pieces).partition(r"\(")[0]
+@functools.cache
+def _made() -> dict[ast.Call, str]:
+    """The name that each of these calls is assigned to."""
+    found: dict[ast.Call, str] = {}
+    for file in {file for file, _, _ in _calls()}:
+        for node in getattr(_parsed(file)[1], "body", ()):
+            match node:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.Call() as call)
+                ):
+                    found[call] = name
+    return found
+
+
+def _text(node: ast.expr) -> str:
+    """A pattern of what a text, perhaps one with places to fill, may be."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return re.escape(node.value)
+    if isinstance(node, ast.JoinedStr):
+        pieces = (
+            _text(piece) if isinstance(piece, ast.Constant) else ".*" for piece in node.values
+        )
+        return "".join(pieces)
     return ""
 
 
