@@ -54,6 +54,8 @@ _EXPLODING = 100
 """A norm so many times its median is marked."""
 _ENOUGH = 10
 """Fewer norms than these have no median to compare with."""
+_LONG = 40
+"""Characters of a name."""
 _RATE_OVER = 5.0
 """Seconds over which the steps per second are taken."""
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -203,7 +205,9 @@ class Loss:
     @property
     def name(self) -> str:
         """The line as `train.py:31`."""
-        return printable(f"{_short_path(self.file)}:{self.line}")
+        path = _short_path(self.file)
+        cut = "…" if len(path) > _LONG else ""
+        return f"{cut}{printable(path[-_LONG:])}:{self.line}"
 
     def notes(self) -> list[Note]:
         """What is wrong with it."""
@@ -245,9 +249,9 @@ class Group:
     def name(self) -> str:
         """The program's own, `group["name"]`; or the optimizer's, with the number of the group."""
         if self.given:
-            return printable(self.given)
+            return printable(self.given, _LONG)
         which = f"[{self.number}]" if len(self.optimizer.groups) > 1 else ""
-        return printable(self.optimizer.name + which)
+        return printable(self.optimizer.name, _LONG) + which
 
     @property
     def rate(self) -> float:
@@ -290,9 +294,10 @@ def _not_finite(series: Series) -> list[Note]:
     return found
 
 
-def printable(text: str) -> str:
-    """A program's text without what a terminal would obey."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+def printable(text: str, most: int = 300) -> str:
+    """A program's text without what a terminal would obey, and not too long."""
+    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[:most])
+    return shown if len(text) <= most else shown + "…"
 
 
 class _Optimizer:

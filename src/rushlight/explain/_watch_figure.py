@@ -15,14 +15,16 @@ from typing import Any
 import numpy as np
 
 from ._watch import Group, Loss, Series, printable, watch
-from ._watch_view import number, over_decades, smoothed
+from ._watch_view import most_urgent, number, over_decades, smoothed
 
 __all__ = ["png", "write"]
 
 # Colours that are told apart also by those who see few (Okabe and Ito).
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MOST = 8
-"""Curves of a panel that have a line in its legend."""
+"""Lines of a panel's legend."""
+_PARTS = 4
+"""How many parameters of a group are named there."""
 _FEW = 200
 """A loss of more values is drawn pale, with its smoothed course on it."""
 
@@ -75,6 +77,7 @@ def png(seen: watch, dpi: int = 130) -> bytes:
             axes[-1].xaxis.get_major_locator().set_params(integer=True)
         else:
             figure.text(0.5, 0.5, "no finite number to draw", ha="center")
+        figure.align_ylabels()
         out = io.BytesIO()
         figure.savefig(out, format="png", dpi=dpi)
     return out.getvalue()
@@ -119,10 +122,11 @@ def _losses(axis: Any, losses: list[Loss]) -> None:
             at, values = np.array(loss.values.at), np.array(loss.values.last)
             (line,) = axis.plot(at, smoothed(values), color=colour, linewidth=1.6)
         text = f"{loss.name}   now {number(loss.values.now)}   smooth {number(loss.smooth)}"
-        entries.append((line, f"{text}   best {number(loss.best)} at {loss.best_at:,}", loss))
+        text += f"   best {number(loss.best)} at {loss.best_at:,}"
+        entries.append((line, _with_notes(text, loss), loss))
     axis.set_ylabel("loss")
     if over_decades([loss.values for loss in losses]):
-        axis.set_yscale("log")
+        _logarithmic(axis)
     _legend(axis, entries)
 
 
@@ -133,11 +137,13 @@ def _norms(axis: Any, groups: list[Group]) -> None:
         text = f"{group.name}   now {number(group.norms.now)}   median {number(group.norms.median)}"
         if not math.isnan(group.rate):
             text += f"   lr {number(group.rate)}"
-        text += f"   {group.tensors:,} tensors, {group.elements:,} numbers"
-        entries.append((line, text, group))
+        parts = ", ".join(map(printable, group.parts[:_PARTS]))
+        more = ", …" if group.tensors > _PARTS else ""
+        text += f"   {group.elements:,} numbers: {parts}{more}"
+        entries.append((line, _with_notes(text, group), group))
     axis.set_ylabel("gradient norm")
     if any(group.norms.largest[0] > 0 for group in groups):
-        axis.set_yscale("log", nonpositive="mask")
+        _logarithmic(axis)
     _legend(axis, entries)
 
 
@@ -145,21 +151,38 @@ def _rates(axis: Any, groups: list[Group]) -> None:
     entries = []
     for i, group in enumerate(groups):
         line = _curve(axis, group.rates, _COLOURS[i % len(_COLOURS)], False)
-        entries.append((line, f"{group.name}   now {number(group.rate)}", None))
+        entries.append((line, f"{group.name}   now {number(group.rate)}", group))
     axis.set_ylabel("learning rate")
     _legend(axis, entries)
 
 
-def _legend(axis: Any, entries: Sequence[tuple[Any, str, Loss | Group | None]]) -> None:
-    """The curves' names and figures above a panel, with what is wrong in them."""
-    texts = []
-    for _, text, of in entries[:_MOST]:
-        notes = "; ".join(note.text for note in of.notes()) if of is not None else ""
-        texts.append(f"{text}   {notes}".strip())
-    if len(entries) > _MOST:
-        texts[-1] += f"   (and {len(entries) - _MOST} more)"
+def _with_notes(text: str, of: Loss | Group) -> str:
+    return "   ".join([text, *(note.text for note in of.notes())])
+
+
+def _logarithmic(axis: Any) -> None:
+    """A logarithmic axis with plain numbers; on a short one also at 2 and 5 times a power of 10."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_yscale("log", nonpositive="mask")
+    low, high = axis.get_ylim()
+    plain = FuncFormatter(lambda value, _: f"{value:g}")
+    axis.yaxis.set_major_formatter(plain)
+    if high < 1000 * low:
+        axis.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+        axis.yaxis.set_minor_formatter(plain)
+    else:
+        axis.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _legend(axis: Any, entries: Sequence[tuple[Any, str, Loss | Group]]) -> None:
+    """The curves' names and figures above a panel."""
+    chosen = [entries[i] for i in most_urgent([of for *_, of in entries], _MOST)]
+    texts = [text for _, text, _ in chosen]
+    if len(entries) > len(chosen):
+        texts[-1] += f"   (and {len(entries) - len(chosen)} more)"
     legend = axis.legend(
-        [line for line, *_ in entries[:_MOST]],
+        [line for line, *_ in chosen],
         [" "] * len(texts),  # the names below: what begins with _ has no place in a legend
         loc="lower left",
         bbox_to_anchor=(0, 1),

@@ -25,9 +25,20 @@ import numpy as np
 
 from ._watch import Group, Loss, Series, View, printable, watch
 
-__all__ = ["check", "conclude", "number", "open_view", "over_decades", "smoothed", "table"]
+__all__ = [
+    "check",
+    "conclude",
+    "most_urgent",
+    "number",
+    "open_view",
+    "over_decades",
+    "smoothed",
+    "table",
+]
 
 _FRAMES = 8
+_ROWS = 16
+"""Lines for losses, and for groups, in the table."""
 _SHARE = 20
 """A frame is followed by at least so many times its own time without one."""
 _NEEDS_RICH = (
@@ -152,21 +163,21 @@ def _columns(series: Series, first: int, last: int, n: int) -> tuple[Any, Any, A
 
 def table(seen: watch) -> str:
     """What was seen, as plain text."""
-    head = printable(f"{seen.title}, " if seen.title else "") + seen.progress()
-    lines = [head]
-    if seen.losses:
-        rows = [("loss", "now", "smooth", "best", "at", "passes", "")]
-        for loss in seen.losses:
-            rows.append((loss.name, *_loss_cells(loss), f"{loss.values.count:,}", _text(loss)))
-        lines += _aligned(rows)
-    if seen.groups:
-        rows = [("gradient norm", "now", "median", "largest", "at", "lr", "")]
-        for group in seen.groups:
-            largest, at = group.norms.largest
-            known = not math.isnan(largest)
-            where = (number(largest), f"{at:,}") if known else ("", "")
-            rows.append((group.name, *_group_cells(group), *where, _rate(group), _text(group)))
-        lines += _aligned(rows)
+    lines = [printable(f"{seen.title}, " if seen.title else "") + seen.progress()]
+    losses, groups = seen.losses, seen.groups
+    rows: list[tuple[str, ...]] = [("loss", "now", "smooth", "best", "at", "passes", "")]
+    for i in most_urgent(losses, _ROWS):
+        loss = losses[i]
+        rows.append((loss.name, *_loss_cells(loss), f"{loss.values.count:,}", _text(loss)))
+    lines += _aligned(rows, len(losses))
+    rows = [("gradient norm", "numbers", "now", "median", "largest", "at", "lr", "")]
+    for i in most_urgent(groups, _ROWS):
+        group = groups[i]
+        numbers, now, median, rate = _group_cells(group)
+        largest, at = group.norms.largest
+        where = ("", "") if math.isnan(largest) else (number(largest), f"{at:,}")
+        rows.append((group.name, numbers, now, median, *where, rate, _text(group)))
+    lines += _aligned(rows, len(groups))
     return "\n".join(lines)
 
 
@@ -175,13 +186,10 @@ def _loss_cells(loss: Loss) -> tuple[str, str, str, str]:
     return _now(loss.values), number(loss.smooth), number(loss.best), best
 
 
-def _group_cells(group: Group) -> tuple[str, str]:
-    median = group.norms.median
-    return _now(group.norms), "" if math.isnan(median) else number(median)
-
-
-def _rate(group: Group) -> str:
-    return "" if math.isnan(group.rate) else number(group.rate)
+def _group_cells(group: Group) -> tuple[str, str, str, str]:
+    median, rate = ("" if math.isnan(v) else number(v) for v in (group.norms.median, group.rate))
+    n = group.elements
+    return f"{n:,}" if n < 10**7 else f"{n / 1e6:,.1f}M", _now(group.norms), median, rate
 
 
 def _now(series: Series) -> str:
@@ -192,12 +200,17 @@ def _text(of: Loss | Group) -> str:
     return "; ".join(note.text for note in of.notes())
 
 
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+def _aligned(rows: list[tuple[str, ...]], of: int) -> list[str]:
+    """Rows below their headers, as lines; nothing where there is nothing."""
+    if not of:
+        return []
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for name, *cells, note in rows:
         shown = "".join(f"  {c:>{w}}" for c, w in zip(cells, widths[1:], strict=False))
         lines.append(f"  {name:<{widths[0]}}{shown}  {note}".rstrip())
+    if of > len(rows) - 1:
+        lines.append(f"  and {of - len(rows) + 1} more")
     return lines
 
 
@@ -337,8 +350,8 @@ class Terminal:
 
     def _unfinished_line(self, stream: _Stream) -> str:
         parts = [part for part in _ESCAPES.sub("", stream._unfinished).split("\r") if part]
-        text = printable((parts or [""])[-1].replace("\t", "    "))
-        return text[: max(shutil.get_terminal_size().columns - 1, 20)]
+        width = max(shutil.get_terminal_size().columns - 1, 20)
+        return printable((parts or [""])[-1].expandtabs(), width)[:width]
 
     def _clear(self) -> None:
         if self._height:
@@ -397,13 +410,13 @@ def _frame(seen: watch, width: int, height: int, plain: bool) -> list[str]:
     n_losses, n_groups, n_notes, chart = _room(len(losses), len(groups), len(notes), height)
     parts: list[Any] = [_head(seen, width)]
     if losses:
-        parts.append(_loss_rows(losses, _chosen(losses, n_losses), width))
+        parts.append(_loss_rows(losses, most_urgent(losses, n_losses), width))
         if chart:
             parts += _chart(losses[: len(_COLOURS)], seen.clock, width, chart, plain)
     elif not groups:
         parts.append(Text("no backward pass yet", style="dim"))
     if groups:
-        chosen = [groups[i] for i in _chosen(groups, n_groups)]
+        chosen = [groups[i] for i in most_urgent(groups, n_groups)]
         parts.append(_group_rows(chosen, len(groups), seen.clock, width, plain))
     parts += notes[:n_notes]
     out = io.StringIO()
@@ -441,13 +454,14 @@ def _room(losses: int, groups: int, notes: int, height: int) -> tuple[int, int, 
     return for_losses, for_groups, min(notes, max(height // 6, 1)), chart
 
 
-def _chosen(rows: Sequence[Loss | Group], n: int) -> list[int]:
-    """The rows there is room for: those that something is wrong with now, then the first."""
+def most_urgent(rows: Sequence[Loss | Group], n: int) -> list[int]:
+    """Which rows to show in `n` lines, of which the last says how many there are more: those that
+    something is wrong with now, then the first."""
     every = range(len(rows))
     if len(rows) <= n:
         return list(every)
-    n = max(n - 1, 1)  # the last line says how many there are more
-    return sorted(sorted(every, key=lambda i: not any(x.now for x in rows[i].notes()))[:n])
+    urgent = sorted(every, key=lambda i: not any(note.now for note in rows[i].notes()))
+    return sorted(urgent[: max(n - 1, 1)])
 
 
 def _head(seen: watch, width: int) -> Any:
@@ -505,19 +519,20 @@ def _group_rows(groups: list[Group], of: int, clock: int, width: int, plain: boo
     from rich.text import Text
 
     name = min(max([13, *(len(group.name) for group in groups)]), max(width // 4, 13))
-    curve = max(width - name - 3 * 11 - 2, 0)
+    curve = max(width - name - 4 * 11 - 2, 0)
     rows = _grid(
         ("gradient norm", name, "left"),
-        *((text, 9, "right") for text in ("now", "median", "lr")),
+        *((text, 9, "right") for text in ("numbers", "now", "median", "lr")),
         ("", curve, "left"),
     )
     for group in groups:
-        now, median = _group_cells(group)
+        numbers, now, median, rate = _group_cells(group)
         rows.add_row(
             Text(group.name),
+            Text(numbers),
             Text(now, style="bold"),
             Text(median),
-            Text(_rate(group)),
+            Text(rate),
             _sparkline(group.norms, clock, curve, plain),
         )
     if of > len(groups):
