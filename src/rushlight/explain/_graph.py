@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,9 +20,9 @@ from .. import _core
 from .._core import Tensor
 from .._dtypes import dtype
 from ..autograd.graph import GradientEdge
-from ._names import Names, inside, names_for, quiet
+from ._names import Names, inside
 
-__all__ = ["Constant", "Edge", "Graph", "Node", "Place", "Saved", "graph_of", "reading"]
+__all__ = ["Constant", "Edge", "Graph", "Node", "Place", "Saved"]
 
 _RESULT = re.compile(r"out\d*")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -347,32 +346,6 @@ def _sink(heap: list[tuple[int, Node]]) -> int:
         heap[at] = heap[child]
         at = child
     return at
-
-
-def graph_of(results: Any, names: Any = None, recording: Any = None) -> Graph:
-    """The graph behind `results`, with names from `names` or from the calling program; a Graph is
-    given back as it is."""
-    if isinstance(results, Graph):
-        return results
-    from ._scopes import find_scopes
-
-    with quiet():
-        graph = Graph(results, names_for(names))
-        find_scopes(graph, recording)
-    return graph
-
-
-@contextmanager
-def reading(results: Any, names: Any = None, recording: Any = None) -> Iterator[Graph]:
-    """The graph behind `results` for the time of a block, in which nobody is told what is asked of
-    tensors; nothing of it stays."""
-    graph = graph_of(results, names, recording)
-    try:
-        with quiet():
-            yield graph
-    finally:
-        if graph is not results:
-            graph.forget()
 
 
 def _several(results: Any) -> Iterable[Any]:

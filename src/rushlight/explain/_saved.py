@@ -8,8 +8,9 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 from .._dtypes import dtype
-from ._graph import Graph, Node, Place, Saved, reading
+from ._graph import Graph, Node, Place, Saved
 from ._names import shown_name
+from ._scopes import reading
 from ._text import Text, bytes_text, counted, freed_text, in_columns, scope_text, tensor_text
 
 __all__ = ["SavedRow", "SavedTable", "saved"]

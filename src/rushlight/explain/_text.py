@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 from .._core import Tensor
 from .._dtypes import dtype
-from ._graph import Edge, Graph, Node, Place, reading
+from ._graph import Edge, Graph, Node, Place
 from ._names import shown_name
+from ._scopes import reading
 
 __all__ = [
     "Text",

@@ -10,8 +10,9 @@ from typing import Any, Literal, NamedTuple
 from .. import _core
 from .._core import Tensor
 from ..autograd._engine import REASONS
-from ._graph import Edge, Graph, Node, Place, Saved, reading
+from ._graph import Edge, Graph, Node, Place, Saved
 from ._names import Names, inside, is_module, names_for, quiet, shown_name
+from ._scopes import reading
 from ._text import Text, in_columns, place_lines, tensor_text
 
 __all__ = ["Unused", "UnusedRow", "unused", "why_no_grad"]
