@@ -386,7 +386,7 @@ def _kind(raw: Any) -> str:
 def _title(raw: Any) -> str:
     """What a call is called: the op, or by the node's class where it has no public name."""
     name = type(raw).__name__
-    if _kind(raw) == "function":
+    if _kind(raw) == "function" and name.endswith("Backward"):
         return name.removesuffix("Backward")
     if raw._op is not None:
         op = str(raw._op.entry.variant_of or raw._op.__name__)

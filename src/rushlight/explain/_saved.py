@@ -70,7 +70,9 @@ class SavedTable:
             why = "" if self.gone is None else f": a backward{self.gone} freed them"
             return f"no tensors are saved{why}"
         head = ["op", "saved", "name", "tensor", "bytes", "", "module", "line"]
-        lines = in_columns([head, *map(_cells, self.rows)], right=(4,))
+        rows = [_cells(row) for row in self.rows]
+        head = [word if any(row[c] for row in rows) else "" for c, word in enumerate(head)]
+        lines = in_columns([head, *rows], right=(4,))
         sums = [
             ("total", self.total, f"in {counted(len(self.rows), 'saved tensor')}"),
             ("unique", self.unique, "the memory behind them, each piece once"),
