@@ -1,5 +1,5 @@
-"""`explain.saved`: what a graph keeps. Sizes are computed by hand, and counted by saved-tensor hooks
-that run over the same program."""
+"""`explain.saved`: what a graph keeps. Sizes are computed by hand, and counted by hooks of saved
+tensors that run over the same program."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_a_network_by_hand():
         ("pow", "input", ""): 5 * 4,
     }
     assert sums(table) == (452, 292, 32, 80, 180)
-    assert [row.bytes for row in table.rows] == sorted((row.bytes for row in table.rows))[::-1]
+    assert [row.bytes for row in table.rows] == sorted(row.bytes for row in table.rows)[::-1]
     assert [row.op for row in table.rows if row.shared] == ["tanh"]
 
 
@@ -177,7 +177,8 @@ def test_hooks_are_shown_and_not_run():
 def test_checkpoint_and_save_on_cpu():
     w = leaf(3)
     ran = []
-    y = torch.utils.checkpoint.checkpoint(lambda t: ran.append(1) or t.exp(), w, use_reentrant=False)
+    function = lambda t: ran.append(1) or t.exp()
+    y = torch.utils.checkpoint.checkpoint(function, w, use_reentrant=False)
     assert explain.saved(y).packed == 1 and ran == [1]
     with torch.autograd.graph.save_on_cpu():
         z = w.exp()

@@ -202,8 +202,9 @@ def _in_order(
 
 
 def _of_frame(frame: FrameType) -> list[tuple[str, Any]]:
-    """A frame's own variables, then those of its module; not `_`, `__name__` and the like, and not
-    what a function gathered with `*args` and `**how`, as it has better names outside."""
+    """A frame's own variables, then those of its module; not `_`, `__name__` and the like, not what
+    tools put there under names that are none, and not what a function gathered with `*args` and
+    `**how`, as it has better names outside."""
     code = frame.f_code
     local = frame.f_locals
     known = dict(local)
@@ -221,7 +222,11 @@ def _of_frame(frame: FrameType) -> list[tuple[str, Any]]:
         known.pop(name, None)
     for name, value in frame.f_globals.items():
         known.setdefault(name, value)
-    return [(k, v) for k, v in known.items() if not k.startswith("__") and k.strip("_")]
+    return [(name, value) for name, value in known.items() if _is_name(name)]
+
+
+def _is_name(variable: str) -> bool:
+    return variable.isidentifier() and not variable.startswith("__") and variable != "_"
 
 
 _UNSHARED = 3
