@@ -36,11 +36,17 @@ class Recording:
 
     def __init__(self) -> None:
         self.spans: list[_Span] = []
+        self.first = _core.last_number() + 1
+        self.last: int | None = None  # while it runs
         # By the numbers of nodes: the nodes would keep what they saved alive.
         self.values: dict[tuple[int, int], Tensor] = {}
         self.arguments: dict[int, list[tuple[str, Any]]] = {}
         self._open: list[tuple[int, Any]] = []
         self._names: dict[int, tuple[Any, dict[int, str]]] = {}
+
+    def saw(self, number: int) -> bool:
+        """Whether the node of that number was made while it ran."""
+        return self.first <= number and (self.last is None or number <= self.last)
 
     # -- told by the modules
 
@@ -130,6 +136,7 @@ def recording() -> Iterator[Recording]:
         _observers.unfollow(made)
         before.remove()
         after.remove()
+        made.last = _core.last_number()
         _latest = made
 
 
@@ -165,17 +172,13 @@ def _find_scopes(graph: Graph, recorded: Recording | None = None) -> None:
                     label = graph.names.of(given) if isinstance(given, Tensor) else ""
                     node.constants.append(Constant(argument, given, label))
     calls = sorted((n for n in graph.nodes if n.kind != "leaf"), key=lambda n: n.sequence)
-    spans = list(recorded.spans) if recorded is not None else []
-    if not any(_holds(spans, n.sequence) for n in calls[:1] + calls[-1:]):
-        paths = {s.path for s in spans}
-        spans += [s for s in _by_parameters(graph) if s.path not in paths]
-    _place(calls, spans)
+    noted = [n for n in calls if recorded is not None and recorded.saw(n.sequence)]
+    if recorded is not None:
+        _place(noted, recorded.spans)
+    if len(noted) < len(calls):
+        _place([n for n in calls if n not in set(noted)], _by_parameters(graph))
     for leaf in graph.leaves:
         leaf.scope = _common([edge.source.scope for edge in leaf.received])
-
-
-def _holds(spans: list[_Span], number: int) -> bool:
-    return any(s.first <= number <= s.last for s in spans)
 
 
 def _place(calls: list[Node], spans: list[_Span]) -> None:
