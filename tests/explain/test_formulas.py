@@ -462,6 +462,17 @@ def test_the_formula_of_a_standardization_is_the_gradient():
         check(formula, {"input": x, "weight": weight, **known}, out, g, leaf)
 
 
+def test_the_formula_of_qr_is_the_gradient():
+    a = _matrix(4, 3)
+    q, r = torch.linalg.qr(a)
+    rng = np.random.default_rng(5)
+    g, g1 = (torch.from_numpy(rng.uniform(0.5, 1.5, t.shape)) for t in (q, r))
+    (wanted,) = torch.autograd.grad((q, r), a, (g, g1))
+    values = arrays({"out": q, "out1": r, "g": g, "g1": g1})
+    found = value_of(local_gradient(q.grad_fn._op, "A"), values)
+    np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-7)
+
+
 def test_the_formula_of_attention_is_the_gradient():
     q, k, v = _matrix(3, 4), _matrix(5, 4), _matrix(4, 5).detach().t().clone().requires_grad_()
     out = F.scaled_dot_product_attention(q, k, v)
@@ -496,8 +507,8 @@ _NO_RULE = set(
     _unique_all _unique_dim _unique_runs""".split()
 )
 _SEVERAL_STEPS = set(
-    """_gather_sparse scatter_reduce index_reduce _segment_reduce _qr _svd _lu_factor _lu_parts
-    _unpack_lu renorm pinv _least_squares matrix_exp householder_product ormqr _multi_margin_loss
+    """_gather_sparse scatter_reduce index_reduce _segment_reduce _lu_factor _lu_parts
+    _unpack_lu renorm pinv _least_squares householder_product ormqr _multi_margin_loss
     _adaptive_avg_pool1d_transpose _adaptive_avg_pool2d_transpose
     _adaptive_avg_pool3d_transpose""".split()
 )

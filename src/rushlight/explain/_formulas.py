@@ -23,7 +23,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 from .. import _core
 from . import _expressions as ex
@@ -70,6 +70,7 @@ class Formula:
 _NONE = Formula("", False, ())
 # A name of the op's values: no function's, and no attribute.
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_][A-Za-z0-9_]*(?![A-Za-z0-9_]|\()")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _INCOMING = re.compile(r"\bg(s|\d)?\b", re.ASCII)
 _SINGLE = re.compile(r"[\w.]+(\[[\w.,:]*\])*")
 
@@ -89,7 +90,10 @@ def local_gradient(op: _core.Op, argument: str, values: Mapping[str, Any] | None
 
 @functools.lru_cache(maxsize=4096, typed=True)
 def _formula(op: _core.Op, argument: str, values: tuple[tuple[str, Any], ...]) -> Formula:
-    written = op.entry.formula.get(argument)
+    entry = getattr(op, "entry", None)
+    if entry is None:
+        return _NONE
+    written = entry.formula.get(argument)
     if written is not None:
         stated_formula = _read(written, op, not _INCOMING.search(written))
         if not any(name in stated_formula.reads for name, _ in values):
@@ -99,37 +103,34 @@ def _formula(op: _core.Op, argument: str, values: tuple[tuple[str, Any], ...]) -
         return _NONE
     if not callable(found):
         return Formula(ex.written(ex.number(found)), True, ())
-    text, is_factor = _derived(op, argument, found, dict(values))
-    if written is not None and not 0 < len(text) <= _LONG:
+    derived = _derived(op, argument, found, dict(values))
+    if written is not None and not 0 < len(derived.text) <= _LONG:
         numbers = {name: f"{value:g}".replace("-", "−") for name, value in values}
         return _read(stated_formula.named(numbers), op, stated_formula.is_factor)
-    return _read(text, op, is_factor)
+    return derived
 
 
 def _read(text: str, op: _core.Op, is_factor: bool) -> Formula:
-    if not text:
-        return _NONE
-    own = {*op.entry.function.params, "out"}
-    words = _WORD.findall(text)
-    reads = tuple(dict.fromkeys(w for w in words if w in own or re.fullmatch(r"out\d", w)))
-    return Formula(text, is_factor, reads)
+    """The formula of a text that a statement gives."""
+    own = {*op.entry.function.params, "out", "out1", "out2"}
+    return Formula(
+        text, is_factor, tuple(dict.fromkeys(w for w in _WORD.findall(text) if w in own))
+    )
 
 
 _LONG = 60
 
 
-def _derived(
-    op: _core.Op, argument: str, function: Any, values: dict[str, Any]
-) -> tuple[str, bool]:
-    """The text of a rule, and whether it is a factor. A long one has names for its parts."""
+def _derived(op: _core.Op, argument: str, function: Any, values: dict[str, Any]) -> Formula:
+    """The formula of a rule. A long one has names for its parts."""
     try:
         short = _told(op, argument, function, values, None)
-        if len(short[0]) <= _LONG:
+        if len(short.text) <= _LONG:
             return short
         named = _told(op, argument, function, values, {})
     except _NO_FORMULA:
-        return "", False
-    return named if len(named[0]) < len(short[0]) else short
+        return _NONE
+    return named if len(named.text) < len(short.text) else short
 
 
 def _told(
@@ -138,21 +139,20 @@ def _told(
     function: FunctionType,
     values: dict[str, Any],
     parts: dict[str, Expression] | None,
-) -> tuple[str, bool]:
-    reading = _Reading(parts)
+) -> Formula:
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
-    result = reading.called(function, [_value_of(op, name, values) for name in names], {})
+    result = _Reading(parts).called(function, [_value_of(op, name, values) for name in names], {})
     if isinstance(result, tuple):
         result = result[_position(op, argument)]
     whole = _expression(result)
     if ex.is_truth(whole):
         whole = ex.choice(whole, ex.ONE, ex.ZERO)
     is_factor = True
-    if names and names[0] in ("g", "gs"):
+    if names[:1] in (("g",), ("gs",)):
         try:
             whole = ex.factor_of(whole, _G)
-            is_factor = "g" not in ex.names_in(whole)
+            is_factor = _G.text not in ex.names_in(whole)
         except ex.Unfactored:
             is_factor = False
     dot = "·" if is_factor else "⊙"
@@ -162,7 +162,10 @@ def _told(
         if name in used:
             text += f", {name} = {ex.written(of, dot)}"
             used |= ex.names_in(of)
-    return text, is_factor
+    # "input" of "input.shape" and "dims" of "dims⁻¹".
+    reads = {_NAME.match(name)[0] for name in used if _NAME.match(name)}  # type: ignore[index]
+    words = dict.fromkeys(_WORD.findall(text))
+    return Formula(text, is_factor, tuple(w for w in words if w in reads and w != _G.text))
 
 
 def _position(op: _core.Op, argument: str) -> int:
@@ -238,7 +241,7 @@ def _is_number(op: _core.Op, name: str) -> bool:
 
 
 def _expression(value: Any) -> Expression:
-    if isinstance(value, _EXPRESSIONS):
+    if _is_symbolic(value):
         return value
     if isinstance(value, bool):
         return ex.ONE if value else ex.ZERO
@@ -256,7 +259,7 @@ def _known(value: Any) -> Any:
     return value
 
 
-def _is_symbolic(value: Any) -> bool:
+def _is_symbolic(value: Any) -> TypeGuard[Expression]:
     return isinstance(value, _EXPRESSIONS)
 
 
@@ -432,7 +435,7 @@ def _called_op(op: _core.Op, arguments: list[Any]) -> Expression:
 
 # ---- reading a rule
 
-_SYMBOLS = {"s": "σ", "t": "τ", "x": "x"}
+_SYMBOLS = {"s": "σ", "t": "τ"}  # what a local variable of a rule is in a formula
 _MAX_DEPTH = 12
 
 
