@@ -460,7 +460,7 @@ def negated(of: Expression) -> bool:
 
 # ---- text
 
-_CHOICE, _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _MINUS, _POWER, _ATOM = range(10)
+_WORDS, _CHOICE, _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _MINUS, _POWER, _ATOM = range(11)
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -493,7 +493,7 @@ def _written(of: Expression, dot: str) -> tuple[str, int]:
             return f"|{_written(inner, dot)[0]}|", _ATOM
         case Call() if "{}" in of.function:
             words = of.function.format(*(_within(a, _SUM, dot) for a in of.arguments))
-            return words, _ATOM if words.endswith("]") else _CHOICE
+            return words, _ATOM if words.endswith("]") else _WORDS
         case Call():
             arguments = ", ".join(_written(a, dot)[0] for a in of.arguments)
             return f"{of.function}({arguments})", _ATOM
@@ -513,7 +513,7 @@ def _written(of: Expression, dot: str) -> tuple[str, int]:
             return f"not {_within(of.of, _NOT, dot)}", _NOT
         case Choice():
             yes, condition = _within(of.yes, _SUM, dot), _within(of.condition, _OR, dot)
-            return f"{yes} if {condition} else {_written(of.no, dot)[0]}", _CHOICE
+            return f"{yes} if {condition} else {_within(of.no, _CHOICE, dot)}", _CHOICE
         case MatrixProduct():
             return " · ".join(_within(part, _POWER, dot) for part in of.parts), _PRODUCT
         case Transposed():
@@ -586,7 +586,10 @@ def _factors_text(n: str, factors: list[tuple[Expression, int]], dot: str) -> tu
     text = pieces[0] if pieces else ""
     for factor, exponent in sorted(factors, key=lambda item: _rank(item[0])):
         if exponent > 1:
-            piece, strength = f"{_within(factor, _ATOM, dot)}{str(exponent).translate(_RAISED)}", 8
+            piece, strength = (
+                f"{_within(factor, _ATOM, dot)}{str(exponent).translate(_RAISED)}",
+                _POWER,
+            )
         elif alone:
             piece, strength = _written(factor, dot)
         else:

@@ -9,8 +9,9 @@ The formulas hold for real numbers: conjugates, conversions between element type
 broadcast dimensions are left out. So are the cases in which a rule keeps NaN away from a single
 point. A factor is about elements, and `·` is their product. In a text in terms of g, `·` is the
 product of matrices or with a number, and `⊙` that of elements. `n` is how many elements are reduced
-to one (of `max`: how many share the gradient). A name behind a comma stands for what follows it:
-`σ · (1 − σ), σ = sigmoid(input)`.
+to one (of `max`: how many share the gradient). Where an op has several results, `g1`, `g2` are the
+gradients of the second and third, and `gs` are all. A name behind a comma stands for what follows
+it: `σ · (1 − σ), σ = sigmoid(input)`.
 """
 
 from __future__ import annotations
@@ -70,7 +71,6 @@ class Formula:
 _NONE = Formula("", False, ())
 # A name of the op's values: no function's, and no attribute.
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_][A-Za-z0-9_]*(?![A-Za-z0-9_]|\()")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _INCOMING = re.compile(r"\bg(s|\d)?\b", re.ASCII)
 _SINGLE = re.compile(r"[\w.]+(\[[\w.,:]*\])*")
 
@@ -112,10 +112,16 @@ def _formula(op: _core.Op, argument: str, values: tuple[tuple[str, Any], ...]) -
 
 def _read(text: str, op: _core.Op, is_factor: bool) -> Formula:
     """The formula of a text that a statement gives."""
-    own = {*op.entry.function.params, "out", "out1", "out2"}
-    return Formula(
-        text, is_factor, tuple(dict.fromkeys(w for w in _WORD.findall(text) if w in own))
-    )
+    return Formula(text, is_factor, _reads(text, _values(op)))
+
+
+def _values(op: _core.Op) -> set[str]:
+    """The names of the values that a rule may read, but g."""
+    return {*op.entry.function.params, "out", "out1", "out2"}
+
+
+def _reads(text: str, values: set[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for word in _WORD.findall(text) if word in values))
 
 
 _LONG = 60
@@ -163,9 +169,8 @@ def _told(
             text += f", {name} = {ex.written(of, dot)}"
             used |= ex.names_in(of)
     # "input" of "input.shape" and "dims" of "dims⁻¹".
-    reads = {_NAME.match(name)[0] for name in used if _NAME.match(name)}  # type: ignore[index]
-    words = dict.fromkeys(_WORD.findall(text))
-    return Formula(text, is_factor, tuple(w for w in words if w in reads and w != _G.text))
+    reads = {re.split(r"[^A-Za-z0-9_]", name)[0] for name in used}
+    return Formula(text, is_factor, _reads(text, reads & _values(op)))
 
 
 def _position(op: _core.Op, argument: str) -> int:
@@ -416,7 +421,11 @@ _COMPARE: dict[type[ast.cmpop], tuple[Any, str]] = {
 
 def _truth(condition: Any) -> Expression:
     found = _expression(condition)
-    return found if ex.is_truth(found) else ex.comparison("≠", found, ex.ZERO)
+    return (
+        found
+        if ex.is_truth(found) or isinstance(found, Name)
+        else ex.comparison("≠", found, ex.ZERO)
+    )
 
 
 def _called_op(op: _core.Op, arguments: list[Any]) -> Expression:
