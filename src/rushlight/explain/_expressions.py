@@ -298,10 +298,14 @@ def comparison(sign: str, left: Expression, right: Expression) -> Expression:
 
 
 def _logic(word: str, parts: Iterable[Expression]) -> Expression:
+    decides, changes_nothing = (ZERO, ONE) if word == "and" else (ONE, ZERO)
     found: list[Expression] = []
     for part in parts:
-        found += part.parts if isinstance(part, Logic) and part.word == word else [part]
-    return Logic(word, tuple(found))
+        if part == decides:
+            return decides
+        if part != changes_nothing:
+            found += part.parts if isinstance(part, Logic) and part.word == word else [part]
+    return Logic(word, tuple(found)) if len(found) > 1 else found[0] if found else changes_nothing
 
 
 def both(*parts: Expression) -> Expression:
@@ -333,6 +337,8 @@ def _at_points(condition: Expression) -> bool:
 
 def choice(condition: Expression, yes: Expression, no: Expression) -> Expression:
     """`yes` where the condition holds. What only keeps NaN away from a single point is left out."""
+    if condition in (ZERO, ONE):
+        return yes if condition == ONE else no
     yes, no = _knowing(yes, condition, True), _knowing(no, condition, False)
     if yes == no:
         return yes
@@ -558,9 +564,9 @@ def _rank(factor: Expression) -> int:
 
 def _quotient(of: Product, dot: str) -> tuple[str, int]:
     n = abs(of.number)
-    if not of.factors and 10000 % n.denominator == 0:
+    if not of.factors and 10000 % n.denominator == 0 and n < 10**6:
         above, below = f"{float(n):g}", "1"
-    elif n.denominator <= 200:
+    elif n.denominator <= 200 and n.numerator < 10**12:
         above, below = str(n.numerator), str(n.denominator)
     else:
         above, below = f"{float(n):.12g}", "1"

@@ -19,6 +19,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -85,6 +86,7 @@ def local_gradient(op: _core.Op, argument: str, values: Mapping[str, Any] | None
     'g · mat2ᵀ'
     """
     given = {k: v for k, v in (values or {}).items() if type(v) in (bool, int, float)}
+    given = {k: v for k, v in given.items() if abs(v) < 2**63 or math.isinf(v)}
     return _formula(op, argument, tuple(sorted(given.items())))
 
 
@@ -135,7 +137,7 @@ def _derived(op: _core.Op, argument: str, function: Any, values: dict[str, Any])
             return short
         named = _told(op, argument, function, values, {})
     except _NO_FORMULA:
-        return _NONE
+        return _derived(op, argument, function, {}) if values else _NONE
     return named if len(named.text) < len(short.text) else short
 
 
@@ -151,7 +153,7 @@ def _told(
     result = _Reading(parts).called(function, [_value_of(op, name, values) for name in names], {})
     if isinstance(result, tuple):
         result = result[_position(op, argument)]
-    whole = _expression(result)
+    whole = ex.ZERO if result is None else _expression(result)
     if ex.is_truth(whole):
         whole = ex.choice(whole, ex.ONE, ex.ZERO)
     is_factor = True
@@ -186,6 +188,7 @@ def _position(op: _core.Op, argument: str) -> int:
 # ---- values
 
 _G = Name("g")
+_N = Name("n", scalar=True)
 
 
 class _Unreadable(Exception):
@@ -284,7 +287,9 @@ def _same(x: Expression, *_: Any) -> Expression:
 
 
 def _product(a: Expression, b: Expression) -> Expression:
-    """A column times a row is a product of matrices."""
+    """A column times a row is a product of matrices. What is true keeps the other factor."""
+    if ex.is_truth(a) or ex.is_truth(b):
+        return ex.choice(a, b, ex.ZERO) if ex.is_truth(a) else ex.choice(b, a, ex.ZERO)
     for column, row in ((a, b), (b, a)):
         match column:
             case ex.Call("unsqueeze", (Name() as vector, last)) if last == ex.number(-1):
@@ -298,7 +303,7 @@ def _unsqueezed(x: Expression, dim: Any) -> Expression:
 
 
 def _transposed(x: Expression, *dims: Any) -> Expression:
-    if dims and {d for d in dims if isinstance(d, int)} not in ({-1, -2}, {0, 1}):
+    if dims and {d for d in dims if isinstance(d, int)} != {-1, -2}:
         return ex.call("transpose", x, *map(_expression, dims))
     return ex.transposed(x)
 
@@ -352,7 +357,7 @@ _OPS: dict[str, Callable[..., Expression]] = {
     "_nothing": lambda *_: ex.ZERO,
     # Of the equal largest, each has its share.
     "_share": lambda x, best, *_: ex.choice(
-        ex.comparison("==", x, best), ex.over(ex.ONE, Name("n", scalar=True)), ex.ZERO
+        ex.comparison("==", x, best), ex.over(ex.ONE, _N), ex.ZERO
     ),
     # shapes
     "view": _elements(lambda x, shape: ex.call("reshape", x, shape)),
@@ -420,12 +425,11 @@ _COMPARE: dict[type[ast.cmpop], tuple[Any, str]] = {
 
 
 def _truth(condition: Any) -> Expression:
+    """A value as a condition: of numbers, what is not 0 holds."""
     found = _expression(condition)
-    return (
-        found
-        if ex.is_truth(found) or isinstance(found, Name)
-        else ex.comparison("≠", found, ex.ZERO)
-    )
+    if ex.is_truth(found) or isinstance(found, Name) or found in (ex.ZERO, ex.ONE):
+        return found
+    return ex.comparison("≠", found, ex.ZERO)
 
 
 def _called_op(op: _core.Op, arguments: list[Any]) -> Expression:
@@ -655,8 +659,8 @@ def _attribute(of: Any, name: str) -> Any:
 def _called_method(method: _Method, args: list[Any], named: dict[str, Any]) -> Expression:
     if method.name in _OPS:
         return _OPS[method.name](method.of, *args)
-    if method.name == "numel":
-        return Name("n", scalar=True)
+    if method.name == "numel" or (method.name == "sum" and ex.is_truth(method.of)):
+        return _N
     shown = [_expression(a) for a in args]
     # `keepdim` is about the shape alone.
     shown += [_expression(v) for k, v in named.items() if k != "keepdim"]
@@ -679,6 +683,8 @@ def _comparison(how: ast.cmpop, left: Any, right: Any) -> Any:
     if isinstance(how, (ast.Is, ast.IsNot)):
         # An argument that may be left out is there.
         return (left is right and not symbolic) is isinstance(how, ast.Is)
+    if isinstance(how, ast.In) and not symbolic:
+        return left in right
     found = _COMPARE.get(type(how))
     if found is None:
         raise _Unreadable("a comparison")
