@@ -121,8 +121,18 @@ def test_modules_are_boxes():
     _, loss = small_gpt()
     _, data = data_of(loss)
     titles = [box["title"] for box in data["boxes"]]
-    for name in ("Small", "embed", "blocks.0", "blocks.1", "blocks.0.mlp", "blocks.1.q", "head"):
-        assert titles.count(name) == 1
+    for title, count in (
+        ("Small", 1),
+        ("embed · Embedding", 1),
+        ("blocks.0 · Block", 1),
+        ("blocks.1 · Block", 1),
+        ("mlp · Sequential", 2),
+        ("q · Linear", 2),
+        ("head · Linear", 1),
+    ):
+        assert titles.count(title) == count
+    (inner,) = (box for box in data["boxes"] if box["detail"].endswith("blocks.1.q"))
+    assert inner["detail"] == "Small › blocks.1 › blocks.1.q"
     assert data["boxes"][0]["count"] == len(data["nodes"])
 
 

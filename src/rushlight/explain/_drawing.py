@@ -210,7 +210,9 @@ def _box(shape: Shape, view: str) -> Box:
         sizes.append(_forward_size(shape))
     if view != "forward":
         sizes.append(_backward_size(shape))
-    return Box(max(s.left for s in sizes), max(s.right for s in sizes), max(s.height for s in sizes))
+    return Box(
+        max(s.left for s in sizes), max(s.right for s in sizes), max(s.height for s in sizes)
+    )
 
 
 def _forward_size(shape: Shape) -> Box:
@@ -289,9 +291,7 @@ def _drawn(shape: Shape, x: float, y: float, view: str) -> str:
     return f'<g class="{kind}">{tip}{body}</g>'
 
 
-def _framed(
-    lines: list[str], x: float, y: float, size: Box, corner: float, first: str = ""
-) -> str:
+def _framed(lines: list[str], x: float, y: float, size: Box, corner: float, first: str = "") -> str:
     """Lines of text in a box."""
     out = [
         f'<rect x="{_n(x - size.left)}" y="{_n(y - size.height / 2)}" '
@@ -335,7 +335,9 @@ def _operator(shape: Shape, x: float, y: float) -> str:
                 f"{rest}</text>"
             )
         else:
-            out.append(f'<text class="soft small" x="{_n(middle)}" y="{_n(y)}">{_xml(beside)}</text>')
+            out.append(
+                f'<text class="soft small" x="{_n(middle)}" y="{_n(y)}">{_xml(beside)}</text>'
+            )
     return "".join(out)
 
 

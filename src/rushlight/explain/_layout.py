@@ -108,7 +108,9 @@ class _Rows:
         self.up: list[list[int]] = [[] for _ in boxes]
         self.down: list[list[int]] = [[] for _ in boxes]
         self.chains = [self._chain(link) for link in links]
-        self.label_of = [self._label_point(link, c) for link, c in zip(links, self.chains, strict=True)]
+        self.label_of = [
+            self._label_point(link, c) for link, c in zip(links, self.chains, strict=True)
+        ]
         self.before = [False] * len(links)
         self.rows = self._first_order()
         self._uncross()
@@ -194,7 +196,9 @@ class _Rows:
 
     def _crossings(self) -> int:
         places = self._places()
-        return sum(_inversions([sorted(places[m] for m in self.down[n]) for n in row]) for row in self.rows)
+        return sum(
+            _inversions([sorted(places[m] for m in self.down[n]) for n in row]) for row in self.rows
+        )
 
     def _swap(self) -> None:
         places = self._places()
@@ -242,7 +246,9 @@ class _Rows:
         """
         boxes = len(self.boxes)
         is_source = [not self.up[n] for n in range(boxes)]
-        weight = [0.01 if is_source[n] else 1.0 for n in range(boxes)] + [0.1] * (len(self.row) - boxes)
+        weight = [0.01 if is_source[n] else 1.0 for n in range(boxes)] + [0.1] * (
+            len(self.row) - boxes
+        )
         into: list[list[tuple[int, bool, int]]] = [[] for _ in range(boxes)]
         out: list[list[tuple[int, bool, int]]] = [[] for _ in range(boxes)]
         for link, chain in zip(self.links, self.chains, strict=True):
@@ -267,7 +273,9 @@ class _Rows:
                 self._put(row, [_mean([x[m] for m in both[n]], x[n]) for n in row], weight, x)
         return x
 
-    def _put(self, row: list[int], wanted: list[float], weight: list[float], x: list[float]) -> None:
+    def _put(
+        self, row: list[int], wanted: list[float], weight: list[float], x: list[float]
+    ) -> None:
         """Place a row as near to where its points want to be as their widths allow: the weighted
         least squares, by joining neighbours that want to overlap."""
         offset, offsets = 0.0, []
@@ -312,7 +320,9 @@ class _Rows:
             route = [(x[link.source], self._edge(link.source, middles, 1))]
             for n in chain:
                 half, middle = heights[self.row[n]] / 2, middles[self.row[n]]
-                route += [(x[n], middle - half), (x[n], middle + half)] if half else [(x[n], middle)]
+                route += (
+                    [(x[n], middle - half), (x[n], middle + half)] if half else [(x[n], middle)]
+                )
             route.append((x[link.target], self._edge(link.target, middles, -1)))
             routes.append(route)
             point = self.label_of[at]

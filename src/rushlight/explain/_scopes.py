@@ -41,6 +41,7 @@ class Recording:
         # By the numbers of nodes: the nodes would keep what they saved alive.
         self.values: dict[tuple[int, int], Tensor] = {}
         self.arguments: dict[int, list[tuple[str, Any]]] = {}
+        self.kinds: dict[str, str] = {}
         self._open: list[tuple[int, Any]] = []
         self._names: dict[int, tuple[Any, dict[int, str]]] = {}
 
@@ -75,7 +76,9 @@ class Recording:
         if known is None:
             known = outer, {id(m): name for name, m in outer.named_modules()}
             self._names[id(outer)] = known
-        return known[1].get(id(module)) or type(module).__name__
+        name = known[1].get(id(module)) or type(module).__name__
+        self.kinds[name] = type(module).__name__
+        return name
 
     # -- told by the core
 
@@ -175,6 +178,7 @@ def _find_scopes(graph: Graph, recorded: Recording | None = None) -> None:
     noted = [n for n in calls if recorded is not None and recorded.saw(n.sequence)]
     if recorded is not None:
         _place(noted, recorded.spans)
+        graph.kinds.update(recorded.kinds)
     if len(noted) < len(calls):
         _place([n for n in calls if n not in set(noted)], _by_parameters(graph))
     for leaf in graph.leaves:
@@ -205,12 +209,14 @@ def _by_parameters(graph: Graph) -> list[_Span]:
     spans: list[_Span] = []
     for label, module in graph.names.modules.items():
         reach: dict[str, tuple[int, int]] = {}
-        for name, inner in module.named_modules():
-            numbers = [n for p in inner.parameters() for n in used.get(id(p), ())]
+        inner = dict(module.named_modules())
+        for name, part in inner.items():
+            numbers = [n for p in part.parameters() for n in used.get(id(p), ())]
             if numbers:
                 reach[name] = min(numbers), max(numbers)
         for name, (first, last) in reach.items():
             inner_path = _steps(name, reach)
+            graph.kinds[inner_path[-1] if inner_path else label] = type(inner[name]).__name__
             spans.append(_Span(first, last, (label or type(module).__name__, *inner_path)))
     return spans
 

@@ -216,9 +216,7 @@ def _folded(graph: Graph, depth: int) -> dict[int, int]:
     return found
 
 
-def _name_groups(
-    graph: Graph, groups: dict[int, int], boxes: dict[int, int], made: Sketch
-) -> None:
+def _name_groups(graph: Graph, groups: dict[int, int], boxes: dict[int, int], made: Sketch) -> None:
     members: dict[int, list[Node]] = {}
     for node in graph.nodes:
         if node.number in groups:
@@ -228,9 +226,7 @@ def _name_groups(
         shape = made.shapes[boxes[group]]
         scope = calls[0].scope
         for call in calls:
-            scope = tuple(
-                a for a, b in zip(scope, call.scope, strict=False) if a == b
-            )
+            scope = tuple(a for a, b in zip(scope, call.scope, strict=False) if a == b)
         shape.scope = scope
         shape.text = scope[-1] if scope else "module"
         shape.value = f"{len(nodes)} nodes"
