@@ -141,7 +141,7 @@ _threshold_backward = _backward_op(
 _hardtanh_backward = _backward_op(
     "_hardtanh_backward(grad: Tensor, input: Tensor, low: Number, high: Number)",
     lambda grad, input, low, high: where(_outside(input, low, high), 0, grad),
-    lambda input, low, high: ~((input <= low) | (input >= high)),
+    lambda input, low, high: ~_outside(input, low, high),
 )
 _shrink_backward = _backward_op(
     "_shrink_backward(grad: Tensor, input: Tensor, lambd: Number)",
@@ -656,6 +656,9 @@ glu = general(
     vjp={"input": _glu_vjp},
     where="nn",
     samples=lambda make: [(make(2, 4),), (make(4, 3), 0)],
+    formula={
+        "input": "g ⊙ σ and g ⊙ a ⊙ σ ⊙ (1 − σ), σ = sigmoid(b), a and b = halves of input",
+    },
     doc="The first half times the sigmoid of the second, along dim.",
 )
 
