@@ -1,7 +1,12 @@
 // The graph: its data with all defaults filled in, what leads where, boxes, names and health.
 
-/** The data of the page, and what is worked out from it once. */
+/**
+ * The data of the page, and what is worked out from it once. What is empty or 0 was left out where
+ * it was written (_page_data.py), and what many nodes share stands in tables.
+ */
 function readGraph(data) {
+  const rules = (data.rules ?? []).map((row) => ({ argument: "", formula: "", text: "", file: "", ...row }));
+  const ofCustom = { argument: "", formula: "", text: "", file: "" };
   const graph = {
     title: data.title ?? "result",
     program: data.program ?? "",
@@ -21,28 +26,34 @@ function readGraph(data) {
     shape: row.shape ?? [],
     dtype: row.dtype ?? "",
     box: row.box ?? 0,
-    place: row.place === undefined || row.place === null ? null : graph.places[row.place],
+    seq: row.seq ?? 0,
+    place: row.place ? graph.places[row.place - 1] : null,
     value: summary(row.value),
     saved: row.saved ?? [],
     bytes: row.bytes ?? 0,
-    rules: row.rules ?? [],
+    rules: (row.rules ?? []).map((at) => rules[at]).filter((rule) => rule.text),
     scope: row.scope ?? [],
     out: [],
     into: [],
   }));
-  graph.edges = (data.edges ?? []).map((row, id) => ({
-    id,
-    from: row.from ?? 0,
-    to: row.to ?? 0,
-    argument: row.argument ?? "",
-    nr: row.nr ?? 0,
-    formula: row.formula ?? "",
-    named: row.named || row.formula || "",
-    factor: row.factor ?? false,
-    local: summary(row.local),
-    sent: summary(row.sent),
-    grad: row.grad ?? false,
-  }));
+  graph.edges = (data.edges ?? []).map((row, id) => {
+    const to = row.to ?? 0;
+    const grad = graph.nodes[to].kind !== "constant";
+    const rule = (grad ? rules[row.rule ?? 0] : null) ?? ofCustom;
+    return {
+      id,
+      from: row.from ?? 0,
+      to,
+      argument: grad ? rule.argument : row.constant ?? "",
+      nr: row.nr ?? 0,
+      formula: rule.formula,
+      named: row.named || rule.formula,
+      factor: rule.factor ?? false,
+      local: summary(row.local),
+      sent: summary(row.sent),
+      grad,
+    };
+  });
   for (const edge of graph.edges) {
     graph.nodes[edge.from].out.push(edge);
     graph.nodes[edge.to].into.push(edge);
