@@ -111,7 +111,7 @@ def test_everything_refers_to_something():
         assert row.get("rule", 0) < len(data["rules"])
     for row in data["nodes"]:
         assert row.get("box", 0) < len(data["boxes"])
-        assert row.get("place", 0) < len(data["places"])
+        assert row.get("place", 0) <= len(data["places"])
     assert {s["node"] for s in data["steps"]} == {
         r.get("id", 0) for r in data["nodes"] if r["kind"] != "constant"
     }
