@@ -7,8 +7,10 @@ the backward graph the boxes are the recorded rules and the arrows show the way 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -85,11 +87,11 @@ def _width(text: str, size: float) -> float:
 
 _STYLE = """
 .rl { font: 14px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
-  --paper: #ffffff; --ink: #1b2330; --soft: #667085; --line: #98a2b3; --op: #5546c8; --on: #ffffff;
+  --paper: #ffffff; --ink: #1b2330; --soft: #667085; --line: #98a2b3; --op: #5546c8; --own: #9d2f8f; --on: #ffffff;
   --leaf: #0f766e; --leafpaper: #f0fdfa; --name: #1d4ed8; --namepaper: #eff6ff; --grad: #b54708;
   --back: #fedf89; --onback: #4e1d09; --backline: #dc9a1f; --module: #f2f4f7; }
 @media (prefers-color-scheme: dark) { .rl {
-  --paper: #11151c; --ink: #e6e9ef; --soft: #98a2b3; --line: #667085; --op: #8b7cf6; --on: #0d0b1f;
+  --paper: #11151c; --ink: #e6e9ef; --soft: #98a2b3; --line: #667085; --op: #8b7cf6; --own: #e879d9; --on: #0d0b1f;
   --leaf: #5eead4; --leafpaper: #0d2320; --name: #93c5fd; --namepaper: #14213a; --grad: #fdb022;
   --back: #6b4a0b; --onback: #fef0c7; --backline: #b98518; --module: #1d2430; } }
 .rl .paper { fill: var(--paper) }
@@ -98,12 +100,12 @@ _STYLE = """
 .rl .edge { fill: none; stroke: var(--line); stroke-width: 1.4 }
 .rl .head { fill: var(--line) } .rl .faint { stroke-dasharray: 2 3; stroke-width: 1 }
 .rl .grad { fill: var(--grad); font-size: 13px; text-anchor: start }
-.rl .grad .number { fill: var(--soft) }
+.rl .before { text-anchor: end } .rl .grad .number { fill: var(--soft) }
 .rl .leaf rect { fill: var(--leafpaper); stroke: var(--leaf); stroke-dasharray: 4 3; stroke-width: 1.4 }
 .rl .leaf .name { fill: var(--leaf); font-weight: 600 }
 .rl .op .body { fill: var(--op) } .rl .op .sign { fill: var(--on); font-weight: 600 }
 .rl .op .big { font-size: 19px; font-weight: 400 }
-.rl .function .body { fill: var(--op); stroke: var(--ink); stroke-width: 1.5; stroke-dasharray: 1 2 }
+.rl .function .body { fill: var(--own) }
 .rl .function .sign { fill: var(--on); font-weight: 600 }
 .rl .result { fill: var(--namepaper); stroke: var(--name) } .rl .name { fill: var(--name); font-weight: 600 }
 .rl .root .result { stroke-width: 2.5 }
@@ -132,11 +134,12 @@ def _picture(drawn: Sketch, view: str) -> str:
         other = placed.width + _APART + _MARGIN
         parts.append(_heading("forward", _MARGIN + placed.width / 2))
         parts.append(_heading("backward", other + placed.width / 2))
-        parts += _half(drawn, placed, _MARGIN, top, "forward", False)
-        parts += _half(drawn, placed, other, top, "backward", False)
+        for at, one in ((_MARGIN, "forward"), (other, "backward")):
+            parts += _half(drawn, placed, _Place(at, top, placed.height, False), one)
         width += placed.width + _APART
     else:
-        parts += _half(drawn, placed, _MARGIN, top, view, view == "backward")
+        place = _Place(_MARGIN, top, placed.height, view == "backward")
+        parts += _half(drawn, placed, place, view)
     return _document(drawn, view, width, placed.height + top + _MARGIN, parts)
 
 
@@ -174,29 +177,39 @@ def _heading(text: str, x: float) -> str:
     return f'<text class="heading" x="{_n(x)}" y="{_n(_MARGIN + 6)}">{text}</text>'
 
 
-def _half(
-    drawn: Sketch, placed: Arrangement, left: float, top: float, view: str, upside_down: bool
-) -> list[str]:
-    """One graph at its place. upside_down: the results stand above."""
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where one graph is drawn. turned: its results stand above."""
 
-    def at(point: tuple[float, float]) -> tuple[float, float]:
-        y = placed.height - point[1] if upside_down else point[1]
-        return left + point[0], top + y
+    left: float
+    top: float
+    height: float
+    turned: bool
 
+    def of(self, x: float, y: float) -> tuple[float, float]:
+        """A point of the arrangement as one of the picture."""
+        return self.left + x, self.top + (self.height - y if self.turned else y)
+
+
+def _half(drawn: Sketch, placed: Arrangement, place: _Place, view: str) -> list[str]:
+    """One graph at its place, the lines below the boxes."""
     parts: list[str] = []
+    backward = view == "backward"
+    ports = _ports(drawn, placed, view)
     for number, arrow in enumerate(drawn.arrows):
-        constant = drawn.shapes[arrow.source].kind == "constant"
-        if constant and view == "backward":
+        source, target = drawn.shapes[arrow.source], drawn.shapes[arrow.target]
+        if source.kind == "constant" and backward:
             continue
-        route = [at(p) for p in placed.routes[number]]
-        if view == "backward":
-            route.reverse()
+        curve = _Curve([ports[number][0], *placed.routes[number], ports[number][1]])
+        line = _line(arrow, curve, place, backward, source.kind == "constant")
         label = placed.labels[number]
-        text = "" if label is None else _edge_text(arrow, view, *at(label), placed.before[number])
-        parts.append(_edge(route, arrow, constant, text))
-    for shape, place in zip(drawn.shapes, placed.boxes, strict=True):
-        if shape.kind != "constant" or view != "backward":
-            parts.append(_drawn(shape, *at(place), view))
+        if label is not None:
+            line += _beside_line(arrow, curve, label[1], placed.before[number], place, view)
+        tip = f"<title>{_xml(arrow.tip)}</title>" if arrow.tip else ""
+        parts.append(f'<g class="arrow">{tip}{line}</g>')
+    for shape, point in zip(drawn.shapes, placed.boxes, strict=True):
+        if shape.kind != "constant" or not backward:
+            parts.append(_drawn(shape, *place.of(*point), view))
     return parts
 
 
@@ -365,43 +378,148 @@ def _label_size(arrow: Arrow, view: str) -> tuple[float, float] | None:
     return (max(widths), 18.0) if widths else None
 
 
-def _edge_text(arrow: Arrow, view: str, x: float, y: float, before: bool) -> str:
+_HEAD = 8.0
+_TEXT = 16.0
+"""The height of a text beside an arrow."""
+_CLEAR = 5.0
+
+
+class _Curve:
+    """A smooth line from one shape down to another through the points of a route: x as a function
+    of y, which turns back nowhere."""
+
+    def __init__(self, points: list[tuple[float, float]]) -> None:
+        self.points = points
+        steps = [
+            (b[0] - a[0]) / (b[1] - a[1]) if b[1] > a[1] else 0.0
+            for a, b in zip(points, points[1:], strict=False)
+        ]
+        inner = [
+            2 * a * b / (a + b) if a * b > 0 else 0.0
+            for a, b in zip(steps, steps[1:], strict=False)
+        ]
+        self.slopes = [steps[0] * 0.7, *inner, steps[-1] * 0.7]
+
+    def path(self, place: _Place) -> str:
+        """As an SVG path."""
+        x, y = self.points[0]
+        parts = [f"M{_point(place, x, y)}"]
+        for at in range(1, len(self.points)):
+            to_x, to_y = self.points[at]
+            third = (to_y - y) / 3
+            a, b = x + self.slopes[at - 1] * third, to_x - self.slopes[at] * third
+            ways = (a, y + third), (b, to_y - third), (to_x, to_y)
+            parts.append("C" + " ".join(_point(place, *way) for way in ways))
+            x, y = to_x, to_y
+        return "".join(parts)
+
+    def at(self, y: float) -> float:
+        """x at a height."""
+        for at in range(1, len(self.points)):
+            (x0, y0), (x1, y1) = self.points[at - 1], self.points[at]
+            if y <= y1 or at == len(self.points) - 1:
+                h = y1 - y0
+                t = min(1.0, max(0.0, (y - y0) / h)) if h else 1.0
+                u = 1 - t
+                start, end = self.slopes[at - 1] * h, self.slopes[at] * h
+                return u * u * (1 + 2 * t) * x0 + t * t * (3 - 2 * t) * x1 + t * u * (u * start - t * end)
+        return self.points[0][0]
+
+
+def _ports(
+    drawn: Sketch, placed: Arrangement, view: str
+) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """Where each arrow leaves its upper shape and meets its lower one: in the direction in which it
+    goes on, but apart from its neighbours."""
+    found = [[(0.0, 0.0), (0.0, 0.0)] for _ in drawn.arrows]
+    meeting: dict[tuple[int, int], list[tuple[float, int, tuple[float, float]]]] = {}
+    for at, arrow in enumerate(drawn.arrows):
+        route = placed.routes[at]
+        start, end = placed.boxes[arrow.source], placed.boxes[arrow.target]
+        for which, shape, axis, near in (
+            (0, arrow.source, start, (route or [end])[0]),
+            (1, arrow.target, end, (route or [start])[-1]),
+        ):
+            slope = (near[0] - axis[0]) / max(1.0, abs(near[1] - axis[1]))
+            meeting.setdefault((shape, which), []).append((slope, at, near))
+    for (number, which), ends in meeting.items():
+        shape, (x, y) = drawn.shapes[number], placed.boxes[number]
+        half, flat, reach = _outline(shape, view)
+        round_off = half if flat < reach else 0.0
+        ends.sort(key=lambda e: (e[0], e[1]))
+        wanted = [half * slope / math.hypot(1, slope if round_off else 0) for slope, *_ in ends]
+        for (_, at, near), offset in zip(ends, _spread(wanted, reach), strict=True):
+            over = max(0.0, abs(offset) - flat)
+            height = math.sqrt(max(0.0, half * half - over * over)) if round_off else half
+            tip = x + offset, y + (height if which == 0 else -height)
+            found[at][which] = tip
+    return [(a, b) for a, b in found]
+
+
+def _outline(shape: Shape, view: str) -> tuple[float, float, float]:
+    """Of the outline of a shape: half its height, how far from the axis it is flat, and how far
+    lines may reach."""
+    size = _forward_size(shape) if view == "forward" else _backward_size(shape)
+    half = size.height / 2
+    if view == "forward" and shape.kind in ("op", "function"):
+        flat = _op_half(shape) - half
+        return half, flat, flat + 0.85 * half
+    return half, size.left - 8, size.left - 8
+
+
+def _spread(wanted: list[float], reach: float) -> list[float]:
+    """Sorted places, at least a little apart and within reach."""
+    if len(wanted) == 1:
+        return [max(-reach, min(reach, wanted[0]))]
+    apart = min(10.0, 2 * reach / (len(wanted) - 1))
+    last = len(wanted) - 1
+    low = -reach
+    found = []
+    for at, want in enumerate(wanted):
+        place = min(max(want, low), reach - (last - at) * apart)
+        found.append(place)
+        low = place + apart
+    # What was only pushed to the right is moved back to the middle of what was wanted.
+    excess = sum(f - min(reach, max(-reach, w)) for f, w in zip(found, wanted, strict=True)) / len(found)
+    shift = max(-reach - found[0], min(reach - found[-1], -excess))
+    return [f + shift for f in found]
+
+
+def _line(arrow: Arrow, curve: _Curve, place: _Place, up: bool, faint: bool) -> str:
+    """The line of an arrow and its head, at the lower end or, where the gradient flows, the upper."""
+    x, y = curve.points[0 if up else -1]
+    slope = curve.slopes[0 if up else -1]
+    length = math.hypot(slope, 1) / (_HEAD if up else -_HEAD)
+    along, across = (slope / length, 1 / length), (0.5 / length, -0.5 * slope / length)
+    head = [
+        (x, y),
+        (x + along[0] + across[0], y + along[1] + across[1]),
+        (x + along[0] - across[0], y + along[1] - across[1]),
+    ]
+    corners = "L".join(_point(place, *corner) for corner in head)
+    kind = "edge faint" if faint else "edge"
+    return f'<path class="{kind}" d="{curve.path(place)}"/><path class="head" d="M{corners}Z"/>'
+
+
+def _beside_line(
+    arrow: Arrow, curve: _Curve, y: float, before: bool, place: _Place, view: str
+) -> str:
+    """The text of an arrow, clear of its line."""
     formula, number = _texts(arrow, view)
     text = _xml(formula)
     if number:
         text += f'<tspan class="number">{" = " if formula else ""}{_xml(number)}</tspan>'
     if not text:
         return ""
-    if before:
-        size = _label_size(arrow, view)
-        assert size is not None
-    return f'<text class="grad" x="{_n(x)}" y="{_n(y)}">{text}</text>'
+    xs = [curve.at(y + d) for d in (-_TEXT / 2, 0, _TEXT / 2)]
+    x, y = place.of(min(xs) - _CLEAR if before else max(xs) + _CLEAR, y)
+    kind = "grad before" if before else "grad"
+    return f'<text class="{kind}" x="{_n(x)}" y="{_n(y)}">{text}</text>'
 
 
-_HEAD = 8.0
-
-
-def _edge(route: list[tuple[float, float]], arrow: Arrow, constant: bool, text: str) -> str:
-    """A smooth line through the points of a route, upright at each of them, and its head."""
-    (x, y), (end_x, end_y) = route[0], route[-1]
-    down = 1 if end_y > y else -1
-    route = [*route[:-1], (end_x, end_y - down * (_HEAD - 1))]
-    path = [f"M{_n(x)} {_n(y)}"]
-    for to_x, to_y in route[1:]:
-        if abs(to_x - x) < 0.6:
-            path.append(f"L{_n(to_x)} {_n(to_y)}")
-        else:
-            half = (y + to_y) / 2
-            path.append(f"C{_n(x)} {_n(half)} {_n(to_x)} {_n(half)} {_n(to_x)} {_n(to_y)}")
-        x, y = to_x, to_y
-    tip = f"<title>{_xml(arrow.tip)}</title>" if arrow.tip else ""
-    faint = " faint" if constant else ""
-    back = _n(end_y - down * _HEAD)
-    head = f"M{_n(end_x)} {_n(end_y)}L{_n(end_x - 4)} {back}L{_n(end_x + 4)} {back}Z"
-    return (
-        f'<g class="arrow">{tip}<path class="edge{faint}" d="{"".join(path)}"/>'
-        f'<path class="head" d="{head}"/>{text}</g>'
-    )
+def _point(place: _Place, x: float, y: float) -> str:
+    x, y = place.of(x, y)
+    return f"{_n(x)} {_n(y)}"
 
 
 def _n(value: float) -> str:

@@ -6,6 +6,7 @@ other become one box. The sketch is drawn by `_drawing.py`, as SVG and as text f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -142,12 +143,17 @@ def _shape(node: Node) -> Shape:
     return Shape(
         kind="leaf" if leaf else "op" if node.kind == "op" else "function",
         text=node.title if leaf else sign(node),
-        value=shown or shape_text(node.shape) if len(node.outputs) < 2 else "",
+        value=shown or _shape_of(node),
         name=name,
         backward=node.name,
         tip="\n".join(filter(None, tip)),
         scope=node.scope,
     )
+
+
+def _shape_of(node: Node) -> str:
+    """The shape of the only result; a number has none to speak of."""
+    return shape_text(node.shape) if len(node.outputs) == 1 and math.prod(node.shape) != 1 else ""
 
 
 def _arrow(edge: Edge, source: int, target: int, numbers: Mapping[Edge, Any]) -> Arrow:
