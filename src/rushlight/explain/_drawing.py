@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, TypeAlias
 
 from ._graph import Edge, Graph
 from ._layout import Arrangement, Box, Link, arrange
@@ -27,12 +27,17 @@ def svg(
     graph: Graph, view: str = "forward", *, numbers: bool = True, fold: bool | None = None
 ) -> str:
     """The picture as SVG."""
-    if view not in VIEWS:
-        raise ValueError(f"explain.svg: view must be one of {', '.join(VIEWS)}, got {view!r}.")
+    _check_view("svg", view)
     drawn = sketch(graph, _numbers(graph) if numbers else {}, fold)
     if drawn.message:
         return _message(drawn)
     return _picture(drawn, view)
+
+
+def _check_view(function: str, view: str) -> None:
+    if view not in VIEWS:
+        known = ", ".join(map(repr, VIEWS))
+        raise ValueError(f"explain.{function}: view must be one of {known}, got {view!r}.")
 
 
 def html(graph: Graph) -> str:
@@ -101,6 +106,7 @@ _STYLE = """
 .rl .head { fill: var(--line) } .rl .faint { stroke-dasharray: 2 3; stroke-width: 1 }
 .rl .grad { fill: var(--grad); font-size: 13px; text-anchor: start }
 .rl .before { text-anchor: end } .rl .grad .number { fill: var(--soft) }
+.rl .grad .from { fill: var(--name); font-size: 12px }
 .rl .leaf rect { fill: var(--leafpaper); stroke: var(--leaf); stroke-dasharray: 4 3; stroke-width: 1.4 }
 .rl .leaf .name { fill: var(--leaf); font-weight: 600 }
 .rl .op .body { fill: var(--op) } .rl .op .sign { fill: var(--on); font-weight: 600 }
@@ -200,7 +206,7 @@ def _half(drawn: Sketch, placed: Arrangement, place: _Place, view: str) -> list[
         source, target = drawn.shapes[arrow.source], drawn.shapes[arrow.target]
         if source.kind == "constant" and backward:
             continue
-        curve = _Curve([ports[number][0], *placed.routes[number], ports[number][1]])
+        curve = _Curve(_points(drawn, placed, view, number, *ports[number]))
         line = _line(arrow, curve, place, backward, source.kind == "constant")
         label = placed.labels[number]
         if label is not None:
@@ -236,8 +242,7 @@ def _forward_size(shape: Shape) -> Box:
         return Box(half, half, _HIGH if len(lines) == 1 else 44.0)
     half = _op_half(shape)
     beside = _beside(shape)
-    right = half + (6 + _width(beside, _SIZE) + 14 if beside else 0)
-    return Box(half, right, _HIGH)
+    return Box(half, half + (5 + _beside_width(shape) if beside else 0), _HIGH)
 
 
 def _backward_size(shape: Shape) -> Box:
@@ -282,6 +287,10 @@ def _beside(shape: Shape) -> str:
     if not name or not value:
         return name or value
     return f"{name} {value}" if value.startswith("(") else f"{name} = {value}"
+
+
+def _beside_width(shape: Shape) -> float:
+    return _width(_beside(shape), _SIZE if shape.name else _SMALL) + 10
 
 
 def _drawn(shape: Shape, x: float, y: float, view: str) -> str:
@@ -333,7 +342,7 @@ def _operator(shape: Shape, x: float, y: float) -> str:
     ]
     beside = _beside(shape)
     if beside:
-        wide = _width(beside, _SIZE) + 10
+        wide = _beside_width(shape)
         start = x + half + 5
         middle = start + wide / 2
         name = _short(shape.name)
@@ -358,26 +367,25 @@ _LONGEST = 30
 """A longer formula is shown when the pointer rests on the arrow."""
 
 
-def _texts(arrow: Arrow, view: str) -> tuple[str, str]:
-    """The formula and the number beside an arrow."""
+def _texts(arrow: Arrow, view: str) -> list[tuple[str, str]]:
+    """What stands beside an arrow, in pieces: (class, text)."""
     formula = arrow.formula if view == "forward" else arrow.sent
-    number = arrow.number if view == "forward" else ""
     if len(formula) > _LONGEST:
         formula = ""
-    return formula, number
+    pieces = [("from", _short(arrow.result, 12)), ("", formula)]
+    if view == "forward" and arrow.number:
+        pieces.append(("number", f"= {arrow.number}" if formula else arrow.number))
+    return [(kind, text) for kind, text in pieces if text]
 
 
 def _label_size(arrow: Arrow, view: str) -> tuple[float, float] | None:
     views = ("forward", "backward") if view == "both" else (view,)
-    widths = []
-    for one in views:
-        formula, number = _texts(arrow, one)
-        text = " = ".join(filter(None, (formula, number)))
-        if text:
-            widths.append(_width(text, _GRAD))
-    return (max(widths), 18.0) if widths else None
+    texts = [" ".join(text for _, text in _texts(arrow, one)) for one in views]
+    width = max(_width(text, _GRAD) for text in texts)
+    return (width, _TEXT + 2) if width else None
 
 
+_Point: TypeAlias = tuple[float, float]
 _HEAD = 8.0
 _TEXT = 16.0
 """The height of a text beside an arrow."""
@@ -456,6 +464,32 @@ def _ports(
     return [(a, b) for a, b in found]
 
 
+def _points(
+    drawn: Sketch, placed: Arrangement, view: str, number: int, start: _Point, end: _Point
+) -> list[_Point]:
+    """The points of an arrow. Beside its own shape it stays out of the row, where neighbours are."""
+    arrow = drawn.arrows[number]
+    points = [start, *placed.routes[number], end]
+    out = _outside(drawn, placed, view, arrow.source, 1, start, points[1])
+    into = _outside(drawn, placed, view, arrow.target, 0, end, points[-2])
+    return [start, *out, *placed.routes[number], *into, end]
+
+
+def _outside(
+    drawn: Sketch, placed: Arrangement, view: str, at: int, side: int, port: _Point, near: _Point
+) -> list[_Point]:
+    """The point at which a line has to come into a row, where it would come in too far off."""
+    edge = placed.bands[at][side]
+    half, flat, _ = _outline(drawn.shapes[at], view)
+    axis, middle = placed.boxes[at]
+    if abs(edge - middle) < half + 3 or abs(near[1] - port[1]) < abs(edge - port[1]) + 3:
+        return []
+    share = (edge - port[1]) / (near[1] - port[1])
+    x = port[0] + share * (near[0] - port[0])
+    held = max(axis - flat - half - 6, min(axis + flat + half + 6, x))
+    return [] if held == x else [(held, edge)]
+
+
 def _outline(shape: Shape, view: str) -> tuple[float, float, float]:
     """Of the outline of a shape: half its height, how far from the axis it is flat, and how far
     lines may reach."""
@@ -476,11 +510,13 @@ def _spread(wanted: list[float], reach: float) -> list[float]:
     low = -reach
     found = []
     for at, want in enumerate(wanted):
-        place = min(max(want, low), reach - (last - at) * apart)
-        found.append(place)
-        low = place + apart
-    # What was only pushed to the right is moved back to the middle of what was wanted.
-    excess = sum(f - min(reach, max(-reach, w)) for f, w in zip(found, wanted, strict=True)) / len(found)
+        found.append(min(max(want, low), reach - (last - at) * apart))
+        low = found[-1] + apart
+    # So far neighbours are only pushed to the right. An upright line is to stay upright; else all
+    # move back by the mean.
+    off = [f - max(-reach, min(reach, w)) for f, w in zip(found, wanted, strict=True)]
+    upright = [f for f, w in zip(found, wanted, strict=True) if abs(w) < 0.5]
+    excess = upright[0] if upright else sum(off) / len(off)
     shift = max(-reach - found[0], min(reach - found[-1], -excess))
     return [f + shift for f in found]
 
@@ -505,10 +541,10 @@ def _beside_line(
     arrow: Arrow, curve: _Curve, y: float, before: bool, place: _Place, view: str
 ) -> str:
     """The text of an arrow, clear of its line."""
-    formula, number = _texts(arrow, view)
-    text = _xml(formula)
-    if number:
-        text += f'<tspan class="number">{" = " if formula else ""}{_xml(number)}</tspan>'
+    text = " ".join(
+        f'<tspan class="{kind}">{_xml(piece)}</tspan>' if kind else _xml(piece)
+        for kind, piece in _texts(arrow, view)
+    )
     if not text:
         return ""
     xs = [curve.at(y + d) for d in (-_TEXT / 2, 0, _TEXT / 2)]
@@ -529,7 +565,88 @@ def _n(value: float) -> str:
 
 # ---- Graphviz
 
+_DOT_STYLE = {
+    "leaf": 'shape=box, style="rounded,dashed", color="#0f766e", fontcolor="#0f766e"',
+    "op": 'shape=box, style="rounded,filled", fillcolor="#5546c8", fontcolor=white',
+    "function": 'shape=box, style="rounded,filled", fillcolor="#9d2f8f", fontcolor=white',
+    "constant": 'shape=plaintext, fontsize=10, fontcolor="#667085"',
+    "module": 'shape=box, style=filled, fillcolor="#f2f4f7"',
+    "backward": 'shape=box, style=filled, fillcolor="#fedf89"',
+    "accumulate": 'shape=box, style="filled,dashed", fillcolor="#fedf89"',
+}
 
-def dot(graph: Graph, view: str = "forward") -> str:
-    """The picture as text for Graphviz."""
-    return ""
+
+def dot(
+    graph: Graph, view: str = "forward", *, numbers: bool = True, fold: bool | None = None
+) -> str:
+    """The picture as text for Graphviz, with modules as clusters."""
+    _check_view("dot", view)
+    drawn = sketch(graph, _numbers(graph) if numbers else {}, fold)
+    lines = ["digraph {", f"  label={_quoted(drawn.title)};", '  node [fontname="sans-serif"];']
+    lines.append('  edge [fontname="sans-serif", fontsize=10, fontcolor="#b54708"];')
+    if drawn.message:
+        lines.append(f"  message [shape=plaintext, label={_quoted(drawn.message)}];")
+    both = view == "both"
+    for one in ("forward", "backward") if both else (view,):
+        indent = "    " if both else "  "
+        if both:
+            lines += [f"  subgraph cluster_{one} {{", f"    label={one};"]
+        lines += [indent + line for line in _dot_half(drawn, one)]
+        if both:
+            lines.append("  }")
+    return "\n".join([*lines, "}", ""])
+
+
+def _dot_half(drawn: Sketch, view: str) -> list[str]:
+    """The statements of one graph."""
+    backward = view == "backward"
+    mark = "b" if backward else "n"
+    shown = [n for n, s in enumerate(drawn.shapes) if not (backward and s.kind == "constant")]
+    lines: list[str] = []
+    inside: tuple[str, ...] = ()
+    clusters = 0
+    for number in sorted(shown, key=lambda n: drawn.shapes[n].scope):
+        shape = drawn.shapes[number]
+        scope = shape.scope[:-1] if shape.kind == "module" else shape.scope
+        common = 0
+        while common < min(len(scope), len(inside)) and scope[common] == inside[common]:
+            common += 1
+        lines += ["  " * at + "}" for at in reversed(range(common, len(inside)))]
+        for at in range(common, len(scope)):
+            name = f"cluster_{mark}{clusters}"
+            lines.append("  " * at + f"subgraph {name} {{ label={_quoted(scope[at])};")
+            clusters += 1
+        inside = scope
+        lines.append("  " * len(inside) + _dot_shape(shape, f"{mark}{number}", view))
+    lines += ["  " * at + "}" for at in reversed(range(len(inside)))]
+    for arrow in drawn.arrows:
+        if backward and drawn.shapes[arrow.source].kind == "constant":
+            continue
+        text = " ".join(piece for _, piece in _texts(arrow, view))
+        ends = f"{mark}{arrow.source} -> {mark}{arrow.target}"
+        words = [f"label={_quoted(text)}"] if text else []
+        # The results stand below in both graphs, as in the picture of both.
+        words += ["dir=back"] if backward else []
+        lines.append(ends + (f" [{', '.join(words)}]" if words else "") + ";")
+    return lines
+
+
+def _dot_shape(shape: Shape, name: str, view: str) -> str:
+    if view == "backward":
+        text = "\n".join(_backward_lines(shape))
+        style = _DOT_STYLE["accumulate" if shape.kind == "leaf" else "backward"]
+    else:
+        style = _DOT_STYLE[shape.kind]
+        if shape.kind == "constant":
+            text = _constant_text(shape)
+        elif shape.kind in ("leaf", "module"):
+            text = "\n".join(_leaf_lines(shape))
+        else:
+            text = "\n".join(filter(None, (_short(shape.text), _beside(shape))))
+    return f"{name} [label={_quoted(text)}, {style}];"
+
+
+def _quoted(text: str) -> str:
+    """A string of the DOT language: backslash and quote are escaped, lines end with \\n."""
+    text = _clean(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{text}"'

@@ -37,7 +37,8 @@ class Link:
 class Arrangement:
     """The drawing. boxes: (axis, middle) of each box. routes: the points of each link between its
     two boxes. labels: where each link has room for its text, (x of the link, middle), None where it
-    has none; before: whether the room is left of the link."""
+    has none; before: whether the room is left of the link. bands: top and bottom of the row of each
+    box."""
 
     width: float
     height: float
@@ -45,6 +46,7 @@ class Arrangement:
     routes: list[list[tuple[float, float]]]
     labels: list[tuple[float, float] | None]
     before: list[bool]
+    bands: list[tuple[float, float]]
 
 
 _BESIDE = 5.0
@@ -52,7 +54,9 @@ _BESIDE = 5.0
 _NEAR = 14.0
 """Between neighbours in a row where one is a point of a link."""
 _ROUNDS = 12
-_SWEEPS = 40
+_SWEEPS = 32
+_QUIET = 6
+"""In so many last sweeps blocks stay, so that what was pushed off them comes back."""
 _WEIGHTS = (1.0, 1e-3, 1e-6)
 
 
@@ -254,22 +258,17 @@ class _Rows:
         for row in self.rows:
             self._put(row, [0.0] * len(row), weight, x)
         for turn in range(_SWEEPS):
-            order = range(len(blocks)) if turn % 2 else range(len(blocks) - 1, -1, -1)
-            for number in order:
-                block = blocks[number]
-                pushed = [x[n] - where[number] for n in block] if turn else [x[n] for n in block]
-                middle = (min(pushed) + max(pushed)) / 2
-                if turn and min(pushed) >= 0:
-                    middle = max(pushed)
-                elif turn and max(pushed) <= 0:
-                    middle = min(pushed)
-                at = where[number] + middle if turn else middle
-                pull = pulls[number]
-                if pull and turn < _SWEEPS - 8:
-                    at = (at + sum(x[n] for n in pull) / len(pull)) / 2
+            for number in range(len(blocks)) if turn % 2 else reversed(range(len(blocks))):
+                block, pull = blocks[number], pulls[number]
+                at = _settled([x[n] for n in block], where[number] if turn else None)
+                light = len(block) == 1 and (block[0] >= len(self.boxes) or not self.up[block[0]])
+                if pull and (light or turn < _SWEEPS - _QUIET):
+                    wanted = sum(x[n] for n in pull) / len(pull)
+                    at = wanted if light else (at + wanted) / 2
                 where[number] = at
-                for n in block:
-                    x[n] = at
+                if not light:
+                    for n in block:
+                        x[n] = at
             for row in self.rows:
                 self._put(row, [where[block_of[n]] for n in row], weight, x)
         return x
@@ -377,6 +376,7 @@ class _Rows:
                 route += [(x[n], y) for y in ys]
             routes.append(route)
             labels.append(None if point is None else (x[point], middles[self.row[point]]))
+        rows = self.row[: len(self.boxes)]
         return Arrangement(
             width=end - start,
             height=max(0.0, y - row_gap),
@@ -384,7 +384,18 @@ class _Rows:
             routes=routes,
             labels=labels,
             before=self.before,
+            bands=[(middles[r] - heights[r] / 2, middles[r] + heights[r] / 2) for r in rows],
         )
+
+
+def _settled(places: list[float], before: float | None) -> float:
+    """Where a block goes whose points were pushed: all the way where all were pushed to one side."""
+    low, high = min(places), max(places)
+    if before is not None and low >= before:
+        return high
+    if before is not None and high <= before:
+        return low
+    return (low + high) / 2
 
 
 def _nearest(ends: list[tuple[int, bool, int]]) -> list[int]:

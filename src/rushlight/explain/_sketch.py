@@ -55,11 +55,13 @@ class Shape:
 class Arrow:
     """An argument on its way into a call, from shape `source` to shape `target`.
 
-    formula: the local gradient; sent: the gradient that comes back along it; number: its value.
+    result: which of several results of the source it is. formula: the local gradient; sent: the
+    gradient that comes back along it; number: the local gradient's value.
     """
 
     source: int
     target: int
+    result: str = ""
     formula: str = ""
     sent: str = ""
     number: str = ""
@@ -128,8 +130,13 @@ def _title(graph: Graph) -> str:
 
 
 def _shape(node: Node) -> Shape:
-    value = node.values.get(0)
-    shown = "" if value is None else number_text(value)
+    names = [node.labels[nr] for nr in sorted(node.labels)]
+    known = [number_text(node.values.get(nr)) for nr in sorted(node.labels)]
+    value = known[0] if names else number_text(node.values.get(0))
+    if len(names) > 1:
+        value = ""
+        if all(known):
+            names = [f"{n} = {k}" for n, k in zip(names, known, strict=True)]
     tip = [node.title if node.kind == "leaf" else node.name]
     if node.outputs:
         tip.append(f"{node.dtype}"[6:] + (f" {shape_text(node.shape)}" if node.shape else ""))
@@ -139,12 +146,11 @@ def _shape(node: Node) -> Shape:
     if node.place is not None:
         tip += [str(node.place), node.place.code]
     leaf = node.kind == "leaf"
-    name = "" if leaf else ", ".join(node.labels[nr] for nr in sorted(node.labels))
     return Shape(
         kind="leaf" if leaf else "op" if node.kind == "op" else "function",
         text=node.title if leaf else sign(node),
-        value=shown or _shape_of(node),
-        name=name,
+        value=value or _shape_of(node),
+        name="" if leaf else ", ".join(names),
         backward=node.name,
         tip="\n".join(filter(None, tip)),
         scope=node.scope,
@@ -152,22 +158,23 @@ def _shape(node: Node) -> Shape:
 
 
 def _shape_of(node: Node) -> str:
-    """The shape of the only result; a number has none to speak of."""
-    return shape_text(node.shape) if len(node.outputs) == 1 and math.prod(node.shape) != 1 else ""
+    """The shape of the only result that is used; a number has none to speak of."""
+    several = len(node.outputs) > 1 and (len(node.labels) > 1 or any(e.nr for e in node.received))
+    return "" if several or math.prod(node.shape) == 1 else shape_text(node.shape)
 
 
 def _arrow(edge: Edge, source: int, target: int, numbers: Mapping[Edge, Any]) -> Arrow:
     formula = local_formula(edge)
     number = number_text(numbers.get(edge))
     tip = " = ".join(filter(None, (derivative(edge), formula.text, number)))
-    if len(edge.target.outputs) > 1:
-        tip = f"result {edge.nr} of {edge.target.title}\n{tip}"
+    several = len(edge.target.outputs) > 1 and any(e.nr for e in edge.target.received)
     return Arrow(
         source,
         target,
         formula=formula.text,
         sent=sent_on(formula),
         number="" if number == formula.text else number,
+        result=(edge.target.labels.get(edge.nr) or f"[{edge.nr}]") if several else "",
         tip=tip,
     )
 
