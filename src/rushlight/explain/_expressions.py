@@ -76,7 +76,7 @@ class Power:
 
 @dataclass(frozen=True)
 class Call:
-    """A function of expressions, or of anything that has a text of its own."""
+    """A function of expressions. Where its name has {} for them, that is how it is written."""
 
     function: str
     arguments: tuple[Expression, ...]
@@ -181,9 +181,11 @@ def number(value: float) -> Expression:
     if math.isnan(value):
         return _NAN
     if _simple(value) is None:
-        for constant, known in _constants():
-            share = _simple(value / constant)
-            if share is not None and abs(share.numerator) < 10 and share.denominator < 10:
+        shares = [(_simple(value / constant), known) for constant, known in _constants()]
+        near = [(abs(s.numerator) + s.denominator, s, known) for s, known in shares if s]
+        if near:
+            cost, share, known = min(near, key=lambda item: item[0])
+            if cost < 12:
                 return times(Product(share, ()), known)
     return _plain(value)
 
@@ -260,14 +262,12 @@ def call(function: str, *arguments: Expression) -> Expression:
 
 def matrix_product(*parts: Expression) -> Expression:
     """The product of matrices. Numbers go to its front."""
-    scale = ONE
+    scale: Expression = ONE
     factors: list[Expression] = []
     for part in parts:
-        if isinstance(part, Product) and all(is_number(f) for f, _ in part.factors[:-1]):
-            last, exponent = part.factors[-1]
-            if exponent == 1 and not is_number(last):
-                scale = times(scale, Product(part.number, part.factors[:-1]))
-                part = last
+        match part:
+            case Product(n, (*numbers, (last, 1))) if all(is_number(f) for f, _ in numbers):
+                scale, part = times(scale, Product(n, tuple(numbers))), last
         factors += part.parts if isinstance(part, MatrixProduct) else [part]
     return times(scale, MatrixProduct(tuple(factors)))
 
@@ -332,16 +332,64 @@ def _at_points(condition: Expression) -> bool:
 
 
 def choice(condition: Expression, yes: Expression, no: Expression) -> Expression:
-    """`yes` where the condition holds. A 0 at single points only keeps NaN away, and is left out."""
+    """`yes` where the condition holds. What only keeps NaN away from a single point is left out."""
+    yes, no = _knowing(yes, condition, True), _knowing(no, condition, False)
     if yes == no:
         return yes
-    if yes == ZERO:
-        if _at_points(condition):
+    if _at_points(condition) and (yes == ZERO or _divides_by(no, condition)):
+        return no
+    match condition:
+        case Comparison("==", left, right) if yes == _put(no, left, right):
             return no
+    if yes == ZERO and not isinstance(no, Choice):
         condition, yes, no = opposite(condition), no, yes
     if no == ZERO and isinstance(yes, Choice) and yes.no == ZERO:
         return Choice(both(condition, yes.condition), yes.yes, ZERO)
     return Choice(condition, yes, no)
+
+
+def _knowing(of: Expression, condition: Expression, holds: bool) -> Expression:
+    """The expression where a condition holds, or does not."""
+    if isinstance(of, Choice):
+        if of.condition in (condition, opposite(condition)):
+            return of.yes if (of.condition == condition) is holds else of.no
+        if not holds and isinstance(condition, Comparison) and condition.sign == "==":
+            return Choice(_strict(of.condition, condition), of.yes, of.no)
+    match of:
+        case Sum():
+            return plus(*(_knowing(term, condition, holds) for term in of.terms))
+        case Product():
+            powers = [power(_knowing(f, condition, holds), number(e)) for f, e in of.factors]
+            return times(Product(of.number, ()), *powers)
+    return of
+
+
+def _strict(of: Expression, never: Comparison) -> Expression:
+    """A comparison of two that are never equal."""
+    if isinstance(of, Comparison) and (of.left, of.right) == (never.left, never.right):
+        return Comparison({"≤": "<", "≥": ">"}.get(of.sign, of.sign), of.left, of.right)
+    return of
+
+
+def _put(of: Expression, old: Expression, new: Expression) -> Expression:
+    """The expression with another for one that it is made of."""
+    if of == old:
+        return new
+    match of:
+        case Sum():
+            return plus(*(_put(term, old, new) for term in of.terms))
+        case Product():
+            powers = [power(_put(f, old, new), number(e)) for f, e in of.factors]
+            return times(Product(of.number, ()), *powers)
+    return of
+
+
+def _divides_by(of: Expression, condition: Expression) -> bool:
+    """Whether it divides by what a condition finds to be 0."""
+    below = {f for f, e in of.factors if e < 0} if isinstance(of, Product) else set()
+    if isinstance(condition, Comparison) and condition.left in below:
+        return True
+    return any(_divides_by(part, condition) for part in _parts(of))
 
 
 # ---- the incoming gradient
@@ -416,15 +464,10 @@ _CHOICE, _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _MINUS, _POWER, _ATOM = rang
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def written(of: Expression) -> str:
-    """The expression as text. · is the product; of elements it is ⊙ where matrices are
-    multiplied, too."""
-    by_element = "⊙" if _has_matrices(of) else "·"
-    return _written(of, by_element)[0]
-
-
-def _has_matrices(of: Expression) -> bool:
-    return isinstance(of, MatrixProduct) or any(_has_matrices(part) for part in _parts(of))
+def written(of: Expression, dot: str = "·") -> str:
+    """The expression as text. dot: the product of elements; that of matrices, and that with a
+    number, is always ·."""
+    return _written(of, dot)[0]
 
 
 def _within(of: Expression, least: int, dot: str) -> str:
@@ -448,6 +491,9 @@ def _written(of: Expression, dot: str) -> tuple[str, int]:
             return f"√{_within(inner, _ATOM, dot)}", _ATOM
         case Call("abs", (inner,)):
             return f"|{_written(inner, dot)[0]}|", _ATOM
+        case Call() if "{}" in of.function:
+            words = of.function.format(*(_within(a, _SUM, dot) for a in of.arguments))
+            return words, _ATOM if words.endswith("]") else _CHOICE
         case Call():
             arguments = ", ".join(_written(a, dot)[0] for a in of.arguments)
             return f"{of.function}({arguments})", _ATOM
@@ -512,7 +558,9 @@ def _rank(factor: Expression) -> int:
 
 def _quotient(of: Product, dot: str) -> tuple[str, int]:
     n = abs(of.number)
-    if n.denominator <= 200:
+    if not of.factors and 10000 % n.denominator == 0:
+        above, below = f"{float(n):g}", "1"
+    elif n.denominator <= 200:
         above, below = str(n.numerator), str(n.denominator)
     else:
         above, below = f"{float(n):.12g}", "1"

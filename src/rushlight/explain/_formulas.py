@@ -6,9 +6,11 @@ with the op's values as names in the place of tensors, and what it would compute
 statement (ops/README.md).
 
 The formulas hold for real numbers: conjugates, conversions between element types, and the sums over
-broadcast dimensions are left out. So are the cases in which a rule avoids NaN at a single point,
-where the gradient is 0. `·` is a product; where a text has products of matrices, `⊙` is that of
-elements. A name behind a comma stands for what follows it: `σ · (1 − σ), σ = sigmoid(input)`.
+broadcast dimensions are left out. So are the cases in which a rule keeps NaN away from a single
+point. A factor is about elements, and `·` is their product. In a text in terms of g, `·` is the
+product of matrices or with a number, and `⊙` that of elements. `n` is how many elements are reduced
+to one (of `max`: how many share the gradient). A name behind a comma stands for what follows it:
+`σ · (1 − σ), σ = sigmoid(input)`.
 """
 
 from __future__ import annotations
@@ -16,16 +18,14 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
-import math
 import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any
+from types import FunctionType, ModuleType
+from typing import Any, TypeGuard
 
 from .. import _core
-from ..ops.table.formulas import Symbol
 from . import _expressions as ex
 from ._expressions import Expression, Name
 from ._rules import Rule, node_of, rule, stated
@@ -40,8 +40,7 @@ class Formula:
 
     `reads` are the names of the op's values in it. The text is "" where none is known.
 
-    >>> from rushlight.explain import local_gradient
-    >>> formula = local_gradient(rl.tanh, "input")
+    >>> formula = torch.explain._formulas.local_gradient(torch.tanh, "input")
     >>> formula.text, formula.reads
     ('1 − out²', ('out',))
     >>> formula.named({"out": "h"})
@@ -58,7 +57,7 @@ class Formula:
 
         def put(found: re.Match[str]) -> str:
             name = names.get(found[0])
-            if name is None:
+            if name is None or found[0] not in (*self.reads, "g"):
                 return found[0]
             left, right = self.text[: found.start()], self.text[found.end() :]
             alone = left.endswith(("(", ", ", "|")) and right.startswith((")", ",", "|"))
@@ -71,19 +70,18 @@ class Formula:
 _NONE = Formula("", False, ())
 # A name of the op's values: no function's, and no attribute.
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_][A-Za-z0-9_]*(?![A-Za-z0-9_]|\()")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_INCOMING = re.compile(r"\bg(s|\d)?\b", re.ASCII)
 _SINGLE = re.compile(r"[\w.]+(\[[\w.,:]*\])*")
 
 
-def local_gradient(
-    op: _core.Op, argument: str, values: Mapping[str, Any] | None = None
-) -> Formula:
+def local_gradient(op: _core.Op, argument: str, values: Mapping[str, Any] | None = None) -> Formula:
     """The local gradient of an op's argument. values: plain arguments of the call, by name, where
     the formula is to be of that call: `{"exponent": 4}`.
 
-    >>> from rushlight.explain import local_gradient
-    >>> local_gradient(rl.div, "other").text
+    >>> torch.explain._formulas.local_gradient(torch.div, "other").text
     '−input / other²'
-    >>> local_gradient(rl.mm, "input").text
+    >>> torch.explain._formulas.local_gradient(torch.mm, "input").text
     'g · mat2ᵀ'
     """
     given = {k: v for k, v in (values or {}).items() if type(v) in (bool, int, float)}
@@ -92,40 +90,47 @@ def local_gradient(
 
 @functools.lru_cache(maxsize=4096, typed=True)
 def _formula(op: _core.Op, argument: str, values: tuple[tuple[str, Any], ...]) -> Formula:
-    written = op.entry.formula.get(argument)
+    entry = getattr(op, "entry", None)
+    if entry is None:
+        return _NONE
+    written = entry.formula.get(argument)
     if written is not None:
-        return _read(written, op, "g" not in _WORD.findall(written))
+        stated_formula = _read(written, op, not _INCOMING.search(written))
+        if not any(name in stated_formula.reads for name, _ in values):
+            return stated_formula
     found = stated(op, argument)
     if found is None:
         return _NONE
     if not callable(found):
         return Formula(ex.written(ex.number(found)), True, ())
-    text, is_factor = _derived(op, argument, found, dict(values))
-    return _read(text, op, is_factor)
+    derived = _derived(op, argument, found, dict(values))
+    if written is not None and not 0 < len(derived.text) <= _LONG:
+        numbers = {name: f"{value:g}".replace("-", "−") for name, value in values}
+        return _read(stated_formula.named(numbers), op, stated_formula.is_factor)
+    return derived
 
 
 def _read(text: str, op: _core.Op, is_factor: bool) -> Formula:
-    if not text:
-        return _NONE
-    own = {*op.entry.function.params, "out"}
-    words = _WORD.findall(text)
-    reads = tuple(dict.fromkeys(w for w in words if w in own or re.fullmatch(r"out\d", w)))
-    return Formula(text, is_factor, reads)
+    """The formula of a text that a statement gives."""
+    own = {*op.entry.function.params, "out", "out1", "out2"}
+    return Formula(
+        text, is_factor, tuple(dict.fromkeys(w for w in _WORD.findall(text) if w in own))
+    )
 
 
 _LONG = 60
 
 
-def _derived(op: _core.Op, argument: str, function: Any, values: dict[str, Any]) -> tuple[str, bool]:
-    """The text of a rule, and whether it is a factor. A long one has names for its parts."""
+def _derived(op: _core.Op, argument: str, function: Any, values: dict[str, Any]) -> Formula:
+    """The formula of a rule. A long one has names for its parts."""
     try:
         short = _told(op, argument, function, values, None)
-        if len(short[0]) <= _LONG:
+        if len(short.text) <= _LONG:
             return short
         named = _told(op, argument, function, values, {})
-    except (_Unreadable, RecursionError):
-        return "", False
-    return named if len(named[0]) < len(short[0]) else short
+    except _NO_FORMULA:
+        return _NONE
+    return named if len(named.text) < len(short.text) else short
 
 
 def _told(
@@ -134,30 +139,33 @@ def _told(
     function: FunctionType,
     values: dict[str, Any],
     parts: dict[str, Expression] | None,
-) -> tuple[str, bool]:
-    reading = _Reading(parts)
+) -> Formula:
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
-    result = reading.called(function, [_value_of(op, name, values) for name in names], {})
+    result = _Reading(parts).called(function, [_value_of(op, name, values) for name in names], {})
     if isinstance(result, tuple):
         result = result[_position(op, argument)]
     whole = _expression(result)
     if ex.is_truth(whole):
         whole = ex.choice(whole, ex.ONE, ex.ZERO)
     is_factor = True
-    if names and names[0] in ("g", "gs"):
+    if names[:1] in (("g",), ("gs",)):
         try:
             whole = ex.factor_of(whole, _G)
-            is_factor = "g" not in ex.names_in(whole)
+            is_factor = _G.text not in ex.names_in(whole)
         except ex.Unfactored:
             is_factor = False
-    text = ex.written(whole)
+    dot = "·" if is_factor else "⊙"
+    text = ex.written(whole, dot)
     used = ex.names_in(whole)
     for name, of in reversed((parts or {}).items()):
         if name in used:
-            text += f", {name} = {ex.written(of)}"
+            text += f", {name} = {ex.written(of, dot)}"
             used |= ex.names_in(of)
-    return text, is_factor
+    # "input" of "input.shape" and "dims" of "dims⁻¹".
+    reads = {_NAME.match(name)[0] for name in used if _NAME.match(name)}  # type: ignore[index]
+    words = dict.fromkeys(_WORD.findall(text))
+    return Formula(text, is_factor, tuple(w for w in words if w in reads and w != _G.text))
 
 
 def _position(op: _core.Op, argument: str) -> int:
@@ -177,6 +185,25 @@ _G = Name("g")
 
 class _Unreadable(Exception):
     """A rule, or a part of it, is no formula."""
+
+
+@dataclass(frozen=True)
+class _Unknown:
+    """What a part of a rule gives that is no formula; the rule may be one without it."""
+
+    why: str
+
+
+# What reading a rule may raise, which may be any Python.
+_NO_FORMULA = (
+    _Unreadable,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 
 class _RealType:
@@ -214,7 +241,7 @@ def _is_number(op: _core.Op, name: str) -> bool:
 
 
 def _expression(value: Any) -> Expression:
-    if isinstance(value, _EXPRESSIONS):
+    if _is_symbolic(value):
         return value
     if isinstance(value, bool):
         return ex.ONE if value else ex.ZERO
@@ -226,7 +253,13 @@ def _expression(value: Any) -> Expression:
 _EXPRESSIONS: tuple[type, ...] = ex.Expression.__args__
 
 
-def _is_symbolic(value: Any) -> bool:
+def _known(value: Any) -> Any:
+    if isinstance(value, _Unknown):
+        raise _Unreadable(value.why)
+    return value
+
+
+def _is_symbolic(value: Any) -> TypeGuard[Expression]:
     return isinstance(value, _EXPRESSIONS)
 
 
@@ -243,6 +276,16 @@ class _Method:
 
 def _same(x: Expression, *_: Any) -> Expression:
     return x
+
+
+def _product(a: Expression, b: Expression) -> Expression:
+    """A column times a row is a product of matrices."""
+    for column, row in ((a, b), (b, a)):
+        match column:
+            case ex.Call("unsqueeze", (Name() as vector, last)) if last == ex.number(-1):
+                if isinstance(row, Name) and not row.scalar:
+                    return ex.matrix_product(vector, ex.transposed(row))
+    return ex.times(a, b)
 
 
 def _unsqueezed(x: Expression, dim: Any) -> Expression:
@@ -266,12 +309,12 @@ def _elements(make: Callable[..., Expression]) -> Callable[..., Expression]:
 _OPS: dict[str, Callable[..., Expression]] = {
     **dict.fromkeys(
         "conj conj_of conj_physical resolve_conj real to fit_dtype float clone contiguous detach "
-        "expand expand_as spread_dims _spread".split(),
+        "expand expand_as spread_dims _spread _kept _wide _cast_to".split(),
         _same,
     ),
     "add": _elements(ex.plus),
     "sub": _elements(lambda a, b: ex.plus(a, ex.minus(b))),
-    "mul": _elements(ex.times),
+    "mul": _elements(_product),
     "div": _elements(ex.over),
     "true_divide": _elements(ex.over),
     "neg": _elements(ex.minus),
@@ -298,7 +341,52 @@ _OPS: dict[str, Callable[..., Expression]] = {
     "t": _transposed,
     "transpose": _transposed,
     "unsqueeze": _unsqueezed,
+    "_div_floor": _elements(lambda a, b: ex.call("floor", ex.over(a, b))),
+    "_div_trunc": _elements(lambda a, b: ex.call("trunc", ex.over(a, b))),
+    "_polygamma": _elements(lambda x, n: ex.call("polygamma", n, x)),
+    "_nothing": lambda *_: ex.ZERO,
+    # Of the equal largest, each has its share.
+    "_share": lambda x, best, *_: ex.choice(
+        ex.comparison("==", x, best), ex.over(ex.ONE, Name("n", scalar=True)), ex.ZERO
+    ),
+    # shapes
+    "view": _elements(lambda x, shape: ex.call("reshape", x, shape)),
+    "_squeeze_dim": _elements(lambda x, dim: ex.call("squeeze", x, dim)),
+    "_permute_back": lambda x, _: ex.call("permute", x, Name("dims⁻¹")),
+    "sum_to": _elements(lambda x, shape: ex.call("sum_to_size", x, shape)),
+    # places
+    "_select_backward": lambda x, shape, dim, at: _placed("{} at {}, 0 elsewhere", x, at),
+    "_slice_backward": lambda x, shape, dim, *at: _placed("{} at {}:{}:{}, 0 elsewhere", x, *at),
+    "_diagonal_backward": lambda x, *_: _placed("{} on the diagonal, 0 elsewhere", x),
+    "_trace_transpose": lambda x, *_: _placed("{} on the diagonal, 0 elsewhere", x),
+    "_gather_backward": lambda x, dim, at, *_: _placed(_ADDED, x, at),
+    "_index_backward": lambda x, at, *_: _placed(_ADDED, x, at),
+    "_take_backward": lambda x, at, *_: _placed(_ADDED, x, at),
+    "_pool_scatter": lambda x, at, *_: _placed(_ADDED, x, at),
+    "_put_along": lambda x, at, *_: _placed("{} at {}, 0 elsewhere", x, at),
+    "_masked_select_backward": lambda x, mask, *_: _placed("{} where {}, 0 elsewhere", x, mask),
+    "_index_zero": lambda x, at, *_: _placed("{}, 0 at {}", x, at),
+    "_scatter_zero": lambda x, dim, at: _placed("{}, 0 at {}", x, at),
+    "_index": lambda x, at, *_: _placed("{}[{}]", x, at),
+    "_take_along": lambda x, at, *_: _placed("{}[{}]", x, at),
+    "_pool_gather": lambda x, at, *_: _placed("{}[{}]", x, at),
+    "_embedding_again": lambda x, at, *_: _placed("{}[{}]", x, at),
+    "_embedding_transpose": lambda x, at, *_: _placed("rows of {} added up at {}", x, at),
+    "_embedding_scaled_transpose": lambda x, at, *_: _placed("rows of {} / count at {}", x, at),
+    "_strided_backward": lambda x, *_: _placed("{} added up at its elements, 0 elsewhere", x),
+    "_strided_gather": lambda x, shape, stride, *_: ex.call("as_strided", x, shape, stride),
+    "_strided_zeroed": lambda x, *_: _placed("{}, 0 at the elements of src", x),
+    "unfold_backward": lambda x, *_: _placed("{} added up at its windows", x),
+    "_unfold_backward": lambda x, *_: _placed("{} added up at its windows", x),
+    "_im2col": lambda x, *_: ex.call("unfold", x),
+    "_col2im": lambda x, *_: ex.call("fold", x),
 }
+_ADDED = "{} added up at {}, 0 elsewhere"
+
+
+def _placed(words: str, *parts: Any) -> Expression:
+    return ex.call(words, *map(_expression, parts))
+
 
 _BINARY: dict[type[ast.operator], tuple[Any, Callable[..., Expression]]] = {
     ast.Add: (operator.add, _OPS["add"]),
@@ -339,13 +427,15 @@ def _called_op(op: _core.Op, arguments: list[Any]) -> Expression:
     forward = op.entry.traced_forward
     if name.startswith("_") and forward is not None:
         return _Reading(None).called(forward, arguments, {})
+    if name.startswith("_") and name.endswith("_transpose"):
+        return ex.call(name.strip("_").removesuffix("_transpose") + "ᵀ", _expression(arguments[0]))
     shown = [_expression(a) for a in arguments if a is not None and not isinstance(a, str)]
     return ex.call(name.lstrip("_"), *shown)
 
 
 # ---- reading a rule
 
-_SYMBOLS = {"s": "σ", "t": "τ", "x": "x"}
+_SYMBOLS = {"s": "σ", "t": "τ"}  # what a local variable of a rule is in a formula
 _MAX_DEPTH = 12
 
 
@@ -388,15 +478,17 @@ class _Reading:
             match statement:
                 case ast.Return(value=ast.expr() as value):
                     return self.value(value, scope)
-                case ast.Assign(targets=[target]):
-                    self.assign(target, self.value(statement.value, scope), scope)
-                case ast.AnnAssign(value=ast.expr() as value):
-                    self.assign(statement.target, self.value(value, scope), scope)
+                case ast.Assign(targets=[target], value=value):
+                    self.assign(target, self.perhaps(value, scope), scope)
+                case ast.AnnAssign(target=target, value=ast.expr() as value):
+                    self.assign(target, self.perhaps(value, scope), scope)
                 case ast.If():
-                    test = self.value(statement.test, scope)
+                    test = _known(self.value(statement.test, scope))
                     rest = body[at + 1 :]
                     if not _is_symbolic(test):
-                        return self.run([*(statement.body if test else statement.orelse), *rest], scope)
+                        return self.run(
+                            [*(statement.body if test else statement.orelse), *rest], scope
+                        )
                     yes = self.run([*statement.body, *rest], scope.copy())
                     no = self.run([*statement.orelse, *rest], scope.copy())
                     return ex.choice(_truth(test), _expression(yes), _expression(no))
@@ -428,6 +520,12 @@ class _Reading:
 
     # expressions
 
+    def perhaps(self, node: ast.expr, scope: _Scope) -> Any:
+        try:
+            return self.value(node, scope)
+        except _Unreadable as error:
+            return _Unknown(str(error))
+
     def value(self, node: ast.expr, scope: _Scope) -> Any:
         match node:
             case ast.Constant(value=value):
@@ -446,7 +544,7 @@ class _Reading:
             case ast.BoolOp():
                 return self.logic(node, scope)
             case ast.IfExp():
-                test = self.value(node.test, scope)
+                test = _known(self.value(node.test, scope))
                 if not _is_symbolic(test):
                     return self.value(node.body if test else node.orelse, scope)
                 yes, no = (_expression(self.value(n, scope)) for n in (node.body, node.orelse))
@@ -457,6 +555,8 @@ class _Reading:
                 of, at = self.value(node.value, scope), self.value(node.slice, scope)
                 if isinstance(of, tuple) and isinstance(at, int):
                     return of[at]
+                if isinstance(of, Name) and of.text.endswith(".shape"):
+                    return of if isinstance(at, _Unknown) else Name(f"{of.text}[{at}]", scalar=True)
             case ast.Call():
                 return self.call(node, scope)
         raise _Unreadable(type(node).__name__)
@@ -465,7 +565,7 @@ class _Reading:
         is_and = isinstance(node.op, ast.And)
         found: list[Expression] = []
         for part in node.values:
-            value = self.value(part, scope)
+            value = _known(self.value(part, scope))
             if _is_symbolic(value):
                 found.append(_truth(value))
             elif bool(value) is not is_and:
@@ -474,10 +574,13 @@ class _Reading:
 
     def call(self, node: ast.Call, scope: _Scope) -> Any:
         function = self.value(node.func, scope)
-        if any(isinstance(a, ast.Starred) for a in node.args):
-            raise _Unreadable("a call with *")
-        args = [self.value(a, scope) for a in node.args]
-        named = {k.arg: self.value(k.value, scope) for k in node.keywords if k.arg is not None}
+        args: list[Any] = []
+        for part in node.args:
+            if isinstance(part, ast.Starred):
+                args += self.value(part.value, scope)
+            else:
+                args.append(self.perhaps(part, scope))
+        named = {k.arg: self.perhaps(k.value, scope) for k in node.keywords if k.arg is not None}
         if function is isinstance:
             return _is_instance(*args)
         if function in (tuple, builtins.float) and len(args) == 1:
@@ -497,9 +600,9 @@ class _Reading:
                 shown = [_expression(a) for a in args if a is not None]
                 return ex.call(entry.name.lstrip("_"), *shown)
             return self.called(function, args, named)
-        if isinstance(function, BuiltinFunctionType) and function.__module__ == "math":
-            if not any(map(_is_symbolic, args)):
-                return function(*args)
+        numbers = all(isinstance(a, (int, float)) for a in args)
+        if numbers and getattr(function, "__module__", "") == "math":
+            return function(*args)
         raise _Unreadable(f"a call of {function!r}")
 
 
@@ -571,7 +674,7 @@ def _comparison(how: ast.cmpop, left: Any, right: Any) -> Any:
     if found is None:
         raise _Unreadable("a comparison")
     if not symbolic:
-        return found[0](left, right)
+        return found[0](_known(left), _known(right))
     return ex.comparison(found[1], _expression(left), _expression(right))
 
 
@@ -579,4 +682,4 @@ def _is_instance(of: Any, kinds: Any) -> bool:
     every = kinds if isinstance(kinds, tuple) else (kinds,)
     if not _is_symbolic(of):
         return isinstance(of, tuple(k for k in every if isinstance(k, type)))
-    return any(k is _core.Tensor for k in every) and Symbol not in every[:0]
+    return _core.Tensor in every

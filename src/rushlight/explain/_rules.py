@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
 import linecache
 import os
 import re
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +30,7 @@ Function: TypeAlias = ast.Lambda | ast.FunctionDef
 class Rule:
     """A derivative rule as the op table has it: `file` is a path below the package.
 
-    >>> from rushlight.explain import rule
-    >>> rule(rl.tanh, "input").text
+    >>> torch.explain._formulas.rule(torch.tanh, "input").text
     'lambda out: 1 - out * out'
     """
 
@@ -45,7 +42,9 @@ class Rule:
 def stated(op: _core.Op, argument: str) -> Any:
     """What the statement says for the gradient of an argument: a number or a function; None where
     it says nothing."""
-    entry = op.entry
+    entry = getattr(op, "entry", None)
+    if entry is None:  # no op of the table
+        return None
     for made, targets in zip(entry.rules, entry.targets, strict=True):
         if argument in (entry.function.params[i] for i in targets):
             return made.function if made.partial is None else made.partial
@@ -75,18 +74,19 @@ def _below(file: str) -> str:
 
 
 @functools.cache
-def _parsed(file: str) -> tuple[str, ast.Module | None]:
+def _parsed(file: str) -> ast.Module | None:
+    """The syntax of a file; None where it is not there."""
     source = "".join(linecache.getlines(file))
     try:
-        return source, ast.parse(source) if source else None
+        return ast.parse(source) if source else None
     except SyntaxError:
-        return source, None
+        return None
 
 
 @functools.cache
 def _functions(file: str) -> dict[int, list[Function]]:
     """The functions of a file by the line that their code begins with."""
-    tree = _parsed(file)[1]
+    tree = _parsed(file)
     found: dict[int, list[Function]] = {}
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Lambda):
@@ -102,10 +102,12 @@ def node_of(function: FunctionType) -> Function | None:
     code = function.__code__
     found = _functions(code.co_filename).get(code.co_firstlineno, [])
     found = [node for node in found if _same(node, code)]
-    if len(found) > 1:  # lambdas of one line
-        within = _extent(code)
-        found = [n for n in found if isinstance(n, ast.Lambda) and _place(n.body) == within]
-    return found[0] if len(found) == 1 else None
+    if len(found) > 1:  # lambdas of one line, perhaps one within another
+        first, last = _extent(code)
+        around = [(n, *_ends(n.body)) for n in found if isinstance(n, ast.Lambda)]
+        inner = [(start, n) for n, start, end in around if start <= first and last <= end]
+        return max(inner, key=lambda item: item[0])[1] if inner else None
+    return found[0] if found else None
 
 
 def _same(node: Function, code: CodeType) -> bool:
@@ -116,28 +118,37 @@ def _same(node: Function, code: CodeType) -> bool:
     return name == code.co_name and names == tuple(a.arg for a in arguments)
 
 
-_Place: TypeAlias = tuple[int, int, int, int]
+_Place: TypeAlias = tuple[int, int]  # line and column
 
 
-def _place(node: ast.expr) -> _Place:
-    line, column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
-    return node.lineno, node.col_offset, line, column
+def _ends(node: ast.expr) -> tuple[_Place, _Place]:
+    last = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+    return (node.lineno, node.col_offset), last
 
 
-def _extent(code: CodeType) -> _Place | None:
-    """The place of a lambda's body. Its last instruction returns the whole of it."""
-    line, end, column, end_column = list(code.co_positions())[-1]
-    if line is None or end is None or column is None or end_column is None:
-        return None
-    return line, column, end, end_column
+def _extent(code: CodeType) -> tuple[_Place, _Place]:
+    """Where the code of a function begins and ends. Nowhere, if Python was told to forget it."""
+    first, last = [], []
+    for line, end_line, column, end_column in code.co_positions():
+        if line and end_line and end_column:
+            first.append((line, column or 0))
+            last.append((end_line, end_column))
+    return (min(first), max(last)) if first else ((0, 0), (0, 0))
 
 
 def _segment(file: str, node: Function | ast.expr) -> str:
-    text = ast.get_source_segment(_parsed(file)[0], node, padded=True) or ""
-    if isinstance(node, ast.FunctionDef):
-        return textwrap.dedent(text)
-    first, newline, rest = text.lstrip().partition("\n")
-    return inspect.cleandoc(first + newline + rest)
+    """The text of a syntax node, less its indentation."""
+    lines = linecache.getlines(file)[node.lineno - 1 : node.end_lineno]
+    # Columns count bytes.
+    lines[-1] = lines[-1].encode()[: node.end_col_offset].decode()
+    first = lines[0].encode()
+    lines[0] = first[node.col_offset :].decode()
+    indent = len(first) - len(first.lstrip())
+    return "".join([lines[0], *(line[min(indent, _indent(line)) :] for line in lines[1:])])
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 # ---- numbers
@@ -145,54 +156,68 @@ def _segment(file: str, node: Function | ast.expr) -> str:
 
 def _number(op: str, argument: str, value: float) -> Rule | None:
     """A number of `partials`: where it stands in the op's statement, or where that begins."""
-    begins: Rule | None = None
-    for file, statement in _statements(op):
+    statements = _statements(op)
+    for file, statement in statements:
         for given in _given(statement, argument):
             if _value(given) == value:
                 return Rule(_segment(file, given), _below(file), given.lineno)
-        if begins is None:
-            begins = Rule(f"{value:g}", _below(file), statement.lineno)
-    return begins
+    for file, statement in statements[:1]:
+        return Rule(f"{value:g}", _below(file), statement.lineno)
+    return None
 
 
-def _statements(op: str) -> Iterator[tuple[str, ast.Call]]:
-    """The calls that name an op: those that say its signature first."""
-    found = sorted(_named(op), key=lambda item: item[0])
-    for _, file, node in found:
-        yield file, node
+_Call: TypeAlias = tuple[str, ast.Call]  # with its file
 
 
-def _named(op: str) -> Iterator[tuple[int, str, ast.Call]]:
-    for file, node, pattern in _calls():
-        if re.fullmatch(pattern, op):
-            signed, loose = pattern.endswith("(?!x)x"), ".*" in pattern
-            yield signed + 2 * loose, file, node
+def _statements(op: str) -> list[tuple[str, ast.Call]]:
+    """The calls that say an op's name or signature, best first; without any, those whose text may
+    be it once its places are filled."""
+    exact, loose = _calls()
+    found = exact.get(op) or [call for pattern, call in loose if pattern.fullmatch(op)]
+    return sorted(found, key=lambda call: _made().get(call[1]) != op)
 
 
 @functools.cache
-def _calls() -> tuple[tuple[str, ast.Call, str], ...]:
-    """Every call of the table's files that begins with a text, and a pattern of the name in it."""
-    found = []
+def _calls() -> tuple[dict[str, list[_Call]], list[tuple[re.Pattern[str], _Call]]]:
+    """The calls of the table's files that begin with a text: by the name in it, signatures first;
+    and those of a text with places to fill, with a pattern of what they may be."""
+    exact: dict[str, list[_Call]] = {}
+    loose = []
     for path in sorted((_PACKAGE / "ops").rglob("*.py")):
-        tree = _parsed(str(path))[1]
+        tree = _parsed(str(path))
         for node in ast.walk(tree) if tree is not None else ():
-            if isinstance(node, ast.Call) and node.args:
-                pattern = _pattern(node.args[0])
-                if pattern:
-                    found.append((str(path), node, pattern))
-    return tuple(found)
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
+                continue
+            match node.args[0]:
+                case ast.Constant(value=str() as text) if node.func.id != "alias":
+                    name, signature, _ = text.partition("(")
+                    at = 0 if signature else len(exact.get(name, ()))
+                    exact.setdefault(name, []).insert(at, (str(path), node))
+                case ast.JoinedStr(values=pieces):
+                    name = "".join(map(_pattern, pieces)).partition(r"\(")[0]
+                    if name != ".*":
+                        loose.append((re.compile(name), (str(path), node)))
+    return exact, loose
 
 
-def _pattern(text: ast.expr) -> str:
-    """What a signature, or a text with places to fill, may have for a name."""
-    if isinstance(text, ast.Constant) and isinstance(text.value, str):
-        return re.escape(text.value.partition("(")[0])
-    if isinstance(text, ast.JoinedStr):
-        pieces = [
-            re.escape(p.value) if isinstance(p, ast.Constant) else ".*" for p in text.values
-        ]
-        return "".join(pieces).partition(r"\(")[0]
-    return ""
+def _pattern(piece: ast.expr) -> str:
+    """What a piece of a text with places to fill may be."""
+    return re.escape(str(piece.value)) if isinstance(piece, ast.Constant) else ".*"
+
+
+@functools.cache
+def _made() -> dict[ast.Call, str]:
+    """The name that each of these calls is assigned to."""
+    found: dict[ast.Call, str] = {}
+    for path in (_PACKAGE / "ops").rglob("*.py"):
+        for node in getattr(_parsed(str(path)), "body", ()):
+            match node:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.Call() as call)
+                ):
+                    found[call] = name
+    return found
 
 
 def _given(statement: ast.Call, argument: str) -> Iterator[ast.expr]:
