@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from ._graph import Edge, Graph
+from ._graph import Graph
 from ._layout import Arrangement, Box, Link, arrange
+from ._numbers import local_values
 from ._sketch import Arrow, Shape, Sketch, sketch
 
 __all__ = ["VIEWS", "dot", "html", "svg"]
@@ -28,7 +28,7 @@ def svg(
 ) -> str:
     """The picture as SVG."""
     _check_view("svg", view)
-    drawn = sketch(graph, _numbers(graph) if numbers else {}, fold)
+    drawn = sketch(graph, local_values(graph) if numbers else {}, fold)
     if drawn.message:
         return _message(drawn)
     return _picture(drawn, view)
@@ -43,10 +43,6 @@ def _check_view(function: str, view: str) -> None:
 def html(graph: Graph) -> str:
     """The picture as a notebook shows it: it scrolls where it is too wide."""
     return f'<div style="overflow: auto; max-width: 100%">{svg(graph)}</div>'
-
-
-def _numbers(graph: Graph) -> Mapping[Edge, Any]:
-    return {}
 
 
 # ---- text
@@ -581,7 +577,7 @@ def dot(
 ) -> str:
     """The picture as text for Graphviz, with modules as clusters."""
     _check_view("dot", view)
-    drawn = sketch(graph, _numbers(graph) if numbers else {}, fold)
+    drawn = sketch(graph, local_values(graph) if numbers else {}, fold)
     lines = ["digraph {", f"  label={_quoted(drawn.title)};", '  node [fontname="sans-serif"];']
     lines.append('  edge [fontname="sans-serif", fontsize=10, fontcolor="#b54708"];')
     if drawn.message:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._core import Tensor
+from ._boxes import Box, boxes_of
 from ._graph import Edge, Graph, Node
 from ._labels import (
     arguments,
@@ -83,34 +84,32 @@ def sketch(graph: Graph, numbers: Mapping[Edge, Any], fold: bool | None) -> Sket
     made = Sketch(title=_title(graph))
     if fold is None:
         fold = len(graph.nodes) > READABLE
-    groups = _groups(graph) if fold else {}
-    count = len(graph.nodes) - len(groups) + len(set(groups.values()))
-    if count > READABLE and fold:
+    closed = _closed(graph) if fold else {}
+    if fold and len(graph.nodes) - len(closed) + len(set(closed.values())) > READABLE:
         made.message = (
             f"This graph has {len(graph.nodes):,} nodes, more than a picture can show. "
             "explain.page writes a page on which it can be searched and opened part by part."
         )
         return made
-    index: dict[int, int] = {}
-    boxes: dict[int, int] = {}
+    index: dict[Node, int] = {}
+    of_box: dict[Box, int] = {}
     for node in reversed(graph.nodes):
-        group = groups.get(node.number)
-        if group is None:
-            index[node.number] = len(made.shapes)
+        box = closed.get(node)
+        if box is None:
+            index[node] = len(made.shapes)
             made.shapes.append(_shape(node))
         else:
-            if group not in boxes:
-                boxes[group] = len(made.shapes)
-                made.shapes.append(Shape("module", ".".join(node.scope), scope=node.scope))
-            index[node.number] = boxes[group]
-    _name_groups(graph, groups, boxes, made)
+            if box not in of_box:
+                of_box[box] = len(made.shapes)
+                made.shapes.append(_folded(box, sum(b is box for b in closed.values())))
+            index[node] = of_box[box]
     for node, _ in graph.roots:
-        made.shapes[index[node.number]].root = True
+        made.shapes[index[node]].root = True
     seen: set[tuple[int, int]] = set()
     for node in reversed(graph.nodes):
-        at = index[node.number]
+        at = index[node]
         for edge in arguments(node):
-            source = index[edge.target.number]
+            source = index[edge.target]
             if source == at:
                 continue
             if made.shapes[at].kind == "module" or made.shapes[source].kind == "module":
@@ -195,57 +194,43 @@ def _constants(node: Node, at: int, made: Sketch) -> None:
 # ---- folding
 
 
-def _groups(graph: Graph) -> dict[int, int]:
-    """By the number of a node the number of its group: as many modules open as can be read."""
-    depth = max((len(node.scope) for node in graph.nodes), default=0)
-    found: dict[int, int] = {}
-    while depth > 0:
-        found = _folded(graph, depth)
-        if len(graph.nodes) - len(found) + len(set(found.values())) <= _FOLDED:
-            break
-        depth -= 1
+def _closed(graph: Graph) -> dict[Node, Box]:
+    """For the nodes that are folded away the box that is drawn: modules and runs of calls are
+    opened, the outermost first, as long as there are few boxes."""
+    boxes, place = boxes_of(graph, "")
+    opened = {boxes[0]}
+    count = len(boxes[0].inside)
+    for box in sorted(boxes[1:], key=lambda b: (_depth(b), b.kind == "run")):
+        if box.parent in opened and count + len(box.inside) - 1 <= _FOLDED:
+            opened.add(box)
+            count += len(box.inside) - 1
+    found: dict[Node, Box] = {}
+    for node, box in place.items():
+        outermost = None
+        around: Box | None = box
+        while around is not None:
+            if around not in opened:
+                outermost = around
+            around = around.parent
+        if outermost is not None:
+            found[node] = outermost
     return found
 
 
-def _folded(graph: Graph, depth: int) -> dict[int, int]:
-    """Fold modules at this depth of nesting. A group is a run in the order of the calls, so that
-    no arrow leads back; a leaf belongs to the only group that uses it."""
-    found: dict[int, int] = {}
-    current: tuple[str, ...] = ()
-    group = -1
-    for node in sorted((n for n in graph.nodes if n.kind != "leaf"), key=lambda n: n.sequence):
-        scope = node.scope[:depth]
-        if len(node.scope) < depth:
-            current = ()
-            continue
-        if scope != current:
-            group, current = group + 1, scope
-        found[node.number] = group
-    for leaf in graph.leaves:
-        users = {found.get(edge.source.number) for edge in leaf.received}
-        (only, *more) = users or {None}
-        if only is not None and not more:
-            found[leaf.number] = only
-    return found
+def _depth(box: Box) -> int:
+    depth = 0
+    while box.parent is not None:
+        box, depth = box.parent, depth + 1
+    return depth
 
 
-def _name_groups(
-    graph: Graph, groups: dict[int, int], boxes: dict[int, int], made: Sketch
-) -> None:
-    members: dict[int, list[Node]] = {}
-    for node in graph.nodes:
-        if node.number in groups:
-            members.setdefault(groups[node.number], []).append(node)
-    for group, nodes in members.items():
-        calls = [n for n in nodes if n.kind != "leaf"]
-        shape = made.shapes[boxes[group]]
-        scope = calls[0].scope
-        for call in calls:
-            scope = tuple(
-                a for a, b in zip(scope, call.scope, strict=False) if a == b
-            )
-        shape.scope = scope
-        shape.text = scope[-1] if scope else "module"
-        shape.value = f"{len(nodes)} nodes"
-        shape.backward = shape.text
-        shape.tip = f"{'.'.join(scope)}: {len(calls)} calls, {len(nodes) - len(calls)} leaves"
+def _folded(box: Box, nodes: int) -> Shape:
+    calls = len(box.calls)
+    return Shape(
+        "module",
+        box.title,
+        f"{nodes} nodes",
+        backward=box.title,
+        tip=f"{'.'.join(box.path)}: {calls} calls, {nodes - calls} leaves",
+        scope=box.path,
+    )
