@@ -101,6 +101,7 @@ _STYLE = """
 .rl .edge { fill: none; stroke: var(--line); stroke-width: 1.4 }
 .rl .head { fill: var(--line) } .rl .faint { stroke-dasharray: 2 3; stroke-width: 1 }
 .rl .grad { fill: var(--grad); font-size: 13px; text-anchor: start }
+.rl .grad { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke-linejoin: round }
 .rl .before { text-anchor: end } .rl .grad .number { fill: var(--soft) }
 .rl .grad .from { fill: var(--name); font-size: 12px }
 .rl .leaf rect { fill: var(--leafpaper); stroke: var(--leaf); stroke-dasharray: 4 3; stroke-width: 1.4 }
@@ -114,7 +115,7 @@ _STYLE = """
 .rl .constant text { fill: var(--soft); font-size: 12px }
 .rl .constant rect { fill: none; stroke: var(--line); stroke-width: 0.8 }
 .rl .module rect { fill: var(--module); stroke: var(--soft); stroke-width: 1.2 }
-.rl .backward rect { fill: var(--back); stroke: var(--backline) } .rl .backward text { fill: var(--onback) }
+.rl .backward rect { fill: var(--back); stroke: var(--backline) } .rl .backward text { fill: var(--onback); font-size: 12px }
 .rl .accumulate rect { stroke-dasharray: 4 3 }
 .rl .heading { fill: var(--soft); font-size: 13px; font-weight: 600; letter-spacing: 0.04em }
 """
@@ -245,8 +246,8 @@ def _backward_size(shape: Shape) -> Box:
     if shape.kind == "constant":
         return Box(0.0, 0.0, 0.0)
     lines = _backward_lines(shape)
-    half = max(_width(line, _SIZE) for line in lines) / 2 + 11
-    return Box(half, half, _HIGH if len(lines) == 1 else 44.0)
+    half = max(_width(line, _SMALL) for line in lines) / 2 + 9
+    return Box(half, half, _HIGH if len(lines) == 1 else 40.0)
 
 
 def _leaf_lines(shape: Shape) -> list[str]:
@@ -378,7 +379,7 @@ def _label_size(arrow: Arrow, view: str) -> tuple[float, float] | None:
     views = ("forward", "backward") if view == "both" else (view,)
     texts = [" ".join(text for _, text in _texts(arrow, one)) for one in views]
     width = max(_width(text, _GRAD) for text in texts)
-    return (width, _TEXT + 2) if width else None
+    return (width + 6, _TEXT + 2) if width else None
 
 
 _Point: TypeAlias = tuple[float, float]
@@ -386,6 +387,7 @@ _HEAD = 8.0
 _TEXT = 16.0
 """The height of a text beside an arrow."""
 _CLEAR = 5.0
+_STEEP = 1.6
 
 
 class _Curve:
@@ -402,6 +404,8 @@ class _Curve:
             2 * a * b / (a + b) if a * b > 0 else 0.0
             for a, b in zip(steps, steps[1:], strict=False)
         ]
+        # Where a text may stand, the line is rather steep.
+        inner = [max(-_STEEP, min(_STEEP, slope)) for slope in inner]
         self.slopes = [steps[0] * 0.7, *inner, steps[-1] * 0.7]
 
     def path(self, place: _Place) -> str:

@@ -54,8 +54,8 @@ _BESIDE = 5.0
 _NEAR = 14.0
 """Between neighbours in a row where one is a point of a link."""
 _ROUNDS = 12
-_SWEEPS = 32
-_QUIET = 6
+_SWEEPS = 40
+_QUIET = 14
 """In so many last sweeps blocks stay, so that what was pushed off them comes back."""
 _WEIGHTS = (1.0, 1e-3, 1e-6)
 

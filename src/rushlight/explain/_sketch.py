@@ -167,10 +167,13 @@ def _arrow(edge: Edge, source: int, target: int, numbers: Mapping[Edge, Any]) ->
     number = number_text(numbers.get(edge))
     tip = " = ".join(filter(None, (derivative(edge), formula.text, number)))
     several = len(edge.target.outputs) > 1 and any(e.nr for e in edge.target.received)
+    text = formula.text
+    if not text and number:
+        text = derivative(edge)
     return Arrow(
         source,
         target,
-        formula=formula.text,
+        formula=text,
         sent=sent_on(formula),
         number="" if number == formula.text else number,
         result=(edge.target.labels.get(edge.nr) or f"[{edge.nr}]") if several else "",
