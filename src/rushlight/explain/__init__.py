@@ -51,6 +51,7 @@ def svg(
     names: Any = None,
     view: str = "forward",
     numbers: bool = True,
+    derivatives: bool = False,
     fold: bool | None = None,
     recording: Recording | None = None,
 ) -> str:
@@ -58,7 +59,7 @@ def svg(
 
     Leaves are dashed boxes, operators are round, named results stand beside them; along each arrow
     stands the local gradient, as a formula and, where it is small, as a number. view: "forward",
-    "backward" or "both". fold: whether the calls of a module are one box; None: where the graph is
+    "backward" or "both". derivatives: whether `∂b/∂w =` stands before a formula. fold: whether the calls of a module are one box; None: where the graph is
     too large to be read otherwise.
 
     >>> w, x = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0)
@@ -68,7 +69,9 @@ def svg(
     """
     from . import _drawing
 
-    return _drawing.svg(graph_of(y, names, recording), view, numbers=numbers, fold=fold)
+    return _drawing.svg(
+        graph_of(y, names, recording), view, numbers=numbers, derivatives=derivatives, fold=fold
+    )
 
 
 def dot(
@@ -77,6 +80,7 @@ def dot(
     names: Any = None,
     view: str = "forward",
     numbers: bool = True,
+    derivatives: bool = False,
     fold: bool | None = None,
     recording: Recording | None = None,
 ) -> str:
@@ -88,7 +92,9 @@ def dot(
     """
     from . import _drawing
 
-    return _drawing.dot(graph_of(y, names, recording), view, numbers=numbers, fold=fold)
+    return _drawing.dot(
+        graph_of(y, names, recording), view, numbers=numbers, derivatives=derivatives, fold=fold
+    )
 
 
 def page(

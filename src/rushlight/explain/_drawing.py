@@ -24,11 +24,16 @@ VIEWS = ("forward", "backward", "both")
 
 
 def svg(
-    graph: Graph, view: str = "forward", *, numbers: bool = True, fold: bool | None = None
+    graph: Graph,
+    view: str = "forward",
+    *,
+    numbers: bool = True,
+    derivatives: bool = False,
+    fold: bool | None = None,
 ) -> str:
     """The picture as SVG."""
     _check_view("svg", view)
-    drawn = sketch(graph, local_values(graph) if numbers else {}, fold)
+    drawn = sketch(graph, local_values(graph) if numbers else {}, fold, derivatives)
     if drawn.message:
         return _message(drawn)
     return _picture(drawn, view)
@@ -379,7 +384,7 @@ def _label_size(arrow: Arrow, view: str) -> tuple[float, float] | None:
     views = ("forward", "backward") if view == "both" else (view,)
     texts = [" ".join(text for _, text in _texts(arrow, one)) for one in views]
     width = max(_width(text, _GRAD) for text in texts)
-    return (width + 6, _TEXT + 2) if width else None
+    return (width + 14, _TEXT + 2) if width else None
 
 
 _Point: TypeAlias = tuple[float, float]
@@ -577,11 +582,16 @@ _DOT_STYLE = {
 
 
 def dot(
-    graph: Graph, view: str = "forward", *, numbers: bool = True, fold: bool | None = None
+    graph: Graph,
+    view: str = "forward",
+    *,
+    numbers: bool = True,
+    derivatives: bool = False,
+    fold: bool | None = None,
 ) -> str:
     """The picture as text for Graphviz, with modules as clusters."""
     _check_view("dot", view)
-    drawn = sketch(graph, local_values(graph) if numbers else {}, fold)
+    drawn = sketch(graph, local_values(graph) if numbers else {}, fold, derivatives)
     lines = ["digraph {", f"  label={_quoted(drawn.title)};", '  node [fontname="sans-serif"];']
     lines.append('  edge [fontname="sans-serif", fontsize=10, fontcolor="#b54708"];')
     if drawn.message:

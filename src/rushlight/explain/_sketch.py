@@ -79,8 +79,11 @@ class Sketch:
     message: str = ""
 
 
-def sketch(graph: Graph, numbers: Mapping[Edge, Any], fold: bool | None) -> Sketch:
-    """What to draw. numbers: the local gradients that are known. fold: None folds what is large."""
+def sketch(
+    graph: Graph, numbers: Mapping[Edge, Any], fold: bool | None, derivatives: bool = False
+) -> Sketch:
+    """What to draw. numbers: the local gradients that are known. fold: None folds what is large.
+    derivatives: whether a formula begins with `∂b/∂w1 =`."""
     made = Sketch(title=_title(graph))
     if fold is None:
         fold = len(graph.nodes) > READABLE
@@ -117,7 +120,7 @@ def sketch(graph: Graph, numbers: Mapping[Edge, Any], fold: bool | None) -> Sket
                     seen.add((source, at))
                     made.arrows.append(Arrow(source, at))
             else:
-                made.arrows.append(_arrow(edge, source, at, numbers))
+                made.arrows.append(_arrow(edge, source, at, numbers, derivatives))
         if made.shapes[at].kind != "module":
             _constants(node, at, made)
     return made
@@ -162,14 +165,17 @@ def _shape_of(node: Node) -> str:
     return "" if several or math.prod(node.shape) == 1 else shape_text(node.shape)
 
 
-def _arrow(edge: Edge, source: int, target: int, numbers: Mapping[Edge, Any]) -> Arrow:
+def _arrow(
+    edge: Edge, source: int, target: int, numbers: Mapping[Edge, Any], derivatives: bool
+) -> Arrow:
     formula = local_formula(edge)
+    whole = derivative(edge)
     number = number_text(numbers.get(edge))
-    tip = " = ".join(filter(None, (derivative(edge), formula.text, number)))
-    several = len(edge.target.outputs) > 1 and any(e.nr for e in edge.target.received)
     text = formula.text
-    if not text and number:
-        text = derivative(edge)
+    if derivatives and formula.is_factor or not text and number:
+        text = " = ".join(filter(None, (whole, text)))
+    tip = " = ".join(filter(None, (whole, formula.text, number)))
+    several = len(edge.target.outputs) > 1 and any(e.nr for e in edge.target.received)
     return Arrow(
         source,
         target,
@@ -198,15 +204,20 @@ def _constants(node: Node, at: int, made: Sketch) -> None:
 
 
 def _closed(graph: Graph) -> dict[Node, Box]:
-    """For the nodes that are folded away the box that is drawn: modules and runs of calls are
-    opened, the outermost first, as long as there are few boxes."""
+    """For the nodes that are folded away the box that is drawn: modules, and then runs of calls,
+    are opened level by level as long as there are few boxes."""
     boxes, place = boxes_of(graph, "")
     opened = {boxes[0]}
     count = len(boxes[0].inside)
-    for box in sorted(boxes[1:], key=lambda b: (_depth(b), b.kind == "run")):
-        if box.parent in opened and count + len(box.inside) - 1 <= _FOLDED:
-            opened.add(box)
-            count += len(box.inside) - 1
+    levels: dict[tuple[bool, int], list[Box]] = {}
+    for box in boxes[1:]:
+        levels.setdefault((box.kind == "run", _depth(box)), []).append(box)
+    for _, level in sorted(levels.items(), key=lambda item: item[0]):
+        more = [box for box in level if box.parent in opened]
+        count += sum(len(box.inside) - 1 for box in more)
+        if count > _FOLDED:
+            break
+        opened.update(more)
     found: dict[Node, Box] = {}
     for node, box in place.items():
         outermost = None
