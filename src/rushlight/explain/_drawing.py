@@ -437,7 +437,11 @@ class _Curve:
                 t = min(1.0, max(0.0, (y - y0) / h)) if h else 1.0
                 u = 1 - t
                 start, end = self.slopes[at - 1] * h, self.slopes[at] * h
-                return u * u * (1 + 2 * t) * x0 + t * t * (3 - 2 * t) * x1 + t * u * (u * start - t * end)
+                return (
+                    u * u * (1 + 2 * t) * x0
+                    + t * t * (3 - 2 * t) * x1
+                    + t * u * (u * start - t * end)
+                )
         return self.points[0][0]
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from .. import _core, _observers
 from .._core import Tensor
 from ._graph import Constant, Graph, Node
-from ._names import names_for
+from ._names import names_for, quiet
 
 __all__ = ["Recording", "graph_of", "recording"]
 
@@ -148,8 +148,9 @@ def graph_of(results: Any, names: Any = None, recorded: Recording | None = None)
     from a recording or from parameters; a Graph is given back as it is."""
     if isinstance(results, Graph):
         return results
-    graph = Graph(results, names_for(names))
-    _find_scopes(graph, recorded)
+    with quiet():
+        graph = Graph(results, names_for(names))
+        _find_scopes(graph, recorded)
     return graph
 
 
