@@ -185,11 +185,11 @@ def test_ten_thousand_nodes():
     y = w
     for _ in range(5000):
         y = y * w + 1e-4
-    start = time.monotonic()
+    start = time.process_time()
     graph = torch.explain.graph(y)
     text = json.dumps(page_data(graph), separators=(",", ":"), allow_nan=False)
     assert len(graph.nodes) == 10_001
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
     assert len(text) < 9_500_000
     boxes, _ = boxes_of(graph, "y")
     assert max(len(box.inside) for box in boxes) <= 40
