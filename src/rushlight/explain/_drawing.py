@@ -231,7 +231,9 @@ def _box(shape: Shape, view: str) -> Box:
         sizes.append(_forward_size(shape))
     if view != "forward":
         sizes.append(_backward_size(shape))
-    return Box(max(s.left for s in sizes), max(s.right for s in sizes), max(s.height for s in sizes))
+    return Box(
+        max(s.left for s in sizes), max(s.right for s in sizes), max(s.height for s in sizes)
+    )
 
 
 def _forward_size(shape: Shape) -> Box:
@@ -313,9 +315,7 @@ def _drawn(shape: Shape, x: float, y: float, view: str) -> str:
     return f'<g class="{kind}">{tip}{body}</g>'
 
 
-def _framed(
-    lines: list[str], x: float, y: float, size: Box, corner: float, first: str = ""
-) -> str:
+def _framed(lines: list[str], x: float, y: float, size: Box, corner: float, first: str = "") -> str:
     """Lines of text in a box."""
     out = [
         f'<rect x="{_n(x - size.left)}" y="{_n(y - size.height / 2)}" '
@@ -359,7 +359,9 @@ def _operator(shape: Shape, x: float, y: float) -> str:
                 f"{rest}</text>"
             )
         else:
-            out.append(f'<text class="soft small" x="{_n(middle)}" y="{_n(y)}">{_xml(beside)}</text>')
+            out.append(
+                f'<text class="soft small" x="{_n(middle)}" y="{_n(y)}">{_xml(beside)}</text>'
+            )
     return "".join(out)
 
 
@@ -435,7 +437,11 @@ class _Curve:
                 t = min(1.0, max(0.0, (y - y0) / h)) if h else 1.0
                 u = 1 - t
                 start, end = self.slopes[at - 1] * h, self.slopes[at] * h
-                return u * u * (1 + 2 * t) * x0 + t * t * (3 - 2 * t) * x1 + t * u * (u * start - t * end)
+                return (
+                    u * u * (1 + 2 * t) * x0
+                    + t * t * (3 - 2 * t) * x1
+                    + t * u * (u * start - t * end)
+                )
         return self.points[0][0]
 
 

@@ -113,7 +113,9 @@ class _Rows:
         self.up: list[list[int]] = [[] for _ in boxes]
         self.down: list[list[int]] = [[] for _ in boxes]
         self.chains = [self._chain(link) for link in links]
-        self.label_of = [self._label_point(link, c) for link, c in zip(links, self.chains, strict=True)]
+        self.label_of = [
+            self._label_point(link, c) for link, c in zip(links, self.chains, strict=True)
+        ]
         self.before = [False] * len(links)
         self.rows = self._first_order()
         self._uncross()
@@ -199,7 +201,9 @@ class _Rows:
 
     def _crossings(self) -> int:
         places = self._places()
-        return sum(_inversions([sorted(places[m] for m in self.down[n]) for n in row]) for row in self.rows)
+        return sum(
+            _inversions([sorted(places[m] for m in self.down[n]) for n in row]) for row in self.rows
+        )
 
     def _swap(self) -> None:
         places = self._places()
@@ -326,7 +330,9 @@ class _Rows:
                 pulls.append([link.source, link.target])
         return blocks, pulls
 
-    def _put(self, row: list[int], wanted: list[float], weight: list[float], x: list[float]) -> None:
+    def _put(
+        self, row: list[int], wanted: list[float], weight: list[float], x: list[float]
+    ) -> None:
         """Place a row as near to where its points want to be as their widths allow: the weighted
         least squares, by joining neighbours that want to overlap."""
         offset, offsets = 0.0, []
