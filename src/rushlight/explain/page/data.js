@@ -71,6 +71,8 @@ function readGraph(data) {
   }));
   for (const box of graph.boxes) if (box.parent !== null) graph.boxes[box.parent].boxes.push(box.id);
   for (const node of graph.nodes) graph.boxes[node.box].nodes.push(node.id);
+  gatherLeaves(graph, "leaf", "leaf", "leaves");
+  gatherLeaves(graph, "constant", "constant", "constants");
   graph.steps = (data.steps ?? []).map((row, at) => ({
     at,
     node: row.node ?? 0,
@@ -91,6 +93,22 @@ function readGraph(data) {
   return graph;
 }
 
+const MANY = 12; // leaves that one box shows by themselves
+
+/** Put the leaves (or constants) of a box that has many into a box of their own. */
+function gatherLeaves(graph, kind, one, many) {
+  for (const box of [...graph.boxes]) {
+    const mine = box.nodes.filter((id) => graph.nodes[id].kind === kind);
+    if (mine.length <= MANY) continue;
+    const id = graph.boxes.length;
+    const title = counted(mine.length, one, many);
+    graph.boxes.push({ id, parent: box.id, title, kind: many, detail: [box.detail, title].filter(Boolean).join(" › "), count: mine.length, bytes: 0, boxes: [], nodes: mine });
+    for (const node of mine) graph.nodes[node].box = id;
+    box.boxes.push(id);
+    box.nodes = box.nodes.filter((node) => graph.nodes[node].kind !== kind);
+  }
+}
+
 const SYMBOLS = { add: "+", sub: "−", rsub: "−", mul: "×", div: "÷", matmul: "@", mm: "@", bmm: "@" };
 const JOINED = { add: " + ", sub: " − ", mul: "·", div: "/", matmul: " @ ", mm: " @ " };
 
@@ -104,7 +122,8 @@ function nameNodes(graph) {
   for (let id = graph.nodes.length - 1; id >= 0; id--) {
     const node = graph.nodes[id];
     if (node.called) continue;
-    node.called = joined(graph, node) || `${node.title || node.kind}${subscript(id)}`;
+    node.expression = joined(graph, node);
+    node.called = node.expression || `${node.title || node.kind}${subscript(id)}`;
   }
 }
 

@@ -3,7 +3,10 @@
 // opening one costs what is in it.
 
 const PAD = 18;
+const FOOT = 20;
 const HEADER = 32;
+const ROUTED = 300; // lines that are led around what is in their way; of more, only some
+const PER_LEAF = 4;
 
 /** What is visible: items by key (`n3`, `b2`) and the edges between them. */
 function visible(graph, open, backward) {
@@ -73,7 +76,12 @@ function layOut(graph, scene, { direction, figure, label, flow, titleWidth }) {
     if (!found) above.set(box, (found = chain(graph, box)));
     return found;
   };
+  loosen(graph, scene);
   for (const line of scene.lines) {
+    if (line.loose) {
+      line.route = [];
+      continue;
+    }
     const [tail, head] = flow(line);
     const up = chainTo(boxOf.get(tail));
     const into = chainTo(boxOf.get(head));
@@ -143,20 +151,32 @@ function layOut(graph, scene, { direction, figure, label, flow, titleWidth }) {
       width: Number.isFinite(bounds.width) ? bounds.width : 0,
       height: Number.isFinite(bounds.height) ? bounds.height : 0,
     };
+    // The ranks that only ports stand on are cut away.
+    const [middle, size, whole] = down ? ["y", "height", "height"] : ["x", "width", "width"];
+    let low = Infinity;
+    let high = -Infinity;
+    for (const key of keys) {
+      const node = drawing.node(key);
+      low = Math.min(low, node[middle] - node[size] / 2);
+      high = Math.max(high, node[middle] + node[size] / 2);
+    }
+    if (keys.length) own[whole] = high - low;
+    else [low, high] = [0, own[whole]];
     const wide = Math.max(own.width + 2 * PAD, title);
     return {
       drawing,
       width: wide,
-      height: own.height + HEADER + PAD,
-      left: (wide - own.width) / 2,
-      top: HEADER,
+      height: own.height + HEADER + FOOT,
+      left: (wide - own.width) / 2 - (down ? 0 : low),
+      top: HEADER - (down ? low : 0),
+      within: (p) => p[middle] >= low - 1 && p[middle] <= high + 1,
     };
   }
 
   const items = new Map();
   const frames = [];
   const place = (box, x, y) => {
-    const { drawing, left, top, width, height } = inner.get(box);
+    const { drawing, left, top, width, height, within } = inner.get(box);
     const dx = x + left;
     const dy = y + top;
     if (box !== 0) frames.push({ box, x, y, width, height });
@@ -170,7 +190,8 @@ function layOut(graph, scene, { direction, figure, label, flow, titleWidth }) {
     }
     for (const part of parts.get(box)) {
       const edge = drawing.edge(part.tail ?? part.name, part.head ?? part.name, part.name);
-      part.points = edge.points.slice(1, -1).map((p) => ({ x: p.x + dx, y: p.y + dy }));
+      const points = edge.points.slice(1, -1).filter((p) => part.main || within(p));
+      part.points = points.map((p) => ({ x: p.x + dx, y: p.y + dy }));
       if (part.main) {
         part.line.label = edge.width ? { x: edge.x + dx, y: edge.y + dy } : null;
       }
@@ -182,19 +203,33 @@ function layOut(graph, scene, { direction, figure, label, flow, titleWidth }) {
       if (part.head === null) part.points.push(border(true));
     }
   };
-  place(0, -inner.get(0).left, -HEADER);
+  const whole = inner.get(0);
+  place(0, -PAD, -HEADER);
   for (const line of scene.lines) {
     line.points = line.route.flatMap(({ part }) => part.points);
     delete line.route;
   }
-  const whole = inner.get(0);
   return {
     items,
     frames,
     lines: scene.lines,
-    width: whole.width - 2 * whole.left,
-    height: whole.height - HEADER - PAD,
+    width: whole.width - 2 * PAD,
+    height: whole.height - HEADER - FOOT,
   };
+}
+
+/** Where there are very many lines, let those of much used leaves go straight: routing takes long. */
+function loosen(graph, scene) {
+  if (scene.lines.length <= ROUTED) return;
+  const used = new Map();
+  for (const line of scene.lines) {
+    const end = [line.from, line.to].find((key) => key[0] === "n"
+      && ["leaf", "constant"].includes(graph.nodes[Number(key.slice(1))].kind));
+    if (!end) continue;
+    const count = (used.get(end) ?? 0) + 1;
+    used.set(end, count);
+    line.loose = count > PER_LEAF;
+  }
 }
 
 /** How far each item is from the start, counted in edges. */

@@ -1,5 +1,7 @@
 // The page: its state, what each control does, and the keys.
 
+const FEW = 8;
+
 class Page {
   constructor(graph) {
     this.graph = graph;
@@ -25,7 +27,7 @@ class Page {
     this.matches = [];
     this.match = -1;
     if (graph.nodes.length <= OPEN_WHEN_FEWER) for (const box of graph.boxes) this.state.open.add(box.id);
-    else this.state.open.add(0);
+    else this.state.open = firstOpen(graph);
     this.scene = new Scene(graph, this.state, byId("canvas"));
     byId("title").textContent = graph.title;
     byId("subtitle").textContent = [graph.program, counted(graph.nodes.length, "node")].filter(Boolean).join(" · ");
@@ -46,9 +48,11 @@ class Page {
     for (const button of document.querySelectorAll("[data-view]")) {
       button.setAttribute("aria-pressed", String(button.dataset.view === state.view));
     }
-    byId("direction").textContent = state.direction === "TB" ? "Top to bottom" : "Left to right";
+    byId("direction").textContent = state.direction === "TB" ? "↓ Down" : "→ Right";
     byId("colour").value = state.colour;
-    byId("theme").textContent = { auto: "Theme: auto", light: "Theme: light", dark: "Theme: dark" }[state.theme];
+    byId("theme").textContent = { auto: "◐", light: "○", dark: "●" }[state.theme];
+    byId("theme").title = `Light or dark: ${state.theme} (d)`;
+    byId("theme").setAttribute("aria-label", `Light or dark: ${state.theme}`);
     byId("legend-body").replaceChildren(legend(this));
     byId("fold-all").disabled = byId("open-all").disabled = this.graph.boxes.length < 2;
   }
@@ -547,6 +551,19 @@ class Page {
       }
     }).observe(canvas);
   }
+}
+
+/** What is open at first in a graph with much in it: the outermost boxes, until some are seen. */
+function firstOpen(graph) {
+  const open = new Set([0]);
+  let shown = graph.boxes[0];
+  while (shown && countVisible(graph, open) < FEW) {
+    const folded = graph.boxes.filter((box) => !open.has(box.id) && open.has(box.parent));
+    shown = folded.sort((a, b) => b.count - a.count)[0];
+    if (!shown || countVisible(graph, new Set([...open, shown.id])) > OPEN_WHEN_FEWER) break;
+    open.add(shown.id);
+  }
+  return open;
 }
 
 const plain = (event) => !event.ctrlKey && !event.metaKey && !event.altKey;

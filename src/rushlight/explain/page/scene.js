@@ -4,6 +4,7 @@
 const OPEN_WHEN_FEWER = 60; // a graph of so many nodes shows all of them at first
 const MOST_SHOWN = 1500;
 const SIDE_GAP = 90;
+const SMALL = 0.45; // the least scale at which a graph is shown at first
 
 const WORST = ["nan", "exploding", "zero", "tiny", "normal", "none"];
 
@@ -122,18 +123,19 @@ class Scene {
     this.rove(focus ? this.find(focus) : null, Boolean(focus));
   }
 
+  /** Show the whole graph; of a great one at first its beginning, large enough to read. */
   fit(glide = true) {
-    // A great graph is shown from its beginning, large enough to read.
-    const { bounds, view } = this;
-    const { clientWidth: width, clientHeight: height } = this.canvas;
-    const scale = Math.min(width / bounds.width, height / bounds.height);
-    if (glide || scale > 0.3) view.fit(bounds, glide);
-    else view.fit({ ...bounds, height: Math.min(bounds.height, height / 0.3) }, glide);
+    const { bounds, view, canvas } = this;
+    const legend = byId("legend");
+    const covered = legend.open && canvas.clientWidth > 700 ? legend.offsetWidth + 20 : 0;
+    const scale = view.fitting(bounds).scale;
+    if (!glide && scale < SMALL) view.begin(bounds, SMALL, covered);
+    else view.fit(bounds, glide, covered);
   }
 
   frameTitle(box) {
     const { title, count } = this.graph.boxes[box];
-    return `⊟  ${cut(title, 40)}   ${count}`;
+    return `⊟  ${cut(title, 40)}  · ${counted(count, "node")}`;
   }
 
   drawPane(pane, layout, figures, offset, titled) {
