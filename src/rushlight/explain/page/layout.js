@@ -7,6 +7,8 @@ const FOOT = 20;
 const HEADER = 32;
 const ROUTED = 300; // lines that are led around what is in their way; of more, only some
 const PER_LEAF = 4;
+const FEW_TO_ORDER = 60; // a box of so few is laid out in several orders, and the best is taken
+const ORDERS = [[false, false], [true, false], [false, true], [true, true]];
 
 /** What is visible: items by key (`n3`, `b2`) and the edges between them. */
 function visible(graph, open, backward) {
@@ -113,39 +115,12 @@ function layOut(graph, scene, { direction, figure, label, flow, titleWidth }) {
   }
 
   function layOutBox(box, keys, mine) {
-    const drawing = new dagre.graphlib.Graph({ multigraph: true });
-    const many = keys.length + mine.length > 400;
-    drawing.setGraph({
-      rankdir: direction,
-      nodesep: 30,
-      edgesep: 18,
-      ranksep: down ? 44 : 56,
-      marginx: 0,
-      marginy: 0,
-      ranker: many ? "tight-tree" : "network-simplex",
-    });
-    drawing.setDefaultEdgeLabel(() => ({}));
-    for (const key of keys) {
-      const size = inner.get(Number(key.slice(1)));
-      const isOpen = key[0] === "b" && scene.members.has(Number(key.slice(1)));
-      const { width, height } = isOpen ? size : figure(key);
-      drawing.setNode(key, { width, height });
-    }
     const ranks = ranksOf(keys, mine);
     const last = Math.max(0, ...ranks.values());
-    mine.forEach((part, at) => {
-      part.name = `p${at}`;
-      const text = part.main ? label(part.line) : null;
-      const size = text ? { width: text.width, height: text.height, labelpos: "c" } : {};
-      if (part.tail === null || part.head === null) {
-        drawing.setNode(part.name, { width: 2, height: 2 });
-      }
-      if (part.tail === null) size.minlen = ranks.get(part.head) + 1;
-      if (part.head === null) size.minlen = last - ranks.get(part.tail) + 1;
-      drawing.setEdge(part.tail ?? part.name, part.head ?? part.name, size, part.name);
-    });
-    dagre.layout(drawing);
-    const title = box === 0 ? 0 : titleWidth(box) + 2 * PAD;
+    const small = keys.length + mine.length < FEW_TO_ORDER;
+    const drawings = (small ? ORDERS : ORDERS.slice(0, 1)).map((order) => arranged(keys, mine, ranks, last, order));
+    const drawing = drawings.length === 1 ? drawings[0]
+      : nearest(drawings, (each) => crossings(each) + each.graph().width / 1e5);
     const bounds = drawing.graph();
     const own = {
       width: Number.isFinite(bounds.width) ? bounds.width : 0,
@@ -162,7 +137,7 @@ function layOut(graph, scene, { direction, figure, label, flow, titleWidth }) {
     }
     if (keys.length) own[whole] = high - low;
     else [low, high] = [0, own[whole]];
-    const wide = Math.max(own.width + 2 * PAD, title);
+    const wide = Math.max(own.width, box === 0 ? 0 : titleWidth(box)) + 2 * PAD;
     return {
       drawing,
       width: wide,
@@ -171,6 +146,42 @@ function layOut(graph, scene, { direction, figure, label, flow, titleWidth }) {
       top: HEADER - (down ? low : 0),
       within: (p) => p[middle] >= low - 1 && p[middle] <= high + 1,
     };
+  }
+
+  /** One layout by dagre; which of several it finds depends on the order of nodes and edges. */
+  function arranged(keys, mine, ranks, last, [nodesTurned, edgesTurned]) {
+    const drawing = new dagre.graphlib.Graph({ multigraph: true });
+    drawing.setGraph({
+      rankdir: direction,
+      nodesep: 30,
+      edgesep: 18,
+      ranksep: down ? 44 : 56,
+      ranker: keys.length + mine.length > 400 ? "tight-tree" : "network-simplex",
+    });
+    drawing.setDefaultEdgeLabel(() => ({}));
+    for (const key of nodesTurned ? [...keys].reverse() : keys) {
+      const id = Number(key.slice(1));
+      const { width, height } = key[0] === "b" && scene.members.has(id) ? inner.get(id) : figure(key);
+      drawing.setNode(key, { width, height });
+    }
+    mine.forEach((part, at) => {
+      part.name = `p${at}`;
+    });
+    for (const part of edgesTurned ? [...mine].reverse() : mine) {
+      const text = part.main ? label(part.line) : null;
+      // A label stands beside its line: on the side of the gradient.
+      const size = text
+        ? { width: text.width, height: text.height, labelpos: down ? "r" : "l", labeloffset: 9 }
+        : {};
+      if (part.tail === null || part.head === null) {
+        drawing.setNode(part.name, { width: 2, height: 2 });
+      }
+      if (part.tail === null) size.minlen = ranks.get(part.head) + 1;
+      if (part.head === null) size.minlen = last - ranks.get(part.tail) + 1;
+      drawing.setEdge(part.tail ?? part.name, part.head ?? part.name, size, part.name);
+    }
+    dagre.layout(drawing);
+    return drawing;
   }
 
   const items = new Map();
@@ -230,6 +241,24 @@ function loosen(graph, scene) {
     used.set(end, count);
     line.loose = count > PER_LEAF;
   }
+}
+
+/** How often the lines of a drawing cross. */
+function crossings(drawing) {
+  const pieces = [];
+  drawing.edges().forEach((edge, at) => {
+    const { points } = drawing.edge(edge);
+    const ends = [drawing.node(edge.v), ...points.slice(1, -1), drawing.node(edge.w)];
+    for (let i = 1; i < ends.length; i++) pieces.push([ends[i - 1], ends[i], at]);
+  });
+  const side = (a, b, c) => Math.sign((b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x));
+  let count = 0;
+  pieces.forEach(([a, b, one], i) => {
+    for (const [c, d, other] of pieces.slice(i + 1)) {
+      if (one !== other && side(a, b, c) * side(a, b, d) < 0 && side(c, d, a) * side(c, d, b) < 0) count += 1;
+    }
+  });
+  return count;
 }
 
 /** How far each item is from the start, counted in edges. */

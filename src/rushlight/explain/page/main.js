@@ -568,15 +568,5 @@ function firstOpen(graph) {
 
 const plain = (event) => !event.ctrlKey && !event.metaKey && !event.altKey;
 
-function nearest(items, distance) {
-  let best = null;
-  let least = Infinity;
-  for (const item of items) {
-    const d = distance(item);
-    if (d < least) [best, least] = [item, d];
-  }
-  return best;
-}
-
 new Page(readGraph(JSON.parse(byId("data").textContent)));
 document.body.dataset.ready = "true";
