@@ -243,7 +243,7 @@ function itemElement(graph, key, figure, at, pane) {
       group.append(textElement(runs, p.x, p.y + (i - (p.lines.length - 1) / 2) * LINE));
     });
     if (p.kind === "box") {
-      group.append(s("rect", { class: "progress", x: p.x - p.width / 2 + 6, y: p.y + p.height / 2 - 6, width: p.width - 12, height: 3, rx: 1.5, pathLength: 1 }));
+      group.append(s("path", { class: "progress", d: `M${p.x - p.width / 2 + 8} ${p.y + p.height / 2 - 4}h${p.width - 16}`, pathLength: 1, "stroke-dasharray": "0 1" }));
     }
   }
   return group;
@@ -286,7 +286,9 @@ function lineElement(line, ends, mode, flowBack, labelled) {
     const final = points[points.length - 1] ?? { x: aims[0].x + start.x, y: aims[0].y + start.y };
     const whole = [clip(tail.at, tail.part, first, start), ...points, clip(head.at, head.part, final, end)];
     if (reversed) whole.reverse();
-    group.append(s("path", { class: `way ${kind}`, d: curve(whole) }));
+    const d = curve(whole);
+    if (single) group.append(s("path", { class: "reach", d }));
+    group.append(s("path", { class: `way ${kind}`, d }));
   };
   if (mode === "forward") way("forward", false, 0);
   else if (mode === "backward") way("gradient", flowBack, 0);

@@ -41,7 +41,7 @@ function visible(graph, open, backward) {
   walk(0);
   const lines = new Map();
   for (const edge of graph.edges) {
-    if (backward && !edge.grad) continue;
+    if ((backward && !edge.grad) || graph.nodes[edge.to].option) continue;
     const from = keyOf(graph.nodes[edge.from]);
     const to = keyOf(graph.nodes[edge.to]);
     if (from === to) continue;

@@ -26,11 +26,12 @@ class Page {
     this.opened = []; // boxes that a step has opened, to be folded behind it
     this.matches = [];
     this.match = -1;
-    if (graph.nodes.length <= OPEN_WHEN_FEWER) for (const box of graph.boxes) this.state.open.add(box.id);
+    if (graph.boxes[0].count <= OPEN_WHEN_FEWER) for (const box of graph.boxes) this.state.open.add(box.id);
     else this.state.open = firstOpen(graph);
+    byId("legend").open = innerWidth > 760;
     this.scene = new Scene(graph, this.state, byId("canvas"));
     byId("title").textContent = graph.title;
-    byId("subtitle").textContent = [graph.program, counted(graph.nodes.length, "node")].filter(Boolean).join(" · ");
+    byId("subtitle").textContent = [graph.program, counted(graph.boxes[0].count, "node")].filter(Boolean).join(" · ");
     this.wire();
     this.refresh({ fit: true });
     this.showPanel();
@@ -303,7 +304,7 @@ class Page {
   find(text) {
     const { graph, state } = this;
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    this.matches = words.length ? graph.nodes.filter((node) => words.every((word) => searchText(node).includes(word))) : [];
+    this.matches = words.length ? graph.nodes.filter((node) => !node.option && words.every((word) => searchText(node).includes(word))) : [];
     this.match = -1;
     state.hits = new Set(this.matches.map((node) => node.id));
     byId("found").textContent = words.length ? this.matches.length.toLocaleString("en") : "";
@@ -512,7 +513,7 @@ class Page {
       const item = this.itemAt(event.target);
       if (item) {
         this.scene.rove(item);
-        this.scene.show(item);
+        if (item.element.matches(":focus-visible")) this.scene.show(item);
       }
     });
     byId("pane-steps").addEventListener("keydown", (event) => {

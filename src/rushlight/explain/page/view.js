@@ -87,12 +87,14 @@ function makeCamera(canvas, group) {
       const scale = Math.max(camera.scale, 0.8);
       go({ scale, x: width / 2 - point.x * scale, y: height / 2 - point.y * scale }, glide);
     },
-    /** Whether a point is well inside. */
-    sees(point) {
+    /** Whether a point, and as much as `around` it, is inside and large enough to read. */
+    sees(point, around) {
       const { width, height } = size();
       const x = point.x * camera.scale + camera.x;
       const y = point.y * camera.scale + camera.y;
-      return camera.scale > 0.35 && x > 60 && y > 60 && x < width - 60 && y < height - 60;
+      const wide = ((around?.width ?? 40) / 2) * camera.scale;
+      const high = ((around?.height ?? 40) / 2) * camera.scale;
+      return camera.scale > 0.35 && x > wide && y > high && x < width - wide && y < height - high;
     },
     onScreen: (point) => ({
       x: point.x * camera.scale + camera.x,
