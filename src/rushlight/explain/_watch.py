@@ -153,6 +153,23 @@ class Series:
         where = int(np.nanargmax(np.array(self.high)))
         return self.high[where], self.at[where]
 
+    @property
+    def leap(self) -> tuple[float, int]:
+        """How many times the median before it the number is that stands out most, and its clock."""
+        last, high = np.array(self.last), np.array(self.high)
+        there = ~np.isnan(last)
+        last, high, at = last[there], high[there], np.array(self.at)[there]
+        if len(last) <= _ENOUGH:
+            return 0.0, 0
+        with np.errstate(all="ignore"):
+            jumps = high[_ENOUGH:] / last[_ENOUGH - 1 : -1]
+        found = (0.0, 0)
+        for i in (_ENOUGH + int(np.argmax(high[_ENOUGH:])), _ENOUGH + int(np.nanargmax(jumps))):
+            before = float(np.median(last[:i]))
+            if before > 0:
+                found = max(found, (float(high[i]) / before, int(at[i])))
+        return found
+
 
 class Note(NamedTuple):
     """Something that is wrong: now, or earlier on."""
@@ -270,12 +287,12 @@ class Group:
             found.append(Note("zero", True))
         found += _not_finite(norms)
         median = norms.median
-        if norms.count >= _ENOUGH and median > 0:
-            largest, at = norms.largest
-            if math.isfinite(norms.now) and norms.now > _EXPLODING * median:
-                found.append(Note(f"exploding: {_times(norms.now / median)} its median", True))
-            elif largest > _EXPLODING * median:
-                found.append(Note(f"{_times(largest / median)} its median at {at:,}", False))
+        if norms.count > _ENOUGH and norms.now > _EXPLODING * median > 0 and norms.now < math.inf:
+            found.append(Note(f"exploding: {_times(norms.now / median)} its median", True))
+        else:
+            times, at = norms.leap
+            if times > _EXPLODING:
+                found.append(Note(f"{_times(times)} the median before it at {at:,}", False))
         return found
 
 
@@ -682,6 +699,10 @@ def _norm(grads: list[Any]) -> float:
 
 def _plain(grad: Any) -> Any:
     """A gradient without history; of a sparse one the values, once for each index."""
-    if grad.is_sparse:
-        grad = grad.coalesce()._values()
+    if grad._wrapped is not None and not grad._wrapped.strided:
+        before = _core.set_overrides(_core.Overrides.ALL)  # a class answers for sparse tensors
+        try:
+            grad = grad.coalesce().values()
+        finally:
+            _core.set_overrides(before)
     return grad.detach() if grad.requires_grad else grad

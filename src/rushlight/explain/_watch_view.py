@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -326,7 +327,7 @@ class Terminal:
             return math.inf
         with self._lock:
             columns, rows = shutil.get_terminal_size()
-            self._lines = _frame(self._seen, max(columns - 1, 20), max(rows - 2, 4), self._plain)
+            self._lines = _frame(self._seen, max(columns - 1, 20), max(rows - 2, 1), self._plain)
             self._draw()
         now = time.perf_counter()
         return now + max(1 / _FRAMES, _SHARE * (now - started))
@@ -379,7 +380,7 @@ class Terminal:
                 self._release()
                 if unfinished:
                     self._out.write("\n")
-            lines = _frame(self._seen, max(columns - 1, 20), max(rows - 2, 4), self._plain)
+            lines = _frame(self._seen, max(columns - 1, 20), max(rows - 2, 1), self._plain)
             self._out.write("".join(f"{line}\n" for line in lines))
             self._out.flush()
 
@@ -571,26 +572,38 @@ def _sparkline(series: Series, clock: int, width: int, plain: bool) -> Any:
     """Norms in a line, on a logarithmic scale: the largest of each column."""
     from rich.text import Text
 
+    if width < 1 or not series.at:
+        return Text()
     steps = _LEVELS if plain else _BLOCKS
-    first = series.at[0] if series.at else 0
+    first = series.at[0]
     _, high, _, bad = _columns(series, first, clock, width)
     zero = high == 0
     high[zero] = math.nan
     shares = high
     if not np.isnan(high).all():
         shares = _scaled(high, float(np.nanmin(high)), float(np.nanmax(high)), True)
-    text = Text()
+    marks: list[tuple[str, str]] = []
     before = " "
     there = np.flatnonzero(~np.isnan(high) | zero | bad)
     for i in range(there[-1] + 1 if len(there) else 0):
         if bad[i]:
-            text.append("x" if plain else "×", style="bold red")
+            marks.append(("x" if plain else "×", "bold red"))
             continue
         if zero[i]:
             before = "0"
         elif not math.isnan(shares[i]):
             before = steps[1 + round(shares[i] * (len(steps) - 2))]
-        text.append(before, style="red" if before == "0" else "green")
+        marks.append((before, "red" if before == "0" else "green"))
+    return _styled(marks)
+
+
+def _styled(marks: Iterable[tuple[str, str]]) -> Any:
+    """Characters with their styles as a text, those of one style in one piece."""
+    from rich.text import Text
+
+    text = Text()
+    for style, run in groupby(marks, key=lambda mark: mark[1]):
+        text.append("".join(mark for mark, _ in run), style=style)
     return text
 
 
@@ -620,8 +633,7 @@ def _chart(losses: list[Loss], clock: int, width: int, height: int, plain: bool)
     lines = []
     for row in range(down):
         label = number(high) if row == 0 else number(low) if row == down - 1 else ""
-        line = Text(f"{label:>{margin - 1}} ", style="dim")
-        line.append("|" if plain else "│", style="dim")
+        marks = [(f"{label:>{margin - 1}} ", "dim"), ("|" if plain else "│", "dim")]
         for column in range(across):
             which = course[row, column]
             bright = which >= 0
@@ -632,8 +644,8 @@ def _chart(losses: list[Loss], clock: int, width: int, height: int, plain: bool)
                 mark = "#" if bright else ":" if dots else " "
             else:
                 mark = chr(0x2800 + dots) if dots else " "
-            line.append(mark, style=colour if bright else f"dim {colour}")
-        lines.append(line)
+            marks.append((mark, colour if bright else f"dim {colour}"))
+        lines.append(_styled(marks))
     last = f"{clock:,} passes" + (", log scale" if log else "")
     begin = f"{first:,}"
     gap = max(across - len(begin) - len(last), 1)
