@@ -125,9 +125,11 @@ def number(value: float) -> str:
 
 def over_decades(values: Sequence[Series]) -> bool:
     """Whether a logarithmic axis shows them better: all positive, and a range of more than 100."""
-    low = [v for s in values for v in s.low if not math.isnan(v)]
-    high = [v for s in values for v in s.high if not math.isnan(v)]
-    return bool(low) and min(low) > 0 and max(high) > 100 * min(low)
+    low = np.concatenate([np.array(series.low) for series in values])
+    high = np.concatenate([np.array(series.high) for series in values])
+    if np.isnan(low).all():
+        return False
+    return bool(np.nanmin(low) > 0 and np.nanmax(high) > 100 * np.nanmin(low))
 
 
 def smoothed(values: Any) -> Any:
@@ -413,18 +415,21 @@ def _frame(seen: watch, width: int, height: int, plain: bool) -> list[str]:
     if losses:
         parts.append(_loss_rows(losses, most_urgent(losses, n_losses), width))
         if chart:
-            parts += _chart(losses[: len(_COLOURS)], seen.clock, width, chart, plain)
+            lines = _chart(losses[: len(_COLOURS)], seen.clock, width, chart, plain)
+            parts += [Text("\n").join(lines)] if lines else []
     elif not groups:
         parts.append(Text("no backward pass yet", style="dim"))
     if groups:
         chosen = [groups[i] for i in most_urgent(groups, n_groups)]
         parts.append(_group_rows(chosen, len(groups), seen.clock, width, plain))
-    parts += notes[:n_notes]
+    if n_notes:
+        parts.append(Text("\n").join(notes[:n_notes]))
     out = io.StringIO()
     console = Console(
         file=out,
         force_terminal=True,
         width=width,
+        height=height,
         legacy_windows=False,
         highlight=False,
         emoji=False,
