@@ -465,6 +465,19 @@ def test_threads():
     assert sum(group.norms.count for group in seen.groups) == 200
 
 
+def test_without_a_view(capsys, tmp_path):
+    with watch(show=False, png=tmp_path / "a.png", title="mine") as seen:
+        train()
+    assert capsys.readouterr() == ("", "")
+    assert is_picture(tmp_path / "a.png")
+    assert str(seen).startswith("mine, step 3 · ")
+    assert table(str(seen))["SGD"] == ["2", "2.5", "5", "10", "1", "0.25"]
+    with watch(show=False, png=tmp_path / "none" / "a.png"):
+        train()
+    said = f"rushlight watch: {tmp_path}/none/a.png was not written: No such file or directory\n"
+    assert capsys.readouterr() == ("", said)
+
+
 # ---- a series
 
 
@@ -1017,7 +1030,11 @@ def test_a_notebook(monkeypatch):
         shown.append(("display", data, raw))
         return Handle()
 
-    shell = types.SimpleNamespace(kernel=object())
+    def format_code_name(file):
+        return ("Cell", "In[3]") if file == __file__ else None
+
+    compiler = types.SimpleNamespace(format_code_name=format_code_name)
+    shell = types.SimpleNamespace(kernel=object(), compile=compiler)
     ipython = types.ModuleType("IPython")
     ipython.get_ipython = lambda: shell
     ipython.version_info = (9, 0, 0)  # matplotlib asks
@@ -1032,7 +1049,9 @@ def test_a_notebook(monkeypatch):
     for _, data, raw in shown:
         assert raw is True
         assert data["image/png"].startswith(b"\x89PNG")
-    assert table("\n" + shown[-1][1]["text/plain"])["SGD"][1] == "5"
+    rows = table("\n" + shown[-1][1]["text/plain"])
+    assert rows["SGD"][1] == "5"
+    assert any(re.fullmatch(r"In\[3\]:\d+", name) for name in rows)
 
 
 def test_without_a_notebook_nothing_of_it_is_imported(program):

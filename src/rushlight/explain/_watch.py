@@ -42,7 +42,7 @@ from ..optim import optimizer as _optimizer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Group", "Loss", "Note", "Series", "View", "printable", "watch"]
+__all__ = ["Group", "Loss", "Note", "Series", "View", "printable", "shell", "watch"]
 
 _CAPACITY = 4096
 """Entries of a series; even."""
@@ -222,7 +222,7 @@ class Loss:
     @property
     def name(self) -> str:
         """The line as `train.py:31`."""
-        path = _short_path(self.file)
+        path = _cell(self.file) or _short_path(self.file)
         cut = "…" if len(path) > _LONG else ""
         return f"{cut}{printable(path[-_LONG:])}:{self.line}"
 
@@ -309,6 +309,17 @@ def _not_finite(series: Series) -> list[Note]:
         if n > 1 or not found:
             found.append(Note(f"{n:,} not finite, first at {series.first_bad:,}", False))
     return found
+
+
+def shell() -> Any:
+    """The IPython that runs this program, or None; it is not imported for the question."""
+    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+
+
+def _cell(file: str) -> str:
+    """The name that IPython gives the cell which it calls this file: `In[3]`; "" for none."""
+    name = getattr(getattr(shell(), "compile", None), "format_code_name", lambda file: None)(file)
+    return name[1] if name else ""
 
 
 def printable(text: str, most: int = 300) -> str:
@@ -490,8 +501,8 @@ class watch:
     In a terminal a view is kept up to date below what the program prints (it needs `pip install
     rushlight[watch]`), in a notebook a figure in the cell. Elsewhere nothing is shown before the
     end, when a short table goes to standard error; so it does after an exception. show=False: no
-    view and no table, the object alone has the figures. png: a file that the curves are drawn to at
-    the end. title: what is written above them.
+    view and no table, the object alone has the figures, and its `str` is the table. png: a file
+    that the curves are drawn to at the end. title: what is written above them.
 
     A loss is what `backward` is called on, one series for each line that calls it; a norm is that
     of the gradients of a parameter group as the optimizer gets them. `losses` and `groups` have

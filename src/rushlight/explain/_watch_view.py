@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ._watch import Group, Loss, Series, View, printable, watch
+from ._watch import Group, Loss, Series, View, printable, shell, watch
 
 __all__ = [
     "check",
@@ -79,13 +79,18 @@ def conclude(seen: watch) -> None:
         except Exception as error:
             seen._trouble.add(f"{type(error).__name__}: {error}")
     said: list[str] = []
+    failed: list[str] = []
     if not (seen.losses or seen.groups):
         said.append("the program called no backward and no optimizer's step: nothing to show")
     else:
         if view is None:
             said.append(table(seen))
         if seen._png is not None:
-            said.append(_write_picture(seen))
+            why = _write_picture(seen)
+            if why:
+                failed.append(f"{seen._png} was not written: {why}")
+            else:
+                said.append(f"the curves are in {seen._png}")
     for loss in seen.losses:
         if loss.without_value:
             said.append(
@@ -93,22 +98,23 @@ def conclude(seen: watch) -> None:
                 "number, so there is no loss to show"
             )
     said += [printable(trouble) for trouble in sorted(seen._trouble)]
-    if seen._show:
-        with suppress(AttributeError, OSError, ValueError):  # closed: the program ends as it would
-            sys.stderr.write("".join(f"rushlight watch: {text}\n" for text in said))
+    if not seen._show:
+        said.clear()
+    with suppress(AttributeError, OSError, ValueError):  # closed: the program ends as it would
+        sys.stderr.write("".join(f"rushlight watch: {text}\n" for text in [*said, *failed]))
 
 
 def _write_picture(seen: watch) -> str:
+    """Draw the curves to the file; why that failed, or ""."""
     try:
         from ._watch_figure import write
 
         write(seen, str(seen._png_file))
     except ImportError:
-        return f"{seen._png} was not written: matplotlib is missing (pip install rushlight[watch])"
+        return "matplotlib is missing (pip install rushlight[watch])"
     except (Exception, KeyboardInterrupt) as error:
-        why = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-        return f"{seen._png} was not written: {why}"
-    return f"the curves are in {seen._png}"
+        return getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+    return ""
 
 
 # ---- numbers
@@ -275,7 +281,7 @@ class Terminal:
         self._seen = seen
         self._out: Any = sys.stdout
         self._lock = threading.RLock()
-        self._lines: list[str] = []  # of the view, as they are drawn
+        self._lines: list[str] = []  # of the view
         self._height = 0  # how many lines above the cursor are ours
         self.open = True
         self._streams: dict[str, _Stream] = {}
@@ -336,8 +342,7 @@ class Terminal:
 
     def _draw(self, real: Any = None, text: str = "") -> None:
         """Put the program's text and the view in the place of the view."""
-        up = f"\x1b[{self._height}A\r" if self._height else "\r"
-        self._height = 0
+        up = self._up()
         if text:
             self._out.write(f"{up}\x1b[J")
             if real is not self._out:
@@ -346,10 +351,16 @@ class Terminal:
             real.flush()
             up = ""
         unfinished = [self._unfinished_line(s) for s in self._streams.values() if s._unfinished]
-        lines = [*unfinished, *self._lines]
+        rows = shutil.get_terminal_size().lines
+        lines = [*unfinished, *self._lines][: max(rows - 1, 1)]
         self._out.write(up + "".join(f"{line}\x1b[K\n" for line in lines) + "\x1b[J")
         self._out.flush()
         self._height = len(lines)
+
+    def _up(self) -> str:
+        """How the cursor gets to where the view begins, which is drawn no more then."""
+        height, self._height = self._height, 0
+        return f"\x1b[{height}A\r" if height else "\r"
 
     def _unfinished_line(self, stream: _Stream) -> str:
         parts = [part for part in _ESCAPES.sub("", stream._unfinished).split("\r") if part]
@@ -358,9 +369,8 @@ class Terminal:
 
     def _clear(self) -> None:
         if self._height:
-            self._out.write(f"\x1b[{self._height}A\r\x1b[J")
+            self._out.write(f"{self._up()}\x1b[J")
             self._out.flush()
-        self._height = 0
 
     def _release(self) -> None:
         """Give the streams back. Who kept one writes to the real one from now on."""
@@ -708,10 +718,8 @@ def _mark(
 
 
 def _notebook() -> Callable[..., Any] | None:
-    """IPython's `display`, where a notebook runs; nothing is imported for the question."""
-    ipython = sys.modules.get("IPython")
-    shell = getattr(ipython, "get_ipython", lambda: None)()
-    if shell is None or getattr(shell, "kernel", None) is None:
+    """IPython's `display`, where a notebook runs."""
+    if getattr(shell(), "kernel", None) is None:
         return None
     from IPython.display import display
 
