@@ -58,7 +58,7 @@ libraries: $(VENV)-libraries/installed
 # The pages' code runs first, and draws their pictures; warnings of the build are errors.
 docs: $(VENV)/installed $(VENV)/docs $(VENV)/examples
 	$(BIN)/python tools/docs_examples.py
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 lint: $(VENV)/ready $(VENV)/dev
 	$(BIN)/ruff check .

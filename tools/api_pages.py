@@ -289,9 +289,12 @@ def page(name: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def links(names: Iterable[str], skip: str = "torch.") -> str:
-    """Names in a row, each of which leads to its entry on this page."""
-    shown = [f"[`{full.rpartition('.')[2]}`](#{full})" for full in names]
+def links(names: Iterable[str]) -> str:
+    """Names in columns, each of which leads to its entry on this page; in-place forms stand behind
+    the names without `_`, and are left out."""
+    every = list(names)
+    kept = [full for full in every if not (full.endswith("_") and full[:-1] in every)]
+    shown = [f"[`{full.rpartition('.')[2]}`](#{full})" for full in kept]
     return '<div class="names" markdown>\n' + "\n".join(shown) + "\n</div>"
 
 

@@ -37,6 +37,9 @@ SHORT |= {
     "autograd.": "torch.autograd.",
 }
 
+# The last line of a paragraph before a list.
+LIST = re.compile(r"^((?![-*] |[|#>]|\d+\. )\S.*)\n(?=(?:[-*]|1\.) \S)", re.M)
+
 _anchors: dict[str, str] = {}
 
 
@@ -59,6 +62,8 @@ def on_page_markdown(text: str, page: Any, config: Any, files: Any) -> str:
         re.sub(r"(?<!!)\[([^\]\n]+)\]\(([^)\s]+)\)", lambda found: link(found, path, files), part)
         for part in parts[::2]
     ]
+    # A list may follow its paragraph at once on the pages; this Markdown wants a line between.
+    parts[::2] = [re.sub(LIST, r"\1\n\n", part) for part in parts[::2]]
     return "".join(parts)
 
 
