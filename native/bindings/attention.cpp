@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 
 namespace rushlight {
@@ -91,7 +90,7 @@ int read_arguments(PyObject* const* args, Arguments& a) {
   if (!bool_argument(args[5], a.causal) || !double_argument(args[6], a.scale)) return -1;
   const TensorInfo &q = a.q, &k = a.k, &v = a.v;
   const DType type = q.dtype;
-  if (!q.is_float() && type != DType::F16 && type != DType::BF16) return 0;
+  if (!q.is_float_or_half()) return 0;
   if (k.dtype != type || v.dtype != type || q.ndim < 2 || k.ndim != q.ndim || v.ndim != q.ndim) return 0;
   const int ndim = q.ndim;
   AttentionHead& h = a.head;
@@ -119,7 +118,7 @@ int read_arguments(PyObject* const* args, Arguments& a) {
   scores[ndim - 2] = h.queries;
   scores[ndim - 1] = h.keys;
   const auto fits = [&](const TensorInfo& m) { return broadcasts(m, scores, ndim); };
-  const DType computed = type == DType::F64 ? DType::F64 : DType::F32;
+  const DType computed = computed_in(type);
   if (a.has_mask && (!fits(a.mask) || (a.mask.dtype != DType::Bool && a.mask.dtype != computed && a.mask.dtype != DType::F32 &&
                                        a.mask.dtype != type)))
     return 0;
@@ -200,18 +199,6 @@ Ref new_result(const Arguments& a) {
   return Ref(as_object(new_strided(a.q.dtype, ndim, shape, strides, a.device)));
 }
 
-class Scratch {
- public:
-  explicit Scratch(ptrdiff_t bytes) : p_(std::malloc(static_cast<size_t>(bytes))) {}
-  ~Scratch() { std::free(p_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  void* get() const { return p_; }
-
- private:
-  void* p_;
-};
-
 // (query, key, value, mask or None, noise or None, causal, scale) -> (result, logarithms of the sums of the rows)
 PyObject* attention(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Arguments a;
@@ -220,7 +207,7 @@ PyObject* attention(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (read <= 0) return read < 0 ? nullptr : not_implemented();
   const int ndim = a.q.ndim;
   Ref out = new_result(a);
-  Ref lse = out ? new_ref(a.q.dtype == DType::F64 ? DType::F64 : DType::F32, ndim - 1, a.q.shape, a.device) : Ref();
+  Ref lse = out ? new_ref(computed_in(a.q.dtype), ndim - 1, a.q.shape, a.device) : Ref();
   if (!lse) return nullptr;
   const AttentionHead& h = a.head;
   if (a.device != DeviceType::Meta && as_tensor(lse)->numel()) {
@@ -247,12 +234,12 @@ PyObject* attention(PyObject*, PyObject* const* args, Py_ssize_t count) {
       parallel(heads * pieces, static_cast<ptrdiff_t>(kThreadWork / (work + 1)) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
         Py_ssize_t packed = -1;
         const AttentionHead first = head_of(a, begin / pieces / members, begin / pieces % members);
-        const Scratch scratch(dense_kernels().attention_scratch(first, false));
-        if (!scratch.get()) return failed.store(true, std::memory_order_relaxed);
+        const Workspace scratch(dense_kernels().attention_scratch(first, false));
+        if (!scratch.p) return failed.store(true, std::memory_order_relaxed);
         for (ptrdiff_t i = begin; i < end; i++) {
           const Py_ssize_t piece = i % pieces, head = i / pieces / members, member = i / pieces % members;
           const Band rows{piece * h.queries / pieces, (piece + 1) * h.queries / pieces};
-          dense_kernels().attention(head_of(a, head, member), rows, head == packed, scratch.get(),
+          dense_kernels().attention(head_of(a, head, member), rows, head == packed, scratch.p,
                                     matrix_of(result, a.heads, head, member), sums + (head * members + member) * h.queries * item);
           packed = head;
         }
@@ -300,7 +287,7 @@ PyObject* attention_backward(PyObject*, PyObject* const* args, Py_ssize_t count)
   const int read = read_arguments(args + 1, a);
   if (read <= 0) return read < 0 ? nullptr : not_implemented();
   const AttentionHead& h = a.head;
-  const DType type = a.q.dtype, computed = type == DType::F64 ? DType::F64 : DType::F32;
+  const DType type = a.q.dtype, computed = computed_in(type);
   if (g.dtype != type || out.dtype != type || lse.dtype != computed || !same_shape(g.tensor, out.tensor) || g.ndim != a.q.ndim ||
       lse.ndim != g.ndim - 1 || !same_sizes(g.ndim - 1, g.shape, a.q.shape) || !same_sizes(lse.ndim, lse.shape, a.q.shape) ||
       g.shape[g.ndim - 1] != h.width)
@@ -344,8 +331,8 @@ PyObject* attention_backward(PyObject*, PyObject* const* args, Py_ssize_t count)
                          as_tensor(dq), as_tensor(dk), as_tensor(dv), as_tensor(rest)});
       parallel(heads * parts, grain, [&](ptrdiff_t begin, ptrdiff_t end) {
         Py_ssize_t packed = -1;
-        const Scratch scratch(dense_kernels().attention_scratch(head_of(a, begin / parts, 0), true));
-        if (!scratch.get()) return failed.store(true, std::memory_order_relaxed);
+        const Workspace scratch(dense_kernels().attention_scratch(head_of(a, begin / parts, 0), true));
+        if (!scratch.p) return failed.store(true, std::memory_order_relaxed);
         for (ptrdiff_t i = begin; i < end; i++) {
           const Py_ssize_t head = i / parts, part = i % parts;
           AttentionGradient to{};
@@ -370,7 +357,7 @@ PyObject* attention_backward(PyObject*, PyObject* const* args, Py_ssize_t count)
             to.query = matrix_of(to_query, a.heads, head, member);
             to.lse = sums + (head * members + member) * h.queries * item;
             const Band rows{first * h.queries / units_each, last * h.queries / units_each};
-            dense_kernels().attention_backward(head_of(a, head, member), to, rows, head == packed, scratch.get());
+            dense_kernels().attention_backward(head_of(a, head, member), to, rows, head == packed, scratch.p);
             packed = head;
             unit += last - first;
           }

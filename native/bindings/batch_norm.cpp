@@ -18,8 +18,6 @@ constexpr Py_ssize_t kGrain = 1 << 15;  // elements that are worth a thread
 constexpr Py_ssize_t kChannelBytes = 1 << 19;  // of a channel that stays in L2 from one pass to the next
 constexpr Py_ssize_t kPartRows = 512, kParts = 32;  // channels last: rows of a part at least, parts at most
 
-bool is_half(DType t) { return t == DType::F16 || t == DType::BF16; }
-DType computed_in(DType t) { return is_half(t) ? DType::F32 : t; }
 Py_ssize_t grain(Py_ssize_t elements) { return kGrain / (elements + 1) + 1; }
 
 // (n, channels, inner), contiguous; or, where `columns`, (rows, channels).
@@ -67,8 +65,8 @@ struct Values {
   bool read(PyObject* object, Py_ssize_t n) {
     if (object == Py_None) return true;
     TensorInfo a;
-    if (!read_tensor(object, a) || !(a.is_float() || is_half(a.dtype)) || a.size() != n || is_meta(a)) return false;
-    Ref held = contiguous_as(a.tensor, a.dtype == DType::F64 ? DType::F64 : DType::F32);
+    if (!read_tensor(object, a) || !a.is_float_or_half() || a.size() != n || is_meta(a)) return false;
+    Ref held = contiguous_as(a.tensor, computed_in(a.dtype));
     if (!held) return false;
     data.reset(new double[static_cast<size_t>(n)]);
     if (a.dtype == DType::F64) std::copy_n(data_of<double>(held), n, data.get());
@@ -175,7 +173,7 @@ PyObject* refused() { return PyErr_Occurred() ? nullptr : not_implemented(); }
 // Whether these running statistics can be moved here: nobody else's memory is needed for it.
 bool is_movable(PyObject* running, Py_ssize_t n) {
   TensorInfo a;
-  return running == Py_None || (read_tensor(running, a) && (a.is_float() || is_half(a.dtype)) && a.ndim == 1 && a.shape[0] == n &&
+  return running == Py_None || (read_tensor(running, a) && a.is_float_or_half() && a.ndim == 1 && a.shape[0] == n &&
                                 a.tensor->is_writeable() && a.tensor->is_aligned() && !is_meta(a));
 }
 
@@ -185,7 +183,7 @@ PyObject* batch_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   bool training;
   double momentum = 0, eps;
   if (!check_count("batch_norm", count, 8, 8)) return nullptr;
-  if (!read_tensor(args[0], x) || !(x.is_float() || is_half(x.dtype)) || x.ndim < 2 || is_meta(x)) return not_implemented();
+  if (!read_tensor(args[0], x) || !x.is_float_or_half() || x.ndim < 2 || is_meta(x)) return not_implemented();
   if (!bool_argument(args[5], training) || !double_argument(args[7], eps)) return nullptr;
   const bool moves = training && args[6] != Py_None;
   if (moves && !double_argument(args[6], momentum)) return nullptr;
@@ -245,8 +243,8 @@ PyObject* batch_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count
   bool training;
   int need[3];
   if (!check_count("batch_norm_backward", count, 7, 7)) return nullptr;
-  if (!read_tensor(args[0], g) || !read_tensor(args[1], x) || !(x.is_float() || is_half(x.dtype)) || g.dtype != x.dtype ||
-      x.ndim < 2 || is_meta(x, g) || !same_shape(g.tensor, x.tensor))
+  if (!read_tensor(args[0], g) || !read_tensor(args[1], x) || !x.is_float_or_half() || g.dtype != x.dtype || x.ndim < 2 ||
+      is_meta(x, g) || !same_shape(g.tensor, x.tensor))
     return not_implemented();
   if (!bool_argument(args[5], training) || !needs_argument(args[6], 3, need)) return nullptr;
   const Channels c = channels_of(x);
@@ -340,7 +338,7 @@ PyObject* group_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   double eps;
   Py_ssize_t groups;
   if (!check_count("group_norm", count, 5, 5)) return nullptr;
-  if (!read_tensor(args[0], x) || !(x.is_float() || is_half(x.dtype)) || x.ndim < 2 || is_meta(x)) return not_implemented();
+  if (!read_tensor(args[0], x) || !x.is_float_or_half() || x.ndim < 2 || is_meta(x)) return not_implemented();
   if (!double_argument(args[4], eps)) return nullptr;
   Channels c = channels_of(x);
   if (!read_groups(args[1], c, groups) || c.size() == 0) return refused();
@@ -390,8 +388,8 @@ PyObject* group_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count
   Py_ssize_t groups;
   if (!check_count("group_norm_backward", count, 10, 10)) return nullptr;
   if (args[1] != Py_None || args[2] != Py_None) return not_implemented();
-  if (!read_tensor(args[0], g) || !read_tensor(args[3], x) || !(x.is_float() || is_half(x.dtype)) || g.dtype != x.dtype ||
-      x.ndim < 2 || is_meta(x, g) || !same_shape(g.tensor, x.tensor))
+  if (!read_tensor(args[0], g) || !read_tensor(args[3], x) || !x.is_float_or_half() || g.dtype != x.dtype || x.ndim < 2 ||
+      is_meta(x, g) || !same_shape(g.tensor, x.tensor))
     return not_implemented();
   if (!double_argument(args[8], eps) || !needs_argument(args[9], 3, need)) return nullptr;
   const Channels c = channels_of(x);

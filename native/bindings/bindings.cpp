@@ -71,17 +71,6 @@ PyObject* through_aliases(FastFunction f, PyObject* self, PyObject* const* args,
 Ref contiguous_as(Tensor* tensor, DType dtype) {
   if (tensor->dtype == dtype) return contiguous(tensor);
   Ref copy = new_ref(dtype, tensor->ndim(), tensor->sizes(), tensor->device());
-  const auto is_half = [](DType t) { return t == DType::F16 || t == DType::BF16; };
-  if (copy && tensor->device() == DeviceType::Cpu && tensor->is_contiguous() && tensor->is_aligned() &&
-      ((is_half(tensor->dtype) && dtype == DType::F32) || (tensor->dtype == DType::F32 && is_half(dtype)))) {
-    const ptrdiff_t n = tensor->numel();
-    const char* from = tensor->data();
-    char* const to = data_of(copy);
-    const DType type = tensor->dtype;
-    Unlocked unlocked(n * 4 > kReleaseGilBytes, {tensor, as_tensor(copy)});
-    convert(type, from, dtype, to, n);
-    return static_cast<Ref&&>(copy);
-  }
   return copy && copy_into(as_tensor(copy), tensor) == 0 ? static_cast<Ref&&>(copy) : Ref();
 }
 

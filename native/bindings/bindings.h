@@ -18,6 +18,7 @@
 
 #include "core/layout.h"
 #include "kernels/dense.h"
+#include "memory/allocator.h"
 
 namespace rushlight {
 
@@ -87,6 +88,7 @@ struct TensorInfo {
   char* data = nullptr;
   Py_ssize_t size() const { return tensor->numel(); }
   bool is_float() const { return dtype == DType::F32 || dtype == DType::F64; }
+  bool is_float_or_half() const { return is_float() || is_half(dtype); }
   bool contiguous() const { return tensor->is_contiguous() && tensor->is_aligned(); }
 };
 
@@ -124,12 +126,10 @@ inline Ref contiguous(Tensor* tensor) {
   if (tensor->is_contiguous() && tensor->is_aligned()) return Ref::borrow(as_object(tensor));
   return Ref(as_object(contiguous_copy(tensor)));
 }
-// n adjacent elements as another real type.
-inline void convert(DType from, const void* in, DType to, void* out, ptrdiff_t n) {
-  // A program of no steps: loaded as float, stored as what is wanted.
-  const ptrdiff_t step_in = item_size(from), step_out = item_size(to);
-  const Strided input = {static_cast<char*>(const_cast<void*>(in)), from, &step_in};
-  kernels().run_view({1, 0, 0, 0, nullptr, nullptr, nullptr}, DType::F32, &input, {static_cast<char*>(out), to, &step_out}, 1, &n);
+// What was computed in computed_in(dtype), in that type.
+inline Ref rounded(Ref result, DType dtype) {
+  if (!result || as_tensor(result)->dtype == dtype) return result;
+  return Ref(as_object(cast(as_tensor(result), dtype)));
 }
 inline Ref new_ref(DType dtype, int ndim, const Py_ssize_t* shape, DeviceType device) {
   return Ref(as_object(new_tensor(dtype, ndim, shape, device)));
@@ -162,6 +162,25 @@ class Unlocked {
   };
   int count_ = 0;
   PyThreadState* state_ = nullptr;
+};
+
+// Memory of a kernel for the time of a call, from what the allocator keeps: aligned to lines of the cache, with kSlackBytes behind
+// it. p is null where there is no memory. `bytes` is a double since sizes that fit into no memory are asked for as well.
+struct Workspace {
+  explicit Workspace(double bytes) {
+    if (bytes > 1e15) return;
+    bytes_ = static_cast<size_t>(bytes) + kSlackBytes;
+    p = static_cast<char*>(memory::take(bytes_));
+  }
+  ~Workspace() {
+    if (p) memory::give(p, bytes_);
+  }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  char* p = nullptr;
+
+ private:
+  size_t bytes_ = 0;
 };
 
 // The items of a list or tuple (or another sequence): a tuple, because reading one of them as an int may run a program's

@@ -90,28 +90,20 @@ bool read_geometry(int dims, const Py_ssize_t* x, const Py_ssize_t* w, PyObject*
   return true;
 }
 
-bool computed(DType type) { return type == DType::F32 || type == DType::F64 || type == DType::F16 || type == DType::BF16; }
-DType compute_type(DType type) { return type == DType::F64 ? type : DType::F32; }
-
 // The tensor itself, or a copy in the type that is computed in.
 Ref widened(Tensor* tensor, DType type) {
   return tensor->dtype == type ? Ref::borrow(as_object(tensor)) : contiguous_as(tensor, type);
 }
 
-// The result in its own type.
-PyObject* rounded(Ref result, DType type) {
-  return !result || as_tensor(result)->dtype == type ? result.release() : contiguous_as(as_tensor(result), type).release();
-}
-
 // ---- the three kernels
 
 PyObject* no_memory_or(bool worked, Ref result, DType type) {
-  return worked ? rounded(static_cast<Ref&&>(result), type) : PyErr_NoMemory();
+  return worked ? rounded(static_cast<Ref&&>(result), type).release() : PyErr_NoMemory();
 }
 
 // Whether two tensors of one to three dimensions, batch and channels have a type that is computed here.
 bool fits(const TensorInfo& a, const TensorInfo& b) {
-  return computed(a.dtype) && b.dtype == a.dtype && a.ndim >= 3 && a.ndim <= 5 && b.ndim == a.ndim;
+  return a.is_float_or_half() && b.dtype == a.dtype && a.ndim >= 3 && a.ndim <= 5 && b.ndim == a.ndim;
 }
 
 bool fits(const TensorInfo& bias, DType type) { return !bias.tensor || (bias.dtype == type && bias.ndim == 1); }
@@ -122,6 +114,40 @@ bool check_bias(const TensorInfo& bias, const Py_ssize_t* w, const Geometry& g, 
                "Given weight of size %s, expected bias to be 1-dimensional with %zd elements, but got bias of size [%zd] instead",
                sizes_text(w, g.dims + 2).c_str(), channels, bias.shape[0]);
   return false;
+}
+
+// The convolution of images with weights, plus a bias that may be none; or `back`, of gradients, to the input that they are of. A
+// result of `shape` in the type `own`.
+PyObject* correlate(const Geometry& g, bool back, const Ref& images, const Ref& weights, const Ref& bias, const Py_ssize_t* shape,
+                    DType own) {
+  const Ref in = contiguous(as_tensor(images)), w = in ? contiguous(as_tensor(weights)) : Ref();
+  Ref result = w ? new_ref(computed_in(own), g.dims + 2, shape, DeviceType::Cpu) : Ref();
+  if (!result || as_tensor(result)->numel() == 0) return rounded(static_cast<Ref&&>(result), own).release();
+  Correlation c{.type = computed_in(own),
+                .batch = g.batch,
+                .groups = g.groups,
+                .rows = back ? g.in_group() : g.out_group(),
+                .plane = back ? g.in_plane() : g.places(),
+                .images = data_of(in),
+                .weights = data_of(w),
+                .bias = bias ? data_of(bias) : nullptr,
+                .out = data_of(result),
+                .weights_row = back ? g.taps() : g.patch(),
+                .weights_group = g.out_group() * g.patch(),
+                .work = g.work(),
+                .scattered = back && (g.stride[0] > 1 || g.stride[1] > 1 || g.stride[2] > 1),
+                .beside = back ? std::min(g.stride[2], g.in[2]) : 1,
+                .planes = {},
+                .phases = {}};
+  bool worked;
+  {
+    Unlocked unlocked(g.work() > kParallelWork, {as_tensor(in), as_tensor(w), as_tensor(bias), as_tensor(result)});
+    const bool biased = static_cast<bool>(bias);
+    worked = (back ? gradient_planes(g, c.item(), c.planes, c.phases, biased)
+                   : image_planes(g, c.item(), c.planes, c.phases.emplace_back(), biased)) &&
+             c.run();
+  }
+  return no_memory_or(worked, static_cast<Ref&&>(result), own);
 }
 
 // (x, w, bias or None, stride, padding, dilation, groups)
@@ -136,41 +162,16 @@ PyObject* convolution(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Py_ssize_t shape[5] = {g.batch, g.out_channels};
   for (int i = 0; i < g.dims; i++) shape[2 + i] = g.out[3 - g.dims + i];
   const DeviceType device = device_of(x, w, bias);
-  const DType own = x.dtype, type = compute_type(own);
+  const DType own = x.dtype, type = computed_in(own);
   if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device).release();
   Ref xc = widened(x.tensor, type), wc = xc ? widened(w.tensor, type) : Ref();
   Ref bc = wc && bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
   if (!wc || (bias.tensor && !bc)) return nullptr;
   if (g.dims == 2 && winograd_pays(g)) {
     const TensorInfo b = bc ? info_of(as_tensor(bc)) : TensorInfo{};
-    return rounded(Ref(winograd_forward(info_of(as_tensor(xc)), info_of(as_tensor(wc)), b, g)), own);
+    return rounded(Ref(winograd_forward(info_of(as_tensor(xc)), info_of(as_tensor(wc)), b, g)), own).release();
   }
-  xc = contiguous(as_tensor(xc));
-  wc = xc ? contiguous(as_tensor(wc)) : Ref();
-  if (!wc) return nullptr;
-  Ref result = new_ref(type, g.dims + 2, shape, device);
-  if (!result || as_tensor(result)->numel() == 0) return rounded(static_cast<Ref&&>(result), own);
-  Correlation c{.type = type,
-                .batch = g.batch,
-                .groups = g.groups,
-                .rows = g.out_group(),
-                .plane = g.places(),
-                .images = data_of(xc),
-                .weights = data_of(wc),
-                .bias = bc ? data_of(bc) : nullptr,
-                .out = data_of(result),
-                .weights_row = g.patch(),
-                .weights_group = g.out_group() * g.patch(),
-                .work = g.work(),
-                .scattered = false,
-                .planes = {},
-                .phases = {}};
-  bool worked;
-  {
-    Unlocked unlocked(g.work() > kParallelWork, {as_tensor(xc), as_tensor(wc), as_tensor(bc), as_tensor(result)});
-    worked = image_planes(g, c.item(), c.planes, c.phases.emplace_back(), bias.tensor != nullptr) && c.run();
-  }
-  return no_memory_or(worked, static_cast<Ref&&>(result), own);
+  return correlate(g, false, xc, wc, bc, shape, own);
 }
 
 // Whether the gradient's shape is that of the result.
@@ -209,40 +210,14 @@ PyObject* convolution_input(PyObject*, PyObject* const* args, Py_ssize_t count) 
       !check_gradient(grad, g) || !check_bias(bias, w.shape, g, g.in_channels))
     return nullptr;
   const DeviceType device = device_of(grad, w, bias);
-  const DType own = grad.dtype, type = compute_type(own);
+  const DType own = grad.dtype, type = computed_in(own);
   if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device).release();
   Ref gc = widened(grad.tensor, type), wc = gc ? widened(w.tensor, type) : Ref();
   Ref bc = wc && bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
   if (!wc || (bias.tensor && !bc)) return nullptr;
   if (g.dims == 2 && !bc && winograd_pays(g))
-    return rounded(Ref(winograd_grad_input(info_of(as_tensor(gc)), info_of(as_tensor(wc)), g)), own);
-  gc = contiguous(as_tensor(gc));
-  wc = gc ? contiguous(as_tensor(wc)) : Ref();
-  if (!wc) return nullptr;
-  Ref result = new_ref(type, g.dims + 2, shape, device);
-  if (!result || as_tensor(result)->numel() == 0) return rounded(static_cast<Ref&&>(result), own);
-  Correlation c{.type = type,
-                .batch = g.batch,
-                .groups = g.groups,
-                .rows = g.in_group(),
-                .plane = g.in_plane(),
-                .images = data_of(gc),
-                .weights = data_of(wc),
-                .bias = bc ? data_of(bc) : nullptr,
-                .out = data_of(result),
-                .weights_row = g.taps(),
-                .weights_group = g.out_group() * g.patch(),
-                .work = g.work(),
-                .scattered = g.stride[0] > 1 || g.stride[1] > 1 || g.stride[2] > 1,
-                .beside = std::min(g.stride[2], g.in[2]),
-                .planes = {},
-                .phases = {}};
-  bool worked;
-  {
-    Unlocked unlocked(g.work() > kParallelWork, {as_tensor(gc), as_tensor(wc), as_tensor(bc), as_tensor(result)});
-    worked = gradient_planes(g, c.item(), c.planes, c.phases, bias.tensor != nullptr) && c.run();
-  }
-  return no_memory_or(worked, static_cast<Ref&&>(result), own);
+    return rounded(Ref(winograd_grad_input(info_of(as_tensor(gc)), info_of(as_tensor(wc)), g)), own).release();
+  return correlate(g, true, gc, wc, bc, shape, own);
 }
 
 // (g, x, w_shape, stride, padding, dilation, groups) -> the gradient of the weight
@@ -256,16 +231,17 @@ PyObject* convolution_weight(PyObject*, PyObject* const* args, Py_ssize_t count)
       !check_gradient(grad, g))
     return nullptr;
   const DeviceType device = device_of(grad, x);
-  const DType own = grad.dtype, type = compute_type(own);
+  const DType own = grad.dtype, type = computed_in(own);
   if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device).release();
   Ref gc = widened(grad.tensor, type), xc = gc ? widened(x.tensor, type) : Ref();
   if (!xc) return nullptr;
   if (g.dims == 2 && g.batch > 0 && g.in_channels > 0 && winograd_pays(g))
-    return rounded(Ref(winograd_grad_weight(info_of(as_tensor(gc)), info_of(as_tensor(xc)), g)), own);
+    return rounded(Ref(winograd_grad_weight(info_of(as_tensor(gc)), info_of(as_tensor(xc)), g)), own).release();
   gc = contiguous(as_tensor(gc));
   xc = gc ? contiguous(as_tensor(xc)) : Ref();
   Ref result = xc ? zeros_ref(type, g.dims + 2, shape, device) : Ref();
-  if (!result || as_tensor(result)->numel() == 0 || as_tensor(gc)->numel() == 0) return rounded(static_cast<Ref&&>(result), own);
+  if (!result || as_tensor(result)->numel() == 0 || as_tensor(gc)->numel() == 0)
+    return rounded(static_cast<Ref&&>(result), own).release();
   WeightGradient c{type, g, data_of(gc), data_of(xc), data_of(result), {}, {}};
   bool worked;
   {

@@ -35,7 +35,7 @@ bool Correlation::run() {
     phase.filters = static_cast<ptrdiff_t>(size);
     size += static_cast<double>(groups) * static_cast<double>(rows) * static_cast<double>(phase.depth());
   }
-  Buffer packed(size * static_cast<double>(item()));
+  Workspace packed(size * static_cast<double>(item()));
   if (!packed.p) return false;
   filters = &packed;
   parallel(groups, grain_of(size / static_cast<double>(groups)), [&](ptrdiff_t begin, ptrdiff_t end) {
@@ -52,7 +52,7 @@ bool Correlation::run() {
                ? run_images(std::min(together, batch))
                : run_units();
   }
-  Buffer laid(laid_size()), results(scattered ? results_size() : 0);
+  Workspace laid(laid_size()), results(scattered ? results_size() : 0);
   if (!laid.p || !results.p) return false;
   for (Py_ssize_t unit = 0; unit < units; unit++)
     if (!run_unit(unit, laid.p, results.p)) return false;
@@ -66,7 +66,7 @@ bool Correlation::run_units() {
   std::atomic<bool> failed{false};
   parallel(units, grain_of(work / static_cast<double>(units)), [&](ptrdiff_t begin, ptrdiff_t end) {
     const double most = static_cast<double>(std::min(together, end - begin));
-    Buffer laid(laid_size() * most), results(scattered ? results_size() * most : 0), scratch(scratch_size());
+    Workspace laid(laid_size() * most), results(scattered ? results_size() * most : 0), scratch(scratch_size());
     if (!laid.p || !results.p || !scratch.p) return failed.store(true, std::memory_order_relaxed);
     const ptrdiff_t to_row = scattered ? most_places() : plane;
     Py_ssize_t n;
@@ -100,7 +100,7 @@ bool Correlation::run_images(Py_ssize_t together) {
   std::atomic<bool> failed{false};
   parallel(blocks * groups, grain_of(work / static_cast<double>(blocks * groups)), [&](ptrdiff_t begin, ptrdiff_t end) {
     const double most = static_cast<double>(together);
-    Buffer laid(laid_size() * most), results(results_size() * most), scratch(scratch_size());
+    Workspace laid(laid_size() * most), results(results_size() * most), scratch(scratch_size());
     if (!laid.p || !results.p || !scratch.p) return failed.store(true, std::memory_order_relaxed);
     for (Py_ssize_t task = begin; task < end; task++) {
       const Py_ssize_t group = task % groups, first = task / groups * together, n = std::min(together, batch - first);
@@ -148,7 +148,7 @@ bool Correlation::run_unit(Py_ssize_t unit, char* laid, char* results) {
     const ptrdiff_t blocks = (all.count() + block - 1) / block;
     const double block_work = unit_work / static_cast<double>(phases.size()) / static_cast<double>(blocks + 1);
     parallel(blocks, grain_of(block_work), [&](ptrdiff_t begin, ptrdiff_t end) {
-      Buffer scratch(scratch_size());
+      Workspace scratch(scratch_size());
       if (!scratch.p) return failed.store(true, std::memory_order_relaxed);
       Patch patch = patch_of(phase, from);
       if (!direct())
@@ -179,8 +179,8 @@ bool WeightGradient::sum_products(Py_ssize_t from, Py_ssize_t to, Py_ssize_t gro
   const Py_ssize_t together = planes.laid ? std::clamp<Py_ssize_t>(512 / places, 1, to - from) : to - from;
   const ptrdiff_t image_pitch = g.in_channels * g.in_plane();
   const ptrdiff_t pitch = planes.laid ? channels * planes.channel_pitch() : image_pitch;
-  Buffer laid(planes.laid ? static_cast<double>(pitch) * static_cast<double>(together) * static_cast<double>(item()) : 0);
-  Buffer scratch(static_cast<double>(kernels.conv_weight_scratch(outputs)));
+  Workspace laid(planes.laid ? static_cast<double>(pitch) * static_cast<double>(together) * static_cast<double>(item()) : 0);
+  Workspace scratch(static_cast<double>(kernels.conv_weight_scratch(outputs)));
   if (!laid.p || !scratch.p) return false;
   for (Py_ssize_t image = from; image < to; image += together) {
     const Py_ssize_t n = std::min(together, to - image);
@@ -205,8 +205,8 @@ bool WeightGradient::sum_dots(Py_ssize_t from, Py_ssize_t to, Py_ssize_t group, 
   const ptrdiff_t slice = axes[1].plane * width, pitch = slice * g.out[0];
   const ptrdiff_t group_pitch = planes.channels * planes.channel_pitch();
   const double row = static_cast<double>(slice) * static_cast<double>(item());
-  Buffer laid(static_cast<double>(n) * planes.elements() * static_cast<double>(item())), inside(row);
-  Buffer laid_grad(static_cast<double>(n * outputs * g.out[0]) * row);
+  Workspace laid(static_cast<double>(n) * planes.elements() * static_cast<double>(item())), inside(row);
+  Workspace laid_grad(static_cast<double>(n * outputs * g.out[0]) * row);
   if (!laid.p || !laid_grad.p || !inside.p) return false;
   std::memset(inside.p, 0, static_cast<size_t>(slice * item()));
   for (Py_ssize_t h = 0; h < g.out[1]; h++)
@@ -254,7 +254,7 @@ bool WeightGradient::run() {
   const Py_ssize_t parts = many && g.groups < 16 ? std::clamp<Py_ssize_t>(static_cast<Py_ssize_t>(most_parts), 1, g.batch) : 1;
   const Py_ssize_t tasks_wanted = many && get_num_threads() > 1 ? 4 * get_num_threads() : 1;
   const Py_ssize_t cuts = dots() ? 1 : std::clamp<Py_ssize_t>(tasks_wanted / (g.groups * parts), 1, g.in_group());
-  Buffer sums(part_size * static_cast<double>(parts));
+  Workspace sums(part_size * static_cast<double>(parts));
   if (!sums.p) return false;
   std::memset(sums.p, 0, static_cast<size_t>(part_size) * static_cast<size_t>(parts));
   std::atomic<bool> failed{false};

@@ -2,8 +2,6 @@
 #pragma once
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <cstdlib>
 #include <vector>
 
 #include "bindings/conv.h"
@@ -11,23 +9,6 @@
 namespace rushlight::conv {
 
 constexpr double kParallelWork = 1 << 18;  // multiplications worth a thread
-
-// Aligned to lines of the cache, with kSlackBytes behind; p is null where there is no memory.
-struct Buffer {
-  explicit Buffer(double bytes) {
-    if (bytes > 1e15) return;
-    block_ = std::malloc(static_cast<size_t>(bytes) + 64 + kSlackBytes);
-    p = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(block_) + 63) / 64 * 64);
-    if (!block_) p = nullptr;
-  }
-  ~Buffer() { std::free(block_); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  char* p = nullptr;
-
- private:
-  void* block_ = nullptr;
-};
 
 using Axes = std::array<Axis, 3>;
 
@@ -95,7 +76,7 @@ struct Correlation {
   Py_ssize_t beside = 1;  // phases whose results take turns in a row
   Planes planes;
   std::vector<Phase> phases;
-  const Buffer* filters = nullptr;  // packed, once `run` has begun
+  const Workspace* filters = nullptr;  // packed, once `run` has begun
 
   ptrdiff_t item() const { return item_size(type); }
   bool run();

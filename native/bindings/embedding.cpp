@@ -15,8 +15,6 @@ namespace {
 constexpr Py_ssize_t kGrain = 1 << 15;
 constexpr Py_ssize_t kColumns = 32;
 
-bool is_half(DType t) { return t == DType::F16 || t == DType::BF16; }
-
 // Row numbers as contiguous int64. 1 in order, 0 not, -1 exception.
 int read_numbers(PyObject* object, TensorInfo& index, Ref& owner) {
   if (!read_tensor(object, index) || (index.dtype != DType::I64 && index.dtype != DType::I32)) return 0;
@@ -85,13 +83,13 @@ PyObject* embedding_backward(PyObject*, PyObject* const* args, Py_ssize_t count)
   Ref owner;
   Py_ssize_t padding, n;
   if (!check_count("embedding_backward", count, 4, 4)) return nullptr;
-  if (!read_tensor(args[0], g) || !(g.is_float() || is_half(g.dtype)) || g.ndim < 1) return not_implemented();
+  if (!read_tensor(args[0], g) || !g.is_float_or_half() || g.ndim < 1) return not_implemented();
   if (!ints_argument(args[2], "padding_idx", 1, &padding) || !ints_argument(args[3], "num_weights", 1, &n)) return nullptr;
   const int ready = read_numbers(args[1], index, owner);
   if (ready <= 0 || n < 0) return ready < 0 ? nullptr : not_implemented();
   if (index.ndim + 1 != g.ndim || !same_sizes(index.ndim, index.shape, g.shape)) return not_implemented();
   const DeviceType device = device_of(g, index);
-  const DType wanted = g.dtype, type = is_half(wanted) ? DType::F32 : wanted;
+  const DType wanted = g.dtype, type = computed_in(wanted);
   const Py_ssize_t columns = g.shape[g.ndim - 1], rows = index.size(), shape[2] = {n, columns};
   if (device == DeviceType::Meta) return new_ref(wanted, 2, shape, device).release();
   Ref gc = contiguous_as(g.tensor, type), out = gc ? zeros_ref(type, 2, shape, device) : Ref();
@@ -127,14 +125,13 @@ PyObject* largest_in_bags(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Ref owner;
   Py_ssize_t n;
   if (!check_count("largest_in_bags", count, 4, 4)) return nullptr;
-  if (!read_tensor(args[0], rows) || !(rows.is_float() || is_half(rows.dtype)) || rows.ndim != 2 || is_meta(rows))
-    return not_implemented();
+  if (!read_tensor(args[0], rows) || !rows.is_float_or_half() || rows.ndim != 2 || is_meta(rows)) return not_implemented();
   if (!ints_argument(args[3], "n", 1, &n)) return nullptr;
   const int ready = read_numbers(args[1], bags, owner);
   if (ready <= 0) return ready ? nullptr : not_implemented();
   if (!read_tensor(args[2], kept) || kept.dtype != DType::Bool || kept.size() != rows.shape[0] || bags.size() != rows.shape[0])
     return not_implemented();
-  const DType type = is_half(rows.dtype) ? DType::F32 : rows.dtype;
+  const DType type = computed_in(rows.dtype);
   const Py_ssize_t columns = rows.shape[1], many = rows.shape[0], shape[2] = {n, columns};
   Ref values = contiguous_as(rows.tensor, type), flags = values ? contiguous(kept.tensor) : Ref();
   Ref top = flags ? new_ref(type, 2, shape, DeviceType::Cpu) : Ref();

@@ -11,10 +11,6 @@ namespace {
 constexpr Py_ssize_t kParallelWork = 1 << 20;  // multiplications from which a product may take more than one thread
 constexpr Py_ssize_t kReleaseWork = 1 << 17;   // and from which it lets other Python threads run
 
-// The types that gemm multiplies, and the type of its sums; `cast_back` rounds them once.
-bool multiplied(DType t) { return t == DType::F32 || t == DType::F64 || t == DType::F16 || t == DType::BF16; }
-DType summed(DType t) { return t == DType::F64 ? t : DType::F32; }
-
 // A stack of matrices: the last two dimensions of a tensor as gemm takes them, the leading ones by their strides.
 struct Stack {
   Ref owner;  // keeps the data alive
@@ -69,11 +65,6 @@ bool make_stack(const TensorInfo& given, DType type, bool vector_is_row, Stack& 
   return true;
 }
 
-PyObject* cast_back(Ref result, DType type) {
-  if (!result || as_tensor(result)->dtype == type) return result.release();
-  return contiguous_as(as_tensor(result), type).release();
-}
-
 // Arguments that do not fit together get NotImplemented, here and below: the definition in ops/matrix/products.py says what is
 // wrong, in words that depend on the case.
 PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -81,13 +72,13 @@ PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!check_count("matmul", count, 2, 2)) return nullptr;
   if (!read_tensor(args[0], a) || !read_tensor(args[1], b)) return not_implemented();
   const DType type = a.dtype;
-  if (!multiplied(type)) return not_implemented();
+  if (!a.is_float_or_half()) return not_implemented();
   if (a.dtype != b.dtype || a.ndim == 0 || b.ndim == 0) return not_implemented();
   if (a.shape[a.ndim - 1] != b.shape[b.ndim == 1 ? 0 : b.ndim - 2]) return not_implemented();
   Stack x, y;
   if (!make_stack(a, type, true, x) || !make_stack(b, type, false, y)) return nullptr;
   const Py_ssize_t m = x.rows, k = x.columns, n = y.columns;
-  const ptrdiff_t item = item_size(summed(type));
+  const ptrdiff_t item = item_size(computed_in(type));
 
   // The broadcast leading shape.
   Py_ssize_t shape[kMaxDims + 2];
@@ -107,9 +98,9 @@ PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (a.ndim > 1) shape[ndim++] = m;
   if (b.ndim > 1) shape[ndim++] = n;
   const DeviceType device = device_of(a, b);
-  Ref result = new_ref(summed(type), ndim, shape, device);
+  Ref result = new_ref(computed_in(type), ndim, shape, device);
   if (!result) return nullptr;
-  if (device == DeviceType::Meta) return cast_back(static_cast<Ref&&>(result), type);
+  if (device == DeviceType::Meta) return rounded(static_cast<Ref&&>(result), type).release();
   char* c = data_of(result);
   const Py_ssize_t work = m * n * k;
   const std::initializer_list<const Tensor*> used = {as_tensor(x.owner), as_tensor(y.owner), as_tensor(result)};
@@ -139,7 +130,7 @@ PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (parallel_inside) run(0, stacks);
     else parallel(stacks, kParallelWork / 4 / (work + 1) + 1, run);
   }
-  return cast_back(static_cast<Ref&&>(result), type);
+  return rounded(static_cast<Ref&&>(result), type).release();
 }
 
 // (a, b), both matrices
@@ -168,7 +159,7 @@ bool product_of(Factor left, Factor right, DeviceType device, Ref& result) {
     std::swap(y.row, y.column);
   }
   const Py_ssize_t shape[2] = {x.rows, y.columns}, work = x.rows * y.columns * x.columns;
-  Ref sums = new_ref(summed(type), 2, shape, device);
+  Ref sums = new_ref(computed_in(type), 2, shape, device);
   if (!sums) return false;
   if (device != DeviceType::Meta) {
     char* c = data_of(sums);
@@ -176,7 +167,7 @@ bool product_of(Factor left, Factor right, DeviceType device, Ref& result) {
     gemm(type, x.rows, y.columns, x.columns, 1.0, {x.data, x.row, x.column}, {y.data, y.row, y.column}, nullptr, 0.0, c,
          work > kParallelWork);
   }
-  result = Ref(cast_back(static_cast<Ref&&>(sums), type));
+  result = rounded(static_cast<Ref&&>(sums), type);
   return static_cast<bool>(result);
 }
 
@@ -185,7 +176,7 @@ PyObject* matmul_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
   TensorInfo g, a, b;
   int needs[2];
   if (!check_count("matmul_backward", count, 4, 4)) return nullptr;
-  if (!read_tensor(args[0], g) || !multiplied(g.dtype) || g.ndim != 2) return not_implemented();
+  if (!read_tensor(args[0], g) || !g.is_float_or_half() || g.ndim != 2) return not_implemented();
   if (!needs_argument(args[3], 2, needs)) return nullptr;
   const bool has_a = read_tensor(args[1], a), has_b = read_tensor(args[2], b);
   if (needs[0] && (!has_b || b.ndim != 2 || b.dtype != g.dtype || b.shape[1] != g.shape[1])) return not_implemented();
@@ -205,8 +196,8 @@ PyObject* addmm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const bool has_bias = args[0] != Py_None;
   if (!read_tensor(args[1], a) || !read_tensor(args[2], b) || (has_bias && !read_tensor(args[0], bias))) return not_implemented();
   if ((count > 3 && !double_argument(args[3], alpha)) || (count > 4 && !double_argument(args[4], beta))) return nullptr;
-  const DType type = a.dtype, wide = summed(type);
-  if (!multiplied(type) || b.dtype != type || (has_bias && bias.dtype != type)) return not_implemented();
+  const DType type = a.dtype, wide = computed_in(type);
+  if (!a.is_float_or_half() || b.dtype != type || (has_bias && bias.dtype != type)) return not_implemented();
   if (a.ndim != 2 || b.ndim != 2 || a.shape[1] != b.shape[0]) return not_implemented();
   Stack x, y;
   if (!make_stack(a, type, true, x) || !make_stack(b, type, true, y)) return nullptr;
@@ -217,7 +208,7 @@ PyObject* addmm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const DeviceType device = device_of(a, b, bias);
   Ref result = new_ref(wide, 2, shape, device);
   if (!result) return nullptr;
-  if (device == DeviceType::Meta) return cast_back(static_cast<Ref&&>(result), type);
+  if (device == DeviceType::Meta) return rounded(static_cast<Ref&&>(result), type).release();
   Pinned pins[2];
   const void* row = nullptr;
   if (has_bias && beta != 0.0) {
@@ -243,7 +234,7 @@ PyObject* addmm(PyObject*, PyObject* const* args, Py_ssize_t count) {
     gemm(type, shape[0], shape[1], x.columns, alpha, {x.data, x.row, x.column}, {y.data, y.row, y.column}, row, row ? 0.0 : beta, c,
          work > kParallelWork);
   }
-  return cast_back(static_cast<Ref&&>(result), type);
+  return rounded(static_cast<Ref&&>(result), type).release();
 }
 
 // (x, w, bias or None) -> x @ w.T + bias over any leading dimensions of x
@@ -252,8 +243,8 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!check_count("linear", count, 2, 3)) return nullptr;
   const bool has_bias = count > 2 && args[2] != Py_None;
   if (!read_tensor(args[0], x) || !read_tensor(args[1], w) || (has_bias && !read_tensor(args[2], bias))) return not_implemented();
-  if (!multiplied(x.dtype) || x.ndim == 0 || w.ndim != 2 || (has_bias && bias.ndim != 1)) return not_implemented();
-  const DType type = x.dtype, wide = summed(type);
+  if (!x.is_float_or_half() || x.ndim == 0 || w.ndim != 2 || (has_bias && bias.ndim != 1)) return not_implemented();
+  const DType type = x.dtype, wide = computed_in(type);
   if (w.dtype != x.dtype || (has_bias && bias.dtype != x.dtype)) return not_implemented();
   const Py_ssize_t k = x.shape[x.ndim - 1], n = w.shape[0];
   Py_ssize_t m = 1;
@@ -281,7 +272,7 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const DeviceType device = device_of(x, w, bias);
   Ref result = new_ref(wide, x.ndim, shape, device);
   if (!result) return nullptr;
-  if (device == DeviceType::Meta) return cast_back(static_cast<Ref&&>(result), type);
+  if (device == DeviceType::Meta) return rounded(static_cast<Ref&&>(result), type).release();
   const Py_ssize_t work = m * n * k;
   const void* row = has_bias ? data_of(bias_owner) : nullptr;
   char* c = data_of(result);
@@ -289,7 +280,7 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t count) {
     Unlocked unlocked(work > kReleaseWork, {as_tensor(xs.owner), as_tensor(ws.owner), as_tensor(bias_owner), as_tensor(result)});
     gemm(type, m, n, k, 1.0, {xs.data, xs.row, xs.column}, {ws.data, ws.column, ws.row}, row, 0.0, c, work > kParallelWork);
   }
-  return cast_back(static_cast<Ref&&>(result), type);
+  return rounded(static_cast<Ref&&>(result), type).release();
 }
 
 // (g, x, w, needs) -> the gradients of x @ w.T, or with a bias, (g summed over all but its last dimension, g @ w, g.T @ x); x or w may
@@ -298,13 +289,13 @@ PyObject* linear_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
   TensorInfo g, x, w;
   int needs[3] = {0, 0, 0};
   if (!check_count("linear_backward", count, 4, 4)) return nullptr;
-  if (!read_tensor(args[0], g) || !multiplied(g.dtype) || g.ndim == 0) return not_implemented();
+  if (!read_tensor(args[0], g) || !g.is_float_or_half() || g.ndim == 0) return not_implemented();
   const bool has_bias = PyTuple_Check(args[3]) && PyTuple_GET_SIZE(args[3]) == 3;
   if (!needs_argument(args[3], has_bias ? 3 : 2, needs + !has_bias)) return nullptr;
   const auto [need_b, need_x, need_w] = needs;
   if (need_b > 2) return not_implemented();  // a bias of several dimensions is as long as the rows are many
   const bool has_x = read_tensor(args[1], x), has_w = read_tensor(args[2], w);
-  const DType type = g.dtype, wide = summed(type);
+  const DType type = g.dtype, wide = computed_in(type);
   const Py_ssize_t n = g.shape[g.ndim - 1];
   if (need_x && (!has_w || w.dtype != type || w.ndim != 2 || w.shape[0] != n)) return not_implemented();
   if (need_w && (!has_x || x.dtype != type || x.ndim != g.ndim)) return not_implemented();
@@ -343,9 +334,8 @@ PyObject* linear_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (to_w) gemm(type, n, k, m, 1.0, {gp, 1, n}, {xp, k, 1}, nullptr, 0.0, to_w, many);
     if (to_b) sum_rows(wide, sp, m, n, to_b);
   }
-  if (type != wide)
-    for (Ref* gradient : {&gb, &gx, &gw})
-      if (*gradient && !(*gradient = contiguous_as(as_tensor(*gradient), type))) return nullptr;
+  for (Ref* gradient : {&gb, &gx, &gw})
+    if (*gradient && !(*gradient = rounded(static_cast<Ref&&>(*gradient), type))) return nullptr;
   return has_bias ? gradients_of({&gb, &gx, &gw}) : gradients_of({&gx, &gw});
 }
 

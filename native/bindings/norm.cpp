@@ -39,12 +39,9 @@ bool affine(PyObject* object, const char* name, DType type, Py_ssize_t n, Ref& o
   return true;
 }
 
-bool is_half(PyObject* o) {
-  return is_tensor(o) && (as_tensor(o)->dtype == DType::F16 || as_tensor(o)->dtype == DType::BF16) &&
-         as_tensor(o)->device() == DeviceType::Cpu;
-}
+bool is_cpu_half(PyObject* o) { return is_tensor(o) && is_half(as_tensor(o)->dtype) && as_tensor(o)->device() == DeviceType::Cpu; }
 // A half as float; another object as it is.
-Ref widened(PyObject* o) { return is_half(o) ? contiguous_as(as_tensor(o), DType::F32) : Ref::borrow(o); }
+Ref widened(PyObject* o) { return is_cpu_half(o) ? contiguous_as(as_tensor(o), DType::F32) : Ref::borrow(o); }
 
 // Parts of the rows that threads take, as many for any number of threads: what is summed over rows is always rounded the same.
 Py_ssize_t parts_of(const Rows& r) {
@@ -68,7 +65,7 @@ PyObject* layer_norm(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   double eps;
   Rows r;
   if (!check_count("layer_norm", count, 5, 5)) return nullptr;
-  if (is_half(args[0])) {
+  if (is_cpu_half(args[0])) {
     const Ref wide = widened(args[0]), weight = widened(args[2]), bias = widened(args[3]);
     if (!wide || !weight || !bias) return nullptr;
     PyObject* const again[] = {wide.get(), args[1], weight.get(), bias.get(), args[4]};
@@ -118,7 +115,7 @@ PyObject* layer_norm_backward(PyObject* self, PyObject* const* args, Py_ssize_t 
   Rows r;
   int need[3];
   if (!check_count("layer_norm_backward", count, 7, 8)) return nullptr;
-  if (count == 8 && is_half(args[1])) {
+  if (count == 8 && is_cpu_half(args[1])) {
     const Ref wide_g = widened(args[0]), wide = widened(args[1]), w = widened(args[5]);
     if (!wide_g || !wide || !w) return nullptr;
     PyObject* const forward[] = {wide.get(), args[2], Py_None, Py_None, args[7]};

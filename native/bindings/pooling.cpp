@@ -17,14 +17,6 @@ bool refuse(const char* text) {
   return false;
 }
 
-bool is_half(DType t) { return t == DType::F16 || t == DType::BF16; }
-DType computed_in(DType t) { return is_half(t) ? DType::F32 : t; }
-// The result of a computation in computed_in(type), in that type; takes over.
-PyObject* rounded(Ref& result, DType type) {
-  if (!result || as_tensor(result)->dtype == type) return result.release();
-  return as_object(cast(as_tensor(result), type));
-}
-
 // How many dimensions a window has: so many as a tuple of its sizes, or that number itself. 0 with an exception set for others.
 int window_dims(PyObject* o) {
   const Py_ssize_t n = PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : PyLong_Check(o) ? PyLong_AsSsize_t(o) : 0;
@@ -34,9 +26,7 @@ int window_dims(PyObject* o) {
 }
 
 // A tensor that can be pooled over its last n dimensions.
-bool poolable(PyObject* o, int n, TensorInfo& out) {
-  return read_tensor(o, out) && (out.is_float() || is_half(out.dtype)) && out.ndim >= n;
-}
+bool poolable(PyObject* o, int n, TensorInfo& out) { return read_tensor(o, out) && out.is_float_or_half() && out.ndim >= n; }
 
 Py_ssize_t volumes_of(const Py_ssize_t* shape, int ndim, int n) {
   Py_ssize_t count = 1;
@@ -144,7 +134,7 @@ PyObject* maxima(const TensorInfo& x, int n, const Py_ssize_t (&sizes)[3], Py_ss
       run(type, from + begin * volume * item, end - begin, to + begin * positions * item, places + begin * positions);
     });
   }
-  Ref values(rounded(out, wanted));
+  Ref values = rounded(static_cast<Ref&&>(out), wanted);
   return values ? PyTuple_Pack(2, values.get(), indices.get()) : nullptr;
 }
 
@@ -202,7 +192,7 @@ PyObject* max_pool_backward(PyObject*, PyObject* const* args, Py_ssize_t count) 
         inside.store(false, std::memory_order_relaxed);
     });
   }
-  if (inside.load()) return rounded(out, wanted);
+  if (inside.load()) return rounded(static_cast<Ref&&>(out), wanted).release();
   PyErr_SetString(PyExc_IndexError, "max_pool_backward(): an index is outside its volume");
   return nullptr;
 }
@@ -279,7 +269,7 @@ PyObject* means(const TensorInfo& from, const Py_ssize_t* shape, bool backward, 
       else dense_kernels().mean_cuts(type, source + begin * many * item, end - begin, cuts, to + begin * few * item);
     });
   }
-  return rounded(out, wanted);
+  return rounded(static_cast<Ref&&>(out), wanted).release();
 }
 
 // The arguments that average pooling and its gradient share, from args[0] = kernel on: kernel, stride, padding,

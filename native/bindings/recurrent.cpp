@@ -24,7 +24,6 @@ constexpr Py_ssize_t kStepsPacked = 3, kFewRowsStepsPacked = 8;
 constexpr Py_ssize_t kFewRows = 2, kCacheBytes = 1 << 20;
 constexpr Py_ssize_t kMostRows = 0x7fffffff;  // what a BLAS counts with
 
-bool computed_as_float(DType t) { return t == DType::F16 || t == DType::BF16; }
 PyObject* refused() { return PyErr_Occurred() ? nullptr : not_implemented(); }
 
 // What a call works on, and in which order.
@@ -83,7 +82,7 @@ bool read_layer(Cell cell, PyObject* const* args, PyObject* reverse, PyObject* s
   if (has_c != (cell == Cell::Lstm) || !bool_argument(reverse, l.reverse)) return false;
   l.cell = cell;
   l.stored = a.x.dtype;
-  l.type = computed_as_float(l.stored) ? DType::F32 : l.stored;
+  l.type = computed_in(l.stored);
   l.packed = sizes != Py_None;
   if ((l.type != DType::F32 && l.type != DType::F64) || a.x.ndim != (l.packed ? 2 : 3) || a.h.ndim != 2 || a.w_ih.ndim != 2)
     return false;
@@ -126,10 +125,6 @@ Ref vector_of(DType type, Py_ssize_t n, DeviceType device) { return new_ref(type
 Ref matrix_of(DType type, Py_ssize_t rows, Py_ssize_t columns, DeviceType device) {
   const Py_ssize_t shape[2] = {rows, columns};
   return new_ref(type, 2, shape, device);
-}
-
-Ref cast_back(Ref result, const Layer& l) {
-  return !result || l.type == l.stored ? static_cast<Ref&&>(result) : contiguous_as(as_tensor(result), l.stored);
 }
 
 // Sequences a thread takes at least. Packed ones are of different lengths, so that smaller shares are fairer.
@@ -270,9 +265,9 @@ PyObject* forward(Cell cell, PyObject* const* args, Py_ssize_t count) {
                        lstm ? data_of(last_c) : nullptr};
     parallel(l.batch, share_of(l), [&](ptrdiff_t from, ptrdiff_t to) { pass.run(from, to); });
   }
-  out = cast_back(static_cast<Ref&&>(out), l);
-  last_h = out ? cast_back(static_cast<Ref&&>(last_h), l) : Ref();
-  if (last_h && lstm) last_c = cast_back(static_cast<Ref&&>(last_c), l);
+  out = rounded(static_cast<Ref&&>(out), l.stored);
+  last_h = out ? rounded(static_cast<Ref&&>(last_h), l.stored) : Ref();
+  if (last_h && lstm) last_c = rounded(static_cast<Ref&&>(last_c), l.stored);
   if (!last_h || (lstm && !last_c)) return nullptr;
   return gradients_of({&out, &last_h, &last_c, &saved});
 }
@@ -462,7 +457,7 @@ PyObject* backward(Cell cell, PyObject* const* args, Py_ssize_t count) {
   if (!needs[1]) gh = Ref();
   if (!needs[2]) gc = Ref();
   for (Ref* r : {&gx, &gh, &gc, &gw_ih, &gw_hh, &gb_ih, &gb_hh}) {
-    if (*r && !(*r = cast_back(static_cast<Ref&&>(*r), l))) return nullptr;
+    if (*r && !(*r = rounded(static_cast<Ref&&>(*r), l.stored))) return nullptr;
   }
   return gradients_of({&gx, &gh, &gc, &gw_ih, &gw_hh, &gb_ih, &gb_hh});
 }

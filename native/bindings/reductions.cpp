@@ -312,8 +312,7 @@ PyObject* reduction(PyObject*, PyObject* const* args, Py_ssize_t n) {
 template <FastFunction F>
 PyObject* of_halves_too(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   TensorInfo a;
-  if (n < 1 || n > 4 || !read_tensor(args[0], a) || (a.dtype != DType::F16 && a.dtype != DType::BF16) || is_meta(a))
-    return F(self, args, n);
+  if (n < 1 || n > 4 || !read_tensor(args[0], a) || !is_half(a.dtype) || is_meta(a)) return F(self, args, n);
   const Ref wide = contiguous_as(a.tensor, DType::F32);
   if (!wide) return nullptr;
   PyObject* again[4] = {wide.get()};

@@ -20,7 +20,6 @@ Blocks blocks_of(const TensorInfo& a, int dim) {
 
 // Halves are taken some rows at a time as float, in buffers in the first-level cache.
 constexpr Py_ssize_t kBuffer = 4096;
-bool is_half(DType type) { return type == DType::F16 || type == DType::BF16; }
 
 template <bool Log>
 PyObject* softmax(PyObject* self, PyObject* const* args, Py_ssize_t n) {
@@ -54,9 +53,9 @@ PyObject* softmax(PyObject* self, PyObject* const* args, Py_ssize_t n) {
       const ptrdiff_t most = kBuffer / (b.n * b.inner);
       for (ptrdiff_t i = begin; i < end; i += most) {
         const ptrdiff_t count = end - i < most ? end - i : most;
-        convert(a.dtype, x + i * step, DType::F32, buffer, count * b.n * b.inner);
+        kernels().convert_adjacent(a.dtype, x + i * step, DType::F32, buffer, count * b.n * b.inner);
         dense_kernels().softmax(Log, DType::F32, buffer, count, b.n, b.inner, false, buffer);
-        convert(DType::F32, buffer, a.dtype, y + i * step, count * b.n * b.inner);
+        kernels().convert_adjacent(DType::F32, buffer, a.dtype, y + i * step, count * b.n * b.inner);
       }
     });
     return result.release();
@@ -112,10 +111,10 @@ PyObject* softmax_backward(PyObject* self, PyObject* const* args, Py_ssize_t n) 
       const ptrdiff_t most = kBuffer / (b.n * b.inner);
       for (ptrdiff_t i = begin; i < end; i += most) {
         const ptrdiff_t count = end - i < most ? end - i : most, elements = count * b.n * b.inner;
-        convert(y.dtype, gp + i * step, DType::F32, wide_g, elements);
-        convert(y.dtype, yp + i * step, DType::F32, wide_y, elements);
+        kernels().convert_adjacent(y.dtype, gp + i * step, DType::F32, wide_g, elements);
+        kernels().convert_adjacent(y.dtype, yp + i * step, DType::F32, wide_y, elements);
         dense_kernels().softmax_backward(Log, DType::F32, wide_g, wide_y, count, b.n, b.inner, wide_g);
-        convert(DType::F32, wide_g, y.dtype, out + i * step, elements);
+        kernels().convert_adjacent(DType::F32, wide_g, y.dtype, out + i * step, elements);
       }
     });
     return result.release();

@@ -5,25 +5,11 @@
 #include <atomic>
 #include <utility>
 
-#include "memory/allocator.h"
-
 namespace rushlight {
 namespace {
 
 std::atomic<int> the_tile{2};         // the outputs of a tile, each way; 0: this way is not taken
 std::atomic<bool> everywhere{false};  // also where it does not pay
-
-// Memory for the time of a call, of those pages that the allocator keeps.
-struct Scratch {
-  explicit Scratch(ptrdiff_t size) : bytes(static_cast<size_t>(size + kSlackBytes)), p(memory::take(bytes)) {}
-  ~Scratch() {
-    if (p) memory::give(p, bytes);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  size_t bytes;
-  void* p;
-};
 
 // The tensor's own memory where it is made of whole planes or has its channels last, else a contiguous copy.
 struct Images {
@@ -66,7 +52,7 @@ PyObject* convolve(DType dtype, WinogradPlan plan, const Images& images, Winogra
   std::atomic<bool> failed{false};
   {
     Unlocked unlocked(true, {as_tensor(images.held), as_tensor(w), bias ? as_tensor(bias) : nullptr, as_tensor(result)});
-    Scratch transformed(plan.kernel_bytes);
+    Workspace transformed(plan.kernel_bytes);
     if (!transformed.p) failed = true;
     else {
       const ptrdiff_t panels = (plan.outputs + plan.panel - 1) / plan.panel;
@@ -78,7 +64,7 @@ PyObject* convolve(DType dtype, WinogradPlan plan, const Images& images, Winogra
                                  std::min(plan.channels, (i % slices + 1) * kSlice), transformed.p);
       });
       parallel(groups, 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-        Scratch buffer(dense.winograd_buffer(dtype, plan));
+        Workspace buffer(dense.winograd_buffer(dtype, plan));
         if (!buffer.p) failed.store(true, std::memory_order_relaxed);
         for (ptrdiff_t i = begin; buffer.p && i < end; i++)
           dense.winograd_convolve(dtype, plan, images.view, transformed.p, bias_data, i * plan.group,
@@ -181,11 +167,11 @@ PyObject* winograd_grad_weight(const TensorInfo& grad, const TensorInfo& x, cons
   std::atomic<bool> failed{false};
   {
     Unlocked unlocked(true, {as_tensor(gradients.held), as_tensor(images.held), as_tensor(result)});
-    const Scratch tiles(plan.tile_bytes), sums(plan.sum_bytes);
+    const Workspace tiles(plan.tile_bytes), sums(plan.sum_bytes);
     // Calls f(task, buffer) for n tasks.
     const auto run = [&](ptrdiff_t n, const auto& f) {
       parallel(n, 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-        const Scratch buffer(dense.winograd_sum_buffer(dtype, plan));
+        const Workspace buffer(dense.winograd_sum_buffer(dtype, plan));
         if (!buffer.p) failed.store(true, std::memory_order_relaxed);
         for (ptrdiff_t i = begin; buffer.p && i < end; i++) f(i, buffer.p);
       });

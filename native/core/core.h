@@ -645,6 +645,7 @@ extern PyMethodDef kEngineMethods[];
 extern PyMethodDef kOpFunctions[];
 extern PyMethodDef kSubscriptMethods[];
 extern PyMethodDef kSavedMethods[];
+extern PyMethodDef kFactFunctions[];
 extern PyMethodDef kTensorFunctions[];
 PyObject* tensor_subscript(PyObject* self, PyObject* key);  // subscript.cpp
 int tensor_assign(PyObject* self, PyObject* key, PyObject* value);

@@ -24,7 +24,7 @@ struct Product {
   ptrdiff_t ldc;
 
   ptrdiff_t item() const { return item_size(dtype); }
-  ptrdiff_t result_item() const { return std::max<ptrdiff_t>(item(), sizeof(float)); }
+  ptrdiff_t result_item() const { return item_size(computed_in(dtype)); }
   // The product of some rows of a and some columns of b.
   Product part(ptrdiff_t row, ptrdiff_t rows, ptrdiff_t column, ptrdiff_t columns) const {
     Product p = *this;
@@ -133,8 +133,8 @@ void by_library(const Product& p, double alpha, double beta, bool split) {
 void gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, const MatrixView& a, const MatrixView& b,
           const void* bias, double beta, void* c, bool parallel, ptrdiff_t ldc) {
   if (m == 0 || n == 0) return;
-  const bool simple = alpha == 1.0 && (beta == 0.0 || beta == 1.0), half = item_size(dtype) == 2;
-  const DType type = half ? DType::F32 : dtype;  // of c
+  const bool simple = alpha == 1.0 && (beta == 0.0 || beta == 1.0), half = is_half(dtype);
+  const DType type = computed_in(dtype);  // of c
   const ptrdiff_t mn = m * n;
   const bool split = parallel && k > 0 && mn >= kParallelProduct / k && get_num_threads() > 1;
   const Product p{dtype, m, n, k, a, b, bias, beta != 0.0, static_cast<char*>(c), ldc};

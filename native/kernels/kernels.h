@@ -38,6 +38,9 @@ enum class DType : uint8_t {
 constexpr ptrdiff_t kItemSize[] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 2, 4, 8, 1, 1, 1, 1, 1, 4};
 static_assert(sizeof(kItemSize) / sizeof(ptrdiff_t) == static_cast<size_t>(DType::Count));
 inline ptrdiff_t item_size(DType t) { return kItemSize[static_cast<int>(t)]; }
+inline bool is_half(DType t) { return t == DType::F16 || t == DType::BF16; }
+// Halves are computed in float, and the result is rounded once.
+inline DType computed_in(DType t) { return is_half(t) ? DType::F32 : t; }
 inline bool is_float8(DType t) { return t >= DType::F8E4M3FN && t <= DType::F8E8M0FNU; }
 inline bool stored_only(DType t) { return t >= DType::F8E4M3FN && t < DType::Count; }
 
@@ -100,7 +103,7 @@ struct Kernels {
   Traversal (*run_program)(const Program& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
                            const ptrdiff_t* shape);
   // n adjacent elements of one type to another, between float32 and the halves; false where the types are others.
-  bool (*convert_adjacent)(DType from, const char* in, DType to, char* out, ptrdiff_t n);
+  bool (*convert_adjacent)(DType from, const void* in, DType to, void* out, ptrdiff_t n);
   // run_program from plain pointers.
   Traversal (*run_view)(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
                         const ptrdiff_t* shape);

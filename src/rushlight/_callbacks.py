@@ -32,13 +32,13 @@ from .ops.table import outputs as _outputs
 from .utils import _selective
 
 
-def _traced(name: str) -> Callable[..., Any]:
-    """A function of `_trace_calls`, which few programs use: it is imported when it is called."""
+def _observed(name: str) -> Callable[..., Any]:
+    """A function of `_observers`, which few programs use: it is imported when it is called."""
 
     def call(*arguments: Any) -> Any:
-        from . import _trace_calls
+        from . import _observers
 
-        return getattr(_trace_calls, name)(*arguments)
+        return getattr(_observers, name)(*arguments)
 
     return call
 
@@ -103,9 +103,9 @@ _core.register(
         "node_made": anomaly_mode.note_place,
         "node_ran": anomaly_mode._node_ran,
         "node_failed": anomaly_mode.node_failed,
-        "trace_starts": _traced("_starts"),
-        "trace_ran": _traced("_ran"),
-        "trace_ends": _traced("_ends"),
+        "trace_starts": _observed("_starts"),
+        "trace_ran": _observed("_ran"),
+        "trace_ends": _observed("_ends"),
     }
 )
 _core.check_registered()

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from . import _core
+from . import _core, _observers
 from ._dtypes import dtype
 from ._levels.running import carried
 
@@ -89,7 +89,8 @@ def start(path: str | None = None) -> None:
     with _target.lock:
         _target.files.append(file)
         _target.process = os.getpid()
-        _core.observe(_core.Observed.TRACE, True)
+        if len(_target.files) == 1:
+            _observers.follow(_lines)
 
 
 def stop() -> None:
@@ -97,7 +98,7 @@ def stop() -> None:
     with _target.lock:
         file = _target.files.pop()
         if not _target.files:
-            _core.observe(_core.Observed.TRACE, False)
+            _observers.unfollow(_lines)
     if file is not None:
         os.close(file)
 
@@ -172,34 +173,39 @@ class _Line:
         self.took, self.way = 0, ""
 
 
-def _starts(what: Any, values: tuple[Any, ...], place: tuple[str, int] | None) -> _Line:
-    line = _Line(what, values, place)
-    line.running.lines.append(line)
-    line.running.depth += 1
-    return line
+class _Lines:
+    """What the core tells, as lines."""
+
+    def starts(self, what: Any, values: tuple[Any, ...], place: tuple[str, int] | None) -> _Line:
+        line = _Line(what, values, place)
+        line.running.lines.append(line)
+        line.running.depth += 1
+        return line
+
+    def ran(self, line: _Line, values: Any, error: Any, took: int) -> None:
+        line.took = took
+        if error is not None:
+            line.types += f" -> {error.__name__}"
+        elif line.backward and not values:
+            line.types += " -> .grad"
+        elif values is not None:
+            given = values if isinstance(values, (tuple, list)) else (values,)
+            line.types += f" -> {_several(given)}"
+
+    def ends(self, line: _Line, path: int, ways: int) -> None:
+        if not line.backward:
+            line.way = line.level or _PATHS[path]
+        else:
+            line.way = ", ".join(text for way, text in _WAYS.items() if ways & way) or "-"
+        running = line.running
+        running.depth = line.depth
+        if not line.depth:
+            lines, running.lines = running.lines, []
+            for file in _target.files[-1:]:  # none where the trace was turned off meanwhile
+                _write("".join(map(_text, lines)), file)
 
 
-def _ran(line: _Line, values: Any, error: Any, took: int) -> None:
-    line.took = took
-    if error is not None:
-        line.types += f" -> {error.__name__}"
-    elif line.backward and not values:
-        line.types += " -> .grad"
-    elif values is not None:
-        line.types += f" -> {_several(values if isinstance(values, (tuple, list)) else (values,))}"
-
-
-def _ends(line: _Line, path: int, ways: int) -> None:
-    if not line.backward:
-        line.way = line.level or _PATHS[path]
-    else:
-        line.way = ", ".join(text for way, text in _WAYS.items() if ways & way) or "-"
-    running = line.running
-    running.depth = line.depth
-    if not line.depth:
-        lines, running.lines = running.lines, []
-        for file in _target.files[-1:]:  # none where the trace was turned off meanwhile
-            _write("".join(map(_text, lines)), file)
+_lines = _Lines()
 
 
 def _write(text: str, file: int | None) -> None:

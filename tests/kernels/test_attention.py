@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from plain import definition
+from plain import definition, on_threads
 
 import rushlight as torch
 from rushlight import _core
@@ -34,19 +34,6 @@ def sizes():
 
 def numbers(*shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape)
-
-
-def threads(test):
-    """The results of a test on one thread and on two."""
-    before = _core.get_num_threads()
-    try:
-        results = []
-        for n in (1, 2):
-            _core.set_num_threads(n)
-            results.append(test())
-        return results
-    finally:
-        _core.set_num_threads(before)
 
 
 def bounds(eps, g, q, k, v, scale, causal, mask=None, noise=1.0):
@@ -91,7 +78,7 @@ def compare(dtype, arrays, scale, causal, mask=None, noise=None, lay=lambda a: a
     how = (*how[:2], mask if mask is not None and mask.dtype == bool else how[2])
     how = (*how, 1.0 if noise is None else given_noise.astype(np.float64))
     expected = (*plain.forward(q64, k64, v64, *how), *plain.backward(g64, q64, k64, v64, *how))
-    one, two = threads(run)
+    one, two = on_threads(run)
     off = bounds(np.finfo(dtype).eps, g64, q64, k64, v64, *how)
     for name, a, b, e, bound in zip(
         ("out", "lse", "query", "key", "value"), one, two, expected, off, strict=True

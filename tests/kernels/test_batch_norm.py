@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from plain import definition
+from plain import definition, on_one_thread_and_two, within
 
 import rushlight
 from rushlight import _core
@@ -31,25 +31,6 @@ COLUMNS = [
 
 def sample(shape, dtype, seed=0, offset=0.5):
     return (np.random.default_rng(seed).standard_normal(shape) + offset).astype(dtype)
-
-
-def on_one_thread_and_two(run):
-    before = _core.get_num_threads()
-    results = []
-    try:
-        for n in (1, 2):
-            _core.set_num_threads(n)
-            results.append(run())
-    finally:
-        _core.set_num_threads(before)
-    for one, two in zip(*results, strict=True):
-        np.testing.assert_array_equal(one, two)
-    return results[0]
-
-
-def within(actual, expected, bound):
-    assert actual.shape == np.shape(expected)
-    assert (np.abs(np.asarray(actual, np.float64) - expected) <= bound).all()
 
 
 def dims_of(x):

@@ -3,7 +3,7 @@ conv_weight and conv_direct: sizes around the edges of their blocks, on one thre
 
 import numpy as np
 import pytest
-from plain import definition
+from plain import definition, on_threads
 
 import rushlight
 from rushlight import _core
@@ -12,14 +12,6 @@ kernels = _core.kernels
 planes, product = definition("planes"), definition("conv_product")
 weight, direct = definition("conv_weight"), definition("conv_direct")
 EPS = {"float32": 2.0**-24, "float64": 2.0**-53}
-
-
-@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
-def threads(request):
-    before = rushlight.get_num_threads()
-    rushlight.set_num_threads(request.param)
-    yield request.param
-    rushlight.set_num_threads(before)
 
 
 def numbers(dtype, *shape, seed=0):
@@ -245,19 +237,16 @@ def test_the_number_of_threads_changes_nothing(groups):
     x = rushlight.tensor(numbers("float32", 5, 32, 19, 18))
     w = rushlight.tensor(numbers("float32", 64, 32 // groups, 3, 3))
     how = ((1, 1), (1, 1), (1, 1), groups)
-    results = []
-    before = rushlight.get_num_threads()
-    for n in (1, 2, 3):
-        rushlight.set_num_threads(n)
+
+    def all_three():
         out = kernels.convolution(x, w, None, *how)
-        results.append(
-            (
-                out,
-                kernels.convolution_input(out, w, None, tuple(x.shape), *how),
-                kernels.convolution_weight(out, x, tuple(w.shape), *how),
-            )
+        return (
+            out,
+            kernels.convolution_input(out, w, None, tuple(x.shape), *how),
+            kernels.convolution_weight(out, x, tuple(w.shape), *how),
         )
-    rushlight.set_num_threads(before)
+
+    results = on_threads(all_three, (1, 2, 3))
     for more in results[1:]:
         for a, b in zip(results[0], more, strict=True):
             assert rushlight.equal(a, b)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from plain import on_one_thread_and_two
 
 import rushlight
 from rushlight import _core
@@ -19,19 +20,6 @@ def sample(shape, dtype=np.float64, seed=0):
 
 def numbers(shape, seed=1):
     return np.random.default_rng(seed).integers(0, ROWS, shape)
-
-
-def on_one_thread_and_two(run):
-    before = _core.get_num_threads()
-    results = []
-    try:
-        for n in (1, 2):
-            _core.set_num_threads(n)
-            results.append(run())
-    finally:
-        _core.set_num_threads(before)
-    np.testing.assert_array_equal(*results)
-    return results[0]
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, np.float16, np.int64, np.complex128])

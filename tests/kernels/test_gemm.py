@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from plain import definition
+from plain import definition, on_threads
 
 import rushlight as torch
 from rushlight import _core
@@ -49,14 +49,6 @@ def stored(a, order):
         wide[1:-1, 2:-3] = a
         return wide[1:-1, 2:-3]
     return a
-
-
-@pytest.fixture(params=[1, 2])
-def threads(request):
-    before = _core.get_num_threads()
-    _core.set_num_threads(request.param)
-    yield request.param
-    _core.set_num_threads(before)
 
 
 def matrices(dtype, m, k, n, seed=0):
@@ -157,12 +149,7 @@ def test_an_infinity_reaches_its_own_row_or_column_only(size, dtype):
 def test_the_same_bits_on_any_number_of_threads(size, dtype):
     m, k, n = size
     a, b = torch.randn(m, k).to(dtype), torch.randn(k, n).to(dtype)
-    before = _core.get_num_threads()
-    found = []
-    for threads in (1, 2, 3, 7):
-        _core.set_num_threads(threads)
-        found.append([kernels.matmul(a, b), kernels.matmul(b.t(), a.t())])
-    _core.set_num_threads(before)
+    found = on_threads(lambda: [kernels.matmul(a, b), kernels.matmul(b.t(), a.t())], (1, 2, 3, 7))
     for pair in found[1:]:
         for c, first in zip(pair, found[0], strict=True):
             assert torch.equal(c, first)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from plain import definition
+from plain import definition, on_one_thread_and_two, within
 
 from rushlight import _core
 
@@ -19,25 +19,6 @@ EPS = 1e-5
 
 def sample(shape, dtype, seed=0):
     return (np.random.default_rng(seed).standard_normal(shape) + 0.5).astype(dtype)
-
-
-def on_one_thread_and_two(test):
-    before = _core.get_num_threads()
-    results = []
-    try:
-        for n in (1, 2):
-            _core.set_num_threads(n)
-            results.append(test())
-    finally:
-        _core.set_num_threads(before)
-    for one, two in zip(*results, strict=True):
-        np.testing.assert_array_equal(one, two)
-    return results[0]
-
-
-def within(actual, expected, bound):
-    assert actual.shape == np.shape(expected)
-    assert (np.abs(actual - expected) <= bound).all()
 
 
 def normal_error(x, rstd):

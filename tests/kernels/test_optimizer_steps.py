@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from plain import definition
+from plain import definition, within
 
 from rushlight import _core
 
@@ -18,18 +18,6 @@ SIZES = (0, 1, 7, 8, 9, 15, 16, 17, 31, 33, 1000, (1 << 13) - 1, (1 << 13) + 1, 
 def parameters(dtype, seed):
     rng = np.random.default_rng(seed)
     return [rng.standard_normal(n).astype(dtype) for n in SIZES]
-
-
-@pytest.fixture(params=[1, 2])
-def threads(request):
-    before = _core.get_num_threads()
-    _core.set_num_threads(request.param)
-    yield request.param
-    _core.set_num_threads(before)
-
-
-def within(actual, expected, bound):
-    assert (np.abs(actual - expected) <= bound).all()
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

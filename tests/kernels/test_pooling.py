@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from plain import definition
+from plain import definition, on_one_thread_and_two
 
 from rushlight import _core
 
@@ -41,19 +41,6 @@ def axes_of(sizes, kernel, stride, padding, dilation, ceil_mode=False):
             count -= 1
         axes.append(plain.windows(size, k, s, p, d, count))
     return axes
-
-
-def on_one_thread_and_two(run):
-    before = _core.get_num_threads()
-    results = []
-    try:
-        for n in (1, 2):
-            _core.set_num_threads(n)
-            results.append(run())
-    finally:
-        _core.set_num_threads(before)
-    np.testing.assert_array_equal(*results)
-    return results[0]
 
 
 def with_ties_and_specials(shape, dtype, seed=0):

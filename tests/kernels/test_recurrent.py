@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from plain import definition
+from plain import definition, on_threads
 
 import rushlight as torch
 from rushlight import _core, nn
@@ -157,16 +157,14 @@ def test_directions_and_packed_sequences(
 def test_threads_do_not_change_results(mode: str, packed: bool) -> None:
     # 1.5 million multiplications a pass: enough for the sequences to be shared out.
     c = case(mode, 33, 128, 4, packed)
-    before, found = torch.get_num_threads(), []
-    try:
-        for threads in (1, 2, 3):
-            torch.set_num_threads(threads)
-            tensors = c.tensors("float32")
-            results = c.run(tensors)
-            c.total(results).backward()
-            found.append([*results, *[t.grad for t in tensors if t is not None]])
-    finally:
-        torch.set_num_threads(before)
+
+    def results_and_gradients() -> list[Any]:
+        tensors = c.tensors("float32")
+        results = c.run(tensors)
+        c.total(results).backward()
+        return [*results, *[t.grad for t in tensors if t is not None]]
+
+    found = on_threads(results_and_gradients, (1, 2, 3))
     for other in found[1:]:
         for a, b in zip(found[0], other, strict=True):
             np.testing.assert_array_equal(a.detach().numpy(), b.detach().numpy())

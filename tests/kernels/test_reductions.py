@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from plain import definition
+from plain import definition, on_threads
 
 from rushlight import _core
 
@@ -22,19 +22,6 @@ def shapes():
     yield from [(LARGE // 10 * 2, 10), (30_011, 13), (PART_ROWS, 4000), (2, 70_001)]
 
 
-def threads(test):
-    """The results of a test on one thread and on two."""
-    before = _core.get_num_threads()
-    try:
-        results = []
-        for n in (1, 2):
-            _core.set_num_threads(n)
-            results.append(test())
-        return results
-    finally:
-        _core.set_num_threads(before)
-
-
 def additions(rows):
     """At most as many roundings in a row as a part has rows, and one for each halving after."""
     return min(rows, PART_ROWS) + np.log2(rows) + 1
@@ -47,7 +34,7 @@ def test_sums_of_columns_and_rows(shape, dtype):
     sums = {0: plain.columns("sum", a), 1: plain.rows("sum", a)}
     for dim, expected in sums.items():
         bound = additions(shape[dim]) * np.finfo(dtype).eps * np.abs(a, dtype=np.float64).sum(dim)
-        one, two = threads(lambda dim=dim: kernels.sum(a, dim))
+        one, two = on_threads(lambda dim=dim: kernels.sum(a, dim))
         assert one.dtype == dtype
         assert (np.abs(one - expected) <= bound + np.finfo(dtype).tiny).all()
         np.testing.assert_array_equal(one, two)
@@ -60,7 +47,7 @@ def test_extremes_of_columns(op, dtype, shape):
     if dtype == np.bool_ and op in ("amax", "amin"):
         op = {"amax": "any", "amin": "all"}[op]
     a = (np.random.default_rng(1).integers(0, 4 * shape[0], shape) // 3).astype(dtype)
-    one, two = threads(lambda: getattr(kernels, op)(a, 0))
+    one, two = on_threads(lambda: getattr(kernels, op)(a, 0))
     np.testing.assert_array_equal(one, plain.columns(op, a))
     np.testing.assert_array_equal(one, two)
 
@@ -68,7 +55,7 @@ def test_extremes_of_columns(op, dtype, shape):
 @pytest.mark.parametrize("shape", [(257, 10), (300, 512), (40_001, 5)], ids=str)
 def test_sums_of_integers_wrap_nothing_in_between(shape):
     a = np.random.default_rng(2).integers(-128, 128, shape).astype(np.int8)
-    one, two = threads(lambda: kernels.sum(a, 0))
+    one, two = on_threads(lambda: kernels.sum(a, 0))
     np.testing.assert_array_equal(one, plain.columns("sum", a))
     np.testing.assert_array_equal(one, two)
 
@@ -92,6 +79,6 @@ def test_several_large_planes():
     a = np.random.default_rng(4).standard_normal((3, 600, 300)).astype(np.float32)
     bound = additions(600) * np.finfo(np.float32).eps * np.abs(a).sum(1)
     expected = np.stack([plain.columns("sum", plane) for plane in a])
-    one, two = threads(lambda: kernels.sum(a, 1))
+    one, two = on_threads(lambda: kernels.sum(a, 1))
     assert (np.abs(one - expected) <= bound).all()
     np.testing.assert_array_equal(one, two)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from plain import definition
+from plain import definition, within
 
 from rushlight import _core
 
@@ -15,11 +15,6 @@ LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128,
 
 def sample(shape, dtype, seed=0):
     return (np.random.default_rng(seed).standard_normal(shape) * 3).astype(dtype)
-
-
-def within(actual, expected, bound):
-    assert actual.shape == np.shape(expected)
-    assert (np.abs(actual - expected) <= bound).all()
 
 
 def log_error(x):
@@ -58,18 +53,12 @@ def test_gradients_of_rows_of_any_length(n, dtype):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("shape", [(3, 5, 1), (4, 33, 17), (2, 70, 129), (40, 100, 40)], ids=str)
-def test_the_middle_dimension_on_one_thread_and_two(shape, dtype):
+def test_the_middle_dimension_on_one_thread_and_two(shape, dtype, threads):
     x = sample(shape, dtype)
     rows = np.ascontiguousarray(x.swapaxes(1, 2))
-    before = _core.get_num_threads()
-    try:
-        for n in (1, 2):
-            _core.set_num_threads(n)
-            expected, error = plain.softmax(rows), log_error(rows)
-            within(kernels.softmax(x, 1).swapaxes(1, 2), expected, expected * error)
-            within(kernels.log_softmax(x, 1).swapaxes(1, 2), plain.log_softmax(rows), error)
-    finally:
-        _core.set_num_threads(before)
+    expected, error = plain.softmax(rows), log_error(rows)
+    within(kernels.softmax(x, 1).swapaxes(1, 2), expected, expected * error)
+    within(kernels.log_softmax(x, 1).swapaxes(1, 2), plain.log_softmax(rows), error)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from plain import definition
+from plain import definition, on_threads, within
 
 import rushlight
 from rushlight import _core
@@ -58,11 +58,6 @@ def weight_error(g, x, padding, tile):
     roundings = g.shape[0] * g.shape[2] * g.shape[3] // tile**2 + (9 if tile == 2 else 23)
     terms = plain.weight_gradient_by_tiles(g, image, padding, tile, np.abs)
     return roundings * np.finfo(x.dtype).eps / 2 * terms
-
-
-def within(actual, expected, error):
-    assert actual.shape == expected.shape
-    assert (np.abs(actual - expected) <= error).all()
 
 
 def check(shape, outputs, padding, dtype, tile=2):
@@ -152,9 +147,7 @@ def test_tiles_around_strips(tiles, dtype):
         (2, 17, 4, 1501),
     ],
 )
-@pytest.mark.parametrize("threads", [1, 2])
 def test_groups_and_pieces(shape, dtype, threads):
-    rushlight.set_num_threads(threads)
     check(shape, 6, ONE, dtype)
 
 
@@ -232,10 +225,8 @@ def test_same_bits_for_any_number_of_threads(dtype):
             kernels.convolution_weight(g, x, w.shape, ONE, ONE, ONE, 1).tobytes(),
         )
 
-    expected = all_three()
-    for threads in (2, 3, 7):
-        rushlight.set_num_threads(threads)
-        assert all_three() == expected
+    expected, *others = on_threads(all_three, (1, 2, 3, 7))
+    assert all(made == expected for made in others)
 
 
 def test_not_a_number_stays_in_the_tiles_that_see_it():

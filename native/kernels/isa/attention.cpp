@@ -472,7 +472,7 @@ void attention_of(const AttentionHead& h, Band band, bool packed, void* base, co
 }
 
 void attention(const AttentionHead& head, Band band, bool packed, void* scratch, const ByteMatrix& out, void* lse) {
-  float_or_double(head.dtype == DType::F64 ? DType::F64 : DType::F32,
+  float_or_double(computed_in(head.dtype),
                   [&]<class T>() { attention_of(head, band, packed, scratch, out, static_cast<T*>(lse)); });
 }
 
@@ -606,13 +606,12 @@ void attention_backward_of(const AttentionHead& h, const AttentionGradient& grad
 }
 
 void attention_backward(const AttentionHead& head, const AttentionGradient& grad, Band band, bool packed, void* scratch) {
-  float_or_double(head.dtype == DType::F64 ? DType::F64 : DType::F32,
-                  [&]<class T>() { attention_backward_of<T>(head, grad, band, packed, scratch); });
+  float_or_double(computed_in(head.dtype), [&]<class T>() { attention_backward_of<T>(head, grad, band, packed, scratch); });
 }
 
 ptrdiff_t attention_scratch(const AttentionHead& head, bool backward) {
   ptrdiff_t bytes = 0;
-  float_or_double(head.dtype == DType::F64 ? DType::F64 : DType::F32, [&]<class T>() {
+  float_or_double(computed_in(head.dtype), [&]<class T>() {
     bytes = backward ? BackwardRoom<T>(head, nullptr).bytes : ForwardRoom<T>(head, nullptr).bytes;
   });
   return bytes;

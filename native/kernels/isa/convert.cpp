@@ -207,9 +207,9 @@ StoreFn store_function(DType compute, DType to) {
   return supported(to) ? kStores[compute_index(compute)].of[static_cast<int>(to)] : nullptr;
 }
 
-bool convert_adjacent(DType from, const char* in, DType to, char* out, ptrdiff_t n) {
-  if (to == DType::F32 && (from == DType::F16 || from == DType::BF16)) load_function(from, to)(in, 2, out, n);
-  else if (from == DType::F32 && (to == DType::F16 || to == DType::BF16)) store_function(from, to)(in, out, 2, n);
+bool convert_adjacent(DType from, const void* in, DType to, void* out, ptrdiff_t n) {
+  if (to == DType::F32 && is_half(from)) load_function(from, to)(static_cast<const char*>(in), 2, out, n);
+  else if (from == DType::F32 && is_half(to)) store_function(from, to)(in, static_cast<char*>(out), 2, n);
   else return false;
   return true;
 }

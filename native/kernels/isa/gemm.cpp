@@ -156,7 +156,7 @@ void thin_gemm(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const MatrixV
 
 // Slices of k as equal as can be, and as many panels of b as fit into the second cache.
 GemmBlocks gemm_blocks(DType dtype, ptrdiff_t n, ptrdiff_t k) {
-  if (item_size(dtype) == 2) return half_gemm_blocks(n, k);
+  if (is_half(dtype)) return half_gemm_blocks(n, k);
   GemmBlocks blocks{};
   float_or_double(dtype, [&]<class T>() {
     constexpr ptrdiff_t kWidth = kTileWidth<T>, kItem = sizeof(T);
@@ -173,7 +173,7 @@ GemmBlocks gemm_blocks(DType dtype, ptrdiff_t n, ptrdiff_t k) {
 }
 
 void pack_block(DType dtype, const MatrixView& b, ptrdiff_t depth, Band columns, void* panels) {
-  if (item_size(dtype) == 2) return pack_half_block(dtype, b, depth, columns, panels);
+  if (is_half(dtype)) return pack_half_block(dtype, b, depth, columns, panels);
   float_or_double(dtype, [&]<class T>() {
     constexpr ptrdiff_t kWidth = kTileWidth<T>;
     const T* from = static_cast<const T*>(b.data);
@@ -211,7 +211,7 @@ void multiply_block_of(ptrdiff_t m, ptrdiff_t n, ptrdiff_t depth, const T* a, pt
 
 void multiply_block(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t depth, const MatrixView& a, const void* panels,
                     const void* bias, bool accumulate, void* c, ptrdiff_t ldc) {
-  if (item_size(dtype) == 2) return multiply_half_block(dtype, m, n, depth, a, panels, bias, accumulate, c, ldc);
+  if (is_half(dtype)) return multiply_half_block(dtype, m, n, depth, a, panels, bias, accumulate, c, ldc);
   float_or_double(dtype, [&]<class T>() {
     multiply_block_of<T>(m, n, depth, static_cast<const T*>(a.data), a.row, a.column, static_cast<const T*>(panels),
                          static_cast<const T*>(bias), accumulate, static_cast<T*>(c), ldc);

@@ -18,6 +18,6 @@ using LoadFn = void (*)(const char* in, ptrdiff_t stride, void* out, ptrdiff_t n
 using StoreFn = void (*)(const void* in, char* out, ptrdiff_t stride, ptrdiff_t n);
 LoadFn load_function(DType from, DType compute);  // convert.cpp
 StoreFn store_function(DType compute, DType to);
-bool convert_adjacent(DType from, const char* in, DType to, char* out, ptrdiff_t n);
+bool convert_adjacent(DType from, const void* in, DType to, void* out, ptrdiff_t n);
 
 }  // namespace rushlight::RUSHLIGHT_ISA

@@ -141,7 +141,7 @@ _threshold_backward = _backward_op(
 _hardtanh_backward = _backward_op(
     "_hardtanh_backward(grad: Tensor, input: Tensor, low: Number, high: Number)",
     lambda grad, input, low, high: where(_outside(input, low, high), 0, grad),
-    lambda input, low, high: ~((input <= low) | (input >= high)),
+    lambda input, low, high: ~_outside(input, low, high),
 )
 _shrink_backward = _backward_op(
     "_shrink_backward(grad: Tensor, input: Tensor, lambd: Number)",

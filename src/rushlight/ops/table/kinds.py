@@ -396,3 +396,4 @@ def variant(op: Any, param: str, when: str, other: Any, value: float | str | Non
     from its default ('given'), is `value` ('equals', the type included) or a number less than that
     ('below'). The first that fits is taken."""
     _core.add_variant(op, op.params.index(param), _WHENS[when], other, value)
+    other.entry.variant_of = op.entry.variant_of or op.entry.name

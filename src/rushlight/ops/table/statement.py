@@ -77,6 +77,7 @@ class Entry:
     aten = ""
     shared_write = ""
     traits: frozenset[str] = frozenset()
+    variant_of = ""  # the op that it takes over from
     batch: Any = None  # what the statement says of a batch
     batching: Any = None  # the rule of vmap; see `_levels`
     rules: Sequence[Any] = ()

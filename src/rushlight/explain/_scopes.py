@@ -1,0 +1,194 @@
+"""Which module of the program a node belongs to.
+
+While `recording()` runs, each call of an `nn.Module` notes the numbers of the first and the last
+node that were made in it, which is exact. Without it the modules that the program's variables hold
+are placed by their parameters: a module reaches from the first node that uses one of its
+parameters, or its children's, to the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from .. import _core, _observers
+from .._core import Tensor
+
+__all__ = ["Recording", "find_scopes", "recording"]
+
+_SMALL = 64
+"""Results of at most so many elements are kept, to be shown."""
+
+
+class _Span(NamedTuple):
+    """The nodes with the numbers first to last were made in the module that `path` names."""
+
+    first: int
+    last: int
+    path: tuple[str, ...]
+
+
+class Recording:
+    """What `recording` noted: which modules made which nodes, and small results."""
+
+    def __init__(self) -> None:
+        self.spans: list[_Span] = []
+        self.values: dict[tuple[Any, int], Tensor] = {}
+        self._open: list[tuple[int, Any]] = []
+        self._names: dict[int, tuple[Any, dict[int, str]]] = {}
+
+    # -- told by the modules
+
+    def enter(self, module: Any, _: Any) -> None:
+        """A module is called."""
+        self._open.append((_core.last_number(), module))
+
+    def leave(self, module: Any, _: Any, result: Any) -> None:
+        """It has given its result. One that raised left no word: it is closed with its caller."""
+        while self._open:
+            before, opened = self._open.pop()
+            if opened is module:
+                path = (*self._path([m for _, m in self._open]), self._name(module))
+                self.spans.append(_Span(before + 1, _core.last_number(), path))
+                return
+
+    def _path(self, modules: list[Any]) -> tuple[str, ...]:
+        return tuple(map(self._name, modules))
+
+    def _name(self, module: Any) -> str:
+        """Its name below the outermost module that runs; of that one the class."""
+        outer = self._open[0][1] if self._open else module
+        if outer is module:
+            return type(module).__name__
+        known = self._names.get(id(outer))
+        if known is None:
+            known = outer, {id(m): name for name, m in outer.named_modules()}
+            self._names[id(outer)] = known
+        return known[1].get(id(module)) or type(module).__name__
+
+    # -- told by the core
+
+    def starts(self, what: Any, values: Any, place: Any) -> Any:
+        """A call begins."""
+        return what
+
+    def ran(self, what: Any, values: Any, error: Any, took: int) -> None:
+        """A call has given its results: small ones are kept by the node that made them."""
+        if values is None or isinstance(what, _core.Node):
+            return
+        for value in values if isinstance(values, (tuple, list)) else (values,):
+            if isinstance(value, Tensor) and value.numel() <= _SMALL and value.requires_grad:
+                edge = _core.gradient_edge(value)
+                if edge is not None:
+                    self.values[edge] = value.detach().clone()
+
+    def ends(self, what: Any, path: int, ways: int) -> None:
+        """A call is over."""
+
+
+_latest: Recording | None = None
+
+
+@contextmanager
+def recording() -> Iterator[Recording]:
+    """Inside the block, note for pictures which module makes which nodes, and small results.
+
+    Without it `explain` places modules by their parameters, and shows the results that variables
+    or nodes hold. Costs some microseconds a call.
+
+    >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh())
+    >>> with torch.explain.recording():
+    ...     y = net(torch.ones(1, 2)).sum()
+    >>> [(node.title, node.scope) for node in torch.explain.graph(y).nodes[:2]]
+    [('sum', ()), ('tanh', ('Sequential', '1'))]
+    """
+    from ..nn.modules import module as nn_module
+
+    global _latest
+    made = Recording()
+    before = nn_module.register_module_forward_pre_hook(made.enter)
+    after = nn_module.register_module_forward_hook(made.leave)
+    _observers.follow(made)
+    try:
+        yield made
+    finally:
+        _observers.unfollow(made)
+        before.remove()
+        after.remove()
+        _latest = made
+
+
+def find_scopes(graph: Any, given: Recording | None = None) -> None:
+    """Set `scope` of all nodes of a graph."""
+    recorded = given or _latest
+    if recorded is not None:
+        for node in graph.nodes:
+            for nr in range(len(node.outputs)):
+                value = recorded.values.get((node.node, nr))
+                if value is not None:
+                    node.values.setdefault(nr, value)
+    calls = sorted((n for n in graph.nodes if n.kind != "leaf"), key=lambda n: n.sequence)
+    spans = list(recorded.spans) if recorded is not None else []
+    if not any(_holds(spans, n.sequence) for n in calls[:1] + calls[-1:]):
+        known = {s.path for s in spans}
+        spans += [s for s in _by_parameters(graph) if s.path not in known]
+    _place(calls, spans)
+    for leaf in graph.leaves:
+        leaf.scope = _common([edge.source.scope for edge in leaf.received])
+
+
+def _holds(spans: list[_Span], number: int) -> bool:
+    return any(s.first <= number <= s.last for s in spans)
+
+
+def _place(calls: list[Any], spans: list[_Span]) -> None:
+    """Give each node, in the order of creation, the innermost span around it."""
+    waiting = sorted(spans, key=lambda s: (s.first, -s.last, len(s.path)))
+    around: list[_Span] = []
+    at = 0
+    for node in calls:
+        number = node.sequence
+        while at < len(waiting) and waiting[at].first <= number:
+            around.append(waiting[at])
+            at += 1
+        around = [s for s in around if s.last >= number]
+        if around:
+            node.scope = max(around, key=lambda s: (len(s.path), s.first)).path
+
+
+def _by_parameters(graph: Any) -> list[_Span]:
+    """Where modules with known names are, as far as their parameters tell."""
+    used: dict[int, list[int]] = {}
+    for leaf in graph.leaves:
+        if leaf.variable is not None:
+            used[id(leaf.variable)] = [edge.source.sequence for edge in leaf.received]
+    spans: list[_Span] = []
+    for label, module in graph.names.modules.items():
+        reach: dict[str, tuple[int, int]] = {}
+        for name, inner in module.named_modules():
+            numbers = [n for p in inner.parameters() for n in used.get(id(p), ())]
+            if numbers:
+                reach[name] = min(numbers), max(numbers)
+        for name, (first, last) in reach.items():
+            inner_path = _steps(name, reach)
+            spans.append(_Span(first, last, (label or type(module).__name__, *inner_path)))
+    return spans
+
+
+def _steps(name: str, reach: dict[str, Any]) -> list[str]:
+    """`blocks.0.attn` as the names of the modules around it: blocks, blocks.0, blocks.0.attn."""
+    parts = name.split(".") if name else []
+    whole = [".".join(parts[: n + 1]) for n in range(len(parts))]
+    return [step for step in whole if step in reach]
+
+
+def _common(scopes: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """What several scopes begin with."""
+    if not scopes:
+        return ()
+    shortest = min(scopes, key=len)
+    length: Callable[[tuple[str, ...]], int] = lambda other: next(
+        (n for n, (a, b) in enumerate(zip(shortest, other, strict=False)) if a != b), len(shortest)
+    )
+    return shortest[: min(map(length, scopes))]
