@@ -62,8 +62,8 @@ ORDER = [
     ),
     *("multiprocessing", "amp", "cuda.amp"),
     "_observers",
-    "explain",
     *("overrides", "profiler", "_trace_calls", "distributions", "masked", "quasirandom", "sparse"),
+    "explain",
     *("_asserts", "functional", "fx._compatibility", "fx.immutable_collections", "fx"),
     *("utils._python_dispatch", "utils._device", "utils.flop_counter", "utils.model_zoo"),
     *(

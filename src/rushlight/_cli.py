@@ -1,6 +1,7 @@
 """The command `rushlight`: runs a PyTorch program with rushlight in torch's place.
 
-    rushlight run [--trace] SCRIPT [ARGS...]
+    rushlight run [--trace] [--watch] SCRIPT [ARGS...]
+    rushlight explain [-o FILE] [--step N] [--continue] SCRIPT [ARGS...]
 
 A script run so sees what `python SCRIPT` would show it: sys.argv, sys.path, a real `__main__`, its
 own tracebacks and exit code. Read `main`, then `run`.
@@ -13,6 +14,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
 from typing import NoReturn
@@ -26,12 +28,23 @@ usage: rushlight run SCRIPT [ARGS...]     run a PyTorch script, with rushlight a
        rushlight run -m MODULE [ARGS...]  the same for a module
        rushlight run -c CODE [ARGS...]    ... for a line of code
        rushlight run - [ARGS...]          ... for standard input
+       rushlight explain [-o FILE] [--step N] [--continue] SCRIPT [ARGS...]
+                                          run it up to its first backward, and write a page that
+                                          shows the graph of it; -m, -c and - as above
        rushlight as-torch on | off | status  a package torch in this environment that is rushlight
        rushlight --version | --help
 
 `rushlight run --trace ...` prints a line for each call of an operation, and for each node that a
 backward runs: shapes, types, how it was computed, time, the program's line. So does
 RUSHLIGHT_TRACE=1 without the command; RUSHLIGHT_TRACE=PATH appends the lines to a file.
+
+`rushlight run --watch ...` shows losses and gradient norms while the program trains: a live view
+in a terminal (pip install rushlight[watch]), elsewhere a table on standard error at the end. The
+curves are drawn to a picture in the current folder, SCRIPT's name with .watch.png, or to the file
+that --watch=FILE.png names.
+
+`rushlight explain` ends the program at its first `backward`, or with --step N at the N-th, and
+writes SCRIPT's name with .html to the current folder, or FILE; with --continue the program goes on.
 """
 
 # A program found: its code, what `__main__` says of itself, sys.argv[0] and sys.path[0].
@@ -51,26 +64,75 @@ def main(arguments: list[str] | None = None) -> None:
         from rushlight import _as_torch  # here alone: it is slow to import
 
         raise SystemExit(_as_torch.main(given[1:]))
+    if given[:1] == ["explain"]:
+        from rushlight.explain import _command  # here alone: not part of what every program imports
+
+        try:
+            options, rest = _command.options(given[1:])
+        except ValueError as error:
+            _refuse(f"rushlight explain: {error}\n{USAGE}")
+        find, target, arguments = _program("explain", rest)
+        run(find, target, arguments, _command.take(options, *_named(find, target)))
+        return
     if given[:1] != ["run"] or len(given) < 2:
         _refuse(USAGE)
-    if given[1] == "--trace":
-        from rushlight import _trace_calls  # here alone: not part of what every program imports
+    picture = _options(given)
+    find, target, arguments = _program("run", given[1:])
+    around = nullcontext() if picture is None else _watch(picture, *_named(find, target))
+    run(find, target, arguments, around)
 
-        _trace_calls.follow_option()
-        del given[1]
-        if len(given) < 2:
-            _refuse(USAGE)
-    first, rest = given[1], given[2:]
+
+def _program(command: str, given: list[str]) -> tuple[Callable[[str], Program], str, list[str]]:
+    """How the program that a command names is found, its name, and its arguments."""
+    if not given:
+        _refuse(USAGE)
+    first, rest = given[0], given[1:]
     if first in ("-m", "-c"):
         if not rest:
-            _refuse(f"rushlight run: argument expected for the {first} option\n{USAGE}")
-        run(from_module if first == "-m" else from_text, rest[0], rest[1:])
-    elif first == "-":
-        run(from_stdin, first, rest)
-    elif first.startswith("-"):
-        _refuse(f"rushlight run: unknown option {first}\n{USAGE}")
-    else:
-        run(from_file, first, rest)
+            _refuse(f"rushlight {command}: argument expected for the {first} option\n{USAGE}")
+        return from_module if first == "-m" else from_text, rest[0], rest[1:]
+    if first == "-":
+        return from_stdin, first, rest
+    if first.startswith("-"):
+        _refuse(f"rushlight {command}: unknown option {first}\n{USAGE}")
+    return from_file, first, rest
+
+
+def _named(find: Callable[[str], Program], target: str) -> tuple[str, str]:
+    """What pictures of a program are entitled, and their file's name without an ending."""
+    name = {from_text: "command", from_stdin: "stdin"}.get(find, target)
+    title = os.path.basename(os.path.abspath(name))
+    return title, title.removesuffix(".py") if find is from_file else title
+
+
+def _options(given: list[str]) -> str | None:
+    """Take the options of `run` off, and follow them; of --watch, the file given ("" for none)."""
+    picture: str | None = None
+    while given[1:] and given[1].partition("=")[0] in ("--trace", "--watch"):
+        option, equals, value = given.pop(1).partition("=")
+        if option == "--watch":
+            picture = value
+            if equals and not value.endswith(".png"):
+                _refuse(f"rushlight run: --watch={value}: the name of a .png file is expected\n")
+            if not os.path.isdir(os.path.dirname(value) or "."):
+                _refuse(f"rushlight run: --watch={value}: there is no such folder\n")
+        elif equals:
+            _refuse(f"rushlight run: unknown option {option}={value}\n{USAGE}")
+        else:
+            from rushlight import _trace_calls  # here alone: not part of what every program imports
+
+            _trace_calls.follow_option()
+    return picture
+
+
+def _watch(picture: str, title: str, stem: str) -> AbstractContextManager[object]:
+    """What --watch puts around the program."""
+    from rushlight import explain  # here alone: not part of what every program imports
+
+    try:
+        return explain.watch(png=picture or f"{stem}.watch.png", title=title)
+    except ImportError as error:
+        _refuse(f"rushlight run: --watch: {error}\n", code=1)
 
 
 def _refuse(message: str, code: int = 2) -> NoReturn:
@@ -78,7 +140,12 @@ def _refuse(message: str, code: int = 2) -> NoReturn:
     raise SystemExit(code)
 
 
-def run(find: Callable[[str], Program], target: str, arguments: list[str]) -> None:
+def run(
+    find: Callable[[str], Program],
+    target: str,
+    arguments: list[str],
+    around: AbstractContextManager[object],
+) -> None:
     """Run what `find(target)` finds as the main program, torch being rushlight."""
     torch_alias.install_as_torch()
     torch_alias.inherit_in_children()
@@ -94,7 +161,8 @@ def run(find: Callable[[str], Program], target: str, arguments: list[str]) -> No
         code, description, sys.argv[0], folder = find(target)
         vars(main_module).update(description)
         _set_first_path(folder)
-        exec(code, vars(main_module))
+        with around:
+            exec(code, vars(main_module))
     except SystemExit:
         raise  # the interpreter makes the exit code of it, as ever
     except BaseException as error:

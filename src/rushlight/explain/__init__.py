@@ -1,7 +1,8 @@
 """rushlight.explain: the graph of a program as a person can read it.
 
 As text: `tree`, `saved`, `why_no_grad`, `unused`. As pictures: `svg`, `dot`, and `graph`, which a
-notebook shows. As a page to walk through: `page`, and the command `rushlight explain SCRIPT`.
+notebook shows. As a page to walk through: `page`, and the command `rushlight explain SCRIPT`. A
+training run as it goes: `watch`, and `rushlight run --watch SCRIPT`.
 
 Leaves and results have the names of the program's variables; `names=` takes a module, or a dict of
 names to tensors, where these are to go first. Nothing here costs a program that does not use it.
@@ -9,10 +10,12 @@ names to tensors, where these are to go first. Nothing here costs a program that
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
-from ._graph import Constant, Edge, Graph, Node, Place, Saved, graph_of
-from ._scopes import Recording, recording
+from ._graph import Constant, Edge, Graph, Node, Place, Saved
+from ._scopes import Recording, graph_of, recording
+from ._watch import watch
 
 __all__ = [
     "Constant",
@@ -23,7 +26,9 @@ __all__ = [
     "Recording",
     "Saved",
     "graph",
+    "page",
     "recording",
+    "watch",
 ]
 
 
@@ -36,3 +41,34 @@ def graph(y: Any, *, names: Any = None, recording: Recording | None = None) -> G
     [('add', 'mul'), ('add', 'w'), ('mul', 'w')]
     """
     return graph_of(y, names, recording)
+
+
+def page(
+    y: Any,
+    file: str | os.PathLike[str],
+    *,
+    names: Any = None,
+    gradient: Any = None,
+    recording: Recording | None = None,
+    program: str | None = None,
+    step: int | None = None,
+) -> None:
+    """Write a page, one file without network, to walk through the graph of `y` in a browser.
+
+    Its numbers come from a backward that is run once more, hooks included; `.grad` and the graph
+    stay as they are. gradient: of `y`, where that is no scalar. program, step: what the page says
+    about where the graph is from.
+
+    >>> import os, tempfile
+    >>> w = torch.tensor(3.0, requires_grad=True)
+    >>> loss = (w * 2 - 1) ** 2
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     torch.explain.page(loss, os.path.join(folder, "graph.html"))
+    ...     os.listdir(folder)
+    ['graph.html']
+    """
+    from ._page import write_page
+    from ._page_data import page_data
+
+    graph = graph_of(y, names, recording)
+    write_page(page_data(graph, gradient, program=program, step=step), file)

@@ -20,9 +20,9 @@ from .. import _core
 from .._core import Tensor
 from .._dtypes import dtype
 from ..autograd.graph import GradientEdge
-from ._names import Names, names_for
+from ._names import Names
 
-__all__ = ["Constant", "Edge", "Graph", "Node", "Place", "Saved", "graph_of"]
+__all__ = ["Constant", "Edge", "Graph", "Node", "Place", "Saved"]
 
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 """Where a word of a class name ends."""
@@ -299,18 +299,6 @@ class Graph:
             for argument, value in node.plain.items():
                 if isinstance(value, (int, float, complex)) and not isinstance(value, bool):
                     node.constants.append(Constant(argument, value, ""))
-
-
-def graph_of(results: Any, names: Any = None, recording: Any = None) -> Graph:
-    """The graph behind `results`, with names from `names` or from the calling program; a Graph is
-    given back as it is."""
-    if isinstance(results, Graph):
-        return results
-    graph = Graph(results, names_for(names))
-    from ._scopes import find_scopes
-
-    find_scopes(graph, recording)
-    return graph
 
 
 def _several(results: Any) -> Iterable[Any]:

@@ -11,11 +11,30 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 
-__all__ = ["Names", "names_for"]
+__all__ = ["Names", "names_for", "shown_name"]
 
 _LIBRARY = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _MOST = 100
 """How many items of a container of the program are looked at."""
+
+
+def shown_name(name: str, most: int = 60) -> str:
+    """A name as text and pictures show it: what no terminal should get is escaped, and of a long
+    one the middle is left out.
+
+    >>> from rushlight.explain import shown_name
+    >>> shown_name("fc1.weight"), shown_name("two\nlines"), shown_name("long" * 30, most=11)
+    ('fc1.weight', 'two\\\\nlines', 'longl…glong')
+    """
+    # Twice cut: escaping makes text longer, and nobody waits for that of a megabyte.
+    name = _middle_out(name, 8 * most)
+    plain = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)
+    return _middle_out(plain, most)
+
+
+def _middle_out(text: str, most: int) -> str:
+    left = (most - 1) // 2
+    return text if len(text) <= most else f"{text[: most - 1 - left]}…{text[len(text) - left :]}"
 
 
 class Names:

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 
 from .. import _core, _observers
 from .._core import Tensor
+from ._graph import Constant, Graph, Node
+from ._names import names_for
 
-__all__ = ["Recording", "find_scopes", "recording"]
+__all__ = ["Recording", "graph_of", "recording"]
 
 _SMALL = 64
 """Results of at most so many elements are kept, to be shown."""
@@ -34,7 +36,9 @@ class Recording:
 
     def __init__(self) -> None:
         self.spans: list[_Span] = []
-        self.values: dict[tuple[Any, int], Tensor] = {}
+        # By the numbers of nodes: the nodes would keep what they saved alive.
+        self.values: dict[tuple[int, int], Tensor] = {}
+        self.arguments: dict[int, list[tuple[str, Any]]] = {}
         self._open: list[tuple[int, Any]] = []
         self._names: dict[int, tuple[Any, dict[int, str]]] = {}
 
@@ -69,19 +73,29 @@ class Recording:
 
     # -- told by the core
 
-    def starts(self, what: Any, values: Any, place: Any) -> Any:
+    def starts(self, what: Any, values: tuple[Any, ...], place: Any) -> Any:
         """A call begins."""
-        return what
+        return (what, values) if isinstance(what, _core.Op) else None
 
-    def ran(self, what: Any, values: Any, error: Any, took: int) -> None:
-        """A call has given its results: small ones are kept by the node that made them."""
-        if values is None or isinstance(what, _core.Node):
+    def ran(self, began: Any, values: Any, error: Any, took: int) -> None:
+        """A call has given its results: small ones are kept, with the arguments that have no
+        gradient, by the node that made them."""
+        if values is None or began is None:
             return
         for value in values if isinstance(values, (tuple, list)) else (values,):
-            if isinstance(value, Tensor) and value.numel() <= _SMALL and value.requires_grad:
-                edge = _core.gradient_edge(value)
-                if edge is not None:
-                    self.values[edge] = value.detach().clone()
+            if not (isinstance(value, Tensor) and value.requires_grad):
+                continue
+            edge = _core.gradient_edge(value)
+            if edge is None or isinstance(edge[0], _core.AccumulateGrad):
+                continue
+            number = edge[0]._sequence_nr()
+            if value.numel() <= _SMALL:
+                self.values[number, edge[1]] = value.detach().clone()
+            op, given = began
+            self.arguments.setdefault(
+                number,
+                [(name, v) for name, v in zip(op.params, given, strict=False) if _shown(v)],
+            )
 
     def ends(self, what: Any, path: int, ways: int) -> None:
         """A call is over."""
@@ -119,20 +133,42 @@ def recording() -> Iterator[Recording]:
         _latest = made
 
 
-def find_scopes(graph: Any, given: Recording | None = None) -> None:
+def graph_of(results: Any, names: Any = None, recorded: Recording | None = None) -> Graph:
+    """The graph behind `results`, with names from `names` or from the calling program, and modules
+    from a recording or from parameters; a Graph is given back as it is."""
+    if isinstance(results, Graph):
+        return results
+    graph = Graph(results, names_for(names))
+    _find_scopes(graph, recorded)
+    return graph
+
+
+def _shown(argument: Any) -> bool:
+    """Whether an argument is one that pictures show: a number, or a small tensor."""
+    if isinstance(argument, Tensor):
+        return argument.numel() <= _SMALL and not argument.requires_grad
+    return isinstance(argument, (int, float, complex)) and not isinstance(argument, bool)
+
+
+def _find_scopes(graph: Graph, recorded: Recording | None = None) -> None:
     """Set `scope` of all nodes of a graph."""
-    recorded = given or _latest
+    recorded = recorded or _latest
     if recorded is not None:
         for node in graph.nodes:
             for nr in range(len(node.outputs)):
-                value = recorded.values.get((node.node, nr))
+                value = recorded.values.get((node.sequence, nr))
                 if value is not None:
                     node.values.setdefault(nr, value)
+            known = {edge.argument for edge in node.edges} | {c.argument for c in node.constants}
+            for argument, given in recorded.arguments.get(node.sequence, ()):
+                if argument not in known:
+                    label = graph.names.of(given) if isinstance(given, Tensor) else ""
+                    node.constants.append(Constant(argument, given, label))
     calls = sorted((n for n in graph.nodes if n.kind != "leaf"), key=lambda n: n.sequence)
     spans = list(recorded.spans) if recorded is not None else []
     if not any(_holds(spans, n.sequence) for n in calls[:1] + calls[-1:]):
-        known = {s.path for s in spans}
-        spans += [s for s in _by_parameters(graph) if s.path not in known]
+        paths = {s.path for s in spans}
+        spans += [s for s in _by_parameters(graph) if s.path not in paths]
     _place(calls, spans)
     for leaf in graph.leaves:
         leaf.scope = _common([edge.source.scope for edge in leaf.received])
@@ -142,7 +178,7 @@ def _holds(spans: list[_Span], number: int) -> bool:
     return any(s.first <= number <= s.last for s in spans)
 
 
-def _place(calls: list[Any], spans: list[_Span]) -> None:
+def _place(calls: list[Node], spans: list[_Span]) -> None:
     """Give each node, in the order of creation, the innermost span around it."""
     waiting = sorted(spans, key=lambda s: (s.first, -s.last, len(s.path)))
     around: list[_Span] = []
@@ -157,7 +193,7 @@ def _place(calls: list[Any], spans: list[_Span]) -> None:
             node.scope = max(around, key=lambda s: (len(s.path), s.first)).path
 
 
-def _by_parameters(graph: Any) -> list[_Span]:
+def _by_parameters(graph: Graph) -> list[_Span]:
     """Where modules with known names are, as far as their parameters tell."""
     used: dict[int, list[int]] = {}
     for leaf in graph.leaves:

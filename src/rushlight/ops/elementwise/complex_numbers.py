@@ -265,6 +265,7 @@ complex = general(
     out=_COMPLEX_OUT,
     samples=lambda make: [(make(2, 3), make(2, 3))],
     keeps="strides: real imag",
+    formula={"real": "real(g)", "imag": "imag(g)"},
     doc="real + i * imag.",
     batch="trailing",
 )
@@ -286,6 +287,7 @@ polar = general(
     method=False,
     out=_COMPLEX_OUT,
     samples=lambda make: [(make(2, 3, low=0.5), make(2, 3))],
+    formula={"abs": "real(conj(g) ⊙ out) / abs", "angle": "imag(conj(out) ⊙ g)"},
     doc="The complex number of that absolute value and angle.",
     batch="trailing",
 )

@@ -53,6 +53,7 @@ where = pointwise(
         "(condition: Tensor, input: Tensor, other: Number)",
         "(condition: Tensor, self: Number, other: Number)",
     ),
+    formula={"input": "1 if condition else 0", "other": "0 if condition else 1"},
     doc="input where the condition holds, else other; without them, the indices where it holds.",
 )
 
@@ -330,6 +331,7 @@ masked_fill = pointwise(
         "(input, mask, value: Number)",
     ),
     shared_write="number",
+    formula={"input": "0 if mask else 1", "value": "1 if mask else 0"},
     doc="input with `value` where the mask holds.",
 )
 _masked_fill_number = pointwise(
@@ -346,6 +348,7 @@ _masked_fill_number = pointwise(
     in_place=False,
     samples=lambda make: [(make(2, 3), make(2, 3, kind="bool"), 1.5)],
     keeps="rows",
+    formula={"input": "0 if mask else 1"},
     doc="`masked_fill` with a number.",
 )
 variant(masked_fill, "value", "scalar", _masked_fill_number)

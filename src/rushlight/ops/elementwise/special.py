@@ -268,6 +268,7 @@ mvlgamma = general(
     in_place=True,
     out="cast",
     samples=lambda make: [(make(2, 3, low=2.0, high=4.0), 2)],
+    formula={"input": "sum of digamma(input − i / 2) for i < p"},
     doc="The logarithm of the multivariate gamma function of dimension p.",
     batch="trailing",
 )

@@ -96,6 +96,7 @@ index_select: Op = linear(
     out="same",
     samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3)), (make(3, 4), -1, _rows_of(make, 4))],
     keeps="rows",
+    formula={"input": "g added up at index, 0 elsewhere"},
     doc="The slices of a dimension that an index names.",
 )
 
@@ -266,6 +267,7 @@ index_add: Op = linear(
         (make(3, 4), 0, make(5, low=0, high=3, kind="int"), make(5, 4)),
     ],
     shared_write="name",
+    formula={"source": "alpha · g[index]"},
     doc="The input with alpha * source added to the slices that an index names.",
 )
 index_copy: Op = linear(
@@ -278,6 +280,7 @@ index_copy: Op = linear(
     },
     in_place=True,
     samples=_source_samples,
+    formula={"input": "g, 0 at index", "source": "g[index]"},
     doc="The input with source written to the slices that an index names.",
 )
 _fill_number: Op = general(
@@ -292,6 +295,7 @@ _fill_number: Op = general(
     keeps="strides: input",
     aten="index_fill_.int_Scalar",
     shared_write="name",
+    formula={"input": "g, 0 at index"},
     doc="`index_fill` with a number.",
 )
 _fill_tensor: Op = linear(
@@ -311,6 +315,7 @@ _fill_tensor: Op = linear(
     keeps="strides: input",
     aten="index_fill_.int_Tensor",
     shared_write="name",
+    formula={"input": "g, 0 at index", "value": "sum of g at index"},
     doc="`index_fill` with a tensor.",
 )
 

@@ -239,6 +239,7 @@ _scatter: Op = linear(
     node="ScatterBackward0",
     samples=_scatter_samples,
     aten="scatter_.src",
+    formula={"src": "gather(g, dim, index)"},
     doc="`scatter` of a tensor.",
 )
 _scatter_value: Op = general(
@@ -274,6 +275,7 @@ scatter_add: Op = linear(
     in_place=True,
     samples=_add_samples,
     shared_write="name",
+    formula={"src": "gather(g, dim, index)"},
     doc="The input with src added at the places of an index: "
     "input[index[i][j]][j] += src[i][j] for dim 0.",
 )

@@ -248,6 +248,7 @@ masked_scatter: Op = linear(
     },
     in_place=True,
     samples=lambda make: [(make(3, 4), make(3, 4, kind="bool"), make(3, 4))],
+    formula={"input": "0 if mask else 1", "source": "g where mask"},
     doc="The input with the elements of source, in order, where a mask holds.",
 )
 

@@ -656,6 +656,9 @@ glu = general(
     vjp={"input": _glu_vjp},
     where="nn",
     samples=lambda make: [(make(2, 4),), (make(4, 3), 0)],
+    formula={
+        "input": "g ⊙ σ and g ⊙ a ⊙ σ ⊙ (1 − σ), σ = sigmoid(b), a and b = halves of input",
+    },
     doc="The first half times the sigmoid of the second, along dim.",
 )
 

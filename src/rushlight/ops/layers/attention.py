@@ -26,6 +26,10 @@ _kernels = _core.kernels
 
 _NEVER = float("-inf")
 
+# Of formulas: the weights of the values, and the gradient of the scores.
+_WEIGHTS = "P = softmax(scale · query · keyᵀ + mask)"
+_OF_SCORES = f"P ⊙ (D − sum(P ⊙ D)), D = g · valueᵀ, {_WEIGHTS}"
+
 
 # ---- in one call
 
@@ -150,6 +154,12 @@ attention_op = general(
     method=False,
     first_only=True,
     samples=_samples,
+    formula={
+        "query": f"scale · S · key, S = {_OF_SCORES}",
+        "key": f"scale · Sᵀ · query, S = {_OF_SCORES}",
+        "value": f"Pᵀ · g, {_WEIGHTS}",
+        "mask": _OF_SCORES,
+    },
     doc="Attention of heads: the result, and the logarithm of each row's sum of exponentials. The "
     "weights are multiplied by `noise`.",
 )

@@ -22,6 +22,7 @@ from .softmax import log_softmax
 
 _kernels = _core.kernels
 
+_WEIGHT = ", w = 1 / n in a plain mean"  # of formulas
 _NUMBERS = {how: getattr(Reduction, how.upper()) for how in REDUCTIONS}
 
 # ---- classes
@@ -149,6 +150,7 @@ def _nll_op(name: str, node: str) -> Op:
         node=node,
         method=False,
         samples=_nll_samples,
+        formula={"input": f"−w at each target, 0 elsewhere{_WEIGHT}"},
         doc="The negatives of the elements that the target picks, reduced (0 none, 1 mean, 2 sum).",
     )
 
@@ -366,6 +368,10 @@ _binary_cross_entropy = general(
         (make(2, 3, low=0.1, high=0.9), make(2, 3, low=0.1, high=0.9), None, how)
         for how in REDUCTIONS
     ],
+    formula={
+        "input": f"w · (input − target) / (input · (1 − input)){_WEIGHT}",
+        "target": f"w · (log(1 − input) − log(input)){_WEIGHT}",
+    },
     doc="The cross-entropy of probabilities.",
 )
 
@@ -456,6 +462,10 @@ _binary_cross_entropy_with_logits = general(
     samples=lambda make: [
         (make(2, 3), make(2, 3, low=0.1, high=0.9), None, None, how) for how in REDUCTIONS
     ],
+    formula={
+        "input": f"w · (σ − target) without pos_weight, σ = sigmoid(input){_WEIGHT}",
+        "target": f"−w · input{_WEIGHT}",
+    },
     doc="The cross-entropy of logits.",
 )
 

@@ -234,6 +234,11 @@ _convolution: Op = general(
     method=False,
     samples=_samples,
     keeps="format and back: input weight",
+    formula={
+        "input": "convolutionᵀ(g, weight)",
+        "weight": "correlation of input with g",
+        "bias": "1",
+    },
     doc="A convolution of any number of dimensions: input (batch, channels, ...), weight (out, "
     "channels / groups, ...).",
 )
@@ -265,6 +270,11 @@ _convolution_input: Op = general(
     node="ConvolutionBackward0",
     method=False,
     keeps="format and back: input weight",
+    formula={
+        "input": "convolution(g, weight)",
+        "weight": "correlation of g with input",
+        "bias": "1",
+    },
     doc="The transpose of a convolution in its input, whose shape is given.",
 )
 _convolution_weight: Op = bilinear(
@@ -283,6 +293,7 @@ _convolution_weight: Op = bilinear(
     },
     node="ConvolutionBackwardBackward0",
     method=False,
+    formula={"input": "convolution(other, g)", "other": "convolutionᵀ(input, g)"},
     doc="The transpose of a convolution in its weight, whose shape is given; input is the "
     "gradient, other the image.",
 )

@@ -170,6 +170,7 @@ _losses_op = general(
     vjp={"log_probs": _vjp},
     node="CtcLossBackward0",
     method=False,
+    formula={"log_probs": "ctc_loss_backward(g)"},
     doc="The CTC loss of each sample.",
 )
 

@@ -81,6 +81,7 @@ _embedding_op = linear(
     method=False,
     samples=lambda make: [(make(4, 3), make(2, 2, kind="int", low=0, high=4), -1)],
     keeps="rows",
+    formula={"weight": "rows of g added up at indices, 0 elsewhere"},
     doc="The rows of weight that indices name.",
 )
 _embedding_transpose: Op = linear(
@@ -187,6 +188,7 @@ _embedding_scaled = linear(
     },
     node="EmbeddingBackward0",
     method=False,
+    formula={"weight": "rows of g added up at indices / their count, 0 elsewhere"},
     doc="`embedding` whose gradient is the mean, not the sum, over the uses of a row.",
 )
 _embedding_scaled_transpose: Op = constant(

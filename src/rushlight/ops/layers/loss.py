@@ -21,6 +21,7 @@ from ..table.signature import Flag, Tensor
 
 _kernels = _core.kernels
 REDUCTIONS = ("mean", "sum", "none")
+OVER_N = " / n, n = 1 unless averaged"  # of formulas
 
 # ---- reductions
 
@@ -155,6 +156,10 @@ _mse_loss = general(
     backward=(_kernels.mse_loss_backward, "g input target reduction needs"),
     method=False,
     samples=loss_samples,
+    formula={
+        "input": f"2 · (input − target){OVER_N}",
+        "target": f"2 · (target − input){OVER_N}",
+    },
     doc="(input - target) ** 2, reduced.",
 )
 
@@ -237,6 +242,10 @@ _smooth_l1_loss = general(
     node="SmoothL1LossBackward0",
     method=False,
     samples=lambda make: [(*a, 0.7) for a in loss_samples(make)],
+    formula={
+        "input": f"clamp((input − target) / beta, −1, 1){OVER_N}",
+        "target": f"clamp((target − input) / beta, −1, 1){OVER_N}",
+    },
     doc="Squared below beta, absolute above.",
 )
 
@@ -283,6 +292,10 @@ _huber_loss = general(
     },
     method=False,
     samples=lambda make: [(*a, 0.7) for a in loss_samples(make)],
+    formula={
+        "input": f"clamp(input − target, −delta, delta){OVER_N}",
+        "target": f"clamp(target − input, −delta, delta){OVER_N}",
+    },
     doc="Squared below delta, absolute above.",
 )
 

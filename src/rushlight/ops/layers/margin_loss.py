@@ -10,6 +10,7 @@ from ..table.kinds import composite, general
 from ..table.signature import Flag, Tensor
 from .class_loss import log_sigmoid
 from .loss import (
+    OVER_N,
     REDUCTIONS,
     loss_samples,
     operands,
@@ -39,6 +40,10 @@ _soft_margin_loss = general(
     },
     method=False,
     samples=loss_samples,
+    formula={
+        "input": f"−target · sigmoid(−target · input){OVER_N}",
+        "target": f"−input · sigmoid(−target · input){OVER_N}",
+    },
     doc="log(1 + exp(-target * input)).",
 )
 

@@ -26,6 +26,9 @@ from .padding import pad
 
 _kernels = _core.kernels
 
+# The gradient of what is standardized, in formulas.
+_STANDARDIZED = "(h − mean(h) − x̂ ⊙ mean(h ⊙ x̂)) / σ, h = g ⊙ weight, x̂ = (input − μ) / σ"
+
 
 # ---- layer norm
 
@@ -93,6 +96,10 @@ _native_layer_norm = general(
         (make(2, 3, 4), 2, make(3, 4), None),
         (make(3, 4), 1),
     ],
+    formula={
+        "input": _STANDARDIZED,
+        "weight": "(input − μ) / σ",
+    },
     doc="Layer normalisation over the last n dimensions: the result, the means, one over the "
     "deviations.",
 )
@@ -297,6 +304,11 @@ native_batch_norm_op = general(
         (make(2, 3, 2, 2), None, None, None, None, True),
     ],
     keeps="format and back: input",
+    formula={
+        "input": f"{_STANDARDIZED} (in evaluation h / σ)",
+        "weight": "(input − μ) / σ",
+        "bias": "1",
+    },
     doc="Batch normalisation: the result, the means, one over the deviations. Training moves the "
     "running statistics.",
 )
@@ -454,6 +466,11 @@ native_group_norm_op = general(
     method=False,
     samples=lambda make: [(make(2, 4, 3), 2, make(4), make(4)), (make(3, 4), 2)],
     keeps="format and back: input",
+    formula={
+        "input": _STANDARDIZED,
+        "weight": "(input − μ) / σ",
+        "bias": "1",
+    },
     doc="Group normalisation: the result, the means, one over the deviations.",
 )
 

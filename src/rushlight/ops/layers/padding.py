@@ -147,6 +147,7 @@ constant_pad_nd: Op = general(
     method=False,
     samples=lambda make: [(make(2, 3), (1, 2)), (make(2, 3), (1, -1, 0, 2), 1.5)],
     keeps="format: input",
+    formula={"input": "g without its padding"},
     doc="The tensor with a border of a constant; a negative width cuts.",
     batch="trailing",
 )
@@ -377,6 +378,7 @@ _channel_shuffle: Op = linear(
     method=False,
     samples=lambda make: [(make(1, 6, 2), 2)],
     keeps="format: input",
+    formula={"input": "channel_shuffle(g, channels / groups)"},
     doc="The channels dealt out from groups.",
     batch="folded",
 )

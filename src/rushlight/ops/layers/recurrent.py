@@ -230,6 +230,10 @@ def _layer_op(mode: str) -> Any:
         node="MkldnnRnnLayerBackward0" if lstm else "StackBackward0",
         method=False,
         batch=lambda *args: _whole(_on(mode, args[:7], *args[7:])),
+        formula=dict.fromkeys(
+            ("input", "h0", "c0", "w_ih", "w_hh", "b_ih", "b_hh"),
+            "g through every step, last to first",
+        ),
         doc="A recurrent layer in one direction: outputs, the last state, what the gradient reads.",
     )
 

@@ -55,6 +55,7 @@ cat: Op = linear(
     overlap="never",
     out=("cast", TypeError, _CAST),
     samples=_some,
+    formula={"tensors": "this tensor's part of g"},
     doc="Tensors one after the other along a dimension.",
 )
 
@@ -68,6 +69,7 @@ stack: Op = linear(
     overlap="never",
     out=("cast", TypeError, _CAST),
     samples=_alike,
+    formula={"tensors": "this tensor's entry of g"},
     doc="Tensors of one shape as the entries of a new dimension.",
 )
 
@@ -127,6 +129,7 @@ _split: Callable[..., tuple[Tensor, ...]] = linear(  # type: ignore[assignment]
     method=False,
     out=False,
     samples=lambda make: [(make(5, 3), 2), (make(5, 3), 2, 1)],
+    formula={"input": "cat(gs, dim)"},
     doc="Pieces of one size along a dimension.",
 )
 
@@ -142,6 +145,7 @@ split_with_sizes: Callable[..., tuple[Tensor, ...]] = linear(  # type: ignore[as
     multi_view=True,
     out=False,
     samples=lambda make: [(make(5, 3), [1, 4]), (make(5, 3), (1, 0, 2), 1)],
+    formula={"input": "cat(gs, dim)"},
     doc="Pieces of the given sizes along a dimension.",
 )
 
@@ -279,6 +283,7 @@ unbind: Callable[..., tuple[Tensor, ...]] = linear(  # type: ignore[assignment]
     multi_view=True,
     out=False,
     samples=lambda make: [(make(2, 3),), (make(2, 3), -1)],
+    formula={"input": "stack(gs, dim)"},
     doc="The entries of a dimension, as a tuple.",
 )
 

@@ -106,6 +106,7 @@ roll: Op = linear(
     out=False,
     samples=lambda make: [(make(2, 3), 1), (make(2, 3), (1, -2), (0, 1)), (make(4), -1, 0)],
     keeps="format: input",
+    formula={"input": "roll(g, −shifts, dims)"},
     doc="Entries moved along dimensions; what falls off the end comes in at the beginning.",
 )
 
@@ -187,6 +188,7 @@ repeat: Op = linear(
     out=False,
     samples=lambda make: [(make(2, 3), 2, 1), (make(2, 3), (2, 1, 3)), (make(), 2), (make(3), 4)],
     where="Tensor",
+    formula={"input": "g summed over the copies"},
     doc="Copies side by side, so many along each dimension.",
 )
 
@@ -395,6 +397,7 @@ _block_diag: Op = linear(
     method=False,
     out=False,
     samples=lambda make: [([make(2, 3), make(3), make(), make(1, 2)],)],
+    formula={"tensors": "this tensor's block of g"},
     doc="Matrices along the diagonal of a matrix of zeros.",
 )
 

@@ -46,6 +46,7 @@ def _copy_of(view: str, name: str = "", signature: str = "", node: str = "", **m
         "batch": lambda *args, **named: _owned(seen(*args, **named)),
         "samples": row.samples,
         "traits": " ".join(row.traits),
+        "formula": row.formula,
         "doc": f"{row.doc.removesuffix('.')}, in memory of its own.",
     }
     words.update(more)

@@ -61,6 +61,7 @@ _to_device = linear(
     method=False,
     out=False,
     samples=None,
+    formula={"input": "1"},
     doc="A CPU tensor on another device.",
     batch="trailing",
 )

@@ -171,6 +171,10 @@ linalg_eigh = general(
     samples=positive_samples,
     keeps="columns: A",
     traits="symmetric phase",
+    formula={
+        "A": "V · (diag(g) + (Vᵀ · g1 − g1ᵀ · V) / 2 ⊙ F) · Vᵀ, V = out1, "
+        "F = 1 / (λⱼ − λᵢ) off the diagonal",
+    },
     doc="The eigenvalues, rising, and the eigenvectors of symmetric (Hermitian) matrices.",
     batch="trailing",
 )

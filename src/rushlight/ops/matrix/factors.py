@@ -31,6 +31,7 @@ from .decompositions import (
 )
 from .products import matmul
 from .solving import (
+    CHOLESKY,
     LinAlgError,
     check_matrices,
     cholesky_factor,
@@ -137,6 +138,7 @@ solve_ex: Any = general(
         (regular(make), make(2, 3), {"left": False}),
     ],
     keeps="columns: A",
+    formula={"A": "−solve(Aᵀ, g) · outᵀ", "B": "solve(Aᵀ, g)"},
     doc="The solution of A @ X = B, and 0 or the number of the first zero pivot of A.",
 )
 
@@ -182,6 +184,7 @@ cholesky_ex = general(
     samples=positive_samples,
     keeps="columns: A",
     traits="symmetric",
+    formula={"A": CHOLESKY},
     doc="The Cholesky factor, and 0 or the order of the first minor that is not positive-definite.",
     batch="trailing",
 )

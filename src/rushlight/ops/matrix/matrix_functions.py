@@ -313,6 +313,7 @@ det = general(
     node="LinalgDetBackward0",
     where="linalg torch",
     samples=square_samples,
+    formula={"A": "out · A⁻ᵀ"},
     doc="The determinants of square matrices.",
     batch="trailing",
 )
@@ -350,6 +351,7 @@ def _slogdet_op(name: str) -> Op:
         outputs=named(name, "sign", "logabsdet"),
         method=False,
         samples=square_samples,
+        formula={"A": "g1 · A⁻ᵀ"},
         doc="The sign and the logarithm of the absolute value of determinants.",
     )
 

@@ -183,6 +183,7 @@ def _norm_op(name: str, node: str) -> Op:
         node=node,
         method=False,
         samples=_normed,
+        formula={"input": "input · |input|^(ord − 2) / out^(ord − 1)"},
         doc="(the sum of |input| ** ord) ** (1 / ord) along dim.",
     )
 
@@ -421,6 +422,10 @@ dist: Op = general(
     _dist,
     vjp={"input, other": _dist_vjp},
     samples=lambda make: [(make(2, 3), make(2, 3)), (make(2, 3), make(3), 3.0)],
+    formula={
+        "input": "d · |d|^(p − 2) / out^(p − 1), d = input − other",
+        "other": "d · |d|^(p − 2) / out^(p − 1), d = other − input",
+    },
     doc="The p-norm of input - other.",
 )
 
@@ -496,6 +501,10 @@ _cdist_op = general(
     node="CdistBackward0",
     method=False,
     samples=lambda make: [(make(3, 2), make(4, 2), 2.0), (make(2, 3, 2), make(2, 4, 2), 1.5)],
+    formula={
+        "x1": "sum of g ⊙ d ⊙ |d|^(p − 2) / out^(p − 1), d = x1 − x2",
+        "x2": "sum of g ⊙ d ⊙ |d|^(p − 2) / out^(p − 1), d = x2 − x1",
+    },
     doc="The p-norms of all differences of two sets of points.",
 )
 

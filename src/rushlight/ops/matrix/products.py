@@ -213,6 +213,7 @@ def _matmul_op(name: str, node: str, **more: Any) -> Op:
         backward=(_kernels.matmul_backward, "g input other needs"),
         node=node,
         samples=matrices,
+        formula={"input": "g · otherᵀ", "other": "inputᵀ · g"},
         doc="The matrix product; stacks of matrices broadcast over their leading dimensions, "
         "vectors count as rows or columns.",
         **more,
@@ -468,6 +469,7 @@ linear = bilinear(
     unfold=in_steps(_layer_in_steps, _layer_shapes),
     where="nn",
     samples=_layers,
+    formula={"input": "g · weight", "weight": "gᵀ · input"},
     doc="input @ weight.T + bias, over any leading dimensions of input.",
 )
 _linear_bias = general(
@@ -493,6 +495,7 @@ _linear_bias = general(
     ),
     where="nn",
     samples=lambda make: [(*a, make(4)) for a in _layers(make)],
+    formula={"input": "g · weight", "weight": "gᵀ · input"},
     doc="`linear` with a bias.",
 )
 variant(linear, "bias", "given", _linear_bias)

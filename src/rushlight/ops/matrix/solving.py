@@ -234,6 +234,7 @@ solve = general(
         (regular(make), make(2, 3), {"left": False}),
     ],
     keeps="columns: A",
+    formula={"A": "−solve(Aᵀ, g) · outᵀ", "B": "solve(Aᵀ, g)"},
     doc="The solution X of A @ X = B (of X @ A = B with left=False).",
 )
 
@@ -302,6 +303,10 @@ def _triangular_op(name: str, node: str, **more: Any) -> Op:
         _solve_triangular,
         vjp={"A": _triangular_matrix, "B": _triangular_right},
         batch="trailing",
+        formula={
+            "A": "the triangle of −solve_triangular(Aᵀ, g) · outᵀ",
+            "B": "solve_triangular(Aᵀ, g)",
+        },
         node=node,
         method=False,
         samples=lambda make: [
@@ -401,6 +406,9 @@ def cholesky_vjp(g: Tensor, out: Tensor, upper: bool) -> Any:
     return solve_triangular(L, x, upper=False, left=False)
 
 
+CHOLESKY = "L⁻ᵀ · (T + tril(T, −1)ᵀ) / 2 · L⁻¹, T = tril(Lᵀ · g), L = out"  # as a formula
+
+
 def positive_samples(make: Any) -> Any:
     out = []
     for lead in ((), (2,)):
@@ -418,6 +426,7 @@ cholesky = general(
     samples=positive_samples,
     keeps="columns: A",
     traits="symmetric",
+    formula={"A": CHOLESKY},
     doc="The lower triangular L (the upper with upper=True) for which A = L @ L.mH.",
     batch="trailing",
 )
@@ -425,6 +434,7 @@ _old_cholesky = general(
     "_cholesky(input: Tensor, upper: bool = False)",
     _cholesky_of("cholesky"),
     vjp={"input": cholesky_vjp},
+    formula={"input": CHOLESKY},
     node="CholeskyBackward0",
     method=False,
     keeps="columns: input",
@@ -491,6 +501,7 @@ cholesky_solve: Op = general(
     out="cast",
     samples=lambda make: [(make(3, 2), regular(make).tril())],
     keeps="columns: input",
+    formula={"L": "−tril((C + Cᵀ) · L), C = cholesky_solve(g, L) · outᵀ"},
     doc="The solution of A @ X = input, given the Cholesky factor of A.",
     batch="trailing",
 )

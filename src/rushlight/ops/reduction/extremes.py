@@ -141,6 +141,7 @@ aminmax: Op = general(
     outputs=named("aminmax", "min", "max"),
     samples=lambda make: [(make(2, 3),), (make(2, 3), {"dim": 1})],
     keeps="rows",
+    formula={"input": "1 / n if input == out else 0"},
     doc="The smallest and the largest element.",
     batch="picked",
 )

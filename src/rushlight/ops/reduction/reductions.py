@@ -124,6 +124,7 @@ def _summing(name: str, node: str, **more: Any) -> Op:
         node=node,
         out="dtype",
         overloads=("(input, *, dtype)", "(input, dim: Ints | None, keepdim, *, dtype, out)"),
+        formula={"input": "1 (expanded to input's shape)"},
         doc="The sum of all elements, or along dimensions.",
         **more,
     )
@@ -183,6 +184,7 @@ def _averaging(name: str, node: str, out: Any, **more: Any) -> Op:
         node=node,
         out=out,
         overloads=("(input, *, dtype, out)", "(input, dim: Ints | None, keepdim, *, dtype, out)"),
+        formula={"input": "1 / n"},
         doc="The mean of all elements, or along dimensions.",
         **more,
     )
@@ -254,6 +256,7 @@ def _multiplying(name: str, node: str, **more: Any) -> Op:
         node=node,
         out="dtype",
         overloads=("(input, *, dtype)", "(input, dim: int, keepdim, *, dtype, out)"),
+        formula={"input": "out / input"},
         doc="The product of all elements, or along a dimension.",
         **more,
     )
@@ -390,6 +393,7 @@ _var_op: Op = general(
     method=False,
     out="cast",
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
+    formula={"input": "2 · (input − mean(input)) / (n − correction)"},
     doc="The variance with a correction to the number of elements.",
     batch="reduced",
 )
@@ -404,6 +408,7 @@ _std_op: Op = general(
     method=False,
     out="cast",
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
+    formula={"input": "(input − mean(input)) / ((n − correction) · out)"},
     doc="The standard deviation with a correction to the number of elements.",
     batch="reduced",
 )
@@ -454,6 +459,7 @@ _var_mean_op: Op = general(
     out=False,
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     keeps="rows",
+    formula={"input": "2 · (input − mean(input)) / (n − correction)"},
     doc="Variance and mean.",
     batch="reduced",
 )
@@ -470,6 +476,7 @@ _std_mean_op: Op = general(
     out=False,
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     keeps="rows",
+    formula={"input": "(input − mean(input)) / ((n − correction) · out)"},
     doc="Standard deviation and mean.",
     batch="reduced",
 )

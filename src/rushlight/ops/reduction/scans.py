@@ -97,6 +97,7 @@ cumprod: Op = general(
     in_place=True,
     out="dtype",
     samples=_some,
+    formula={"input": "flip(cumsum(flip(g ⊙ out))) / input"},
     doc="The product of all entries so far, along a dimension.",
 )
 
@@ -217,6 +218,7 @@ logcumsumexp: Op = general(
     out=_SCALAR_TYPE,
     samples=lambda make: [(make(3, 4), 0), (make(3, 4), -1)],
     keeps="rows",
+    formula={"input": "exp(input) ⊙ flip(cumsum(flip(g ⊙ exp(−out))))"},
     doc="log(cumsum(exp(input))) along a dimension, without overflow.",
 )
 

@@ -56,6 +56,7 @@ c2c: Op = linear(
     where="",
     out=False,
     batch="trailing",
+    formula={"input": "the adjoint transform of g"},
     doc="The sums over dimensions with weights exp(-2 pi i j k / n), or +, times a scale.",
 )
 
@@ -86,6 +87,7 @@ r2c: Op = linear(
     where="",
     out=False,
     batch="trailing",
+    formula={"input": "the adjoint transform of g"},
     doc="The transform of real numbers over dimensions, of the last one the half, times a scale.",
 )
 
@@ -118,6 +120,7 @@ c2r: Op = linear(
     where="",
     out=False,
     batch="trailing",
+    formula={"input": "the adjoint transform of g"},
     doc="Real numbers from the first half of their transform, times a scale.",
 )
 

@@ -115,6 +115,9 @@ class Public(TypedDict, total=False):
     method: bool  # of Tensor; unless told, as long as it is in the namespace "torch"
     operator: str
     reflected: str
+    # The local gradient of an argument as a person reads it, where the rule is no formula; see
+    # `explain/_formulas.py`.
+    formula: dict[str, str]
 
 
 class Words(Promotion, Result, InPlace, Backward, Levels, Public, total=False):

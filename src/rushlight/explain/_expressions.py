@@ -1,0 +1,599 @@
+"""Expressions of the derivative rules, and how they are written for a person.
+
+`plus`, `times`, `power` and the other makers put an expression together and do the little algebra
+that makes it plainer: x·x is x², 1·x is x, a quotient has one bar. `written` gives the text, with
+as few parentheses as it needs. Everything holds for real numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+__all__ = [
+    "ONE",
+    "ZERO",
+    "Call",
+    "Choice",
+    "Expression",
+    "Name",
+    "Unfactored",
+    "both",
+    "call",
+    "choice",
+    "comparison",
+    "either",
+    "factor_of",
+    "is_truth",
+    "matrix_product",
+    "minus",
+    "names_in",
+    "negated",
+    "number",
+    "opposite",
+    "over",
+    "plus",
+    "power",
+    "times",
+    "transposed",
+    "written",
+]
+
+
+@dataclass(frozen=True)
+class Name:
+    """A value of the op: an argument, the result, the incoming gradient. scalar: a number."""
+
+    text: str
+    scalar: bool = False
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Terms added up, in the order in which they are written."""
+
+    terms: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Product:
+    """A number times factors, each with a whole exponent; a negative one stands below the bar."""
+
+    number: Fraction
+    factors: tuple[tuple[Expression, int], ...]
+
+
+@dataclass(frozen=True)
+class Power:
+    """base ^ exponent, where the exponent is no whole number."""
+
+    base: Expression
+    exponent: Expression
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of expressions. Where its name has {} for them, that is how it is written."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    sign: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Logic:
+    """word: "and" or "or"."""
+
+    word: str
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Opposite:
+    of: Expression
+
+
+@dataclass(frozen=True)
+class Choice:
+    """`yes` where the condition holds, `no` elsewhere."""
+
+    condition: Expression
+    yes: Expression
+    no: Expression
+
+
+@dataclass(frozen=True)
+class MatrixProduct:
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Transposed:
+    of: Expression
+
+
+Expression: TypeAlias = (
+    Name
+    | Sum
+    | Product
+    | Power
+    | Call
+    | Comparison
+    | Logic
+    | Opposite
+    | Choice
+    | MatrixProduct
+    | Transposed
+)
+
+ZERO, ONE = Product(Fraction(0), ()), Product(Fraction(1), ())
+_PI = Name("π", scalar=True)
+_INFINITY, _NAN = Name("∞", scalar=True), Name("NaN", scalar=True)
+
+
+# ---- numbers
+
+
+def _simple(value: float) -> Fraction | None:
+    """A fraction with a small denominator. A number that was rounded to single precision is the
+    number that it was."""
+    near = Fraction(value).limit_denominator(64)
+    if float(near) == value:
+        return near
+    near = Fraction(value).limit_denominator(12)
+    return near if near and abs(float(near) / value - 1) < 5e-8 else None
+
+
+def _plain(value: float) -> Expression:
+    return Product(_simple(value) or Fraction(f"{value:.12g}"), ())
+
+
+def _constants() -> Iterable[tuple[float, Expression]]:
+    """What the numbers of rules are made of."""
+    root_pi, root_two_pi = _root(_PI), _root(times(number(2), _PI))
+    yield math.log(2), Call("log", (number(2),))
+    yield math.log(10), Call("log", (number(10),))
+    yield math.pi, _PI
+    yield math.pi / 180, over(_PI, number(180))
+    yield 180 / math.pi, over(number(180), _PI)
+    yield math.sqrt(math.pi), root_pi
+    yield 1 / math.sqrt(math.pi), over(ONE, root_pi)
+    yield math.sqrt(2 * math.pi), root_two_pi
+    yield 1 / math.sqrt(2 * math.pi), over(ONE, root_two_pi)
+    yield math.sqrt(2 / math.pi), _root(over(number(2), _PI))
+    yield math.sqrt(2), _root(number(2))
+    yield 1 / math.sqrt(2), over(ONE, _root(number(2)))
+
+
+def number(value: float) -> Expression:
+    """A number, as a person knows it: log(2), 1 / 6."""
+    if math.isinf(value):
+        return _INFINITY if value > 0 else minus(_INFINITY)
+    if math.isnan(value):
+        return _NAN
+    if _simple(value) is None:
+        shares = [(_simple(value / constant), known) for constant, known in _constants()]
+        near = [(abs(s.numerator) + s.denominator, s, known) for s, known in shares if s]
+        if near:
+            cost, share, known = min(near, key=lambda item: item[0])
+            if cost < 12:
+                return times(Product(share, ()), known)
+    return _plain(value)
+
+
+# ---- algebra
+
+
+def _factors(of: Expression) -> Product:
+    return of if isinstance(of, Product) else Product(Fraction(1), ((of, 1),))
+
+
+def _product(n: Fraction, factors: Iterable[tuple[Expression, int]]) -> Expression:
+    found: dict[Expression, int] = {}
+    for factor, exponent in factors:
+        found[factor] = found.get(factor, 0) + exponent
+    kept = tuple((f, e) for f, e in found.items() if e)
+    if n == 0:
+        return ZERO
+    if n == 1 and len(kept) == 1 and kept[0][1] == 1:
+        return kept[0][0]
+    return Product(n, kept)
+
+
+def times(*parts: Expression) -> Expression:
+    """The product of elements."""
+    result = Fraction(1)
+    factors: list[tuple[Expression, int]] = []
+    for part in parts:
+        one = _factors(part)
+        result *= one.number
+        factors += one.factors
+    return _product(result, factors)
+
+
+def over(above: Expression, below: Expression) -> Expression:
+    bottom = _factors(below)
+    if bottom.number == 0:
+        raise ZeroDivisionError("a formula divides by the number 0")
+    turned = Product(1 / bottom.number, tuple((f, -e) for f, e in bottom.factors))
+    return times(above, turned)
+
+
+def minus(of: Expression) -> Expression:
+    return times(Product(Fraction(-1), ()), of)
+
+
+def plus(*parts: Expression) -> Expression:
+    terms: list[Expression] = []
+    for part in parts:
+        terms += part.terms if isinstance(part, Sum) else [part]
+    terms = [t for t in terms if t != ZERO]
+    return Sum(tuple(terms)) if len(terms) > 1 else terms[0] if terms else ZERO
+
+
+def _root(of: Expression) -> Expression:
+    return Call("√", (of,))
+
+
+def power(base: Expression, exponent: Expression) -> Expression:
+    if isinstance(exponent, Product) and not exponent.factors:
+        n = exponent.number
+        if n.denominator == 1:
+            factors = _factors(base)
+            raised = tuple((f, e * int(n)) for f, e in factors.factors)
+            return _product(factors.number ** int(n), raised)
+        if n.denominator == 2:
+            return power(_root(base), Product(Fraction(n.numerator), ()))
+    return Power(base, exponent)
+
+
+def call(function: str, *arguments: Expression) -> Expression:
+    return Call(function, arguments)
+
+
+def matrix_product(*parts: Expression) -> Expression:
+    """The product of matrices. Numbers go to its front."""
+    scale: Expression = ONE
+    factors: list[Expression] = []
+    for part in parts:
+        match part:
+            case Product(n, (*numbers, (last, 1))) if all(is_number(f) for f, _ in numbers):
+                scale, part = times(scale, Product(n, tuple(numbers))), last
+        factors += part.parts if isinstance(part, MatrixProduct) else [part]
+    return times(scale, MatrixProduct(tuple(factors)))
+
+
+def transposed(of: Expression) -> Expression:
+    if isinstance(of, Transposed):
+        return of.of
+    return Transposed(of)
+
+
+# ---- conditions
+
+_MIRRORED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "==": "==", "≠": "≠"}
+_OPPOSITES = {"<": "≥", ">": "≤", "≤": ">", "≥": "<", "==": "≠", "≠": "=="}
+
+
+def is_truth(of: Expression) -> bool:
+    """Whether an expression is true or false."""
+    if isinstance(of, Call):
+        return of.function in ("isnan", "isfinite", "isinf")
+    return isinstance(of, (Comparison, Logic, Opposite))
+
+
+def comparison(sign: str, left: Expression, right: Expression) -> Expression:
+    if isinstance(left, Product) and not left.factors:
+        left, right, sign = right, left, _MIRRORED[sign]
+    return Comparison(sign, left, right)
+
+
+def _logic(word: str, parts: Iterable[Expression]) -> Expression:
+    found: list[Expression] = []
+    for part in parts:
+        found += part.parts if isinstance(part, Logic) and part.word == word else [part]
+    return Logic(word, tuple(found))
+
+
+def both(*parts: Expression) -> Expression:
+    return _logic("and", parts)
+
+
+def either(*parts: Expression) -> Expression:
+    return _logic("or", parts)
+
+
+def opposite(of: Expression) -> Expression:
+    """What holds where this does not (of numbers: NaN apart)."""
+    if isinstance(of, Comparison):
+        return Comparison(_OPPOSITES[of.sign], of.left, of.right)
+    if isinstance(of, Logic):
+        return _logic("or" if of.word == "and" else "and", map(opposite, of.parts))
+    return of.of if isinstance(of, Opposite) else Opposite(of)
+
+
+def _at_points(condition: Expression) -> bool:
+    """Whether it holds only where something is exactly 0."""
+    if isinstance(condition, Comparison):
+        return condition.sign == "==" and condition.right == ZERO
+    if isinstance(condition, Logic):
+        found = [_at_points(part) for part in condition.parts]
+        return any(found) if condition.word == "and" else all(found)
+    return False
+
+
+def choice(condition: Expression, yes: Expression, no: Expression) -> Expression:
+    """`yes` where the condition holds. What only keeps NaN away from a single point is left out."""
+    yes, no = _knowing(yes, condition, True), _knowing(no, condition, False)
+    if yes == no:
+        return yes
+    if _at_points(condition) and (yes == ZERO or _divides_by(no, condition)):
+        return no
+    match condition:
+        case Comparison("==", left, right) if yes == _put(no, left, right):
+            return no
+    if yes == ZERO and not isinstance(no, Choice):
+        condition, yes, no = opposite(condition), no, yes
+    if no == ZERO and isinstance(yes, Choice) and yes.no == ZERO:
+        return Choice(both(condition, yes.condition), yes.yes, ZERO)
+    return Choice(condition, yes, no)
+
+
+def _knowing(of: Expression, condition: Expression, holds: bool) -> Expression:
+    """The expression where a condition holds, or does not."""
+    if isinstance(of, Choice):
+        if of.condition in (condition, opposite(condition)):
+            return of.yes if (of.condition == condition) is holds else of.no
+        if not holds and isinstance(condition, Comparison) and condition.sign == "==":
+            return Choice(_strict(of.condition, condition), of.yes, of.no)
+    match of:
+        case Sum():
+            return plus(*(_knowing(term, condition, holds) for term in of.terms))
+        case Product():
+            powers = [power(_knowing(f, condition, holds), number(e)) for f, e in of.factors]
+            return times(Product(of.number, ()), *powers)
+    return of
+
+
+def _strict(of: Expression, never: Comparison) -> Expression:
+    """A comparison of two that are never equal."""
+    if isinstance(of, Comparison) and (of.left, of.right) == (never.left, never.right):
+        return Comparison({"≤": "<", "≥": ">"}.get(of.sign, of.sign), of.left, of.right)
+    return of
+
+
+def _put(of: Expression, old: Expression, new: Expression) -> Expression:
+    """The expression with another for one that it is made of."""
+    if of == old:
+        return new
+    match of:
+        case Sum():
+            return plus(*(_put(term, old, new) for term in of.terms))
+        case Product():
+            powers = [power(_put(f, old, new), number(e)) for f, e in of.factors]
+            return times(Product(of.number, ()), *powers)
+    return of
+
+
+def _divides_by(of: Expression, condition: Expression) -> bool:
+    """Whether it divides by what a condition finds to be 0."""
+    below = {f for f, e in of.factors if e < 0} if isinstance(of, Product) else set()
+    if isinstance(condition, Comparison) and condition.left in below:
+        return True
+    return any(_divides_by(part, condition) for part in _parts(of))
+
+
+# ---- the incoming gradient
+
+
+class Unfactored(Exception):
+    """The gradient is no multiple of the incoming one, element by element."""
+
+
+def factor_of(whole: Expression, gradient: Name) -> Expression:
+    """What `gradient` is multiplied with, element by element, to give the whole."""
+    if whole == gradient:
+        return ONE
+    if whole == ZERO:
+        return ZERO
+    if isinstance(whole, Product):
+        held = [(f, e) for f, e in whole.factors if gradient in _leaves(f)]
+        if len(held) == 1 and held[0][1] == 1:
+            rest = [(f, e) for f, e in whole.factors if f != held[0][0]]
+            return times(_product(whole.number, rest), factor_of(held[0][0], gradient))
+    if isinstance(whole, Sum):
+        return plus(*(factor_of(term, gradient) for term in whole.terms))
+    if isinstance(whole, Choice) and gradient not in _leaves(whole.condition):
+        sides = (factor_of(side, gradient) for side in (whole.yes, whole.no))
+        return choice(whole.condition, *sides)
+    raise Unfactored
+
+
+def _parts(of: Expression) -> tuple[Expression, ...]:
+    match of:
+        case Sum():
+            return of.terms
+        case Product():
+            return tuple(f for f, _ in of.factors)
+        case Power():
+            return of.base, of.exponent
+        case Call():
+            return of.arguments
+        case Comparison():
+            return of.left, of.right
+        case Logic() | MatrixProduct():
+            return of.parts
+        case Choice():
+            return of.condition, of.yes, of.no
+        case Opposite() | Transposed():
+            return (of.of,)
+    return ()
+
+
+def _leaves(of: Expression) -> set[Expression]:
+    if isinstance(of, Name):
+        return {of}
+    return {leaf for part in _parts(of) for leaf in _leaves(part)}
+
+
+def names_in(of: Expression) -> set[str]:
+    return {leaf.text for leaf in _leaves(of) if isinstance(leaf, Name)}
+
+
+def is_number(of: Expression) -> bool:
+    """Whether it is made of numbers alone, no tensor."""
+    return all(isinstance(leaf, Name) and leaf.scalar for leaf in _leaves(of))
+
+
+def negated(of: Expression) -> bool:
+    return isinstance(of, Product) and of.number < 0
+
+
+# ---- text
+
+_CHOICE, _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _MINUS, _POWER, _ATOM = range(10)
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def written(of: Expression, dot: str = "·") -> str:
+    """The expression as text. dot: the product of elements; that of matrices, and that with a
+    number, is always ·."""
+    return _written(of, dot)[0]
+
+
+def _within(of: Expression, least: int, dot: str) -> str:
+    """The text, in parentheses unless it holds together at least that well."""
+    text, strength = _written(of, dot)
+    return text if strength >= least else f"({text})"
+
+
+def _written(of: Expression, dot: str) -> tuple[str, int]:
+    match of:
+        case Name():
+            return of.text, _ATOM
+        case Sum():
+            return _sum(of, dot), _SUM
+        case Product():
+            return _quotient(of, dot)
+        case Power():
+            exponent = _within(of.exponent, _ATOM, dot)
+            return f"{_within(of.base, _ATOM, dot)}^{exponent}", _POWER
+        case Call("√", (inner,)):
+            return f"√{_within(inner, _ATOM, dot)}", _ATOM
+        case Call("abs", (inner,)):
+            return f"|{_written(inner, dot)[0]}|", _ATOM
+        case Call() if "{}" in of.function:
+            words = of.function.format(*(_within(a, _SUM, dot) for a in of.arguments))
+            return words, _ATOM if words.endswith("]") else _CHOICE
+        case Call():
+            arguments = ", ".join(_written(a, dot)[0] for a in of.arguments)
+            return f"{of.function}({arguments})", _ATOM
+        case Comparison():
+            sides = (_within(side, _SUM, dot) for side in (of.left, of.right))
+            return f" {of.sign} ".join(sides), _COMPARE
+        case Logic("and", (Comparison() as low, Comparison() as high)):
+            between = _between(low, high, dot)
+            if between:
+                return between, _COMPARE
+    match of:
+        case Logic():
+            least = _AND if of.word == "and" else _OR
+            parts = (_within(part, least + 1, dot) for part in of.parts)
+            return f" {of.word} ".join(parts), least
+        case Opposite():
+            return f"not {_within(of.of, _NOT, dot)}", _NOT
+        case Choice():
+            yes, condition = _within(of.yes, _SUM, dot), _within(of.condition, _OR, dot)
+            return f"{yes} if {condition} else {_written(of.no, dot)[0]}", _CHOICE
+        case MatrixProduct():
+            return " · ".join(_within(part, _POWER, dot) for part in of.parts), _PRODUCT
+        case Transposed():
+            return f"{_within(of.of, _ATOM, dot)}ᵀ", _ATOM
+    raise TypeError(f"{type(of).__name__} has no text")
+
+
+def _between(low: Comparison, high: Comparison, dot: str) -> str:
+    """a ≤ x ≤ b, where x is compared with both."""
+    if low.left != high.left or _MIRRORED[low.sign][0] == low.sign[0]:
+        return ""
+    if {low.sign, high.sign} - set("<>≤≥") or _upward(low.sign) == _upward(high.sign):
+        return ""
+    if _upward(low.sign):
+        low, high = high, low
+    ends = [_within(end, _SUM, dot) for end in (low.right, low.left, high.right)]
+    return f"{ends[0]} {_MIRRORED[low.sign]} {ends[1]} {high.sign} {ends[2]}"
+
+
+def _upward(sign: str) -> bool:
+    return sign in "<≤"
+
+
+def _sum(of: Sum, dot: str) -> str:
+    text = ""
+    for term in of.terms:
+        if text and negated(term):
+            text += f" − {_within(minus(term), _PRODUCT, dot)}"
+        else:
+            text += (" + " if text else "") + _within(term, _PRODUCT, dot)
+    return text
+
+
+def _rank(factor: Expression) -> int:
+    """Where a factor stands: numbers, names, functions, sums."""
+    if is_number(factor):
+        return 0
+    if isinstance(factor, (Sum, Choice)):
+        return 3
+    return 1 if isinstance(factor, Name) else 2
+
+
+def _quotient(of: Product, dot: str) -> tuple[str, int]:
+    n = abs(of.number)
+    if not of.factors and 10000 % n.denominator == 0:
+        above, below = f"{float(n):g}", "1"
+    elif n.denominator <= 200:
+        above, below = str(n.numerator), str(n.denominator)
+    else:
+        above, below = f"{float(n):.12g}", "1"
+    top = _factors_text(above, [(f, e) for f, e in of.factors if e > 0], dot)
+    under = [(f, -e) for f, e in of.factors if e < 0]
+    strength = top[1]
+    text = top[0]
+    if under or below != "1":
+        bottom = _factors_text(below, under, dot)
+        text = text if strength >= _PRODUCT else f"({text})"
+        text += " / " + (bottom[0] if bottom[1] > _PRODUCT else f"({bottom[0]})")
+        strength = _PRODUCT
+    if of.number < 0:
+        return f"−{text if strength >= _PRODUCT else f'({text})'}", _MINUS
+    return text, strength
+
+
+def _factors_text(n: str, factors: list[tuple[Expression, int]], dot: str) -> tuple[str, int]:
+    pieces: list[str] = [n] if n != "1" or not factors else []
+    alone = not pieces and len(factors) == 1
+    strength = _ATOM
+    scalars = True
+    text = pieces[0] if pieces else ""
+    for factor, exponent in sorted(factors, key=lambda item: _rank(item[0])):
+        if exponent > 1:
+            piece, strength = f"{_within(factor, _ATOM, dot)}{str(exponent).translate(_RAISED)}", 8
+        elif alone:
+            piece, strength = _written(factor, dot)
+        else:
+            piece = _within(factor, _PRODUCT if isinstance(factor, MatrixProduct) else _POWER, dot)
+        if text:
+            text += f" {'·' if scalars else dot} {piece}"
+        else:
+            text = piece
+        scalars = scalars and is_number(factor)
+    return text, strength if alone or not factors else _PRODUCT

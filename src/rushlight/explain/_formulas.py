@@ -1,0 +1,682 @@
+"""The local gradient of each argument of each op, as a short formula that a person reads.
+
+The formulas come from the op table. A rule is Python of one or a few lines: here it is read again,
+with the op's values as names in the place of tensors, and what it would compute becomes the text
+(`_expressions.py`). An op whose rule is no formula may state one itself, `formula=` in its
+statement (ops/README.md).
+
+The formulas hold for real numbers: conjugates, conversions between element types, and the sums over
+broadcast dimensions are left out. So are the cases in which a rule keeps NaN away from a single
+point. A factor is about elements, and `·` is their product. In a text in terms of g, `·` is the
+product of matrices or with a number, and `⊙` that of elements. `n` is how many elements are reduced
+to one (of `max`: how many share the gradient). A name behind a comma stands for what follows it:
+`σ · (1 − σ), σ = sigmoid(input)`.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import FunctionType, ModuleType
+from typing import Any
+
+from .. import _core
+from . import _expressions as ex
+from ._expressions import Expression, Name
+from ._rules import Rule, node_of, rule, stated
+
+__all__ = ["Formula", "Rule", "local_gradient", "rule"]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A local gradient: `text` is the factor that the incoming gradient is multiplied with, element
+    by element; or, where `is_factor` is False, the gradient that is sent on, in terms of g.
+
+    `reads` are the names of the op's values in it. The text is "" where none is known.
+
+    >>> formula = torch.explain._formulas.local_gradient(torch.tanh, "input")
+    >>> formula.text, formula.reads
+    ('1 − out²', ('out',))
+    >>> formula.named({"out": "h"})
+    '1 − h²'
+    """
+
+    text: str
+    is_factor: bool
+    reads: tuple[str, ...]
+
+    def named(self, names: Mapping[str, str]) -> str:
+        """The text with other names for the op's values; what is no single name goes into
+        parentheses where it needs them."""
+
+        def put(found: re.Match[str]) -> str:
+            name = names.get(found[0])
+            if name is None or found[0] not in (*self.reads, "g"):
+                return found[0]
+            left, right = self.text[: found.start()], self.text[found.end() :]
+            alone = left.endswith(("(", ", ", "|")) and right.startswith((")", ",", "|"))
+            bare = _SINGLE.fullmatch(name) or (alone and "," not in name) or not (left or right)
+            return name if bare else f"({name})"
+
+        return _WORD.sub(put, self.text)
+
+
+_NONE = Formula("", False, ())
+# A name of the op's values: no function's, and no attribute.
+_WORD = re.compile(r"(?<![\w.])[A-Za-z_][A-Za-z0-9_]*(?![A-Za-z0-9_]|\()")
+_INCOMING = re.compile(r"\bg(s|\d)?\b", re.ASCII)
+_SINGLE = re.compile(r"[\w.]+(\[[\w.,:]*\])*")
+
+
+def local_gradient(op: _core.Op, argument: str, values: Mapping[str, Any] | None = None) -> Formula:
+    """The local gradient of an op's argument. values: plain arguments of the call, by name, where
+    the formula is to be of that call: `{"exponent": 4}`.
+
+    >>> torch.explain._formulas.local_gradient(torch.div, "other").text
+    '−input / other²'
+    >>> torch.explain._formulas.local_gradient(torch.mm, "input").text
+    'g · mat2ᵀ'
+    """
+    given = {k: v for k, v in (values or {}).items() if type(v) in (bool, int, float)}
+    return _formula(op, argument, tuple(sorted(given.items())))
+
+
+@functools.lru_cache(maxsize=4096, typed=True)
+def _formula(op: _core.Op, argument: str, values: tuple[tuple[str, Any], ...]) -> Formula:
+    written = op.entry.formula.get(argument)
+    if written is not None:
+        stated_formula = _read(written, op, not _INCOMING.search(written))
+        if not any(name in stated_formula.reads for name, _ in values):
+            return stated_formula
+    found = stated(op, argument)
+    if found is None:
+        return _NONE
+    if not callable(found):
+        return Formula(ex.written(ex.number(found)), True, ())
+    text, is_factor = _derived(op, argument, found, dict(values))
+    if written is not None and not 0 < len(text) <= _LONG:
+        numbers = {name: f"{value:g}".replace("-", "−") for name, value in values}
+        return _read(stated_formula.named(numbers), op, stated_formula.is_factor)
+    return _read(text, op, is_factor)
+
+
+def _read(text: str, op: _core.Op, is_factor: bool) -> Formula:
+    if not text:
+        return _NONE
+    own = {*op.entry.function.params, "out"}
+    words = _WORD.findall(text)
+    reads = tuple(dict.fromkeys(w for w in words if w in own or re.fullmatch(r"out\d", w)))
+    return Formula(text, is_factor, reads)
+
+
+_LONG = 60
+
+
+def _derived(
+    op: _core.Op, argument: str, function: Any, values: dict[str, Any]
+) -> tuple[str, bool]:
+    """The text of a rule, and whether it is a factor. A long one has names for its parts."""
+    try:
+        short = _told(op, argument, function, values, None)
+        if len(short[0]) <= _LONG:
+            return short
+        named = _told(op, argument, function, values, {})
+    except _NO_FORMULA:
+        return "", False
+    return named if len(named[0]) < len(short[0]) else short
+
+
+def _told(
+    op: _core.Op,
+    argument: str,
+    function: FunctionType,
+    values: dict[str, Any],
+    parts: dict[str, Expression] | None,
+) -> tuple[str, bool]:
+    reading = _Reading(parts)
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    result = reading.called(function, [_value_of(op, name, values) for name in names], {})
+    if isinstance(result, tuple):
+        result = result[_position(op, argument)]
+    whole = _expression(result)
+    if ex.is_truth(whole):
+        whole = ex.choice(whole, ex.ONE, ex.ZERO)
+    is_factor = True
+    if names and names[0] in ("g", "gs"):
+        try:
+            whole = ex.factor_of(whole, _G)
+            is_factor = "g" not in ex.names_in(whole)
+        except ex.Unfactored:
+            is_factor = False
+    dot = "·" if is_factor else "⊙"
+    text = ex.written(whole, dot)
+    used = ex.names_in(whole)
+    for name, of in reversed((parts or {}).items()):
+        if name in used:
+            text += f", {name} = {ex.written(of, dot)}"
+            used |= ex.names_in(of)
+    return text, is_factor
+
+
+def _position(op: _core.Op, argument: str) -> int:
+    """Which of several gradients that a rule gives is the argument's."""
+    entry = op.entry
+    for targets in entry.targets:
+        names = [entry.function.params[i] for i in targets]
+        if argument in names:
+            return names.index(argument)
+    raise _Unreadable(argument)
+
+
+# ---- values
+
+_G = Name("g")
+
+
+class _Unreadable(Exception):
+    """A rule, or a part of it, is no formula."""
+
+
+@dataclass(frozen=True)
+class _Unknown:
+    """What a part of a rule gives that is no formula; the rule may be one without it."""
+
+    why: str
+
+
+# What reading a rule may raise, which may be any Python.
+_NO_FORMULA = (
+    _Unreadable,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+class _RealType:
+    """The element type of every tensor in a formula."""
+
+    is_complex, is_floating_point, name, itemsize = False, True, "float64", 8
+
+
+_REAL_TYPE = _RealType()
+_NUMBER_TYPES = frozenset({"Number", "int", "float", "bool"})
+
+
+def _value_of(op: _core.Op, name: str, values: dict[str, Any]) -> Any:
+    """What a parameter of a rule stands for."""
+    if name in values:
+        return values[name]
+    if name == "gs":
+        return (_G,) + (None,) * 8
+    if re.fullmatch(r"g\d", name):
+        return None  # of several results, only the first is looked at
+    if name == "needs":
+        return (1,) * 16
+    if name in op.entry.function.params or name == "out" or re.fullmatch(r"out\d", name):
+        return Name(name, scalar=_is_number(op, name))
+    if name == "g":
+        return _G
+    if name.endswith("_dtype"):
+        return _REAL_TYPE
+    return Name(f"{name.removesuffix('_shape')}.shape")
+
+
+def _is_number(op: _core.Op, name: str) -> bool:
+    found = re.search(rf"\b{name}: ([\w | ]+)", op.entry.signature)
+    return found is not None and {w.strip() for w in found[1].split("|")} <= _NUMBER_TYPES
+
+
+def _expression(value: Any) -> Expression:
+    if isinstance(value, _EXPRESSIONS):
+        return value
+    if isinstance(value, bool):
+        return ex.ONE if value else ex.ZERO
+    if isinstance(value, (int, float)):
+        return ex.number(value)
+    raise _Unreadable(f"{type(value).__name__} in a formula")
+
+
+_EXPRESSIONS: tuple[type, ...] = ex.Expression.__args__
+
+
+def _known(value: Any) -> Any:
+    if isinstance(value, _Unknown):
+        raise _Unreadable(value.why)
+    return value
+
+
+def _is_symbolic(value: Any) -> bool:
+    return isinstance(value, _EXPRESSIONS)
+
+
+@dataclass(frozen=True)
+class _Method:
+    """A method of a tensor, before it is called."""
+
+    name: str
+    of: Expression
+
+
+# ---- what the ops of a rule are in a formula
+
+
+def _same(x: Expression, *_: Any) -> Expression:
+    return x
+
+
+def _product(a: Expression, b: Expression) -> Expression:
+    """A column times a row is a product of matrices."""
+    for column, row in ((a, b), (b, a)):
+        match column:
+            case ex.Call("unsqueeze", (Name() as vector, last)) if last == ex.number(-1):
+                if isinstance(row, Name) and not row.scalar:
+                    return ex.matrix_product(vector, ex.transposed(row))
+    return ex.times(a, b)
+
+
+def _unsqueezed(x: Expression, dim: Any) -> Expression:
+    return ex.call("unsqueeze", x, _expression(dim))
+
+
+def _transposed(x: Expression, *dims: Any) -> Expression:
+    if dims and {d for d in dims if isinstance(d, int)} not in ({-1, -2}, {0, 1}):
+        return ex.call("transpose", x, *map(_expression, dims))
+    return ex.transposed(x)
+
+
+def _compared(sign: str) -> Callable[..., Expression]:
+    return lambda a, b: ex.comparison(sign, _expression(a), _expression(b))
+
+
+def _elements(make: Callable[..., Expression]) -> Callable[..., Expression]:
+    return lambda *parts: make(*map(_expression, parts))
+
+
+_OPS: dict[str, Callable[..., Expression]] = {
+    **dict.fromkeys(
+        "conj conj_of conj_physical resolve_conj real to fit_dtype float clone contiguous detach "
+        "expand expand_as spread_dims _spread _kept _wide _cast_to".split(),
+        _same,
+    ),
+    "add": _elements(ex.plus),
+    "sub": _elements(lambda a, b: ex.plus(a, ex.minus(b))),
+    "mul": _elements(_product),
+    "div": _elements(ex.over),
+    "true_divide": _elements(ex.over),
+    "neg": _elements(ex.minus),
+    "pow": _elements(ex.power),
+    "square": _elements(lambda a: ex.power(a, ex.number(2))),
+    "sqrt": _elements(lambda a: ex.power(a, ex.number(0.5))),
+    "rsqrt": _elements(lambda a: ex.power(a, ex.number(-0.5))),
+    "reciprocal": _elements(lambda a: ex.over(ex.ONE, a)),
+    "sgn": _elements(lambda a: ex.call("sign", a)),
+    "where": lambda c, a, b: ex.choice(_truth(c), _expression(a), _expression(b)),
+    "masked_fill": lambda x, c, a: ex.choice(_truth(c), _expression(a), x),
+    "zeros_like": lambda *_: ex.ZERO,
+    "ones_like": lambda *_: ex.ONE,
+    "eq": _compared("=="),
+    "ne": _compared("≠"),
+    "lt": _compared("<"),
+    "le": _compared("≤"),
+    "gt": _compared(">"),
+    "ge": _compared("≥"),
+    "logical_not": _elements(ex.opposite),
+    "matmul": _elements(ex.matrix_product),
+    "mm": _elements(ex.matrix_product),
+    "bmm": _elements(ex.matrix_product),
+    "t": _transposed,
+    "transpose": _transposed,
+    "unsqueeze": _unsqueezed,
+    "_div_floor": _elements(lambda a, b: ex.call("floor", ex.over(a, b))),
+    "_div_trunc": _elements(lambda a, b: ex.call("trunc", ex.over(a, b))),
+    "_polygamma": _elements(lambda x, n: ex.call("polygamma", n, x)),
+    "_nothing": lambda *_: ex.ZERO,
+    # Of the equal largest, each has its share.
+    "_share": lambda x, best, *_: ex.choice(
+        ex.comparison("==", x, best), ex.over(ex.ONE, Name("n", scalar=True)), ex.ZERO
+    ),
+    # shapes
+    "view": _elements(lambda x, shape: ex.call("reshape", x, shape)),
+    "_squeeze_dim": _elements(lambda x, dim: ex.call("squeeze", x, dim)),
+    "_permute_back": lambda x, _: ex.call("permute", x, Name("dims⁻¹")),
+    "sum_to": _elements(lambda x, shape: ex.call("sum_to_size", x, shape)),
+    # places
+    "_select_backward": lambda x, shape, dim, at: _placed("{} at {}, 0 elsewhere", x, at),
+    "_slice_backward": lambda x, shape, dim, *at: _placed("{} at {}:{}:{}, 0 elsewhere", x, *at),
+    "_diagonal_backward": lambda x, *_: _placed("{} on the diagonal, 0 elsewhere", x),
+    "_trace_transpose": lambda x, *_: _placed("{} on the diagonal, 0 elsewhere", x),
+    "_gather_backward": lambda x, dim, at, *_: _placed(_ADDED, x, at),
+    "_index_backward": lambda x, at, *_: _placed(_ADDED, x, at),
+    "_take_backward": lambda x, at, *_: _placed(_ADDED, x, at),
+    "_pool_scatter": lambda x, at, *_: _placed(_ADDED, x, at),
+    "_put_along": lambda x, at, *_: _placed("{} at {}, 0 elsewhere", x, at),
+    "_masked_select_backward": lambda x, mask, *_: _placed("{} where {}, 0 elsewhere", x, mask),
+    "_index_zero": lambda x, at, *_: _placed("{}, 0 at {}", x, at),
+    "_scatter_zero": lambda x, dim, at: _placed("{}, 0 at {}", x, at),
+    "_index": lambda x, at, *_: _placed("{}[{}]", x, at),
+    "_take_along": lambda x, at, *_: _placed("{}[{}]", x, at),
+    "_pool_gather": lambda x, at, *_: _placed("{}[{}]", x, at),
+    "_embedding_again": lambda x, at, *_: _placed("{}[{}]", x, at),
+    "_embedding_transpose": lambda x, at, *_: _placed("rows of {} added up at {}", x, at),
+    "_embedding_scaled_transpose": lambda x, at, *_: _placed("rows of {} / count at {}", x, at),
+    "_strided_backward": lambda x, *_: _placed("{} added up at its elements, 0 elsewhere", x),
+    "_strided_gather": lambda x, shape, stride, *_: ex.call("as_strided", x, shape, stride),
+    "_strided_zeroed": lambda x, *_: _placed("{}, 0 at the elements of src", x),
+    "unfold_backward": lambda x, *_: _placed("{} added up at its windows", x),
+    "_unfold_backward": lambda x, *_: _placed("{} added up at its windows", x),
+    "_im2col": lambda x, *_: ex.call("unfold", x),
+    "_col2im": lambda x, *_: ex.call("fold", x),
+}
+_ADDED = "{} added up at {}, 0 elsewhere"
+
+
+def _placed(words: str, *parts: Any) -> Expression:
+    return ex.call(words, *map(_expression, parts))
+
+
+_BINARY: dict[type[ast.operator], tuple[Any, Callable[..., Expression]]] = {
+    ast.Add: (operator.add, _OPS["add"]),
+    ast.Sub: (operator.sub, _OPS["sub"]),
+    ast.Mult: (operator.mul, _OPS["mul"]),
+    ast.Div: (operator.truediv, _OPS["div"]),
+    ast.Pow: (operator.pow, _OPS["pow"]),
+    ast.MatMult: (operator.matmul, _OPS["matmul"]),
+    ast.BitAnd: (operator.and_, _elements(ex.both)),
+    ast.BitOr: (operator.or_, _elements(ex.either)),
+}
+_UNARY: dict[type[ast.unaryop], tuple[Any, Callable[..., Expression]]] = {
+    ast.USub: (operator.neg, ex.minus),
+    ast.UAdd: (operator.pos, _same),
+    ast.Invert: (operator.invert, ex.opposite),
+    ast.Not: (operator.not_, ex.opposite),
+}
+_COMPARE: dict[type[ast.cmpop], tuple[Any, str]] = {
+    ast.Eq: (operator.eq, "=="),
+    ast.NotEq: (operator.ne, "≠"),
+    ast.Lt: (operator.lt, "<"),
+    ast.LtE: (operator.le, "≤"),
+    ast.Gt: (operator.gt, ">"),
+    ast.GtE: (operator.ge, "≥"),
+}
+
+
+def _truth(condition: Any) -> Expression:
+    found = _expression(condition)
+    return found if ex.is_truth(found) else ex.comparison("≠", found, ex.ZERO)
+
+
+def _called_op(op: _core.Op, arguments: list[Any]) -> Expression:
+    """What an op gives: one of `_OPS`, its own composed forward, or a function of its name."""
+    name = op.entry.name
+    if name in _OPS:
+        return _OPS[name](*arguments)
+    forward = op.entry.traced_forward
+    if name.startswith("_") and forward is not None:
+        return _Reading(None).called(forward, arguments, {})
+    if name.startswith("_") and name.endswith("_transpose"):
+        return ex.call(name.strip("_").removesuffix("_transpose") + "ᵀ", _expression(arguments[0]))
+    shown = [_expression(a) for a in arguments if a is not None and not isinstance(a, str)]
+    return ex.call(name.lstrip("_"), *shown)
+
+
+# ---- reading a rule
+
+_SYMBOLS = {"s": "σ", "t": "τ", "x": "x"}
+_MAX_DEPTH = 12
+
+
+class _Reading:
+    """Runs the source of a rule with names for tensors. parts: takes what local variables stand
+    for, where they are to keep their names."""
+
+    def __init__(self, parts: dict[str, Expression] | None) -> None:
+        self.parts = parts
+        self.depth = 0
+
+    def called(self, function: FunctionType, args: list[Any], named: dict[str, Any]) -> Any:
+        """What a function returns."""
+        node = node_of(function)
+        if node is None or self.depth == _MAX_DEPTH:
+            raise _Unreadable(function.__name__)
+        names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+        scope = _Scope(function, {})
+        variable = node.args.vararg
+        if variable is not None:
+            scope.local[variable.arg] = tuple(args[len(names) :])
+        elif len(args) > len(names):
+            raise _Unreadable(function.__name__)
+        defaults = function.__defaults__ or ()
+        scope.local |= dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+        scope.local |= dict(zip(names, args, strict=False)) | (function.__kwdefaults__ or {})
+        scope.local |= named
+        self.depth += 1
+        try:
+            if isinstance(node, ast.Lambda):
+                return self.value(node.body, scope)
+            return self.run(node.body, scope)
+        finally:
+            self.depth -= 1
+
+    # statements
+
+    def run(self, body: list[ast.stmt], scope: _Scope) -> Any:
+        for at, statement in enumerate(body):
+            match statement:
+                case ast.Return(value=ast.expr() as value):
+                    return self.value(value, scope)
+                case ast.Assign(targets=[target], value=value):
+                    self.assign(target, self.perhaps(value, scope), scope)
+                case ast.AnnAssign(target=target, value=ast.expr() as value):
+                    self.assign(target, self.perhaps(value, scope), scope)
+                case ast.If():
+                    test = _known(self.value(statement.test, scope))
+                    rest = body[at + 1 :]
+                    if not _is_symbolic(test):
+                        return self.run(
+                            [*(statement.body if test else statement.orelse), *rest], scope
+                        )
+                    yes = self.run([*statement.body, *rest], scope.copy())
+                    no = self.run([*statement.orelse, *rest], scope.copy())
+                    return ex.choice(_truth(test), _expression(yes), _expression(no))
+                case ast.Expr(value=ast.Constant()) | ast.Assert():
+                    pass
+                case _:
+                    raise _Unreadable(type(statement).__name__)
+        raise _Unreadable("a function without a value")
+
+    def assign(self, target: ast.expr, value: Any, scope: _Scope) -> None:
+        match target:
+            case ast.Name(id=name):
+                scope.local[name] = self.part(name, value)
+            case ast.Tuple(elts=targets) if isinstance(value, tuple):
+                for one, part in zip(targets, value, strict=False):
+                    self.assign(one, part, scope)
+            case _:
+                raise _Unreadable("an assignment to no name")
+
+    def part(self, name: str, value: Any) -> Any:
+        """A name for a value, where parts have names."""
+        if self.parts is None or not isinstance(value, (ex.Call, ex.Choice)):
+            return value
+        shown = _SYMBOLS.get(name)
+        if shown is None or shown in self.parts:
+            return value
+        self.parts[shown] = value
+        return Name(shown)
+
+    # expressions
+
+    def perhaps(self, node: ast.expr, scope: _Scope) -> Any:
+        try:
+            return self.value(node, scope)
+        except _Unreadable as error:
+            return _Unknown(str(error))
+
+    def value(self, node: ast.expr, scope: _Scope) -> Any:
+        match node:
+            case ast.Constant(value=value):
+                return value
+            case ast.Name(id=name):
+                return scope.find(name)
+            case ast.Attribute(value=of, attr=name):
+                return _attribute(self.value(of, scope), name)
+            case ast.BinOp():
+                sides = self.value(node.left, scope), self.value(node.right, scope)
+                return _applied(_BINARY.get(type(node.op)), *sides)
+            case ast.UnaryOp():
+                return _applied(_UNARY[type(node.op)], self.value(node.operand, scope))
+            case ast.Compare(left=left, ops=[how], comparators=[right]):
+                return _comparison(how, self.value(left, scope), self.value(right, scope))
+            case ast.BoolOp():
+                return self.logic(node, scope)
+            case ast.IfExp():
+                test = _known(self.value(node.test, scope))
+                if not _is_symbolic(test):
+                    return self.value(node.body if test else node.orelse, scope)
+                yes, no = (_expression(self.value(n, scope)) for n in (node.body, node.orelse))
+                return ex.choice(_truth(test), yes, no)
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                return tuple(self.value(part, scope) for part in parts)
+            case ast.Subscript():
+                of, at = self.value(node.value, scope), self.value(node.slice, scope)
+                if isinstance(of, tuple) and isinstance(at, int):
+                    return of[at]
+                if isinstance(of, Name) and of.text.endswith(".shape"):
+                    return of if isinstance(at, _Unknown) else Name(f"{of.text}[{at}]", scalar=True)
+            case ast.Call():
+                return self.call(node, scope)
+        raise _Unreadable(type(node).__name__)
+
+    def logic(self, node: ast.BoolOp, scope: _Scope) -> Any:
+        is_and = isinstance(node.op, ast.And)
+        found: list[Expression] = []
+        for part in node.values:
+            value = _known(self.value(part, scope))
+            if _is_symbolic(value):
+                found.append(_truth(value))
+            elif bool(value) is not is_and:
+                return value
+        return (ex.both if is_and else ex.either)(*found) if found else is_and
+
+    def call(self, node: ast.Call, scope: _Scope) -> Any:
+        function = self.value(node.func, scope)
+        args: list[Any] = []
+        for part in node.args:
+            if isinstance(part, ast.Starred):
+                args += self.value(part.value, scope)
+            else:
+                args.append(self.perhaps(part, scope))
+        named = {k.arg: self.perhaps(k.value, scope) for k in node.keywords if k.arg is not None}
+        if function is isinstance:
+            return _is_instance(*args)
+        if function in (tuple, builtins.float) and len(args) == 1:
+            return args[0]
+        if isinstance(function, _Method):
+            return _called_method(function, args, named)
+        if isinstance(function, _core.Op):
+            return _called_op(function, [*args, *named.values()])
+        if isinstance(function, _core.Public):
+            function = function.__wrapped__
+        if isinstance(function, FunctionType):
+            name = function.__name__
+            if name in _OPS:
+                return _OPS[name](*args)
+            entry = getattr(function, "entry", None)
+            if entry is not None:
+                shown = [_expression(a) for a in args if a is not None]
+                return ex.call(entry.name.lstrip("_"), *shown)
+            return self.called(function, args, named)
+        numbers = all(isinstance(a, (int, float)) for a in args)
+        if numbers and getattr(function, "__module__", "") == "math":
+            return function(*args)
+        raise _Unreadable(f"a call of {function!r}")
+
+
+@dataclass
+class _Scope:
+    function: FunctionType
+    local: dict[str, Any]
+
+    def copy(self) -> _Scope:
+        return _Scope(self.function, dict(self.local))
+
+    def find(self, name: str) -> Any:
+        if name in self.local:
+            return self.local[name]
+        free = self.function.__code__.co_freevars
+        if name in free and self.function.__closure__ is not None:
+            return self.function.__closure__[free.index(name)].cell_contents
+        if name in self.function.__globals__:
+            return self.function.__globals__[name]
+        return getattr(builtins, name)
+
+
+def _attribute(of: Any, name: str) -> Any:
+    if not _is_symbolic(of):
+        if isinstance(of, (ModuleType, _RealType, FunctionType, _core.Op)):
+            return getattr(of, name)
+        raise _Unreadable(f"attribute {name}")
+    if name in ("mH", "mT", "H", "T"):
+        return ex.transposed(of)
+    if name == "dtype":
+        return _REAL_TYPE
+    if name == "real":
+        return of
+    if name in ("shape", "ndim"):
+        if isinstance(of, Name):
+            return Name(f"{of.text}.{name}", scalar=True)
+        raise _Unreadable(name)
+    return _Method(name, of)
+
+
+def _called_method(method: _Method, args: list[Any], named: dict[str, Any]) -> Expression:
+    if method.name in _OPS:
+        return _OPS[method.name](method.of, *args)
+    if method.name == "numel":
+        return Name("n", scalar=True)
+    shown = [_expression(a) for a in args]
+    # `keepdim` is about the shape alone.
+    shown += [_expression(v) for k, v in named.items() if k != "keepdim"]
+    return ex.call(method.name, method.of, *shown)
+
+
+def _applied(how: tuple[Any, Callable[..., Expression]] | None, *values: Any) -> Any:
+    if how is None:
+        raise _Unreadable("an operator")
+    plain, made = how
+    if any(map(_is_symbolic, values)):
+        return made(*map(_expression, values))
+    if not all(isinstance(v, (int, float)) for v in values):
+        raise _Unreadable("an operator on no number")
+    return plain(*values)
+
+
+def _comparison(how: ast.cmpop, left: Any, right: Any) -> Any:
+    symbolic = _is_symbolic(left) or _is_symbolic(right)
+    if isinstance(how, (ast.Is, ast.IsNot)):
+        # An argument that may be left out is there.
+        return (left is right and not symbolic) is isinstance(how, ast.Is)
+    found = _COMPARE.get(type(how))
+    if found is None:
+        raise _Unreadable("a comparison")
+    if not symbolic:
+        return found[0](_known(left), _known(right))
+    return ex.comparison(found[1], _expression(left), _expression(right))
+
+
+def _is_instance(of: Any, kinds: Any) -> bool:
+    every = kinds if isinstance(kinds, tuple) else (kinds,)
+    if not _is_symbolic(of):
+        return isinstance(of, tuple(k for k in every if isinstance(k, type)))
+    return _core.Tensor in every

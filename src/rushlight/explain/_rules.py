@@ -1,0 +1,226 @@
+"""Where a derivative rule of the op table is written, and its text.
+
+A rule is a function, found by the places in its code, or a number, found by the statement of its
+op. Files are read when something is asked, and only once. Without the sources there is nothing to
+find.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import linecache
+import os
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any, TypeAlias
+
+from .. import _core
+
+__all__ = ["Function", "Rule", "node_of", "rule", "stated"]
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+Function: TypeAlias = ast.Lambda | ast.FunctionDef
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A derivative rule as the op table has it: `file` is a path below the package.
+
+    >>> torch.explain._formulas.rule(torch.tanh, "input").text
+    'lambda out: 1 - out * out'
+    """
+
+    text: str
+    file: str
+    line: int
+
+
+def stated(op: _core.Op, argument: str) -> Any:
+    """What the statement says for the gradient of an argument: a number or a function; None where
+    it says nothing."""
+    entry = op.entry
+    for made, targets in zip(entry.rules, entry.targets, strict=True):
+        if argument in (entry.function.params[i] for i in targets):
+            return made.function if made.partial is None else made.partial
+    return None
+
+
+def rule(op: _core.Op, argument: str) -> Rule | None:
+    """The derivative rule of an argument as written in the op's statement: None where there is no
+    rule, or no source file."""
+    found = stated(op, argument)
+    if isinstance(found, FunctionType):
+        node = node_of(found)
+        if node is None:
+            return None
+        text = _segment(found.__code__.co_filename, node)
+        return Rule(text, _below(found.__code__.co_filename), node.lineno)
+    if found is None:
+        return None
+    return _number(op.entry.name, argument, found)
+
+
+def _below(file: str) -> str:
+    return Path(os.path.relpath(file, _PACKAGE)).as_posix()
+
+
+# ---- functions
+
+
+@functools.cache
+def _parsed(file: str) -> tuple[str, ast.Module | None]:
+    source = "".join(linecache.getlines(file))
+    try:
+        return source, ast.parse(source) if source else None
+    except SyntaxError:
+        return source, None
+
+
+@functools.cache
+def _functions(file: str) -> dict[int, list[Function]]:
+    """The functions of a file by the line that their code begins with."""
+    tree = _parsed(file)[1]
+    found: dict[int, list[Function]] = {}
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Lambda):
+            found.setdefault(node.lineno, []).append(node)
+        elif isinstance(node, ast.FunctionDef):
+            decorated = [d.lineno for d in node.decorator_list]
+            found.setdefault(min([node.lineno, *decorated]), []).append(node)
+    return found
+
+
+def node_of(function: FunctionType) -> Function | None:
+    """The syntax of a function, where its source file is there."""
+    code = function.__code__
+    found = _functions(code.co_filename).get(code.co_firstlineno, [])
+    found = [node for node in found if _same(node, code)]
+    if len(found) > 1:  # lambdas of one line, perhaps one within another
+        first, last = _extent(code)
+        around = [(n, *_ends(n.body)) for n in found if isinstance(n, ast.Lambda)]
+        inner = [(start, n) for n, start, end in around if start <= first and last <= end]
+        return max(inner, key=lambda item: item[0])[1] if inner else None
+    return found[0] if found else None
+
+
+def _same(node: Function, code: CodeType) -> bool:
+    """Whether name and parameters are the same: the file may not be the one that was imported."""
+    name = node.name if isinstance(node, ast.FunctionDef) else "<lambda>"
+    arguments = [*node.args.posonlyargs, *node.args.args]
+    names = code.co_varnames[: code.co_argcount]
+    return name == code.co_name and names == tuple(a.arg for a in arguments)
+
+
+_Place: TypeAlias = tuple[int, int]  # line and column
+
+
+def _ends(node: ast.expr) -> tuple[_Place, _Place]:
+    last = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+    return (node.lineno, node.col_offset), last
+
+
+def _extent(code: CodeType) -> tuple[_Place, _Place]:
+    """Where the code of a function begins and ends. Nowhere, if Python was told to forget it."""
+    first, last = [], []
+    for line, end_line, column, end_column in code.co_positions():
+        if line and end_line and end_column:
+            first.append((line, column or 0))
+            last.append((end_line, end_column))
+    return (min(first), max(last)) if first else ((0, 0), (0, 0))
+
+
+def _segment(file: str, node: Function | ast.expr) -> str:
+    text = ast.get_source_segment(_parsed(file)[0], node, padded=True) or ""
+    if isinstance(node, ast.FunctionDef):
+        return textwrap.dedent(text)
+    first, newline, rest = text.lstrip().partition("\n")
+    return inspect.cleandoc(first + newline + rest)
+
+
+# ---- numbers
+
+
+def _number(op: str, argument: str, value: float) -> Rule | None:
+    """A number of `partials`: where it stands in the op's statement, or where that begins."""
+    statements = _statements(op)
+    for file, statement in statements:
+        for given in _given(statement, argument):
+            if _value(given) == value:
+                return Rule(_segment(file, given), _below(file), given.lineno)
+    for file, statement in statements[:1]:
+        return Rule(f"{value:g}", _below(file), statement.lineno)
+    return None
+
+
+def _statements(op: str) -> list[tuple[str, ast.Call]]:
+    """The calls that say an op's name or signature; without any, those whose text may be it once
+    its places are filled."""
+    found = [item for item in _calls() if re.fullmatch(item[2], op)]
+    exact = [item for item in found if ".*" not in item[2]]
+    ordered = sorted(exact or found, key=lambda item: _made().get(item[1]) != op)
+    return [(file, node) for file, node, _ in ordered]
+
+
+@functools.cache
+def _calls() -> tuple[tuple[str, ast.Call, str], ...]:
+    """Every call of the table's statements that begins with a text, and a pattern of the name in
+    it; those with a signature first."""
+    found = []
+    for path in sorted((_PACKAGE / "ops").rglob("*.py")):
+        tree = _parsed(str(path))[1]
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Name):
+                text = _text(node.args[0])
+                name = text.partition("\\(")[0]
+                if name not in ("", ".*") and node.func.id != "alias":
+                    found.append((name == text, str(path), node, name))
+    return tuple(item[1:] for item in sorted(found, key=lambda item: item[0]))
+
+
+@functools.cache
+def _made() -> dict[ast.Call, str]:
+    """The name that each of these calls is assigned to."""
+    found: dict[ast.Call, str] = {}
+    for file in {file for file, _, _ in _calls()}:
+        for node in getattr(_parsed(file)[1], "body", ()):
+            match node:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.Call() as call)
+                ):
+                    found[call] = name
+    return found
+
+
+def _text(node: ast.expr) -> str:
+    """A pattern of what a text, perhaps one with places to fill, may be."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return re.escape(node.value)
+    if isinstance(node, ast.JoinedStr):
+        pieces = (
+            _text(piece) if isinstance(piece, ast.Constant) else ".*" for piece in node.values
+        )
+        return "".join(pieces)
+    return ""
+
+
+def _given(statement: ast.Call, argument: str) -> Iterator[ast.expr]:
+    """What the dicts of a statement have for an argument."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value == argument:
+                    yield value
+
+
+def _value(node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return None
