@@ -30,6 +30,8 @@ TABLES = sorted((SOURCE / "ops").rglob("examples.txt"))
 OWN = ("rushlight", "torch")
 # Modules of the library's own, whose examples use names of the module.
 INTERNAL = {"_missing", "_printing", "_levels.batching_rule"}
+# Rooms that PyTorch does not have.
+BEYOND = {"explain"}
 # Examples of what PyTorch does not have, or of what rushlight does beyond PyTorch.
 OURS: dict[str, str] = {
     "": "imports rushlight by its own name",
@@ -186,6 +188,7 @@ EXAMPLES += _made_when_imported(EXAMPLES)
 EXAMPLES = [e for e in EXAMPLES if not e.name.startswith(ALONE)]
 SHARED = [e for e in EXAMPLES if e.name not in OURS and e.name not in INTERNAL]
 SHARED = [e for e in SHARED if e.name.rpartition(".")[0] not in INTERNAL]
+SHARED = [e for e in SHARED if e.name.partition(".")[0] not in BEYOND]
 
 
 def _names(library: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ _CREATE_GRAPH_WARNING = (
 
 
 # What cut a tensor off: what happened, and what to do instead.
-_REASONS = {
+REASONS: dict[int, tuple[str, str]] = {
     _core.Cut.DETACHED: (
         "detach() (or .data) cut its history",
         "Use the tensor itself where its gradient is wanted.",
@@ -66,7 +66,7 @@ def _why_no_history(tensor: Tensor) -> str:
             "\n  Nothing that it was computed from requires grad. Give the inputs to differentiate "
             "by requires_grad=True, or compute it from a module's parameters."
         )
-    what, instead = _REASONS[found[0]]
+    what, instead = REASONS[found[0]]
     return f"\n  {what}, here:\n{found[1]}  {instead}" if found[1] else f"\n  {what}. {instead}"
 
 

@@ -14,8 +14,12 @@ import os
 from typing import Any
 
 from ._graph import Constant, Edge, Graph, Node, Place, Saved
+from ._names import shown_name
+from ._saved import SavedRow, SavedTable, saved
 from ._scopes import Recording, graph_of, recording
+from ._text import Text, tree
 from ._watch import watch
+from ._why import Unused, UnusedRow, unused, why_no_grad
 
 __all__ = [
     "Constant",
@@ -25,9 +29,19 @@ __all__ = [
     "Place",
     "Recording",
     "Saved",
+    "SavedRow",
+    "SavedTable",
+    "Text",
+    "Unused",
+    "UnusedRow",
     "graph",
     "page",
     "recording",
+    "saved",
+    "shown_name",
+    "tree",
+    "unused",
+    "why_no_grad",
     "watch",
 ]
 

@@ -324,9 +324,7 @@ def _start(result: Any) -> tuple[Any, int]:
     if edge is None:
         from ._why import why_no_grad
 
-        raise ValueError(
-            "explain: this tensor has no graph: it does not require grad.\n" + why_no_grad(result)
-        )
+        raise ValueError(f"explain: there is no graph to show. {why_no_grad(result)}")
     return edge
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 
-__all__ = ["Names", "names_for", "shown_name"]
+__all__ = ["Names", "is_module", "names_for", "shown_name"]
 
 _LIBRARY = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _MOST = 100
@@ -19,12 +19,12 @@ _MOST = 100
 
 
 def shown_name(name: str, most: int = 60) -> str:
-    """A name as text and pictures show it: what no terminal should get is escaped, and of a long
+    r"""A name as text and pictures show it: what no terminal should get is escaped, and of a long
     one the middle is left out.
 
     >>> from rushlight.explain import shown_name
     >>> shown_name("fc1.weight"), shown_name("two\nlines"), shown_name("long" * 30, most=11)
-    ('fc1.weight', 'two\\\\nlines', 'longl…glong')
+    ('fc1.weight', 'two\\nlines', 'longl…glong')
     """
     # Twice cut: escaping makes text longer, and nobody waits for that of a megabyte.
     name = _middle_out(name, 8 * most)
@@ -47,10 +47,19 @@ class Names:
 
     def of(self, tensor: Tensor) -> str:
         """The name of a tensor, or of the one that it is an alias of; "" where there is none."""
-        found = self._named.get(id(tensor))
-        if found is not None and found[1] is tensor:
-            return found[0]
+        name = self.given(tensor)
+        if name:
+            return name
         return self._by_memory.get(_memory(tensor), "") if tensor.numel() else ""
+
+    def given(self, tensor: Tensor) -> str:
+        """The name of this very tensor; "" where it has none."""
+        found = self._named.get(id(tensor))
+        return found[0] if found is not None and found[1] is tensor else ""
+
+    def tensors(self) -> list[tuple[str, Tensor]]:
+        """All names with their tensors."""
+        return list(self._named.values())
 
     def results(self) -> dict[tuple[Any, int], tuple[str, Tensor]]:
         """By (node, output number): the names of those that were computed."""
@@ -65,7 +74,7 @@ class Names:
         """Take in a variable: a tensor, a module, or something that holds them."""
         if isinstance(value, Tensor):
             self._take(label, value)
-        elif _is_module(value):
+        elif is_module(value):
             self.add_module(label, value)
         elif depth and isinstance(value, (list, tuple)):
             for at, item in enumerate(value[:_MOST]):
@@ -107,7 +116,7 @@ def names_for(names: Any = None) -> Names:
     found = Names()
     if names is None:
         _from_frames(found)
-    elif _is_module(names):
+    elif is_module(names):
         found.add_module("", names)
     else:
         pairs: Iterable[Any] = names.items() if isinstance(names, Mapping) else names
@@ -122,7 +131,8 @@ def names_for(names: Any = None) -> Names:
     return found
 
 
-def _is_module(value: Any) -> bool:
+def is_module(value: Any) -> bool:
+    """Whether a value is an `nn.Module`."""
     nn = sys.modules.get("rushlight.nn")
     return nn is not None and isinstance(value, nn.Module)
 
@@ -135,7 +145,7 @@ def _from_frames(found: Names) -> None:
         if not frame.f_code.co_filename.startswith(_LIBRARY):
             variables.extend(_of_frame(frame))
         frame = frame.f_back
-    _in_order(variables, found.add, _is_module)
+    _in_order(variables, found.add, is_module)
     _in_order(variables, found.add, lambda value: isinstance(value, Tensor))
     _in_order(variables, found.add, lambda value: True)
 

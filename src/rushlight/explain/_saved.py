@@ -1,0 +1,190 @@
+"""What a graph keeps in memory until backward has run: `saved`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _core
+from .._core import Tensor
+from .._dtypes import dtype
+from ._graph import Graph, Node, Place, Saved
+from ._names import shown_name
+from ._scopes import graph_of
+from ._text import Text, bytes_text, counted, in_columns, scope_text, tensor_text
+
+__all__ = ["SavedRow", "SavedTable", "saved"]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRow:
+    """A value that a node keeps.
+
+    what: the argument's name, "out" for the result, "" of a custom Function's. label: the program's
+    name for it. shape, dtype: None where a hook packed it into something else. bytes: of its
+    elements; keeps: of the whole memory that it keeps alive. held: "parameter" for a leaf of this
+    graph, "variable" for what a variable of the program holds, else "". state: as of `Saved`.
+    shared: an earlier row counts its memory.
+    """
+
+    op: str
+    what: str
+    label: str
+    shape: tuple[int, ...] | None
+    dtype: dtype | None
+    bytes: int
+    keeps: int
+    held: str
+    state: str
+    shared: bool
+    scope: tuple[str, ...]
+    place: Place | None
+    node: Node
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SavedTable:
+    """What a graph keeps: `rushlight.explain.saved`. All sizes in bytes.
+
+    total: of all rows, each by its elements. unique: of the memory behind them, each piece once and
+    whole. parameters: what of that belongs to leaves of the graph; variables: what variables of the
+    program hold besides; freed: the rest, which backward gives back. packed: rows of unknown size.
+    """
+
+    rows: tuple[SavedRow, ...]
+    total: int
+    unique: int
+    parameters: int
+    variables: int
+    freed: int
+    packed: int
+    graph: Graph
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        freed = self.graph.freed
+        if not self.rows:
+            if freed is None:
+                return "no tensors are saved"
+            where = "" if freed.freed is None else f" at {shown_name(str(freed.freed))}"
+            return f"no tensors are saved: a backward{where} freed them"
+        head = ["op", "saved", "name", "tensor", "bytes", "", "module", "line"]
+        lines = in_columns([head, *map(_cells, self.rows)], right=(4,))
+        sums = [
+            ("total", self.total, f"in {counted(len(self.rows), 'saved tensor')}"),
+            ("unique", self.unique, "the memory behind them, each piece once"),
+            ("  parameters", self.parameters, "leaves of the graph, there in any case"),
+            ("  variables", self.variables, "held by variables of the program too"),
+            ("  freed by backward", self.freed, ""),
+        ]
+        lines.append("")
+        lines += in_columns([(name, bytes_text(n), what) for name, n, what in sums], right=(1,))
+        if self.packed:
+            lines.append(f"{counted(self.packed, 'value')} packed by hooks: sizes are not known")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return Text(self)._repr_html_()
+
+
+def saved(loss: Any, *, names: Any = None) -> SavedTable:
+    """The tensors that the graph of `loss` keeps for backward, the largest first.
+
+    Tensors that share memory count once in `unique`; a view keeps the whole memory of its base.
+    Values that saved-tensor hooks packed are listed as such; no hook runs.
+
+    >>> w = torch.ones(1000, requires_grad=True)
+    >>> table = torch.explain.saved((w * w).exp().sum())
+    >>> [(row.op, row.what, row.bytes, row.label) for row in table.rows]
+    [('exp', 'out', 4000, ''), ('mul', 'other', 4000, 'w'), ('mul', 'input', 4000, 'w')]
+    >>> table.total, table.unique, table.parameters, table.freed
+    (12000, 8000, 4000, 4000)
+    """
+    graph = graph_of(loss, names)
+    leaves = {_memory(node.variable)[0] for node in graph.leaves}
+    variables = {_memory(tensor)[0] for _, tensor in graph.names.tensors()}
+    found = [(node, entry) for node in graph.nodes for entry in node.saved]
+    found.sort(key=lambda pair: -pair[1].bytes)
+    rows = []
+    pieces: dict[int, int] = {}
+    for node, entry in found:
+        address, size = entry.memory
+        shared = address in pieces
+        if address:
+            pieces[address] = size
+        held = "parameter" if address in leaves else "variable" if address in variables else ""
+        rows.append(_row(graph, node, entry, size, held if address else "", shared))
+    unique = sum(pieces.values())
+    of_leaves = sum(size for address, size in pieces.items() if address in leaves)
+    of_variables = sum(size for at, size in pieces.items() if at in variables - leaves)
+    return SavedTable(
+        rows=tuple(rows),
+        total=sum(row.bytes for row in rows),
+        unique=unique,
+        parameters=of_leaves,
+        variables=of_variables,
+        freed=unique - of_leaves - of_variables,
+        packed=sum(row.state == "packed" and row.shape is None for row in rows),
+        graph=graph,
+    )
+
+
+def _memory(tensor: Tensor | None) -> tuple[int, int]:
+    return Saved("", tensor, "").memory
+
+
+def _row(graph: Graph, node: Node, entry: Saved, keeps: int, held: str, shared: bool) -> SavedRow:
+    t = entry.tensor
+    label = ""
+    if t is not None:
+        label = graph.names.of(t)
+        edge = None if label else _core.gradient_edge(t)
+        maker = None if edge is None else graph.node_of(t)
+        if edge is not None and maker is not None:
+            label = maker.labels.get(edge[1], "")
+    return SavedRow(
+        op=node.title,
+        what=entry.what,
+        label=label,
+        shape=None if t is None else tuple(t.shape),
+        dtype=None if t is None else t.dtype,
+        bytes=entry.bytes,
+        keeps=keeps,
+        held=held,
+        state=entry.state,
+        shared=shared,
+        scope=node.scope,
+        place=node.place,
+        node=node,
+        value=entry.value,
+    )
+
+
+def _cells(row: SavedRow) -> list[str]:
+    notes = []
+    if row.shape is None:
+        notes.append("packed by a hook")
+    elif row.state == "packed":
+        notes.append("made by a hook")
+    elif row.state == "changed":
+        notes.append("changed since: backward refuses")
+    if row.keeps > row.bytes:
+        notes.append(f"keeps {bytes_text(row.keeps)}")
+    if row.held:
+        notes.append(row.held)
+    if row.shared:
+        notes.append("counted above")
+    kind = type(row.value)
+    return [
+        shown_name(row.op),
+        row.what,
+        shown_name(row.label),
+        shown_name(kind.__qualname__) if row.shape is None else tensor_text(row.shape, row.dtype),
+        "?" if row.shape is None else bytes_text(row.bytes),
+        ", ".join(notes),
+        shown_name(scope_text(row.scope)),
+        "" if row.place is None else shown_name(str(row.place)),
+    ]

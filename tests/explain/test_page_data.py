@@ -1,0 +1,242 @@
+"""What the page is told: all of the graph, numbers to the bit, boxes without cycles."""
+
+import json
+import re
+import time
+
+import pytest
+from random_graphs import SMOOTH, WHOLE, scalar_graph
+
+from _subject import torch
+from rushlight.explain._boxes import boxes_of
+from rushlight.explain._page_data import page_data
+
+nn = torch.nn
+
+
+def data_of(y, **how):
+    graph = torch.explain.graph(y, names=how.pop("names", None))
+    return graph, json.loads(json.dumps(page_data(graph, **how), allow_nan=False))
+
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.q, self.k, self.v = (nn.Linear(width, width) for _ in range(3))
+        self.mlp = nn.Sequential(
+            nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width)
+        )
+
+    def forward(self, x):
+        h = self.norm(x)
+        scores = self.q(h) @ self.k(h).transpose(-1, -2) / 4
+        x = x + torch.softmax(scores, -1) @ self.v(h)
+        return x + self.mlp(x)
+
+
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(11, 8)
+        self.blocks = nn.ModuleList([Block(8), Block(8)])
+        self.head = nn.Linear(8, 11)
+
+    def forward(self, ids):
+        x = self.embed(ids)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+
+
+def small_gpt():
+    torch.manual_seed(0)
+    net = Small()
+    ids = torch.arange(12).reshape(2, 6) % 11
+    with torch.explain.recording():
+        loss = nn.functional.cross_entropy(net(ids).flatten(0, 1), ids.flatten())
+    return net, loss
+
+
+def number(summary):
+    return summary["values"]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_numbers_of_leaves_are_grad_to_the_bit(seed):
+    y, leaves = scalar_graph(seed, SMOOTH | WHOLE, 10, torch.float32)
+    graph, data = data_of(y)
+    y.backward()
+    for leaf in leaves:
+        node = graph.node_of(leaf)
+        if leaf.grad is None:
+            continue
+        assert number(data["paths"][str(node.number)]["grad"]) == leaf.grad.item()
+        (step,) = (s for s in data["steps"] if s["node"] == node.number)
+        assert number(step["into"]["after"]) == leaf.grad.item()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_products_on_the_page_add_up_to_grad(seed):
+    y, leaves = scalar_graph(seed, WHOLE, 9)
+    graph, data = data_of(y)
+    y.backward()
+    for leaf in leaves:
+        if leaf.grad is not None:
+            paths = data["paths"][str(graph.node_of(leaf).number)]
+            assert int(paths["count"]) == len(paths["shown"])
+            assert sum(number(p["product"]) for p in paths["shown"]) == leaf.grad.item()
+
+
+def test_the_gradients_of_a_network_are_grad():
+    net, loss = small_gpt()
+    _, data = data_of(loss)
+    loss.backward()
+    named = dict(net.named_parameters())
+    for row in data["nodes"]:
+        if row["kind"] == "leaf":
+            (step,) = (s for s in data["steps"] if s["node"] == row.get("id", 0))
+            after = step["into"]["after"]
+            grad = named.pop(row["label"]).grad
+            assert after["norm"] == pytest.approx(grad.norm().item(), rel=1e-6)
+            assert (after["min"], after["max"]) == (grad.min().item(), grad.max().item())
+    assert not named
+
+
+def test_everything_refers_to_something():
+    _, loss = small_gpt()
+    _, data = data_of(loss)
+    for row in data["edges"]:
+        assert row.get("from", 0) < len(data["nodes"]) and row.get("to", 0) < len(data["nodes"])
+        assert row.get("rule", 0) < len(data["rules"])
+    for row in data["nodes"]:
+        assert row.get("box", 0) < len(data["boxes"])
+        assert row.get("place", 0) < len(data["places"])
+    assert {s["node"] for s in data["steps"]} == {
+        r.get("id", 0) for r in data["nodes"] if r["kind"] != "constant"
+    }
+
+
+def test_modules_are_boxes():
+    _, loss = small_gpt()
+    _, data = data_of(loss)
+    titles = [box["title"] for box in data["boxes"]]
+    for name in ("Small", "embed", "blocks.0", "blocks.1", "blocks.0.mlp", "blocks.1.q", "head"):
+        assert titles.count(name) == 1
+    assert data["boxes"][0]["count"] == len(data["nodes"])
+
+
+def test_folding_boxes_makes_no_cycle():
+    _, loss = small_gpt()
+    graph, _ = data_of(loss)
+    boxes, place = boxes_of(graph, "loss")
+
+    def chain(box):
+        return [] if box is None else [*chain(box.parent), box]
+
+    for depth in range(1, 1 + max(len(chain(box)) for box in boxes)):
+        # Folded at this depth, everything is its box or, further out, itself.
+        def shown(node, depth=depth):
+            around = chain(place[node])
+            return around[depth - 1] if len(around) >= depth else node
+
+        arrows = {}
+        for edge in graph.edges:
+            a, b = shown(edge.source), shown(edge.target)
+            if a is not b:
+                arrows.setdefault(a, set()).add(b)
+        done, path = set(), []
+
+        def visit(item, arrows=arrows, done=done, path=path):
+            assert item not in path
+            if item not in done:
+                path.append(item)
+                for other in arrows.get(item, ()):
+                    visit(other)
+                path.pop()
+                done.add(item)
+
+        for item in list(arrows):
+            visit(item)
+
+
+def test_bytes_of_nodes_add_up_to_unique_bytes():
+    w = torch.ones(1000, requires_grad=True)
+    h = w * 2
+    loss = (h * h * h.exp()).sum()
+    _, data = data_of(loss)
+    # h, h * h and exp(h), 4,000 bytes each; w itself is not kept.
+    assert data["memory"] == {"saved": 20_000, "unique": 12_000, "parameters": 0}
+    assert sum(row.get("bytes", 0) for row in data["nodes"]) == 12_000
+
+
+def test_ten_thousand_nodes():
+    w = torch.tensor(1.0001, requires_grad=True)
+    y = w
+    for _ in range(5000):
+        y = y * w + 1e-4
+    start = time.monotonic()
+    graph = torch.explain.graph(y)
+    text = json.dumps(page_data(graph), separators=(",", ":"), allow_nan=False)
+    assert len(graph.nodes) == 10_001
+    assert time.monotonic() - start < 5
+    assert len(text) < 9_500_000
+    boxes, _ = boxes_of(graph, "y")
+    assert max(len(box.inside) for box in boxes) <= 40
+
+
+def test_a_freed_graph_is_drawn_without_numbers():
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * x
+    graph = torch.explain.graph(y)
+    y.backward()
+    _, data = data_of(y)
+    assert not data["steps"] and len(data["nodes"]) == 2
+    assert re.match(
+        r"A backward at \S*test_page_data\.py:\d+ has freed the values", data["notes"][0]
+    )
+    assert graph.nodes[0].title == "mul"
+
+
+def test_a_result_that_is_no_scalar_needs_a_gradient():
+    x = torch.ones(3, requires_grad=True)
+    _, data = data_of(x * 2)
+    assert not data["steps"] and "gradient=" in data["notes"][0]
+    _, data = data_of(x * 2, gradient=torch.tensor([1.0, 2.0, 3.0]))
+    assert number(data["steps"][-1]["into"]["added"]) == [2.0, 4.0, 6.0]
+
+
+def test_a_backward_that_raises_is_told_of():
+    x = torch.tensor(2.0, requires_grad=True)
+    h = x * 1
+    h.register_hook(lambda g: 1 / 0)
+    _, data = data_of(h * 2)
+    assert data["notes"] == ["The backward raised ZeroDivisionError: division by zero"]
+
+
+def test_bad_numbers_are_words():
+    x = torch.tensor(0.0, requires_grad=True)
+    _, data = data_of(x.sqrt())
+    assert number(data["steps"][-1]["into"]["added"]) == "inf"
+    y = torch.tensor(float("nan"), requires_grad=True)
+    _, data = data_of(y * y)
+    assert number(data["steps"][-1]["into"]["added"]) == "nan"
+
+
+def test_hostile_names_are_escaped():
+    x = torch.tensor(2.0, requires_grad=True)
+    _, data = data_of(x * 3, names={"\x1b[31m</script>\n": x})
+    labels = [row["label"] for row in data["nodes"] if row["kind"] == "leaf"]
+    assert labels == ["\\x1b[31m</script>\\n"]
+
+
+def test_complex_halves_and_empty_tensors():
+    z = torch.tensor([1 + 2j], requires_grad=True)
+    _, data = data_of((z * z).abs().sum())
+    assert isinstance(number(data["steps"][-1]["into"]["added"])[0], str)
+    b = torch.ones(2, dtype=torch.bfloat16, requires_grad=True)
+    _, data = data_of((b * 2).sum())
+    assert number(data["steps"][-1]["into"]["added"]) == [2.0, 2.0]
+    e = torch.ones(0, 2, requires_grad=True)
+    _, data = data_of(e.sum())
+    assert number(data["steps"][-1]["into"]["added"]) == []
