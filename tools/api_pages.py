@@ -359,10 +359,5 @@ def main() -> None:
 
 assert {*ROOMS} == {*ROOM_TITLES}
 
-import importlib.util  # TEMPORARY
-
-if not importlib.util.find_spec("rushlight.explain"):
-    PAGES.pop("explain")  # TEMPORARY
-
 if __name__ == "__main__":
     main()
