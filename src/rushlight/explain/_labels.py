@@ -74,13 +74,17 @@ def number_text(value: Any) -> str:
         if value.numel() == 1:
             return number_text(value.detach().reshape(()).item())
         if value.dim() == 1 and 1 < value.numel() <= _FEW:
-            return f"[{', '.join(map(number_text, value.detach().tolist()))}]"
+            return f"[{', '.join(_decimal(v, 3) for v in value.detach().tolist())}]"
         return ""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value) if isinstance(value, (bool, complex)) else ""
+    return _decimal(value, 4)
+
+
+def _decimal(value: float, digits: int) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "∞" if value > 0 else "−∞"
-    text = str(value) if isinstance(value, int) and abs(value) < 10**6 else f"{value:.4g}"
+    text = str(value) if isinstance(value, int) and abs(value) < 10**6 else f"{value:.{digits}g}"
     mantissa, _, exponent = text.partition("e")
     if exponent:
         text = f"{mantissa}e{int(exponent)}"

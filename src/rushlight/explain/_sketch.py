@@ -6,11 +6,13 @@ other become one box. The sketch is drawn by `_drawing.py`, as SVG and as text f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from .._core import Tensor
+from ._boxes import Box, boxes_of
 from ._graph import Edge, Graph, Node
 from ._labels import (
     arguments,
@@ -54,11 +56,13 @@ class Shape:
 class Arrow:
     """An argument on its way into a call, from shape `source` to shape `target`.
 
-    formula: the local gradient; sent: the gradient that comes back along it; number: its value.
+    result: which of several results of the source it is. formula: the local gradient; sent: the
+    gradient that comes back along it; number: the local gradient's value.
     """
 
     source: int
     target: int
+    result: str = ""
     formula: str = ""
     sent: str = ""
     number: str = ""
@@ -75,39 +79,40 @@ class Sketch:
     message: str = ""
 
 
-def sketch(graph: Graph, numbers: Mapping[Edge, Any], fold: bool | None) -> Sketch:
-    """What to draw. numbers: the local gradients that are known. fold: None folds what is large."""
+def sketch(
+    graph: Graph, numbers: Mapping[Edge, Any], fold: bool | None, derivatives: bool = False
+) -> Sketch:
+    """What to draw. numbers: the local gradients that are known. fold: None folds what is large.
+    derivatives: whether a formula begins with `∂b/∂w1 =`."""
     made = Sketch(title=_title(graph))
     if fold is None:
         fold = len(graph.nodes) > READABLE
-    groups = _groups(graph) if fold else {}
-    count = len(graph.nodes) - len(groups) + len(set(groups.values()))
-    if count > READABLE and fold:
+    closed = _closed(graph) if fold else {}
+    if fold and len(graph.nodes) - len(closed) + len(set(closed.values())) > READABLE:
         made.message = (
             f"This graph has {len(graph.nodes):,} nodes, more than a picture can show. "
             "explain.page writes a page on which it can be searched and opened part by part."
         )
         return made
-    index: dict[int, int] = {}
-    boxes: dict[int, int] = {}
+    index: dict[Node, int] = {}
+    of_box: dict[Box, int] = {}
     for node in reversed(graph.nodes):
-        group = groups.get(node.number)
-        if group is None:
-            index[node.number] = len(made.shapes)
+        box = closed.get(node)
+        if box is None:
+            index[node] = len(made.shapes)
             made.shapes.append(_shape(node))
         else:
-            if group not in boxes:
-                boxes[group] = len(made.shapes)
-                made.shapes.append(Shape("module", ".".join(node.scope), scope=node.scope))
-            index[node.number] = boxes[group]
-    _name_groups(graph, groups, boxes, made)
+            if box not in of_box:
+                of_box[box] = len(made.shapes)
+                made.shapes.append(_folded(box, sum(b is box for b in closed.values())))
+            index[node] = of_box[box]
     for node, _ in graph.roots:
-        made.shapes[index[node.number]].root = True
+        made.shapes[index[node]].root = True
     seen: set[tuple[int, int]] = set()
     for node in reversed(graph.nodes):
-        at = index[node.number]
+        at = index[node]
         for edge in arguments(node):
-            source = index[edge.target.number]
+            source = index[edge.target]
             if source == at:
                 continue
             if made.shapes[at].kind == "module" or made.shapes[source].kind == "module":
@@ -115,7 +120,7 @@ def sketch(graph: Graph, numbers: Mapping[Edge, Any], fold: bool | None) -> Sket
                     seen.add((source, at))
                     made.arrows.append(Arrow(source, at))
             else:
-                made.arrows.append(_arrow(edge, source, at, numbers))
+                made.arrows.append(_arrow(edge, source, at, numbers, derivatives))
         if made.shapes[at].kind != "module":
             _constants(node, at, made)
     return made
@@ -127,8 +132,13 @@ def _title(graph: Graph) -> str:
 
 
 def _shape(node: Node) -> Shape:
-    value = node.values.get(0)
-    shown = "" if value is None else number_text(value)
+    names = [node.labels[nr] for nr in sorted(node.labels)]
+    known = [number_text(node.values.get(nr)) for nr in sorted(node.labels)]
+    value = known[0] if names else number_text(node.values.get(0))
+    if len(names) > 1:
+        value = ""
+        if all(known):
+            names = [f"{n} = {k}" for n, k in zip(names, known, strict=True)]
     tip = [node.title if node.kind == "leaf" else node.name]
     if node.outputs:
         tip.append(f"{node.dtype}"[6:] + (f" {shape_text(node.shape)}" if node.shape else ""))
@@ -138,30 +148,41 @@ def _shape(node: Node) -> Shape:
     if node.place is not None:
         tip += [str(node.place), node.place.code]
     leaf = node.kind == "leaf"
-    name = "" if leaf else ", ".join(node.labels[nr] for nr in sorted(node.labels))
     return Shape(
         kind="leaf" if leaf else "op" if node.kind == "op" else "function",
         text=node.title if leaf else sign(node),
-        value=shown or shape_text(node.shape) if len(node.outputs) < 2 else "",
-        name=name,
+        value=value or _shape_of(node),
+        name="" if leaf else ", ".join(names),
         backward=node.name,
         tip="\n".join(filter(None, tip)),
         scope=node.scope,
     )
 
 
-def _arrow(edge: Edge, source: int, target: int, numbers: Mapping[Edge, Any]) -> Arrow:
+def _shape_of(node: Node) -> str:
+    """The shape of the only result that is used; a number has none to speak of."""
+    several = len(node.outputs) > 1 and (len(node.labels) > 1 or any(e.nr for e in node.received))
+    return "" if several or math.prod(node.shape) == 1 else shape_text(node.shape)
+
+
+def _arrow(
+    edge: Edge, source: int, target: int, numbers: Mapping[Edge, Any], derivatives: bool
+) -> Arrow:
     formula = local_formula(edge)
+    whole = derivative(edge)
     number = number_text(numbers.get(edge))
-    tip = " = ".join(filter(None, (derivative(edge), formula.text, number)))
-    if len(edge.target.outputs) > 1:
-        tip = f"result {edge.nr} of {edge.target.title}\n{tip}"
+    text = formula.text
+    if derivatives and formula.is_factor or not text and number:
+        text = " = ".join(filter(None, (whole, text)))
+    tip = " = ".join(filter(None, (whole, formula.text, number)))
+    several = len(edge.target.outputs) > 1 and any(e.nr for e in edge.target.received)
     return Arrow(
         source,
         target,
-        formula=formula.text,
+        formula=text,
         sent=sent_on(formula),
         number="" if number == formula.text else number,
+        result=(edge.target.labels.get(edge.nr) or f"[{edge.nr}]") if several else "",
         tip=tip,
     )
 
@@ -182,57 +203,48 @@ def _constants(node: Node, at: int, made: Sketch) -> None:
 # ---- folding
 
 
-def _groups(graph: Graph) -> dict[int, int]:
-    """By the number of a node the number of its group: as many modules open as can be read."""
-    depth = max((len(node.scope) for node in graph.nodes), default=0)
-    found: dict[int, int] = {}
-    while depth > 0:
-        found = _folded(graph, depth)
-        if len(graph.nodes) - len(found) + len(set(found.values())) <= _FOLDED:
+def _closed(graph: Graph) -> dict[Node, Box]:
+    """For the nodes that are folded away the box that is drawn: modules, and then runs of calls,
+    are opened level by level as long as there are few boxes."""
+    boxes, place = boxes_of(graph, "")
+    opened = {boxes[0]}
+    count = len(boxes[0].inside)
+    levels: dict[tuple[bool, int], list[Box]] = {}
+    for box in boxes[1:]:
+        levels.setdefault((box.kind == "run", _depth(box)), []).append(box)
+    for _, level in sorted(levels.items(), key=lambda item: item[0]):
+        more = [box for box in level if box.parent in opened]
+        count += sum(len(box.inside) - 1 for box in more)
+        if count > _FOLDED:
             break
-        depth -= 1
+        opened.update(more)
+    found: dict[Node, Box] = {}
+    for node, box in place.items():
+        outermost = None
+        around: Box | None = box
+        while around is not None:
+            if around not in opened:
+                outermost = around
+            around = around.parent
+        if outermost is not None:
+            found[node] = outermost
     return found
 
 
-def _folded(graph: Graph, depth: int) -> dict[int, int]:
-    """Fold modules at this depth of nesting. A group is a run in the order of the calls, so that
-    no arrow leads back; a leaf belongs to the only group that uses it."""
-    found: dict[int, int] = {}
-    current: tuple[str, ...] = ()
-    group = -1
-    for node in sorted((n for n in graph.nodes if n.kind != "leaf"), key=lambda n: n.sequence):
-        scope = node.scope[:depth]
-        if len(node.scope) < depth:
-            current = ()
-            continue
-        if scope != current:
-            group, current = group + 1, scope
-        found[node.number] = group
-    for leaf in graph.leaves:
-        users = {found.get(edge.source.number) for edge in leaf.received}
-        (only, *more) = users or {None}
-        if only is not None and not more:
-            found[leaf.number] = only
-    return found
+def _depth(box: Box) -> int:
+    depth = 0
+    while box.parent is not None:
+        box, depth = box.parent, depth + 1
+    return depth
 
 
-def _name_groups(
-    graph: Graph, groups: dict[int, int], boxes: dict[int, int], made: Sketch
-) -> None:
-    members: dict[int, list[Node]] = {}
-    for node in graph.nodes:
-        if node.number in groups:
-            members.setdefault(groups[node.number], []).append(node)
-    for group, nodes in members.items():
-        calls = [n for n in nodes if n.kind != "leaf"]
-        shape = made.shapes[boxes[group]]
-        scope = calls[0].scope
-        for call in calls:
-            scope = tuple(
-                a for a, b in zip(scope, call.scope, strict=False) if a == b
-            )
-        shape.scope = scope
-        shape.text = scope[-1] if scope else "module"
-        shape.value = f"{len(nodes)} nodes"
-        shape.backward = shape.text
-        shape.tip = f"{'.'.join(scope)}: {len(calls)} calls, {len(nodes) - len(calls)} leaves"
+def _folded(box: Box, nodes: int) -> Shape:
+    calls = len(box.calls)
+    return Shape(
+        "module",
+        box.title,
+        f"{nodes} nodes",
+        backward=box.title,
+        tip=f"{'.'.join(box.path)}: {calls} calls, {nodes - calls} leaves",
+        scope=box.path,
+    )
