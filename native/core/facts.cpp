@@ -139,8 +139,8 @@ PyObject* cut_place(PyObject*, PyObject* o) {
   return place_of(as_tensor(o)->cut);
 }
 
-// last_number(): the number of the youngest node that there ever was; nodes made from now on have greater ones.
-PyObject* last_number(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(next_number(0)); }
+// last_number(): the number of the youngest node that there ever was, -1 before the first; nodes made from now on have greater ones.
+PyObject* last_number(PyObject*, PyObject*) { return PyLong_FromLongLong(static_cast<long long>(next_number(0))); }
 
 }  // namespace
 

@@ -111,7 +111,17 @@ def test_an_in_place_form_has_the_formula_of_its_op():
         ("_pow_number", "input", {"exponent": -2}, "−2 / input³"),
         ("_add_scaled", "other", {"alpha": 0.5}, "0.5"),
         ("softmax", "input", {"dim": 1}, "out ⊙ (g − sum(g ⊙ out, 1))"),
+        ("_pow_number", "input", {"exponent": 0.5}, "1 / (2 · √input)"),
+        ("_pow_number", "input", {"exponent": 10**30}, "exponent · input^(exponent − 1)"),
+        ("_pow_base", "exponent", {"input": 2.0}, "log(2) · out"),
         ("_vector_norm", "input", {"ord": 2}, "input / out"),
+        ("_vector_norm", "input", {"ord": 3}, "input · |input| / out²"),
+        ("_vector_norm", "input", {"ord": np.inf}, "(sign(input) if |input| == out else 0) / n"),
+        ("_vector_norm", "input", {"ord": 0}, "0"),
+        ("_index_put", "input", {"accumulate": True}, "1"),
+        ("mul", "input", {"other": -2}, "−2"),
+        ("div", "input", {"other": 0.0}, "1 / other"),
+        ("_var", "input", {"correction": 1}, "2 · (input − mean(input)) / (n − 1)"),
         ("leaky_relu", "input", {"negative_slope": 0.01}, "1 if input > 0 else 0.01"),
     ],
 )
@@ -132,6 +142,8 @@ def test_it_says_which_values_it_reads():
     assert local_gradient(torch.atan2, "input").reads == ("other", "input")
     assert local_gradient(torch.Tensor.view, "input").reads == ("input",)
     assert local_gradient(torch.add, "input").reads == ()
+    assert local_gradient(torch.amax, "input").reads == ("input", "out")
+    assert local_gradient(OPS["_index"].function, "input").reads == ("index",)
 
 
 # ---- with names of the program
@@ -341,26 +353,45 @@ def pointwise_cases():
 def bound(call):
     """The values of a call by the op's parameter names."""
     op = OPS[call.name].function
-    signature = inspect.signature(op)
-    defaults = {k: p.default for k, p in signature.parameters.items()}
+    defaults = {k: p.default for k, p in inspect.signature(op).parameters.items()}
     return {**defaults, **dict(zip(op.params, call.args, strict=False)), **call.kwargs}
+
+
+def check_samples(name, numbers):
+    for number in numbers:
+        call = cases.calls(name)[number]
+        call = call.replaced([call.tensors[i].requires_grad_() for i in call.leaves])
+        values = bound(call)
+        out = call.run()
+        out = out[0] if isinstance(out, tuple) else out
+        g = np.asarray(np.random.default_rng(5).uniform(0.5, 1.5, out.shape))
+        leaves = [
+            (k, v) for k, v in values.items() if isinstance(v, torch.Tensor) and v.requires_grad
+        ]
+        assert leaves
+        for argument, leaf in leaves:
+            formula = local_gradient(out.grad_fn._op, argument)
+            check(formula, values, out, torch.from_numpy(g).to(out.dtype), leaf)
 
 
 @pytest.mark.parametrize(("name", "number"), list(pointwise_cases()))
 def test_a_pointwise_formula_is_the_gradient(name, number):
-    call = cases.calls(name)[number]
-    call = call.replaced([call.tensors[i].requires_grad_() for i in call.leaves])
-    values = bound(call)
-    out = call.run()
-    out = out[0] if isinstance(out, tuple) else out
-    op = out.grad_fn._op
-    g = torch.from_numpy(np.asarray(np.random.default_rng(5).uniform(0.5, 1.5, out.shape)))
-    leaves = [(k, v) for k, v in values.items() if isinstance(v, torch.Tensor) and v.requires_grad]
-    assert leaves
-    for argument, leaf in leaves:
-        formula = local_gradient(op, argument)
-        assert formula.is_factor
-        check(formula, values, out, g, leaf)
+    check_samples(name, [number])
+
+
+# Ops of other kinds, whose formulas can be evaluated on all of their samples.
+OTHERS = """
+    _conj _contiguous_copy _copied _diagonal_backward _divided _overwrite _overwrite_number
+    _reshape_alias _squeeze _squeeze_dim _squeeze_dims _to_copy _to_format _trace_transpose
+    _unsafe_view _zeroed addbmm addmm addmv addr alias alias_copy baddbmm bmm cholesky cholesky_ex
+    clone diag_embed dist dot expand expand_copy fill flip inv inv_ex log_softmax logsumexp mm mv
+    rot90 softmax sum_to transpose transpose_copy tril triu unsqueeze unsqueeze_copy vdot view
+""".split()
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_formula_is_the_gradient_for_all_samples(name):
+    check_samples(name, range(len(cases.calls(name))))
 
 
 def _matrix(*shape, low=-2.0, high=2.0):
@@ -462,6 +493,17 @@ def test_the_formula_of_a_standardization_is_the_gradient():
         check(formula, {"input": x, "weight": weight, **known}, out, g, leaf)
 
 
+def test_the_formula_of_qr_is_the_gradient():
+    a = _matrix(4, 3)
+    q, r = torch.linalg.qr(a)
+    rng = np.random.default_rng(5)
+    g, g1 = (torch.from_numpy(rng.uniform(0.5, 1.5, t.shape)) for t in (q, r))
+    (wanted,) = torch.autograd.grad((q, r), a, (g, g1))
+    values = arrays({"out": q, "out1": r, "g": g, "g1": g1})
+    found = value_of(local_gradient(q.grad_fn._op, "A"), values)
+    np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-7)
+
+
 def test_the_formula_of_attention_is_the_gradient():
     q, k, v = _matrix(3, 4), _matrix(5, 4), _matrix(4, 5).detach().t().clone().requires_grad_()
     out = F.scaled_dot_product_attention(q, k, v)
@@ -496,8 +538,8 @@ _NO_RULE = set(
     _unique_all _unique_dim _unique_runs""".split()
 )
 _SEVERAL_STEPS = set(
-    """_gather_sparse scatter_reduce index_reduce _segment_reduce _qr _svd _lu_factor _lu_parts
-    _unpack_lu renorm pinv _least_squares matrix_exp householder_product ormqr _multi_margin_loss
+    """_gather_sparse scatter_reduce index_reduce _segment_reduce _lu_factor _lu_parts
+    _unpack_lu renorm pinv _least_squares householder_product ormqr _multi_margin_loss
     _adaptive_avg_pool1d_transpose _adaptive_avg_pool2d_transpose
     _adaptive_avg_pool3d_transpose""".split()
 )
@@ -511,6 +553,12 @@ def test_every_argument_has_a_formula_but_those_listed():
     ]
     listed = _NO_RULE | _SEVERAL_STEPS
     assert [p for p in without if not {p[0], ".".join(p)} & listed] == []
+
+
+def test_every_formula_of_a_pointwise_op_is_a_factor():
+    for entry, argument in _pairs():
+        formula = local_gradient(entry.function, argument)
+        assert formula.is_factor or entry.kind != "pointwise" or not formula.text, entry.name
 
 
 def test_what_is_listed_as_without_formula_has_none():

@@ -34,15 +34,17 @@ __all__ = [
     "Text",
     "Unused",
     "UnusedRow",
+    "dot",
     "graph",
     "page",
     "recording",
     "saved",
     "shown_name",
+    "svg",
     "tree",
     "unused",
-    "why_no_grad",
     "watch",
+    "why_no_grad",
 ]
 
 
@@ -55,6 +57,58 @@ def graph(y: Any, *, names: Any = None, recording: Recording | None = None) -> G
     [('add', 'mul'), ('add', 'w'), ('mul', 'w')]
     """
     return graph_of(y, names, recording)
+
+
+def svg(
+    y: Any,
+    *,
+    names: Any = None,
+    view: str = "forward",
+    numbers: bool = True,
+    derivatives: bool = False,
+    fold: bool | None = None,
+    recording: Recording | None = None,
+) -> str:
+    """The graph behind `y` as a picture: the text of an SVG file, which needs nothing else.
+
+    Leaves are dashed boxes, operators are round, named results stand beside them; along each arrow
+    stands the local gradient, as a formula and, where it is small, as a number. view: "forward",
+    "backward" or "both". derivatives: whether `∂b/∂w =` stands before a formula. fold: whether the
+    calls of a module are one box; None: where the graph is too large to be read otherwise.
+
+    >>> w, x = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0)
+    >>> picture = torch.explain.svg(w * x)
+    >>> picture[:35], "<title>The graph of mul</title>" in picture
+    ('<svg xmlns="http://www.w3.org/2000/s', True)
+    """
+    from . import _drawing
+
+    return _drawing.svg(
+        graph_of(y, names, recording), view, numbers=numbers, derivatives=derivatives, fold=fold
+    )
+
+
+def dot(
+    y: Any,
+    *,
+    names: Any = None,
+    view: str = "forward",
+    numbers: bool = True,
+    derivatives: bool = False,
+    fold: bool | None = None,
+    recording: Recording | None = None,
+) -> str:
+    """The graph behind `y` in the language of Graphviz, as `svg` shows it, modules as clusters.
+
+    >>> w = torch.tensor(2.0, requires_grad=True)
+    >>> print(torch.explain.dot(w.exp()).splitlines()[-2])
+      n0 -> n1 [label="exp(w)"];
+    """
+    from . import _drawing
+
+    return _drawing.dot(
+        graph_of(y, names, recording), view, numbers=numbers, derivatives=derivatives, fold=fold
+    )
 
 
 def page(

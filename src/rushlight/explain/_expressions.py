@@ -298,10 +298,14 @@ def comparison(sign: str, left: Expression, right: Expression) -> Expression:
 
 
 def _logic(word: str, parts: Iterable[Expression]) -> Expression:
+    decides, changes_nothing = (ZERO, ONE) if word == "and" else (ONE, ZERO)
     found: list[Expression] = []
     for part in parts:
-        found += part.parts if isinstance(part, Logic) and part.word == word else [part]
-    return Logic(word, tuple(found))
+        if part == decides:
+            return decides
+        if part != changes_nothing:
+            found += part.parts if isinstance(part, Logic) and part.word == word else [part]
+    return Logic(word, tuple(found)) if len(found) > 1 else found[0] if found else changes_nothing
 
 
 def both(*parts: Expression) -> Expression:
@@ -333,6 +337,8 @@ def _at_points(condition: Expression) -> bool:
 
 def choice(condition: Expression, yes: Expression, no: Expression) -> Expression:
     """`yes` where the condition holds. What only keeps NaN away from a single point is left out."""
+    if condition in (ZERO, ONE):
+        return yes if condition == ONE else no
     yes, no = _knowing(yes, condition, True), _knowing(no, condition, False)
     if yes == no:
         return yes
@@ -460,7 +466,7 @@ def negated(of: Expression) -> bool:
 
 # ---- text
 
-_CHOICE, _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _MINUS, _POWER, _ATOM = range(10)
+_WORDS, _CHOICE, _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _MINUS, _POWER, _ATOM = range(11)
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -493,7 +499,7 @@ def _written(of: Expression, dot: str) -> tuple[str, int]:
             return f"|{_written(inner, dot)[0]}|", _ATOM
         case Call() if "{}" in of.function:
             words = of.function.format(*(_within(a, _SUM, dot) for a in of.arguments))
-            return words, _ATOM if words.endswith("]") else _CHOICE
+            return words, _ATOM if words.endswith("]") else _WORDS
         case Call():
             arguments = ", ".join(_written(a, dot)[0] for a in of.arguments)
             return f"{of.function}({arguments})", _ATOM
@@ -513,7 +519,7 @@ def _written(of: Expression, dot: str) -> tuple[str, int]:
             return f"not {_within(of.of, _NOT, dot)}", _NOT
         case Choice():
             yes, condition = _within(of.yes, _SUM, dot), _within(of.condition, _OR, dot)
-            return f"{yes} if {condition} else {_written(of.no, dot)[0]}", _CHOICE
+            return f"{yes} if {condition} else {_within(of.no, _CHOICE, dot)}", _CHOICE
         case MatrixProduct():
             return " · ".join(_within(part, _POWER, dot) for part in of.parts), _PRODUCT
         case Transposed():
@@ -558,9 +564,9 @@ def _rank(factor: Expression) -> int:
 
 def _quotient(of: Product, dot: str) -> tuple[str, int]:
     n = abs(of.number)
-    if not of.factors and 10000 % n.denominator == 0:
+    if not of.factors and 10000 % n.denominator == 0 and n < 10**6:
         above, below = f"{float(n):g}", "1"
-    elif n.denominator <= 200:
+    elif n.denominator <= 200 and n.numerator < 10**12:
         above, below = str(n.numerator), str(n.denominator)
     else:
         above, below = f"{float(n):.12g}", "1"
@@ -586,7 +592,10 @@ def _factors_text(n: str, factors: list[tuple[Expression, int]], dot: str) -> tu
     text = pieces[0] if pieces else ""
     for factor, exponent in sorted(factors, key=lambda item: _rank(item[0])):
         if exponent > 1:
-            piece, strength = f"{_within(factor, _ATOM, dot)}{str(exponent).translate(_RAISED)}", 8
+            piece, strength = (
+                f"{_within(factor, _ATOM, dot)}{str(exponent).translate(_RAISED)}",
+                _POWER,
+            )
         elif alone:
             piece, strength = _written(factor, dot)
         else:

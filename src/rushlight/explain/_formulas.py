@@ -9,8 +9,9 @@ The formulas hold for real numbers: conjugates, conversions between element type
 broadcast dimensions are left out. So are the cases in which a rule keeps NaN away from a single
 point. A factor is about elements, and `·` is their product. In a text in terms of g, `·` is the
 product of matrices or with a number, and `⊙` that of elements. `n` is how many elements are reduced
-to one (of `max`: how many share the gradient). A name behind a comma stands for what follows it:
-`σ · (1 − σ), σ = sigmoid(input)`.
+to one (of `max`: how many share the gradient). Where an op has several results, `g1`, `g2` are the
+gradients of the second and third, and `gs` are all. A name behind a comma stands for what follows
+it: `σ · (1 − σ), σ = sigmoid(input)`.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 from .. import _core
 from . import _expressions as ex
@@ -84,52 +86,58 @@ def local_gradient(op: _core.Op, argument: str, values: Mapping[str, Any] | None
     'g · mat2ᵀ'
     """
     given = {k: v for k, v in (values or {}).items() if type(v) in (bool, int, float)}
+    given = {k: v for k, v in given.items() if abs(v) < 2**63 or math.isinf(v)}
     return _formula(op, argument, tuple(sorted(given.items())))
 
 
 @functools.lru_cache(maxsize=4096, typed=True)
 def _formula(op: _core.Op, argument: str, values: tuple[tuple[str, Any], ...]) -> Formula:
-    written = op.entry.formula.get(argument)
-    if written is not None:
-        stated_formula = _read(written, op, not _INCOMING.search(written))
-        if not any(name in stated_formula.reads for name, _ in values):
-            return stated_formula
+    entry = getattr(op, "entry", None)
+    if entry is None:
+        return _NONE
+    said = entry.formula.get(argument)
+    whole = _read(said, op, not _INCOMING.search(said)) if said else _NONE
+    if said and not any(name in whole.reads for name, _ in values):
+        return whole
     found = stated(op, argument)
     if found is None:
         return _NONE
     if not callable(found):
         return Formula(ex.written(ex.number(found)), True, ())
-    text, is_factor = _derived(op, argument, found, dict(values))
-    if written is not None and not 0 < len(text) <= _LONG:
-        numbers = {name: f"{value:g}".replace("-", "−") for name, value in values}
-        return _read(stated_formula.named(numbers), op, stated_formula.is_factor)
-    return _read(text, op, is_factor)
+    derived = _derived(op, argument, found, dict(values))
+    if not said or 0 < len(derived.text) <= _LONG:
+        return derived
+    numbers = {name: f"{value:g}".replace("-", "−") for name, value in values}
+    return _read(whole.named(numbers), op, whole.is_factor)
 
 
 def _read(text: str, op: _core.Op, is_factor: bool) -> Formula:
-    if not text:
-        return _NONE
-    own = {*op.entry.function.params, "out"}
-    words = _WORD.findall(text)
-    reads = tuple(dict.fromkeys(w for w in words if w in own or re.fullmatch(r"out\d", w)))
-    return Formula(text, is_factor, reads)
+    """The formula of a text that a statement gives."""
+    return Formula(text, is_factor, _reads(text, _values(op)))
+
+
+def _values(op: _core.Op) -> set[str]:
+    """The names of the values that a rule may read, but g."""
+    return {*op.entry.function.params, "out", "out1", "out2"}
+
+
+def _reads(text: str, values: set[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for word in _WORD.findall(text) if word in values))
 
 
 _LONG = 60
 
 
-def _derived(
-    op: _core.Op, argument: str, function: Any, values: dict[str, Any]
-) -> tuple[str, bool]:
-    """The text of a rule, and whether it is a factor. A long one has names for its parts."""
+def _derived(op: _core.Op, argument: str, function: Any, values: dict[str, Any]) -> Formula:
+    """The formula of a rule. A long one has names for its parts."""
     try:
         short = _told(op, argument, function, values, None)
-        if len(short[0]) <= _LONG:
+        if len(short.text) <= _LONG:
             return short
         named = _told(op, argument, function, values, {})
     except _NO_FORMULA:
-        return "", False
-    return named if len(named[0]) < len(short[0]) else short
+        return _derived(op, argument, function, {}) if values else _NONE
+    return named if len(named.text) < len(short.text) else short
 
 
 def _told(
@@ -138,21 +146,20 @@ def _told(
     function: FunctionType,
     values: dict[str, Any],
     parts: dict[str, Expression] | None,
-) -> tuple[str, bool]:
-    reading = _Reading(parts)
+) -> Formula:
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
-    result = reading.called(function, [_value_of(op, name, values) for name in names], {})
+    result = _Reading(parts).called(function, [_value_of(op, name, values) for name in names], {})
     if isinstance(result, tuple):
         result = result[_position(op, argument)]
-    whole = _expression(result)
+    whole = ex.ZERO if result is None else _expression(result)
     if ex.is_truth(whole):
         whole = ex.choice(whole, ex.ONE, ex.ZERO)
     is_factor = True
-    if names and names[0] in ("g", "gs"):
+    if names[:1] in (("g",), ("gs",)):
         try:
             whole = ex.factor_of(whole, _G)
-            is_factor = "g" not in ex.names_in(whole)
+            is_factor = _G.text not in ex.names_in(whole)
         except ex.Unfactored:
             is_factor = False
     dot = "·" if is_factor else "⊙"
@@ -162,7 +169,9 @@ def _told(
         if name in used:
             text += f", {name} = {ex.written(of, dot)}"
             used |= ex.names_in(of)
-    return text, is_factor
+    # "input" of "input.shape" and "dims" of "dims⁻¹".
+    reads = {re.split(r"[^A-Za-z0-9_]", name)[0] for name in used}
+    return Formula(text, is_factor, _reads(text, reads & _values(op)))
 
 
 def _position(op: _core.Op, argument: str) -> int:
@@ -178,6 +187,7 @@ def _position(op: _core.Op, argument: str) -> int:
 # ---- values
 
 _G = Name("g")
+_N = Name("n", scalar=True)
 
 
 class _Unreadable(Exception):
@@ -238,7 +248,7 @@ def _is_number(op: _core.Op, name: str) -> bool:
 
 
 def _expression(value: Any) -> Expression:
-    if isinstance(value, _EXPRESSIONS):
+    if _is_symbolic(value):
         return value
     if isinstance(value, bool):
         return ex.ONE if value else ex.ZERO
@@ -256,7 +266,7 @@ def _known(value: Any) -> Any:
     return value
 
 
-def _is_symbolic(value: Any) -> bool:
+def _is_symbolic(value: Any) -> TypeGuard[Expression]:
     return isinstance(value, _EXPRESSIONS)
 
 
@@ -276,7 +286,9 @@ def _same(x: Expression, *_: Any) -> Expression:
 
 
 def _product(a: Expression, b: Expression) -> Expression:
-    """A column times a row is a product of matrices."""
+    """A column times a row is a product of matrices. What is true keeps the other factor."""
+    if ex.is_truth(a) or ex.is_truth(b):
+        return ex.choice(a, b, ex.ZERO) if ex.is_truth(a) else ex.choice(b, a, ex.ZERO)
     for column, row in ((a, b), (b, a)):
         match column:
             case ex.Call("unsqueeze", (Name() as vector, last)) if last == ex.number(-1):
@@ -290,7 +302,7 @@ def _unsqueezed(x: Expression, dim: Any) -> Expression:
 
 
 def _transposed(x: Expression, *dims: Any) -> Expression:
-    if dims and {d for d in dims if isinstance(d, int)} not in ({-1, -2}, {0, 1}):
+    if dims and {d for d in dims if isinstance(d, int)} != {-1, -2}:
         return ex.call("transpose", x, *map(_expression, dims))
     return ex.transposed(x)
 
@@ -344,7 +356,7 @@ _OPS: dict[str, Callable[..., Expression]] = {
     "_nothing": lambda *_: ex.ZERO,
     # Of the equal largest, each has its share.
     "_share": lambda x, best, *_: ex.choice(
-        ex.comparison("==", x, best), ex.over(ex.ONE, Name("n", scalar=True)), ex.ZERO
+        ex.comparison("==", x, best), ex.over(ex.ONE, _N), ex.ZERO
     ),
     # shapes
     "view": _elements(lambda x, shape: ex.call("reshape", x, shape)),
@@ -412,8 +424,11 @@ _COMPARE: dict[type[ast.cmpop], tuple[Any, str]] = {
 
 
 def _truth(condition: Any) -> Expression:
+    """A value as a condition: of numbers, what is not 0 holds."""
     found = _expression(condition)
-    return found if ex.is_truth(found) else ex.comparison("≠", found, ex.ZERO)
+    if ex.is_truth(found) or isinstance(found, Name) or found in (ex.ZERO, ex.ONE):
+        return found
+    return ex.comparison("≠", found, ex.ZERO)
 
 
 def _called_op(op: _core.Op, arguments: list[Any]) -> Expression:
@@ -432,7 +447,7 @@ def _called_op(op: _core.Op, arguments: list[Any]) -> Expression:
 
 # ---- reading a rule
 
-_SYMBOLS = {"s": "σ", "t": "τ", "x": "x"}
+_SYMBOLS = {"s": "σ", "t": "τ"}  # what a local variable of a rule is in a formula
 _MAX_DEPTH = 12
 
 
@@ -643,8 +658,8 @@ def _attribute(of: Any, name: str) -> Any:
 def _called_method(method: _Method, args: list[Any], named: dict[str, Any]) -> Expression:
     if method.name in _OPS:
         return _OPS[method.name](method.of, *args)
-    if method.name == "numel":
-        return Name("n", scalar=True)
+    if method.name == "numel" or (method.name == "sum" and ex.is_truth(method.of)):
+        return _N
     shown = [_expression(a) for a in args]
     # `keepdim` is about the shape alone.
     shown += [_expression(v) for k, v in named.items() if k != "keepdim"]
@@ -667,6 +682,8 @@ def _comparison(how: ast.cmpop, left: Any, right: Any) -> Any:
     if isinstance(how, (ast.Is, ast.IsNot)):
         # An argument that may be left out is there.
         return (left is right and not symbolic) is isinstance(how, ast.Is)
+    if isinstance(how, ast.In) and not symbolic:
+        return left in right
     found = _COMPARE.get(type(how))
     if found is None:
         raise _Unreadable("a comparison")

@@ -74,13 +74,17 @@ def number_text(value: Any) -> str:
         if value.numel() == 1:
             return number_text(value.detach().reshape(()).item())
         if value.dim() == 1 and 1 < value.numel() <= _FEW:
-            return f"[{', '.join(map(number_text, value.detach().tolist()))}]"
+            return f"[{', '.join(_decimal(v, 3) for v in value.detach().tolist())}]"
         return ""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value) if isinstance(value, (bool, complex)) else ""
+    return _decimal(value, 4)
+
+
+def _decimal(value: float, digits: int) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "∞" if value > 0 else "−∞"
-    text = str(value) if isinstance(value, int) and abs(value) < 10**6 else f"{value:.4g}"
+    text = str(value) if isinstance(value, int) and abs(value) < 10**6 else f"{value:.{digits}g}"
     mantissa, _, exponent = text.partition("e")
     if exponent:
         text = f"{mantissa}e{int(exponent)}"
@@ -92,9 +96,10 @@ def shape_text(shape: tuple[int, ...]) -> str:
     return f"({', '.join(map(str, shape))})" if shape else ""
 
 
-def arguments(node: Node) -> list[Edge]:
-    """The edges of a node in the order in which the call is written."""
-    return sorted(node.edges, key=lambda e: (_place(node, e.argument), e.index))
+def arguments(node: Node) -> list[Edge | Constant]:
+    """What a call computes with, in the order in which it is written."""
+    found: list[Edge | Constant] = [*node.edges, *operands(node)]
+    return sorted(found, key=lambda a: _place(node, a.argument))
 
 
 def operands(node: Node) -> list[Constant]:
@@ -106,7 +111,7 @@ def operands(node: Node) -> list[Constant]:
     if written is not None and len(known) == 1:
         other = "other" if "input" in known else "input"
         found.append(Constant(other, written, ""))
-    return sorted(found, key=lambda c: _place(node, c.argument))
+    return found
 
 
 def _is_operand(node: Node, constant: Constant) -> bool:
@@ -143,7 +148,8 @@ def _literal(node: Node) -> int | float | None:
         if isinstance(side, ast.Constant) and type(side.value) in (int, float)
     ]
     first = isinstance(found[0].left, ast.Constant)
-    if len(numbers) != 1 or (node.title == "rsub") != first and node.title in ("rsub", "sub"):
+    wrong = node.title in ("rsub", "sub") and (node.title == "rsub") != first
+    if len(numbers) != 1 or wrong:
         return None
     return numbers[0]  # type: ignore[return-value]
 
@@ -192,7 +198,9 @@ def _expression(node: Node, nr: int, depth: int, longest: int) -> ex.Expression 
         a, b = values
         if title in ("sub", "rsub"):
             b = ex.minus(b)
-        return {"mul": ex.times, "div": ex.over}.get(title, ex.plus)(a, b)
+        if title == "div":
+            return ex.over(a, b)
+        return ex.times(a, b) if title == "mul" else ex.plus(a, b)
     if len(values) == 1 and title == "neg":
         return ex.minus(values[0])
     if len(values) == 1 and len(node.edges) == 1 and title not in _PYTHON and title.isidentifier():
@@ -214,7 +222,7 @@ def value_names(node: Node, longest: int = LONGEST) -> dict[str, str]:
         text = result_name(node, nr, longest)
         if text:
             names["out" if nr == 0 else f"out{nr}"] = text
-    for edge in arguments(node):
+    for edge in node.edges:
         text = result_name(edge.target, edge.nr, longest)
         if text and edge.argument:
             names[edge.argument] = text

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 __all__ = ["Arrangement", "Box", "Link", "arrange"]
 
@@ -26,7 +27,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link from box `source` down to box `target`; label: width and height of its text, or None."""
+    """A link from box `source` down to box `target`; label: width and height of its text."""
 
     source: int
     target: int
@@ -35,9 +36,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """The drawing. boxes: (axis, middle) of each box. routes: the points of each link, from the
-    lower edge of its source to the upper edge of its target. labels: (left, middle) of the text of
-    each link, None where it has none; before: whether it stands left of the link."""
+    """The drawing. boxes: (axis, middle) of each box. routes: the points of each link between its
+    two boxes. labels: where each link has room for its text, (x of the link, middle), None where it
+    has none; before: whether the room is left of the link. bands: top and bottom of the row of each
+    box."""
 
     width: float
     height: float
@@ -45,6 +47,7 @@ class Arrangement:
     routes: list[list[tuple[float, float]]]
     labels: list[tuple[float, float] | None]
     before: list[bool]
+    bands: list[tuple[float, float]]
 
 
 _BESIDE = 5.0
@@ -53,12 +56,15 @@ _NEAR = 14.0
 """Between neighbours in a row where one is a point of a link."""
 _ROUNDS = 12
 _SWEEPS = 40
+_QUIET = 14
+"""In so many last sweeps blocks stay, so that what was pushed off them comes back."""
+_WEIGHTS = (1.0, 1e-3, 1e-6)
 
 
 def arrange(
-    boxes: Sequence[Box], links: Sequence[Link], *, gap: float = 26.0, row_gap: float = 15.0
+    boxes: Sequence[Box], links: Sequence[Link], *, gap: float = 26.0, row_gap: float = 20.0
 ) -> Arrangement:
-    """Place boxes, whose links form no cycle. gap: between boxes of a row; row_gap: between rows."""
+    """Place boxes whose links form no cycle. gap: between boxes in a row; row_gap: between rows."""
     return _Rows(boxes, links, gap).drawing(row_gap)
 
 
@@ -108,7 +114,7 @@ class _Rows:
         self.up: list[list[int]] = [[] for _ in boxes]
         self.down: list[list[int]] = [[] for _ in boxes]
         self.chains = [self._chain(link) for link in links]
-        self.label_of = [self._label_point(link, c) for link, c in zip(links, self.chains, strict=True)]
+        self.label_of = list(map(self._label_point, links, self.chains))
         self.before = [False] * len(links)
         self.rows = self._first_order()
         self._uncross()
@@ -127,7 +133,7 @@ class _Rows:
             self.up.append([])
             self.down.append([])
         whole = [link.source, *chain, link.target]
-        for a, b in zip(whole, whole[1:], strict=False):
+        for a, b in pairwise(whole):
             self.down[a].append(b)
             self.up[b].append(a)
         return chain
@@ -194,7 +200,8 @@ class _Rows:
 
     def _crossings(self) -> int:
         places = self._places()
-        return sum(_inversions([sorted(places[m] for m in self.down[n]) for n in row]) for row in self.rows)
+        ends = [[sorted(places[m] for m in self.down[n]) for n in row] for row in self.rows]
+        return sum(map(_inversions, ends))
 
     def _swap(self) -> None:
         places = self._places()
@@ -235,39 +242,95 @@ class _Rows:
     # ---- the places in a row
 
     def _axes(self) -> list[float]:
-        """The axis of each point: near the mean of those it is linked to, in the order of its row.
+        """The axis of each point, in the order of its row.
 
-        A box stands below the results that it takes from near by, above all; arguments that
-        nothing leads to stand beside them, and links that pass give way.
+        What stands upright together is a block: a box and the nearest of those that it is linked
+        to, and the points of a long link. A block goes where the ends of its other links are; where
+        two want the same place, points of long links give way to blocks of boxes, and sources to
+        both.
         """
-        boxes = len(self.boxes)
-        is_source = [not self.up[n] for n in range(boxes)]
-        weight = [0.01 if is_source[n] else 1.0 for n in range(boxes)] + [0.1] * (len(self.row) - boxes)
-        into: list[list[tuple[int, bool, int]]] = [[] for _ in range(boxes)]
-        out: list[list[tuple[int, bool, int]]] = [[] for _ in range(boxes)]
-        for link, chain in zip(self.links, self.chains, strict=True):
-            into[link.target].append((chain[-1], is_source[link.source], len(chain)))
-            out[link.source].append((chain[0], False, len(chain)))
-            if is_source[link.source]:
-                for n in chain:
-                    weight[n] = 0.01
-        above = [_nearest(ends) for ends in into] + self.up[boxes:]
-        below = [_nearest(ends) for ends in out] + self.down[boxes:]
+        blocks, pulls = self._blocks()
+        block_of = [0] * len(self.row)
+        for number, block in enumerate(blocks):
+            for n in block:
+                block_of[n] = number
+        weight = [_WEIGHTS[self._class(n)] for n in range(len(self.row))]
+        where = [0.0] * len(blocks)
         x = [0.0] * len(self.row)
         for row in self.rows:
             self._put(row, [0.0] * len(row), weight, x)
-        down, up = self.rows[1:], self.rows[-2::-1]
-        for _ in range(3):
-            for rows, near in ((down, above), (up, below)):
-                for row in rows:
-                    self._put(row, [_mean([x[m] for m in near[n]], x[n]) for n in row], weight, x)
-        both = [a + b for a, b in zip(above, below, strict=True)]
         for turn in range(_SWEEPS):
-            for row in self.rows if turn % 2 else self.rows[::-1]:
-                self._put(row, [_mean([x[m] for m in both[n]], x[n]) for n in row], weight, x)
+            for number in range(len(blocks)) if turn % 2 else reversed(range(len(blocks))):
+                block, pull = blocks[number], pulls[number]
+                at = _settled([x[n] for n in block], where[number] if turn else None)
+                light = len(block) == 1 and (block[0] >= len(self.boxes) or not self.up[block[0]])
+                if pull and (light or turn < _SWEEPS - _QUIET):
+                    wanted = sum(x[n] for n in pull) / len(pull)
+                    at = wanted if light else (at + wanted) / 2
+                where[number] = at
+                if not light:
+                    for n in block:
+                        x[n] = at
+            for row in self.rows:
+                self._put(row, [where[block_of[n]] for n in row], weight, x)
         return x
 
-    def _put(self, row: list[int], wanted: list[float], weight: list[float], x: list[float]) -> None:
+    def _class(self, n: int) -> int:
+        """0: a box that something leads to, or a point between two near ones; 1: a point of a long
+        link; 2: a source, or a point of a link from one."""
+        if n < len(self.boxes):
+            return 0 if self.up[n] else 2
+        return self.point_class[n - len(self.boxes)]
+
+    def _blocks(self) -> tuple[list[list[int]], list[list[int]]]:
+        """The blocks, and of each the points that it is drawn to."""
+        boxes = len(self.boxes)
+        is_source = [not self.up[n] for n in range(boxes)]
+        into: list[list[tuple[int, bool, int]]] = [[] for _ in range(boxes)]
+        out: list[list[tuple[int, bool, int]]] = [[] for _ in range(boxes)]
+        self.point_class = [0] * (len(self.row) - boxes)
+        for at, (link, chain) in enumerate(zip(self.links, self.chains, strict=True)):
+            into[link.target].append((at, is_source[link.source], len(chain)))
+            out[link.source].append((at, False, len(chain)))
+            for n in chain:
+                long = 1 if len(chain) > 1 else 0
+                self.point_class[n - boxes] = 2 if is_source[link.source] else long
+        above, below = [_nearest(ends) for ends in into], [_nearest(ends) for ends in out]
+        blocks: list[list[int]] = []
+        pulls: list[list[int]] = []
+        # A link joins its ends where it is for both the only near one.
+        joins = {
+            at
+            for at, link in enumerate(self.links)
+            if not is_source[link.source] and above[link.target] == [at] == below[link.source]
+        }
+        for n in sorted(range(boxes), key=lambda n: self.row[n]):
+            if any(at in joins for at, *_ in into[n]):
+                continue
+            block, last = [n], n
+            while True:
+                following = [at for at in below[last] if at in joins]
+                if not following:
+                    break
+                block += self.chains[following[0]]
+                last = self.links[following[0]].target
+                block.append(last)
+            blocks.append(block)
+            pulls.append(
+                [self.chains[at][-1] for at in above[n] if not is_source[self.links[at].source]]
+                + [self.chains[at][0] for at in below[last]]
+            )
+            if not pulls[-1]:
+                pulls[-1] = [self.chains[at][-1] for at in above[n]]
+        for at, (link, chain) in enumerate(zip(self.links, self.chains, strict=True)):
+            if at not in joins:
+                blocks.append(chain)
+                pulls.append([link.source, link.target])
+        return blocks, pulls
+
+    def _put(
+        self, row: list[int], wanted: list[float], weight: list[float], x: list[float]
+    ) -> None:
         """Place a row as near to where its points want to be as their widths allow: the weighted
         least squares, by joining neighbours that want to overlap."""
         offset, offsets = 0.0, []
@@ -308,19 +371,16 @@ class _Rows:
         end = max((x + w for x, w in zip(self.x, self.right, strict=True)), default=0.0)
         x = [round(v - start, 1) for v in self.x]
         routes, labels = [], []
-        for at, (link, chain) in enumerate(zip(self.links, self.chains, strict=True)):
-            route = [(x[link.source], self._edge(link.source, middles, 1))]
+        for chain, point in zip(self.chains, self.label_of, strict=True):
+            route: list[tuple[float, float]] = []
             for n in chain:
                 half, middle = heights[self.row[n]] / 2, middles[self.row[n]]
-                route += [(x[n], middle - half), (x[n], middle + half)] if half else [(x[n], middle)]
-            route.append((x[link.target], self._edge(link.target, middles, -1)))
+                # Past boxes a link goes upright.
+                ys = (middle,) if self.row[n] % 2 else (middle - half, middle + half)
+                route += [(x[n], y) for y in ys]
             routes.append(route)
-            point = self.label_of[at]
-            if point is None or link.label is None:
-                labels.append(None)
-            else:
-                left = -_BESIDE - link.label[0] if self.before[at] else _BESIDE
-                labels.append((x[point] + left, middles[self.row[point]]))
+            labels.append(None if point is None else (x[point], middles[self.row[point]]))
+        rows = self.row[: len(self.boxes)]
         return Arrangement(
             width=end - start,
             height=max(0.0, y - row_gap),
@@ -328,22 +388,27 @@ class _Rows:
             routes=routes,
             labels=labels,
             before=self.before,
+            bands=[(middles[r] - heights[r] / 2, middles[r] + heights[r] / 2) for r in rows],
         )
 
-    def _edge(self, box: int, middles: list[float], side: int) -> float:
-        return middles[self.row[box]] + side * self.height[box] / 2
+
+def _settled(places: list[float], before: float | None) -> float:
+    """Where a block goes whose points were pushed: as far as any, where all go to one side."""
+    low, high = min(places), max(places)
+    if before is not None and low >= before:
+        return high
+    if before is not None and high <= before:
+        return low
+    return (low + high) / 2
 
 
 def _nearest(ends: list[tuple[int, bool, int]]) -> list[int]:
-    """The points at which a box is held: of the results that it is linked to the nearest ones."""
-    results = [(point, length) for point, source, length in ends if not source]
-    chosen = results or [(point, length) for point, _, length in ends]
+    """Of (link, whether from a source, length) the links by which a box is held: the shortest, of
+    those from results where there are any."""
+    results = [(link, length) for link, source, length in ends if not source]
+    chosen = results or [(link, length) for link, _, length in ends]
     least = min((length for _, length in chosen), default=0)
-    return [point for point, length in chosen if length == least]
-
-
-def _mean(values: list[float], otherwise: float) -> float:
-    return sum(values) / len(values) if values else otherwise
+    return [link for link, length in chosen if length == least]
 
 
 def _inversions(targets: list[list[int]]) -> int:

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
 import linecache
 import os
 import re
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +42,9 @@ class Rule:
 def stated(op: _core.Op, argument: str) -> Any:
     """What the statement says for the gradient of an argument: a number or a function; None where
     it says nothing."""
-    entry = op.entry
+    entry = getattr(op, "entry", None)
+    if entry is None:  # no op of the table
+        return None
     for made, targets in zip(entry.rules, entry.targets, strict=True):
         if argument in (entry.function.params[i] for i in targets):
             return made.function if made.partial is None else made.partial
@@ -74,18 +74,19 @@ def _below(file: str) -> str:
 
 
 @functools.cache
-def _parsed(file: str) -> tuple[str, ast.Module | None]:
+def _parsed(file: str) -> ast.Module | None:
+    """The syntax of a file; None where it is not there."""
     source = "".join(linecache.getlines(file))
     try:
-        return source, ast.parse(source) if source else None
+        return ast.parse(source) if source else None
     except SyntaxError:
-        return source, None
+        return None
 
 
 @functools.cache
 def _functions(file: str) -> dict[int, list[Function]]:
     """The functions of a file by the line that their code begins with."""
-    tree = _parsed(file)[1]
+    tree = _parsed(file)
     found: dict[int, list[Function]] = {}
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Lambda):
@@ -136,11 +137,18 @@ def _extent(code: CodeType) -> tuple[_Place, _Place]:
 
 
 def _segment(file: str, node: Function | ast.expr) -> str:
-    text = ast.get_source_segment(_parsed(file)[0], node, padded=True) or ""
-    if isinstance(node, ast.FunctionDef):
-        return textwrap.dedent(text)
-    first, newline, rest = text.lstrip().partition("\n")
-    return inspect.cleandoc(first + newline + rest)
+    """The text of a syntax node, less its indentation."""
+    lines = linecache.getlines(file)[node.lineno - 1 : node.end_lineno]
+    # Columns count bytes.
+    lines[-1] = lines[-1].encode()[: node.end_col_offset].decode()
+    first = lines[0].encode()
+    lines[0] = first[node.col_offset :].decode()
+    indent = len(first) - len(first.lstrip())
+    return "".join([lines[0], *(line[min(indent, _indent(line)) :] for line in lines[1:])])
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 # ---- numbers
@@ -158,37 +166,51 @@ def _number(op: str, argument: str, value: float) -> Rule | None:
     return None
 
 
+_Call: TypeAlias = tuple[str, ast.Call]  # with its file
+
+
 def _statements(op: str) -> list[tuple[str, ast.Call]]:
-    """The calls that say an op's name or signature; without any, those whose text may be it once
-    its places are filled."""
-    found = [item for item in _calls() if re.fullmatch(item[2], op)]
-    exact = [item for item in found if ".*" not in item[2]]
-    ordered = sorted(exact or found, key=lambda item: _made().get(item[1]) != op)
-    return [(file, node) for file, node, _ in ordered]
+    """The calls that say an op's name or signature, best first; without any, those whose text may
+    be it once its places are filled."""
+    exact, loose = _calls()
+    found = exact.get(op) or [call for pattern, call in loose if pattern.fullmatch(op)]
+    return sorted(found, key=lambda call: _made().get(call[1]) != op)
 
 
 @functools.cache
-def _calls() -> tuple[tuple[str, ast.Call, str], ...]:
-    """Every call of the table's statements that begins with a text, and a pattern of the name in
-    it; those with a signature first."""
-    found = []
+def _calls() -> tuple[dict[str, list[_Call]], list[tuple[re.Pattern[str], _Call]]]:
+    """The calls of the table's files that begin with a text: by the name in it, signatures first;
+    and those of a text with places to fill, with a pattern of what they may be."""
+    exact: dict[str, list[_Call]] = {}
+    loose = []
     for path in sorted((_PACKAGE / "ops").rglob("*.py")):
-        tree = _parsed(str(path))[1]
+        tree = _parsed(str(path))
         for node in ast.walk(tree) if tree is not None else ():
-            if isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Name):
-                text = _text(node.args[0])
-                name = text.partition("\\(")[0]
-                if name not in ("", ".*") and node.func.id != "alias":
-                    found.append((name == text, str(path), node, name))
-    return tuple(item[1:] for item in sorted(found, key=lambda item: item[0]))
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
+                continue
+            match node.args[0]:
+                case ast.Constant(value=str() as text) if node.func.id != "alias":
+                    name, signature, _ = text.partition("(")
+                    at = 0 if signature else len(exact.get(name, ()))
+                    exact.setdefault(name, []).insert(at, (str(path), node))
+                case ast.JoinedStr(values=pieces):
+                    name = "".join(map(_pattern, pieces)).partition(r"\(")[0]
+                    if name != ".*":
+                        loose.append((re.compile(name), (str(path), node)))
+    return exact, loose
+
+
+def _pattern(piece: ast.expr) -> str:
+    """What a piece of a text with places to fill may be."""
+    return re.escape(str(piece.value)) if isinstance(piece, ast.Constant) else ".*"
 
 
 @functools.cache
 def _made() -> dict[ast.Call, str]:
     """The name that each of these calls is assigned to."""
     found: dict[ast.Call, str] = {}
-    for file in {file for file, _, _ in _calls()}:
-        for node in getattr(_parsed(file)[1], "body", ()):
+    for path in (_PACKAGE / "ops").rglob("*.py"):
+        for node in getattr(_parsed(str(path)), "body", ()):
             match node:
                 case (
                     ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call)
@@ -196,18 +218,6 @@ def _made() -> dict[ast.Call, str]:
                 ):
                     found[call] = name
     return found
-
-
-def _text(node: ast.expr) -> str:
-    """A pattern of what a text, perhaps one with places to fill, may be."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return re.escape(node.value)
-    if isinstance(node, ast.JoinedStr):
-        pieces = (
-            _text(piece) if isinstance(piece, ast.Constant) else ".*" for piece in node.values
-        )
-        return "".join(pieces)
-    return ""
 
 
 def _given(statement: ast.Call, argument: str) -> Iterator[ast.expr]:

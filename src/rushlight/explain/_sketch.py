@@ -6,29 +6,34 @@ other become one box. The sketch is drawn by `_drawing.py`, as SVG and as text f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from .._core import Tensor
-from ._graph import Edge, Graph, Node
+from ._boxes import Box, boxes_of
+from ._graph import Constant, Edge, Graph, Node
 from ._labels import (
     arguments,
     derivative,
     local_formula,
     number_text,
-    operands,
     sent_on,
     shape_text,
     sign,
 )
+from ._names import shown_name
 
-__all__ = ["Arrow", "Shape", "Sketch", "sketch"]
+__all__ = ["Arrow", "Shape", "Sketch", "check_view", "sketch"]
 
+_VIEWS = ("forward", "backward", "both")
 READABLE = 150
 """A picture with more boxes is folded, or is none."""
 _FOLDED = 60
 """Modules are opened as far as so many boxes show the whole graph."""
+_LONGEST = 36
+"""A formula of so many letters still fits beside an arrow."""
 
 
 @dataclass(slots=True)
@@ -49,20 +54,62 @@ class Shape:
     root: bool = False
     scope: tuple[str, ...] = ()
 
+    @property
+    def lines(self) -> list[str]:
+        """The text of a box: `w = 2` on one line, a name with a shape on two."""
+        text, value = _short(self.text), self.value
+        if self.kind in ("leaf", "module"):
+            if self.kind == "leaf" and value and not value.startswith("("):
+                return [f"{text} = {value}"]
+            return [text, value] if value else [text]
+        return [_with_value(text, value)] if self.kind == "constant" else [text]
+
+    @property
+    def beside(self) -> tuple[str, str]:
+        """What stands beside an operator: the name of its result, and the value after it."""
+        if self.kind in ("leaf", "module", "constant"):
+            return "", ""
+        name = _short(self.name)
+        return name, _with_value(name, self.value)[len(name) :]
+
+    @property
+    def backward_lines(self) -> list[str]:
+        """The text of its box in the backward graph."""
+        if self.kind == "leaf":
+            return [self.backward, f"{_short(self.text)}.grad"]
+        return (
+            [_short(self.backward), self.value]
+            if self.kind == "module"
+            else [_short(self.backward)]
+        )
+
 
 @dataclass(slots=True)
 class Arrow:
     """An argument on its way into a call, from shape `source` to shape `target`.
 
-    formula: the local gradient; sent: the gradient that comes back along it; number: its value.
+    result: which of several results of the source it is. formula: the local gradient; sent: the
+    gradient that comes back along it; number: the local gradient's value.
     """
 
     source: int
     target: int
+    result: str = ""
     formula: str = ""
     sent: str = ""
     number: str = ""
     tip: str = ""
+
+    def texts(self, view: str) -> list[tuple[str, str]]:
+        """What stands beside it, in pieces: (kind, text), where kind is "from", "formula" or
+        "number". A longer formula is only in the tip."""
+        formula = self.formula if view == "forward" else self.sent
+        if len(formula) > _LONGEST:
+            formula = ""
+        pieces = [("from", _short(self.result, 12)), ("formula", formula)]
+        if view == "forward" and self.number:
+            pieces.append(("number", f"= {self.number}" if formula else self.number))
+        return [(kind, text) for kind, text in pieces if text]
 
 
 @dataclass(slots=True)
@@ -75,50 +122,80 @@ class Sketch:
     message: str = ""
 
 
-def sketch(graph: Graph, numbers: Mapping[Edge, Any], fold: bool | None) -> Sketch:
-    """What to draw. numbers: the local gradients that are known. fold: None folds what is large."""
+def check_view(function: str, view: str) -> None:
+    if view not in _VIEWS:
+        known = ", ".join(map(repr, _VIEWS))
+        raise ValueError(f"explain.{function}: view must be one of {known}, got {view!r}.")
+
+
+def _short(text: str, most: int = 32) -> str:
+    return shown_name(text, most)
+
+
+def _with_value(name: str, value: str) -> str:
+    if not name or not value:
+        return name or value
+    return f"{name} {value}" if value.startswith("(") else f"{name} = {value}"
+
+
+def sketch(
+    graph: Graph, numbers: Mapping[Edge, Any], fold: bool | None, derivatives: bool = False
+) -> Sketch:
+    """What to draw. numbers: the local gradients that are known. fold: None folds what is large.
+    derivatives: whether a formula begins with `∂b/∂w1 =`."""
     made = Sketch(title=_title(graph))
     if fold is None:
         fold = len(graph.nodes) > READABLE
-    groups = _groups(graph) if fold else {}
-    count = len(graph.nodes) - len(groups) + len(set(groups.values()))
-    if count > READABLE and fold:
+    closed = _closed(graph) if fold else {}
+    if fold and len(graph.nodes) - len(closed) + len(set(closed.values())) > READABLE:
         made.message = (
             f"This graph has {len(graph.nodes):,} nodes, more than a picture can show. "
             "explain.page writes a page on which it can be searched and opened part by part."
         )
         return made
-    index: dict[int, int] = {}
-    boxes: dict[int, int] = {}
+    index: dict[Node, int] = {}
+    of_box: dict[Box, int] = {}
     for node in reversed(graph.nodes):
-        group = groups.get(node.number)
-        if group is None:
-            index[node.number] = len(made.shapes)
+        box = closed.get(node)
+        if box is None:
+            index[node] = len(made.shapes)
             made.shapes.append(_shape(node))
         else:
-            if group not in boxes:
-                boxes[group] = len(made.shapes)
-                made.shapes.append(Shape("module", ".".join(node.scope), scope=node.scope))
-            index[node.number] = boxes[group]
-    _name_groups(graph, groups, boxes, made)
+            if box not in of_box:
+                of_box[box] = len(made.shapes)
+                made.shapes.append(_folded(box, sum(b is box for b in closed.values())))
+            index[node] = of_box[box]
     for node, _ in graph.roots:
-        made.shapes[index[node.number]].root = True
+        made.shapes[index[node]].root = True
+    _arrows(graph, index, made, numbers, derivatives)
+    return made
+
+
+def _arrows(
+    graph: Graph,
+    index: Mapping[Node, int],
+    made: Sketch,
+    numbers: Mapping[Edge, Any],
+    derivatives: bool,
+) -> None:
+    """What leads to each shape, in the order in which the call is written. Between a folded box and
+    another shape there is one arrow."""
     seen: set[tuple[int, int]] = set()
     for node in reversed(graph.nodes):
-        at = index[node.number]
-        for edge in arguments(node):
-            source = index[edge.target.number]
-            if source == at:
+        at = index[node]
+        folded = made.shapes[at].kind == "module"
+        for argument in arguments(node):
+            if isinstance(argument, Constant):
+                if not folded:
+                    made.arrows.append(Arrow(len(made.shapes), at))
+                    made.shapes.append(_constant(argument))
                 continue
-            if made.shapes[at].kind == "module" or made.shapes[source].kind == "module":
-                if (source, at) not in seen:
-                    seen.add((source, at))
-                    made.arrows.append(Arrow(source, at))
-            else:
-                made.arrows.append(_arrow(edge, source, at, numbers))
-        if made.shapes[at].kind != "module":
-            _constants(node, at, made)
-    return made
+            source = index[argument.target]
+            if not folded and made.shapes[source].kind != "module":
+                made.arrows.append(_arrow(argument, source, at, numbers, derivatives))
+            elif source != at and (source, at) not in seen:
+                seen.add((source, at))
+                made.arrows.append(Arrow(source, at))
 
 
 def _title(graph: Graph) -> str:
@@ -127,8 +204,13 @@ def _title(graph: Graph) -> str:
 
 
 def _shape(node: Node) -> Shape:
-    value = node.values.get(0)
-    shown = "" if value is None else number_text(value)
+    names = [node.labels[nr] for nr in sorted(node.labels)]
+    known = [number_text(node.values.get(nr)) for nr in sorted(node.labels)]
+    value = known[0] if names else number_text(node.values.get(0))
+    if len(names) > 1:
+        value = ""
+        if all(known):
+            names = [f"{n} = {k}" for n, k in zip(names, known, strict=True)]
     tip = [node.title if node.kind == "leaf" else node.name]
     if node.outputs:
         tip.append(f"{node.dtype}"[6:] + (f" {shape_text(node.shape)}" if node.shape else ""))
@@ -138,101 +220,99 @@ def _shape(node: Node) -> Shape:
     if node.place is not None:
         tip += [str(node.place), node.place.code]
     leaf = node.kind == "leaf"
-    name = "" if leaf else ", ".join(node.labels[nr] for nr in sorted(node.labels))
     return Shape(
         kind="leaf" if leaf else "op" if node.kind == "op" else "function",
         text=node.title if leaf else sign(node),
-        value=shown or shape_text(node.shape) if len(node.outputs) < 2 else "",
-        name=name,
+        value=value or _shape_of(node),
+        name="" if leaf else ", ".join(names),
         backward=node.name,
         tip="\n".join(filter(None, tip)),
         scope=node.scope,
     )
 
 
-def _arrow(edge: Edge, source: int, target: int, numbers: Mapping[Edge, Any]) -> Arrow:
+def _shape_of(node: Node) -> str:
+    """The shape of the only result that is used; a number has none to speak of."""
+    several = len(node.outputs) > 1 and (len(node.labels) > 1 or any(e.nr for e in node.received))
+    return "" if several or math.prod(node.shape) == 1 else shape_text(node.shape)
+
+
+def _arrow(
+    edge: Edge, source: int, target: int, numbers: Mapping[Edge, Any], derivatives: bool
+) -> Arrow:
     formula = local_formula(edge)
+    whole = derivative(edge)
     number = number_text(numbers.get(edge))
-    tip = " = ".join(filter(None, (derivative(edge), formula.text, number)))
-    if len(edge.target.outputs) > 1:
-        tip = f"result {edge.nr} of {edge.target.title}\n{tip}"
+    text = formula.text
+    if (derivatives and formula.is_factor) or (number and not text):
+        text = " = ".join(filter(None, (whole, text)))
+    tip = " = ".join(filter(None, (whole, formula.text, number)))
+    several = len(edge.target.outputs) > 1 and any(e.nr for e in edge.target.received)
     return Arrow(
         source,
         target,
-        formula=formula.text,
+        formula=text,
         sent=sent_on(formula),
         number="" if number == formula.text else number,
+        result=(edge.target.labels.get(edge.nr) or f"[{edge.nr}]") if several else "",
         tip=tip,
     )
 
 
-def _constants(node: Node, at: int, made: Sketch) -> None:
-    """The operands without gradient, as shapes of their own, where they stand in the call."""
-    for constant in operands(node):
-        value = constant.value
-        text, note = constant.label, number_text(value)
-        if isinstance(value, Tensor):
-            note = note or shape_text(tuple(value.shape))
-            text = text or constant.argument
-        shape = Shape("constant", text, note, tip=f"{constant.argument}, needs no gradient")
-        made.arrows.append(Arrow(len(made.shapes), at))
-        made.shapes.append(shape)
+def _constant(constant: Constant) -> Shape:
+    """An operand without gradient, as a shape of its own."""
+    text, note = constant.label, number_text(constant.value)
+    if isinstance(constant.value, Tensor):
+        note = note or shape_text(tuple(constant.value.shape))
+        text = text or constant.argument
+    return Shape("constant", text, note, tip=f"{constant.argument}, needs no gradient")
 
 
 # ---- folding
 
 
-def _groups(graph: Graph) -> dict[int, int]:
-    """By the number of a node the number of its group: as many modules open as can be read."""
-    depth = max((len(node.scope) for node in graph.nodes), default=0)
-    found: dict[int, int] = {}
-    while depth > 0:
-        found = _folded(graph, depth)
-        if len(graph.nodes) - len(found) + len(set(found.values())) <= _FOLDED:
+def _closed(graph: Graph) -> dict[Node, Box]:
+    """For the nodes that are folded away the box that is drawn: modules, and then runs of calls,
+    are opened level by level as long as there are few boxes."""
+    boxes, place = boxes_of(graph, "")
+    opened = {boxes[0]}
+    count = len(boxes[0].inside)
+    levels: dict[tuple[bool, int], list[Box]] = {}
+    for box in boxes[1:]:
+        levels.setdefault((box.kind == "run", _depth(box)), []).append(box)
+    for _, level in sorted(levels.items(), key=lambda item: item[0]):
+        more = [box for box in level if box.parent in opened]
+        count += sum(len(box.inside) - 1 for box in more)
+        if count > _FOLDED:
             break
-        depth -= 1
+        opened.update(more)
+    found: dict[Node, Box] = {}
+    for node, box in place.items():
+        outermost = None
+        around: Box | None = box
+        while around is not None:
+            if around not in opened:
+                outermost = around
+            around = around.parent
+        if outermost is not None:
+            found[node] = outermost
     return found
 
 
-def _folded(graph: Graph, depth: int) -> dict[int, int]:
-    """Fold modules at this depth of nesting. A group is a run in the order of the calls, so that
-    no arrow leads back; a leaf belongs to the only group that uses it."""
-    found: dict[int, int] = {}
-    current: tuple[str, ...] = ()
-    group = -1
-    for node in sorted((n for n in graph.nodes if n.kind != "leaf"), key=lambda n: n.sequence):
-        scope = node.scope[:depth]
-        if len(node.scope) < depth:
-            current = ()
-            continue
-        if scope != current:
-            group, current = group + 1, scope
-        found[node.number] = group
-    for leaf in graph.leaves:
-        users = {found.get(edge.source.number) for edge in leaf.received}
-        (only, *more) = users or {None}
-        if only is not None and not more:
-            found[leaf.number] = only
-    return found
+def _depth(box: Box) -> int:
+    depth = 0
+    while box.parent is not None:
+        box, depth = box.parent, depth + 1
+    return depth
 
 
-def _name_groups(
-    graph: Graph, groups: dict[int, int], boxes: dict[int, int], made: Sketch
-) -> None:
-    members: dict[int, list[Node]] = {}
-    for node in graph.nodes:
-        if node.number in groups:
-            members.setdefault(groups[node.number], []).append(node)
-    for group, nodes in members.items():
-        calls = [n for n in nodes if n.kind != "leaf"]
-        shape = made.shapes[boxes[group]]
-        scope = calls[0].scope
-        for call in calls:
-            scope = tuple(
-                a for a, b in zip(scope, call.scope, strict=False) if a == b
-            )
-        shape.scope = scope
-        shape.text = scope[-1] if scope else "module"
-        shape.value = f"{len(nodes)} nodes"
-        shape.backward = shape.text
-        shape.tip = f"{'.'.join(scope)}: {len(calls)} calls, {len(nodes) - len(calls)} leaves"
+def _folded(box: Box, nodes: int) -> Shape:
+    calls = len(box.calls)
+    return Shape(
+        "module",
+        box.title,
+        f"{nodes} nodes",
+        backward=box.title,
+        tip=f"{'.'.join(box.path)}: {calls} calls, {nodes - calls} leaves",
+        scope=box.path,
+    )

@@ -101,6 +101,9 @@ linalg_qr = general(
     method=False,
     samples=lambda make: [(make(4, 3),), (make(2, 3, 3),), (make(2, 4),)],
     keeps="columns: A",
+    formula={
+        "A": "(g + Q · (tril(M) + tril(M, −1)ᵀ)) · R⁻ᵀ, M = R · g1ᵀ − gᵀ · Q, Q = out, R = out1",
+    },
     doc="A = Q @ R with orthonormal columns in Q and an upper triangular R.",
     batch="trailing",
 )
@@ -337,6 +340,7 @@ svd_op = general(
     samples=lambda make: [(make(3, 3), False), (make(4, 2), False), (make(2, 3), False)],
     keeps="columns: A",
     traits="phase",
+    formula={"A": "out · diag(g1) · out2, and what g and g2 add"},
     doc="A = U @ diag(S) @ Vh with orthonormal U and Vh, and S falling.",
     batch="trailing",
 )

@@ -464,6 +464,7 @@ matrix_exp = general(
     node="LinalgMatrixExpBackward0",
     where="linalg torch",
     samples=square_samples,
+    formula={"A": "the upper right block of matrix_exp([[Aᵀ, g], [0, Aᵀ]])"},
     doc="The exponential of square matrices.",
     batch="trailing",
 )
