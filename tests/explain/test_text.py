@@ -206,9 +206,9 @@ def blocks(count):
 
 
 def test_a_deep_graph_is_not_indented_by_its_depth():
-    began = time.perf_counter()
+    began = time.process_time()
     text = explain.tree(blocks(3_000), limit=None)
-    took = time.perf_counter() - began
+    took = time.process_time() - began
     assert len(text.splitlines()) == 9_001 + 3_000 + 1  # the nodes, the shortcuts, the sum
     assert max(map(len, outline(text))) < 60
     assert took < 5
