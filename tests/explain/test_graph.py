@@ -538,6 +538,31 @@ def test_the_dict_of_locals_stays_as_it_was():
     assert mine["x"] is x
 
 
+def test_in_a_debugger_variables_stay_as_they_are():
+    shown = []
+
+    def debugger(frame, event, argument):
+        if frame.f_code.co_name != "program":
+            return None
+        if event == "line" and "y" in frame.f_locals and not shown:
+            shown.append(explain.tree(frame.f_locals["y"]))
+        return debugger
+
+    def program():
+        x = leaf(2)
+        y = x * 2
+        return x, y
+
+    before = sys.gettrace()
+    sys.settrace(debugger)
+    try:
+        x, y = program()
+    finally:
+        sys.settrace(before)
+    assert shown and shown[0].startswith("#0 y = mul")
+    assert titles(y) == ["mul", "x"] and x.shape == (2,)
+
+
 def test_nothing_is_unfolded():
     net = nn.Linear(2, 2)
     y = net(leaf(1, 2))

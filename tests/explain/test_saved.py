@@ -135,6 +135,16 @@ def test_lines():
     assert "12.0 kB" in text[5] and "8.0 kB" in text[6]
 
 
+def test_a_long_table_is_cut():
+    w = leaf(5)
+    h = w
+    for _ in range(130):
+        h = h.exp()
+    table = explain.saved(h)
+    assert len(table.rows) == 130 and len(lines(table)) == 1 + 100 + 1 + 1 + 5
+    assert lines(table)[101] == "… 30 more, of 600 B together"
+
+
 def test_rows_say_where():
     net = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
     row = next(r for r in explain.saved(net(leaf(1, 2))).rows if r.op == "linear")

@@ -209,9 +209,13 @@ def _of_frame(frame: FrameType) -> list[tuple[str, Any]]:
     local = frame.f_locals
     known = dict(local)
     own_copy = type(local) is dict and code.co_flags & inspect.CO_OPTIMIZED
-    if own_copy and sys.getrefcount(local) == _UNSHARED and sys.gettrace() is None:
+    if (
+        own_copy
+        and sys.getrefcount(local) == _UNSHARED
+        and not (sys.gettrace() or sys.getprofile())
+    ):
         # Before Python 3.13 this is a copy that stays with the frame. It would keep alive what the
-        # program lets go of.
+        # program lets go of. A debugger writes it back, so that it must stay whole there.
         for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
             local.pop(name, None)
     named = code.co_argcount + code.co_kwonlyargcount
