@@ -362,16 +362,28 @@ def test_names_are_no_guess_for_tensors_without_memory():
     assert explain.graph(product).nodes[0].constants[0].label == ""
 
 
-def test_bad_names():
-    x = leaf(1)
+def test_variables_have_names_beside_a_given_module():
+    net, scale = nn.Linear(2, 2, bias=False), leaf(2)
+    g = explain.graph(net(torch.ones(1, 2)) * scale, names=net)
+    assert {n.label for n in g.leaves} == {"weight", "scale"}
+
+
+@pytest.mark.parametrize("bad", [[leaf(1)], leaf(1), "w", 3, [(3, leaf(1))]], ids=repr)
+def test_bad_names(bad):
     with pytest.raises(TypeError, match="pairs as named_parameters"):
-        explain.graph(x * 2, names=[x])
+        explain.graph(leaf(1) * 2, names=bad)
 
 
 class Hostile:
     @property
     def __dict__(self):
         raise RuntimeError("not for you")
+
+
+class Proxy:
+    @property
+    def __class__(self):
+        raise RuntimeError("outside of a request")
 
 
 class Asked(torch.Tensor):
@@ -385,14 +397,14 @@ class Asked(torch.Tensor):
 
 def test_variables_that_cannot_be_looked_into_are_passed_over():
     def method(self):
-        sparse = torch.eye(2).to_sparse()
+        sparse, proxy = torch.eye(2).to_sparse(), Proxy()
         lazy = nn.LazyLinear(2)
         base = leaf(2) * 1
         stale = base.unbind()
         base.mul_(2)
         x = leaf(2)
         assert titles(x * 2) == ["mul", "x"]
-        del sparse, lazy, stale
+        del sparse, proxy, lazy, stale
 
     method(Hostile())
 

@@ -113,6 +113,8 @@ def test_a_frozen_parameter():
     layer = nn.Linear(2, 2).requires_grad_(False)
     text = explain.why_no_grad(layer.weight)
     assert text.startswith("`weight` does not require grad: it is a parameter that was frozen")
+    data = nn.Parameter(torch.tensor([1.0]), requires_grad=False)
+    assert "it is a parameter that was frozen" in explain.why_no_grad(data)
 
 
 def test_what_the_message_is_when_there_is_no_graph():
