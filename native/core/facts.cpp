@@ -1,47 +1,62 @@
 // What rushlight.explain reads of the graph: a node's edges, saved values and call site as they are. Nothing is unfolded, no hook is
 // run and nothing is brought up to date, so that looking changes nothing.
 #include "core/saved.h"
+#include "core/storage.h"
+
+#include <vector>
 
 namespace rushlight {
 
 namespace {
 
-// (node or None, output number, name of the parameter or None) for each edge. A list of tensors has one edge each, so what is left
-// over for the one parameter that is a list is its length.
-PyObject* edges_of(const Node* n) {
-  Ref result(PyTuple_New(n->n_edges));
-  if (!result) return nullptr;
-  int e = 0;
-  const auto add = [&](PyObject* name) {
-    const Edge& edge = n->edges[e];
-    PyObject* item = Py_BuildValue("(OIO)", edge.node ? as_object(edge.node) : Py_None, edge.node ? edge.nr : 0u, name);
-    if (!item) return false;
-    PyTuple_SET_ITEM(result.get(), e++, item);
-    return true;
-  };
+// Of a write through a view: the write's own node (see Note [CopySlices]), as long as it is there.
+Node* inner_of(const Node* n) {
+  if (n->kind != Node::Rewrite || n->saved[0].kind != Saved::Inner || !n->saved[0].value) return nullptr;
+  return reinterpret_cast<Node*>(n->saved[0].value.peek());
+}
+
+// The parameter behind each edge of an op's node. A list of tensors has one edge each, so what is left over for the one parameter
+// that is a list is its length.
+std::vector<PyObject*> arguments_of(const Node* n) {
+  std::vector<PyObject*> names;
   if (n->kind == Node::OfOp && n->op) {
     const Op* op = n->op;
     const int list_length = n->n_edges - (static_cast<int>(op->backward.edges.size()) - 1);
-    for (uint8_t p : op->backward.edges) {
-      for (int k = p == op->list_param ? list_length : 1; k > 0; --k) {
-        if (e < n->n_edges && !add(op->params[p].name)) return nullptr;
-      }
-    }
+    for (uint8_t p : op->backward.edges) names.insert(names.end(), p == op->list_param ? list_length : 1, op->params[p].name);
+  } else if (const Node* inner = inner_of(n)) {
+    names = arguments_of(inner);
+    if (n->n_edges > inner->n_edges && inner->op) names.insert(names.begin(), inner->op->params[0].name);
   }
-  while (e < n->n_edges) {
-    if (!add(Py_None)) return nullptr;
+  return names;
+}
+
+// (node or None, output number, name of the parameter or None) for each edge.
+PyObject* edges_of(const Node* n) {
+  Ref result(PyTuple_New(n->n_edges));
+  if (!result) return nullptr;
+  std::vector<PyObject*> names = arguments_of(n);
+  names.resize(n->n_edges, Py_None);
+  for (int e = 0; e < n->n_edges; ++e) {
+    const Edge& edge = n->edges[e];
+    PyObject* item = Py_BuildValue("(OIO)", edge.node ? as_object(edge.node) : Py_None, edge.node ? edge.nr : 0u, names[e]);
+    if (!item) return nullptr;
+    PyTuple_SET_ITEM(result.get(), e, item);
   }
   return result.release();
 }
 
-// (what, value, state) for each saved value that is there. what: the parameter's name, "out", "out1" ..., or "" of a Function's;
+// (what, value, state) for each saved value that is there; a write through a view has those of its own node. what: the parameter's name, "out", "out1" ..., or "" of a Function's;
 // state: "" as it was saved, "changed" (written in place since), "packed" (the value is what a pack hook gave).
 PyObject* saved_of(const Node* n) {
+  if (n->kind == Node::Rewrite) {
+    const Node* inner = inner_of(n);
+    return inner ? saved_of(inner) : PyTuple_New(0);
+  }
   Ref result(PyList_New(0));
   if (!result) return nullptr;
   for (int i = 0; i < n->n_saved; ++i) {
     const Saved& s = n->saved[i];
-    if (s.kind == Saved::Nothing || s.kind == Saved::Inner || !s.value) continue;
+    if (s.kind == Saved::Nothing || !s.value) continue;
     std::string what;
     if (n->kind == Node::OfOp && n->op && i < static_cast<int>(n->op->backward.saves.size())) {
       const Source& source = n->op->backward.saves[i].source;
@@ -73,7 +88,7 @@ PyObject* place_of(const Site& site) {
   return Py_BuildValue("(OiO)", site.code->co_filename, line_of(site), site.code->co_qualname);
 }
 
-// node_facts(node): (edges, saved values, call site, where it was freed, whether it was).
+// node_facts(node): (edges, saved values, call site, where it was freed, whether it was, of a write through a view its own node).
 PyObject* node_facts(PyObject*, PyObject* o) {
   if (!is_node(o)) {
     PyErr_Format(PyExc_TypeError, "node_facts() takes a node of the graph, not %s", Py_TYPE(o)->tp_name);
@@ -82,7 +97,40 @@ PyObject* node_facts(PyObject*, PyObject* o) {
   const Node* n = reinterpret_cast<Node*>(o);
   Ref edges(edges_of(n)), saved(saved_of(n)), made(place_of(n->made)), freed(place_of(n->freed));
   if (!edges || !saved || !made || !freed) return nullptr;
-  return Py_BuildValue("(OOOOO)", edges.get(), saved.get(), made.get(), freed.get(), n->released ? Py_True : Py_False);
+  Node* inner = inner_of(n);
+  return Py_BuildValue("(OOOOOO)", edges.get(), saved.get(), made.get(), freed.get(), n->released ? Py_True : Py_False,
+                       inner ? as_object(inner) : Py_None);
+}
+
+// maker_of(tensor): (node, output number), as gradient_edge() gives it, or None; but nothing is made for the answer: a leaf that no
+// graph uses has none, nor has a view whose root was written since its history was right.
+PyObject* maker_of(PyObject*, PyObject* o) {
+  if (!is_tensor(o)) Py_RETURN_NONE;
+  const Tensor* t = as_tensor(o);
+  if (t->grad_fn && t->base && version_of(as_tensor(o)) != t->history_version) Py_RETURN_NONE;
+  Node* node = t->grad_fn ? t->grad_fn.peek() : t->accumulator;
+  if (!node) Py_RETURN_NONE;
+  return Py_BuildValue("(OI)", as_object(node), t->grad_fn ? t->output_nr : 0u);
+}
+
+// memory_of(tensor): (address, bytes) of the whole memory behind it, and (dtype, conjugated or negated, offset, sizes, strides), which
+// says how it shows that. None of a tensor without elements, or without memory of its own: on meta, or one that stands for others.
+PyObject* memory_of(PyObject*, PyObject* o) {
+  if (!is_tensor(o)) Py_RETURN_NONE;
+  Tensor* t = as_tensor(o);
+  if (t->flags & (kWrapped | kMeta) || !t->numel() || !t->storage_ || !t->storage_->data) Py_RETURN_NONE;
+  const Ref numbers(PyTuple_New(3 + 2 * t->ndim()));
+  if (!numbers) return nullptr;
+  const auto put = [&](int at, Py_ssize_t value) {
+    PyObject* number = PyLong_FromSsize_t(value);
+    if (number) PyTuple_SET_ITEM(numbers.get(), at, number);
+    return number != nullptr;
+  };
+  bool done = put(0, static_cast<Py_ssize_t>(t->dtype)) && put(1, t->flags & kLazy) && put(2, t->offset_);
+  for (int d = 0; done && d < t->ndim(); ++d) done = put(3 + d, t->sizes()[d]) && put(3 + t->ndim() + d, t->strides()[d]);
+  if (!done) return nullptr;
+  return Py_BuildValue("(KnO)", reinterpret_cast<unsigned long long>(t->storage_->data),
+                       static_cast<Py_ssize_t>(t->storage_->nbytes), numbers.get());
 }
 
 // cut_place(tensor): the call site where its history was cut, or None.
@@ -91,13 +139,15 @@ PyObject* cut_place(PyObject*, PyObject* o) {
   return place_of(as_tensor(o)->cut);
 }
 
-// last_number(): the number of the youngest node that there ever was; nodes made from now on have greater ones.
-PyObject* last_number(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(next_number(0)); }
+// last_number(): the number of the youngest node that there ever was, -1 before the first; nodes made from now on have greater ones.
+PyObject* last_number(PyObject*, PyObject*) { return PyLong_FromLongLong(static_cast<long long>(next_number(0))); }
 
 }  // namespace
 
 PyMethodDef kFactFunctions[] = {
     {"node_facts", method_of<node_facts>(), METH_O, "The edges, saved values and call sites of a node."},
+    {"maker_of", method_of<maker_of>(), METH_O, "The node that a tensor is a result of."},
+    {"memory_of", method_of<memory_of>(), METH_O, "The memory behind a tensor."},
     {"cut_place", method_of<cut_place>(), METH_O, "Where a tensor's history was cut."},
     {"last_number", method_of<last_number>(), METH_NOARGS, "The number of the youngest node."},
     {nullptr, nullptr, 0, nullptr},

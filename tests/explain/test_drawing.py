@@ -12,6 +12,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+
 from _subject import torch
 
 explain = torch.explain

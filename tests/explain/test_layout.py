@@ -14,7 +14,10 @@ from rushlight.explain._layout import Arrangement, Box, Link, arrange
 def random_graph(seed: int, size: int, reach: float = 0.3) -> tuple[list[Box], list[Link]]:
     """Boxes of several sizes, each linked to a few earlier ones, mostly near ones."""
     pick = random.Random(seed)
-    boxes = [Box(pick.uniform(10, 40), pick.uniform(10, 80), pick.choice([20, 30, 44])) for _ in range(size)]
+    boxes = [
+        Box(pick.uniform(10, 40), pick.uniform(10, 80), pick.choice([20, 30, 44]))
+        for _ in range(size)
+    ]
     links = []
     for target in range(1, size):
         for _ in range(pick.choice([0, 1, 1, 2, 3])):

@@ -45,7 +45,7 @@ def boxes_of(graph: Graph, title: str) -> tuple[list[Box], dict[Node, Box]]:
     """The boxes of a graph, the outermost first, and the innermost box of each node."""
     calls = sorted((n for n in graph.nodes if n.kind != "leaf"), key=lambda n: n.sequence)
     whole = Box("graph", title, (), None)
-    whole.inside = _modules(whole, calls, 0)
+    whole.inside = _modules(whole, calls, 0, graph.kinds)
     _into_runs(whole)
     boxes: list[Box] = []
     place: dict[Node, Box] = {}
@@ -63,7 +63,9 @@ def boxes_of(graph: Graph, title: str) -> tuple[list[Box], dict[Node, Box]]:
     return boxes, place
 
 
-def _modules(parent: Box, calls: Sequence[Node], depth: int) -> list[Box | Node]:
+def _modules(
+    parent: Box, calls: Sequence[Node], depth: int, kinds: dict[str, str]
+) -> list[Box | Node]:
     """The calls with those of each module, at this depth of modules, in a box of its own."""
     found: list[Box | Node] = []
     at = 0
@@ -75,11 +77,19 @@ def _modules(parent: Box, calls: Sequence[Node], depth: int) -> list[Box | Node]
         if len(path) <= depth:
             found.extend(calls[at:end])
         else:
-            box = Box("module", path[-1], path, parent)
-            box.inside = _modules(box, calls[at:end], depth + 1)
+            box = Box("module", _module_title(path, kinds), path, parent)
+            box.inside = _modules(box, calls[at:end], depth + 1, kinds)
             found.append(box)
         at = end
     return found
+
+
+def _module_title(path: tuple[str, ...], kinds: dict[str, str]) -> str:
+    """A module by its name inside the one around it, and its class: `0 · Linear`."""
+    name, kind = path[-1], kinds.get(path[-1], "")
+    if len(path) > 2:
+        name = name.removeprefix(path[-2] + ".")
+    return f"{name} · {kind}" if kind and kind != name else name
 
 
 def _into_runs(box: Box) -> None:

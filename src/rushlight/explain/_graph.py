@@ -20,10 +20,11 @@ from .. import _core
 from .._core import Tensor
 from .._dtypes import dtype
 from ..autograd.graph import GradientEdge
-from ._names import Names
+from ._names import Names, inside
 
 __all__ = ["Constant", "Edge", "Graph", "Node", "Place", "Saved"]
 
+_RESULT = re.compile(r"out\d*")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 """Where a word of a class name ends."""
 
@@ -76,18 +77,22 @@ class Saved:
 
     @property
     def bytes(self) -> int:
-        """The size of its elements."""
+        """The size of its elements; of a sparse tensor, that of its parts."""
         t = self.tensor
-        return 0 if t is None else t.numel() * t.dtype.itemsize
+        if t is None:
+            return 0
+        stands_for = t._wrapped
+        if stands_for is not None and not stands_for.strided:
+            parts = (*stands_for.indices, stands_for.value)
+            return sum(part.numel() * part.dtype.itemsize for part in parts)
+        return t.numel() * t.dtype.itemsize
 
     @property
     def memory(self) -> tuple[int, int]:
-        """(address, bytes) of the whole memory that it keeps alive."""
-        t = self.tensor
-        if t is None or t._meta:
-            return (0, 0)
-        storage = t.untyped_storage()
-        return storage.data_ptr(), storage.nbytes()
+        """(address, bytes) of the whole memory that it keeps alive; (0, 0) where it has none of
+        its own."""
+        found = None if self.tensor is None else _core.memory_of(self.tensor)
+        return (0, 0) if found is None else found[:2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +124,9 @@ class Node:
     """A recorded call, or a leaf.
 
     number: its place in `Graph.nodes`. kind: "op", "leaf", "function" (a custom Function) or
-    "write" (a write through a view). label: the program's name for its result, "" where there is
-    none. labels: the same for each result, by its number.
+    "write" (a write through a view, whose own node is `write` until it is freed). label: the
+    program's name for its result, "" where there is none. labels: the same for each result, by its
+    number.
     """
 
     number: int
@@ -139,6 +145,7 @@ class Node:
     labels: dict[int, str] = field(default_factory=dict)
     values: dict[int, Tensor] = field(default_factory=dict)
     scope: tuple[str, ...] = ()
+    write: Any = None
 
     @property
     def op(self) -> Any:
@@ -150,11 +157,9 @@ class Node:
         """What it is called in pictures: `mul`, `MyFunction`; a leaf by its label."""
         if self.kind == "leaf":
             return self.label or "leaf"
-        if self.kind == "function":
-            return self.name.removesuffix("Backward")
-        if self.kind == "op" and not (self.op.entry.variant_of or self.op.__name__).startswith("_"):
-            return str(self.op.entry.variant_of or self.op.__name__)
-        return _WORDS.sub("_", re.sub(r"Backward\d*$", "", self.name)).lower()
+        if self.kind == "write" and self.write is not None:
+            return f"{_title(self.write)}_"
+        return _title(self.node)
 
     @property
     def label(self) -> str:
@@ -196,6 +201,7 @@ class Graph:
         self.names = names
         self.nodes: list[Node] = []
         self.roots: list[tuple[Node, int]] = []
+        self.kinds: dict[str, str] = {}  # by the names in scopes: the classes of the modules
         self.results: tuple[Any, ...] = tuple(_several(results))
         found: dict[Any, Node] = {}
         starts = [_start(result) for result in self.results]
@@ -221,7 +227,7 @@ class Graph:
 
     def node_of(self, tensor: Tensor) -> Node | None:
         """The node of a leaf or of a result; None where it is not part of the graph."""
-        edge = _core.gradient_edge(tensor)
+        edge = _core.maker_of(tensor)
         return None if edge is None else self._found.get(edge[0])
 
     def _repr_html_(self) -> str:
@@ -288,13 +294,13 @@ class Graph:
                 t = saved.tensor
                 if t is None or saved.state:
                     continue
-                if saved.what.startswith("out") and saved.what not in known:
+                if _RESULT.fullmatch(saved.what) and saved.what not in known:
                     node.values.setdefault(int(saved.what[3:] or 0), t)
                     continue
-                edge_to = _core.gradient_edge(t)
-                if edge_to is None:
+                edge_to = _core.maker_of(t)
+                if not t.requires_grad:
                     node.constants.append(Constant(saved.what, t, self.names.of(t)))
-                elif edge_to[0] in found:
+                elif edge_to is not None and edge_to[0] in found:
                     found[edge_to[0]].values.setdefault(edge_to[1], t)
             for argument, value in node.plain.items():
                 if isinstance(value, (int, float, complex)) and not isinstance(value, bool):
@@ -320,7 +326,7 @@ def _start(result: Any) -> tuple[Any, int]:
             f"explain: expected a tensor with a graph, got {type(result).__name__}. "
             "Give it the loss, or any tensor that was computed from one that requires grad."
         )
-    edge = _core.gradient_edge(result)
+    edge = _core.gradient_edge(inside(result))
     if edge is None:
         from ._why import why_no_grad
 
@@ -328,26 +334,38 @@ def _start(result: Any) -> tuple[Any, int]:
     return edge
 
 
+def _kind(raw: Any) -> str:
+    if isinstance(raw, _core.AccumulateGrad):
+        return "leaf"
+    if isinstance(raw, _core.FunctionNode):
+        return "function"
+    return "write" if raw._op is None else "op"
+
+
+def _title(raw: Any) -> str:
+    """What a call is called: the op, or the class of the node where that is no public one."""
+    name = type(raw).__name__
+    if _kind(raw) == "function":
+        return name.removesuffix("Backward")
+    if raw._op is not None:
+        op = str(raw._op.entry.variant_of or raw._op.__name__)
+        if not op.startswith("_"):
+            return op
+    return _WORDS.sub("_", re.sub(r"Backward\d*$", "", name)).lower()
+
+
 def _node(raw: Any) -> tuple[Node, list[tuple[Any, int, int, str]]]:
-    edges, saved, made, freed, released = _core.node_facts(raw)
-    kind = (
-        "leaf"
-        if isinstance(raw, _core.AccumulateGrad)
-        else "function"
-        if isinstance(raw, _core.FunctionNode)
-        else "op"
-        if raw._op is not None
-        else "write"
-    )
+    edges, saved, made, freed, released, write = _core.node_facts(raw)
     node = Node(
         number=-1,
         node=raw,
         name=type(raw).__name__,
-        kind=kind,
+        kind=_kind(raw),
         outputs=raw._output_metas,
         place=None if made is None else Place(*made),
         freed=None if freed is None else Place(*freed),
         released=released,
+        write=write,
     )
     for what, value, state in saved:
         if isinstance(value, Tensor) or state == "packed":

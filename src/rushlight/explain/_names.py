@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 from .. import _core
 from .._core import Tensor
 
-__all__ = ["Names", "is_module", "names_for", "shown_name"]
+__all__ = ["Names", "inside", "is_module", "names_for", "quiet", "shown_name"]
 
 _LIBRARY = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _MOST = 100
 """How many items of a container of the program are looked at."""
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Inside the block nobody is told what is asked of a tensor: no class of its own, no mode."""
+    before = _core.get_overrides()
+    _core.set_overrides(max(before, _core.Overrides.NONE))
+    try:
+        yield
+    finally:
+        _core.set_overrides(before)
 
 
 def shown_name(name: str, most: int = 60) -> str:
@@ -43,14 +56,15 @@ class Names:
     def __init__(self) -> None:
         self._named: dict[int, tuple[str, Tensor]] = {}
         self.modules: dict[str, Any] = {}
-        self._by_memory: dict[tuple[int, tuple[int, ...]], str] = {}
+        self._by_memory: dict[tuple[int, int, tuple[int, ...]], str] = {}
 
     def of(self, tensor: Tensor) -> str:
         """The name of a tensor, or of the one that it is an alias of; "" where there is none."""
         name = self.given(tensor)
         if name:
             return name
-        return self._by_memory.get(_memory(tensor), "") if tensor.numel() else ""
+        memory = _core.memory_of(tensor)
+        return "" if memory is None else self._by_memory.get(memory, "")
 
     def given(self, tensor: Tensor) -> str:
         """The name of this very tensor; "" where it has none."""
@@ -65,7 +79,7 @@ class Names:
         """By (node, output number): the names of those that were computed."""
         found: dict[tuple[Any, int], tuple[str, Tensor]] = {}
         for label, tensor in self._named.values():
-            edge = _core.gradient_edge(tensor)
+            edge = _core.maker_of(tensor)
             if edge is not None:
                 found.setdefault(edge, (label, tensor))
         return found
@@ -86,26 +100,44 @@ class Names:
                 if isinstance(key, (str, int)):
                     self.add(f"{label}[{key!r}]", item, depth - 1)
         elif depth == 2 and label == "self":
-            for name, item in list(getattr(value, "__dict__", {}).items()):
+            for name, item in _attributes(value).items():
                 self.add(f"self.{name}", item, 1)
 
-    def add_module(self, label: str, module: Any) -> None:
+    def add_module(self, label: str, module: Any, prefix: str = "") -> None:
         """Take in a module's parameters and buffers under their own names: `fc1.weight`."""
         if any(module is known for known in self.modules.values()):
             return
         self.modules.setdefault(label, module)
         for members in (module.named_parameters, module.named_buffers):
             for name, tensor in members():
-                self._take(name, tensor)
+                self._take(prefix + name, tensor)
+
+    def add_modules(self, variables: list[tuple[str, Any]]) -> None:
+        """Take in the modules among variables, but for those inside of others: where several of
+        them have parameters, these go by the variable too, as `encoder.fc1.weight`."""
+        found = [(label, m) for label, m in variables if is_module(m)]
+        inside = {id(c) for _, m in found for c in m.modules() if c is not m}
+        inside |= {id(c) for m in self.modules.values() for c in m.modules()}
+        outer = {id(m): (label, m) for label, m in reversed(found) if id(m) not in inside}
+        several = sum(any(True for _ in m.parameters()) for _, m in outer.values()) > 1
+        for label, m in reversed(outer.values()):
+            self.add_module(label, m, f"{label}." if several or self.modules else "")
 
     def _take(self, label: str, tensor: Tensor) -> None:
         if id(tensor) not in self._named:
             self._named[id(tensor)] = (label, tensor)
-            self._by_memory.setdefault(_memory(tensor), label)
+            memory = _core.memory_of(tensor)
+            if memory is not None:
+                self._by_memory.setdefault(memory, label)
+            if inside(tensor) is not tensor:
+                self._take(label, inside(tensor))
 
 
-def _memory(tensor: Tensor) -> tuple[int, tuple[int, ...]]:
-    return 0 if tensor._meta else tensor.data_ptr(), tuple(tensor.shape)
+def _attributes(value: Any) -> dict[str, Any]:
+    try:
+        return dict(value.__dict__)
+    except Exception:  # an object of the program may do anything when it is asked
+        return {}
 
 
 def names_for(names: Any = None) -> Names:
@@ -131,6 +163,15 @@ def names_for(names: Any = None) -> Names:
     return found
 
 
+def inside(tensor: Tensor) -> Tensor:
+    """The tensor that one of a transform stands for (func.vmap, jvp), which has the graph."""
+    wrapper = tensor._wrapped
+    while wrapper is not None and wrapper.strided:
+        tensor = wrapper.value
+        wrapper = tensor._wrapped
+    return tensor
+
+
 def is_module(value: Any) -> bool:
     """Whether a value is an `nn.Module`."""
     nn = sys.modules.get("rushlight.nn")
@@ -145,9 +186,9 @@ def _from_frames(found: Names) -> None:
         if not frame.f_code.co_filename.startswith(_LIBRARY):
             variables.extend(_of_frame(frame))
         frame = frame.f_back
-    _in_order(variables, found.add, is_module)
+    found.add_modules(variables)
     _in_order(variables, found.add, lambda value: isinstance(value, Tensor))
-    _in_order(variables, found.add, lambda value: True)
+    _in_order(variables, found.add, lambda value: not is_module(value))
 
 
 def _in_order(
@@ -161,9 +202,27 @@ def _in_order(
 
 
 def _of_frame(frame: FrameType) -> list[tuple[str, Any]]:
-    known = dict(frame.f_globals)
-    known.update(frame.f_locals)
-    items = [(k, v) for k, v in known.items() if not k.startswith("__")]
-    # What is assigned last stands first: `h = relu(h)` in a loop leaves the newest in h anyway, and
-    # a short-lived `_` is no name.
-    return [(k, v) for k, v in items if k.strip("_")]
+    """A frame's own variables, then those of its module; not `_`, `__name__` and the like, and not
+    what a function gathered with `*args` and `**how`, as it has better names outside."""
+    code = frame.f_code
+    local = frame.f_locals
+    known = dict(local)
+    own_copy = type(local) is dict and code.co_flags & inspect.CO_OPTIMIZED
+    if own_copy and sys.getrefcount(local) == _UNSHARED and sys.gettrace() is None:
+        # Before Python 3.13 this is a copy that stays with the frame. It would keep alive what the
+        # program lets go of.
+        for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
+            local.pop(name, None)
+    named = code.co_argcount + code.co_kwonlyargcount
+    several = bool(code.co_flags & inspect.CO_VARARGS) + bool(
+        code.co_flags & inspect.CO_VARKEYWORDS
+    )
+    for name in code.co_varnames[named : named + several]:
+        known.pop(name, None)
+    for name, value in frame.f_globals.items():
+        known.setdefault(name, value)
+    return [(k, v) for k, v in known.items() if not k.startswith("__") and k.strip("_")]
+
+
+_UNSHARED = 3
+"""References to the copy of a frame's variables: the frame's, a variable, the question's own."""

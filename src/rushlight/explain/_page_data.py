@@ -70,7 +70,7 @@ class _Page:
             self.gradients = None
 
     def data(self) -> dict[str, Any]:
-        """All of it. Of what is empty, nothing stands there; page/expand.js has the defaults."""
+        """All of it. Of what is empty, nothing stands there; page/data.js has the defaults."""
         boxes, place = boxes_of(self.graph, self.title)
         number = {box: n for n, box in enumerate(boxes)}
         nodes = [self._node(node, number[place[node]]) for node in self.graph.nodes]
@@ -114,8 +114,9 @@ class _Page:
             saved=self._saved(node),
         )
 
-    def _place(self, place: Place | None) -> int | None:
-        return None if place is None else self.places.setdefault(place, len(self.places))
+    def _place(self, place: Place | None) -> int:
+        """A place's number in the table of places, from 1 on; 0 of none."""
+        return 0 if place is None else self.places.setdefault(place, len(self.places) + 1)
 
     def _rules(self, node: Node) -> list[int]:
         """The rules of a node's arguments, as places in the table of rules."""

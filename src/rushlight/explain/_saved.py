@@ -9,9 +9,9 @@ from .. import _core
 from .._core import Tensor
 from .._dtypes import dtype
 from ._graph import Graph, Node, Place, Saved
-from ._names import shown_name
+from ._names import quiet, shown_name
 from ._scopes import graph_of
-from ._text import Text, bytes_text, counted, in_columns, scope_text, tensor_text
+from ._text import Text, bytes_text, counted, freed_text, in_columns, scope_text, tensor_text
 
 __all__ = ["SavedRow", "SavedTable", "saved"]
 
@@ -20,16 +20,18 @@ __all__ = ["SavedRow", "SavedTable", "saved"]
 class SavedRow:
     """A value that a node keeps.
 
-    what: the argument's name, "out" for the result, "" of a custom Function's. label: the program's
-    name for it. shape, dtype: None where a hook packed it into something else. bytes: of its
-    elements; keeps: of the whole memory that it keeps alive. held: "parameter" for a leaf of this
-    graph, "variable" for what a variable of the program holds, else "". state: as of `Saved`.
-    shared: an earlier row counts its memory.
+    node: the node's number in the graph. what: the argument's name, "out" for the result, "" of a
+    custom Function's. label: the program's name for it. kind: its type's name. shape, dtype: None
+    where a hook packed it into something else. bytes: of its elements; keeps: of the whole memory
+    that it keeps alive. held: "parameter" for a leaf of this graph, "variable" for what a variable
+    of the program holds, else "". state: as of `Saved`. shared: an earlier row counts its memory.
     """
 
+    node: int
     op: str
     what: str
     label: str
+    kind: str
     shape: tuple[int, ...] | None
     dtype: dtype | None
     bytes: int
@@ -39,8 +41,6 @@ class SavedRow:
     shared: bool
     scope: tuple[str, ...]
     place: Place | None
-    node: Node
-    value: Any
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -50,6 +50,7 @@ class SavedTable:
     total: of all rows, each by its elements. unique: of the memory behind them, each piece once and
     whole. parameters: what of that belongs to leaves of the graph; variables: what variables of the
     program hold besides; freed: the rest, which backward gives back. packed: rows of unknown size.
+    gone: where a backward freed what was kept; None where it can still run.
     """
 
     rows: tuple[SavedRow, ...]
@@ -59,18 +60,15 @@ class SavedTable:
     variables: int
     freed: int
     packed: int
-    graph: Graph
+    gone: str | None
 
     def __repr__(self) -> str:
         return str(self)
 
     def __str__(self) -> str:
-        freed = self.graph.freed
         if not self.rows:
-            if freed is None:
-                return "no tensors are saved"
-            where = "" if freed.freed is None else f" at {shown_name(str(freed.freed))}"
-            return f"no tensors are saved: a backward{where} freed them"
+            why = "" if self.gone is None else f": a backward{self.gone} freed them"
+            return f"no tensors are saved{why}"
         head = ["op", "saved", "name", "tensor", "bytes", "", "module", "line"]
         lines = in_columns([head, *map(_cells, self.rows)], right=(4,))
         sums = [
@@ -104,6 +102,11 @@ def saved(loss: Any, *, names: Any = None) -> SavedTable:
     (12000, 8000, 4000, 4000)
     """
     graph = graph_of(loss, names)
+    with quiet():
+        return _table(graph)
+
+
+def _table(graph: Graph) -> SavedTable:
     leaves = {_memory(node.variable)[0] for node in graph.leaves}
     variables = {_memory(tensor)[0] for _, tensor in graph.names.tensors()}
     found = [(node, entry) for node in graph.nodes for entry in node.saved]
@@ -128,7 +131,7 @@ def saved(loss: Any, *, names: Any = None) -> SavedTable:
         variables=of_variables,
         freed=unique - of_leaves - of_variables,
         packed=sum(row.state == "packed" and row.shape is None for row in rows),
-        graph=graph,
+        gone=freed_text(graph),
     )
 
 
@@ -141,14 +144,16 @@ def _row(graph: Graph, node: Node, entry: Saved, keeps: int, held: str, shared: 
     label = ""
     if t is not None:
         label = graph.names.of(t)
-        edge = None if label else _core.gradient_edge(t)
+        edge = None if label else _core.maker_of(t)
         maker = None if edge is None else graph.node_of(t)
         if edge is not None and maker is not None:
             label = maker.labels.get(edge[1], "")
     return SavedRow(
+        node=node.number,
         op=node.title,
         what=entry.what,
         label=label,
+        kind=type(entry.value).__qualname__,
         shape=None if t is None else tuple(t.shape),
         dtype=None if t is None else t.dtype,
         bytes=entry.bytes,
@@ -158,8 +163,6 @@ def _row(graph: Graph, node: Node, entry: Saved, keeps: int, held: str, shared: 
         shared=shared,
         scope=node.scope,
         place=node.place,
-        node=node,
-        value=entry.value,
     )
 
 
@@ -177,12 +180,11 @@ def _cells(row: SavedRow) -> list[str]:
         notes.append(row.held)
     if row.shared:
         notes.append("counted above")
-    kind = type(row.value)
     return [
         shown_name(row.op),
         row.what,
         shown_name(row.label),
-        shown_name(kind.__qualname__) if row.shape is None else tensor_text(row.shape, row.dtype),
+        shown_name(row.kind) if row.shape is None else tensor_text(row.shape, row.dtype),
         "?" if row.shape is None else bytes_text(row.bytes),
         ", ".join(notes),
         shown_name(scope_text(row.scope)),

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from .. import _core, _observers
 from .._core import Tensor
 from ._graph import Constant, Graph, Node
-from ._names import names_for
+from ._names import names_for, quiet
 
 __all__ = ["Recording", "graph_of", "recording"]
 
@@ -36,11 +36,18 @@ class Recording:
 
     def __init__(self) -> None:
         self.spans: list[_Span] = []
+        self.first = _core.last_number() + 1
+        self.last: int | None = None  # while it runs
         # By the numbers of nodes: the nodes would keep what they saved alive.
         self.values: dict[tuple[int, int], Tensor] = {}
         self.arguments: dict[int, list[tuple[str, Any]]] = {}
+        self.kinds: dict[str, str] = {}
         self._open: list[tuple[int, Any]] = []
         self._names: dict[int, tuple[Any, dict[int, str]]] = {}
+
+    def saw(self, number: int) -> bool:
+        """Whether the node of that number was made while it ran."""
+        return self.first <= number and (self.last is None or number <= self.last)
 
     # -- told by the modules
 
@@ -69,7 +76,9 @@ class Recording:
         if known is None:
             known = outer, {id(m): name for name, m in outer.named_modules()}
             self._names[id(outer)] = known
-        return known[1].get(id(module)) or type(module).__name__
+        name = known[1].get(id(module)) or type(module).__name__
+        self.kinds[name] = type(module).__name__
+        return name
 
     # -- told by the core
 
@@ -130,6 +139,7 @@ def recording() -> Iterator[Recording]:
         _observers.unfollow(made)
         before.remove()
         after.remove()
+        made.last = _core.last_number()
         _latest = made
 
 
@@ -138,8 +148,9 @@ def graph_of(results: Any, names: Any = None, recorded: Recording | None = None)
     from a recording or from parameters; a Graph is given back as it is."""
     if isinstance(results, Graph):
         return results
-    graph = Graph(results, names_for(names))
-    _find_scopes(graph, recorded)
+    with quiet():
+        graph = Graph(results, names_for(names))
+        _find_scopes(graph, recorded)
     return graph
 
 
@@ -165,17 +176,14 @@ def _find_scopes(graph: Graph, recorded: Recording | None = None) -> None:
                     label = graph.names.of(given) if isinstance(given, Tensor) else ""
                     node.constants.append(Constant(argument, given, label))
     calls = sorted((n for n in graph.nodes if n.kind != "leaf"), key=lambda n: n.sequence)
-    spans = list(recorded.spans) if recorded is not None else []
-    if not any(_holds(spans, n.sequence) for n in calls[:1] + calls[-1:]):
-        paths = {s.path for s in spans}
-        spans += [s for s in _by_parameters(graph) if s.path not in paths]
-    _place(calls, spans)
+    noted = [n for n in calls if recorded is not None and recorded.saw(n.sequence)]
+    if recorded is not None:
+        _place(noted, recorded.spans)
+        graph.kinds.update(recorded.kinds)
+    if len(noted) < len(calls):
+        _place([n for n in calls if n not in set(noted)], _by_parameters(graph))
     for leaf in graph.leaves:
         leaf.scope = _common([edge.source.scope for edge in leaf.received])
-
-
-def _holds(spans: list[_Span], number: int) -> bool:
-    return any(s.first <= number <= s.last for s in spans)
 
 
 def _place(calls: list[Node], spans: list[_Span]) -> None:
@@ -202,12 +210,14 @@ def _by_parameters(graph: Graph) -> list[_Span]:
     spans: list[_Span] = []
     for label, module in graph.names.modules.items():
         reach: dict[str, tuple[int, int]] = {}
-        for name, inner in module.named_modules():
-            numbers = [n for p in inner.parameters() for n in used.get(id(p), ())]
+        inner = dict(module.named_modules())
+        for name, part in inner.items():
+            numbers = [n for p in part.parameters() for n in used.get(id(p), ())]
             if numbers:
                 reach[name] = min(numbers), max(numbers)
         for name, (first, last) in reach.items():
             inner_path = _steps(name, reach)
+            graph.kinds[inner_path[-1] if inner_path else label] = type(inner[name]).__name__
             spans.append(_Span(first, last, (label or type(module).__name__, *inner_path)))
     return spans
 

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 from .._core import Tensor
 from .._dtypes import dtype
 from ._graph import Edge, Graph, Node, Place
-from ._names import shown_name
+from ._names import quiet, shown_name
 from ._scopes import graph_of
 
 __all__ = [
     "Text",
     "bytes_text",
     "counted",
+    "freed_text",
     "in_columns",
     "place_lines",
     "scope_text",
@@ -103,6 +104,14 @@ def in_columns(
     return lines
 
 
+def freed_text(graph: Graph) -> str | None:
+    """` at FILE:LINE` of the backward that freed what a graph kept; None where it can still run."""
+    node = graph.freed
+    if node is None:
+        return None
+    return "" if node.freed is None else f" at {shown_name(str(node.freed))}"
+
+
 # ---- the tree
 
 
@@ -132,7 +141,8 @@ def tree(y: Any, *, names: Any = None, depth: int | None = None, limit: int | No
         if value is not None and (not isinstance(value, int) or value < 0):
             raise ValueError(f"tree: {name}= takes a number from 0, or None, got {value!r}.")
     graph = graph_of(y, names)
-    rows, left_out = _rows(graph, depth, limit)
+    with quiet():
+        rows, left_out = _rows(graph, depth, limit)
     lines = in_columns(rows)
     lines.append(_sum(graph))
     if left_out:
@@ -146,15 +156,14 @@ def _sum(graph: Graph) -> str:
     are = "a leaf" if leaves == 1 else "leaves"
     text = f"{counted(len(graph.nodes), 'node')}, {leaves} of them {are}"
     kept = dict(saved.memory for node in graph.nodes for saved in node.saved)
-    if kept:
+    if any(kept.values()):
         text += f"; {bytes_text(sum(kept.values()))} kept for backward"
     packed = sum(saved.state == "packed" for node in graph.nodes for saved in node.saved)
     if packed:
         text += f"; {counted(packed, 'value')} packed by hooks"
-    freed = graph.freed
+    freed = freed_text(graph)
     if freed is not None:
-        where = "" if freed.freed is None else f" at {shown_name(str(freed.freed))}"
-        text += f"\nfreed: a backward{where} went through it, and cannot a second time"
+        text += f"\nfreed: a backward{freed} went through it, and cannot a second time"
     return text
 
 
@@ -250,7 +259,7 @@ def _cells(line: _Waiting, printed: set[Node]) -> list[str]:
         labels = [shown_name(label) for label in node.labels.values()]
         title = f"{', '.join(labels[:3])}{', …' if len(labels) > 3 else ''} = {title}"
     given = [
-        f"{c.argument}={shown_name(c.label) or c.value}"
+        f"{c.argument}{'=' if c.argument else ''}{shown_name(c.label) or c.value}"
         for c in node.constants
         if c.label or not isinstance(c.value, Tensor)
     ]

@@ -11,9 +11,9 @@ from .. import _core
 from .._core import Tensor
 from ..autograd._engine import REASONS
 from ._graph import Edge, Graph, Node, Place, Saved
-from ._names import Names, is_module, names_for, shown_name
+from ._names import Names, inside, is_module, names_for, quiet, shown_name
 from ._scopes import graph_of
-from ._text import Text, counted, in_columns, place_lines, tensor_text
+from ._text import Text, in_columns, place_lines, tensor_text
 
 __all__ = ["Unused", "UnusedRow", "unused", "why_no_grad"]
 
@@ -36,15 +36,19 @@ def why_no_grad(t: Tensor) -> Text:
     """
     if not isinstance(t, Tensor):
         raise TypeError(f"why_no_grad: expected a tensor, got {type(t).__name__}.")
-    names = names_for()
+    with quiet():
+        return Text(_why(t, names_for()))
+
+
+def _why(t: Tensor, names: Names) -> str:
     name = names.given(t)
     what = f"`{shown_name(name)}`" if name else "This tensor"
+    t = inside(t)
     if not t.requires_grad:
-        return Text(f"{what} does not require grad: {_no_history(t)}")
+        return f"{what} does not require grad: {_no_history(t)}"
     if t.grad_fn is not None:
-        node = Graph(t, Names()).roots[0][0]
-        return Text(_of_result(t, node, what))
-    return Text(_of_leaf(t, what, names))
+        return _of_result(t, Graph(t, Names()).roots[0][0], what)
+    return _of_leaf(t, what, names)
 
 
 def _no_history(t: Tensor) -> str:
@@ -133,10 +137,13 @@ class _Result(NamedTuple):
 def _results(t: Tensor, names: Names) -> tuple[list[_Result], list[_Result]]:
     """The program's results that were computed from a leaf, and the others; those that a backward
     went through first, then the youngest."""
-    named = [(label, result) for label, result in names.tensors() if result.grad_fn is not None]
+    makers = ((label, _core.maker_of(result)) for label, result in names.tensors())
+    named = [
+        (label, m[0]) for label, m in makers if m and not isinstance(m[0], _core.AccumulateGrad)
+    ]
     if not named:
         return [], []
-    graph = Graph([result for _, result in named], Names())
+    graph = Graph([node for _, node in named], Names())
     leaf = graph.node_of(t)
     above = set() if leaf is None else {leaf}
     if leaf is not None:
@@ -229,8 +236,16 @@ class Unused:
 
     def __str__(self) -> str:
         if not self.rows:
-            return f"all {counted(self.count, 'parameter')} get a gradient"
-        head = f"{len(self.rows)} of {counted(self.count, 'parameter')} get no gradient:"
+            few = (
+                "no parameters were given (an iterator gives them once)",
+                "the parameter gets a gradient",
+            )
+            return (
+                few[self.count] if self.count < 2 else f"all {self.count} parameters get a gradient"
+            )
+        head = f"{len(self.rows)} of {self.count} parameters get no gradient:"
+        if self.count == 1:
+            head = "the parameter gets no gradient:"
         lines = in_columns(
             [
                 (f"  {shown_name(row.name)}", _tensor(row.tensor), row.reason, row.text)
@@ -256,9 +271,13 @@ def unused(loss: Any, parameters: Any, *, names: Any = None) -> Unused:
       spare.weight  float32[1, 2]  not used  the loss was not computed from it
       spare.bias    float32[1]     not used  the loss was not computed from it
     """
-    found = names_for(names)
-    wanted = _pairs(parameters, found)
-    graph = graph_of(loss, found)
+    with quiet():
+        found = names_for(names)
+        wanted = _pairs(parameters, found)
+        return _unused(graph_of(loss, found), wanted)
+
+
+def _unused(graph: Graph, wanted: list[tuple[str, Tensor]]) -> Unused:
     ways = _ways(graph)
     rows = [row for name, t in wanted if (row := _unused_row(graph, ways, name, t)) is not None]
     known = {row.place for row in rows}

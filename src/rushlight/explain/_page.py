@@ -1,0 +1,83 @@
+"""The page as one HTML file: template, style, dagre with its licence, script and data, inlined.
+
+Nothing is fetched: the content security policy allows these scripts and this style, by their
+hashes, and nothing else. The data stands in the page as JSON that no name of a program can end.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+__all__ = ["page_html", "write_page"]
+
+_FOLDER = Path(__file__).parent / "page"
+_SCRIPTS = (
+    *("dom", "numbers", "data", "layout", "draw", "view", "scene"),
+    *("details", "paths", "lists", "steps", "main"),
+)
+"""The parts of the page's script, in their order."""
+
+_UNSAFE = {"<": r"\u003c", ">": r"\u003e", "&": r"\u0026"}
+"""What a JSON text may not hold inside of HTML. The rest of what is not ASCII is escaped too."""
+
+
+def write_page(data: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write a page of `page_data`'s data to a file."""
+    Path(path).write_text(page_html(data), encoding="utf-8", newline="\n")
+
+
+def page_html(data: dict[str, Any]) -> str:
+    """The page of `page_data`'s data as HTML."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return _filled(
+        {
+            **_parts(),
+            "title": _shown(str(data.get("title", ""))),
+            "version": _shown(str(data.get("version", ""))),
+            "data": re.sub("[<>&]", lambda found: _UNSAFE[found[0]], text),
+        }
+    )
+
+
+@cache
+def _parts() -> dict[str, str]:
+    """What is the same in all pages."""
+    style = _read("page.css")
+    script = "".join(_read(f"{name}.js") for name in _SCRIPTS)
+    script = f'(() => {{\n"use strict";\n{script}}})();\n'
+    # The map of dagre's source is not in the page; a browser would look for it.
+    dagre = _read("dagre.min.js").split("//# sourceMappingURL")[0]
+    dagre = f"/*! dagre 3.1.3\n{_read('dagre.LICENSE.txt')}*/\n{dagre}"
+    policy = (
+        f"default-src 'none'; script-src {_hash(dagre)} {_hash(script)}; "
+        f"style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    )
+    return {"policy": policy, "style": style, "dagre": dagre, "script": script}
+
+
+def _read(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """A source as the policy names it."""
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest())
+    return f"'sha256-{digest.decode()}'"
+
+
+def _shown(text: str) -> str:
+    """A text inside of HTML; half a surrogate pair, which no file can hold, as a question mark."""
+    return html.escape(text.encode("utf-8", "replace").decode())
+
+
+def _filled(parts: dict[str, str]) -> str:
+    """The template; what is filled in is not looked at again."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _read("page.html"))

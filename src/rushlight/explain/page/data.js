@@ -1,0 +1,214 @@
+// The graph: its data with all defaults filled in, what leads where, boxes, names and health.
+
+/**
+ * The data of the page, and what is worked out from it once. What is empty or 0 was left out where
+ * it was written (_page_data.py), and what many nodes share stands in tables.
+ */
+function readGraph(data) {
+  const rules = (data.rules ?? []).map((row) => ({ argument: "", formula: "", text: "", file: "", ...row }));
+  const ofCustom = { argument: "", formula: "", text: "", file: "" };
+  const graph = {
+    title: data.title ?? "result",
+    program: data.program ?? "",
+    step: data.step ?? null,
+    version: data.version ?? "",
+    places: data.places ?? [],
+    notes: data.notes ?? [],
+    memory: { saved: 0, unique: 0, parameters: 0, ...data.memory },
+  };
+  graph.nodes = (data.nodes ?? []).map((row, id) => ({
+    ...row,
+    id,
+    kind: row.kind ?? "op",
+    title: row.title ?? "",
+    name: row.name ?? "",
+    label: row.label ?? "",
+    shape: row.shape ?? [],
+    dtype: row.dtype ?? "",
+    box: row.box ?? 0,
+    seq: row.seq ?? 0,
+    place: row.place ? graph.places[row.place - 1] : null,
+    value: summary(row.value),
+    saved: row.saved ?? [],
+    bytes: row.bytes ?? 0,
+    rules: (row.rules ?? []).map((at) => rules[at]).filter((rule) => rule.text),
+    scope: row.scope ?? [],
+    out: [],
+    into: [],
+  }));
+  graph.edges = (data.edges ?? []).map((row, id) => {
+    const to = row.to ?? 0;
+    const grad = graph.nodes[to].kind !== "constant";
+    const rule = (grad ? rules[row.rule ?? 0] : null) ?? ofCustom;
+    return {
+      id,
+      from: row.from ?? 0,
+      to,
+      argument: grad ? rule.argument : row.constant ?? "",
+      nr: row.nr ?? 0,
+      formula: rule.formula,
+      named: row.named || rule.formula,
+      factor: rule.factor ?? false,
+      local: summary(row.local),
+      sent: summary(row.sent),
+      grad,
+    };
+  });
+  for (const edge of graph.edges) {
+    graph.nodes[edge.from].out.push(edge);
+    graph.nodes[edge.to].into.push(edge);
+  }
+  graph.boxes = (data.boxes?.length ? data.boxes : [{}]).map((row, id) => ({
+    id,
+    parent: id === 0 ? null : row.parent ?? 0,
+    title: row.title ?? "",
+    kind: row.kind ?? "graph",
+    detail: row.detail ?? "",
+    count: row.count ?? 0,
+    bytes: row.bytes ?? 0,
+    boxes: [],
+    nodes: [],
+  }));
+  for (const box of graph.boxes) if (box.parent !== null) graph.boxes[box.parent].boxes.push(box.id);
+  for (const node of graph.nodes) graph.boxes[node.box].nodes.push(node.id);
+  graph.steps = (data.steps ?? []).map((row, at) => ({
+    at,
+    node: row.node ?? 0,
+    incoming: (row.incoming ?? []).map(summary),
+    into: row.into && {
+      before: summary(row.into.before),
+      added: summary(row.into.added),
+      after: summary(row.into.after),
+    },
+  }));
+  graph.stepOf = new Map(graph.steps.map((step) => [step.node, step]));
+  graph.paths = data.paths ?? {};
+  graph.roots = graph.nodes.filter(
+    (node) => node.kind !== "constant" && !node.into.some((edge) => edge.grad),
+  );
+  nameNodes(graph);
+  judgeHealth(graph);
+  return graph;
+}
+
+const SYMBOLS = { add: "+", sub: "−", rsub: "−", mul: "×", div: "÷", matmul: "@", mm: "@", bmm: "@" };
+const JOINED = { add: " + ", sub: " − ", mul: "·", div: "/", matmul: " @ ", mm: " @ " };
+
+/** Give each node a name in formulas: its label, else what it computes, else its call's. */
+function nameNodes(graph) {
+  for (let id = graph.nodes.length - 1; id >= 0; id--) {
+    const node = graph.nodes[id];
+    node.called = node.label || (node.kind === "constant" ? node.title : "");
+  }
+  // Arguments have greater numbers than the calls that take them, constants the greatest.
+  for (let id = graph.nodes.length - 1; id >= 0; id--) {
+    const node = graph.nodes[id];
+    if (node.called) continue;
+    node.called = joined(graph, node) || `${node.title || node.kind}${subscript(id)}`;
+  }
+}
+
+/** `w3·b` for a product of two named things without a name of its own. */
+function joined(graph, node) {
+  const turned = node.title === "rsub";
+  const sign = JOINED[turned ? "sub" : node.title];
+  if (!sign || node.out.length !== 2) return "";
+  const first = node.out.find((edge) => edge.argument === "input" || edge.argument === "self");
+  const second = node.out.find((edge) => edge !== first);
+  if (!first || !["other", "mat2"].includes(second.argument)) return "";
+  const names = [first, second].map((edge) => graph.nodes[edge.to].called);
+  if (names.some((name) => !name || !/^[\p{L}\p{N}_.[\]']+$/u.test(name))) return "";
+  const text = (turned ? names.reverse() : names).join(sign);
+  return text.length > 20 ? "" : text;
+}
+
+const subscript = (n) => String(n).replace(/\d/g, (digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]);
+
+/** The boxes around a box, the outermost (the graph) first, itself last. */
+function chain(graph, id) {
+  const found = [];
+  for (let at = id; at !== null; at = graph.boxes[at].parent) found.push(at);
+  return found.reverse();
+}
+
+/** Leaves below a box. */
+function leavesOf(graph, id) {
+  const found = [];
+  const waiting = [id];
+  while (waiting.length) {
+    const box = graph.boxes[waiting.pop()];
+    for (const n of box.nodes) if (graph.nodes[n].kind === "leaf") found.push(graph.nodes[n]);
+    waiting.push(...box.boxes);
+  }
+  return found;
+}
+
+/** `train.py:12` */
+const placeText = (place) => (place ? `${place[0]}:${place[1]}` : "");
+
+/** What search looks through, in lower case. */
+function searchText(node) {
+  node.search ??= [node.label, node.title, node.name, node.scope.join(" "), node.scope.join("."),
+    placeText(node.place), node.place?.[2], node.place?.[3]].join("\n").toLowerCase();
+  return node.search;
+}
+
+/** All edges that some path from a result to the node takes. */
+function edgesToward(graph, id) {
+  const found = new Set();
+  const seen = new Set([id]);
+  const waiting = [id];
+  while (waiting.length) {
+    for (const edge of graph.nodes[waiting.pop()].into) {
+      if (!edge.grad) continue;
+      found.add(edge.id);
+      if (!seen.has(edge.from)) {
+        seen.add(edge.from);
+        waiting.push(edge.from);
+      }
+    }
+  }
+  return found;
+}
+
+// Gradient health, by the root mean square of a gradient's elements.
+
+const HEALTH = {
+  nan: { name: "NaN or infinite", text: "has elements that are NaN or infinite" },
+  exploding: { name: "exploding", text: "over 10⁴ × the median, or over 10⁴" },
+  normal: { name: "normal", text: "between the two" },
+  tiny: { name: "vanishing", text: "under 10⁻⁴ × the median, or under 10⁻¹²" },
+  zero: { name: "zero", text: "all elements are 0" },
+  none: { name: "not known", text: "no gradient, or no numbers" },
+};
+const FAR = 1e4;
+const TINY = 1e-12;
+
+/** Give each node its gradient's summary and its health. */
+function judgeHealth(graph) {
+  const sizes = [];
+  for (const node of graph.nodes) {
+    const incoming = (graph.stepOf.get(node.id)?.incoming ?? []).filter(Boolean);
+    node.gradient = incoming[0] ?? null;
+    node.rms = null;
+    if (!incoming.length) continue;
+    node.bad = incoming.some((sum) => sum.nan || sum.inf || Number.isNaN(sum.norm));
+    node.rms = Math.max(...incoming.map((sum) => sum.norm / Math.sqrt(Math.max(sum.size, 1))));
+    node.zero = incoming.every((sum) => sum.zeros === sum.size);
+    if (!node.bad && !node.zero && node.rms > 0) sizes.push(node.rms);
+  }
+  sizes.sort((a, b) => a - b);
+  const half = sizes.length >> 1;
+  graph.median = !sizes.length ? 0
+    : sizes.length % 2 ? sizes[half] : (sizes[half - 1] + sizes[half]) / 2;
+  for (const node of graph.nodes) node.health = healthOf(node, graph.median);
+}
+
+function healthOf(node, median) {
+  if (node.rms === null) return "none";
+  if (node.bad) return "nan";
+  if (node.zero) return "zero";
+  if (node.rms > FAR * median || node.rms > FAR) return "exploding";
+  if (node.rms < median / FAR || node.rms < TINY) return "tiny";
+  return "normal";
+}

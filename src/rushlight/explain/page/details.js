@@ -1,0 +1,194 @@
+// The panel's first tab: a node, an edge or a box in detail, or the graph as a whole.
+
+const section = (title, ...children) =>
+  h("section", null, h("h3", null, title), children);
+
+/** Rows of a name and what it is; rows without a value are left out. */
+function facts(rows) {
+  return h("dl", { class: "facts" }, rows.filter(([, value]) => value !== null && value !== undefined && value !== "")
+    .map(([name, value]) => [h("dt", null, name), h("dd", null, value)]));
+}
+
+/** `∂L/∂w1` set as a fraction. */
+function fraction(over, under) {
+  return h("span", { class: "frac", role: "math", "aria-label": `∂${over}/∂${under}` },
+    h("span", { class: "over" }, `∂${over}`), h("span", { class: "unseen" }, "/"),
+    h("span", { class: "under" }, `∂${under}`));
+}
+
+function nodeLink(page, id, text) {
+  const node = page.graph.nodes[id];
+  return link(text ?? node.called, () => page.select({ kind: "node", id }, { show: true }), { "data-goto": id });
+}
+
+const edgeName = (graph, edge) => [nodeNameIn(graph, edge.from), graph.nodes[edge.to].called];
+
+/** The result is called as the graph is, where it has no name of its own. */
+function nodeNameIn(graph, id) {
+  const node = graph.nodes[id];
+  return !node.label && graph.roots.length === 1 && graph.roots[0] === node ? graph.title : node.called;
+}
+
+/** What the panel shows of a node. */
+function nodeDetails(page, id) {
+  const { graph } = page;
+  const node = graph.nodes[id];
+  const step = graph.stepOf.get(id);
+  const call = node.kind !== "leaf" && node.kind !== "constant";
+  const heading = call ? node.title : node.label || node.title || node.kind;
+  const parts = [h("header", null,
+    h("p", { class: "kind" }, { leaf: "Leaf", constant: "Constant", function: "Custom function", write: "Write through a view" }[node.kind] ?? "Operation"),
+    h("h2", { "data-testid": "node-title" }, heading),
+    call && h("p", { class: "dim" }, node.name, node.label ? [" gives ", h("i", null, node.label)] : ""))];
+  if (node.kind === "leaf") parts.push(pathsSection(page, node));
+  parts.push(facts([
+    ["Result", call && node.label],
+    ["Shape", `${shapeText(node.shape)}${node.dtype ? `, ${node.dtype}` : ""}`],
+    ["Module", node.scope.join(" › ")],
+    ["Call", call && node.seq !== undefined && node.seq !== null ? `number ${node.seq}` : ""],
+    ["Step", step ? link(`${step.at + 1} of ${graph.steps.length}`, () => page.goToStep(step.at)) : ""],
+    ["Value", node.value ? summaryElement(node.value, "node-value") : ""],
+    ["Range", node.value && node.value.only === undefined && node.value.min !== undefined
+      ? `${about(node.value.min)} … ${about(node.value.max)}` : ""],
+  ]));
+  if (node.place) {
+    const [, , name, code] = node.place;
+    parts.push(section("Source", h("p", { class: "place", "data-testid": "node-place" }, placeText(node.place), name && ` in ${name}`),
+      code && h("pre", { "data-testid": "node-code" }, h("code", null, code))));
+  }
+  if (step && !(step.into)) {
+    parts.push(section("Gradients", step.incoming.map((sum, at) =>
+      facts([[step.incoming.length > 1 ? `Incoming, result ${at}` : "Incoming", summaryElement(sum, "node-incoming")]])),
+    sentTable(page, node)));
+  } else if (step?.into) parts.push(intoSection(graph, node, step));
+  else if (node.out.some((edge) => edge.grad)) parts.push(section("Local gradients", sentTable(page, node)));
+  if (node.rules.length) {
+    parts.push(section("Derivative rule", node.rules.map((rule) => h("div", { class: "rule", "data-testid": "rule" },
+      h("p", null, h("b", null, rule.argument || "all arguments"), rule.file && h("span", { class: "place" }, ` ${rule.file}:${rule.line ?? 0}`)),
+      h("pre", null, h("code", null, rule.text))))));
+  }
+  if (node.saved.length) parts.push(savedSection(node));
+  if (node.out.length && call) parts.push(section("Arguments", neighbours(page, node.out, "to")));
+  if (node.into.length) parts.push(section("Used by", neighbours(page, node.into, "from")));
+  return parts;
+}
+
+function neighbours(page, edges, end) {
+  return h("ul", { class: "links" }, edges.slice(0, 40).map((edge) =>
+    h("li", null, h("span", { class: "dim" }, edge.argument ? `${edge.argument}: ` : ""), nodeLink(page, edge[end]))),
+  edges.length > 40 && h("li", { class: "dim" }, `and ${edges.length - 40} more`));
+}
+
+function savedSection(node) {
+  return section("Saved for backward", h("div", { class: "scroll" }, h("table", { "data-testid": "saved" },
+    h("thead", null, h("tr", null, ["What", "Shape", "Type", "Bytes"].map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", null, node.saved.map((row) => h("tr", null,
+      h("td", null, row.what ?? "", row.label ? h("span", { class: "dim" }, ` ${row.label}`) : "",
+        row.state ? h("strong", { class: "bad" }, ` ${row.state}`) : ""),
+      h("td", null, shapeText(row.shape ?? [])),
+      h("td", null, row.dtype ?? ""),
+      h("td", { class: "number", "data-value": row.bytes ?? 0, title: row.first ? "" : "kept by a younger node too" },
+        bytes(row.bytes ?? 0), row.first ? "" : h("span", { class: "dim" }, " shared"))))))),
+  h("p", { class: "dim" }, `${bytes(node.bytes)} that no younger node keeps`));
+}
+
+/** How a leaf's .grad came about. */
+function intoSection(graph, node, step) {
+  const { before, added, after } = step.into;
+  return section(`${node.label || "leaf"}.grad`, h("div", { class: "sum-up", "data-testid": "into" }, facts([
+    ["Before", before ? summaryElement(before, "grad-before") : h("span", { class: "none" }, "None")],
+    ["Added", summaryElement(added, "grad-added")],
+    ["After", summaryElement(after, "grad-after")],
+  ])));
+}
+
+/** For each argument: the local gradient, and what was sent on. */
+function sentTable(page, node) {
+  const { graph } = page;
+  const step = graph.stepOf.get(node.id);
+  return node.out.filter((edge) => edge.grad).map((edge) => {
+    const [over, under] = edgeName(graph, edge);
+    const incoming = step?.incoming.length === 1 ? step.incoming[0] : null;
+    const scalars = [incoming, edge.local, edge.sent].every((sum) => sum?.only !== undefined && !sum.shape.length);
+    return h("div", { class: "sent", "data-sent": edge.id },
+      h("p", { class: "to" }, "to ", nodeLink(page, edge.to), edge.argument && h("span", { class: "dim" }, ` (${edge.argument})`)),
+      h("p", { class: "formula" }, edge.factor || !edge.named ? [fraction(over, under), " = "] : h("span", { class: "dim" }, "sends "),
+        h("span", { "data-testid": "formula" }, edge.named || "not written as a formula"),
+        edge.local && !(edge.local.only !== undefined && edge.named === brief(edge.local.only, edge.local.dtype))
+          ? [" = ", summaryElement(edge.local, "local")]
+          : edge.local && h("span", { class: "unseen", "data-testid": "local", "data-value": dataValue(edge.local.only) }, "")),
+      edge.sent && (scalars
+        ? h("p", { class: "product" }, numberElement(incoming.only, incoming.dtype), " × ", numberElement(edge.local.only, edge.local.dtype), " = ",
+          h("strong", null, numberElement(edge.sent.only, edge.sent.dtype, { "data-testid": "sent" })))
+        : h("p", { class: "product" }, "sent: ", summaryElement(edge.sent, "sent"))));
+  });
+}
+
+/** What the panel shows of an edge. */
+function edgeDetails(page, id) {
+  const { graph } = page;
+  const edge = graph.edges[id];
+  const [over, under] = edgeName(graph, edge);
+  return [
+    h("header", null, h("p", { class: "kind" }, "Edge"), h("h2", null, edge.grad ? fraction(over, under) : `${under} in ${over}`)),
+    facts([
+      ["From", nodeLink(page, edge.from)],
+      ["To", nodeLink(page, edge.to)],
+      ["Argument", edge.argument],
+      ["Formula", edge.formula],
+      ["With names", edge.named !== edge.formula ? edge.named : ""],
+      ["Local gradient", edge.local ? summaryElement(edge.local, "edge-local") : ""],
+      ["Sent", edge.sent ? summaryElement(edge.sent, "edge-sent") : ""],
+    ]),
+  ];
+}
+
+/** What the panel shows of a box. */
+function boxDetails(page, id) {
+  const { graph } = page;
+  const box = graph.boxes[id];
+  const leaves = leavesOf(graph, id);
+  return [
+    h("header", null, h("p", { class: "kind" }, box.kind === "run" ? "Run of calls" : "Module"), h("h2", null, box.title)),
+    h("p", null, h("button", { type: "button", "data-testid": "toggle-box", onclick: () => page.toggle(id) },
+      page.state.open.has(id) ? "Fold" : "Open")),
+    facts([
+      ["Where", box.detail],
+      ["Nodes", Number(box.count).toLocaleString("en")],
+      ["Saved", bytes(box.bytes)],
+    ]),
+    leaves.length ? section(counted(leaves.length, "leaf", "leaves"), leafTable(page, leaves)) : null,
+  ];
+}
+
+function leafTable(page, leaves) {
+  const { graph } = page;
+  return h("div", { class: "scroll" }, h("table", null,
+    h("thead", null, h("tr", null, ["Leaf", "Shape", "Gradient"].map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", null, leaves.slice(0, 200).map((leaf) => h("tr", null,
+      h("td", null, nodeLink(page, leaf.id, leaf.label || "leaf")),
+      h("td", null, shapeText(leaf.shape)),
+      h("td", { class: "number", "data-value": leaf.gradient?.only !== undefined ? dataValue(leaf.gradient.only) : null },
+        leaf.gradient ? (leaf.gradient.only !== undefined ? exact(leaf.gradient.only, leaf.gradient.dtype) : `norm ${about(leaf.gradient.norm)}`) : ""))))),
+  leaves.length > 200 && h("p", { class: "dim" }, `and ${leaves.length - 200} more: search finds them`));
+}
+
+/** The graph as a whole. */
+function overview(page) {
+  const { graph } = page;
+  const calls = graph.nodes.filter((node) => node.kind !== "leaf" && node.kind !== "constant").length;
+  const leaves = graph.nodes.filter((node) => node.kind === "leaf");
+  return [
+    h("header", null, h("p", { class: "kind" }, "Graph"), h("h2", null, graph.title),
+      graph.program && h("p", { class: "dim" }, graph.program, graph.step ? `, backward ${graph.step}` : "")),
+    graph.notes.map((note) => h("p", { class: "note", "data-testid": "note" }, note)),
+    facts([
+      ["Calls", calls.toLocaleString("en")],
+      ["Leaves", leaves.length.toLocaleString("en")],
+      ["Edges", graph.edges.length.toLocaleString("en")],
+      ["Saved", `${bytes(graph.memory.unique)} for backward`],
+    ]),
+    h("p", { class: "dim" }, "Click a node for its source, its rule and its gradients; a leaf for every path that leads to it."),
+    leaves.length ? section("Leaves", leafTable(page, leaves)) : null,
+  ];
+}

@@ -1,0 +1,56 @@
+// Making elements. All text of the program goes in as text nodes and attributes, never as markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** The element with that id. */
+const byId = (id) => document.getElementById(id);
+
+/** Give an element attributes, listeners (`onclick`) and children; null and false are left out. */
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child !== null && child !== undefined && child !== false) element.append(child);
+  }
+  return element;
+}
+
+/** A new HTML element. */
+const h = (tag, attributes, ...children) =>
+  fill(document.createElement(tag), attributes, children);
+
+/** A new SVG element. */
+const s = (tag, attributes, ...children) =>
+  fill(document.createElementNS(SVG, tag), attributes, children);
+
+/** A button that looks like a link and goes somewhere in the graph. */
+const link = (text, go, attributes) =>
+  h("button", { type: "button", class: "link", onclick: go, ...attributes }, text);
+
+const _canvas = document.createElement("canvas").getContext("2d");
+const _widths = new Map();
+
+/** The width of a text in pixels. */
+function widthOf(text, font) {
+  const key = `${font}\n${text}`;
+  let width = _widths.get(key);
+  if (width === undefined) {
+    _canvas.font = font;
+    width = _canvas.measureText(text).width;
+    _widths.set(key, width);
+  }
+  return width;
+}
+
+/** A text cut to at most `most` characters. */
+const cut = (text, most) => {
+  const letters = [...text];
+  return letters.length <= most ? text : `${letters.slice(0, most - 1).join("")}…`;
+};
+
+/** `1 node`, `2 nodes`, `1,234 nodes`. */
+const counted = (n, one, many = `${one}s`) =>
+  `${Number(n).toLocaleString("en")} ${n === 1 ? one : many}`;

@@ -1,0 +1,319 @@
+// The drawing: what each item looks like in each view, and the SVG that shows it.
+
+const SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
+const SERIF = 'ui-serif, Georgia, Cambria, "Noto Serif", "DejaVu Serif", serif';
+const FONTS = {
+  title: `600 13px ${SANS}`,
+  plain: `400 12px ${SANS}`,
+  number: `500 13px ${SANS}`,
+  formula: `400 13px ${SERIF}`,
+  symbol: `500 20px ${SANS}`,
+  header: `600 13px ${SANS}`,
+};
+const LINE = 18;
+const DISC = 34; // the greatest radius of a disc of memory
+
+const run = (text, font, kind = "", value) => ({ text, font, kind, value });
+const lineWidth = (runs) => runs.reduce((sum, r) => sum + widthOf(r.text, FONTS[r.font]), 0);
+
+/** A long name from its end: the last parts tell names apart. */
+function shortName(text, most = 24) {
+  const letters = [...text];
+  return letters.length <= most ? text : `…${letters.slice(1 - most).join("")}`;
+}
+
+/** A part of a figure: a shape with lines of text in it. */
+function part(kind, shape, lines, least = 0) {
+  const width = Math.max(least, ...lines.map(lineWidth)) + (shape === "pill" ? 30 : 22);
+  return { kind, shape, lines, width: Math.ceil(width), height: lines.length * LINE + 12 };
+}
+
+/** The numbers of a value: `d = 2.75`, `h 4×16`. */
+function valueRuns(node) {
+  const name = shortName(node.label);
+  const value = node.value;
+  if (value?.only !== undefined && !value.shape.length) {
+    const text = brief(value.only, value.dtype);
+    const runs = name ? [run(name, "formula", "name"), run(" = ", "plain", "dim")] : [];
+    return [...runs, run(text, "number", "", dataValue(value.only))];
+  }
+  const shape = node.kind === "constant" && !node.shape.length ? "" : shapeText(node.shape);
+  const runs = name ? [run(name, "formula", "name")] : [];
+  if (!name && node.kind === "constant" && node.title) runs.push(run(cut(node.title, 16), "number"));
+  if (shape || !runs.length) runs.push(run(`${runs.length ? "  " : ""}${shape}`, "plain", "dim"));
+  return runs;
+}
+
+/** The gradient of a node's result: `∂L/∂d = −1`, `∂L/∂h  norm 0.12`. */
+function gradientRuns(graph, node) {
+  const sum = node.gradient;
+  const name = node.label ? `∂${cut(graph.title, 8)}/∂${shortName(node.label, 14)}` : "grad";
+  if (!sum) return null;
+  if (sum.only !== undefined && !sum.shape.length) {
+    return [run(name, "formula", "grad"), run(" = ", "plain", "dim"),
+      run(brief(sum.only, sum.dtype), "number", "grad", dataValue(sum.only))];
+  }
+  return [run(name, "formula", "grad"), run("  norm ", "plain", "dim"),
+    run(about(sum.norm), "number", "grad")];
+}
+
+/** The parts of a node in the forward direction: its operation, and the value it makes. */
+function forwardParts(graph, node, gradients) {
+  const gradient = gradients && node.kind !== "constant" ? gradientRuns(graph, node) : null;
+  const lines = [valueRuns(node), ...(gradient ? [gradient] : [])];
+  if (node.kind === "leaf" || node.kind === "constant") return [part(node.kind, "rect", lines)];
+  const symbol = node.kind === "op" && SYMBOLS[node.title];
+  const call = symbol
+    ? { kind: "op", shape: "circle", lines: [[run(symbol, "symbol")]], width: 38, height: 38 }
+    : part(node.kind, "pill", [[run(cut(node.title, 28), "title")]]);
+  return [call, part("value", "rect", lines)];
+}
+
+/** The parts of a backward node: its class, and the gradient that comes to it. */
+function backwardParts(graph, node) {
+  const lines = [[run(cut(node.name, 32), "title")]];
+  const after = graph.stepOf.get(node.id)?.into?.after;
+  if (node.kind === "leaf") {
+    const name = `${shortName(node.label || "leaf", 20)}.grad`;
+    if (after?.only !== undefined && !after.shape.length) {
+      lines.push([run(name, "formula", "name"), run(" = ", "plain", "dim"),
+        run(brief(after.only, after.dtype), "number", "grad", dataValue(after.only))]);
+    } else lines.push([run(name, "formula", "name"), run(`  ${shapeText(node.shape)}`, "plain", "dim")]);
+    return [part("accumulate", "rect", lines)];
+  }
+  const gradient = gradientRuns(graph, node);
+  if (gradient) lines.push(gradient);
+  else if (node.label) lines.push([run(shortName(node.label), "formula", "name")]);
+  return [part("backward", "rect", lines)];
+}
+
+/** The parts of a folded box. */
+function boxParts(graph, id) {
+  const box = graph.boxes[id];
+  const facts = [counted(box.count, "node")];
+  if (box.bytes) facts.push(`${bytes(box.bytes)} saved`);
+  const lines = [[run("⊞  ", "plain", "dim"), run(cut(box.title, 34), "title")],
+    [run(facts.join(" · "), "plain", "dim")]];
+  box.leaves ??= leavesOf(graph, id);
+  if (box.leaves.length) {
+    const few = box.leaves.length <= 2;
+    const text = few
+      ? box.leaves.map((n) => `${n.label.split(".").pop() || "leaf"} ${shapeText(n.shape)}`).join(", ")
+      : counted(box.leaves.length, "leaf", "leaves");
+    lines.push([run(cut(text, 40), "plain", "dim")]);
+  }
+  return [part("box", "rect", lines, 90)];
+}
+
+/** Put parts in a row along the flow, around (0, 0); `disc` is a circle beside them. */
+function arrange(parts, down, disc) {
+  const gap = parts.length > 1 ? 12 : 0;
+  const along = parts.reduce((sum, p) => sum + (down ? p.height : p.width), gap * (parts.length - 1));
+  const across = Math.max(...parts.map((p) => (down ? p.width : p.height)));
+  let at = -along / 2;
+  for (const p of parts) {
+    const size = down ? p.height : p.width;
+    p.x = down ? 0 : at + size / 2;
+    p.y = down ? at + size / 2 : 0;
+    at += size + gap;
+  }
+  let width = down ? across : along;
+  const height = Math.max(down ? along : across, disc ? 2 * disc : 0);
+  if (disc) {
+    const shift = disc + 4;
+    for (const p of parts) p.x -= shift;
+    parts.disc = { x: width / 2 + 8 + disc - shift, y: 0, r: disc };
+    width += 2 * shift;
+  }
+  return { parts, width, height };
+}
+
+/** The label of an edge: its local gradient as a formula, with the number where there is one. */
+function edgeRuns(line) {
+  if (!line.single) return line.edges.length > 1 ? [run(`${line.edges.length} edges`, "plain", "dim")] : null;
+  const edge = line.edges[0];
+  if (!edge.grad) return null;
+  const formula = edge.named ? cut(edge.named, 26) : "";
+  const scalar = edge.local?.only !== undefined && !edge.local.shape.length;
+  const value = scalar ? brief(edge.local.only, edge.local.dtype) : "";
+  if (!formula && !value) return null;
+  const known = scalar ? dataValue(edge.local.only) : undefined;
+  if (!formula || formula === value) return [run(value || formula, "number", "grad", known)];
+  if (!value) return [run(formula, "formula", "grad")];
+  return [run(formula, "formula", "grad"), run(" = ", "plain", "dim"),
+    run(value, "number", "grad", known)];
+}
+
+/** Where the way from `from` to a part's middle (moved by `shift`) meets its border. */
+function clip(at, p, from, shift) {
+  const x = at.x + p.x + shift.x;
+  const y = at.y + p.y + shift.y;
+  const dx = from.x - x;
+  const dy = from.y - y;
+  if (p.shape === "circle") {
+    const r = p.width / 2;
+    const length = Math.hypot(dx, dy) || 1;
+    const along = (dx * shift.x + dy * shift.y) / length;
+    const reach = -along + Math.sqrt(Math.max(0, along ** 2 + r ** 2 - shift.x ** 2 - shift.y ** 2));
+    return { x: x + (dx / length) * reach, y: y + (dy / length) * reach };
+  }
+  const right = p.width / 2 - Math.sign(dx) * shift.x;
+  const down = p.height / 2 - Math.sign(dy) * shift.y;
+  const scale = Math.min(dx ? right / Math.abs(dx) : Infinity, dy ? down / Math.abs(dy) : Infinity, 1);
+  return { x: x + dx * scale, y: y + dy * scale };
+}
+
+/** A line moved sideways. */
+function beside(points, distance) {
+  if (!distance) return points;
+  return points.map((p, i) => {
+    const a = points[Math.max(0, i - 1)];
+    const b = points[Math.min(points.length - 1, i + 1)];
+    const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
+    return { x: p.x - ((b.y - a.y) / length) * distance, y: p.y + ((b.x - a.x) / length) * distance };
+  });
+}
+
+/** A smooth way through points: a uniform cubic B-spline that begins and ends at the ends. */
+function curve(points) {
+  const f = (x) => Math.round(x * 10) / 10;
+  const at = (p) => `${f(p.x)} ${f(p.y)}`;
+  if (points.length < 3) return `M${points.map(at).join("L")}`;
+  const mix = (a, b, t) => ({ x: a.x + (b.x - a.x) * t, y: a.y + (b.y - a.y) * t });
+  let path = `M${at(points[0])}`;
+  const all = [points[0], ...points, points[points.length - 1]];
+  for (let i = 1; i + 2 < all.length; i++) {
+    const [a, b, c] = [all[i], all[i + 1], all[i + 2]];
+    const end = mix(mix(a, b, 2 / 3), mix(b, c, 1 / 3), 0.5);
+    if (i === 1) path += `L${at(mix(mix(a, a, 0), mix(a, b, 1 / 3), 0.5))}`;
+    path += `C${at(mix(a, b, 1 / 3))} ${at(mix(a, b, 2 / 3))} ${at(end)}`;
+  }
+  return `${path}L${at(points[points.length - 1])}`;
+}
+
+/** A text of several runs, its middle at (x, y). */
+function textElement(runs, x, y, extra) {
+  const text = s("text", { x, y, "text-anchor": "middle", "dominant-baseline": "central", ...extra });
+  for (const r of runs) {
+    text.append(s("tspan", { class: `${r.font} ${r.kind}`, "data-value": r.value }, r.text));
+  }
+  return text;
+}
+
+function shapeElement(p) {
+  const box = { x: p.x - p.width / 2, y: p.y - p.height / 2, width: p.width, height: p.height };
+  const kind = `shape ${p.kind}`;
+  if (p.shape === "circle") return s("circle", { class: kind, cx: p.x, cy: p.y, r: p.width / 2 });
+  return s("rect", { class: kind, ...box, rx: p.shape === "pill" ? p.height / 2 : p.kind === "box" ? 10 : 6 });
+}
+
+/** One item of the drawing: a node or a folded box. */
+function itemElement(graph, key, figure, at, pane) {
+  const id = Number(key.slice(1));
+  const node = key[0] === "n" ? graph.nodes[id] : null;
+  const name = node ? describe(graph, node) : describeBox(graph, id);
+  const group = s("g", {
+    class: `item ${node ? `node ${node.kind}` : "box"}`,
+    "data-node": node ? id : null,
+    "data-box": node ? null : id,
+    "data-key": `${pane}:${key}`,
+    transform: `translate(${Math.round(at.x * 10) / 10} ${Math.round(at.y * 10) / 10})`,
+    role: "button",
+    tabindex: -1,
+    "aria-label": name,
+    "aria-expanded": node ? null : "false",
+  });
+  group.append(s("title", null, name));
+  const { parts } = figure;
+  if (parts.disc) group.append(s("circle", { class: "disc", cx: parts.disc.x, cy: parts.disc.y, r: parts.disc.r }));
+  for (let i = 1; i < parts.length; i++) {
+    const [a, b] = [parts[i - 1], parts[i]];
+    group.append(s("path", { class: "stem", d: a.x === b.x
+      ? `M${a.x} ${a.y + a.height / 2}V${b.y - b.height / 2}`
+      : `M${a.x + a.width / 2} ${a.y}H${b.x - b.width / 2}` }));
+  }
+  for (const p of parts) {
+    if (p.kind === "box") group.append(s("rect", { class: "behind", x: -p.width / 2 + p.x + 5, y: p.y - p.height / 2 + 5, width: p.width, height: p.height, rx: 10 }));
+    group.append(shapeElement(p));
+    p.lines.forEach((runs, i) => {
+      group.append(textElement(runs, p.x, p.y + (i - (p.lines.length - 1) / 2) * LINE));
+    });
+    if (p.kind === "box") {
+      group.append(s("rect", { class: "progress", x: p.x - p.width / 2 + 6, y: p.y + p.height / 2 - 6, width: p.width - 12, height: 3, rx: 1.5, pathLength: 1 }));
+    }
+  }
+  return group;
+}
+
+/** A node in words. */
+function describe(graph, node) {
+  const words = [];
+  if (node.kind === "leaf") words.push(`leaf ${node.label || ""}`.trim());
+  else if (node.kind === "constant") words.push(`constant ${node.label || node.title}`);
+  else words.push(`${node.title} (${node.name})`, ...(node.label ? [`gives ${node.label}`] : []));
+  words.push(shapeText(node.shape));
+  if (node.value?.only !== undefined) words.push(`value ${brief(node.value.only, node.value.dtype)}`);
+  if (node.place) words.push(placeText(node.place));
+  return words.join(", ");
+}
+
+/** A box in words. */
+function describeBox(graph, id) {
+  const box = graph.boxes[id];
+  return `${box.kind === "run" ? "run" : "module"} ${box.detail || box.title}, ${counted(box.count, "node")}`;
+}
+
+/** A line of the drawing, with its label. `mode`: "forward", "backward" or "overlaid". */
+function lineElement(line, ends, mode, flowBack, labelled) {
+  const [tail, head] = ends; // {at, part} where the drawing's flow begins and ends
+  const single = line.single ? line.edges[0] : null;
+  const grad = line.edges.some((edge) => edge.grad);
+  const group = s("g", {
+    class: `edge${grad ? "" : " constant"}${line.single ? "" : " merged"}`,
+    "data-edge": single ? single.id : null,
+    "data-edges": single ? null : line.edges.map((edge) => edge.id).join(" "),
+  });
+  const way = (kind, reversed, distance) => {
+    const points = beside(line.points, distance);
+    const first = points[0] ?? { x: head.at.x, y: head.at.y };
+    const final = points[points.length - 1] ?? { x: tail.at.x, y: tail.at.y };
+    const shiftOf = (p, q) => ({ x: p.x - q.x, y: p.y - q.y });
+    const none = { x: 0, y: 0 };
+    const middle = line.points;
+    const start = clip(tail.at, tail.part, first, distance && middle.length ? sideways(shiftOf(first, middle[0]), tail.part) : none);
+    const end = clip(head.at, head.part, final, distance && middle.length ? sideways(shiftOf(final, middle[middle.length - 1]), head.part) : none);
+    const whole = [start, ...points, end];
+    if (reversed) whole.reverse();
+    group.append(s("path", { class: `way ${kind}`, d: curve(whole) }));
+  };
+  if (mode === "forward") way("forward", false, 0);
+  else if (mode === "backward") way("gradient", flowBack, 0);
+  else {
+    way("forward", false, grad ? 4 : 0);
+    if (grad) way("gradient", true, -4);
+  }
+  if (labelled && line.label) {
+    const { x, y } = line.label;
+    const width = line.text.width;
+    const shift = mode === "overlaid" ? 0 : 0;
+    group.append(s("rect", { class: "label-back", x: x - width / 2 + shift, y: y - 10, width, height: 20, rx: 5 }));
+    group.append(textElement(line.text.runs, x + shift, y, { class: "label" }));
+  }
+  if (single) group.append(s("title", null, edgeWords(single)));
+  return group;
+}
+
+/** A shift that stays inside a part. */
+function sideways(shift, p) {
+  const most = Math.min(p.width, p.height) / 3;
+  const length = Math.hypot(shift.x, shift.y);
+  return length > most ? { x: (shift.x / length) * most, y: (shift.y / length) * most } : shift;
+}
+
+/** An edge in words. */
+function edgeWords(edge) {
+  const words = [edge.argument ? `argument ${edge.argument}` : "argument"];
+  if (edge.named) words.push(edge.factor ? `local gradient ${edge.named}` : `sends ${edge.named}`);
+  if (edge.local?.only !== undefined) words.push(`= ${brief(edge.local.only, edge.local.dtype)}`);
+  return words.join(", ");
+}

@@ -1,0 +1,220 @@
+// Where everything stands. Each open box is laid out by dagre on its own, from the inside out; an
+// edge that leaves a box goes through a port on the box's border. So boxes never overlap, and
+// opening one costs what is in it.
+
+const PAD = 18;
+const HEADER = 32;
+
+/** What is visible: items by key (`n3`, `b2`) and the edges between them. */
+function visible(graph, open, backward) {
+  const outer = new Map(); // box -> the folded box that is seen for it, null where it is open
+  const seenFor = (id) => {
+    let found = outer.get(id);
+    if (found === undefined) {
+      const parent = graph.boxes[id].parent;
+      found = parent === null ? null : seenFor(parent);
+      if (found === null && id !== 0 && !open.has(id)) found = id;
+      outer.set(id, found);
+    }
+    return found;
+  };
+  const keyOf = (node) => {
+    const box = seenFor(node.box);
+    return box === null ? `n${node.id}` : `b${box}`;
+  };
+  const shown = (node) => !(backward && node.kind === "constant");
+  const members = new Map(); // open box -> keys
+  const walk = (id) => {
+    const keys = [];
+    members.set(id, keys);
+    for (const inner of graph.boxes[id].boxes) {
+      keys.push(`b${inner}`);
+      if (open.has(inner)) walk(inner);
+    }
+    for (const n of graph.boxes[id].nodes) if (shown(graph.nodes[n])) keys.push(`n${n}`);
+  };
+  walk(0);
+  const lines = new Map();
+  for (const edge of graph.edges) {
+    if (backward && !edge.grad) continue;
+    const from = keyOf(graph.nodes[edge.from]);
+    const to = keyOf(graph.nodes[edge.to]);
+    if (from === to) continue;
+    const single = from[0] === "n" && to[0] === "n";
+    const key = single ? `e${edge.id}` : `${from}>${to}`;
+    const line = lines.get(key);
+    if (line) line.edges.push(edge);
+    else lines.set(key, { key, from, to, single, edges: [edge] });
+  }
+  return { members, lines: [...lines.values()], keyOf, seenFor };
+}
+
+/** How many nodes and boxes would be visible. */
+function countVisible(graph, open, id = 0) {
+  const box = graph.boxes[id];
+  let count = box.nodes.length;
+  for (const inner of box.boxes) count += 1 + (open.has(inner) ? countVisible(graph, open, inner) : 0);
+  return count;
+}
+
+/**
+ * Lay out what is visible. `figure(key)` gives an item's size, `label(line)` a line's label;
+ * `flow(line)` gives its [tail, head], in the direction in which the drawing runs.
+ * Gives {width, height, items: key -> {x, y, width, height}, frames, lines with points and label}.
+ */
+function layOut(graph, scene, { direction, figure, label, flow, titleWidth }) {
+  const down = direction === "TB";
+  const boxOf = new Map(); // key -> the open box that it stands in
+  for (const [box, keys] of scene.members) for (const key of keys) boxOf.set(key, box);
+  const parts = new Map([...scene.members.keys()].map((box) => [box, []]));
+  const above = new Map();
+  const chainTo = (box) => {
+    let found = above.get(box);
+    if (!found) above.set(box, (found = chain(graph, box)));
+    return found;
+  };
+  for (const line of scene.lines) {
+    const [tail, head] = flow(line);
+    const up = chainTo(boxOf.get(tail));
+    const into = chainTo(boxOf.get(head));
+    let shared = 0;
+    while (shared + 1 < Math.min(up.length, into.length) && up[shared + 1] === into[shared + 1]) {
+      shared += 1;
+    }
+    line.route = [];
+    const add = (box, part) => {
+      parts.get(box).push(part);
+      line.route.push({ box, part });
+    };
+    let at = tail;
+    for (let i = up.length - 1; i > shared; i--) {
+      add(up[i], { line, tail: at, head: null });
+      at = `b${up[i]}`;
+    }
+    const outside = at;
+    let end = into.length - 1 > shared ? `b${into[shared + 1]}` : head;
+    add(up[shared], { line, tail: outside, head: end, main: true });
+    for (let i = shared + 1; i < into.length; i++) {
+      end = i + 1 < into.length ? `b${into[i + 1]}` : head;
+      add(into[i], { line, tail: null, head: end });
+    }
+  }
+  const inner = new Map();
+  for (const box of [...scene.members.keys()].reverse()) {
+    inner.set(box, layOutBox(box, scene.members.get(box), parts.get(box)));
+  }
+
+  function layOutBox(box, keys, mine) {
+    const drawing = new dagre.graphlib.Graph({ multigraph: true });
+    const many = keys.length + mine.length > 400;
+    drawing.setGraph({
+      rankdir: direction,
+      nodesep: 30,
+      edgesep: 18,
+      ranksep: down ? 44 : 56,
+      marginx: 0,
+      marginy: 0,
+      ranker: many ? "tight-tree" : "network-simplex",
+    });
+    drawing.setDefaultEdgeLabel(() => ({}));
+    for (const key of keys) {
+      const size = inner.get(Number(key.slice(1)));
+      const isOpen = key[0] === "b" && scene.members.has(Number(key.slice(1)));
+      const { width, height } = isOpen ? size : figure(key);
+      drawing.setNode(key, { width, height });
+    }
+    const ranks = ranksOf(keys, mine);
+    const last = Math.max(0, ...ranks.values());
+    mine.forEach((part, at) => {
+      part.name = `p${at}`;
+      const text = part.main ? label(part.line) : null;
+      const size = text ? { width: text.width, height: text.height, labelpos: "c" } : {};
+      if (part.tail === null || part.head === null) {
+        drawing.setNode(part.name, { width: 2, height: 2 });
+      }
+      if (part.tail === null) size.minlen = ranks.get(part.head) + 1;
+      if (part.head === null) size.minlen = last - ranks.get(part.tail) + 1;
+      drawing.setEdge(part.tail ?? part.name, part.head ?? part.name, size, part.name);
+    });
+    dagre.layout(drawing);
+    const title = box === 0 ? 0 : titleWidth(box) + 2 * PAD;
+    const bounds = drawing.graph();
+    const own = {
+      width: Number.isFinite(bounds.width) ? bounds.width : 0,
+      height: Number.isFinite(bounds.height) ? bounds.height : 0,
+    };
+    const wide = Math.max(own.width + 2 * PAD, title);
+    return {
+      drawing,
+      width: wide,
+      height: own.height + HEADER + PAD,
+      left: (wide - own.width) / 2,
+      top: HEADER,
+    };
+  }
+
+  const items = new Map();
+  const frames = [];
+  const place = (box, x, y) => {
+    const { drawing, left, top, width, height } = inner.get(box);
+    const dx = x + left;
+    const dy = y + top;
+    if (box !== 0) frames.push({ box, x, y, width, height });
+    for (const key of scene.members.get(box)) {
+      const node = drawing.node(key);
+      const id = Number(key.slice(1));
+      const at = { x: dx + node.x, y: dy + node.y, width: node.width, height: node.height };
+      if (key[0] === "b" && scene.members.has(id)) {
+        place(id, at.x - at.width / 2, at.y - at.height / 2);
+      } else items.set(key, at);
+    }
+    for (const part of parts.get(box)) {
+      const edge = drawing.edge(part.tail ?? part.name, part.head ?? part.name, part.name);
+      part.points = edge.points.slice(1, -1).map((p) => ({ x: p.x + dx, y: p.y + dy }));
+      if (part.main) {
+        part.line.label = edge.width ? { x: edge.x + dx, y: edge.y + dy } : null;
+      }
+      const port = part.tail === null || part.head === null ? drawing.node(part.name) : null;
+      const border = (end) => down
+        ? { x: port.x + dx, y: end ? y + height : y }
+        : { x: end ? x + width : x, y: port.y + dy };
+      if (part.tail === null) part.points.unshift(border(false));
+      if (part.head === null) part.points.push(border(true));
+    }
+  };
+  place(0, -inner.get(0).left, -HEADER);
+  for (const line of scene.lines) {
+    line.points = line.route.flatMap(({ part }) => part.points);
+    delete line.route;
+  }
+  const whole = inner.get(0);
+  return {
+    items,
+    frames,
+    lines: scene.lines,
+    width: whole.width - 2 * whole.left,
+    height: whole.height - HEADER - PAD,
+  };
+}
+
+/** How far each item is from the start, counted in edges. */
+function ranksOf(keys, parts) {
+  const to = new Map(keys.map((key) => [key, []]));
+  const left = new Map(keys.map((key) => [key, 0]));
+  for (const { tail, head } of parts) {
+    if (tail === null || head === null) continue;
+    to.get(tail).push(head);
+    left.set(head, left.get(head) + 1);
+  }
+  const ranks = new Map(keys.map((key) => [key, 0]));
+  const waiting = keys.filter((key) => !left.get(key));
+  while (waiting.length) {
+    const key = waiting.pop();
+    for (const next of to.get(key)) {
+      ranks.set(next, Math.max(ranks.get(next), ranks.get(key) + 1));
+      left.set(next, left.get(next) - 1);
+      if (!left.get(next)) waiting.push(next);
+    }
+  }
+  return ranks;
+}

@@ -1,0 +1,132 @@
+// The camera: what part of the drawing is seen, and how it moves by pointer, wheel and keys.
+
+const LEAST = 0.05;
+const MOST = 4;
+
+/** A camera over an SVG group; `moved` is told of each move. */
+function makeCamera(canvas, group) {
+  const camera = { x: 0, y: 0, scale: 1 };
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  let flight = 0;
+
+  const apply = () => {
+    group.setAttribute("transform", `translate(${camera.x} ${camera.y}) scale(${camera.scale})`);
+    canvas.dataset.scale = camera.scale.toFixed(4);
+  };
+  const size = () => ({ width: canvas.clientWidth || 1, height: canvas.clientHeight || 1 });
+
+  /** Go to a place, in a short glide unless motion is unwelcome. */
+  const go = (to, glide) => {
+    cancelAnimationFrame(flight);
+    if (!glide || calm.matches) {
+      Object.assign(camera, to);
+      apply();
+      return;
+    }
+    const from = { ...camera };
+    const start = performance.now();
+    const step = (now) => {
+      const t = Math.min(1, (now - start) / 220);
+      const ease = 1 - (1 - t) ** 3;
+      for (const key of ["x", "y", "scale"]) camera[key] = from[key] + (to[key] - from[key]) * ease;
+      apply();
+      if (t < 1) flight = requestAnimationFrame(step);
+    };
+    flight = requestAnimationFrame(step);
+  };
+
+  const zoomAt = (factor, px, py, glide) => {
+    const scale = Math.min(MOST, Math.max(LEAST, camera.scale * factor));
+    const by = scale / camera.scale;
+    go({ scale, x: px - (px - camera.x) * by, y: py - (py - camera.y) * by }, glide);
+  };
+
+  return {
+    camera,
+    apply,
+    pan: (dx, dy) => go({ ...camera, x: camera.x + dx, y: camera.y + dy }),
+    zoom: (factor) => zoomAt(factor, size().width / 2, size().height / 2, true),
+    zoomAt,
+    /** Show the whole of {x, y, width, height}. */
+    fit(box, glide, most = 1.25) {
+      const { width, height } = size();
+      const margin = Math.min(48, width * 0.05);
+      const scale = Math.max(LEAST, Math.min(most, (width - 2 * margin) / (box.width || 1),
+        (height - 2 * margin) / (box.height || 1)));
+      go({
+        scale,
+        x: width / 2 - (box.x + box.width / 2) * scale,
+        y: height / 2 - (box.y + box.height / 2) * scale,
+      }, glide);
+    },
+    /** Bring a point to the middle, near enough to read. */
+    centre(point, glide = true) {
+      const { width, height } = size();
+      const scale = Math.max(camera.scale, 0.8);
+      go({ scale, x: width / 2 - point.x * scale, y: height / 2 - point.y * scale }, glide);
+    },
+    /** Whether a point is well inside. */
+    sees(point) {
+      const { width, height } = size();
+      const x = point.x * camera.scale + camera.x;
+      const y = point.y * camera.scale + camera.y;
+      return camera.scale > 0.35 && x > 60 && y > 60 && x < width - 60 && y < height - 60;
+    },
+    onScreen: (point) => ({
+      x: point.x * camera.scale + camera.x,
+      y: point.y * camera.scale + camera.y,
+    }),
+  };
+}
+
+/** Pan by dragging, zoom by wheel and by two fingers. A press that does not move is left alone. */
+function followPointers(canvas, view) {
+  const pointers = new Map();
+  let moved = false;
+  const local = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return { x: event.clientX - box.left, y: event.clientY - box.top };
+  };
+  canvas.addEventListener("pointerdown", (event) => {
+    if (event.button > 0) return;
+    pointers.set(event.pointerId, local(event));
+    if (pointers.size === 1) moved = false;
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    const before = pointers.get(event.pointerId);
+    if (!before) return;
+    const now = local(event);
+    const other = [...pointers].find(([id]) => id !== event.pointerId)?.[1];
+    if (other) {
+      moved = true;
+      const was = Math.hypot(before.x - other.x, before.y - other.y) || 1;
+      const is = Math.hypot(now.x - other.x, now.y - other.y);
+      view.pan((now.x - before.x) / 2, (now.y - before.y) / 2);
+      view.zoomAt(is / was, (now.x + other.x) / 2, (now.y + other.y) / 2);
+      pointers.set(event.pointerId, now);
+    } else if (moved || Math.hypot(now.x - before.x, now.y - before.y) > 4) {
+      if (!moved) canvas.setPointerCapture(event.pointerId);
+      moved = true;
+      canvas.classList.add("dragged");
+      view.pan(now.x - before.x, now.y - before.y);
+      pointers.set(event.pointerId, now);
+    }
+  });
+  const end = (event) => {
+    pointers.delete(event.pointerId);
+    if (!pointers.size) canvas.classList.remove("dragged");
+  };
+  for (const name of ["pointerup", "pointercancel", "lostpointercapture"]) {
+    canvas.addEventListener(name, end);
+  }
+  canvas.addEventListener("click", (event) => {
+    if (moved) event.stopPropagation();
+    moved = false;
+  }, true);
+  canvas.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    const unit = event.deltaMode === 1 ? 16 : 1;
+    const { x, y } = local(event);
+    view.zoomAt(Math.exp(-event.deltaY * unit * (event.ctrlKey ? 0.01 : 0.0018)), x, y);
+  }, { passive: false });
+}

@@ -1,0 +1,142 @@
+"""`rushlight explain SCRIPT`: real processes, and the page that they leave."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+TRAIN = """
+    import sys
+    import torch
+
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    x = torch.ones(5, 3)
+    for step in range(3):
+        loss = (net(x) - 1).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        print("step", step, sys.argv[1:])
+"""
+
+
+@pytest.fixture
+def explain(tmp_path):
+    """Runs the command on a script in a folder of its own."""
+
+    def call(*arguments, script=TRAIN, name="train.py"):
+        (tmp_path / name).write_text(textwrap.dedent(script), encoding="utf-8")
+        return subprocess.run(
+            [sys.executable, "-m", "rushlight", "explain", *arguments],
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+
+    call.folder = tmp_path
+    return call
+
+
+def data_of(path):
+    """What the page holds for its script."""
+    found = re.search(
+        r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', path.read_text("utf-8"), re.S
+    )
+    return json.loads(found[1])
+
+
+def test_the_first_backward_is_drawn_and_the_program_ends(explain):
+    done = explain("train.py")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "backward number 1, called at train.py:12, is drawn in" in done.stderr
+    data = data_of(explain.folder / "train.html")
+    assert (data["title"], data["program"], data["step"]) == ("loss", "train.py", 1)
+    labels = {row["label"] for row in data["nodes"] if row["kind"] == "leaf"}
+    assert labels == {"0.weight", "0.bias", "2.weight", "2.bias"}
+    titles = {box["title"] for box in data["boxes"]}
+    assert {"Sequential", "0 · Linear", "2 · Linear"} <= titles
+
+
+def test_a_later_backward_and_going_on(explain):
+    done = explain("--step", "2", "--continue", "-o", "second.html", "train.py", "a", "-b")
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [f"step {n} ['a', '-b']" for n in range(3)]
+    assert "backward number 2" in done.stderr
+    assert data_of(explain.folder / "second.html")["step"] == 2
+
+
+def test_going_on_changes_no_number(explain):
+    script = TRAIN + "    print(net[0].weight.tolist())\n"
+    with_page = explain("--continue", "train.py", script=script)
+    (explain.folder / "plain.py").write_text(textwrap.dedent(script))
+    plain = subprocess.run(
+        [sys.executable, "-m", "rushlight", "run", "plain.py"],
+        cwd=explain.folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert with_page.stdout == plain.stdout and plain.returncode == 0
+
+
+def test_numbers_are_those_of_that_step(explain):
+    script = """
+        import torch
+
+        w = torch.tensor(2.0, requires_grad=True)
+        for step in range(3):
+            loss = w * w
+            loss.backward()
+    """
+    explain("--step=3", "train.py", script=script)
+    (leaf,) = (s["into"] for s in data_of(explain.folder / "train.html")["steps"] if "into" in s)
+    assert [leaf[when]["values"] for when in ("before", "added", "after")] == [8.0, 4.0, 12.0]
+
+
+def test_a_program_without_so_many_backwards(explain):
+    done = explain("--step", "9", "train.py")
+    assert done.returncode == 1
+    assert "ended after 3 calls of backward, and number 9 was wanted" in done.stderr
+    assert not (explain.folder / "train.html").exists()
+
+
+def test_a_program_that_fails_before_it_shows_its_traceback(explain):
+    done = explain("train.py", script="import torch\n1 / 0\n")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Traceback") and "ZeroDivisionError" in done.stderr
+    assert "_command.py" not in done.stderr and "no page was written" not in done.stderr
+
+
+def test_code_modules_and_standard_input(explain):
+    code = "import torch; w = torch.ones((), requires_grad=True); (w * 2).backward()"
+    assert explain("-c", code).returncode == 0
+    assert (explain.folder / "command.html").exists()
+    assert explain("-m", "train").returncode == 0
+    assert (explain.folder / "train.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "usage:"),
+        (("--step", "0", "train.py"), "--step takes the number of a backward"),
+        (("--step", "x", "train.py"), "--step takes the number of a backward"),
+        (("--step",), "argument expected for the --step option"),
+        (("--fast", "train.py"), "unknown option --fast"),
+        (("-o", "nowhere/x.html", "train.py"), "-o nowhere/x.html: there is no such folder"),
+        (("missing.py",), "can't open file"),
+    ],
+)
+def test_wrong_options(explain, arguments, said):
+    done = explain(*arguments)
+    assert done.returncode == 2 and said in done.stderr and done.stdout == ""
