@@ -221,7 +221,7 @@ def _shape(node: Node) -> Shape:
         tip += [str(node.place), node.place.code]
     leaf = node.kind == "leaf"
     return Shape(
-        kind="leaf" if leaf else "op" if node.kind == "op" else "function",
+        kind={"leaf": "leaf", "function": "function"}.get(node.kind, "op"),
         text=node.title if leaf else sign(node),
         value=value or _shape_of(node),
         name="" if leaf else ", ".join(names),
