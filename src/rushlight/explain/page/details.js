@@ -194,7 +194,7 @@ function overview(page) {
     facts([
       ["Calls", calls.toLocaleString("en")],
       ["Leaves", leaves.length.toLocaleString("en")],
-      ["Edges", graph.edges.length.toLocaleString("en")],
+      ["Edges", graph.edges.filter((edge) => edge.grad).length.toLocaleString("en")],
       ["Saved", `${bytes(graph.memory.unique)} for backward`],
     ]),
     h("p", { class: "dim" }, "Click a node for its source, its rule and its gradients; a leaf for every path that leads to it."),
