@@ -273,9 +273,8 @@ function lineElement(line, ends, mode, flowBack, labelled) {
   const single = line.single ? line.edges[0] : null;
   const grad = line.edges.some((edge) => edge.grad);
   const group = s("g", {
-    class: `edge${grad ? "" : " constant"}${line.single ? "" : " merged"}`,
+    class: `edge${grad ? "" : " constant"}${line.single ? "" : " merged"}${line.loose ? " loose" : ""}`,
     "data-edge": single ? single.id : null,
-    "data-loose": line.loose,
     "data-edges": single ? null : line.edges.map((edge) => edge.id).join(" "),
   });
   const middle = ({ at, part: p }) => ({ x: at.x + p.x, y: at.y + p.y });

@@ -49,12 +49,11 @@ function pathRow(page, path, at) {
   const each = (draw) => times(part.map((edge) => (edge ? draw(edge) : h("span", { class: "dim" }, `… ${edges.length - most} more …`))));
   const scalars = edges.length && edges.every((edge) => edge.local?.only !== undefined && !edge.local.shape.length);
   return h("li", {
-    class: chosen ? "chosen" : null,
     "data-path": at,
     onpointerenter: () => page.hoverPath(at),
   },
-  h("button", { type: "button", class: "path", "aria-pressed": String(chosen), onclick: () => page.choosePath(chosen ? null : at),
-    onfocus: () => page.hoverPath(at) },
+  h("button", { type: "button", class: "path", "aria-pressed": String(chosen), onclick: () => page.choosePath(state.path === at ? null : at),
+    onfocus: () => page.hoverPath(at), onblur: () => page.hoverPath(null) },
   h("span", { class: "factors" }, edges.length ? each((edge) => fraction(...edgeName(graph, edge))) : "the result itself"),
   edges.some((edge) => edge.named) && h("span", { class: "formulas" }, "= ",
     each((edge) => h("span", { class: edge.factor ? null : "dim" }, bracketed(edge.named || "?")))),
