@@ -5,7 +5,6 @@ try to be markup. The fixture `page` fails a test whose page writes an error, ra
 anything.
 """
 
-import json
 import re
 from pathlib import Path
 
@@ -139,8 +138,10 @@ def test_the_backward_view_has_the_classes_and_the_local_gradients(opened):
         assert node(tab, name).count() >= 1
     labels = sorted(tab.locator("[data-edge] text").all_text_contents())
     assert labels == sorted(
-        ["−1", "1", "1", "w3 = 0.5", "b = 6", "w4 = 0.1", "c = −3"]
-        + ["w1 = 2", "a = 3", "w2 = −1", "a = 3"]
+        [
+            *("−1", "1", "1", "w3 = 0.5", "b = 6", "w4 = 0.1", "c = −3"),
+            *("w1 = 2", "a = 3", "w2 = −1", "a = 3"),
+        ]
     )
     assert node(tab, re.escape("w3.grad = −6")).count() == 1
 
@@ -207,7 +208,8 @@ def test_side_by_side_has_each_node_at_the_same_place_twice(opened):
     on(tab, "view-side").click()
     places = tab.eval_on_selector_all(
         "[data-pane]",
-        """panes => panes.map(p => Object.fromEntries([...p.querySelectorAll(".node:not(.constant)")]
+        """panes => panes.map(pane => Object.fromEntries(
+            [...pane.querySelectorAll(".node:not(.constant)")]
             .map(g => [g.dataset.node, g.getAttribute("transform")])))""",
     )
     assert places[0] == places[1] != {}
@@ -296,7 +298,7 @@ def test_search_finds_by_name_class_module_and_line_and_opens_boxes(opened, writ
     assert on(tab, "search-count").inner_text() == "1 / 1"
     found = tab.locator(".node.selected")
     assert found.text_content().startswith("softmax")
-    x, y = middle(found)
+    x, _ = middle(found)
     stage = tab.locator("#stage").bounding_box()
     assert abs(x - stage["x"] - stage["width"] / 2) < 60
     assert on(tab, "node-title").inner_text() == "softmax"
@@ -613,7 +615,6 @@ def test_paths_of_tensors_have_shapes_and_norms(opened):
 def test_a_node_shows_source_module_saved_tensors_and_rule(opened):
     tab = opened("perceptron")
     node(tab, "^.*tanh").first.click()
-    loss, net = perceptron()
     pane = on(tab, "pane-node").inner_text()
     assert "TanhBackward0" in pane and "4×16, float32" in pane
     assert "Sequential › 1" in pane
@@ -650,7 +651,7 @@ def test_numbers_are_the_shortest_that_give_the_same_number(opened_data):
         "float64": [0.1, 1 / 3, 1e300, 5e-324],
         "float16": [0.1, 1 / 3, 65504.0, 6e-8],
     }
-    x, texts = torch.tensor(1.0, requires_grad=True), {}
+    texts = {}
     rows = [{"kind": "op", "title": "f", "name": "F"}]
     for dtype, numbers in wanted.items():
         for at, number in enumerate(numbers):
@@ -800,8 +801,9 @@ def test_controls_have_names(opened):
         on(tab, f"tab-{name}").click()
         nameless = tab.eval_on_selector_all(
             "button, input, select, [role=button]",
-            """all => all.filter(e => !e.hidden && !e.innerText?.trim() && !e.getAttribute("aria-label")
-                && !e.labels?.length).map(e => e.outerHTML.slice(0, 80))""",
+            """all => all.filter(e => !e.hidden && !e.innerText?.trim()
+                && !e.getAttribute("aria-label") && !e.labels?.length)
+                .map(e => e.outerHTML.slice(0, 80))""",
         )
         assert nameless == []
 
