@@ -8,6 +8,7 @@
 #   make fuzz       random programs for SECONDS=60, from SEED=1; with SANITIZE=1 on the build of `make sanitize`
 #   make libraries  quick starts of libraries built on PyTorch, in an environment where torch is rushlight
 #   make bench      benchmarks/compare.py against PyTorch
+#   make docs       the documentation site, in build/site: open build/site/index.html
 #   make lint       ruff, mypy and clang-format
 #   make clean      remove everything that these made
 #
@@ -36,7 +37,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
 # libstdc++ too: AddressSanitizer looks up __cxa_throw as it starts, and the interpreter is no C++ program.
 RUNTIMES = $(foreach library,libasan.so libubsan.so libstdc++.so.6,$(shell $${CXX:-c++} -print-file-name=$(library)))
 
-.PHONY: run examples test sanitize fuzz libraries bench lint torch wheel install clean
+.PHONY: run examples test sanitize fuzz libraries bench docs lint torch wheel install clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/installed $(VENV)/examples
@@ -53,6 +54,11 @@ bench: $(VENV)/installed $(VENV)/torch wheel
 
 libraries: $(VENV)-libraries/installed
 	$(VENV)-libraries/bin/python libraries/run.py
+
+# The pages' code runs first, and draws their pictures; warnings of the build are errors.
+docs: $(VENV)/installed $(VENV)/docs $(VENV)/examples
+	$(BIN)/python tools/docs_examples.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 lint: $(VENV)/ready $(VENV)/dev
 	$(BIN)/ruff check .
@@ -81,7 +87,7 @@ $(VENV)/installed: $(VENV)/ready $(SOURCES)
 	CMAKE_ARGS="$$(cat $(VENV)/cmake-args) $$CMAKE_ARGS" $(PIP) --no-build-isolation --no-deps .
 	@touch $@
 
-$(VENV)/test $(VENV)/examples $(VENV)/transformers $(VENV)/dev: $(VENV)/%: $(VENV)/ready
+$(VENV)/test $(VENV)/examples $(VENV)/transformers $(VENV)/dev $(VENV)/docs: $(VENV)/%: $(VENV)/ready
 	$(call EXTRA,$(VENV),$*)
 	@touch $@
 

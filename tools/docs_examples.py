@@ -1,0 +1,189 @@
+"""Run the code of the documentation's pages, and draw their pictures.
+
+    python tools/docs_examples.py              run all pages, write docs/pictures/
+    python tools/docs_examples.py PAGE...      only these
+    python tools/docs_examples.py --into DIR   write the pictures there; docs/ stays as it is
+
+The ```python blocks of a page are one program: they run in order, in one namespace, in a process
+and an empty folder of their own. A ```text block right after one is what it prints, word for word;
+`...` there stands for anything. Where it ends in an exception, the last lines are the exception's.
+A block after the line
+
+    <!-- picture: NAME.svg -->
+
+ends in an expression, whose value becomes the file docs/pictures/NAME.svg: a text, the bytes of a
+picture, or the path of a file that the block wrote.
+
+tests/test_docs_pages.py runs all pages and compares the pictures with those of docs/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import doctest
+import io
+import linecache
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+# What errors and tables of a page's program call its file.
+PROGRAM = "example.py"
+
+BLOCK = re.compile(
+    r"(?:^<!-- picture: (?P<picture>[\w.-]+) -->\n\s*)?"
+    r"^```python\n(?P<code>.*?)^```$"
+    r"(?:\n\s*^```text\n(?P<printed>.*?)^```$)?",
+    re.M | re.S,
+)
+
+
+class Block(NamedTuple):
+    """A block of code of a page, what it prints (None: the page does not say) and its picture."""
+
+    line: int
+    code: str
+    printed: str | None
+    picture: str | None
+
+
+class Wrong(Exception):
+    """A block that fails, or prints something else than the page says."""
+
+
+def blocks(page: Path) -> list[Block]:
+    """The blocks of code of a page, in order."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        Block(
+            text.count("\n", 0, found.start("code")),
+            found["code"],
+            found["printed"],
+            found["picture"],
+        )
+        for found in BLOCK.finditer(text)
+    ]
+
+
+def pages() -> list[Path]:
+    """The pages with code. Those of docs/design/ show statements of the library, which do not run
+    alone."""
+    every = [p for p in sorted(DOCS.rglob("*.md")) if p.parent.name != "design"]
+    return [page for page in every if blocks(page)]
+
+
+def run(page: Path, pictures: Path) -> Iterator[str]:
+    """Run a page here, in this process; write its pictures into a folder and give their names.
+
+    Wrong where a block fails or prints something else than the page says.
+    """
+    main = types.ModuleType("__main__")  # as a script has it: what pickle and others look up
+    main.__file__ = PROGRAM
+    sys.modules["__main__"] = main
+    names = vars(main)
+    program = ""
+    for block in blocks(page):
+        place = f"{page}:{block.line}"
+        tree = ast.parse(block.code, PROGRAM)
+        # Lines are counted over all blocks: the page's program is one file to those who look.
+        ast.increment_lineno(tree, program.count("\n"))
+        program += block.code
+        lines = program.splitlines(keepends=True)
+        linecache.cache[PROGRAM] = (len(program), None, lines, PROGRAM)
+        last = tree.body.pop() if block.picture else None
+        value, said = None, io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            try:
+                exec(compile(tree, PROGRAM, "exec"), names)
+                if last is not None:
+                    if not isinstance(last, ast.Expr):
+                        raise Wrong(f"{place}: the block of a picture must end in an expression")
+                    value = eval(compile(ast.Expression(last.value), PROGRAM, "eval"), names)
+            except Wrong:
+                raise
+            except Exception as error:
+                if block.printed is None:
+                    raise Wrong(f"{place}: {type(error).__name__}: {error}") from error
+                print(f"{type(error).__name__}: {error}")
+        if block.printed is not None:
+            check(block.printed, said.getvalue(), place)
+        if block.picture is not None:
+            write(pictures / block.picture, value)
+            yield block.picture
+
+
+def check(expected: str, printed: str, place: str) -> None:
+    """Wrong with a comparison, where something else was printed than the page says."""
+    plain = "".join(f"{line.rstrip()}\n" for line in printed.rstrip().splitlines())
+    checker = doctest.OutputChecker()
+    if not checker.check_output(expected, plain, doctest.ELLIPSIS):
+        example = doctest.Example("", expected)
+        difference = checker.output_difference(
+            example, plain, doctest.ELLIPSIS | doctest.REPORT_NDIFF
+        )
+        raise Wrong(f"{place}: {difference}")
+
+
+def write(path: Path, value: object) -> None:
+    """A picture's value as a file, unless the file is the same already."""
+    if isinstance(value, os.PathLike):
+        data = Path(value).read_bytes()
+    elif isinstance(value, bytes):
+        data = value
+    else:
+        data = str(value).rstrip().encode() + b"\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_bytes() != data:
+        path.write_bytes(data)
+
+
+def run_alone(page: Path, pictures: Path) -> subprocess.CompletedProcess[str]:
+    """Run a page in a process and an empty folder of its own; prints its pictures' names."""
+    with tempfile.TemporaryDirectory() as folder:
+        return subprocess.run(
+            [sys.executable, __file__, "--here", str(page), "--into", str(pictures.resolve())],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            env={**os.environ, "COLUMNS": "100", "PYTHONUTF8": "1"},
+        )
+
+
+def main() -> int:
+    """Run the pages that are named, or all; 1 where one is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("pages", nargs="*", type=Path, metavar="PAGE")
+    parser.add_argument("--into", type=Path, default=DOCS / "pictures", metavar="DIR")
+    parser.add_argument("--here", action="store_true", help="in this very process and folder")
+    given = parser.parse_args()
+    if given.here:
+        try:
+            for page in given.pages:
+                for name in run(page, given.into):
+                    print(name)
+        except Wrong as wrong:
+            print(wrong, file=sys.stderr)
+            return 1
+        return 0
+    failed = 0
+    for page in given.pages or pages():
+        done = run_alone(page.resolve(), given.into)
+        if done.returncode:
+            failed += 1
+            print(done.stderr, file=sys.stderr)
+    print(f"{len(given.pages or pages())} pages run, {failed} wrong")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

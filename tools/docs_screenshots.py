@@ -1,0 +1,69 @@
+"""Take the screenshots of docs/screenshots/: pages of `explain.page`, in Chromium.
+
+    python tools/docs_examples.py && python tools/docs_screenshots.py
+
+The pages are those that the documentation's code wrote into docs/pictures/. Needs what the tests of
+pages need: Playwright and the system's Chromium (tests/explain/browser.py).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "explain"))
+from browser import Pages, launched
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Shot(NamedTuple):
+    """A page of docs/pictures/, its size in pixels, and what is clicked first."""
+
+    page: str
+    width: int
+    height: int
+    clicks: tuple[str, ...] = ()
+    dark: bool = False
+
+
+def leaf(name: str) -> str:
+    """The drawing of a leaf."""
+    return f'#canvas [data-node][aria-label^="{name}"]'
+
+
+NEXT = '[data-testid="step-next"]'
+SHOTS = {
+    "five_neurons": Shot("five_neurons", 1280, 760, (leaf("a"),)),
+    "five_neurons_375": Shot("five_neurons", 375, 760, (leaf("a"),)),
+    "mlp_steps": Shot("mlp", 1280, 760, ("#tab-steps", NEXT, NEXT, NEXT)),
+    "mlp_memory": Shot("mlp", 1280, 760, ("#tab-memory", '[data-testid="colour-memory"]')),
+    "gpt": Shot("gpt", 1280, 760),
+    "gpt_375": Shot("gpt", 375, 760, dark=True),
+}
+
+
+def take(pages: Pages, name: str, shot: Shot) -> None:
+    """One screenshot, as a file."""
+    path = ROOT / "docs" / "pictures" / f"{shot.page}.html"
+    tab: Any = pages.open(path, shot.width, shot.height, shot.dark)
+    tab.wait_for_selector('body[data-ready="true"]')
+    for selector in shot.clicks:
+        tab.locator(selector).first.click()
+    tab.wait_for_timeout(600)  # what moves has come to rest
+    tab.screenshot(path=str(ROOT / "docs" / "screenshots" / f"{name}.png"))
+
+
+def main() -> None:
+    """Take all of them, or those that are named."""
+    (ROOT / "docs" / "screenshots").mkdir(exist_ok=True)
+    with launched() as browser:
+        pages = Pages(browser)
+        for name in sys.argv[1:] or SHOTS:
+            take(pages, name, SHOTS[name])
+        pages.close()
+
+
+if __name__ == "__main__":
+    main()

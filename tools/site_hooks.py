@@ -1,0 +1,136 @@
+"""What the build of the documentation adds to the pages of docs/ (mkdocs.yml names this file).
+
+- The API reference, made from the docstrings (api_pages.py).
+- Pages that stand elsewhere (OUTSIDE).
+- `<!-- include: NAME.md -->` on a page becomes that page of docs/, without its title.
+- A link to a file that is not part of the site becomes the file's path.
+- A name in `code` that has an entry in the reference links to it: `torch.func.vmap`, `nn.Linear`.
+"""
+
+from __future__ import annotations
+
+import html
+import posixpath
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import api_pages
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).resolve().parent.parent
+# Pages of the site that stand outside of docs/, by their path in it.
+OUTSIDE = {
+    "design/architecture.md": "ARCHITECTURE.md",
+    "design/table.md": "src/rushlight/ops/README.md",
+    "design/contributing.md": "CONTRIBUTING.md",
+    "changelog.md": "CHANGELOG.md",
+}
+# How a name in `code` may begin, and what that stands for.
+SHORT = {"nn.": "torch.nn.", "F.": "torch.nn.functional.", "Tensor.": "torch.Tensor."}
+SHORT |= {
+    "explain.": "rushlight.explain.",
+    "optim.": "torch.optim.",
+    "autograd.": "torch.autograd.",
+}
+
+# The last line of a paragraph before a list.
+LIST = re.compile(r"^((?![-*] |[|#>]|\d+\. )\S.*)\n(?=(?:[-*]|1\.) \S)", re.M)
+
+_anchors: dict[str, str] = {}
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages that are made and those that stand elsewhere."""
+    made = api_pages.pages()
+    _anchors.update(api_pages.anchors(made))
+    made |= {path: (ROOT / source).read_text(encoding="utf-8") for path, source in OUTSIDE.items()}
+    for path, text in made.items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_markdown(text: str, page: Any, config: Any, files: Any) -> str:
+    """Put in what is included, and mend links that lead out of the site."""
+    path = page.file.src_uri
+    text = re.sub(r"^<!-- include: (\S+) -->$", lambda found: included(found[1]), text, flags=re.M)
+    parts = re.split(r"(^```.*?^```$)", text, flags=re.M | re.S)
+    parts[::2] = [
+        re.sub(r"(?<!!)\[([^\]\n]+)\]\(([^)\s]+)\)", lambda found: link(found, path, files), part)
+        for part in parts[::2]
+    ]
+    # A list may follow its paragraph at once on the pages; this Markdown wants a line between.
+    parts[::2] = [re.sub(LIST, r"\1\n\n", part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def included(name: str) -> str:
+    """A page of docs/ without its title."""
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    return re.sub(r"\A# .*\n", "", text).strip()
+
+
+def link(found: re.Match[str], path: str, files: Any) -> str:
+    """A link of a page: as it stands, to the page's place in the site, or the path as text."""
+    shown, target = found[1], found[2]
+    where, mark, anchor = target.partition("#")
+    if not where or re.match(r"[a-z]+:", where):
+        return found[0]
+    home = OUTSIDE.get(path, f"docs/{path}")
+    source = posixpath.normpath(posixpath.join(posixpath.dirname(home), where))
+    places = {source: place for place, source in OUTSIDE.items()}
+    inside = places.get(source, source.removeprefix("docs/"))
+    if (source.startswith("docs/") or source in places) and files.get_file_from_path(inside):
+        here = posixpath.relpath(inside, posixpath.dirname(path) or ".")
+        return f"[{shown}]({here}{mark}{anchor})"
+    plain = shown.strip("`")
+    return f"`{source}`" if source.endswith(plain) else f"{shown} (`{source}`)"
+
+
+def on_page_content(content: str, page: Any, config: Any, files: Any) -> str:
+    """Link names in `code` to their entries in the reference."""
+    here = page.file.src_uri
+    if here == "changelog.md":  # names there are of their time
+        return content
+
+    def linked(found: re.Match[str]) -> str:
+        name = html.unescape(found[1]).rstrip("()")
+        for short, whole in SHORT.items():
+            if name.startswith(short):
+                name = whole + name[len(short) :]
+        place = _anchors.get(name)
+        if place is None:
+            return found[0]
+        target, _, anchor = place.partition("#")
+        if target == here:
+            return found[0] if here.startswith("api/") else f'<a href="#{anchor}">{found[0]}</a>'
+        url = files.get_file_from_path(target).url_relative_to(page.file)
+        return f'<a href="{url}#{anchor}">{found[0]}</a>'
+
+    # Not in blocks of code, titles, or what is a link already.
+    pieces = re.split(r"(<pre.*?</pre>|<a .*?</a>|<h\d.*?</h\d>)", content, flags=re.S)
+    pieces[::2] = [re.sub(r"<code>([\w.]+(?:\(\))?)</code>", linked, p) for p in pieces[::2]]
+    return "".join(pieces)
+
+
+# What a browser fetches by itself: addresses in these attributes, in style sheets.
+FETCHED = re.compile(
+    r"""<(?:script|img|iframe|source|audio|video|embed)\b[^>]*\bsrc=["']?((?:https?:)?//[^\s"'>]+)"""
+    r"""|<link\b(?=[^>]*\brel=["']?(?:stylesheet|preload|icon|preconnect))"""
+    r"""[^>]*\bhref=["']?((?:https?:)?//[^\s"'>]+)"""
+    r"""|(?:@import\s+|url\()["']?((?:https?:)?//[^\s"')]+)"""
+)
+
+
+def on_post_build(config: Any) -> None:
+    """The site asks nothing of the network."""
+    found = []
+    for path in sorted(Path(config["site_dir"]).rglob("*")):
+        if path.suffix in (".html", ".css"):
+            text = path.read_text(encoding="utf-8")
+            found += [f"{path}: {''.join(m.groups(''))}" for m in FETCHED.finditer(text)]
+    if found:
+        raise PluginError("pages that fetch from the network:\n" + "\n".join(found))
