@@ -831,18 +831,35 @@ def contrast(one, other):
     return (a + 0.05) / (b + 0.05)
 
 
+TEXTS = """all => all.flatMap(g => {
+    // Each text stands in the shape before it.
+    let shape = null;
+    return [...g.children].flatMap(e => {
+        if (e.classList.contains("shape")) shape = e;
+        return e.tagName === "text" ? [...e.children].map(t =>
+            [t.textContent, getComputedStyle(t).fill, getComputedStyle(shape).fill]) : [];
+    });
+})"""
+
+
 @pytest.mark.parametrize("dark", [False, True])
-def test_text_stands_out(opened, dark):
-    tab = opened("five", dark=dark)
+@pytest.mark.parametrize("look", ["kind", "memory", "health", "steps"])
+def test_text_stands_out(opened, dark, look):
+    tab = opened("gpt", dark=dark)
     on(tab, "view-side").click()
-    pairs = tab.eval_on_selector_all(
-        "[data-node]",
-        """all => all.flatMap(g => [...g.querySelectorAll("tspan")].map(t =>
-            [getComputedStyle(t).fill, getComputedStyle(g.querySelector(".shape")).fill]))""",
-    )
-    assert pairs
-    for text, behind in pairs:
-        assert contrast(text, behind) >= 4.5, (text, behind)
+    on(tab, "open-all").click()
+    if look == "steps":
+        tab.keyboard.press("n")
+        tab.keyboard.press("n")
+    else:
+        on(tab, "colour").select_option(look)
+    pairs = tab.eval_on_selector_all(".item[data-node]:not(.waiting)", TEXTS)
+    on(tab, "fold-all").click()
+    box(tab, "GPT").press("Enter")
+    pairs += tab.eval_on_selector_all(".item.box", TEXTS)
+    assert len(pairs) > 10
+    faint = {tuple(pair) for pair in pairs if contrast(*pair[1:]) < 4.5}
+    assert not faint, faint
 
 
 def test_at_375_pixels(opened):

@@ -171,6 +171,8 @@ class Page {
     this.showPanel();
     const item = this.scene.find(`b${id}`);
     this.scene.rove(item, true);
+    const { at, offset } = item;
+    this.scene.view.include({ x: at.x - at.width / 2 + offset.x, y: at.y - at.height / 2 + offset.y, width: at.width, height: at.height });
     this.say(`${this.graph.boxes[id].title} ${state.open.has(id) ? "opened" : "folded"}`);
   }
 

@@ -98,6 +98,17 @@ function makeCamera(canvas, group) {
       const high = ((around?.height ?? 40) / 2) * camera.scale;
       return camera.scale > 0.35 && x > wide && y > high && x < width - wide && y < height - high;
     },
+    /** Bring {x, y, width, height} into sight by the least move; its start where it is too large. */
+    include(box) {
+      const { width, height } = size();
+      const least = (from, extent, room) => {
+        if (extent > room - 2 * MARGIN) return Math.min(MARGIN, Math.max(room - MARGIN - extent, MARGIN)) - from;
+        return Math.max(MARGIN - from, Math.min(0, room - MARGIN - extent - from));
+      };
+      const x = least(box.x * aim.scale + aim.x, box.width * aim.scale, width);
+      const y = least(box.y * aim.scale + aim.y, box.height * aim.scale, height);
+      if (x || y) go({ ...aim, x: aim.x + x, y: aim.y + y }, true);
+    },
     onScreen: (point) => ({
       x: point.x * camera.scale + camera.x,
       y: point.y * camera.scale + camera.y,
