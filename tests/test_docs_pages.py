@@ -76,6 +76,14 @@ def test_a_wrong_page_is_told(tmp_path: Path, text: str, message: str):
     assert (done.returncode, message in done.stderr) == (1, True), done.stderr
 
 
+def test_what_is_printed_is_accepted(tmp_path: Path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nprint(6 * 7)\n```\n\n```text\n41\n```\n\nthat\n")
+    done = docs_examples.run_alone(page, tmp_path, accept=True)
+    assert done.returncode == 0, done.stderr
+    assert page.read_text() == "```python\nprint(6 * 7)\n```\n\n```text\n42\n```\n\nthat\n"
+
+
 def test_navigation_and_pages_are_the_same():
     listed = re.findall(r"[\w./-]+\.md", NAV)
     assert len(listed) == len(set(listed))
