@@ -42,6 +42,7 @@ OURS: dict[str, str] = {
     "backends.mps.is_macos_or_newer": "only PyTorch's builds for macOS can say",
     "backends.mps.is_macos13_or_newer": "only PyTorch's builds for macOS can say",
     "backends.rushlight": "a module that PyTorch does not have",
+    "explain._watch.watch": "PyTorch has no such module",
     "_root.set_num_interop_threads": "PyTorch can be told once a process, and counts",
     **{
         f"nn.utils.prune.{name}": "in PyTorch the module must be imported first"

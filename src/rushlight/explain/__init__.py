@@ -43,8 +43,8 @@ __all__ = [
     "svg",
     "tree",
     "unused",
-    "why_no_grad",
     "watch",
+    "why_no_grad",
 ]
 
 
@@ -73,8 +73,8 @@ def svg(
 
     Leaves are dashed boxes, operators are round, named results stand beside them; along each arrow
     stands the local gradient, as a formula and, where it is small, as a number. view: "forward",
-    "backward" or "both". derivatives: whether `∂b/∂w =` stands before a formula. fold: whether the calls of a module are one box; None: where the graph is
-    too large to be read otherwise.
+    "backward" or "both". derivatives: whether `∂b/∂w =` stands before a formula. fold: whether the
+    calls of a module are one box; None: where the graph is too large to be read otherwise.
 
     >>> w, x = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0)
     >>> picture = torch.explain.svg(w * x)
@@ -98,7 +98,7 @@ def dot(
     fold: bool | None = None,
     recording: Recording | None = None,
 ) -> str:
-    """The graph behind `y` in the language of Graphviz, with what `svg` shows; modules are clusters.
+    """The graph behind `y` in the language of Graphviz, as `svg` shows it, modules as clusters.
 
     >>> w = torch.tensor(2.0, requires_grad=True)
     >>> print(torch.explain.dot(w.exp()).splitlines()[-2])

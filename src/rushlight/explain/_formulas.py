@@ -95,21 +95,20 @@ def _formula(op: _core.Op, argument: str, values: tuple[tuple[str, Any], ...]) -
     entry = getattr(op, "entry", None)
     if entry is None:
         return _NONE
-    written = entry.formula.get(argument)
-    if written is not None:
-        stated_formula = _read(written, op, not _INCOMING.search(written))
-        if not any(name in stated_formula.reads for name, _ in values):
-            return stated_formula
+    said = entry.formula.get(argument)
+    whole = _read(said, op, not _INCOMING.search(said)) if said else _NONE
+    if said and not any(name in whole.reads for name, _ in values):
+        return whole
     found = stated(op, argument)
     if found is None:
         return _NONE
     if not callable(found):
         return Formula(ex.written(ex.number(found)), True, ())
     derived = _derived(op, argument, found, dict(values))
-    if written is not None and not 0 < len(derived.text) <= _LONG:
-        numbers = {name: f"{value:g}".replace("-", "−") for name, value in values}
-        return _read(stated_formula.named(numbers), op, stated_formula.is_factor)
-    return derived
+    if not said or 0 < len(derived.text) <= _LONG:
+        return derived
+    numbers = {name: f"{value:g}".replace("-", "−") for name, value in values}
+    return _read(whole.named(numbers), op, whole.is_factor)
 
 
 def _read(text: str, op: _core.Op, is_factor: bool) -> Formula:

@@ -230,6 +230,13 @@ class Graph:
         edge = _core.maker_of(tensor)
         return None if edge is None else self._found.get(edge[0])
 
+    def forget(self) -> None:
+        """Let go of all it refers to. Nodes refer to each other, so what they keep would else stay
+        until Python next looks for cycles."""
+        for node in self.nodes:
+            node.edges.clear()
+            node.received.clear()
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         from . import _drawing
@@ -254,23 +261,12 @@ class Graph:
             found[raw] = node
             arrows.append((node, to))
             waiting.extend(target for target, *_ in reversed(to))
-        order = {id(node): at for at, node in enumerate(found.values())}
-        # As the engine: leaves as soon as their gradient is whole, else the youngest first.
-        calls = sorted((n for n in found.values() if n.kind != "leaf"), key=lambda n: -n.sequence)
         for node, to in arrows:
             for target, index, nr, argument in to:
                 edge = Edge(node, found[target], index, nr, argument)
                 node.edges.append(edge)
                 found[target].received.append(edge)
-        left = {id(n): len(n.received) for n in found.values()}
-        for node in (*(n for n in found.values() if n.kind == "leaf" and not n.received), *calls):
-            self.nodes.append(node)
-            done = []
-            for edge in node.edges:
-                left[id(edge.target)] -= 1
-                if edge.target.kind == "leaf" and not left[id(edge.target)]:
-                    done.append(edge.target)
-            self.nodes.extend(sorted(done, key=lambda n: order[id(n)]))
+        self.nodes = list(_as_backward_runs([found[start] for start in starts]))
         for number, node in enumerate(self.nodes):
             node.number = number
         self._found = found
@@ -305,6 +301,52 @@ class Graph:
             for argument, value in node.plain.items():
                 if isinstance(value, (int, float, complex)) and not isinstance(value, bool):
                     node.constants.append(Constant(argument, value, ""))
+
+
+def _as_backward_runs(starts: list[Node]) -> Iterator[Node]:
+    """The nodes in the order of the engine: of those whose gradient is whole the youngest, leaves
+    before all others. Leaves that are ready at once are equal, so the order among them is that of
+    the engine's heap, std::priority_queue, which is followed step by step."""
+    waits_for: dict[int, int] = {}
+    ready: list[tuple[int, Node]] = []
+    for start in dict.fromkeys(starts):
+        if not start.received:
+            _push(ready, len(ready), (start.sequence, start))
+    while ready:
+        _, node = ready[0]
+        last = ready.pop()
+        if ready:
+            _push(ready, _sink(ready), last)
+        yield node
+        for edge in node.edges:
+            target = edge.target
+            left = waits_for.get(id(target), len(target.received)) - 1
+            waits_for[id(target)] = left
+            if not left:
+                _push(ready, len(ready), (target.sequence, target))
+
+
+def _push(heap: list[tuple[int, Node]], at: int, item: tuple[int, Node]) -> None:
+    """Put an item into a place of the heap (its end makes room), and up to where it belongs."""
+    if at == len(heap):
+        heap.append(item)
+    while at and heap[(at - 1) // 2][0] < item[0]:
+        heap[at] = heap[(at - 1) // 2]
+        at = (at - 1) // 2
+    heap[at] = item
+
+
+def _sink(heap: list[tuple[int, Node]]) -> int:
+    """Move the greater children up into the place that the first left; the place that is free
+    then. Of equal ones the right moves."""
+    at = 0
+    while 2 * at + 1 < len(heap):
+        child = 2 * at + 2
+        if child == len(heap) or heap[child][0] < heap[child - 1][0]:
+            child -= 1
+        heap[at] = heap[child]
+        at = child
+    return at
 
 
 def _several(results: Any) -> Iterable[Any]:
@@ -343,7 +385,7 @@ def _kind(raw: Any) -> str:
 
 
 def _title(raw: Any) -> str:
-    """What a call is called: the op, or the class of the node where that is no public one."""
+    """What a call is called: the op, or by the node's class where it has no public name."""
     name = type(raw).__name__
     if _kind(raw) == "function":
         return name.removesuffix("Backward")
@@ -351,7 +393,7 @@ def _title(raw: Any) -> str:
         op = str(raw._op.entry.variant_of or raw._op.__name__)
         if not op.startswith("_"):
             return op
-    return _WORDS.sub("_", re.sub(r"Backward\d*$", "", name)).lower()
+    return _WORDS.sub("_", re.sub(r"Backwards?\d*$", "", name)).lower()
 
 
 def _node(raw: Any) -> tuple[Node, list[tuple[Any, int, int, str]]]:

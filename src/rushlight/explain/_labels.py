@@ -96,9 +96,10 @@ def shape_text(shape: tuple[int, ...]) -> str:
     return f"({', '.join(map(str, shape))})" if shape else ""
 
 
-def arguments(node: Node) -> list[Edge]:
-    """The edges of a node in the order in which the call is written."""
-    return sorted(node.edges, key=lambda e: (_place(node, e.argument), e.index))
+def arguments(node: Node) -> list[Edge | Constant]:
+    """What a call computes with, in the order in which it is written."""
+    found: list[Edge | Constant] = [*node.edges, *operands(node)]
+    return sorted(found, key=lambda a: _place(node, a.argument))
 
 
 def operands(node: Node) -> list[Constant]:
@@ -110,7 +111,7 @@ def operands(node: Node) -> list[Constant]:
     if written is not None and len(known) == 1:
         other = "other" if "input" in known else "input"
         found.append(Constant(other, written, ""))
-    return sorted(found, key=lambda c: _place(node, c.argument))
+    return found
 
 
 def _is_operand(node: Node, constant: Constant) -> bool:
@@ -147,7 +148,8 @@ def _literal(node: Node) -> int | float | None:
         if isinstance(side, ast.Constant) and type(side.value) in (int, float)
     ]
     first = isinstance(found[0].left, ast.Constant)
-    if len(numbers) != 1 or (node.title == "rsub") != first and node.title in ("rsub", "sub"):
+    wrong = node.title in ("rsub", "sub") and (node.title == "rsub") != first
+    if len(numbers) != 1 or wrong:
         return None
     return numbers[0]  # type: ignore[return-value]
 
@@ -196,7 +198,9 @@ def _expression(node: Node, nr: int, depth: int, longest: int) -> ex.Expression 
         a, b = values
         if title in ("sub", "rsub"):
             b = ex.minus(b)
-        return {"mul": ex.times, "div": ex.over}.get(title, ex.plus)(a, b)
+        if title == "div":
+            return ex.over(a, b)
+        return ex.times(a, b) if title == "mul" else ex.plus(a, b)
     if len(values) == 1 and title == "neg":
         return ex.minus(values[0])
     if len(values) == 1 and len(node.edges) == 1 and title not in _PYTHON and title.isidentifier():
@@ -218,7 +222,7 @@ def value_names(node: Node, longest: int = LONGEST) -> dict[str, str]:
         text = result_name(node, nr, longest)
         if text:
             names["out" if nr == 0 else f"out{nr}"] = text
-    for edge in arguments(node):
+    for edge in node.edges:
         text = result_name(edge.target, edge.nr, longest)
         if text and edge.argument:
             names[edge.argument] = text

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 __all__ = ["Arrangement", "Box", "Link", "arrange"]
 
@@ -26,7 +27,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link from box `source` down to box `target`; label: width and height of its text, or None."""
+    """A link from box `source` down to box `target`; label: width and height of its text."""
 
     source: int
     target: int
@@ -63,7 +64,7 @@ _WEIGHTS = (1.0, 1e-3, 1e-6)
 def arrange(
     boxes: Sequence[Box], links: Sequence[Link], *, gap: float = 26.0, row_gap: float = 20.0
 ) -> Arrangement:
-    """Place boxes, whose links form no cycle. gap: between boxes of a row; row_gap: between rows."""
+    """Place boxes whose links form no cycle. gap: between boxes in a row; row_gap: between rows."""
     return _Rows(boxes, links, gap).drawing(row_gap)
 
 
@@ -113,9 +114,7 @@ class _Rows:
         self.up: list[list[int]] = [[] for _ in boxes]
         self.down: list[list[int]] = [[] for _ in boxes]
         self.chains = [self._chain(link) for link in links]
-        self.label_of = [
-            self._label_point(link, c) for link, c in zip(links, self.chains, strict=True)
-        ]
+        self.label_of = list(map(self._label_point, links, self.chains))
         self.before = [False] * len(links)
         self.rows = self._first_order()
         self._uncross()
@@ -134,7 +133,7 @@ class _Rows:
             self.up.append([])
             self.down.append([])
         whole = [link.source, *chain, link.target]
-        for a, b in zip(whole, whole[1:], strict=False):
+        for a, b in pairwise(whole):
             self.down[a].append(b)
             self.up[b].append(a)
         return chain
@@ -201,9 +200,8 @@ class _Rows:
 
     def _crossings(self) -> int:
         places = self._places()
-        return sum(
-            _inversions([sorted(places[m] for m in self.down[n]) for n in row]) for row in self.rows
-        )
+        ends = [[sorted(places[m] for m in self.down[n]) for n in row] for row in self.rows]
+        return sum(map(_inversions, ends))
 
     def _swap(self) -> None:
         places = self._places()
@@ -395,7 +393,7 @@ class _Rows:
 
 
 def _settled(places: list[float], before: float | None) -> float:
-    """Where a block goes whose points were pushed: all the way where all were pushed to one side."""
+    """Where a block goes whose points were pushed: as far as any, where all go to one side."""
     low, high = min(places), max(places)
     if before is not None and low >= before:
         return high

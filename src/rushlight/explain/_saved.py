@@ -9,8 +9,8 @@ from .. import _core
 from .._core import Tensor
 from .._dtypes import dtype
 from ._graph import Graph, Node, Place, Saved
-from ._names import quiet, shown_name
-from ._scopes import graph_of
+from ._names import shown_name
+from ._scopes import reading
 from ._text import Text, bytes_text, counted, freed_text, in_columns, scope_text, tensor_text
 
 __all__ = ["SavedRow", "SavedTable", "saved"]
@@ -101,8 +101,7 @@ def saved(loss: Any, *, names: Any = None) -> SavedTable:
     >>> table.total, table.unique, table.parameters, table.freed
     (12000, 8000, 4000, 4000)
     """
-    graph = graph_of(loss, names)
-    with quiet():
+    with reading(loss, names) as graph:
         return _table(graph)
 
 

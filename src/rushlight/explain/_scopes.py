@@ -17,7 +17,7 @@ from .._core import Tensor
 from ._graph import Constant, Graph, Node
 from ._names import names_for, quiet
 
-__all__ = ["Recording", "graph_of", "recording"]
+__all__ = ["Recording", "graph_of", "reading", "recording"]
 
 _SMALL = 64
 """Results of at most so many elements are kept, to be shown."""
@@ -152,6 +152,21 @@ def graph_of(results: Any, names: Any = None, recorded: Recording | None = None)
         graph = Graph(results, names_for(names))
         _find_scopes(graph, recorded)
     return graph
+
+
+@contextmanager
+def reading(
+    results: Any, names: Any = None, recorded: Recording | None = None
+) -> Iterator[Graph]:
+    """The graph behind `results` for the time of a block, in which nobody is told what is asked of
+    tensors; nothing of it stays."""
+    graph = graph_of(results, names, recorded)
+    try:
+        with quiet():
+            yield graph
+    finally:
+        if graph is not results:
+            graph.forget()
 
 
 def _shown(argument: Any) -> bool:

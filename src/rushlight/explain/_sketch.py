@@ -13,24 +13,27 @@ from typing import Any
 
 from .._core import Tensor
 from ._boxes import Box, boxes_of
-from ._graph import Edge, Graph, Node
+from ._graph import Constant, Edge, Graph, Node
 from ._labels import (
     arguments,
     derivative,
     local_formula,
     number_text,
-    operands,
     sent_on,
     shape_text,
     sign,
 )
+from ._names import shown_name
 
-__all__ = ["Arrow", "Shape", "Sketch", "sketch"]
+__all__ = ["Arrow", "Shape", "Sketch", "check_view", "sketch"]
 
+_VIEWS = ("forward", "backward", "both")
 READABLE = 150
 """A picture with more boxes is folded, or is none."""
 _FOLDED = 60
 """Modules are opened as far as so many boxes show the whole graph."""
+_LONGEST = 36
+"""A formula of so many letters still fits beside an arrow."""
 
 
 @dataclass(slots=True)
@@ -51,6 +54,35 @@ class Shape:
     root: bool = False
     scope: tuple[str, ...] = ()
 
+    @property
+    def lines(self) -> list[str]:
+        """The text of a box: `w = 2` on one line, a name with a shape on two."""
+        text, value = _short(self.text), self.value
+        if self.kind in ("leaf", "module"):
+            if self.kind == "leaf" and value and not value.startswith("("):
+                return [f"{text} = {value}"]
+            return [text, value] if value else [text]
+        return [_with_value(text, value)] if self.kind == "constant" else [text]
+
+    @property
+    def beside(self) -> tuple[str, str]:
+        """What stands beside an operator: the name of its result, and the value after it."""
+        if self.kind in ("leaf", "module", "constant"):
+            return "", ""
+        name = _short(self.name)
+        return name, _with_value(name, self.value)[len(name) :]
+
+    @property
+    def backward_lines(self) -> list[str]:
+        """The text of its box in the backward graph."""
+        if self.kind == "leaf":
+            return [self.backward, f"{_short(self.text)}.grad"]
+        return (
+            [_short(self.backward), self.value]
+            if self.kind == "module"
+            else [_short(self.backward)]
+        )
+
 
 @dataclass(slots=True)
 class Arrow:
@@ -68,6 +100,17 @@ class Arrow:
     number: str = ""
     tip: str = ""
 
+    def texts(self, view: str) -> list[tuple[str, str]]:
+        """What stands beside it, in pieces: (kind, text), where kind is "from", "formula" or
+        "number". A longer formula is only in the tip."""
+        formula = self.formula if view == "forward" else self.sent
+        if len(formula) > _LONGEST:
+            formula = ""
+        pieces = [("from", _short(self.result, 12)), ("formula", formula)]
+        if view == "forward" and self.number:
+            pieces.append(("number", f"= {self.number}" if formula else self.number))
+        return [(kind, text) for kind, text in pieces if text]
+
 
 @dataclass(slots=True)
 class Sketch:
@@ -77,6 +120,22 @@ class Sketch:
     arrows: list[Arrow] = field(default_factory=list)
     title: str = ""
     message: str = ""
+
+
+def check_view(function: str, view: str) -> None:
+    if view not in _VIEWS:
+        known = ", ".join(map(repr, _VIEWS))
+        raise ValueError(f"explain.{function}: view must be one of {known}, got {view!r}.")
+
+
+def _short(text: str, most: int = 32) -> str:
+    return shown_name(text, most)
+
+
+def _with_value(name: str, value: str) -> str:
+    if not name or not value:
+        return name or value
+    return f"{name} {value}" if value.startswith("(") else f"{name} = {value}"
 
 
 def sketch(
@@ -108,22 +167,35 @@ def sketch(
             index[node] = of_box[box]
     for node, _ in graph.roots:
         made.shapes[index[node]].root = True
+    _arrows(graph, index, made, numbers, derivatives)
+    return made
+
+
+def _arrows(
+    graph: Graph,
+    index: Mapping[Node, int],
+    made: Sketch,
+    numbers: Mapping[Edge, Any],
+    derivatives: bool,
+) -> None:
+    """What leads to each shape, in the order in which the call is written. Between a folded box and
+    another shape there is one arrow."""
     seen: set[tuple[int, int]] = set()
     for node in reversed(graph.nodes):
         at = index[node]
-        for edge in arguments(node):
-            source = index[edge.target]
-            if source == at:
+        folded = made.shapes[at].kind == "module"
+        for argument in arguments(node):
+            if isinstance(argument, Constant):
+                if not folded:
+                    made.arrows.append(Arrow(len(made.shapes), at))
+                    made.shapes.append(_constant(argument))
                 continue
-            if made.shapes[at].kind == "module" or made.shapes[source].kind == "module":
-                if (source, at) not in seen:
-                    seen.add((source, at))
-                    made.arrows.append(Arrow(source, at))
-            else:
-                made.arrows.append(_arrow(edge, source, at, numbers, derivatives))
-        if made.shapes[at].kind != "module":
-            _constants(node, at, made)
-    return made
+            source = index[argument.target]
+            if not folded and made.shapes[source].kind != "module":
+                made.arrows.append(_arrow(argument, source, at, numbers, derivatives))
+            elif source != at and (source, at) not in seen:
+                seen.add((source, at))
+                made.arrows.append(Arrow(source, at))
 
 
 def _title(graph: Graph) -> str:
@@ -172,7 +244,7 @@ def _arrow(
     whole = derivative(edge)
     number = number_text(numbers.get(edge))
     text = formula.text
-    if derivatives and formula.is_factor or not text and number:
+    if (derivatives and formula.is_factor) or (number and not text):
         text = " = ".join(filter(None, (whole, text)))
     tip = " = ".join(filter(None, (whole, formula.text, number)))
     several = len(edge.target.outputs) > 1 and any(e.nr for e in edge.target.received)
@@ -187,17 +259,13 @@ def _arrow(
     )
 
 
-def _constants(node: Node, at: int, made: Sketch) -> None:
-    """The operands without gradient, as shapes of their own, where they stand in the call."""
-    for constant in operands(node):
-        value = constant.value
-        text, note = constant.label, number_text(value)
-        if isinstance(value, Tensor):
-            note = note or shape_text(tuple(value.shape))
-            text = text or constant.argument
-        shape = Shape("constant", text, note, tip=f"{constant.argument}, needs no gradient")
-        made.arrows.append(Arrow(len(made.shapes), at))
-        made.shapes.append(shape)
+def _constant(constant: Constant) -> Shape:
+    """An operand without gradient, as a shape of its own."""
+    text, note = constant.label, number_text(constant.value)
+    if isinstance(constant.value, Tensor):
+        note = note or shape_text(tuple(constant.value.shape))
+        text = text or constant.argument
+    return Shape("constant", text, note, tip=f"{constant.argument}, needs no gradient")
 
 
 # ---- folding

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from .._core import Tensor
 from .._dtypes import dtype
 from ._graph import Edge, Graph, Node, Place
-from ._names import quiet, shown_name
-from ._scopes import graph_of
+from ._names import shown_name
+from ._scopes import reading
 
 __all__ = [
     "Text",
@@ -140,11 +140,9 @@ def tree(y: Any, *, names: Any = None, depth: int | None = None, limit: int | No
     for name, value in (("depth", depth), ("limit", limit)):
         if value is not None and (not isinstance(value, int) or value < 0):
             raise ValueError(f"tree: {name}= takes a number from 0, or None, got {value!r}.")
-    graph = graph_of(y, names)
-    with quiet():
+    with reading(y, names) as graph:
         rows, left_out = _rows(graph, depth, limit)
-    lines = in_columns(rows)
-    lines.append(_sum(graph))
+        lines = [*in_columns(rows), _sum(graph)]
     if left_out:
         why = f"limit={limit}" if limit == len(rows) else f"depth={depth}"
         lines.append(f"… {left_out} of {len(graph.nodes)} nodes are left out ({why})")
@@ -254,6 +252,9 @@ def _cells(line: _Waiting, printed: set[Node]) -> list[str]:
     title = shown_name(node.title)
     if line.mention:
         which = f"[{edge.nr}]" if edge is not None and len(node.outputs) > 1 else ""
+        label = node.labels.get(0 if edge is None else edge.nr, "")
+        if label and node.kind != "leaf":
+            title = f"{shown_name(label)} = {title}"
         return [f"{text}{'↑' if node in printed else '↓'} #{node.number} {title}{which}"]
     if node.kind != "leaf" and node.labels:
         labels = [shown_name(label) for label in node.labels.values()]

@@ -42,7 +42,7 @@ from ..optim import optimizer as _optimizer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Group", "Loss", "Note", "Series", "View", "printable", "watch"]
+__all__ = ["Group", "Loss", "Note", "Series", "View", "printable", "shell", "watch"]
 
 _CAPACITY = 4096
 """Entries of a series; even."""
@@ -153,6 +153,23 @@ class Series:
         where = int(np.nanargmax(np.array(self.high)))
         return self.high[where], self.at[where]
 
+    @property
+    def leap(self) -> tuple[float, int]:
+        """How many times the median before it the number is that stands out most, and its clock."""
+        last, high = np.array(self.last), np.array(self.high)
+        there = ~np.isnan(last)
+        last, high, at = last[there], high[there], np.array(self.at)[there]
+        if len(last) <= _ENOUGH:
+            return 0.0, 0
+        with np.errstate(all="ignore"):
+            jumps = high[_ENOUGH:] / last[_ENOUGH - 1 : -1]
+        found = (0.0, 0)
+        for i in (_ENOUGH + int(np.argmax(high[_ENOUGH:])), _ENOUGH + int(np.nanargmax(jumps))):
+            before = float(np.median(last[:i]))
+            if before > 0:
+                found = max(found, (float(high[i]) / before, int(at[i])))
+        return found
+
 
 class Note(NamedTuple):
     """Something that is wrong: now, or earlier on."""
@@ -205,7 +222,7 @@ class Loss:
     @property
     def name(self) -> str:
         """The line as `train.py:31`."""
-        path = _short_path(self.file)
+        path = _cell(self.file) or _short_path(self.file)
         cut = "…" if len(path) > _LONG else ""
         return f"{cut}{printable(path[-_LONG:])}:{self.line}"
 
@@ -270,12 +287,12 @@ class Group:
             found.append(Note("zero", True))
         found += _not_finite(norms)
         median = norms.median
-        if norms.count >= _ENOUGH and median > 0:
-            largest, at = norms.largest
-            if math.isfinite(norms.now) and norms.now > _EXPLODING * median:
-                found.append(Note(f"exploding: {_times(norms.now / median)} its median", True))
-            elif largest > _EXPLODING * median:
-                found.append(Note(f"{_times(largest / median)} its median at {at:,}", False))
+        if norms.count > _ENOUGH and norms.now > _EXPLODING * median > 0 and norms.now < math.inf:
+            found.append(Note(f"exploding: {_times(norms.now / median)} its median", True))
+        else:
+            times, at = norms.leap
+            if times > _EXPLODING:
+                found.append(Note(f"{_times(times)} the median before it at {at:,}", False))
         return found
 
 
@@ -292,6 +309,17 @@ def _not_finite(series: Series) -> list[Note]:
         if n > 1 or not found:
             found.append(Note(f"{n:,} not finite, first at {series.first_bad:,}", False))
     return found
+
+
+def shell() -> Any:
+    """The IPython that runs this program, or None; it is not imported for the question."""
+    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+
+
+def _cell(file: str) -> str:
+    """The name that IPython gives the cell which it calls this file: `In[3]`; "" for none."""
+    name = getattr(getattr(shell(), "compile", None), "format_code_name", lambda file: None)(file)
+    return name[1] if name else ""
 
 
 def printable(text: str, most: int = 300) -> str:
@@ -473,8 +501,8 @@ class watch:
     In a terminal a view is kept up to date below what the program prints (it needs `pip install
     rushlight[watch]`), in a notebook a figure in the cell. Elsewhere nothing is shown before the
     end, when a short table goes to standard error; so it does after an exception. show=False: no
-    view and no table, the object alone has the figures. png: a file that the curves are drawn to at
-    the end. title: what is written above them.
+    view and no table, the object alone has the figures, and its `str` is the table. png: a file
+    that the curves are drawn to at the end. title: what is written above them.
 
     A loss is what `backward` is called on, one series for each line that calls it; a norm is that
     of the gradients of a parameter group as the optimizer gets them. `losses` and `groups` have
@@ -682,6 +710,10 @@ def _norm(grads: list[Any]) -> float:
 
 def _plain(grad: Any) -> Any:
     """A gradient without history; of a sparse one the values, once for each index."""
-    if grad.is_sparse:
-        grad = grad.coalesce()._values()
+    if grad._wrapped is not None and not grad._wrapped.strided:
+        before = _core.set_overrides(_core.Overrides.ALL)  # a class answers for sparse tensors
+        try:
+            grad = grad.coalesce().values()
+        finally:
+            _core.set_overrides(before)
     return grad.detach() if grad.requires_grad else grad

@@ -19,11 +19,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from ._watch import Group, Loss, Series, View, printable, watch
+from ._watch import Group, Loss, Series, View, printable, shell, watch
 
 __all__ = [
     "check",
@@ -78,13 +79,18 @@ def conclude(seen: watch) -> None:
         except Exception as error:
             seen._trouble.add(f"{type(error).__name__}: {error}")
     said: list[str] = []
+    failed: list[str] = []
     if not (seen.losses or seen.groups):
         said.append("the program called no backward and no optimizer's step: nothing to show")
     else:
         if view is None:
             said.append(table(seen))
         if seen._png is not None:
-            said.append(_write_picture(seen))
+            why = _write_picture(seen)
+            if why:
+                failed.append(f"{seen._png} was not written: {why}")
+            else:
+                said.append(f"the curves are in {seen._png}")
     for loss in seen.losses:
         if loss.without_value:
             said.append(
@@ -92,22 +98,23 @@ def conclude(seen: watch) -> None:
                 "number, so there is no loss to show"
             )
     said += [printable(trouble) for trouble in sorted(seen._trouble)]
-    if seen._show:
-        with suppress(AttributeError, OSError, ValueError):  # closed: the program ends as it would
-            sys.stderr.write("".join(f"rushlight watch: {text}\n" for text in said))
+    if not seen._show:
+        said.clear()
+    with suppress(AttributeError, OSError, ValueError):  # closed: the program ends as it would
+        sys.stderr.write("".join(f"rushlight watch: {text}\n" for text in [*said, *failed]))
 
 
 def _write_picture(seen: watch) -> str:
+    """Draw the curves to the file; why that failed, or ""."""
     try:
         from ._watch_figure import write
 
         write(seen, str(seen._png_file))
     except ImportError:
-        return f"{seen._png} was not written: matplotlib is missing (pip install rushlight[watch])"
+        return "matplotlib is missing (pip install rushlight[watch])"
     except (Exception, KeyboardInterrupt) as error:
-        why = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-        return f"{seen._png} was not written: {why}"
-    return f"the curves are in {seen._png}"
+        return getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+    return ""
 
 
 # ---- numbers
@@ -124,9 +131,11 @@ def number(value: float) -> str:
 
 def over_decades(values: Sequence[Series]) -> bool:
     """Whether a logarithmic axis shows them better: all positive, and a range of more than 100."""
-    low = [v for s in values for v in s.low if not math.isnan(v)]
-    high = [v for s in values for v in s.high if not math.isnan(v)]
-    return bool(low) and min(low) > 0 and max(high) > 100 * min(low)
+    low = np.concatenate([np.array(series.low) for series in values])
+    high = np.concatenate([np.array(series.high) for series in values])
+    if np.isnan(low).all():
+        return False
+    return bool(np.nanmin(low) > 0 and np.nanmax(high) > 100 * np.nanmin(low))
 
 
 def smoothed(values: Any) -> Any:
@@ -272,7 +281,7 @@ class Terminal:
         self._seen = seen
         self._out: Any = sys.stdout
         self._lock = threading.RLock()
-        self._lines: list[str] = []  # of the view, as they are drawn
+        self._lines: list[str] = []  # of the view
         self._height = 0  # how many lines above the cursor are ours
         self.open = True
         self._streams: dict[str, _Stream] = {}
@@ -326,15 +335,14 @@ class Terminal:
             return math.inf
         with self._lock:
             columns, rows = shutil.get_terminal_size()
-            self._lines = _frame(self._seen, max(columns - 1, 20), max(rows - 2, 4), self._plain)
+            self._lines = _frame(self._seen, max(columns - 1, 20), max(rows - 2, 1), self._plain)
             self._draw()
         now = time.perf_counter()
         return now + max(1 / _FRAMES, _SHARE * (now - started))
 
     def _draw(self, real: Any = None, text: str = "") -> None:
         """Put the program's text and the view in the place of the view."""
-        up = f"\x1b[{self._height}A\r" if self._height else "\r"
-        self._height = 0
+        up = self._up()
         if text:
             self._out.write(f"{up}\x1b[J")
             if real is not self._out:
@@ -343,10 +351,16 @@ class Terminal:
             real.flush()
             up = ""
         unfinished = [self._unfinished_line(s) for s in self._streams.values() if s._unfinished]
-        lines = [*unfinished, *self._lines]
+        rows = shutil.get_terminal_size().lines
+        lines = [*unfinished, *self._lines][: max(rows - 1, 1)]
         self._out.write(up + "".join(f"{line}\x1b[K\n" for line in lines) + "\x1b[J")
         self._out.flush()
         self._height = len(lines)
+
+    def _up(self) -> str:
+        """How the cursor gets to where the view begins, which is drawn no more then."""
+        height, self._height = self._height, 0
+        return f"\x1b[{height}A\r" if height else "\r"
 
     def _unfinished_line(self, stream: _Stream) -> str:
         parts = [part for part in _ESCAPES.sub("", stream._unfinished).split("\r") if part]
@@ -355,9 +369,8 @@ class Terminal:
 
     def _clear(self) -> None:
         if self._height:
-            self._out.write(f"\x1b[{self._height}A\r\x1b[J")
+            self._out.write(f"{self._up()}\x1b[J")
             self._out.flush()
-        self._height = 0
 
     def _release(self) -> None:
         """Give the streams back. Who kept one writes to the real one from now on."""
@@ -379,7 +392,7 @@ class Terminal:
                 self._release()
                 if unfinished:
                     self._out.write("\n")
-            lines = _frame(self._seen, max(columns - 1, 20), max(rows - 2, 4), self._plain)
+            lines = _frame(self._seen, max(columns - 1, 20), max(rows - 2, 1), self._plain)
             self._out.write("".join(f"{line}\n" for line in lines))
             self._out.flush()
 
@@ -412,18 +425,21 @@ def _frame(seen: watch, width: int, height: int, plain: bool) -> list[str]:
     if losses:
         parts.append(_loss_rows(losses, most_urgent(losses, n_losses), width))
         if chart:
-            parts += _chart(losses[: len(_COLOURS)], seen.clock, width, chart, plain)
+            lines = _chart(losses[: len(_COLOURS)], seen.clock, width, chart, plain)
+            parts += [Text("\n").join(lines)] if lines else []
     elif not groups:
         parts.append(Text("no backward pass yet", style="dim"))
     if groups:
         chosen = [groups[i] for i in most_urgent(groups, n_groups)]
         parts.append(_group_rows(chosen, len(groups), seen.clock, width, plain))
-    parts += notes[:n_notes]
+    if n_notes:
+        parts.append(Text("\n").join(notes[:n_notes]))
     out = io.StringIO()
     console = Console(
         file=out,
         force_terminal=True,
         width=width,
+        height=height,
         legacy_windows=False,
         highlight=False,
         emoji=False,
@@ -571,26 +587,38 @@ def _sparkline(series: Series, clock: int, width: int, plain: bool) -> Any:
     """Norms in a line, on a logarithmic scale: the largest of each column."""
     from rich.text import Text
 
+    if width < 1 or not series.at:
+        return Text()
     steps = _LEVELS if plain else _BLOCKS
-    first = series.at[0] if series.at else 0
+    first = series.at[0]
     _, high, _, bad = _columns(series, first, clock, width)
     zero = high == 0
     high[zero] = math.nan
     shares = high
     if not np.isnan(high).all():
         shares = _scaled(high, float(np.nanmin(high)), float(np.nanmax(high)), True)
-    text = Text()
+    marks: list[tuple[str, str]] = []
     before = " "
     there = np.flatnonzero(~np.isnan(high) | zero | bad)
     for i in range(there[-1] + 1 if len(there) else 0):
         if bad[i]:
-            text.append("x" if plain else "×", style="bold red")
+            marks.append(("x" if plain else "×", "bold red"))
             continue
         if zero[i]:
             before = "0"
         elif not math.isnan(shares[i]):
             before = steps[1 + round(shares[i] * (len(steps) - 2))]
-        text.append(before, style="red" if before == "0" else "green")
+        marks.append((before, "red" if before == "0" else "green"))
+    return _styled(marks)
+
+
+def _styled(marks: Iterable[tuple[str, str]]) -> Any:
+    """Characters with their styles as a text, those of one style in one piece."""
+    from rich.text import Text
+
+    text = Text()
+    for style, run in groupby(marks, key=lambda mark: mark[1]):
+        text.append("".join(mark for mark, _ in run), style=style)
     return text
 
 
@@ -620,8 +648,7 @@ def _chart(losses: list[Loss], clock: int, width: int, height: int, plain: bool)
     lines = []
     for row in range(down):
         label = number(high) if row == 0 else number(low) if row == down - 1 else ""
-        line = Text(f"{label:>{margin - 1}} ", style="dim")
-        line.append("|" if plain else "│", style="dim")
+        marks = [(f"{label:>{margin - 1}} ", "dim"), ("|" if plain else "│", "dim")]
         for column in range(across):
             which = course[row, column]
             bright = which >= 0
@@ -632,8 +659,8 @@ def _chart(losses: list[Loss], clock: int, width: int, height: int, plain: bool)
                 mark = "#" if bright else ":" if dots else " "
             else:
                 mark = chr(0x2800 + dots) if dots else " "
-            line.append(mark, style=colour if bright else f"dim {colour}")
-        lines.append(line)
+            marks.append((mark, colour if bright else f"dim {colour}"))
+        lines.append(_styled(marks))
     last = f"{clock:,} passes" + (", log scale" if log else "")
     begin = f"{first:,}"
     gap = max(across - len(begin) - len(last), 1)
@@ -691,10 +718,8 @@ def _mark(
 
 
 def _notebook() -> Callable[..., Any] | None:
-    """IPython's `display`, where a notebook runs; nothing is imported for the question."""
-    ipython = sys.modules.get("IPython")
-    shell = getattr(ipython, "get_ipython", lambda: None)()
-    if shell is None or getattr(shell, "kernel", None) is None:
+    """IPython's `display`, where a notebook runs."""
+    if getattr(shell(), "kernel", None) is None:
         return None
     from IPython.display import display
 

@@ -12,7 +12,7 @@ from .._core import Tensor
 from ..autograd._engine import REASONS
 from ._graph import Edge, Graph, Node, Place, Saved
 from ._names import Names, inside, is_module, names_for, quiet, shown_name
-from ._scopes import graph_of
+from ._scopes import reading
 from ._text import Text, in_columns, place_lines, tensor_text
 
 __all__ = ["Unused", "UnusedRow", "unused", "why_no_grad"]
@@ -47,7 +47,8 @@ def _why(t: Tensor, names: Names) -> str:
     if not t.requires_grad:
         return f"{what} does not require grad: {_no_history(t)}"
     if t.grad_fn is not None:
-        return _of_result(t, Graph(t, Names()).roots[0][0], what)
+        with reading(t, Names()) as graph:
+            return _of_result(t, graph.roots[0][0], what)
     return _of_leaf(t, what, names)
 
 
@@ -143,18 +144,18 @@ def _results(t: Tensor, names: Names) -> tuple[list[_Result], list[_Result]]:
     ]
     if not named:
         return [], []
-    graph = Graph([node for _, node in named], Names())
-    leaf = graph.node_of(t)
-    above = set() if leaf is None else {leaf}
-    if leaf is not None:
-        _add_users(leaf, above)
-    freed: dict[Node, Place | None] = {}
-    for node in reversed(graph.nodes):
-        below = (freed[edge.target] for edge in node.edges)
-        freed[node] = node.freed or next((place for place in below if place is not None), None)
-    found: tuple[list[_Result], list[_Result]] = ([], [])
-    for (label, _), (root, _) in zip(named, graph.roots, strict=True):
-        found[root not in above].append(_Result(shown_name(label), freed[root], root.number))
+    with reading([node for _, node in named], Names()) as graph:
+        leaf = graph.node_of(t)
+        above = set() if leaf is None else {leaf}
+        if leaf is not None:
+            _add_users(leaf, above)
+        freed: dict[Node, Place | None] = {}
+        for node in reversed(graph.nodes):
+            below = (freed[edge.target] for edge in node.edges)
+            freed[node] = node.freed or next((place for place in below if place is not None), None)
+        found: tuple[list[_Result], list[_Result]] = ([], [])
+        for (label, _), (root, _) in zip(named, graph.roots, strict=True):
+            found[root not in above].append(_Result(shown_name(label), freed[root], root.number))
     for results in found:
         results.sort(key=lambda r: (r.freed is None, r.number))
     return found
@@ -274,7 +275,8 @@ def unused(loss: Any, parameters: Any, *, names: Any = None) -> Unused:
     with quiet():
         found = names_for(names)
         wanted = _pairs(parameters, found)
-        return _unused(graph_of(loss, found), wanted)
+    with reading(loss, found) as graph:
+        return _unused(graph, wanted)
 
 
 def _unused(graph: Graph, wanted: list[tuple[str, Tensor]]) -> Unused:

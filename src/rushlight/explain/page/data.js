@@ -64,13 +64,16 @@ function readGraph(data) {
     title: row.title ?? "",
     kind: row.kind ?? "graph",
     detail: row.detail ?? "",
-    count: row.count ?? 0,
     bytes: row.bytes ?? 0,
     boxes: [],
     nodes: [],
   }));
   for (const box of graph.boxes) if (box.parent !== null) graph.boxes[box.parent].boxes.push(box.id);
-  for (const node of graph.nodes) graph.boxes[node.box].nodes.push(node.id);
+  setOptionsApart(graph);
+  for (const node of graph.nodes) if (!node.option) graph.boxes[node.box].nodes.push(node.id);
+  countNodes(graph);
+  gatherLeaves(graph, "leaf", "leaf", "leaves");
+  gatherLeaves(graph, "constant", "constant", "constants");
   graph.steps = (data.steps ?? []).map((row, at) => ({
     at,
     node: row.node ?? 0,
@@ -91,6 +94,42 @@ function readGraph(data) {
   return graph;
 }
 
+const MANY = 12; // leaves that one box shows by themselves
+
+// Arguments that a number stands for as an operand. Other numbers say how, as `dim=1` does.
+const OPERANDS = new Set(["input", "self", "other", "exponent", "x", "y"]);
+
+/** Numbers such as `dim=1` are told with the call and not drawn. */
+function setOptionsApart(graph) {
+  for (const node of graph.nodes) {
+    node.option = node.kind === "constant" && node.name !== "Tensor" && node.into.length === 1
+      && !OPERANDS.has(node.into[0].argument);
+  }
+}
+
+/** How many nodes each box holds at any depth, of those that are drawn. */
+function countNodes(graph) {
+  for (const box of graph.boxes) box.count = 0;
+  for (const node of graph.nodes) {
+    if (node.option) continue;
+    for (const id of chain(graph, node.box)) graph.boxes[id].count += 1;
+  }
+}
+
+/** Put the leaves (or constants) of a box that has many into a box of their own. */
+function gatherLeaves(graph, kind, one, many) {
+  for (const box of [...graph.boxes]) {
+    const mine = box.nodes.filter((id) => graph.nodes[id].kind === kind);
+    if (mine.length <= MANY) continue;
+    const id = graph.boxes.length;
+    const title = counted(mine.length, one, many);
+    graph.boxes.push({ id, parent: box.id, title, kind: many, detail: [box.detail, title].filter(Boolean).join(" › "), count: mine.length, bytes: 0, boxes: [], nodes: mine });
+    for (const node of mine) graph.nodes[node].box = id;
+    box.boxes.push(id);
+    box.nodes = box.nodes.filter((node) => graph.nodes[node].kind !== kind);
+  }
+}
+
 const SYMBOLS = { add: "+", sub: "−", rsub: "−", mul: "×", div: "÷", matmul: "@", mm: "@", bmm: "@" };
 const JOINED = { add: " + ", sub: " − ", mul: "·", div: "/", matmul: " @ ", mm: " @ " };
 
@@ -104,7 +143,8 @@ function nameNodes(graph) {
   for (let id = graph.nodes.length - 1; id >= 0; id--) {
     const node = graph.nodes[id];
     if (node.called) continue;
-    node.called = joined(graph, node) || `${node.title || node.kind}${subscript(id)}`;
+    node.expression = joined(graph, node);
+    node.called = node.expression || `${node.title || node.kind}${subscript(id)}`;
   }
 }
 
@@ -112,11 +152,13 @@ function nameNodes(graph) {
 function joined(graph, node) {
   const turned = node.title === "rsub";
   const sign = JOINED[turned ? "sub" : node.title];
-  if (!sign || node.out.length !== 2) return "";
-  const first = node.out.find((edge) => edge.argument === "input" || edge.argument === "self");
-  const second = node.out.find((edge) => edge !== first);
+  const operands = node.out.filter((edge) => !graph.nodes[edge.to].option);
+  if (!sign || operands.length !== 2) return "";
+  const first = operands.find((edge) => edge.argument === "input" || edge.argument === "self");
+  const second = operands.find((edge) => edge !== first);
   if (!first || !["other", "mat2"].includes(second.argument)) return "";
-  const names = [first, second].map((edge) => graph.nodes[edge.to].called);
+  const names = [first, second].map(({ to }) => graph.nodes[to]).map((arg) =>
+    arg.label || (arg.kind === "constant" ? arg.title : ""));
   if (names.some((name) => !name || !/^[\p{L}\p{N}_.[\]']+$/u.test(name))) return "";
   const text = (turned ? names.reverse() : names).join(sign);
   return text.length > 20 ? "" : text;

@@ -5,15 +5,16 @@ const section = (title, ...children) =>
 
 /** Rows of a name and what it is; rows without a value are left out. */
 function facts(rows) {
-  return h("dl", { class: "facts" }, rows.filter(([, value]) => value !== null && value !== undefined && value !== "")
+  return h("dl", { class: "facts" }, rows.filter(([, value]) => Boolean(value))
     .map(([name, value]) => [h("dt", null, name), h("dd", null, value)]));
 }
 
 /** `∂L/∂w1` set as a fraction. */
 function fraction(over, under) {
-  return h("span", { class: "frac", role: "math", "aria-label": `∂${over}/∂${under}` },
-    h("span", { class: "over" }, `∂${over}`), h("span", { class: "unseen" }, "/"),
-    h("span", { class: "under" }, `∂${under}`));
+  const [above, below] = [over, under].map((name) => (/[ ·/]/.test(name) ? `∂(${name})` : `∂${name}`));
+  return h("span", { class: "frac", role: "math", "aria-label": `${above}/${below}` },
+    h("span", { class: "over" }, above), h("span", { class: "unseen" }, "/"),
+    h("span", { class: "under" }, below));
 }
 
 function nodeLink(page, id, text) {
@@ -74,8 +75,12 @@ function nodeDetails(page, id) {
 }
 
 function neighbours(page, edges, end) {
+  const what = (edge) => {
+    const node = page.graph.nodes[edge[end]];
+    return node.option ? node.title : nodeLink(page, node.id);
+  };
   return h("ul", { class: "links" }, edges.slice(0, 40).map((edge) =>
-    h("li", null, h("span", { class: "dim" }, edge.argument ? `${edge.argument}: ` : ""), nodeLink(page, edge[end]))),
+    h("li", null, h("span", { class: "dim" }, edge.argument ? `${edge.argument}: ` : ""), what(edge))),
   edges.length > 40 && h("li", { class: "dim" }, `and ${edges.length - 40} more`));
 }
 
@@ -118,11 +123,15 @@ function sentTable(page, node) {
           ? [" = ", summaryElement(edge.local, "local")]
           : edge.local && h("span", { class: "unseen", "data-testid": "local", "data-value": dataValue(edge.local.only) }, "")),
       edge.sent && (scalars
-        ? h("p", { class: "product" }, numberElement(incoming.only, incoming.dtype), " × ", numberElement(edge.local.only, edge.local.dtype), " = ",
+        ? h("p", { class: "product" }, numberElement(incoming.only, incoming.dtype), " × ", factorElement(edge), " = ",
           h("strong", null, numberElement(edge.sent.only, edge.sent.dtype, { "data-testid": "sent" })))
         : h("p", { class: "product" }, "sent: ", summaryElement(edge.sent, "sent"))));
   });
 }
+
+/** A local gradient as a factor: a negative one stands in brackets. */
+const factorElement = ({ id, local }) => numberElement(local.only, local.dtype,
+  { "data-factor": id, class: number(local.only) < 0 ? "number negative" : "number" });
 
 /** What the panel shows of an edge. */
 function edgeDetails(page, id) {

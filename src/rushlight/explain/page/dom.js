@@ -54,3 +54,14 @@ const cut = (text, most) => {
 /** `1 node`, `2 nodes`, `1,234 nodes`. */
 const counted = (n, one, many = `${one}s`) =>
   `${Number(n).toLocaleString("en")} ${n === 1 ? one : many}`;
+
+/** The item with the least distance; null of none. */
+function nearest(items, distance) {
+  let best = null;
+  let least = Infinity;
+  for (const item of items) {
+    const d = distance(item);
+    if (d < least) [best, least] = [item, d];
+  }
+  return best;
+}

@@ -30,15 +30,15 @@ function part(kind, shape, lines, least = 0) {
 
 /** The numbers of a value: `d = 2.75`, `h 4×16`. */
 function valueRuns(node) {
-  const name = shortName(node.label);
+  const name = shortName(node.label || node.expression || "");
   const value = node.value;
   if (value?.only !== undefined && !value.shape.length) {
     const text = brief(value.only, value.dtype);
-    const runs = name ? [run(name, "formula", "name"), run(" = ", "plain", "dim")] : [];
+    const runs = name ? [run(name, "formula", node.label ? "name" : "dim"), run(" = ", "plain", "dim")] : [];
     return [...runs, run(text, "number", "", dataValue(value.only))];
   }
   const shape = node.kind === "constant" && !node.shape.length ? "" : shapeText(node.shape);
-  const runs = name ? [run(name, "formula", "name")] : [];
+  const runs = name ? [run(name, "formula", node.label ? "name" : "dim")] : [];
   if (!name && node.kind === "constant" && node.title) runs.push(run(cut(node.title, 16), "number"));
   if (shape || !runs.length) runs.push(run(`${runs.length ? "  " : ""}${shape}`, "plain", "dim"));
   return runs;
@@ -163,15 +163,19 @@ function clip(at, p, from, shift) {
   return { x: x + dx * scale, y: y + dy * scale };
 }
 
-/** A line moved sideways. */
-function beside(points, distance) {
-  if (!distance) return points;
-  return points.map((p, i) => {
-    const a = points[Math.max(0, i - 1)];
-    const b = points[Math.min(points.length - 1, i + 1)];
+/** The inner points of a way moved sideways, and the shifts of its ends; `ends` are where it aims. */
+function beside(points, ends, distance) {
+  const whole = [ends[0], ...points, ends[1]];
+  const across = (a, b) => {
     const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
-    return { x: p.x - ((b.y - a.y) / length) * distance, y: p.y + ((b.x - a.x) / length) * distance };
+    return { x: (-(b.y - a.y) / length) * distance, y: ((b.x - a.x) / length) * distance };
+  };
+  const moved = points.map((p, i) => {
+    const by = across(whole[i], whole[i + 2]);
+    return { x: p.x + by.x, y: p.y + by.y };
   });
+  const last = whole.length - 1;
+  return { points: moved, start: across(whole[0], whole[1]), end: across(whole[last - 1], whole[last]) };
 }
 
 /** A smooth way through points: a uniform cubic B-spline that begins and ends at the ends. */
@@ -239,7 +243,7 @@ function itemElement(graph, key, figure, at, pane) {
       group.append(textElement(runs, p.x, p.y + (i - (p.lines.length - 1) / 2) * LINE));
     });
     if (p.kind === "box") {
-      group.append(s("rect", { class: "progress", x: p.x - p.width / 2 + 6, y: p.y + p.height / 2 - 6, width: p.width - 12, height: 3, rx: 1.5, pathLength: 1 }));
+      group.append(s("path", { class: "progress", d: `M${p.x - p.width / 2 + 8} ${p.y + p.height / 2 - 4}h${p.width - 16}`, pathLength: 1, "stroke-dasharray": "0 1" }));
     }
   }
   return group;
@@ -271,20 +275,20 @@ function lineElement(line, ends, mode, flowBack, labelled) {
   const group = s("g", {
     class: `edge${grad ? "" : " constant"}${line.single ? "" : " merged"}`,
     "data-edge": single ? single.id : null,
+    "data-loose": line.loose,
     "data-edges": single ? null : line.edges.map((edge) => edge.id).join(" "),
   });
+  const middle = ({ at, part: p }) => ({ x: at.x + p.x, y: at.y + p.y });
+  const aims = [middle(tail), middle(head)];
   const way = (kind, reversed, distance) => {
-    const points = beside(line.points, distance);
-    const first = points[0] ?? { x: head.at.x, y: head.at.y };
-    const final = points[points.length - 1] ?? { x: tail.at.x, y: tail.at.y };
-    const shiftOf = (p, q) => ({ x: p.x - q.x, y: p.y - q.y });
-    const none = { x: 0, y: 0 };
-    const middle = line.points;
-    const start = clip(tail.at, tail.part, first, distance && middle.length ? sideways(shiftOf(first, middle[0]), tail.part) : none);
-    const end = clip(head.at, head.part, final, distance && middle.length ? sideways(shiftOf(final, middle[middle.length - 1]), head.part) : none);
-    const whole = [start, ...points, end];
+    const { points, start, end } = beside(line.points, aims, distance);
+    const first = points[0] ?? { x: aims[1].x + end.x, y: aims[1].y + end.y };
+    const final = points[points.length - 1] ?? { x: aims[0].x + start.x, y: aims[0].y + start.y };
+    const whole = [clip(tail.at, tail.part, first, start), ...points, clip(head.at, head.part, final, end)];
     if (reversed) whole.reverse();
-    group.append(s("path", { class: `way ${kind}`, d: curve(whole) }));
+    const d = curve(whole);
+    if (single) group.append(s("path", { class: "reach", d }));
+    group.append(s("path", { class: `way ${kind}`, d }));
   };
   if (mode === "forward") way("forward", false, 0);
   else if (mode === "backward") way("gradient", flowBack, 0);
@@ -295,19 +299,11 @@ function lineElement(line, ends, mode, flowBack, labelled) {
   if (labelled && line.label) {
     const { x, y } = line.label;
     const width = line.text.width;
-    const shift = mode === "overlaid" ? 0 : 0;
-    group.append(s("rect", { class: "label-back", x: x - width / 2 + shift, y: y - 10, width, height: 20, rx: 5 }));
-    group.append(textElement(line.text.runs, x + shift, y, { class: "label" }));
+    group.append(s("rect", { class: "label-back", x: x - width / 2, y: y - 10, width, height: 20, rx: 5 }));
+    group.append(textElement(line.text.runs, x, y, { class: "label" }));
   }
   if (single) group.append(s("title", null, edgeWords(single)));
   return group;
-}
-
-/** A shift that stays inside a part. */
-function sideways(shift, p) {
-  const most = Math.min(p.width, p.height) / 3;
-  const length = Math.hypot(shift.x, shift.y);
-  return length > most ? { x: (shift.x / length) * most, y: (shift.y / length) * most } : shift;
 }
 
 /** An edge in words. */

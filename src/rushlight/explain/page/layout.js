@@ -3,7 +3,12 @@
 // opening one costs what is in it.
 
 const PAD = 18;
+const FOOT = 20;
 const HEADER = 32;
+const ROUTED = 300; // lines that are led around what is in their way; of more, only some
+const PER_LEAF = 4;
+const FEW_TO_ORDER = 60; // a box of so few is laid out in several orders, and the best is taken
+const ORDERS = [[false, false], [true, false], [false, true], [true, true]];
 
 /** What is visible: items by key (`n3`, `b2`) and the edges between them. */
 function visible(graph, open, backward) {
@@ -36,7 +41,7 @@ function visible(graph, open, backward) {
   walk(0);
   const lines = new Map();
   for (const edge of graph.edges) {
-    if (backward && !edge.grad) continue;
+    if ((backward && !edge.grad) || graph.nodes[edge.to].option) continue;
     const from = keyOf(graph.nodes[edge.from]);
     const to = keyOf(graph.nodes[edge.to]);
     if (from === to) continue;
@@ -73,7 +78,12 @@ function layOut(graph, scene, { direction, figure, label, flow, titleWidth }) {
     if (!found) above.set(box, (found = chain(graph, box)));
     return found;
   };
+  loosen(graph, scene);
   for (const line of scene.lines) {
+    if (line.loose) {
+      line.route = [];
+      continue;
+    }
     const [tail, head] = flow(line);
     const up = chainTo(boxOf.get(tail));
     const into = chainTo(boxOf.get(head));
@@ -105,58 +115,79 @@ function layOut(graph, scene, { direction, figure, label, flow, titleWidth }) {
   }
 
   function layOutBox(box, keys, mine) {
+    const ranks = ranksOf(keys, mine);
+    const last = Math.max(0, ...ranks.values());
+    const small = keys.length + mine.length < FEW_TO_ORDER;
+    const drawings = (small ? ORDERS : ORDERS.slice(0, 1)).map((order) => arranged(keys, mine, ranks, last, order));
+    const drawing = drawings.length === 1 ? drawings[0]
+      : nearest(drawings, (each) => crossings(each) + each.graph().width / 1e5);
+    const bounds = drawing.graph();
+    const own = {
+      width: Number.isFinite(bounds.width) ? bounds.width : 0,
+      height: Number.isFinite(bounds.height) ? bounds.height : 0,
+    };
+    // The ranks that only ports stand on are cut away.
+    const [middle, size, whole] = down ? ["y", "height", "height"] : ["x", "width", "width"];
+    let low = Infinity;
+    let high = -Infinity;
+    for (const key of keys) {
+      const node = drawing.node(key);
+      low = Math.min(low, node[middle] - node[size] / 2);
+      high = Math.max(high, node[middle] + node[size] / 2);
+    }
+    if (keys.length) own[whole] = high - low;
+    else [low, high] = [0, own[whole]];
+    const wide = Math.max(own.width, box === 0 ? 0 : titleWidth(box)) + 2 * PAD;
+    return {
+      drawing,
+      width: wide,
+      height: own.height + HEADER + FOOT,
+      left: (wide - own.width) / 2 - (down ? 0 : low),
+      top: HEADER - (down ? low : 0),
+      within: (p) => p[middle] >= low - 1 && p[middle] <= high + 1,
+    };
+  }
+
+  /** One layout by dagre; which of several it finds depends on the order of nodes and edges. */
+  function arranged(keys, mine, ranks, last, [nodesTurned, edgesTurned]) {
     const drawing = new dagre.graphlib.Graph({ multigraph: true });
-    const many = keys.length + mine.length > 400;
     drawing.setGraph({
       rankdir: direction,
       nodesep: 30,
       edgesep: 18,
       ranksep: down ? 44 : 56,
-      marginx: 0,
-      marginy: 0,
-      ranker: many ? "tight-tree" : "network-simplex",
+      ranker: keys.length + mine.length > 400 ? "tight-tree" : "network-simplex",
     });
     drawing.setDefaultEdgeLabel(() => ({}));
-    for (const key of keys) {
-      const size = inner.get(Number(key.slice(1)));
-      const isOpen = key[0] === "b" && scene.members.has(Number(key.slice(1)));
-      const { width, height } = isOpen ? size : figure(key);
+    for (const key of nodesTurned ? [...keys].reverse() : keys) {
+      const id = Number(key.slice(1));
+      const { width, height } = key[0] === "b" && scene.members.has(id) ? inner.get(id) : figure(key);
       drawing.setNode(key, { width, height });
     }
-    const ranks = ranksOf(keys, mine);
-    const last = Math.max(0, ...ranks.values());
     mine.forEach((part, at) => {
       part.name = `p${at}`;
+    });
+    for (const part of edgesTurned ? [...mine].reverse() : mine) {
       const text = part.main ? label(part.line) : null;
-      const size = text ? { width: text.width, height: text.height, labelpos: "c" } : {};
+      // A label stands beside its line: on the side of the gradient.
+      const size = text
+        ? { width: text.width, height: text.height, labelpos: down ? "r" : "l", labeloffset: 9 }
+        : {};
       if (part.tail === null || part.head === null) {
         drawing.setNode(part.name, { width: 2, height: 2 });
       }
       if (part.tail === null) size.minlen = ranks.get(part.head) + 1;
       if (part.head === null) size.minlen = last - ranks.get(part.tail) + 1;
       drawing.setEdge(part.tail ?? part.name, part.head ?? part.name, size, part.name);
-    });
+    }
     dagre.layout(drawing);
-    const title = box === 0 ? 0 : titleWidth(box) + 2 * PAD;
-    const bounds = drawing.graph();
-    const own = {
-      width: Number.isFinite(bounds.width) ? bounds.width : 0,
-      height: Number.isFinite(bounds.height) ? bounds.height : 0,
-    };
-    const wide = Math.max(own.width + 2 * PAD, title);
-    return {
-      drawing,
-      width: wide,
-      height: own.height + HEADER + PAD,
-      left: (wide - own.width) / 2,
-      top: HEADER,
-    };
+    return drawing;
   }
 
   const items = new Map();
   const frames = [];
   const place = (box, x, y) => {
-    const { drawing, left, top, width, height } = inner.get(box);
+    const { drawing, left, top, width, height, within } = inner.get(box);
     const dx = x + left;
     const dy = y + top;
     if (box !== 0) frames.push({ box, x, y, width, height });
@@ -170,7 +201,8 @@ function layOut(graph, scene, { direction, figure, label, flow, titleWidth }) {
     }
     for (const part of parts.get(box)) {
       const edge = drawing.edge(part.tail ?? part.name, part.head ?? part.name, part.name);
-      part.points = edge.points.slice(1, -1).map((p) => ({ x: p.x + dx, y: p.y + dy }));
+      const points = edge.points.slice(1, -1).filter((p) => part.main || within(p));
+      part.points = points.map((p) => ({ x: p.x + dx, y: p.y + dy }));
       if (part.main) {
         part.line.label = edge.width ? { x: edge.x + dx, y: edge.y + dy } : null;
       }
@@ -182,19 +214,51 @@ function layOut(graph, scene, { direction, figure, label, flow, titleWidth }) {
       if (part.head === null) part.points.push(border(true));
     }
   };
-  place(0, -inner.get(0).left, -HEADER);
+  const whole = inner.get(0);
+  place(0, -PAD, -HEADER);
   for (const line of scene.lines) {
     line.points = line.route.flatMap(({ part }) => part.points);
     delete line.route;
   }
-  const whole = inner.get(0);
   return {
     items,
     frames,
     lines: scene.lines,
-    width: whole.width - 2 * whole.left,
-    height: whole.height - HEADER - PAD,
+    width: whole.width - 2 * PAD,
+    height: whole.height - HEADER - FOOT,
   };
+}
+
+/** Where there are very many lines, let those of much used leaves go straight: routing takes long. */
+function loosen(graph, scene) {
+  if (scene.lines.length <= ROUTED) return;
+  const used = new Map();
+  for (const line of scene.lines) {
+    const end = [line.from, line.to].find((key) => key[0] === "n"
+      && ["leaf", "constant"].includes(graph.nodes[Number(key.slice(1))].kind));
+    if (!end) continue;
+    const count = (used.get(end) ?? 0) + 1;
+    used.set(end, count);
+    line.loose = count > PER_LEAF;
+  }
+}
+
+/** How often the lines of a drawing cross. */
+function crossings(drawing) {
+  const pieces = [];
+  drawing.edges().forEach((edge, at) => {
+    const { points } = drawing.edge(edge);
+    const ends = [drawing.node(edge.v), ...points.slice(1, -1), drawing.node(edge.w)];
+    for (let i = 1; i < ends.length; i++) pieces.push([ends[i - 1], ends[i], at]);
+  });
+  const side = (a, b, c) => Math.sign((b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x));
+  let count = 0;
+  pieces.forEach(([a, b, one], i) => {
+    for (const [c, d, other] of pieces.slice(i + 1)) {
+      if (one !== other && side(a, b, c) * side(a, b, d) < 0 && side(c, d, a) * side(c, d, b) < 0) count += 1;
+    }
+  });
+  return count;
 }
 
 /** How far each item is from the start, counted in edges. */

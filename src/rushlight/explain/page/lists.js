@@ -12,6 +12,8 @@ function memoryPane(page) {
     state.colour !== "memory" && h("p", null, h("button", { type: "button", "data-testid": "colour-memory", onclick: () => page.setColour("memory") }, "Show in the graph")),
   ];
   if (!keep.length) return [...parts, h("p", null, "No node keeps memory of its own.")];
+  const names = new Set(graph.nodes.filter((node) => node.kind === "leaf").map((node) => node.label));
+  names.delete("");
   const greatest = keep[0].bytes;
   const most = 100;
   parts.push(h("div", { class: "scroll" }, h("table", { class: "ranked", "data-testid": "memory-table" },
@@ -19,7 +21,7 @@ function memoryPane(page) {
     h("tbody", null, keep.slice(0, most).map((node) => h("tr", { "data-row": node.id },
       h("td", null, nodeLink(page, node.id, node.label ? `${node.title} → ${shortName(node.label, 16)}` : `${node.title}${subscript(node.id)}`),
         h("div", { class: "place" }, placeText(node.place))),
-      h("td", null, node.saved.filter((row) => row.first).map((row) => h("div", null, row.what || "tensor", " ", h("span", { class: "dim" }, shapeText(row.shape ?? []))))),
+      h("td", null, node.saved.filter((row) => row.first && !names.has(row.label)).map((row) => h("div", null, row.what || "tensor", " ", h("span", { class: "dim" }, shapeText(row.shape ?? []))))),
       h("td", { class: "number", "data-value": node.bytes }, bytes(node.bytes), h("meter", { min: 0, max: greatest, value: node.bytes, "aria-hidden": "true" }))))))));
   if (keep.length > most) parts.push(h("p", { class: "dim" }, `${most} of ${keep.length.toLocaleString("en")} nodes shown`));
   return parts;

@@ -1,5 +1,7 @@
 // The page: its state, what each control does, and the keys.
 
+const FEW = 8;
+
 class Page {
   constructor(graph) {
     this.graph = graph;
@@ -24,11 +26,12 @@ class Page {
     this.opened = []; // boxes that a step has opened, to be folded behind it
     this.matches = [];
     this.match = -1;
-    if (graph.nodes.length <= OPEN_WHEN_FEWER) for (const box of graph.boxes) this.state.open.add(box.id);
-    else this.state.open.add(0);
+    if (graph.boxes[0].count <= OPEN_WHEN_FEWER) for (const box of graph.boxes) this.state.open.add(box.id);
+    else this.state.open = firstOpen(graph);
+    byId("legend").open = innerWidth > 760;
     this.scene = new Scene(graph, this.state, byId("canvas"));
     byId("title").textContent = graph.title;
-    byId("subtitle").textContent = [graph.program, counted(graph.nodes.length, "node")].filter(Boolean).join(" · ");
+    byId("subtitle").textContent = [graph.program, counted(graph.boxes[0].count, "node")].filter(Boolean).join(" · ");
     this.wire();
     this.refresh({ fit: true });
     this.showPanel();
@@ -46,9 +49,11 @@ class Page {
     for (const button of document.querySelectorAll("[data-view]")) {
       button.setAttribute("aria-pressed", String(button.dataset.view === state.view));
     }
-    byId("direction").textContent = state.direction === "TB" ? "Top to bottom" : "Left to right";
+    byId("direction").textContent = state.direction === "TB" ? "↓ Down" : "→ Right";
     byId("colour").value = state.colour;
-    byId("theme").textContent = { auto: "Theme: auto", light: "Theme: light", dark: "Theme: dark" }[state.theme];
+    byId("theme").textContent = { auto: "◐", light: "○", dark: "●" }[state.theme];
+    byId("theme").title = `Light or dark: ${state.theme} (d)`;
+    byId("theme").setAttribute("aria-label", `Light or dark: ${state.theme}`);
     byId("legend-body").replaceChildren(legend(this));
     byId("fold-all").disabled = byId("open-all").disabled = this.graph.boxes.length < 2;
   }
@@ -299,7 +304,7 @@ class Page {
   find(text) {
     const { graph, state } = this;
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    this.matches = words.length ? graph.nodes.filter((node) => words.every((word) => searchText(node).includes(word))) : [];
+    this.matches = words.length ? graph.nodes.filter((node) => !node.option && words.every((word) => searchText(node).includes(word))) : [];
     this.match = -1;
     state.hits = new Set(this.matches.map((node) => node.id));
     byId("found").textContent = words.length ? this.matches.length.toLocaleString("en") : "";
@@ -508,7 +513,7 @@ class Page {
       const item = this.itemAt(event.target);
       if (item) {
         this.scene.rove(item);
-        this.scene.show(item);
+        if (item.element.matches(":focus-visible")) this.scene.show(item);
       }
     });
     byId("pane-steps").addEventListener("keydown", (event) => {
@@ -549,17 +554,20 @@ class Page {
   }
 }
 
-const plain = (event) => !event.ctrlKey && !event.metaKey && !event.altKey;
-
-function nearest(items, distance) {
-  let best = null;
-  let least = Infinity;
-  for (const item of items) {
-    const d = distance(item);
-    if (d < least) [best, least] = [item, d];
+/** What is open at first in a graph with much in it: the outermost boxes, until some are seen. */
+function firstOpen(graph) {
+  const open = new Set([0]);
+  let shown = graph.boxes[0];
+  while (shown && countVisible(graph, open) < FEW) {
+    const folded = graph.boxes.filter((box) => !open.has(box.id) && open.has(box.parent));
+    shown = folded.sort((a, b) => b.count - a.count)[0];
+    if (!shown || countVisible(graph, new Set([...open, shown.id])) > OPEN_WHEN_FEWER) break;
+    open.add(shown.id);
   }
-  return best;
+  return open;
 }
+
+const plain = (event) => !event.ctrlKey && !event.metaKey && !event.altKey;
 
 new Page(readGraph(JSON.parse(byId("data").textContent)));
 document.body.dataset.ready = "true";

@@ -59,7 +59,7 @@ function pathRow(page, path, at) {
   edges.some((edge) => edge.named) && h("span", { class: "formulas" }, "= ",
     each((edge) => h("span", { class: edge.factor ? null : "dim" }, bracketed(edge.named || "?")))),
   scalars && h("span", { class: "numbers" }, "= ",
-    each((edge) => numberElement(edge.local.only, edge.local.dtype, { "data-factor": edge.id, class: number(edge.local.only) < 0 ? "number negative" : "number" }))),
+    each(factorElement)),
   !scalars && edges.some((edge) => edge.local) && h("span", { class: "numbers dim" }, "shapes ",
     times(part.filter(Boolean).map((edge) => (edge.local ? `${shapeText(edge.local.shape)}, norm ${about(edge.local.norm)}` : shapeText(graph.nodes[edge.to].shape))))),
   product && h("span", { class: "value" }, "= ", product.only !== undefined

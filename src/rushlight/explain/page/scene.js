@@ -4,6 +4,7 @@
 const OPEN_WHEN_FEWER = 60; // a graph of so many nodes shows all of them at first
 const MOST_SHOWN = 1500;
 const SIDE_GAP = 90;
+const SMALL = 0.4; // the least scale at which a graph is shown at first
 
 const WORST = ["nan", "exploding", "zero", "tiny", "normal", "none"];
 
@@ -122,18 +123,19 @@ class Scene {
     this.rove(focus ? this.find(focus) : null, Boolean(focus));
   }
 
+  /** Show the whole graph; of a great one at first its beginning, large enough to read. */
   fit(glide = true) {
-    // A great graph is shown from its beginning, large enough to read.
-    const { bounds, view } = this;
-    const { clientWidth: width, clientHeight: height } = this.canvas;
-    const scale = Math.min(width / bounds.width, height / bounds.height);
-    if (glide || scale > 0.3) view.fit(bounds, glide);
-    else view.fit({ ...bounds, height: Math.min(bounds.height, height / 0.3) }, glide);
+    const { bounds, view, canvas } = this;
+    const legend = byId("legend");
+    const covered = legend.open && canvas.clientWidth > 700 ? legend.offsetWidth + 20 : 0;
+    const scale = view.fitting(bounds).scale;
+    if (!glide && scale < SMALL) view.begin(bounds, SMALL, covered);
+    else view.fit(bounds, glide, covered);
   }
 
   frameTitle(box) {
     const { title, count } = this.graph.boxes[box];
-    return `⊟  ${cut(title, 40)}   ${count}`;
+    return `⊟  ${cut(title, 40)}  · ${counted(count, "node")}`;
   }
 
   drawPane(pane, layout, figures, offset, titled) {
@@ -175,7 +177,7 @@ class Scene {
     const { box, x, y, width, height } = frame;
     const depth = chain(graph, box).length - 1;
     frames.append(s("rect", { class: `frame depth-${depth % 2}`, x, y, width, height, rx: 12 }));
-    const header = s("g", { class: "item frame-header", "data-box": box, "data-key": `${pane}:b${box}`, role: "button", tabindex: -1, "aria-expanded": "true", "aria-label": describeBox(graph, box) });
+    const header = s("g", { class: `item frame-header depth-${depth % 2}`, "data-box": box, "data-key": `${pane}:b${box}`, role: "button", tabindex: -1, "aria-expanded": "true", "aria-label": describeBox(graph, box) });
     const title = this.frameTitle(box);
     header.append(s("title", null, describeBox(graph, box)));
     header.append(s("rect", { class: "frame-title", x: x + 6, y: y + 4, width: Math.min(width - 12, widthOf(title, FONTS.header) + 22), height: 24, rx: 8 }));
@@ -208,7 +210,7 @@ class Scene {
 
   /** Bring an item into sight. */
   show(item, always = false) {
-    if (item && (always || !this.view.sees(item.corner))) this.view.centre(item.frame ? item.corner : { x: item.at.x + item.offset.x, y: item.at.y + item.offset.y });
+    if (item && (always || !this.view.sees(item.corner, item.frame ? null : item.at))) this.view.centre(item.frame ? item.corner : { x: item.at.x + item.offset.x, y: item.at.y + item.offset.y });
   }
 
   /** Make one item the one that Tab reaches. */
@@ -228,6 +230,7 @@ class Scene {
     const chosen = state.selected;
     this.canvas.classList.toggle("stepping", at !== null);
     this.canvas.classList.toggle("pathing", Boolean(path));
+    this.canvas.classList.toggle("overlaid", state.view === "overlaid");
     this.canvas.dataset.colour = state.colour;
     const touched = new Set();
     if (path) {

@@ -13,11 +13,11 @@ function stepsPane(page) {
   const at = state.step;
   const button = (text, label, to, testid) => h("button", { type: "button", "aria-label": label, title: label, "data-testid": testid, disabled: to === null, onclick: () => page.goToStep(to) }, text);
   const controls = h("div", { class: "controls", role: "group", "aria-label": "Steps of backward" },
-    button("⏮", "First step (Home)", at <= 0 && at !== -1 ? null : 0, "step-first"),
+    button("|◀", "First step (Home)", at <= 0 && at !== -1 ? null : 0, "step-first"),
     button("◀", "Step back (p)", at < 0 ? null : at - 1, "step-back"),
-    h("button", { type: "button", id: "play", "data-testid": "step-play", "aria-pressed": String(Boolean(page.playing)), "aria-label": page.playing ? "Pause" : "Play", onclick: () => page.play() }, page.playing ? "⏸" : "▶ Play"),
+    h("button", { type: "button", id: "play", "data-testid": "step-play", "aria-pressed": String(Boolean(page.playing)), "aria-label": page.playing ? "Pause" : "Play", onclick: () => page.play() }, page.playing ? "❚❚ Pause" : "▶ Play"),
     button("▶", "Next step (n)", at >= count - 1 ? null : at + 1, "step-next"),
-    button("⏭", "Last step (End)", at >= count - 1 ? null : count - 1, "step-last"));
+    button("▶|", "Last step (End)", at >= count - 1 ? null : count - 1, "step-last"));
   const slider = h("input", { type: "range", min: 0, max: count, value: at + 1, "aria-label": "Step", "data-testid": "step-slider",
     oninput: (event) => page.goToStep(Number(event.target.value) - 1) });
   const follow = h("label", { class: "check" }, h("input", { type: "checkbox", "data-testid": "step-open", checked: state.autoOpen, onchange: (event) => page.setAutoOpen(event.target.checked) }), " Open the boxes on the way");

@@ -2,6 +2,8 @@
 
 const LEAST = 0.05;
 const MOST = 4;
+const LARGE = 1.25; // a small graph is not blown up beyond this
+const MARGIN = 26;
 
 /** A camera over an SVG group; `moved` is told of each move. */
 function makeCamera(canvas, group) {
@@ -41,23 +43,43 @@ function makeCamera(canvas, group) {
     go({ scale, x: px - (px - camera.x) * by, y: py - (py - camera.y) * by }, glide);
   };
 
+  const fitting = (box) => {
+    const { width, height } = size();
+    const scale = Math.max(LEAST, Math.min(LARGE, (width - 2 * MARGIN) / (box.width || 1),
+      (height - 2 * MARGIN) / (box.height || 1)));
+    return {
+      scale,
+      x: width / 2 - (box.x + box.width / 2) * scale,
+      y: height / 2 - (box.y + box.height / 2) * scale,
+    };
+  };
+
   return {
     camera,
     apply,
     pan: (dx, dy) => go({ ...camera, x: camera.x + dx, y: camera.y + dy }),
     zoom: (factor) => zoomAt(factor, size().width / 2, size().height / 2, true),
     zoomAt,
-    /** Show the whole of {x, y, width, height}. */
-    fit(box, glide, most = 1.25) {
+    fitting,
+    /** Show the whole of {x, y, width, height}, beside what is covered on the left where it fits. */
+    fit(box, glide, covered = 0) {
+      const to = fitting(box);
+      const { width } = size();
+      const free = width - box.width * to.scale - 2 * MARGIN;
+      const left = to.x + box.x * to.scale;
+      if (left < covered + MARGIN) to.x += Math.max(0, Math.min(covered + MARGIN - left, free / 2));
+      go(to, glide);
+    },
+    /** Show the top of {x, y, width, height}, or its left end, at a scale. */
+    begin(box, scale, covered = 0) {
       const { width, height } = size();
-      const margin = Math.min(48, width * 0.05);
-      const scale = Math.max(LEAST, Math.min(most, (width - 2 * margin) / (box.width || 1),
-        (height - 2 * margin) / (box.height || 1)));
+      const wide = box.width * scale;
+      const high = box.height * scale;
       go({
         scale,
-        x: width / 2 - (box.x + box.width / 2) * scale,
-        y: height / 2 - (box.y + box.height / 2) * scale,
-      }, glide);
+        x: (wide < width - 2 * MARGIN ? Math.max((width - wide) / 2, Math.min(covered + MARGIN, width - wide - MARGIN)) : MARGIN) - box.x * scale,
+        y: (high < height - 2 * MARGIN ? (height - high) / 2 : MARGIN) - box.y * scale,
+      }, false);
     },
     /** Bring a point to the middle, near enough to read. */
     centre(point, glide = true) {
@@ -65,12 +87,14 @@ function makeCamera(canvas, group) {
       const scale = Math.max(camera.scale, 0.8);
       go({ scale, x: width / 2 - point.x * scale, y: height / 2 - point.y * scale }, glide);
     },
-    /** Whether a point is well inside. */
-    sees(point) {
+    /** Whether a point, and as much as `around` it, is inside and large enough to read. */
+    sees(point, around) {
       const { width, height } = size();
       const x = point.x * camera.scale + camera.x;
       const y = point.y * camera.scale + camera.y;
-      return camera.scale > 0.35 && x > 60 && y > 60 && x < width - 60 && y < height - 60;
+      const wide = ((around?.width ?? 40) / 2) * camera.scale;
+      const high = ((around?.height ?? 40) / 2) * camera.scale;
+      return camera.scale > 0.35 && x > wide && y > high && x < width - wide && y < height - high;
     },
     onScreen: (point) => ({
       x: point.x * camera.scale + camera.x,

@@ -1,0 +1,562 @@
+"""The graph as data: what `explain.graph` reads of a program, and that reading changes nothing.
+
+What is expected is taken from the engine itself (hooks and the trace while backward runs), from
+PyTorch's own way to walk a graph (`next_functions`), or from the program as it is written.
+"""
+
+import gc
+import random
+import sys
+import threading
+import time
+import weakref
+
+import pytest
+
+from _subject import torch
+
+nn = torch.nn
+explain = torch.explain
+
+
+def leaf(*shape):
+    return torch.ones(*shape, requires_grad=True)
+
+
+def titles(y, **how):
+    return [node.title for node in explain.graph(y, **how).nodes]
+
+
+def arrows(y):
+    return [(e.source.title, e.target.title, e.argument) for e in explain.graph(y).edges]
+
+
+# ---- nodes and their order
+
+
+def every_node(root):
+    """The nodes behind a root, by next_functions."""
+    found, waiting = {root: None}, [root]
+    while waiting:
+        for node, _ in waiting.pop().next_functions:
+            if node is not None and node not in found:
+                found[node] = None
+                waiting.append(node)
+    return list(found)
+
+
+def random_program(seed):
+    """A random graph of ops that take one, two or many tensors and give one or several."""
+    draw = random.Random(seed)
+    values = [leaf(3) for _ in range(draw.randint(1, 3))]
+    for _ in range(draw.randint(1, 25)):
+        a, b = draw.choice(values), draw.choice(values)
+        how = draw.randrange(7)
+        if how == 0:
+            values += [a * b]
+        elif how == 1:
+            values += [a.tanh()]
+        elif how == 2:
+            values += [torch.cat([a, b, a])[2:5]]
+        elif how == 3:
+            values += [torch.stack(a.unbind()[::-1])]
+        elif how == 4:
+            values += [torch.stack([a, b]).max(0).values]
+        elif how == 5:
+            values += [torch.cat(list(a.chunk(2)))]
+        else:
+            values += [a + b.detach()]
+    return values
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_nodes_are_in_the_order_in_which_backward_runs_them(seed):
+    values = random_program(seed)
+    y = values[-1].sum() + values[len(values) // 2].sum()
+    expected = [node.node for node in explain.graph(y).nodes]
+    ran = []
+    for node in every_node(y.grad_fn):
+        node.register_prehook(lambda _, node=node: ran.append(node))
+    y.backward()
+    assert ran == expected
+
+
+def test_order_of_several_results():
+    x = leaf(3)
+    first = x.exp()
+    second = first * x
+    expected = [node.node for node in explain.graph([first, second, x]).nodes]
+    ran = []
+    for node in every_node(second.grad_fn):
+        node.register_prehook(lambda _, node=node: ran.append(node))
+    torch.autograd.backward([first, second, x], [torch.ones(3)] * 3)
+    assert ran == expected
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_edges_are_those_of_next_functions(seed):
+    values = random_program(seed)
+    y = torch.stack(values).sum()
+    for node in explain.graph(y).nodes:
+        to = [(target, nr) for target, nr in node.node.next_functions if target is not None]
+        assert [(edge.target.node, edge.nr) for edge in node.edges] == to
+
+
+def test_received_is_edges_seen_from_the_other_end():
+    x = leaf(2)
+    y = x * x + x
+    g = explain.graph(y)
+    assert [(e.source.title, e.index) for e in g.leaves[0].received] == [
+        ("add", 1),
+        ("mul", 0),
+        ("mul", 1),
+    ]
+
+
+def test_a_leaf_alone_is_a_graph():
+    x = leaf(2)
+    g = explain.graph(x)
+    assert [node.kind for node in g.nodes] == ["leaf"] and g.nodes[0].variable is x
+    assert g.roots == [(g.nodes[0], 0)]
+
+
+def test_gradient_edges_and_nodes_are_taken_too():
+    x = leaf(4)
+    a, b = (x * 2).chunk(2)
+    del a
+    edge = torch.autograd.graph.get_gradient_edge(b)
+    assert explain.graph(edge).roots[0][1] == 1
+    assert titles(edge) == titles(b.grad_fn) == ["split", "mul", "x"]
+
+
+# ---- what an edge and a node say
+
+
+def test_edges_name_the_parameters():
+    x, w, b = leaf(1, 3), leaf(2, 3), leaf(2)
+    assert sorted(arrows(nn.functional.linear(x, w, b))) == [
+        ("linear", "b", "bias"),
+        ("linear", "w", "weight"),
+        ("linear", "x", "input"),
+    ]
+
+
+def test_each_item_of_a_list_has_an_edge_with_the_name_of_the_list():
+    a, b = leaf(1), leaf(2)
+    assert arrows(torch.cat([a, torch.zeros(1), b])) == [
+        ("cat", "a", "tensors"),
+        ("cat", "b", "tensors"),
+    ]
+
+
+def test_results_of_an_op_with_several_are_told_apart():
+    x = leaf(3, 2)
+    values, where = x.max(0)
+    y = values * x.unbind()[2]
+    g = explain.graph(y)
+    (many,) = (node for node in g.nodes if node.title == "unbind")
+    assert [tuple(shape) for shape, _ in many.outputs] == [(2,), (2,), (2,)]
+    assert {(e.target.title, e.nr) for e in g.nodes[0].edges} == {("max", 0), ("unbind", 2)}
+    assert g.node_of(values).labels == {0: "values"} and g.node_of(where) is None
+
+
+def test_custom_function():
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.save_for_backward(factor)
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0], None
+
+    x, factor = leaf(2), torch.tensor(3.0)
+    node = explain.graph(Scaled.apply(x, factor)).nodes[0]
+    assert (node.title, node.kind, node.name, node.op) == (
+        "Scaled",
+        "function",
+        "ScaledBackward",
+        None,
+    )
+    assert [(saved.what, saved.tensor is factor) for saved in node.saved] == [("", True)]
+    assert [(c.argument, c.label) for c in node.constants] == [("", "factor")]
+
+
+def test_a_write_through_a_view():
+    x, factor = leaf(4), leaf(2)
+    v = x * 1
+    v[1:3].mul_(factor)
+    write, factors, times_one, of_x = explain.graph(v).nodes
+    assert (write.kind, write.name, write.title, write.label) == (
+        "write",
+        "CopySlices",
+        "mul_",
+        "v",
+    )
+    assert [(e.target, e.argument) for e in write.edges] == [
+        (times_one, "input"),
+        (factors, "other"),
+    ]
+    assert [node.label for node in (factors, of_x)] == ["factor", "x"]
+    # It keeps what the product reads: the factor, and the two elements that stood there.
+    kept = {saved.what: tuple(saved.tensor.shape) for saved in write.saved}
+    assert kept == {"input": (2,), "other": (2,)}
+
+
+def test_a_write_of_what_wants_a_gradient_into_one_that_does_not():
+    x = leaf(2)
+    v = torch.zeros(4)
+    v[:2].copy_(x)
+    write = explain.graph(v).nodes[0]
+    assert (write.kind, write.title) == ("write", "copy_")
+    assert [(e.target.label, e.argument) for e in write.edges] == [("x", "src")]
+
+
+def test_a_view_and_an_in_place_write():
+    x = leaf(2, 3)
+    t = x.t()
+    y = t.exp()
+    y.mul_(2)
+    assert titles(y) == ["mul", "exp", "t", "x"]
+    changed = [(saved.what, saved.state) for saved in explain.graph(y).nodes[1].saved]
+    assert changed == [("out", "changed")]
+
+
+def test_complex_numbers():
+    z = torch.ones(2, dtype=torch.complex64, requires_grad=True)
+    g = explain.graph((z * z.conj()).abs().sum())
+    assert [n.title for n in g.nodes] == ["sum", "abs", "mul", "conj", "z"]
+    assert [str(n.dtype) for n in g.nodes][:3] == [
+        "torch.float32",
+        "torch.float32",
+        "torch.complex64",
+    ]
+
+
+def test_numbers_and_tensors_without_gradient_are_constants():
+    x, scale = leaf(2), torch.full((2,), 3.0)
+    power, product = explain.graph((x * scale) ** 2).nodes[:2]
+    assert [(c.argument, c.value) for c in power.constants] == [("exponent", 2)]
+    assert [(c.argument, c.label) for c in product.constants] == [("other", "scale")]
+    assert product.constants[0].value is scale
+
+
+def test_the_lines_of_the_program():
+    x = leaf(2)
+    y = x * 2
+    line = sys._getframe().f_lineno - 1
+    place = explain.graph(y).nodes[0].place
+    assert (place.file, place.line, place.code) == (__file__, line, "y = x * 2")
+    assert place.function == "test_the_lines_of_the_program"
+    assert str(place).endswith(f"test_graph.py:{line}")
+
+
+def test_a_freed_graph_says_where():
+    x = leaf(2)
+    y = (x * x).sum()
+    y.backward()
+    line = sys._getframe().f_lineno - 1
+    g = explain.graph(y)
+    node = g.nodes[1]
+    assert node.released and node.freed.line == line and node.saved == []
+    assert g.freed is node
+
+
+def test_values_of_nodes():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = x.exp()
+    g = explain.graph((h * h).sum())
+    assert g.node_of(x).values[0] is x
+    assert torch.equal(g.node_of(h).values[0], h)
+    assert g.nodes[0].values == {}  # nobody holds the sum
+
+
+# ---- names
+
+
+def test_names_of_variables_and_what_they_hold():
+    alone, several, known = leaf(1), [leaf(1), leaf(1)], {"key": leaf(1), 3: (leaf(1),)}
+    y = alone + several[1] + known["key"] + known[3][0]
+    g = explain.graph(y)
+    assert {n.label for n in g.leaves} == {"alone", "several[1]", "known['key']", "known[3][0]"}
+    assert g.nodes[0].label == "y"
+
+
+def test_names_of_attributes():
+    class Model:
+        def __init__(self):
+            self.weight, self.parts = leaf(1), [leaf(1)]
+
+        def look(self):
+            return explain.graph(self.weight * self.parts[0])
+
+    assert {n.label for n in Model().look().leaves} == {"self.weight", "self.parts[0]"}
+
+
+def test_names_of_a_module():
+    net = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
+    g = explain.graph(net(torch.ones(1, 2)))
+    assert {n.label for n in g.leaves} == {"0.weight", "0.bias", "2.weight", "2.bias"}
+
+
+def test_modules_that_are_part_of_another_are_named_by_that():
+    first, last = nn.Linear(2, 3), nn.Linear(3, 1)
+    net = nn.Sequential(first, last)
+    g = explain.graph(net(torch.ones(1, 2)))
+    assert {n.label for n in g.leaves} == {"0.weight", "0.bias", "1.weight", "1.bias"}
+
+
+def test_parameters_of_several_modules_are_told_apart():
+    encoder, decoder = nn.Linear(2, 3, bias=False), nn.Linear(3, 1, bias=False)
+    g = explain.graph(decoder(encoder(torch.ones(1, 2))))
+    assert [n.label for n in g.leaves] == ["decoder.weight", "encoder.weight"]
+
+
+def test_given_names_go_first():
+    w = leaf(2)
+    assert explain.graph(w * 2, names={"given": w}).leaves[0].label == "given"
+    assert explain.graph(w * 2, names=[("pair", w)]).leaves[0].label == "pair"
+
+
+def test_a_name_inside_goes_before_one_outside():
+    w = leaf(2)
+
+    def look(inner):
+        return explain.graph(inner * 2)
+
+    assert look(w).leaves[0].label == "inner"
+
+
+def test_arguments_that_were_gathered_are_no_names():
+    w = leaf(2)
+
+    def look(*values, **more):
+        return explain.graph(values[0] * more["other"])
+
+    g = look(w, other=leaf(2))
+    assert sorted(n.label for n in g.leaves) == ["", "w"]
+
+
+def test_an_alias_has_the_name_and_another_view_of_the_same_memory_has_not():
+    w, m = leaf(2), torch.arange(4.0).reshape(2, 2)
+    product = explain.graph((w * m.detach()).sum() + (w * m.t()).sum())
+    constants = [c.label for n in product.nodes for c in n.constants]
+    assert sorted(constants) == ["", "m"]
+
+
+def test_names_are_no_guess_for_tensors_without_memory():
+    first = torch.ones(2, device="meta", requires_grad=True)
+    product = first * torch.ones(2, device="meta")
+    assert explain.graph(product).nodes[0].constants[0].label == ""
+
+
+def test_bad_names():
+    x = leaf(1)
+    with pytest.raises(TypeError, match="pairs as named_parameters"):
+        explain.graph(x * 2, names=[x])
+
+
+class Hostile:
+    @property
+    def __dict__(self):
+        raise RuntimeError("not for you")
+
+
+class Asked(torch.Tensor):
+    calls = 0
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.calls += 1
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+def test_variables_that_cannot_be_looked_into_are_passed_over():
+    def method(self):
+        sparse = torch.eye(2).to_sparse()
+        lazy = nn.LazyLinear(2)
+        base = leaf(2) * 1
+        stale = base.unbind()
+        base.mul_(2)
+        x = leaf(2)
+        assert titles(x * 2) == ["mul", "x"]
+        del sparse, lazy, stale
+
+    method(Hostile())
+
+
+def test_inside_of_a_transform():
+    w = torch.ones(3, requires_grad=True)
+    seen = []
+
+    def loss(row):
+        y = (row * w).sum()
+        seen.append([(node.title, tuple(node.shape)) for node in explain.graph(y).nodes])
+        return y
+
+    torch.func.vmap(loss)(torch.ones(2, 3))
+    assert seen == [[("sum", (2,)), ("mul", (2, 3)), ("w", (3,))]]
+
+
+# ---- scopes
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return x + self.inner(x).tanh()
+
+
+def test_scopes_by_parameters():
+    net = nn.Sequential(Block(), nn.Linear(2, 1))
+    y = net(leaf(1, 2)).exp()
+    found = {(n.title, n.scope) for n in explain.graph(y).nodes if n.title in ("linear", "exp")}
+    assert found == {("exp", ()), ("linear", ("net", "1")), ("linear", ("net", "0", "0.inner"))}
+
+
+def test_scopes_as_they_were_recorded():
+    net = nn.Sequential(Block(), nn.Linear(2, 1))
+    with explain.recording() as recorded:
+        y = net(leaf(1, 2)).exp()
+    g = explain.graph(y, recording=recorded)
+    assert [(n.title, n.scope) for n in g.nodes if n.kind != "leaf"] == [
+        ("exp", ()),
+        ("linear", ("Sequential", "1")),
+        ("add", ("Sequential", "0")),
+        ("tanh", ("Sequential", "0")),
+        ("linear", ("Sequential", "0", "0.inner")),
+    ]
+
+
+# ---- looking changes nothing
+
+
+def test_no_hook_runs():
+    calls = []
+    x = leaf(2)
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda t: calls.append("pack") or t.clone(), lambda t: calls.append("unpack") or t
+    ):
+        y = x * x
+    y.register_hook(lambda g: calls.append("hook"))
+    before = list(calls)
+    g = explain.graph(y)
+    assert [saved.state for saved in g.nodes[0].saved] == ["packed", "packed"]
+    assert calls == before
+
+
+def test_no_class_and_no_mode_is_asked():
+    t = torch.ones(2).as_subclass(Asked).requires_grad_()
+    y = t * 2
+    Asked.calls = 0
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        calls = 0
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            Mode.calls += 1
+            return func(*args, **(kwargs or {}))
+
+    with Mode():
+        explain.tree(y)
+        explain.saved(y)
+        explain.unused(y, [t])
+        explain.why_no_grad(t)
+    assert (Asked.calls, Mode.calls) == (0, 0)
+
+
+def test_nothing_is_made_counted_or_kept():
+    x, unrelated = leaf(2), leaf(2)
+    h = x * x
+    view = h[1:]
+    y = view.exp().sum()
+    references = [sys.getrefcount(t) for t in (x, h, view, y, unrelated)]
+    versions = [t._version for t in (x, h, view, y)]
+    number = torch._core.last_number() if hasattr(torch, "_core") else None
+    explain.tree(y)
+    explain.saved(y)
+    assert references == [sys.getrefcount(t) for t in (x, h, view, y, unrelated)]
+    assert versions == [t._version for t in (x, h, view, y)]
+    assert number == (torch._core.last_number() if hasattr(torch, "_core") else None)
+
+
+def test_what_the_program_lets_go_of_is_freed_at_once():
+    x = leaf(2)
+    h = x * x
+    y = h.sum()
+    gone = weakref.ref(h)
+    gc.disable()
+    try:
+        text, table = explain.tree(y), explain.saved(y)
+        why = explain.why_no_grad(x)
+        del h, y
+        assert gone() is None
+    finally:
+        gc.enable()
+    assert text and table.rows and why
+
+
+def test_the_dict_of_locals_stays_as_it_was():
+    x = leaf(2)
+    mine = locals()
+    explain.tree(x * 2)
+    assert mine["x"] is x
+
+
+def test_nothing_is_unfolded():
+    net = nn.Linear(2, 2)
+    y = net(leaf(1, 2))
+    explain.saved(y)
+    explain.tree(y)
+    assert titles(y)[0] == "linear" and len(explain.graph(y).nodes) == 4
+
+
+def test_gradients_are_the_same_after_a_look():
+    x = torch.tensor([0.5, 2.0], requires_grad=True)
+    y = (x.exp() * x).sum()
+    explain.tree(y)
+    y.backward()
+    expected = x.detach().exp() * (1 + x.detach())
+    assert torch.allclose(x.grad, expected)
+
+
+def test_a_graph_made_on_another_thread():
+    made = []
+    w = leaf(2)
+    thread = threading.Thread(target=lambda: made.append((w * 2).sum()))
+    thread.start()
+    thread.join()
+    assert titles(made[0]) == ["sum", "mul", "w"]
+
+
+def test_a_chain_of_10000_nodes_in_a_second():
+    x = leaf(2)
+    y = x
+    for _ in range(10_000):
+        y = y.tanh()
+    began = time.perf_counter()
+    g = explain.graph(y)
+    took = time.perf_counter() - began
+    assert len(g.nodes) == 10_001
+    assert took < 1
+
+
+# ---- what has no graph
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        (3, TypeError, "expected a tensor with a graph, got int"),
+        ([], ValueError, "an empty list has no graph"),
+        (torch.ones(2), ValueError, "there is no graph to show.*does not require grad"),
+    ],
+    ids=["a number", "nothing", "a constant"],
+)
+def test_what_has_no_graph_is_refused(value, kind, text):
+    with pytest.raises(kind, match=text):
+        explain.graph(value)
