@@ -97,6 +97,16 @@ def test_a_branch_is_indented_and_comes_before_the_chain_goes_on():
     ]
 
 
+def test_numbers_are_short_and_tensors_go_by_their_names():
+    x, scale = leaf(2), torch.tensor([1.0, 2.0])
+    y = (x ** (1 / 3)) * scale + 10**6
+    assert outline(explain.tree(y))[:3] == [
+        "#0 y = add",  # it does not keep the number
+        "#1 mul(other=scale)",
+        "#2 pow(exponent=0.3333)",
+    ]
+
+
 def test_what_is_used_twice_is_printed_once():
     x = leaf(2)
     h = x.exp()
