@@ -120,6 +120,8 @@ def test_no_scalar_has_no_starting_gradient():
     assert given.tolist() == [1.0, 0.0, 2.0]
     with pytest.raises(RuntimeError, match=r"has shape \[2\], and the result \[3\]"):
         _numbers.starting_gradients(graph, torch.ones(2))
+    with pytest.raises(TypeError, match="takes a tensor for each result, got int"):
+        _numbers.starting_gradients(graph, 3)
 
 
 def test_local_gradients_of_small_tensors_are_by_element():

@@ -149,6 +149,10 @@ def starting_gradients(graph: Graph, given: Any) -> list[Tensor] | None:
             if math.prod(shape) != 1:
                 return None
             gradient = ones(shape, dtype=dtype)
+        elif not isinstance(gradient, Tensor):
+            raise TypeError(
+                f"explain: gradient= takes a tensor for each result, got {type(gradient).__name__}."
+            )
         elif tuple(gradient.shape) != tuple(shape):
             raise RuntimeError(
                 f"explain: gradient= has shape {list(gradient.shape)}, and the result "
