@@ -139,5 +139,5 @@ $(VENV)-sanitize/installed: $(VENV)-sanitize/ready $(SOURCES)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-libraries build dist examples/out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-libraries build dist examples/out .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/pictures/*.html
 	find src tests benchmarks tools examples -name __pycache__ -type d -prune -exec rm -rf {} +

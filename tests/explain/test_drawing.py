@@ -108,9 +108,12 @@ def test_the_backward_graph_has_the_rules_and_what_they_send() -> None:
     assert texts(picture, "accumulate") == [
         f"AccumulateGrad|{name}.grad" for name in ("a", "w1", "w2", "w3", "w4")
     ]
-    assert Counter(texts(picture, "backward")) - Counter(texts(picture, "accumulate")) == Counter(
-        {"MulBackward0": 4, "AddBackward0": 1, "RsubBackward1": 1}
-    )
+    calls = Counter(texts(picture, "backward")) - Counter(texts(picture, "accumulate"))
+    assert sorted(calls.elements()) == [
+        "AddBackward0|d.grad_fn",
+        *("MulBackward0", "MulBackward0", "MulBackward0|b.grad_fn", "MulBackward0|c.grad_fn"),
+        "RsubBackward1|L.grad_fn",
+    ]
     assert texts(picture, "arrow") == sorted(
         [*(f"g · {name}" for name in "a w1 a w2 b w3 c w4".split()), "g", "g", "−g"]
     )
@@ -316,7 +319,10 @@ def test_a_small_graph_is_folded_on_demand() -> None:
         result = net(torch.ones(2, 4)).sum()
     graph = explain.graph(result)
     assert not elements(explain.svg(graph), "module")
-    assert len(elements(explain.svg(graph, fold=True), "leaf")) == 8
+    picture = explain.svg(graph, fold=True)
+    assert texts(picture, "module") == ["Sequential|16 nodes"]
+    assert not elements(picture, "leaf")
+    assert len(elements(picture, "arrow")) == len(elements(picture, "op")) == 1
 
 
 def ten_thousand_calls(tangled: bool) -> Any:

@@ -944,3 +944,70 @@ def test_a_freed_graph_has_structure_formulas_and_rules(opened_data):
     node(tab, "leaf a,").click()
     assert on(tab, "paths").get_attribute("data-count") == "2"
     assert tab.locator(".edge.on-path").count() == 7
+
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+def custom_function(x):
+    return Twice.apply(x).sum()
+
+
+def several_results(x):
+    first, second = (x * 2).chunk(2)
+    return (first * second).sum()
+
+
+def written_in_place(x):
+    y = x * 1
+    y[0] = x[1] * 3
+    y.mul_(2)
+    return y.sum()
+
+
+def complex_numbers(x):
+    return (x * (1 + 2j)).abs().sum()
+
+
+def not_finite(x):
+    return (torch.log(x * 0) * float("inf")).sum()
+
+
+def no_elements(x):
+    return x[:0].sum()
+
+
+ODD = [custom_function, several_results, written_in_place, complex_numbers, not_finite, no_elements]
+
+
+@pytest.mark.parametrize("program", ODD, ids=lambda program: program.__name__)
+def test_odd_graphs_are_shown_too(opened_data, program):
+    x = torch.tensor([1.0, -2.0], requires_grad=True)
+    data = page_data(torch.explain.graph(program(x), names={"x": x}))
+    tab = opened_data(data)
+    for view in ("forward", "backward", "side", "overlaid"):
+        on(tab, f"view-{view}").click()
+        for shown in tab.locator("[data-node]").all():
+            shown.dispatch_event("click")
+            assert on(tab, "node-title").inner_text()
+    for name in ("memory", "health"):
+        on(tab, f"tab-{name}").click()
+    for step in range(len(data["steps"])):
+        tab.keyboard.press("n")
+        assert on(tab, "step-count").inner_text().startswith(f"Step {step + 1} of")
+    assert "NaN" not in tab.locator("#camera").get_attribute("transform")
+
+
+def test_a_leaf_alone_is_a_graph(opened_data):
+    x = torch.tensor(2.0, requires_grad=True)
+    tab = opened_data(page_data(torch.explain.graph(x, names={"x": x})))
+    node(tab, "x = 2").click()
+    assert values(tab, "paths-sum") == [1]
+    assert "the result itself" in on(tab, "paths").inner_text()

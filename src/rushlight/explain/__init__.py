@@ -73,8 +73,8 @@ def svg(
 
     Leaves are dashed boxes, operators are round, named results stand beside them; along each arrow
     stands the local gradient, as a formula and, where it is small, as a number. view: "forward",
-    "backward" or "both". derivatives: whether `∂b/∂w =` stands before a formula. fold: whether the
-    calls of a module are one box; None: where the graph is too large to be read otherwise.
+    "backward" or "both". derivatives: whether `∂b/∂w =` stands before a formula. fold: True makes
+    each outermost module one box; None folds as much as is needed for the graph to be read.
 
     >>> w, x = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0)
     >>> picture = torch.explain.svg(w * x)

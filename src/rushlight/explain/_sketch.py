@@ -41,15 +41,15 @@ class Shape:
     """A box. kind: "leaf", "op", "constant", "module" or "function".
 
     text: the name or sign in it. value: what the result is, `= 4` or its shape. name: the program's
-    name of an op's result. backward: what stands for it in the backward graph. tip: all that is
-    known, in lines.
+    name of an op's result. backward: what stands for it in the backward graph, and below that
+    whose `grad` or `grad_fn` it is. tip: all that is known, in lines.
     """
 
     kind: str
     text: str
     value: str = ""
     name: str = ""
-    backward: str = ""
+    backward: tuple[str, str] = ("", "")
     tip: str = ""
     root: bool = False
     scope: tuple[str, ...] = ()
@@ -75,13 +75,7 @@ class Shape:
     @property
     def backward_lines(self) -> list[str]:
         """The text of its box in the backward graph."""
-        if self.kind == "leaf":
-            return [self.backward, f"{_short(self.text)}.grad"]
-        return (
-            [_short(self.backward), self.value]
-            if self.kind == "module"
-            else [_short(self.backward)]
-        )
+        return [_short(line) for line in self.backward if line]
 
 
 @dataclass(slots=True)
@@ -141,13 +135,13 @@ def _with_value(name: str, value: str) -> str:
 def sketch(
     graph: Graph, numbers: Mapping[Edge, Any], fold: bool | None, derivatives: bool = False
 ) -> Sketch:
-    """What to draw. numbers: the local gradients that are known. fold: None folds what is large.
+    """What to draw. numbers: the local gradients that are known. fold: None folds what is large, as
+    little as it can; True all modules.
     derivatives: whether a formula begins with `∂b/∂w1 =`."""
     made = Sketch(title=_title(graph))
-    if fold is None:
-        fold = len(graph.nodes) > READABLE
-    closed = _closed(graph) if fold else {}
-    if fold and len(graph.nodes) - len(closed) + len(set(closed.values())) > READABLE:
+    large = len(graph.nodes) > READABLE
+    closed = _closed(graph, 0 if fold else _FOLDED) if fold or (fold is None and large) else {}
+    if fold is not False and len(graph.nodes) - len(closed) + len(set(closed.values())) > READABLE:
         made.message = (
             f"This graph has {len(graph.nodes):,} nodes, more than a picture can show. "
             "explain.page writes a page on which it can be searched and opened part by part."
@@ -225,10 +219,16 @@ def _shape(node: Node) -> Shape:
         text=node.title if leaf else sign(node),
         value=value or _shape_of(node),
         name="" if leaf else ", ".join(names),
-        backward=node.name,
+        backward=(node.name, _whose(node)),
         tip="\n".join(filter(None, tip)),
         scope=node.scope,
     )
+
+
+def _whose(node: Node) -> str:
+    if node.kind == "leaf":
+        return f"{shown_name(node.title, 27)}.grad"
+    return f"{shown_name(node.label, 24)}.grad_fn" if len(node.labels) == 1 else ""
 
 
 def _shape_of(node: Node) -> str:
@@ -271,9 +271,9 @@ def _constant(constant: Constant) -> Shape:
 # ---- folding
 
 
-def _closed(graph: Graph) -> dict[Node, Box]:
+def _closed(graph: Graph, most: int) -> dict[Node, Box]:
     """For the nodes that are folded away the box that is drawn. Modules and the runs of calls in
-    them are opened, level by level, as long as there are few boxes."""
+    them are opened, level by level, as long as there are at most so many boxes."""
     boxes, place = boxes_of(graph, "")
     opened = {boxes[0]}
     count = len(boxes[0].inside)
@@ -283,7 +283,7 @@ def _closed(graph: Graph) -> dict[Node, Box]:
     for _, level in sorted(levels.items(), key=lambda item: item[0]):
         more = [box for box in level if box.parent in opened]
         count += sum(len(box.inside) - 1 for box in more)
-        if count > _FOLDED:
+        if count > most:
             break
         opened.update(more)
     found: dict[Node, Box] = {}
@@ -312,7 +312,7 @@ def _folded(box: Box, nodes: int) -> Shape:
         "module",
         box.title,
         f"{nodes} nodes",
-        backward=box.title,
+        backward=(box.title, f"{nodes} nodes"),
         tip=f"{'.'.join(box.path)}: {calls} calls, {nodes - calls} leaves",
         scope=box.path,
     )

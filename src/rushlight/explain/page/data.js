@@ -5,7 +5,13 @@
  * it was written (_page_data.py), and what many nodes share stands in tables.
  */
 function readGraph(data) {
-  const rules = (data.rules ?? []).map((row) => ({ argument: "", formula: "", text: "", file: "", ...row }));
+  const rules = (data.rules ?? []).map((row) => ({
+    argument: "",
+    formula: "",
+    text: "",
+    file: "",
+    ...row,
+  }));
   const ofCustom = { argument: "", formula: "", text: "", file: "" };
   const graph = {
     title: data.title ?? "result",
@@ -44,7 +50,7 @@ function readGraph(data) {
       id,
       from: row.from ?? 0,
       to,
-      argument: grad ? rule.argument : row.constant ?? "",
+      argument: grad ? rule.argument : (row.constant ?? ""),
       nr: row.nr ?? 0,
       formula: rule.formula,
       named: row.named || rule.formula,
@@ -60,7 +66,7 @@ function readGraph(data) {
   }
   graph.boxes = (data.boxes?.length ? data.boxes : [{}]).map((row, id) => ({
     id,
-    parent: id === 0 ? null : row.parent ?? 0,
+    parent: id === 0 ? null : (row.parent ?? 0),
     title: row.title ?? "",
     kind: row.kind ?? "graph",
     detail: row.detail ?? "",
@@ -68,7 +74,8 @@ function readGraph(data) {
     boxes: [],
     nodes: [],
   }));
-  for (const box of graph.boxes) if (box.parent !== null) graph.boxes[box.parent].boxes.push(box.id);
+  for (const box of graph.boxes)
+    if (box.parent !== null) graph.boxes[box.parent].boxes.push(box.id);
   setOptionsApart(graph);
   for (const node of graph.nodes) if (!node.option) graph.boxes[node.box].nodes.push(node.id);
   countNodes(graph);
@@ -102,8 +109,11 @@ const OPERANDS = new Set(["input", "self", "other", "exponent", "x", "y"]);
 /** Numbers such as `dim=1` are told with the call and not drawn. */
 function setOptionsApart(graph) {
   for (const node of graph.nodes) {
-    node.option = node.kind === "constant" && node.name !== "Tensor" && node.into.length === 1
-      && !OPERANDS.has(node.into[0].argument);
+    node.option =
+      node.kind === "constant" &&
+      node.name !== "Tensor" &&
+      node.into.length === 1 &&
+      !OPERANDS.has(node.into[0].argument);
   }
 }
 
@@ -123,14 +133,33 @@ function gatherLeaves(graph, kind, one, many) {
     if (mine.length <= MANY) continue;
     const id = graph.boxes.length;
     const title = counted(mine.length, one, many);
-    graph.boxes.push({ id, parent: box.id, title, kind: many, detail: [box.detail, title].filter(Boolean).join(" › "), count: mine.length, bytes: 0, boxes: [], nodes: mine });
+    graph.boxes.push({
+      id,
+      parent: box.id,
+      title,
+      kind: many,
+      detail: [box.detail, title].filter(Boolean).join(" › "),
+      count: mine.length,
+      bytes: 0,
+      boxes: [],
+      nodes: mine,
+    });
     for (const node of mine) graph.nodes[node].box = id;
     box.boxes.push(id);
     box.nodes = box.nodes.filter((node) => graph.nodes[node].kind !== kind);
   }
 }
 
-const SYMBOLS = { add: "+", sub: "−", rsub: "−", mul: "×", div: "÷", matmul: "@", mm: "@", bmm: "@" };
+const SYMBOLS = {
+  add: "+",
+  sub: "−",
+  rsub: "−",
+  mul: "×",
+  div: "÷",
+  matmul: "@",
+  mm: "@",
+  bmm: "@",
+};
 const JOINED = { add: " + ", sub: " − ", mul: "·", div: "/", matmul: " @ ", mm: " @ " };
 
 /** Give each node a name in formulas: its label, else what it computes, else its call's. */
@@ -157,8 +186,9 @@ function joined(graph, node) {
   const first = operands.find((edge) => edge.argument === "input" || edge.argument === "self");
   const second = operands.find((edge) => edge !== first);
   if (!first || !["other", "mat2"].includes(second.argument)) return "";
-  const names = [first, second].map(({ to }) => graph.nodes[to]).map((arg) =>
-    arg.label || (arg.kind === "constant" ? arg.title : ""));
+  const names = [first, second]
+    .map(({ to }) => graph.nodes[to])
+    .map((arg) => arg.label || (arg.kind === "constant" ? arg.title : ""));
   if (names.some((name) => !name || !/^[\p{L}\p{N}_.[\]']+$/u.test(name))) return "";
   const text = (turned ? names.reverse() : names).join(sign);
   return text.length > 20 ? "" : text;
@@ -190,8 +220,18 @@ const placeText = (place) => (place ? `${place[0]}:${place[1]}` : "");
 
 /** What search looks through, in lower case. */
 function searchText(node) {
-  node.search ??= [node.label, node.title, node.name, node.scope.join(" "), node.scope.join("."),
-    placeText(node.place), node.place?.[2], node.place?.[3]].join("\n").toLowerCase();
+  node.search ??= [
+    node.label,
+    node.title,
+    node.name,
+    node.scope.join(" "),
+    node.scope.join("."),
+    placeText(node.place),
+    node.place?.[2],
+    node.place?.[3],
+  ]
+    .join("\n")
+    .toLowerCase();
   return node.search;
 }
 
@@ -251,8 +291,11 @@ function judgeHealth(graph) {
   }
   sizes.sort((a, b) => a - b);
   const half = sizes.length >> 1;
-  graph.median = !sizes.length ? 0
-    : sizes.length % 2 ? sizes[half] : (sizes[half - 1] + sizes[half]) / 2;
+  graph.median = !sizes.length
+    ? 0
+    : sizes.length % 2
+      ? sizes[half]
+      : (sizes[half - 1] + sizes[half]) / 2;
   for (const node of graph.nodes) node.health = healthOf(node, graph.median);
 }
 

@@ -1,25 +1,37 @@
 // The panel's first tab: a node, an edge or a box in detail, or the graph as a whole.
 
-const section = (title, ...children) =>
-  h("section", null, h("h3", null, title), children);
+const section = (title, ...children) => h("section", null, h("h3", null, title), children);
 
 /** Rows of a name and what it is; rows without a value are left out. */
 function facts(rows) {
-  return h("dl", { class: "facts" }, rows.filter(([, value]) => Boolean(value))
-    .map(([name, value]) => [h("dt", null, name), h("dd", null, value)]));
+  return h(
+    "dl",
+    { class: "facts" },
+    rows
+      .filter(([, value]) => Boolean(value))
+      .map(([name, value]) => [h("dt", null, name), h("dd", null, value)]),
+  );
 }
 
 /** `∂L/∂w1` set as a fraction. */
 function fraction(over, under) {
-  const [above, below] = [over, under].map((name) => (/[ ·/]/.test(name) ? `∂(${name})` : `∂${name}`));
-  return h("span", { class: "frac", role: "math", "aria-label": `${above}/${below}` },
-    h("span", { class: "over" }, above), h("span", { class: "unseen" }, "/"),
-    h("span", { class: "under" }, below));
+  const [above, below] = [over, under].map((name) =>
+    /[ ·/]/.test(name) ? `∂(${name})` : `∂${name}`,
+  );
+  return h(
+    "span",
+    { class: "frac", role: "math", "aria-label": `${above}/${below}` },
+    h("span", { class: "over" }, above),
+    h("span", { class: "unseen" }, "/"),
+    h("span", { class: "under" }, below),
+  );
 }
 
 function nodeLink(page, id, text) {
   const node = page.graph.nodes[id];
-  return link(text ?? node.called, () => page.select({ kind: "node", id }, { show: true }), { "data-goto": id });
+  return link(text ?? node.called, () => page.select({ kind: "node", id }, { show: true }), {
+    "data-goto": id,
+  });
 }
 
 const edgeName = (graph, edge) => [nodeNameIn(graph, edge.from), graph.nodes[edge.to].called];
@@ -27,7 +39,9 @@ const edgeName = (graph, edge) => [nodeNameIn(graph, edge.from), graph.nodes[edg
 /** The result is called as the graph is, where it has no name of its own. */
 function nodeNameIn(graph, id) {
   const node = graph.nodes[id];
-  return !node.label && graph.roots.length === 1 && graph.roots[0] === node ? graph.title : node.called;
+  return !node.label && graph.roots.length === 1 && graph.roots[0] === node
+    ? graph.title
+    : node.called;
 }
 
 /** What the panel shows of a node. */
@@ -37,36 +51,102 @@ function nodeDetails(page, id) {
   const step = graph.stepOf.get(id);
   const call = node.kind !== "leaf" && node.kind !== "constant";
   const heading = call ? node.title : node.label || node.title || node.kind;
-  const parts = [h("header", null,
-    h("p", { class: "kind" }, { leaf: "Leaf", constant: "Constant", function: "Custom function", write: "Write through a view" }[node.kind] ?? "Operation"),
-    h("h2", { "data-testid": "node-title" }, heading),
-    call && h("p", { class: "dim" }, node.name, node.label ? [" gives ", h("i", null, node.label)] : ""))];
+  const parts = [
+    h(
+      "header",
+      null,
+      h(
+        "p",
+        { class: "kind" },
+        {
+          leaf: "Leaf",
+          constant: "Constant",
+          function: "Custom function",
+          write: "Write through a view",
+        }[node.kind] ?? "Operation",
+      ),
+      h("h2", { "data-testid": "node-title" }, heading),
+      call &&
+        h(
+          "p",
+          { class: "dim" },
+          node.name,
+          node.label ? [" gives ", h("i", null, node.label)] : "",
+        ),
+    ),
+  ];
   if (node.kind === "leaf") parts.push(pathsSection(page, node));
-  parts.push(facts([
-    ["Result", call && node.label],
-    ["Shape", `${shapeText(node.shape)}${node.dtype ? `, ${node.dtype}` : ""}`],
-    ["Module", node.scope.join(" › ")],
-    ["Call", call && node.seq !== undefined && node.seq !== null ? `number ${node.seq}` : ""],
-    ["Step", step ? link(`${step.at + 1} of ${graph.steps.length}`, () => page.goToStep(step.at)) : ""],
-    ["Value", node.value ? summaryElement(node.value, "node-value") : ""],
-    ["Range", node.value && node.value.only === undefined && node.value.min !== undefined
-      ? `${about(node.value.min)} … ${about(node.value.max)}` : ""],
-  ]));
+  parts.push(
+    facts([
+      ["Result", call && node.label],
+      ["Shape", `${shapeText(node.shape)}${node.dtype ? `, ${node.dtype}` : ""}`],
+      ["Module", node.scope.join(" › ")],
+      ["Call", call && node.seq !== undefined && node.seq !== null ? `number ${node.seq}` : ""],
+      [
+        "Step",
+        step ? link(`${step.at + 1} of ${graph.steps.length}`, () => page.goToStep(step.at)) : "",
+      ],
+      ["Value", node.value ? summaryElement(node.value, "node-value") : ""],
+      [
+        "Range",
+        node.value && node.value.only === undefined && node.value.min !== undefined
+          ? `${about(node.value.min)} … ${about(node.value.max)}`
+          : "",
+      ],
+    ]),
+  );
   if (node.place) {
     const [, , name, code] = node.place;
-    parts.push(section("Source", h("p", { class: "place", "data-testid": "node-place" }, placeText(node.place), name && ` in ${name}`),
-      code && h("pre", { "data-testid": "node-code" }, h("code", null, code))));
+    parts.push(
+      section(
+        "Source",
+        h(
+          "p",
+          { class: "place", "data-testid": "node-place" },
+          placeText(node.place),
+          name && ` in ${name}`,
+        ),
+        code && h("pre", { "data-testid": "node-code" }, h("code", null, code)),
+      ),
+    );
   }
-  if (step && !(step.into)) {
-    parts.push(section("Gradients", step.incoming.map((sum, at) =>
-      facts([[step.incoming.length > 1 ? `Incoming, result ${at}` : "Incoming", summaryElement(sum, "node-incoming")]])),
-    sentTable(page, node)));
+  if (step && !step.into) {
+    parts.push(
+      section(
+        "Gradients",
+        step.incoming.map((sum, at) =>
+          facts([
+            [
+              step.incoming.length > 1 ? `Incoming, result ${at}` : "Incoming",
+              summaryElement(sum, "node-incoming"),
+            ],
+          ]),
+        ),
+        sentTable(page, node),
+      ),
+    );
   } else if (step?.into) parts.push(intoSection(graph, node, step));
-  else if (node.out.some((edge) => edge.grad)) parts.push(section("Local gradients", sentTable(page, node)));
+  else if (node.out.some((edge) => edge.grad))
+    parts.push(section("Local gradients", sentTable(page, node)));
   if (node.rules.length) {
-    parts.push(section("Derivative rule", node.rules.map((rule) => h("div", { class: "rule", "data-testid": "rule" },
-      h("p", null, h("b", null, rule.argument || "all arguments"), rule.file && h("span", { class: "place" }, ` ${rule.file}:${rule.line ?? 0}`)),
-      h("pre", null, h("code", null, rule.text))))));
+    parts.push(
+      section(
+        "Derivative rule",
+        node.rules.map((rule) =>
+          h(
+            "div",
+            { class: "rule", "data-testid": "rule" },
+            h(
+              "p",
+              null,
+              h("b", null, rule.argument || "all arguments"),
+              rule.file && h("span", { class: "place" }, ` ${rule.file}:${rule.line ?? 0}`),
+            ),
+            h("pre", null, h("code", null, rule.text)),
+          ),
+        ),
+      ),
+    );
   }
   if (node.saved.length) parts.push(savedSection(node));
   if (node.out.length && call) parts.push(section("Arguments", neighbours(page, node.out, "to")));
@@ -79,52 +159,156 @@ function neighbours(page, edges, end) {
     const node = page.graph.nodes[edge[end]];
     return node.option ? node.title : nodeLink(page, node.id);
   };
-  return h("ul", { class: "links" }, edges.slice(0, 40).map((edge) =>
-    h("li", null, h("span", { class: "dim" }, edge.argument ? `${edge.argument}: ` : ""), what(edge))),
-  edges.length > 40 && h("li", { class: "dim" }, `and ${edges.length - 40} more`));
+  return h(
+    "ul",
+    { class: "links" },
+    edges
+      .slice(0, 40)
+      .map((edge) =>
+        h(
+          "li",
+          null,
+          h("span", { class: "dim" }, edge.argument ? `${edge.argument}: ` : ""),
+          what(edge),
+        ),
+      ),
+    edges.length > 40 && h("li", { class: "dim" }, `and ${edges.length - 40} more`),
+  );
 }
 
 function savedSection(node) {
-  return section("Saved for backward", h("div", { class: "scroll" }, h("table", { "data-testid": "saved" },
-    h("thead", null, h("tr", null, ["What", "Shape", "Type", "Bytes"].map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", null, node.saved.map((row) => h("tr", null,
-      h("td", null, row.what ?? "", row.label ? h("span", { class: "dim" }, ` ${row.label}`) : "",
-        row.state ? h("strong", { class: "bad" }, ` ${row.state}`) : ""),
-      h("td", null, shapeText(row.shape ?? [])),
-      h("td", null, row.dtype ?? ""),
-      h("td", { class: "number", "data-value": row.bytes ?? 0, title: row.first ? "" : "kept by a younger node too" },
-        bytes(row.bytes ?? 0), row.first ? "" : h("span", { class: "dim" }, " shared"))))))),
-  h("p", { class: "dim" }, `${bytes(node.bytes)} that no younger node keeps`));
+  return section(
+    "Saved for backward",
+    h(
+      "div",
+      { class: "scroll" },
+      h(
+        "table",
+        { "data-testid": "saved" },
+        h(
+          "thead",
+          null,
+          h(
+            "tr",
+            null,
+            ["What", "Shape", "Type", "Bytes"].map((name) => h("th", { scope: "col" }, name)),
+          ),
+        ),
+        h(
+          "tbody",
+          null,
+          node.saved.map((row) =>
+            h(
+              "tr",
+              null,
+              h(
+                "td",
+                null,
+                row.what ?? "",
+                row.label ? h("span", { class: "dim" }, ` ${row.label}`) : "",
+                row.state ? h("strong", { class: "bad" }, ` ${row.state}`) : "",
+              ),
+              h("td", null, shapeText(row.shape ?? [])),
+              h("td", null, row.dtype ?? ""),
+              h(
+                "td",
+                {
+                  class: "number",
+                  "data-value": row.bytes ?? 0,
+                  title: row.first ? "" : "kept by a younger node too",
+                },
+                bytes(row.bytes ?? 0),
+                row.first ? "" : h("span", { class: "dim" }, " shared"),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+    h("p", { class: "dim" }, `${bytes(node.bytes)} that no younger node keeps`),
+  );
 }
 
 /** How a leaf's .grad came about. */
 function intoSection(graph, node, step) {
   const { before, added, after } = step.into;
-  return section(`${node.label || "leaf"}.grad`, h("div", { class: "sum-up", "data-testid": "into" }, facts([
-    ["Before", before ? summaryElement(before, "grad-before") : h("span", { class: "none" }, "None")],
-    ["Added", summaryElement(added, "grad-added")],
-    ["After", summaryElement(after, "grad-after")],
-  ])));
+  return section(
+    `${node.label || "leaf"}.grad`,
+    h(
+      "div",
+      { class: "sum-up", "data-testid": "into" },
+      facts([
+        [
+          "Before",
+          before ? summaryElement(before, "grad-before") : h("span", { class: "none" }, "None"),
+        ],
+        ["Added", summaryElement(added, "grad-added")],
+        ["After", summaryElement(after, "grad-after")],
+      ]),
+    ),
+  );
 }
 
 /** For each argument: the local gradient, and what was sent on. */
 function sentTable(page, node) {
   const { graph } = page;
   const step = graph.stepOf.get(node.id);
-  return node.out.filter((edge) => edge.grad).map((edge) => {
-    const [over, under] = edgeName(graph, edge);
-    const incoming = step?.incoming.length === 1 ? step.incoming[0] : null;
-    const scalars = [incoming, edge.local, edge.sent].every(isScalar);
-    return h("div", { class: "sent", "data-sent": edge.id },
-      h("p", { class: "to" }, "to ", nodeLink(page, edge.to), edge.argument && h("span", { class: "dim" }, ` (${edge.argument})`)),
-      h("p", { class: "formula" }, edge.factor || !edge.named ? [fraction(over, under), " = "] : h("span", { class: "dim" }, "sends "),
-        h("span", { "data-testid": "formula" }, edge.named || "not written as a formula"), localPart(edge)),
-      edge.local && !isScalar(edge.local) && h("p", { class: "product" }, h("span", { class: "dim" }, "local "), summaryElement(edge.local, "local")),
-      edge.sent && (scalars
-        ? h("p", { class: "product" }, numberElement(incoming.only, incoming.dtype), " × ", factorElement(edge), " = ",
-          h("strong", null, numberElement(edge.sent.only, edge.sent.dtype, { "data-testid": "sent" })))
-        : h("p", { class: "product" }, h("span", { class: "dim" }, "sent "), summaryElement(edge.sent, "sent"))));
-  });
+  return node.out
+    .filter((edge) => edge.grad)
+    .map((edge) => {
+      const [over, under] = edgeName(graph, edge);
+      const incoming = step?.incoming.length === 1 ? step.incoming[0] : null;
+      const scalars = [incoming, edge.local, edge.sent].every(isScalar);
+      return h(
+        "div",
+        { class: "sent", "data-sent": edge.id },
+        h(
+          "p",
+          { class: "to" },
+          "to ",
+          nodeLink(page, edge.to),
+          edge.argument && h("span", { class: "dim" }, ` (${edge.argument})`),
+        ),
+        h(
+          "p",
+          { class: "formula" },
+          edge.factor || !edge.named
+            ? [fraction(over, under), " = "]
+            : h("span", { class: "dim" }, "sends "),
+          h("span", { "data-testid": "formula" }, edge.named || "not written as a formula"),
+          localPart(edge),
+        ),
+        edge.local &&
+          !isScalar(edge.local) &&
+          h(
+            "p",
+            { class: "product" },
+            h("span", { class: "dim" }, "local "),
+            summaryElement(edge.local, "local"),
+          ),
+        edge.sent &&
+          (scalars
+            ? h(
+                "p",
+                { class: "product" },
+                numberElement(incoming.only, incoming.dtype),
+                " × ",
+                factorElement(edge),
+                " = ",
+                h(
+                  "strong",
+                  null,
+                  numberElement(edge.sent.only, edge.sent.dtype, { "data-testid": "sent" }),
+                ),
+              )
+            : h(
+                "p",
+                { class: "product" },
+                h("span", { class: "dim" }, "sent "),
+                summaryElement(edge.sent, "sent"),
+              )),
+      );
+    });
 }
 
 const isScalar = (sum) => sum?.only !== undefined && !sum.shape.length;
@@ -134,12 +318,18 @@ function localPart(edge) {
   if (!isScalar(edge.local)) return null;
   const { only, dtype } = edge.local;
   const same = edge.named === exact(only, dtype);
-  return [same ? "" : " = ", numberElement(only, dtype, { "data-testid": "local", class: same ? "unseen" : "number" })];
+  return [
+    same ? "" : " = ",
+    numberElement(only, dtype, { "data-testid": "local", class: same ? "unseen" : "number" }),
+  ];
 }
 
 /** A local gradient as a factor: a negative one stands in brackets. */
-const factorElement = ({ id, local }) => numberElement(local.only, local.dtype,
-  { "data-factor": id, class: number(local.only) < 0 ? "number negative" : "number" });
+const factorElement = ({ id, local }) =>
+  numberElement(local.only, local.dtype, {
+    "data-factor": id,
+    class: number(local.only) < 0 ? "number negative" : "number",
+  });
 
 /** What the panel shows of an edge. */
 function edgeDetails(page, id) {
@@ -147,7 +337,12 @@ function edgeDetails(page, id) {
   const edge = graph.edges[id];
   const [over, under] = edgeName(graph, edge);
   return [
-    h("header", null, h("p", { class: "kind" }, "Edge"), h("h2", null, edge.grad ? fraction(over, under) : `${under} in ${over}`)),
+    h(
+      "header",
+      null,
+      h("p", { class: "kind" }, "Edge"),
+      h("h2", null, edge.grad ? fraction(over, under) : `${under} in ${over}`),
+    ),
     facts([
       ["From", nodeLink(page, edge.from)],
       ["To", nodeLink(page, edge.to)],
@@ -166,38 +361,98 @@ function boxDetails(page, id) {
   const box = graph.boxes[id];
   const leaves = leavesOf(graph, id);
   return [
-    h("header", null, h("p", { class: "kind" }, box.kind === "run" ? "Run of calls" : "Module"), h("h2", null, box.title)),
-    h("p", null, h("button", { type: "button", "data-testid": "toggle-box", onclick: () => page.toggle(id) },
-      page.state.open.has(id) ? "Fold" : "Open")),
+    h(
+      "header",
+      null,
+      h("p", { class: "kind" }, box.kind === "run" ? "Run of calls" : "Module"),
+      h("h2", null, box.title),
+    ),
+    h(
+      "p",
+      null,
+      h(
+        "button",
+        { type: "button", "data-testid": "toggle-box", onclick: () => page.toggle(id) },
+        page.state.open.has(id) ? "Fold" : "Open",
+      ),
+    ),
     facts([
       ["Where", box.detail],
       ["Nodes", Number(box.count).toLocaleString("en")],
       ["Saved", bytes(box.bytes)],
     ]),
-    leaves.length ? section(counted(leaves.length, "leaf", "leaves"), leafTable(page, leaves)) : null,
+    leaves.length
+      ? section(counted(leaves.length, "leaf", "leaves"), leafTable(page, leaves))
+      : null,
   ];
 }
 
 function leafTable(page, leaves) {
   const { graph } = page;
-  return h("div", { class: "scroll" }, h("table", null,
-    h("thead", null, h("tr", null, ["Leaf", "Shape", "Gradient"].map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", null, leaves.slice(0, 200).map((leaf) => h("tr", null,
-      h("td", null, nodeLink(page, leaf.id, leaf.label || "leaf")),
-      h("td", null, shapeText(leaf.shape)),
-      h("td", { class: "number", "data-value": leaf.gradient?.only !== undefined ? dataValue(leaf.gradient.only) : null },
-        leaf.gradient ? (leaf.gradient.only !== undefined ? exact(leaf.gradient.only, leaf.gradient.dtype) : `norm ${about(leaf.gradient.norm)}`) : ""))))),
-  leaves.length > 200 && h("p", { class: "dim" }, `and ${leaves.length - 200} more: search finds them`));
+  return h(
+    "div",
+    { class: "scroll" },
+    h(
+      "table",
+      null,
+      h(
+        "thead",
+        null,
+        h(
+          "tr",
+          null,
+          ["Leaf", "Shape", "Gradient"].map((name) => h("th", { scope: "col" }, name)),
+        ),
+      ),
+      h(
+        "tbody",
+        null,
+        leaves
+          .slice(0, 200)
+          .map((leaf) =>
+            h(
+              "tr",
+              null,
+              h("td", null, nodeLink(page, leaf.id, leaf.label || "leaf")),
+              h("td", null, shapeText(leaf.shape)),
+              h(
+                "td",
+                {
+                  class: "number",
+                  "data-value":
+                    leaf.gradient?.only !== undefined ? dataValue(leaf.gradient.only) : null,
+                },
+                leaf.gradient
+                  ? leaf.gradient.only !== undefined
+                    ? exact(leaf.gradient.only, leaf.gradient.dtype)
+                    : `norm ${about(leaf.gradient.norm)}`
+                  : "",
+              ),
+            ),
+          ),
+      ),
+    ),
+    leaves.length > 200 &&
+      h("p", { class: "dim" }, `and ${leaves.length - 200} more: search finds them`),
+  );
 }
 
 /** The graph as a whole. */
 function overview(page) {
   const { graph } = page;
-  const calls = graph.nodes.filter((node) => node.kind !== "leaf" && node.kind !== "constant").length;
+  const calls = graph.nodes.filter(
+    (node) => node.kind !== "leaf" && node.kind !== "constant",
+  ).length;
   const leaves = graph.nodes.filter((node) => node.kind === "leaf");
   return [
-    h("header", null, h("p", { class: "kind" }, "Graph"), h("h2", null, graph.title),
-      graph.program && h("p", { class: "dim" }, graph.program, graph.step ? `, backward ${graph.step}` : "")),
+    h(
+      "header",
+      null,
+      h("p", { class: "kind" }, "Graph"),
+      h("h2", null, graph.title),
+      graph.program &&
+        h("p", { class: "dim" }, graph.program, graph.step ? `, backward ${graph.step}` : ""),
+    ),
     graph.notes.map((note) => h("p", { class: "note", "data-testid": "note" }, note)),
     facts([
       ["Calls", calls.toLocaleString("en")],
@@ -205,7 +460,11 @@ function overview(page) {
       ["Edges", graph.edges.filter((edge) => edge.grad).length.toLocaleString("en")],
       ["Saved", `${bytes(graph.memory.unique)} for backward`],
     ]),
-    h("p", { class: "dim" }, "Click a node for its source, its rule and its gradients; a leaf for every path that leads to it."),
+    h(
+      "p",
+      { class: "dim" },
+      "Click a node for its source, its rule and its gradients; a leaf for every path that leads to it.",
+    ),
     leaves.length ? section("Leaves", leafTable(page, leaves)) : null,
   ];
 }

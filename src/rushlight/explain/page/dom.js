@@ -19,8 +19,7 @@ function fill(element, attributes, children) {
 }
 
 /** A new HTML element. */
-const h = (tag, attributes, ...children) =>
-  fill(document.createElement(tag), attributes, children);
+const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 
 /** A new SVG element. */
 const s = (tag, attributes, ...children) =>

@@ -34,12 +34,15 @@ function valueRuns(node) {
   const value = node.value;
   if (value?.only !== undefined && !value.shape.length) {
     const text = brief(value.only, value.dtype);
-    const runs = name ? [run(name, "formula", node.label ? "name" : "dim"), run(" = ", "plain", "dim")] : [];
+    const runs = name
+      ? [run(name, "formula", node.label ? "name" : "dim"), run(" = ", "plain", "dim")]
+      : [];
     return [...runs, run(text, "number", "", dataValue(value.only))];
   }
   const shape = node.kind === "constant" && !node.shape.length ? "" : shapeText(node.shape);
   const runs = name ? [run(name, "formula", node.label ? "name" : "dim")] : [];
-  if (!name && node.kind === "constant" && node.title) runs.push(run(cut(node.title, 16), "number"));
+  if (!name && node.kind === "constant" && node.title)
+    runs.push(run(cut(node.title, 16), "number"));
   if (shape || !runs.length) runs.push(run(`${runs.length ? "  " : ""}${shape}`, "plain", "dim"));
   return runs;
 }
@@ -50,11 +53,17 @@ function gradientRuns(graph, node) {
   const name = node.label ? `∂${cut(graph.title, 8)}/∂${shortName(node.label, 14)}` : "grad";
   if (!sum) return null;
   if (sum.only !== undefined && !sum.shape.length) {
-    return [run(name, "formula", "grad"), run(" = ", "plain", "dim"),
-      run(brief(sum.only, sum.dtype), "number", "grad", dataValue(sum.only))];
+    return [
+      run(name, "formula", "grad"),
+      run(" = ", "plain", "dim"),
+      run(brief(sum.only, sum.dtype), "number", "grad", dataValue(sum.only)),
+    ];
   }
-  return [run(name, "formula", "grad"), run("  norm ", "plain", "dim"),
-    run(about(sum.norm), "number", "grad")];
+  return [
+    run(name, "formula", "grad"),
+    run("  norm ", "plain", "dim"),
+    run(about(sum.norm), "number", "grad"),
+  ];
 }
 
 /** The parts of a node in the forward direction: its operation, and the value it makes. */
@@ -76,9 +85,13 @@ function backwardParts(graph, node) {
   if (node.kind === "leaf") {
     const name = `${shortName(node.label || "leaf", 20)}.grad`;
     if (after?.only !== undefined && !after.shape.length) {
-      lines.push([run(name, "formula", "name"), run(" = ", "plain", "dim"),
-        run(brief(after.only, after.dtype), "number", "grad", dataValue(after.only))]);
-    } else lines.push([run(name, "formula", "name"), run(`  ${shapeText(node.shape)}`, "plain", "dim")]);
+      lines.push([
+        run(name, "formula", "name"),
+        run(" = ", "plain", "dim"),
+        run(brief(after.only, after.dtype), "number", "grad", dataValue(after.only)),
+      ]);
+    } else
+      lines.push([run(name, "formula", "name"), run(`  ${shapeText(node.shape)}`, "plain", "dim")]);
     return [part("accumulate", "rect", lines)];
   }
   const gradient = gradientRuns(graph, node);
@@ -92,13 +105,17 @@ function boxParts(graph, id) {
   const box = graph.boxes[id];
   const facts = [counted(box.count, "node")];
   if (box.bytes) facts.push(`${bytes(box.bytes)} saved`);
-  const lines = [[run("⊞  ", "plain", "dim"), run(cut(box.title, 34), "title")],
-    [run(facts.join(" · "), "plain", "dim")]];
+  const lines = [
+    [run("⊞  ", "plain", "dim"), run(cut(box.title, 34), "title")],
+    [run(facts.join(" · "), "plain", "dim")],
+  ];
   box.leaves ??= leavesOf(graph, id);
   if (box.leaves.length) {
     const few = box.leaves.length <= 2;
     const text = few
-      ? box.leaves.map((n) => `${n.label.split(".").pop() || "leaf"} ${shapeText(n.shape)}`).join(", ")
+      ? box.leaves
+          .map((n) => `${n.label.split(".").pop() || "leaf"} ${shapeText(n.shape)}`)
+          .join(", ")
       : counted(box.leaves.length, "leaf", "leaves");
     lines.push([run(cut(text, 40), "plain", "dim")]);
   }
@@ -108,7 +125,10 @@ function boxParts(graph, id) {
 /** Put parts in a row along the flow, around (0, 0); `disc` is a circle beside them. */
 function arrange(parts, down, disc) {
   const gap = parts.length > 1 ? 12 : 0;
-  const along = parts.reduce((sum, p) => sum + (down ? p.height : p.width), gap * (parts.length - 1));
+  const along = parts.reduce(
+    (sum, p) => sum + (down ? p.height : p.width),
+    gap * (parts.length - 1),
+  );
   const across = Math.max(...parts.map((p) => (down ? p.width : p.height)));
   let at = -along / 2;
   for (const p of parts) {
@@ -130,7 +150,8 @@ function arrange(parts, down, disc) {
 
 /** The label of an edge: its local gradient as a formula, with the number where there is one. */
 function edgeRuns(line) {
-  if (!line.single) return line.edges.length > 1 ? [run(`${line.edges.length} edges`, "plain", "dim")] : null;
+  if (!line.single)
+    return line.edges.length > 1 ? [run(`${line.edges.length} edges`, "plain", "dim")] : null;
   const edge = line.edges[0];
   if (!edge.grad) return null;
   const formula = edge.named ? cut(edge.named, 26) : "";
@@ -140,8 +161,11 @@ function edgeRuns(line) {
   const known = scalar ? dataValue(edge.local.only) : undefined;
   if (!formula || formula === value) return [run(value || formula, "number", "grad", known)];
   if (!value) return [run(formula, "formula", "grad")];
-  return [run(formula, "formula", "grad"), run(" = ", "plain", "dim"),
-    run(value, "number", "grad", known)];
+  return [
+    run(formula, "formula", "grad"),
+    run(" = ", "plain", "dim"),
+    run(value, "number", "grad", known),
+  ];
 }
 
 /** Where the way from `from` to a part's middle (moved by `shift`) meets its border. */
@@ -154,12 +178,17 @@ function clip(at, p, from, shift) {
     const r = p.width / 2;
     const length = Math.hypot(dx, dy) || 1;
     const along = (dx * shift.x + dy * shift.y) / length;
-    const reach = -along + Math.sqrt(Math.max(0, along ** 2 + r ** 2 - shift.x ** 2 - shift.y ** 2));
+    const reach =
+      -along + Math.sqrt(Math.max(0, along ** 2 + r ** 2 - shift.x ** 2 - shift.y ** 2));
     return { x: x + (dx / length) * reach, y: y + (dy / length) * reach };
   }
   const right = p.width / 2 - Math.sign(dx) * shift.x;
   const down = p.height / 2 - Math.sign(dy) * shift.y;
-  const scale = Math.min(dx ? right / Math.abs(dx) : Infinity, dy ? down / Math.abs(dy) : Infinity, 1);
+  const scale = Math.min(
+    dx ? right / Math.abs(dx) : Infinity,
+    dy ? down / Math.abs(dy) : Infinity,
+    1,
+  );
   return { x: x + dx * scale, y: y + dy * scale };
 }
 
@@ -175,7 +204,11 @@ function beside(points, ends, distance) {
     return { x: p.x + by.x, y: p.y + by.y };
   });
   const last = whole.length - 1;
-  return { points: moved, start: across(whole[0], whole[1]), end: across(whole[last - 1], whole[last]) };
+  return {
+    points: moved,
+    start: across(whole[0], whole[1]),
+    end: across(whole[last - 1], whole[last]),
+  };
 }
 
 /** A smooth way through points: a uniform cubic B-spline that begins and ends at the ends. */
@@ -197,7 +230,13 @@ function curve(points) {
 
 /** A text of several runs, its middle at (x, y). */
 function textElement(runs, x, y, extra) {
-  const text = s("text", { x, y, "text-anchor": "middle", "dominant-baseline": "central", ...extra });
+  const text = s("text", {
+    x,
+    y,
+    "text-anchor": "middle",
+    "dominant-baseline": "central",
+    ...extra,
+  });
   for (const r of runs) {
     text.append(s("tspan", { class: `${r.font} ${r.kind}`, "data-value": r.value }, r.text));
   }
@@ -208,7 +247,11 @@ function shapeElement(p) {
   const box = { x: p.x - p.width / 2, y: p.y - p.height / 2, width: p.width, height: p.height };
   const kind = `shape ${p.kind}`;
   if (p.shape === "circle") return s("circle", { class: kind, cx: p.x, cy: p.y, r: p.width / 2 });
-  return s("rect", { class: kind, ...box, rx: p.shape === "pill" ? p.height / 2 : p.kind === "box" ? 10 : 6 });
+  return s("rect", {
+    class: kind,
+    ...box,
+    rx: p.shape === "pill" ? p.height / 2 : p.kind === "box" ? 10 : 6,
+  });
 }
 
 /** One item of the drawing: a node or a folded box. */
@@ -229,21 +272,51 @@ function itemElement(graph, key, figure, at, pane) {
   });
   group.append(s("title", null, name));
   const { parts } = figure;
-  if (parts.disc) group.append(s("circle", { class: "disc", cx: parts.disc.x, cy: parts.disc.y, r: parts.disc.r }));
+  if (parts.disc)
+    group.append(
+      s("circle", { class: "disc", cx: parts.disc.x, cy: parts.disc.y, r: parts.disc.r }),
+    );
   for (let i = 1; i < parts.length; i++) {
     const [a, b] = [parts[i - 1], parts[i]];
-    group.append(s("path", { class: "stem", d: a.x === b.x
-      ? `M${a.x} ${a.y + a.height / 2}V${b.y - b.height / 2}`
-      : `M${a.x + a.width / 2} ${a.y}H${b.x - b.width / 2}` }));
+    group.append(
+      s("path", {
+        class: "stem",
+        d:
+          a.x === b.x
+            ? `M${a.x} ${a.y + a.height / 2}V${b.y - b.height / 2}`
+            : `M${a.x + a.width / 2} ${a.y}H${b.x - b.width / 2}`,
+      }),
+    );
   }
   for (const p of parts) {
-    if (p.kind === "box") group.append(s("rect", { class: "behind", x: -p.width / 2 + p.x + 5, y: p.y - p.height / 2 + 5, width: p.width, height: p.height, rx: 10 }));
+    if (p.kind === "box")
+      group.append(
+        s("rect", {
+          class: "behind",
+          x: -p.width / 2 + p.x + 5,
+          y: p.y - p.height / 2 + 5,
+          width: p.width,
+          height: p.height,
+          rx: 10,
+        }),
+      );
     group.append(shapeElement(p));
     p.lines.forEach((runs, i) => {
-      group.append(textElement(runs, p.x, p.y + (i - (p.lines.length - 1) / 2) * LINE, { class: `in-${p.kind}` }));
+      group.append(
+        textElement(runs, p.x, p.y + (i - (p.lines.length - 1) / 2) * LINE, {
+          class: `in-${p.kind}`,
+        }),
+      );
     });
     if (p.kind === "box") {
-      group.append(s("path", { class: "progress", d: `M${p.x - p.width / 2 + 8} ${p.y + p.height / 2 - 4}h${p.width - 16}`, pathLength: 1, "stroke-dasharray": "0 1" }));
+      group.append(
+        s("path", {
+          class: "progress",
+          d: `M${p.x - p.width / 2 + 8} ${p.y + p.height / 2 - 4}h${p.width - 16}`,
+          pathLength: 1,
+          "stroke-dasharray": "0 1",
+        }),
+      );
     }
   }
   return group;
@@ -256,7 +329,8 @@ function describe(graph, node) {
   else if (node.kind === "constant") words.push(`constant ${node.label || node.title}`);
   else words.push(`${node.title} (${node.name})`, ...(node.label ? [`gives ${node.label}`] : []));
   words.push(shapeText(node.shape));
-  if (node.value?.only !== undefined) words.push(`value ${brief(node.value.only, node.value.dtype)}`);
+  if (node.value?.only !== undefined)
+    words.push(`value ${brief(node.value.only, node.value.dtype)}`);
   if (node.place) words.push(placeText(node.place));
   return words.join(", ");
 }
@@ -264,11 +338,54 @@ function describe(graph, node) {
 /** A box in words. */
 function describeBox(graph, id) {
   const box = graph.boxes[id];
-  return `${box.kind === "run" ? "run" : "module"} ${box.detail || box.title}, ${counted(box.count, "node")}`;
+  const kind = { run: "run ", module: "module " }[box.kind] ?? "";
+  return `${kind}${box.detail || box.title}, ${counted(box.count, "node")}`;
+}
+
+/** Points on the way that `curve` draws. */
+function along(points) {
+  const last = points.length - 1;
+  const whole = [points[0], points[0], ...points, points[last], points[last]];
+  const found = [];
+  for (let i = 0; i + 3 < whole.length; i++) {
+    const [a, b, c, d] = whole.slice(i, i + 4);
+    for (let t = 0; t < 1; t += 0.125) {
+      const [p, q, r, u] = [
+        (1 - t) ** 3,
+        3 * t ** 3 - 6 * t ** 2 + 4,
+        -3 * t ** 3 + 3 * t ** 2 + 3 * t + 1,
+        t ** 3,
+      ];
+      found.push({
+        x: (p * a.x + q * b.x + r * c.x + u * d.x) / 6,
+        y: (p * a.y + q * b.y + r * c.y + u * d.y) / 6,
+      });
+    }
+  }
+  return found;
+}
+
+const CLEAR = 24; // how far a label goes out of the way of its own line
+
+/** Where a label stands that its line does not touch, if that is near: to its right, or above it. */
+function besideLine(at, width, points, down) {
+  const half = width / 2;
+  if (down) {
+    const near = along(points)
+      .filter((p) => Math.abs(p.y - at.y) < 12)
+      .map((p) => p.x);
+    const x = Math.max(at.x, Math.max(...near) + half + 1);
+    return x - at.x <= CLEAR ? { x, y: at.y } : at;
+  }
+  const near = along(points)
+    .filter((p) => Math.abs(p.x - at.x) < half)
+    .map((p) => p.y);
+  const y = Math.min(at.y, Math.min(...near) - 11);
+  return at.y - y <= CLEAR ? { x: at.x, y } : at;
 }
 
 /** A line of the drawing, with its label. `mode`: "forward", "backward" or "overlaid". */
-function lineElement(line, ends, mode, flowBack, labelled) {
+function lineElement(line, ends, mode, { flowBack, labelled, down }) {
   const [tail, head] = ends; // {at, part} where the drawing's flow begins and ends
   const single = line.single ? line.edges[0] : null;
   const grad = line.edges.some((edge) => edge.grad);
@@ -279,12 +396,18 @@ function lineElement(line, ends, mode, flowBack, labelled) {
   });
   const middle = ({ at, part: p }) => ({ x: at.x + p.x, y: at.y + p.y });
   const aims = [middle(tail), middle(head)];
+  let drawn = null;
   const way = (kind, reversed, distance) => {
     const { points, start, end } = beside(line.points, aims, distance);
     const first = points[0] ?? { x: aims[1].x + end.x, y: aims[1].y + end.y };
     const final = points[points.length - 1] ?? { x: aims[0].x + start.x, y: aims[0].y + start.y };
-    const whole = [clip(tail.at, tail.part, first, start), ...points, clip(head.at, head.part, final, end)];
+    const whole = [
+      clip(tail.at, tail.part, first, start),
+      ...points,
+      clip(head.at, head.part, final, end),
+    ];
     if (reversed) whole.reverse();
+    drawn = whole;
     const d = curve(whole);
     if (single) group.append(s("path", { class: "reach", d }));
     group.append(s("path", { class: `way ${kind}`, d }));
@@ -296,9 +419,11 @@ function lineElement(line, ends, mode, flowBack, labelled) {
     if (grad) way("gradient", true, -4);
   }
   if (labelled && line.label) {
-    const { x, y } = line.label;
-    const width = line.text.width;
-    group.append(s("rect", { class: "label-back", x: x - width / 2, y: y - 10, width, height: 20, rx: 5 }));
+    const { width } = line.text;
+    const { x, y } = besideLine(line.label, width, drawn, down);
+    group.append(
+      s("rect", { class: "label-back", x: x - width / 2, y: y - 10, width, height: 20, rx: 5 }),
+    );
     group.append(textElement(line.text.runs, x, y, { class: "label" }));
   }
   if (single) group.append(s("title", null, edgeWords(single)));

@@ -7,8 +7,9 @@ const FOOT = 20;
 const HEADER = 32;
 const ROUTED = 300; // lines that are led around what is in their way; of more, only some
 const PER_LEAF = 4;
-const FEW_TO_ORDER = 60; // a box of so few is laid out in several orders, and the best is taken
-const ORDERS = [[false, false], [true, false], [false, true], [true, true]];
+const SPOKES = 12; // so many lines to one leaf, or one box of leaves, are led around; the others go straight
+const FEW_TO_ORDER = 60; // a box of so few is laid out in several orders, until no lines cross
+const ORDERS = 600; // how many orders, over the number of nodes and lines
 
 /** What is visible: items by key (`n3`, `b2`) and the edges between them. */
 function visible(graph, open, backward) {
@@ -58,7 +59,8 @@ function visible(graph, open, backward) {
 function countVisible(graph, open, id = 0) {
   const box = graph.boxes[id];
   let count = box.nodes.length;
-  for (const inner of box.boxes) count += 1 + (open.has(inner) ? countVisible(graph, open, inner) : 0);
+  for (const inner of box.boxes)
+    count += 1 + (open.has(inner) ? countVisible(graph, open, inner) : 0);
   return count;
 }
 
@@ -118,9 +120,13 @@ function layOut(graph, scene, { direction, figure, label, flow, titleWidth }) {
     const ranks = ranksOf(keys, mine);
     const last = Math.max(0, ...ranks.values());
     const small = keys.length + mine.length < FEW_TO_ORDER;
-    const drawings = (small ? ORDERS : ORDERS.slice(0, 1)).map((order) => arranged(keys, mine, ranks, last, order));
-    const drawing = drawings.length === 1 ? drawings[0]
-      : nearest(drawings, (each) => crossings(each) + each.graph().width / 1e5);
+    let drawing = arranged(keys, mine, ranks, last, 0);
+    let least = small ? crossings(drawing) : 0;
+    for (let order = 1; least && order < ORDERS / (keys.length + mine.length); order++) {
+      const other = arranged(keys, mine, ranks, last, order);
+      const count = crossings(other);
+      if (count < least) [drawing, least] = [other, count];
+    }
     const bounds = drawing.graph();
     const own = {
       width: Number.isFinite(bounds.width) ? bounds.width : 0,
@@ -148,8 +154,8 @@ function layOut(graph, scene, { direction, figure, label, flow, titleWidth }) {
     };
   }
 
-  /** One layout by dagre; which of several it finds depends on the order of nodes and edges. */
-  function arranged(keys, mine, ranks, last, [nodesTurned, edgesTurned]) {
+  /** One layout by dagre; which of several it finds depends on the order of nodes and lines. */
+  function arranged(keys, mine, ranks, last, order) {
     const drawing = new dagre.graphlib.Graph({ multigraph: true });
     drawing.setGraph({
       rankdir: direction,
@@ -159,15 +165,16 @@ function layOut(graph, scene, { direction, figure, label, flow, titleWidth }) {
       ranker: keys.length + mine.length > 400 ? "tight-tree" : "network-simplex",
     });
     drawing.setDefaultEdgeLabel(() => ({}));
-    for (const key of nodesTurned ? [...keys].reverse() : keys) {
+    for (const key of shuffled(keys, order)) {
       const id = Number(key.slice(1));
-      const { width, height } = key[0] === "b" && scene.members.has(id) ? inner.get(id) : figure(key);
+      const { width, height } =
+        key[0] === "b" && scene.members.has(id) ? inner.get(id) : figure(key);
       drawing.setNode(key, { width, height });
     }
     mine.forEach((part, at) => {
       part.name = `p${at}`;
     });
-    for (const part of edgesTurned ? [...mine].reverse() : mine) {
+    for (const part of shuffled(mine, order)) {
       const text = part.main ? label(part.line) : null;
       // A label stands beside its line: on the side of the gradient.
       const size = text
@@ -207,9 +214,10 @@ function layOut(graph, scene, { direction, figure, label, flow, titleWidth }) {
         part.line.label = edge.width ? { x: edge.x + dx, y: edge.y + dy } : null;
       }
       const port = part.tail === null || part.head === null ? drawing.node(part.name) : null;
-      const border = (end) => down
-        ? { x: port.x + dx, y: end ? y + height : y }
-        : { x: end ? x + width : x, y: port.y + dy };
+      const border = (end) =>
+        down
+          ? { x: port.x + dx, y: end ? y + height : y }
+          : { x: end ? x + width : x, y: port.y + dy };
       if (part.tail === null) part.points.unshift(border(false));
       if (part.head === null) part.points.push(border(true));
     }
@@ -229,18 +237,33 @@ function layOut(graph, scene, { direction, figure, label, flow, titleWidth }) {
   };
 }
 
-/** Where there are very many lines, let those of much used leaves go straight: routing takes long. */
+/** Let most lines of much used leaves go straight: led around, they take long and push all aside. */
 function loosen(graph, scene) {
-  if (scene.lines.length <= ROUTED) return;
-  const used = new Map();
+  const ends = new Map();
   for (const line of scene.lines) {
-    const end = [line.from, line.to].find((key) => key[0] === "n"
-      && ["leaf", "constant"].includes(graph.nodes[Number(key.slice(1))].kind));
-    if (!end) continue;
-    const count = (used.get(end) ?? 0) + 1;
-    used.set(end, count);
-    line.loose = count > PER_LEAF;
+    const id = Number(line.to.slice(1));
+    const kind = line.to[0] === "n" ? graph.nodes[id].kind : graph.boxes[id].kind;
+    if (!["leaf", "constant", "leaves", "constants"].includes(kind)) continue;
+    if (!ends.has(line.to)) ends.set(line.to, []);
+    ends.get(line.to).push(line);
   }
+  const crowded = scene.lines.length > ROUTED;
+  for (const lines of ends.values()) {
+    if (lines.length > SPOKES || crowded)
+      for (const line of lines.slice(PER_LEAF)) line.loose = true;
+  }
+}
+
+/** A list in another order: the same one for the same number, and for 0 as it is. */
+function shuffled(list, order) {
+  const found = [...list];
+  let state = order;
+  for (let i = found.length - 1; order && i > 0; i--) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    const j = Math.floor((state / 2 ** 32) * (i + 1));
+    [found[i], found[j]] = [found[j], found[i]];
+  }
+  return found;
 }
 
 /** How often the lines of a drawing cross. */
@@ -255,7 +278,8 @@ function crossings(drawing) {
   let count = 0;
   pieces.forEach(([a, b, one], i) => {
     for (const [c, d, other] of pieces.slice(i + 1)) {
-      if (one !== other && side(a, b, c) * side(a, b, d) < 0 && side(c, d, a) * side(c, d, b) < 0) count += 1;
+      if (one !== other && side(a, b, c) * side(a, b, d) < 0 && side(c, d, a) * side(c, d, b) < 0)
+        count += 1;
     }
   });
   return count;

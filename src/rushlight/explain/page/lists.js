@@ -3,27 +3,111 @@
 /** The memory tab: totals, a map of areas, and the nodes that keep most. */
 function memoryPane(page) {
   const { graph, state } = page;
-  const keep = graph.nodes.filter((node) => node.bytes).sort((a, b) => b.bytes - a.bytes || a.id - b.id);
+  const keep = graph.nodes
+    .filter((node) => node.bytes)
+    .sort((a, b) => b.bytes - a.bytes || a.id - b.id);
   const { unique, saved, parameters } = graph.memory;
   const parts = [
-    h("header", null, h("p", { class: "kind" }, "Saved for backward"),
+    h(
+      "header",
+      null,
+      h("p", { class: "kind" }, "Saved for backward"),
       h("h2", { "data-testid": "memory-total", "data-value": unique }, bytes(unique)),
-      h("p", { class: "dim" }, `${bytes(saved)} counted once per node that keeps it`, parameters ? `; ${bytes(parameters)} of parameters are kept anyway.` : ".")),
-    state.colour !== "memory" && h("p", null, h("button", { type: "button", "data-testid": "colour-memory", onclick: () => page.setColour("memory") }, "Show in the graph")),
+      h(
+        "p",
+        { class: "dim" },
+        `${bytes(saved)} counted once per node that keeps it`,
+        parameters ? `; ${bytes(parameters)} of parameters are kept anyway.` : ".",
+      ),
+    ),
+    state.colour !== "memory" &&
+      h(
+        "p",
+        null,
+        h(
+          "button",
+          {
+            type: "button",
+            "data-testid": "colour-memory",
+            onclick: () => page.setColour("memory"),
+          },
+          "Show in the graph",
+        ),
+      ),
   ];
   if (!keep.length) return [...parts, h("p", null, "No node keeps memory of its own.")];
-  const names = new Set(graph.nodes.filter((node) => node.kind === "leaf").map((node) => node.label));
+  const names = new Set(
+    graph.nodes.filter((node) => node.kind === "leaf").map((node) => node.label),
+  );
   names.delete("");
   const greatest = keep[0].bytes;
   const most = 100;
-  parts.push(h("div", { class: "scroll" }, h("table", { class: "ranked", "data-testid": "memory-table" },
-    h("thead", null, h("tr", null, ["Node", "Keeps", "Bytes"].map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", null, keep.slice(0, most).map((node) => h("tr", { "data-row": node.id },
-      h("td", null, nodeLink(page, node.id, node.label ? `${node.title} → ${shortName(node.label, 16)}` : `${node.title}${subscript(node.id)}`),
-        h("div", { class: "place" }, placeText(node.place))),
-      h("td", null, node.saved.filter((row) => row.first && !names.has(row.label)).map((row) => h("div", null, row.what || "tensor", " ", h("span", { class: "dim" }, shapeText(row.shape ?? []))))),
-      h("td", { class: "number", "data-value": node.bytes }, bytes(node.bytes), h("meter", { min: 0, max: greatest, value: node.bytes, "aria-hidden": "true" }))))))));
-  if (keep.length > most) parts.push(h("p", { class: "dim" }, `${most} of ${keep.length.toLocaleString("en")} nodes shown`));
+  parts.push(
+    h(
+      "div",
+      { class: "scroll" },
+      h(
+        "table",
+        { class: "ranked", "data-testid": "memory-table" },
+        h(
+          "thead",
+          null,
+          h(
+            "tr",
+            null,
+            ["Node", "Keeps", "Bytes"].map((name) => h("th", { scope: "col" }, name)),
+          ),
+        ),
+        h(
+          "tbody",
+          null,
+          keep.slice(0, most).map((node) =>
+            h(
+              "tr",
+              { "data-row": node.id },
+              h(
+                "td",
+                null,
+                nodeLink(
+                  page,
+                  node.id,
+                  node.label
+                    ? `${node.title} → ${shortName(node.label, 16)}`
+                    : `${node.title}${subscript(node.id)}`,
+                ),
+                h("div", { class: "place" }, placeText(node.place)),
+              ),
+              h(
+                "td",
+                null,
+                node.saved
+                  .filter((row) => row.first && !names.has(row.label))
+                  .map((row) =>
+                    h(
+                      "div",
+                      null,
+                      row.what || "tensor",
+                      " ",
+                      h("span", { class: "dim" }, shapeText(row.shape ?? [])),
+                    ),
+                  ),
+              ),
+              h(
+                "td",
+                { class: "number", "data-value": node.bytes },
+                bytes(node.bytes),
+                h("meter", { min: 0, max: greatest, value: node.bytes, "aria-hidden": "true" }),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+  if (keep.length > most)
+    parts.push(
+      h("p", { class: "dim" }, `${most} of ${keep.length.toLocaleString("en")} nodes shown`),
+    );
   return parts;
 }
 
@@ -33,22 +117,98 @@ function healthPane(page) {
   const count = new Map(WORST.map((name) => [name, 0]));
   const subjects = graph.nodes.filter((node) => node.kind !== "constant");
   for (const node of subjects) count.set(node.health, count.get(node.health) + 1);
-  const ill = subjects.filter((node) => !["normal", "none"].includes(node.health))
+  const ill = subjects
+    .filter((node) => !["normal", "none"].includes(node.health))
     .sort((a, b) => WORST.indexOf(a.health) - WORST.indexOf(b.health) || a.id - b.id);
   const most = 200;
   return [
-    h("header", null, h("p", { class: "kind" }, "Gradient health"),
-      h("h2", { "data-testid": "health-title" }, !graph.steps.length ? "No gradients known" : ill.length ? `${counted(ill.length, "node")} to look at` : "All gradients are well"),
-      h("p", { class: "dim" }, "By the root mean square of a gradient's elements. Median over the nodes: ", about(graph.median), ".")),
-    state.colour !== "health" && h("p", null, h("button", { type: "button", "data-testid": "colour-health", onclick: () => page.setColour("health") }, "Show in the graph")),
-    h("table", { class: "counts" }, h("tbody", null, WORST.map((name) => h("tr", { "data-health": name },
-      h("td", null, h("span", { class: `swatch health-${name}` })),
-      h("td", null, HEALTH[name].name, h("div", { class: "dim" }, HEALTH[name].text)),
-      h("td", { class: "number", "data-value": count.get(name) }, count.get(name).toLocaleString("en")))))),
-    ill.length ? section("To look at", h("ul", { class: "links", "data-testid": "ill" }, ill.slice(0, most).map((node) =>
-      h("li", null, h("span", { class: `swatch health-${node.health}` }), nodeLink(page, node.id, node.kind === "leaf" ? node.label || "leaf" : `${node.title} ${node.label}`.trim()),
-        h("span", { class: "dim" }, ` ${HEALTH[node.health].name}${node.rms !== null && !node.bad ? `, ${about(node.rms)}` : ""}`)))),
-    ill.length > most && h("p", { class: "dim" }, `and ${ill.length - most} more`)) : null,
+    h(
+      "header",
+      null,
+      h("p", { class: "kind" }, "Gradient health"),
+      h(
+        "h2",
+        { "data-testid": "health-title" },
+        !graph.steps.length
+          ? "No gradients known"
+          : ill.length
+            ? `${counted(ill.length, "node")} to look at`
+            : "All gradients are well",
+      ),
+      h(
+        "p",
+        { class: "dim" },
+        "By the root mean square of a gradient's elements. Median over the nodes: ",
+        about(graph.median),
+        ".",
+      ),
+    ),
+    state.colour !== "health" &&
+      h(
+        "p",
+        null,
+        h(
+          "button",
+          {
+            type: "button",
+            "data-testid": "colour-health",
+            onclick: () => page.setColour("health"),
+          },
+          "Show in the graph",
+        ),
+      ),
+    h(
+      "table",
+      { class: "counts" },
+      h(
+        "tbody",
+        null,
+        WORST.map((name) =>
+          h(
+            "tr",
+            { "data-health": name },
+            h("td", null, h("span", { class: `swatch health-${name}` })),
+            h("td", null, HEALTH[name].name, h("div", { class: "dim" }, HEALTH[name].text)),
+            h(
+              "td",
+              { class: "number", "data-value": count.get(name) },
+              count.get(name).toLocaleString("en"),
+            ),
+          ),
+        ),
+      ),
+    ),
+    ill.length
+      ? section(
+          "To look at",
+          h(
+            "ul",
+            { class: "links", "data-testid": "ill" },
+            ill
+              .slice(0, most)
+              .map((node) =>
+                h(
+                  "li",
+                  null,
+                  h("span", { class: `swatch health-${node.health}` }),
+                  nodeLink(
+                    page,
+                    node.id,
+                    node.kind === "leaf"
+                      ? node.label || "leaf"
+                      : `${node.title} ${node.label}`.trim(),
+                  ),
+                  h(
+                    "span",
+                    { class: "dim" },
+                    ` ${HEALTH[node.health].name}${node.rms !== null && !node.bad ? `, ${about(node.rms)}` : ""}`,
+                  ),
+                ),
+              ),
+          ),
+          ill.length > most && h("p", { class: "dim" }, `and ${ill.length - most} more`),
+        )
+      : null,
   ];
 }
 
@@ -58,17 +218,35 @@ function legend(page) {
   const row = (mark, text) => h("li", null, mark, h("span", null, text));
   const swatch = (name) => h("span", { class: `swatch ${name}` });
   if (state.colour === "health") {
-    return h("ul", null, WORST.map((name) => row(swatch(`health-${name}`), `${HEALTH[name].name}: ${HEALTH[name].text}`)),
-      h("li", { class: "dim" }, "root mean square of the gradient's elements"));
+    return h(
+      "ul",
+      null,
+      WORST.map((name) =>
+        row(swatch(`health-${name}`), `${HEALTH[name].name}: ${HEALTH[name].text}`),
+      ),
+      h("li", { class: "dim" }, "root mean square of the gradient's elements"),
+    );
   }
   if (state.colour === "memory") {
-    return h("ul", null, row(h("span", { class: "dot" }), "area of a disc: bytes saved for backward"),
-      [["memory-5", "over 60 % of the greatest shown"], ["memory-4", "30–60 %"], ["memory-3", "10–30 %"], ["memory-2", "1–10 %"], ["memory-1", "under 1 %"], ["memory-0", "nothing"]]
-        .map(([name, text]) => row(swatch(name), text)));
+    return h(
+      "ul",
+      null,
+      row(h("span", { class: "dot" }), "area of a disc: bytes saved for backward"),
+      [
+        ["memory-5", "over 60 % of the greatest shown"],
+        ["memory-4", "30–60 %"],
+        ["memory-3", "10–30 %"],
+        ["memory-2", "1–10 %"],
+        ["memory-1", "under 1 %"],
+        ["memory-0", "nothing"],
+      ].map(([name, text]) => row(swatch(name), text)),
+    );
   }
   const forward = state.view !== "backward";
   const backward = state.view !== "forward";
-  return h("ul", null,
+  return h(
+    "ul",
+    null,
     forward && row(swatch("op"), "operation"),
     forward && row(swatch("value"), "value it makes"),
     forward && row(swatch("leaf"), "leaf: gets a gradient"),
@@ -78,5 +256,11 @@ function legend(page) {
     page.graph.boxes.length > 1 && row(swatch("box"), "folded box: click to open"),
     forward && row(h("span", { class: "line forward" }), "value"),
     backward && row(h("span", { class: "line gradient" }), "gradient; on it the local gradient"),
-    state.stepping && [row(swatch("running"), "runs now"), row(swatch("ready"), "ready: all its gradients have come"), row(swatch("done"), "has run"), row(swatch("waiting"), "waits")]);
+    state.stepping && [
+      row(swatch("running"), "runs now"),
+      row(swatch("ready"), "ready: all its gradients have come"),
+      row(swatch("done"), "has run"),
+      row(swatch("waiting"), "waits"),
+    ],
+  );
 }

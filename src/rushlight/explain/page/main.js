@@ -26,12 +26,15 @@ class Page {
     this.opened = []; // boxes that a step has opened, to be folded behind it
     this.matches = [];
     this.match = -1;
-    if (graph.boxes[0].count <= OPEN_WHEN_FEWER) for (const box of graph.boxes) this.state.open.add(box.id);
+    if (graph.boxes[0].count <= OPEN_WHEN_FEWER)
+      for (const box of graph.boxes) this.state.open.add(box.id);
     else this.state.open = firstOpen(graph);
     byId("legend").open = innerWidth > 760;
     this.scene = new Scene(graph, this.state, byId("canvas"));
     byId("title").textContent = graph.title;
-    byId("subtitle").textContent = [graph.program, counted(graph.boxes[0].count, "node")].filter(Boolean).join(" · ");
+    byId("subtitle").textContent = [graph.program, counted(graph.boxes[0].count, "node")]
+      .filter(Boolean)
+      .join(" · ");
     this.wire();
     this.refresh({ fit: true });
     this.showPanel();
@@ -72,18 +75,28 @@ class Page {
     const testid = held?.dataset?.testid;
     const path = held?.closest?.("[data-path]")?.dataset.path;
     const chosen = state.selected;
-    const content = state.tab === "steps" ? stepsPane(this)
-      : state.tab === "memory" ? memoryPane(this)
-      : state.tab === "health" ? healthPane(this)
-      : !chosen ? overview(this)
-      : chosen.kind === "node" ? nodeDetails(this, chosen.id)
-      : chosen.kind === "edge" ? edgeDetails(this, chosen.id)
-      : boxDetails(this, chosen.id);
+    const content =
+      state.tab === "steps"
+        ? stepsPane(this)
+        : state.tab === "memory"
+          ? memoryPane(this)
+          : state.tab === "health"
+            ? healthPane(this)
+            : !chosen
+              ? overview(this)
+              : chosen.kind === "node"
+                ? nodeDetails(this, chosen.id)
+                : chosen.kind === "edge"
+                  ? edgeDetails(this, chosen.id)
+                  : boxDetails(this, chosen.id);
     pane.replaceChildren();
     fill(pane, null, [content]);
     if (held) {
-      const again = testid ? pane.querySelector(`[data-testid="${testid}"]`)
-        : path ? pane.querySelector(`[data-path="${path}"] button`) : null;
+      const again = testid
+        ? pane.querySelector(`[data-testid="${testid}"]`)
+        : path
+          ? pane.querySelector(`[data-path="${path}"] button`)
+          : null;
       (again && !again.disabled ? again : pane).focus({ preventScroll: true });
     }
   }
@@ -104,7 +117,9 @@ class Page {
     message.textContent = text;
     message.hidden = false;
     clearTimeout(this.silence);
-    this.silence = setTimeout(() => { message.hidden = true; }, 8000);
+    this.silence = setTimeout(() => {
+      message.hidden = true;
+    }, 8000);
   }
 
   // ---- selecting
@@ -131,7 +146,9 @@ class Page {
 
   /** Open the boxes around a node. False where that would show too much. */
   reveal(id) {
-    const closed = chain(this.graph, this.graph.nodes[id].box).filter((box) => !this.state.open.has(box));
+    const closed = chain(this.graph, this.graph.nodes[id].box).filter(
+      (box) => !this.state.open.has(box),
+    );
     if (!closed.length) {
       this.scene.paint();
       return true;
@@ -151,8 +168,10 @@ class Page {
     const count = countVisible(graph, wider);
     if (count > MOST_SHOWN) {
       const all = boxes.length === graph.boxes.length;
-      this.tell(`${all ? "Opening all boxes" : "Opening this box"} would show ${count.toLocaleString("en")} nodes; `
-        + `this page draws up to ${MOST_SHOWN.toLocaleString("en")}. ${all ? "Open the boxes you need, or search." : "Fold others first."}`);
+      this.tell(
+        `${all ? "Opening all boxes" : "Opening this box"} would show ${count.toLocaleString("en")} nodes; ` +
+          `this page draws up to ${MOST_SHOWN.toLocaleString("en")}. ${all ? "Open the boxes you need, or search." : "Fold others first."}`,
+      );
       return false;
     }
     state.open = wider;
@@ -172,7 +191,12 @@ class Page {
     const item = this.scene.find(`b${id}`);
     this.scene.rove(item, true);
     const { at, offset } = item;
-    this.scene.view.include({ x: at.x - at.width / 2 + offset.x, y: at.y - at.height / 2 + offset.y, width: at.width, height: at.height });
+    this.scene.view.include({
+      x: at.x - at.width / 2 + offset.x,
+      y: at.y - at.height / 2 + offset.y,
+      width: at.width,
+      height: at.height,
+    });
     this.say(`${this.graph.boxes[id].title} ${state.open.has(id) ? "opened" : "folded"}`);
   }
 
@@ -215,7 +239,9 @@ class Page {
     this.state.path = at;
     this.markPath(at);
     for (const row of document.querySelectorAll("[data-path]")) {
-      row.querySelector("button").setAttribute("aria-pressed", String(Number(row.dataset.path) === at));
+      row
+        .querySelector("button")
+        .setAttribute("aria-pressed", String(Number(row.dataset.path) === at));
     }
   }
 
@@ -228,7 +254,8 @@ class Page {
     const { state, graph } = this;
     if (state.leaf === null) return;
     const paths = graph.paths[state.leaf]?.shown ?? [];
-    state.pathEdges = at === null ? edgesToward(graph, state.leaf) : new Set(paths[at]?.edges ?? []);
+    state.pathEdges =
+      at === null ? edgesToward(graph, state.leaf) : new Set(paths[at]?.edges ?? []);
     this.scene.paint();
   }
 
@@ -308,17 +335,46 @@ class Page {
   find(text) {
     const { graph, state } = this;
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    this.matches = words.length ? graph.nodes.filter((node) => !node.option && words.every((word) => searchText(node).includes(word))) : [];
+    this.matches = words.length
+      ? graph.nodes.filter(
+          (node) => !node.option && words.every((word) => searchText(node).includes(word)),
+        )
+      : [];
     const rank = new Map(this.matches.map((node) => [node, closeness(node, words)]));
     this.matches.sort((a, b) => rank.get(a) - rank.get(b) || a.id - b.id);
     this.match = -1;
     state.hits = new Set(this.matches.map((node) => node.id));
     byId("found").textContent = words.length ? this.matches.length.toLocaleString("en") : "";
     const list = byId("hits");
-    list.replaceChildren(...this.matches.slice(0, 12).map((node, at) => h("li", null,
-      h("button", { type: "button", "data-hit": node.id, onclick: () => this.goToMatch(at) },
-        h("b", null, shortName(node.label || node.title)), " ", h("span", { class: "dim" }, [node.kind === "leaf" ? "leaf" : node.name, shortName(node.scope[node.scope.length - 1] ?? ""), placeText(node.place)].filter(Boolean).join(" · "))))));
-    if (words.length && !this.matches.length) list.append(h("li", { class: "dim" }, "Nothing found"));
+    list.replaceChildren(
+      ...this.matches
+        .slice(0, 12)
+        .map((node, at) =>
+          h(
+            "li",
+            null,
+            h(
+              "button",
+              { type: "button", "data-hit": node.id, onclick: () => this.goToMatch(at) },
+              h("b", null, shortName(node.label || node.title)),
+              " ",
+              h(
+                "span",
+                { class: "dim" },
+                [
+                  node.kind === "leaf" ? "leaf" : node.name,
+                  shortName(node.scope[node.scope.length - 1] ?? ""),
+                  placeText(node.place),
+                ]
+                  .filter(Boolean)
+                  .join(" · "),
+              ),
+            ),
+          ),
+        ),
+    );
+    if (words.length && !this.matches.length)
+      list.append(h("li", { class: "dim" }, "Nothing found"));
     list.hidden = !words.length;
     this.scene.paint();
   }
@@ -349,13 +405,27 @@ class Page {
         if (line.line.from === item.key) keys.add(line.line.to);
         if (line.line.to === item.key) keys.add(line.line.from);
       }
-      candidates = mine.filter((other) => keys.has(other.key) && (main(other) - main(item)) * along > 0);
-      return nearest(candidates, (other) => Math.abs(cross(other) - cross(item)) + 0.2 * Math.abs(main(other) - main(item)))
-        ?? nearest(mine.filter((other) => (main(other) - main(item)) * along > 4), (other) => Math.hypot(other.corner.x - item.corner.x, other.corner.y - item.corner.y));
+      candidates = mine.filter(
+        (other) => keys.has(other.key) && (main(other) - main(item)) * along > 0,
+      );
+      return (
+        nearest(
+          candidates,
+          (other) =>
+            Math.abs(cross(other) - cross(item)) + 0.2 * Math.abs(main(other) - main(item)),
+        ) ??
+        nearest(
+          mine.filter((other) => (main(other) - main(item)) * along > 4),
+          (other) => Math.hypot(other.corner.x - item.corner.x, other.corner.y - item.corner.y),
+        )
+      );
     }
     const side = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 }[key];
     candidates = mine.filter((other) => (cross(other) - cross(item)) * side > 4);
-    return nearest(candidates, (other) => Math.abs(cross(other) - cross(item)) + 3 * Math.abs(main(other) - main(item)));
+    return nearest(
+      candidates,
+      (other) => Math.abs(cross(other) - cross(item)) + 3 * Math.abs(main(other) - main(item)),
+    );
   }
 
   /** The item of an element of the drawing. */
@@ -372,7 +442,12 @@ class Page {
   keyInGraph(event) {
     const item = this.itemAt(event.target);
     if (event.key.startsWith("Arrow")) {
-      const by = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] }[event.key];
+      const by = {
+        ArrowLeft: [60, 0],
+        ArrowRight: [-60, 0],
+        ArrowUp: [0, 60],
+        ArrowDown: [0, -60],
+      }[event.key];
       if (!item || event.shiftKey) this.scene.view.pan(...by);
       else {
         const next = this.neighbour(item, event.key);
@@ -428,7 +503,12 @@ class Page {
 
   keyInSteps(event) {
     const { step } = this.state;
-    const to = { ArrowRight: step + 1, ArrowLeft: step - 1, Home: 0, End: this.graph.steps.length - 1 }[event.key];
+    const to = {
+      ArrowRight: step + 1,
+      ArrowLeft: step - 1,
+      Home: 0,
+      End: this.graph.steps.length - 1,
+    }[event.key];
     if (to === undefined) return false;
     this.goToStep(to);
     return true;
@@ -454,11 +534,29 @@ class Page {
       ["Esc", "leave the steps, then the selection"],
     ];
     const dialog = byId("help");
-    dialog.replaceChildren(h("h2", { id: "help-title" }, "Keys"),
-      h("dl", { class: "facts" }, keys.map(([key, text]) => [h("dt", null, h("kbd", null, key)), h("dd", null, text)])),
-      h("p", { class: "dim" }, "Drag to move, wheel or two fingers to zoom. Click a box to open it."),
-      h("p", { class: "dim" }, `Written by rushlight ${this.graph.version}. Laid out by dagre (MIT licence, in this file).`),
-      h("button", { type: "button", "data-testid": "help-close", onclick: () => dialog.close() }, "Close"));
+    dialog.replaceChildren(
+      h("h2", { id: "help-title" }, "Keys"),
+      h(
+        "dl",
+        { class: "facts" },
+        keys.map(([key, text]) => [h("dt", null, h("kbd", null, key)), h("dd", null, text)]),
+      ),
+      h(
+        "p",
+        { class: "dim" },
+        "Drag to move, wheel or two fingers to zoom. Click a box to open it.",
+      ),
+      h(
+        "p",
+        { class: "dim" },
+        `Written by rushlight ${this.graph.version}. Laid out by dagre (MIT licence, in this file).`,
+      ),
+      h(
+        "button",
+        { type: "button", "data-testid": "help-close", onclick: () => dialog.close() },
+        "Close",
+      ),
+    );
     if (!dialog.open) dialog.showModal();
   }
 
@@ -531,7 +629,9 @@ class Page {
     });
     const query = byId("query");
     query.addEventListener("input", () => this.find(query.value));
-    query.addEventListener("focus", () => { byId("hits").hidden = !query.value; });
+    query.addEventListener("focus", () => {
+      byId("hits").hidden = !query.value;
+    });
     query.addEventListener("keydown", (event) => {
       if (event.key === "Enter") this.goToMatch(this.match + (event.shiftKey ? -1 : 1));
       else if (event.key === "Escape") {
@@ -546,7 +646,8 @@ class Page {
     });
     document.addEventListener("keydown", (event) => {
       if (!plain(event) || byId("help").open) return;
-      if (event.target.matches("input:not([type=range]):not([type=checkbox]), select, textarea")) return;
+      if (event.target.matches("input:not([type=range]):not([type=checkbox]), select, textarea"))
+        return;
       if (this.keyAnywhere(event)) event.preventDefault();
     });
     let width = canvas.clientWidth;

@@ -125,9 +125,13 @@ function summaryElement(sum, testid) {
     return h("span", null, numberElement(sum.only, sum.dtype, { "data-testid": testid }), place);
   }
   const facts = [h("span", { class: "dim" }, `${shapeText(sum.shape)} `)];
-  facts.push("norm ", h("span", { class: "number", "data-value": String(sum.norm) }, about(sum.norm)));
+  facts.push(
+    "norm ",
+    h("span", { class: "number", "data-value": String(sum.norm) }, about(sum.norm)),
+  );
   if (sum.nan) facts.push(h("strong", { class: "bad" }, ` ${counted(sum.nan, "NaN", "NaN")}`));
-  if (sum.inf) facts.push(h("strong", { class: "bad" }, ` ${counted(sum.inf, "infinite", "infinite")}`));
+  if (sum.inf)
+    facts.push(h("strong", { class: "bad" }, ` ${counted(sum.inf, "infinite", "infinite")}`));
   const whole = h("span", { "data-testid": testid, "data-norm": String(sum.norm) }, facts);
   if (sum.values === undefined || !sum.size) return whole;
   return h("div", null, whole, valuesElement(sum));
@@ -141,7 +145,21 @@ function valuesElement(sum) {
     else values.forEach((inner) => walk(inner, depth + 1));
   };
   walk(sum.values, 0);
-  return h("div", { class: "scroll" }, h("table", { class: "values" }, rows.map((row) =>
-    h("tr", null, row.map((x) =>
-      h("td", { class: "number", "data-value": dataValue(x) }, exact(x, sum.dtype)))))));
+  return h(
+    "div",
+    { class: "scroll" },
+    h(
+      "table",
+      { class: "values" },
+      rows.map((row) =>
+        h(
+          "tr",
+          null,
+          row.map((x) =>
+            h("td", { class: "number", "data-value": dataValue(x) }, exact(x, sum.dtype)),
+          ),
+        ),
+      ),
+    ),
+  );
 }

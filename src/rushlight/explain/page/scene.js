@@ -110,7 +110,10 @@ class Scene {
       x: 0,
       y: twice ? -44 : 0,
       width: layout.width * (twice && down ? 2 : 1) + (twice && down ? SIDE_GAP : 0),
-      height: layout.height * (twice && !down ? 2 : 1) + (twice && !down ? SIDE_GAP : 0) + (twice ? 44 : 0),
+      height:
+        layout.height * (twice && !down ? 2 : 1) +
+        (twice && !down ? SIDE_GAP : 0) +
+        (twice ? 44 : 0),
     };
     this.paint();
     const after = keep && this.find(keep);
@@ -127,7 +130,10 @@ class Scene {
   fit(glide = true) {
     const { bounds, view, canvas } = this;
     const legend = byId("legend");
-    const covered = legend.open && canvas.clientWidth > 700 ? legend.offsetWidth + 20 : 0;
+    const covered =
+      legend.open && canvas.clientWidth > 700
+        ? { width: legend.offsetWidth + 14, height: legend.offsetHeight + 14 }
+        : null;
     const scale = view.fitting(bounds).scale;
     if (!glide && scale < SMALL) view.begin(bounds, SMALL, covered);
     else view.fit(bounds, glide, covered);
@@ -140,10 +146,19 @@ class Scene {
 
   drawPane(pane, layout, figures, offset, titled) {
     const { graph, state } = this;
-    const group = s("g", { class: `pane-${pane}`, "data-pane": pane, transform: `translate(${offset.x} ${offset.y})` });
+    const group = s("g", {
+      class: `pane-${pane}`,
+      "data-pane": pane,
+      transform: `translate(${offset.x} ${offset.y})`,
+    });
     if (titled) {
-      group.append(s("text", { class: "pane-title", x: layout.width / 2, y: -26, "text-anchor": "middle" },
-        pane === "forward" ? "Forward: values" : "Backward: gradients"));
+      group.append(
+        s(
+          "text",
+          { class: "pane-title", x: layout.width / 2, y: -26, "text-anchor": "middle" },
+          pane === "forward" ? "Forward: values" : "Backward: gradients",
+        ),
+      );
     }
     const frames = s("g", { class: "frames" });
     const lines = s("g", { class: "edges" });
@@ -155,7 +170,16 @@ class Scene {
       if (pane === "backward" && node?.kind === "constant") continue;
       const element = itemElement(graph, key, figures.get(key), at, pane);
       items.append(element);
-      this.note({ element, key, pane, at, offset, node, box: node ? null : Number(key.slice(1)), corner: { x: at.x + offset.x, y: at.y + offset.y } });
+      this.note({
+        element,
+        key,
+        pane,
+        at,
+        offset,
+        node,
+        box: node ? null : Number(key.slice(1)),
+        corner: { x: at.x + offset.x, y: at.y + offset.y },
+      });
     }
     const shared = state.view !== "backward";
     for (const line of layout.lines) {
@@ -165,7 +189,11 @@ class Scene {
         const { parts } = figures.get(key);
         return { at: layout.items.get(key), part: last ? parts[parts.length - 1] : parts[0] };
       };
-      const element = lineElement(line, [end(tail, true), end(head, false)], pane, shared, pane !== "forward" || !line.single);
+      const element = lineElement(line, [end(tail, true), end(head, false)], pane, {
+        flowBack: shared,
+        labelled: pane !== "forward" || !line.single,
+        down: state.direction === "TB",
+      });
       lines.append(element);
       this.lines.push({ element, line, pane });
     }
@@ -177,14 +205,43 @@ class Scene {
     const { box, x, y, width, height } = frame;
     const depth = chain(graph, box).length - 1;
     frames.append(s("rect", { class: `frame depth-${depth % 2}`, x, y, width, height, rx: 12 }));
-    const header = s("g", { class: `item frame-header depth-${depth % 2}`, "data-box": box, "data-key": `${pane}:b${box}`, role: "button", tabindex: -1, "aria-expanded": "true", "aria-label": describeBox(graph, box) });
+    const header = s("g", {
+      class: `item frame-header depth-${depth % 2}`,
+      "data-box": box,
+      "data-key": `${pane}:b${box}`,
+      role: "button",
+      tabindex: -1,
+      "aria-expanded": "true",
+      "aria-label": describeBox(graph, box),
+    });
     const title = this.frameTitle(box);
     header.append(s("title", null, describeBox(graph, box)));
-    header.append(s("rect", { class: "frame-title", x: x + 6, y: y + 4, width: Math.min(width - 12, widthOf(title, FONTS.header) + 22), height: 24, rx: 8 }));
-    header.append(s("text", { x: x + 16, y: y + 16, "dominant-baseline": "central", class: "header" }, title));
+    header.append(
+      s("rect", {
+        class: "frame-title",
+        x: x + 6,
+        y: y + 4,
+        width: Math.min(width - 12, widthOf(title, FONTS.header) + 22),
+        height: 24,
+        rx: 8,
+      }),
+    );
+    header.append(
+      s("text", { x: x + 16, y: y + 16, "dominant-baseline": "central", class: "header" }, title),
+    );
     items.append(header);
     const at = { x: x + width / 2, y: y + height / 2, width, height };
-    this.note({ element: header, key: `b${box}`, pane, at, offset, node: null, box, frame: true, corner: { x: x + 20 + offset.x, y: y + 16 + offset.y } });
+    this.note({
+      element: header,
+      key: `b${box}`,
+      pane,
+      at,
+      offset,
+      node: null,
+      box,
+      frame: true,
+      corner: { x: x + 20 + offset.x, y: y + 16 + offset.y },
+    });
   }
 
   note(item) {
@@ -210,12 +267,15 @@ class Scene {
 
   /** Bring an item into sight. */
   show(item, always = false) {
-    if (item && (always || !this.view.sees(item.corner, item.frame ? null : item.at))) this.view.centre(item.frame ? item.corner : { x: item.at.x + item.offset.x, y: item.at.y + item.offset.y });
+    if (item && (always || !this.view.sees(item.corner, item.frame ? null : item.at)))
+      this.view.centre(
+        item.frame ? item.corner : { x: item.at.x + item.offset.x, y: item.at.y + item.offset.y },
+      );
   }
 
   /** Make one item the one that Tab reaches. */
   rove(item, focus = false) {
-    const to = item ?? this.focused?.element.isConnected ? item ?? this.focused : this.items[0];
+    const to = (item ?? this.focused?.element.isConnected) ? (item ?? this.focused) : this.items[0];
     for (const other of this.items) other.element.setAttribute("tabindex", other === to ? 0 : -1);
     this.focused = to ?? null;
     if (focus && to) to.element.focus({ preventScroll: true });
@@ -247,23 +307,37 @@ class Scene {
           marks.push(node.id === running ? "running" : ready[node.id]);
         }
         if (path) marks.push(touched.has(node.id) ? "on-path" : "off-path");
-        if (state.colour === "health" && node.kind !== "constant") marks.push(`health-${node.health}`);
+        if (state.colour === "health" && node.kind !== "constant")
+          marks.push(`health-${node.health}`);
         if (state.colour === "memory") marks.push(this.memoryClass(node.bytes));
         if (state.hits.has(node.id)) marks.push("hit");
       } else {
         if (chosen?.kind === "box" && chosen.id === box) marks.push("selected");
         const mine = boxStates?.[box];
         if (mine && at !== null) {
-          marks.push(mine.running ? "running" : mine.done === mine.all && mine.all ? "done" : mine.done ? "part-done" : "waiting");
+          marks.push(
+            mine.running
+              ? "running"
+              : mine.done === mine.all && mine.all
+                ? "done"
+                : mine.done
+                  ? "part-done"
+                  : "waiting",
+          );
           const bar = element.querySelector(".progress");
           if (bar) bar.setAttribute("stroke-dasharray", `${mine.all ? mine.done / mine.all : 0} 1`);
         }
         if (path && !frame) marks.push(mine?.touched ? "on-path" : "off-path");
         if (state.colour === "health" && !frame) marks.push(`health-${this.healthOfBox(box)}`);
-        if (state.colour === "memory" && !frame) marks.push(this.memoryClass(graph.boxes[box].bytes));
+        if (state.colour === "memory" && !frame)
+          marks.push(this.memoryClass(graph.boxes[box].bytes));
       }
       mark(element, marks);
-      if (node || !frame) element.setAttribute("data-state", ready && node ? (node.id === running ? "running" : ready[node.id]) : "");
+      if (node || !frame)
+        element.setAttribute(
+          "data-state",
+          ready && node ? (node.id === running ? "running" : ready[node.id]) : "",
+        );
       element.setAttribute("aria-current", marks.includes("running") ? "step" : "false");
     }
     for (const { element, line } of this.lines) {
@@ -271,12 +345,22 @@ class Scene {
       const any = (test) => line.edges.some(test);
       if (at !== null) {
         if (any((edge) => edge.from === running && edge.grad)) marks.push("running");
-        else if (any((edge) => edge.grad && graph.stepOf.has(edge.from) && graph.stepOf.get(edge.from).at < at)) marks.push("done");
+        else if (
+          any(
+            (edge) =>
+              edge.grad && graph.stepOf.has(edge.from) && graph.stepOf.get(edge.from).at < at,
+          )
+        )
+          marks.push("done");
         else marks.push("waiting");
       }
       if (path) marks.push(any((edge) => path.has(edge.id)) ? "on-path" : "off-path");
       if (chosen?.kind === "edge" && any((edge) => edge.id === chosen.id)) marks.push("selected");
-      if (chosen?.kind === "node" && any((edge) => edge.from === chosen.id || edge.to === chosen.id)) marks.push("near");
+      if (
+        chosen?.kind === "node" &&
+        any((edge) => edge.from === chosen.id || edge.to === chosen.id)
+      )
+        marks.push("near");
       mark(element, marks);
     }
   }
@@ -287,7 +371,9 @@ class Scene {
     return graph.nodes.map((node) => {
       const mine = graph.stepOf.get(node.id);
       if (mine && mine.at < at) return "done";
-      const come = node.into.every((edge) => !edge.grad || (graph.stepOf.get(edge.from)?.at ?? Infinity) <= at);
+      const come = node.into.every(
+        (edge) => !edge.grad || (graph.stepOf.get(edge.from)?.at ?? Infinity) <= at,
+      );
       return mine && come ? "ready" : "waiting";
     });
   }
@@ -331,7 +417,8 @@ class Scene {
   healthOfBox(id) {
     if (!this.boxHealth) {
       const worst = this.graph.boxes.map(() => WORST.length - 1);
-      for (const node of this.graph.nodes) worst[node.box] = Math.min(worst[node.box], WORST.indexOf(node.health));
+      for (const node of this.graph.nodes)
+        worst[node.box] = Math.min(worst[node.box], WORST.indexOf(node.health));
       for (const box of this.innermostFirst()) {
         const parent = this.graph.boxes[box].parent;
         if (parent !== null) worst[parent] = Math.min(worst[parent], worst[box]);
@@ -347,7 +434,8 @@ class Scene {
   }
 }
 
-const MARKS = /^(selected|running|done|ready|waiting|part-done|on-path|off-path|hit|near|health-.*|memory-.*)$/;
+const MARKS =
+  /^(selected|running|done|ready|waiting|part-done|on-path|off-path|hit|near|health-.*|memory-.*)$/;
 
 /** Give an element these state classes, and no other ones of them. */
 function mark(element, marks) {
@@ -356,7 +444,20 @@ function mark(element, marks) {
 }
 
 function arrowHeads() {
-  const head = (name) => s("marker", { id: `head-${name}`, viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },
-    s("path", { class: `head ${name}`, d: "M0 1L10 5L0 9Z" }));
+  const head = (name) =>
+    s(
+      "marker",
+      {
+        id: `head-${name}`,
+        viewBox: "0 0 10 10",
+        refX: 9,
+        refY: 5,
+        markerWidth: 8,
+        markerHeight: 8,
+        markerUnits: "userSpaceOnUse",
+        orient: "auto",
+      },
+      s("path", { class: `head ${name}`, d: "M0 1L10 5L0 9Z" }),
+    );
   return s("defs", null, ["forward", "gradient", "constant", "hot", "faint"].map(head));
 }

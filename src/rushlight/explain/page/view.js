@@ -4,6 +4,7 @@ const LEAST = 0.05;
 const MOST = 4;
 const LARGE = 1.25; // a small graph is not blown up beyond this
 const MARGIN = 26;
+const GOOD = 0.75; // what a fit may lose to leave the legend free
 
 /** A camera over an SVG group; `moved` is told of each move. */
 function makeCamera(canvas, group) {
@@ -45,14 +46,21 @@ function makeCamera(canvas, group) {
     go({ scale, x: px - (px - aim.x) * by, y: py - (py - aim.y) * by }, glide);
   };
 
-  const fitting = (box) => {
-    const { width, height } = size();
-    const scale = Math.max(LEAST, Math.min(LARGE, (width - 2 * MARGIN) / (box.width || 1),
-      (height - 2 * MARGIN) / (box.height || 1)));
+  /** The camera that shows a box as large as the canvas, or an area of it, allows. */
+  const fitting = (box, area) => {
+    const { x, y, width, height } = { x: 0, y: 0, ...size(), ...area };
+    const scale = Math.max(
+      LEAST,
+      Math.min(
+        LARGE,
+        (width - 2 * MARGIN) / (box.width || 1),
+        (height - 2 * MARGIN) / (box.height || 1),
+      ),
+    );
     return {
       scale,
-      x: width / 2 - (box.x + box.width / 2) * scale,
-      y: height / 2 - (box.y + box.height / 2) * scale,
+      x: x + width / 2 - (box.x + box.width / 2) * scale,
+      y: y + height / 2 - (box.y + box.height / 2) * scale,
     };
   };
 
@@ -63,25 +71,42 @@ function makeCamera(canvas, group) {
     zoom: (factor) => zoomAt(factor, size().width / 2, size().height / 2, true),
     zoomAt,
     fitting,
-    /** Show the whole of {x, y, width, height}, beside what is covered on the left where it fits. */
-    fit(box, glide, covered = 0) {
-      const to = fitting(box);
-      const { width } = size();
-      const free = width - box.width * to.scale - 2 * MARGIN;
-      const left = to.x + box.x * to.scale;
-      if (left < covered + MARGIN) to.x += Math.max(0, Math.min(covered + MARGIN - left, free / 2));
-      go(to, glide);
+    /** Show the whole of {x, y, width, height}; beside or above what is covered, where that is large. */
+    fit(box, glide, covered) {
+      const { width, height } = size();
+      const whole = fitting(box);
+      const top = whole.y + (box.y + box.height) * whole.scale;
+      const hidden =
+        covered && whole.x + box.x * whole.scale < covered.width && top > height - covered.height;
+      const free = hidden
+        ? [
+            fitting(box, { x: covered.width, width: width - covered.width }),
+            fitting(box, { height: height - covered.height }),
+          ]
+        : [];
+      const best = nearest(free, (to) => -to.scale);
+      go(best && best.scale > GOOD * whole.scale ? best : whole, glide);
     },
     /** Show the top of {x, y, width, height}, or its left end, at a scale. */
-    begin(box, scale, covered = 0) {
+    begin(box, scale, covered) {
       const { width, height } = size();
       const wide = box.width * scale;
       const high = box.height * scale;
-      go({
-        scale,
-        x: (wide < width - 2 * MARGIN ? Math.max((width - wide) / 2, Math.min(covered + MARGIN, width - wide - MARGIN)) : MARGIN) - box.x * scale,
-        y: (high < height - 2 * MARGIN ? (height - high) / 2 : MARGIN) - box.y * scale,
-      }, false);
+      go(
+        {
+          scale,
+          x:
+            (wide < width - 2 * MARGIN
+              ? Math.max(
+                  (width - wide) / 2,
+                  Math.min((covered?.width ?? 0) + MARGIN, width - wide - MARGIN),
+                )
+              : MARGIN) -
+            box.x * scale,
+          y: (high < height - 2 * MARGIN ? (height - high) / 2 : MARGIN) - box.y * scale,
+        },
+        false,
+      );
     },
     /** Bring a point to the middle, near enough to read. */
     centre(point, glide = true) {
@@ -102,7 +127,8 @@ function makeCamera(canvas, group) {
     include(box) {
       const { width, height } = size();
       const least = (from, extent, room) => {
-        if (extent > room - 2 * MARGIN) return Math.min(MARGIN, Math.max(room - MARGIN - extent, MARGIN)) - from;
+        if (extent > room - 2 * MARGIN)
+          return Math.min(MARGIN, Math.max(room - MARGIN - extent, MARGIN)) - from;
         return Math.max(MARGIN - from, Math.min(0, room - MARGIN - extent - from));
       };
       const x = least(box.x * aim.scale + aim.x, box.width * aim.scale, width);
@@ -156,14 +182,22 @@ function followPointers(canvas, view) {
   for (const name of ["pointerup", "pointercancel", "lostpointercapture"]) {
     canvas.addEventListener(name, end);
   }
-  canvas.addEventListener("click", (event) => {
-    if (moved) event.stopPropagation();
-    moved = false;
-  }, true);
-  canvas.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    const unit = event.deltaMode === 1 ? 16 : 1;
-    const { x, y } = local(event);
-    view.zoomAt(Math.exp(-event.deltaY * unit * (event.ctrlKey ? 0.01 : 0.0018)), x, y);
-  }, { passive: false });
+  canvas.addEventListener(
+    "click",
+    (event) => {
+      if (moved) event.stopPropagation();
+      moved = false;
+    },
+    true,
+  );
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      const unit = event.deltaMode === 1 ? 16 : 1;
+      const { x, y } = local(event);
+      view.zoomAt(Math.exp(-event.deltaY * unit * (event.ctrlKey ? 0.01 : 0.0018)), x, y);
+    },
+    { passive: false },
+  );
 }
