@@ -76,7 +76,7 @@ def _below(file: str) -> str:
 @functools.cache
 def _parsed(file: str) -> ast.Module | None:
     """The syntax of a file; None where it is not there."""
-    source = "".join(linecache.getlines(file))
+    source = _source(file)
     try:
         return ast.parse(source) if source else None
     except SyntaxError:
@@ -169,35 +169,53 @@ def _number(op: str, argument: str, value: float) -> Rule | None:
 _Call: TypeAlias = tuple[str, ast.Call]  # with its file
 
 
-def _statements(op: str) -> list[tuple[str, ast.Call]]:
+def _statements(op: str) -> list[_Call]:
     """The calls that say an op's name or signature, best first; without any, those whose text may
-    be it once its places are filled."""
-    exact, loose = _calls()
-    found = exact.get(op) or [call for pattern, call in loose if pattern.fullmatch(op)]
-    return sorted(found, key=lambda call: _made().get(call[1]) != op)
+    be it once its places are filled. Only files that have the name are parsed, if there are."""
+    said = f'"{op}"', f'"{op}('
+    found: list[_Call] = []
+    for file in _files():
+        if any(text in _source(file) for text in said):
+            found += _calls(file)[0].get(op, ())
+    if not found:
+        loose = (call for file in _files() for call in _calls(file)[1])
+        found = [(file, call) for pattern, file, call in loose if pattern.fullmatch(op)]
+    # A signature says more than a name, and an op is assigned to its name.
+    return sorted(found, key=lambda call: (not _is_signature(call[1]), _made(*call) != op))
 
 
 @functools.cache
-def _calls() -> tuple[dict[str, list[_Call]], list[tuple[re.Pattern[str], _Call]]]:
-    """The calls of the table's files that begin with a text: by the name in it, signatures first;
-    and those of a text with places to fill, with a pattern of what they may be."""
+def _files() -> tuple[str, ...]:
+    """The files of the table."""
+    return tuple(map(str, sorted((_PACKAGE / "ops").rglob("*.py"))))
+
+
+def _source(file: str) -> str:
+    return "".join(linecache.getlines(file))
+
+
+@functools.cache
+def _calls(file: str) -> tuple[dict[str, list[_Call]], list[tuple[re.Pattern[str], str, ast.Call]]]:
+    """The calls of a file that begin with a text: by the name in it; and those of a text with
+    places to fill, with a pattern of what they may be."""
     exact: dict[str, list[_Call]] = {}
     loose = []
-    for path in sorted((_PACKAGE / "ops").rglob("*.py")):
-        tree = _parsed(str(path))
-        for node in ast.walk(tree) if tree is not None else ():
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
-                continue
-            match node.args[0]:
-                case ast.Constant(value=str() as text) if node.func.id != "alias":
-                    name, signature, _ = text.partition("(")
-                    at = 0 if signature else len(exact.get(name, ()))
-                    exact.setdefault(name, []).insert(at, (str(path), node))
-                case ast.JoinedStr(values=pieces):
-                    name = "".join(map(_pattern, pieces)).partition(r"\(")[0]
-                    if name != ".*":
-                        loose.append((re.compile(name), (str(path), node)))
+    tree = _parsed(file)
+    for node in ast.walk(tree) if tree is not None else ():
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
+            continue
+        match node.args[0]:
+            case ast.Constant(value=str() as text) if node.func.id != "alias":
+                exact.setdefault(text.partition("(")[0], []).append((file, node))
+            case ast.JoinedStr(values=pieces):
+                name = "".join(map(_pattern, pieces)).partition(r"\(")[0]
+                if name != ".*":
+                    loose.append((re.compile(name), file, node))
     return exact, loose
+
+
+def _is_signature(call: ast.Call) -> bool:
+    return isinstance(call.args[0], ast.Constant) and "(" in str(call.args[0].value)
 
 
 def _pattern(piece: ast.expr) -> str:
@@ -205,19 +223,16 @@ def _pattern(piece: ast.expr) -> str:
     return re.escape(str(piece.value)) if isinstance(piece, ast.Constant) else ".*"
 
 
-@functools.cache
-def _made() -> dict[ast.Call, str]:
-    """The name that each of these calls is assigned to."""
-    found: dict[ast.Call, str] = {}
-    for path in (_PACKAGE / "ops").rglob("*.py"):
-        for node in getattr(_parsed(str(path)), "body", ()):
-            match node:
-                case (
-                    ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call)
-                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.Call() as call)
-                ):
-                    found[call] = name
-    return found
+def _made(file: str, call: ast.Call) -> str:
+    """The name that a call of a file is assigned to."""
+    for node in getattr(_parsed(file), "body", ()):
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=value)
+            ) if value is call:
+                return name
+    return ""
 
 
 def _given(statement: ast.Call, argument: str) -> Iterator[ast.expr]:
