@@ -195,6 +195,16 @@ function searchText(node) {
   return node.search;
 }
 
+/** How well a node fits: by its own name first, then its operation's, then by what is around it. */
+function closeness(node, words) {
+  const within = (text) => words.every((word) => text.toLowerCase().includes(word));
+  const own = node.label || node.title;
+  if (words.length === 1 && own.toLowerCase() === words[0]) return 0;
+  if (node.label && within(node.label)) return 1;
+  if (within(`${node.title} ${node.name}`)) return 2;
+  return within(node.scope.join(" ")) ? 3 : 4;
+}
+
 /** All edges that some path from a result to the node takes. */
 function edgesToward(graph, id) {
   const found = new Set();

@@ -114,19 +114,27 @@ function sentTable(page, node) {
   return node.out.filter((edge) => edge.grad).map((edge) => {
     const [over, under] = edgeName(graph, edge);
     const incoming = step?.incoming.length === 1 ? step.incoming[0] : null;
-    const scalars = [incoming, edge.local, edge.sent].every((sum) => sum?.only !== undefined && !sum.shape.length);
+    const scalars = [incoming, edge.local, edge.sent].every(isScalar);
     return h("div", { class: "sent", "data-sent": edge.id },
       h("p", { class: "to" }, "to ", nodeLink(page, edge.to), edge.argument && h("span", { class: "dim" }, ` (${edge.argument})`)),
       h("p", { class: "formula" }, edge.factor || !edge.named ? [fraction(over, under), " = "] : h("span", { class: "dim" }, "sends "),
-        h("span", { "data-testid": "formula" }, edge.named || "not written as a formula"),
-        edge.local && !(edge.local.only !== undefined && edge.named === brief(edge.local.only, edge.local.dtype))
-          ? [" = ", summaryElement(edge.local, "local")]
-          : edge.local && h("span", { class: "unseen", "data-testid": "local", "data-value": dataValue(edge.local.only) }, "")),
+        h("span", { "data-testid": "formula" }, edge.named || "not written as a formula"), localPart(edge)),
+      edge.local && !isScalar(edge.local) && h("p", { class: "product" }, h("span", { class: "dim" }, "local "), summaryElement(edge.local, "local")),
       edge.sent && (scalars
         ? h("p", { class: "product" }, numberElement(incoming.only, incoming.dtype), " × ", factorElement(edge), " = ",
           h("strong", null, numberElement(edge.sent.only, edge.sent.dtype, { "data-testid": "sent" })))
-        : h("p", { class: "product" }, "sent: ", summaryElement(edge.sent, "sent"))));
+        : h("p", { class: "product" }, h("span", { class: "dim" }, "sent "), summaryElement(edge.sent, "sent"))));
   });
+}
+
+const isScalar = (sum) => sum?.only !== undefined && !sum.shape.length;
+
+/** ` = 3` after a formula that is not that number itself. */
+function localPart(edge) {
+  if (!isScalar(edge.local)) return null;
+  const { only, dtype } = edge.local;
+  const same = edge.named === exact(only, dtype);
+  return [same ? "" : " = ", numberElement(only, dtype, { "data-testid": "local", class: same ? "unseen" : "number" })];
 }
 
 /** A local gradient as a factor: a negative one stands in brackets. */
@@ -194,7 +202,7 @@ function overview(page) {
     facts([
       ["Calls", calls.toLocaleString("en")],
       ["Leaves", leaves.length.toLocaleString("en")],
-      ["Edges", graph.edges.length.toLocaleString("en")],
+      ["Edges", graph.edges.filter((edge) => edge.grad).length.toLocaleString("en")],
       ["Saved", `${bytes(graph.memory.unique)} for backward`],
     ]),
     h("p", { class: "dim" }, "Click a node for its source, its rule and its gradients; a leaf for every path that leads to it."),

@@ -240,7 +240,7 @@ function itemElement(graph, key, figure, at, pane) {
     if (p.kind === "box") group.append(s("rect", { class: "behind", x: -p.width / 2 + p.x + 5, y: p.y - p.height / 2 + 5, width: p.width, height: p.height, rx: 10 }));
     group.append(shapeElement(p));
     p.lines.forEach((runs, i) => {
-      group.append(textElement(runs, p.x, p.y + (i - (p.lines.length - 1) / 2) * LINE));
+      group.append(textElement(runs, p.x, p.y + (i - (p.lines.length - 1) / 2) * LINE, { class: `in-${p.kind}` }));
     });
     if (p.kind === "box") {
       group.append(s("path", { class: "progress", d: `M${p.x - p.width / 2 + 8} ${p.y + p.height / 2 - 4}h${p.width - 16}`, pathLength: 1, "stroke-dasharray": "0 1" }));
@@ -273,9 +273,8 @@ function lineElement(line, ends, mode, flowBack, labelled) {
   const single = line.single ? line.edges[0] : null;
   const grad = line.edges.some((edge) => edge.grad);
   const group = s("g", {
-    class: `edge${grad ? "" : " constant"}${line.single ? "" : " merged"}`,
+    class: `edge${grad ? "" : " constant"}${line.single ? "" : " merged"}${line.loose ? " loose" : ""}`,
     "data-edge": single ? single.id : null,
-    "data-loose": line.loose,
     "data-edges": single ? null : line.edges.map((edge) => edge.id).join(" "),
   });
   const middle = ({ at, part: p }) => ({ x: at.x + p.x, y: at.y + p.y });

@@ -40,8 +40,8 @@ class Page {
   // ---- what is shown
 
   refresh(how = {}) {
-    this.scene.rebuild(how);
     this.showControls();
+    this.scene.rebuild(how);
   }
 
   showControls() {
@@ -171,6 +171,8 @@ class Page {
     this.showPanel();
     const item = this.scene.find(`b${id}`);
     this.scene.rove(item, true);
+    const { at, offset } = item;
+    this.scene.view.include({ x: at.x - at.width / 2 + offset.x, y: at.y - at.height / 2 + offset.y, width: at.width, height: at.height });
     this.say(`${this.graph.boxes[id].title} ${state.open.has(id) ? "opened" : "folded"}`);
   }
 
@@ -212,7 +214,9 @@ class Page {
   choosePath(at) {
     this.state.path = at;
     this.markPath(at);
-    this.showPanel();
+    for (const row of document.querySelectorAll("[data-path]")) {
+      row.querySelector("button").setAttribute("aria-pressed", String(Number(row.dataset.path) === at));
+    }
   }
 
   /** Show one path alone while the pointer is on it. */
@@ -305,6 +309,8 @@ class Page {
     const { graph, state } = this;
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     this.matches = words.length ? graph.nodes.filter((node) => !node.option && words.every((word) => searchText(node).includes(word))) : [];
+    const rank = new Map(this.matches.map((node) => [node, closeness(node, words)]));
+    this.matches.sort((a, b) => rank.get(a) - rank.get(b) || a.id - b.id);
     this.match = -1;
     state.hits = new Set(this.matches.map((node) => node.id));
     byId("found").textContent = words.length ? this.matches.length.toLocaleString("en") : "";

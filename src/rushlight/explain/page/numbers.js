@@ -75,8 +75,9 @@ function bytes(n) {
   return `${at && n < 100 ? n.toFixed(1) : Math.round(n)} ${units[at]}`;
 }
 
-/** `4×16`; "scalar" of no dimensions. */
-const shapeText = (shape) => (shape.length ? shape.join("×") : "scalar");
+/** `4×16`, `[16]`; "scalar" of no dimensions. */
+const shapeText = (shape) =>
+  shape.length > 1 ? shape.join("×") : shape.length ? `[${shape[0]}]` : "scalar";
 
 /** A summary as the page wants it: all of its fields. A number alone stands for a scalar. */
 function summary(row) {

@@ -37,34 +37,42 @@ function pathsSection(page, leaf) {
         scalar && h("span", { class: "unseen", "data-testid": "paths-grad", "data-value": dataValue(gradient.only) }, exact(gradient.only, gradient.dtype))]));
 }
 
+const WHOLE = 8; // factors of a path that are written out; of a longer one the ends, until it is chosen
+const ENDS = 3;
+
 /** One path: its factors as fractions, as formulas and as numbers, and its product. */
 function pathRow(page, path, at) {
   const { graph, state } = page;
   const edges = (path.edges ?? []).map((id) => graph.edges[id]);
   const product = summary(path.product);
-  const chosen = state.path === at;
-  const times = (items) => items.flatMap((item, i) => (i ? [h("span", { class: "dim" }, " · "), item] : [item]));
-  const most = 24;
-  const part = edges.length > most ? [...edges.slice(0, most / 2), null, ...edges.slice(-most / 2)] : edges;
-  const each = (draw) => times(part.map((edge) => (edge ? draw(edge) : h("span", { class: "dim" }, `… ${edges.length - most} more …`))));
-  const scalars = edges.length && edges.every((edge) => edge.local?.only !== undefined && !edge.local.shape.length);
-  return h("li", {
-    class: chosen ? "chosen" : null,
-    "data-path": at,
-    onpointerenter: () => page.hoverPath(at),
-  },
-  h("button", { type: "button", class: "path", "aria-pressed": String(chosen), onclick: () => page.choosePath(chosen ? null : at),
-    onfocus: () => page.hoverPath(at) },
-  h("span", { class: "factors" }, edges.length ? each((edge) => fraction(...edgeName(graph, edge))) : "the result itself"),
-  edges.some((edge) => edge.named) && h("span", { class: "formulas" }, "= ",
-    each((edge) => h("span", { class: edge.factor ? null : "dim" }, bracketed(edge.named || "?")))),
-  scalars && h("span", { class: "numbers" }, "= ",
-    each(factorElement)),
-  !scalars && edges.some((edge) => edge.local) && h("span", { class: "numbers dim" }, "shapes ",
-    times(part.filter(Boolean).map((edge) => (edge.local ? `${shapeText(edge.local.shape)}, norm ${about(edge.local.norm)}` : shapeText(graph.nodes[edge.to].shape))))),
-  product && h("span", { class: "value" }, "= ", product.only !== undefined
-    ? numberElement(product.only, product.dtype, { "data-testid": "path-product" })
-    : h("span", { "data-testid": "path-product", "data-norm": String(product.norm) }, `${shapeText(product.shape)}, norm ${about(product.norm)}`))));
+  const scalars = edges.length && edges.every((edge) => isScalar(edge.local));
+  const factors = edges.every((edge) => edge.factor || !edge.named);
+  const row = (kind, start, draw, sign) => h("span", { class: kind }, start, joinedBy(edges.map(draw), sign));
+  return h("li", { "data-path": at, onpointerenter: () => page.hoverPath(at) },
+    h("button", { type: "button", class: "path", "aria-pressed": String(state.path === at),
+      onclick: () => page.choosePath(state.path === at ? null : at),
+      onfocus: () => page.hoverPath(at), onblur: () => page.hoverPath(null) },
+    edges.length
+      ? row("factors", "", (edge) => fraction(...edgeName(graph, edge)), " · ")
+      : h("span", { class: "factors" }, "the result itself"),
+    edges.some((edge) => edge.named) && row("formulas", factors ? "= " : "sends ",
+      (edge) => bracketed(edge.named || "?", factors), factors ? " · " : " → "),
+    scalars && row("numbers", "= ", factorElement, " · "),
+    product && h("span", { class: "value" }, "= ", product.only !== undefined
+      ? numberElement(product.only, product.dtype, { "data-testid": "path-product" })
+      : h("span", { "data-testid": "path-product", "data-norm": String(product.norm) },
+        `${shapeText(product.shape)}, norm ${about(product.norm)}`))));
 }
 
-const bracketed = (text) => (/[ +−]/.test(text.slice(1)) && !/^\(.*\)$/.test(text) ? `(${text})` : text);
+/** Elements with a sign between them; the middle of many is hidden until the path is chosen. */
+function joinedBy(elements, sign) {
+  const signed = elements.map((element, i) => [i ? h("span", { class: "dim" }, sign) : "", element]);
+  if (elements.length <= WHOLE) return signed;
+  return [signed.slice(0, ENDS),
+    h("span", { class: "more dim" }, `${sign}… ${elements.length - 2 * ENDS} more …`),
+    h("span", { class: "middle" }, signed.slice(ENDS, -ENDS)), signed.slice(-ENDS)];
+}
+
+/** A formula as a factor of a product: a sum stands in brackets. */
+const bracketed = (text, factor) =>
+  factor && /[ +−]/.test(text.slice(1)) && !/^\([^()]*\)$/.test(text) ? `(${text})` : text;

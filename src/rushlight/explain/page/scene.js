@@ -358,5 +358,5 @@ function mark(element, marks) {
 function arrowHeads() {
   const head = (name) => s("marker", { id: `head-${name}`, viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },
     s("path", { class: `head ${name}`, d: "M0 1L10 5L0 9Z" }));
-  return s("defs", null, ["forward", "gradient", "constant", "hot"].map(head));
+  return s("defs", null, ["forward", "gradient", "constant", "hot", "faint"].map(head));
 }

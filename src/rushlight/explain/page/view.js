@@ -10,6 +10,7 @@ function makeCamera(canvas, group) {
   const camera = { x: 0, y: 0, scale: 1 };
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   let flight = 0;
+  let aim = { ...camera }; // where the glide ends; what is done meanwhile starts from there
 
   const apply = () => {
     group.setAttribute("transform", `translate(${camera.x} ${camera.y}) scale(${camera.scale})`);
@@ -20,6 +21,7 @@ function makeCamera(canvas, group) {
   /** Go to a place, in a short glide unless motion is unwelcome. */
   const go = (to, glide) => {
     cancelAnimationFrame(flight);
+    aim = { ...camera, ...to };
     if (!glide || calm.matches) {
       Object.assign(camera, to);
       apply();
@@ -38,9 +40,9 @@ function makeCamera(canvas, group) {
   };
 
   const zoomAt = (factor, px, py, glide) => {
-    const scale = Math.min(MOST, Math.max(LEAST, camera.scale * factor));
-    const by = scale / camera.scale;
-    go({ scale, x: px - (px - camera.x) * by, y: py - (py - camera.y) * by }, glide);
+    const scale = Math.min(MOST, Math.max(LEAST, aim.scale * factor));
+    const by = scale / aim.scale;
+    go({ scale, x: px - (px - aim.x) * by, y: py - (py - aim.y) * by }, glide);
   };
 
   const fitting = (box) => {
@@ -57,7 +59,7 @@ function makeCamera(canvas, group) {
   return {
     camera,
     apply,
-    pan: (dx, dy) => go({ ...camera, x: camera.x + dx, y: camera.y + dy }),
+    pan: (dx, dy) => go({ ...aim, x: aim.x + dx, y: aim.y + dy }),
     zoom: (factor) => zoomAt(factor, size().width / 2, size().height / 2, true),
     zoomAt,
     fitting,
@@ -95,6 +97,17 @@ function makeCamera(canvas, group) {
       const wide = ((around?.width ?? 40) / 2) * camera.scale;
       const high = ((around?.height ?? 40) / 2) * camera.scale;
       return camera.scale > 0.35 && x > wide && y > high && x < width - wide && y < height - high;
+    },
+    /** Bring {x, y, width, height} into sight by the least move; its start where it is too large. */
+    include(box) {
+      const { width, height } = size();
+      const least = (from, extent, room) => {
+        if (extent > room - 2 * MARGIN) return Math.min(MARGIN, Math.max(room - MARGIN - extent, MARGIN)) - from;
+        return Math.max(MARGIN - from, Math.min(0, room - MARGIN - extent - from));
+      };
+      const x = least(box.x * aim.scale + aim.x, box.width * aim.scale, width);
+      const y = least(box.y * aim.scale + aim.y, box.height * aim.scale, height);
+      if (x || y) go({ ...aim, x: aim.x + x, y: aim.y + y }, true);
     },
     onScreen: (point) => ({
       x: point.x * camera.scale + camera.x,
