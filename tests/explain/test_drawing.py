@@ -352,6 +352,14 @@ def test_ten_thousand_nodes_take_less_than_two_seconds(tangled: bool) -> None:
         ) - len(elements(picture, "op"))
 
 
+def test_a_tangle_is_a_sentence_even_where_all_boxes_are_asked_for() -> None:
+    graph = ten_thousand_calls(True)
+    start = time.process_time()
+    picture = explain.svg(graph, fold=False, numbers=False)
+    assert time.process_time() - start < 4
+    assert "more than a picture can show" in "".join(ET.fromstring(picture).itertext())
+
+
 # ---- names that break out
 
 HOSTILE = [

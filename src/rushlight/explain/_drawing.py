@@ -13,11 +13,11 @@ from html import escape
 from ._arrows import Place, arrows, label_size
 from ._dot import dot
 from ._graph import Graph
-from ._layout import Arrangement, Link, arrange
+from ._layout import Arrangement, Link, arrange, points
 from ._numbers import local_values
 from ._shapes import drawn as _shape
 from ._shapes import room
-from ._sketch import Sketch, check_view, sketch
+from ._sketch import Sketch, check_view, sketch, too_large
 from ._svg_text import coordinate as _n
 from ._svg_text import width as _width
 from ._svg_text import xml as _xml
@@ -36,9 +36,13 @@ def svg(
     """The picture as SVG."""
     check_view("svg", view)
     drawn = sketch(graph, local_values(graph) if numbers else {}, fold, derivatives)
-    if drawn.message:
-        return _message(drawn)
-    return _picture(drawn, view)
+    if not drawn.message:
+        boxes = [room(shape, view) for shape in drawn.shapes]
+        links = [Link(a.source, a.target, label_size(a, view)) for a in drawn.arrows]
+        if points(len(boxes), links) <= _MOST:
+            return _picture(drawn, arrange(boxes, links), view)
+        drawn.message = too_large(graph)
+    return _message(drawn)
 
 
 def html(graph: Graph) -> str:
@@ -90,15 +94,14 @@ _STYLE = """
 .rl .accumulate rect { stroke-dasharray: 4 3 }
 """
 
+_MOST = 10_000
+"""With more points a picture is a tangle."""
 _MARGIN = 18.0
 _APART = 60.0
 _SIZE = 14.0
 
 
-def _picture(drawn: Sketch, view: str) -> str:
-    boxes = [room(shape, view) for shape in drawn.shapes]
-    links = [Link(a.source, a.target, label_size(a, view)) for a in drawn.arrows]
-    placed = arrange(boxes, links)
+def _picture(drawn: Sketch, placed: Arrangement, view: str) -> str:
     parts: list[str] = []
     top = _MARGIN + (28 if view == "both" else 0)
     width = placed.width + 2 * _MARGIN

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["Arrangement", "Box", "Link", "arrange"]
+__all__ = ["Arrangement", "Box", "Link", "arrange", "points"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,8 @@ _BESIDE = 5.0
 _CLEAR = 14.0
 """Between neighbours in a row where one is a point of a link."""
 _ROUNDS = 16
+_WORK = 40_000
+"""So many points are looked at in the search for an order; of a large graph each less often."""
 _SWEEPS = 40
 _QUIET = 14
 """In so many last sweeps blocks stay, so that what was pushed off them comes back."""
@@ -69,6 +71,12 @@ def arrange(
 ) -> Arrangement:
     """Place boxes whose links form no cycle. gap: between boxes in a row; row_gap: between rows."""
     return _Rows(boxes, links, gap).drawing(row_gap)
+
+
+def points(boxes: int, links: Sequence[Link]) -> int:
+    """How many points the drawing would have: what `arrange` takes time for."""
+    ranks = _ranks(boxes, links)
+    return boxes + sum(2 * (ranks[link.target] - ranks[link.source]) - 1 for link in links)
 
 
 def _ranks(boxes: int, links: Sequence[Link]) -> list[int]:
@@ -172,11 +180,12 @@ class _Rows:
     def _uncross(self) -> None:
         """Order the rows so that few links cross: the best of three ways to weigh what is far."""
         first = [list(row) for row in self.rows]
+        rounds = max(2, min(_ROUNDS, _WORK // (len(self.row) + 1)))
         best, least = first, self._crossings()
         for ways in ((1.0,), (0.2,), (0.2, 1.0)):
             self.rows = [list(row) for row in first]
             idle = 0
-            for turn in range(_ROUNDS):
+            for turn in range(rounds):
                 if not least or idle == 6:
                     break
                 far = ways[turn // 2 % len(ways)]
@@ -215,23 +224,24 @@ class _Rows:
         return sum(map(_inversions, ends))
 
     def _swap(self) -> None:
+        """Exchange neighbours in a row where their links then cross less."""
         places = self._places()
-        ups = [sorted(places[m] for m in near) for near in self.up]
-        downs = [sorted(places[m] for m in near) for near in self.down]
+        ups = [sorted([places[m] for m in near]) for near in self.up]
+        downs = [sorted([places[m] for m in near]) for near in self.down]
         for _ in range(4):
             better = False
             for row in self.rows:
                 for at in range(len(row) - 1):
                     a, b = row[at], row[at + 1]
-                    as_is = _crossed(ups[a], ups[b]) + _crossed(downs[a], downs[b])
-                    if as_is and as_is > _crossed(ups[b], ups[a]) + _crossed(downs[b], downs[a]):
-                        row[at], row[at + 1] = b, a
-                        places[a], places[b] = at + 1, at
-                        for n in (*self.down[a], *self.down[b]):
-                            ups[n] = sorted(places[m] for m in self.up[n])
-                        for n in (*self.up[a], *self.up[b]):
-                            downs[n] = sorted(places[m] for m in self.down[n])
-                        better = True
+                    if _gain(ups[a], ups[b]) + _gain(downs[a], downs[b]) <= 0:
+                        continue
+                    row[at], row[at + 1] = b, a
+                    places[a], places[b] = at + 1, at
+                    for n in (*self.down[a], *self.down[b]):
+                        ups[n] = sorted([places[m] for m in self.up[n]])
+                    for n in (*self.up[a], *self.up[b]):
+                        downs[n] = sorted([places[m] for m in self.down[n]])
+                    better = True
             if not better:
                 return
 
@@ -433,7 +443,14 @@ def _inversions(targets: list[list[int]]) -> int:
     return found
 
 
+def _gain(left: list[int], right: list[int]) -> int:
+    """By how many links to `left` and to `right`, which are sorted, cross less if the two points
+    that they lead from change places."""
+    if len(left) == 1 == len(right):
+        return (left[0] > right[0]) - (left[0] < right[0])
+    return _crossed(left, right) - _crossed(right, left)
+
+
 def _crossed(left: list[int], right: list[int]) -> int:
-    """How often links to `left` and to `right`, which are sorted, cross, of two points in this
-    order."""
-    return sum(len(left) - bisect_right(left, end) for end in right)
+    """How often links to `left` and to `right`, which are sorted, cross."""
+    return sum([len(left) - bisect_right(left, end) for end in right])

@@ -25,7 +25,7 @@ from ._labels import (
 )
 from ._names import shown_name
 
-__all__ = ["Arrow", "Shape", "Sketch", "check_view", "sketch"]
+__all__ = ["Arrow", "Shape", "Sketch", "check_view", "sketch", "too_large"]
 
 _VIEWS = ("forward", "backward", "both")
 READABLE = 150
@@ -116,6 +116,14 @@ class Sketch:
     message: str = ""
 
 
+def too_large(graph: Graph) -> str:
+    """What stands in the place of a picture that nobody could read."""
+    return (
+        f"This graph has {len(graph.nodes):,} nodes, more than a picture can show. "
+        "explain.page writes a page on which it can be searched and opened part by part."
+    )
+
+
 def check_view(function: str, view: str) -> None:
     if view not in _VIEWS:
         known = ", ".join(map(repr, _VIEWS))
@@ -142,10 +150,7 @@ def sketch(
     large = len(graph.nodes) > READABLE
     closed = _closed(graph, 0 if fold else _FOLDED) if fold or (fold is None and large) else {}
     if fold is not False and len(graph.nodes) - len(closed) + len(set(closed.values())) > READABLE:
-        made.message = (
-            f"This graph has {len(graph.nodes):,} nodes, more than a picture can show. "
-            "explain.page writes a page on which it can be searched and opened part by part."
-        )
+        made.message = too_large(graph)
         return made
     index: dict[Node, int] = {}
     of_box: dict[Box, int] = {}
