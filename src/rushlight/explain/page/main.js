@@ -1,6 +1,6 @@
 // The page: its state, what each control does, and the keys.
 
-const FEW = 8;
+const FEW = 12; // so many items are shown at first, where boxes have them
 
 class Page {
   constructor(graph) {
@@ -175,7 +175,6 @@ class Page {
       return false;
     }
     state.open = wider;
-    this.scene.state = state;
     return true;
   }
 
