@@ -56,7 +56,7 @@ libraries: $(VENV)-libraries/installed
 	$(VENV)-libraries/bin/python libraries/run.py
 
 # The pages' code runs first, and draws their pictures; warnings of the build are errors.
-docs: $(VENV)/installed $(VENV)/docs $(VENV)/examples
+docs: $(VENV)/installed $(VENV)/docs $(VENV)/watch
 	$(BIN)/python tools/docs_examples.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
@@ -87,7 +87,7 @@ $(VENV)/installed: $(VENV)/ready $(SOURCES)
 	CMAKE_ARGS="$$(cat $(VENV)/cmake-args) $$CMAKE_ARGS" $(PIP) --no-build-isolation --no-deps .
 	@touch $@
 
-$(VENV)/test $(VENV)/examples $(VENV)/transformers $(VENV)/dev $(VENV)/docs: $(VENV)/%: $(VENV)/ready
+$(VENV)/test $(VENV)/examples $(VENV)/transformers $(VENV)/dev $(VENV)/docs $(VENV)/watch: $(VENV)/%: $(VENV)/ready
 	$(call EXTRA,$(VENV),$*)
 	@touch $@
 

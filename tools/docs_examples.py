@@ -3,6 +3,7 @@
     python tools/docs_examples.py              run all pages, write docs/pictures/
     python tools/docs_examples.py PAGE...      only these
     python tools/docs_examples.py --into DIR   write the pictures there; docs/ stays as it is
+    python tools/docs_examples.py --accept     write into the pages what is printed now
 
 The ```python blocks of a page are one program: they run in order, in one namespace, in a process
 and an empty folder of their own. A ```text block right after one is what it prints, word for word;
@@ -48,12 +49,16 @@ BLOCK = re.compile(
 
 
 class Block(NamedTuple):
-    """A block of code of a page, what it prints (None: the page does not say) and its picture."""
+    """A block of code of a page, what it prints (None: the page does not say) and its picture.
+
+    span: where what it prints stands in the page's text.
+    """
 
     line: int
     code: str
     printed: str | None
     picture: str | None
+    span: tuple[int, int]
 
 
 class Wrong(Exception):
@@ -69,6 +74,7 @@ def blocks(page: Path) -> list[Block]:
             found["code"],
             found["printed"],
             found["picture"],
+            found.span("printed"),
         )
         for found in BLOCK.finditer(text)
     ]
@@ -81,11 +87,13 @@ def pages() -> list[Path]:
     return [page for page in every if blocks(page)]
 
 
-def run(page: Path, pictures: Path) -> Iterator[str]:
+def run(page: Path, pictures: Path, accept: bool = False) -> Iterator[str]:
     """Run a page here, in this process; write its pictures into a folder and give their names.
 
-    Wrong where a block fails or prints something else than the page says.
+    Wrong where a block fails or prints something else than the page says. accept: what it prints
+    goes into the page instead, except where the page has `...`.
     """
+    printed: list[tuple[Block, str]] = []
     main = types.ModuleType("__main__")  # as a script has it: what pickle and others look up
     main.__file__ = PROGRAM
     sys.modules["__main__"] = main
@@ -114,27 +122,45 @@ def run(page: Path, pictures: Path) -> Iterator[str]:
                 if block.printed is None:
                     raise Wrong(f"{place}: {type(error).__name__}: {error}") from error
                 print(f"{type(error).__name__}: {error}")
-        if block.printed is not None:
+        if block.printed is not None and accept and "..." not in block.printed:
+            printed.append((block, plain(said.getvalue())))
+        elif block.printed is not None:
             check(block.printed, said.getvalue(), place)
         if block.picture is not None:
             write(pictures / block.picture, value)
             yield block.picture
+    text = page.read_text(encoding="utf-8") if printed else ""
+    for block, now in reversed(printed):
+        text = text[: block.span[0]] + now + text[block.span[1] :]
+    if printed:
+        page.write_text(text, encoding="utf-8")
+
+
+def plain(printed: str) -> str:
+    """What a page shows of what was printed: no spaces at the ends of lines."""
+    return "".join(f"{line.rstrip()}\n" for line in printed.rstrip().splitlines())
 
 
 def check(expected: str, printed: str, place: str) -> None:
     """Wrong with a comparison, where something else was printed than the page says."""
-    plain = "".join(f"{line.rstrip()}\n" for line in printed.rstrip().splitlines())
+    got = plain(printed)
     checker = doctest.OutputChecker()
-    if not checker.check_output(expected, plain, doctest.ELLIPSIS):
+    if not checker.check_output(expected, got, doctest.ELLIPSIS):
         example = doctest.Example("", expected)
         difference = checker.output_difference(
-            example, plain, doctest.ELLIPSIS | doctest.REPORT_NDIFF
+            example, got, doctest.ELLIPSIS | doctest.REPORT_NDIFF
         )
         raise Wrong(f"{place}: {difference}")
 
 
 def write(path: Path, value: object) -> None:
-    """A picture's value as a file, unless the file is the same already."""
+    """A picture's value as a file, unless the file is the same already.
+
+    A picture in pixels stays as it is where there is one: it shows times, and would never be the
+    same.
+    """
+    if path.suffix == ".png" and path.exists():
+        return
     if isinstance(value, os.PathLike):
         data = Path(value).read_bytes()
     elif isinstance(value, bytes):
@@ -146,11 +172,12 @@ def write(path: Path, value: object) -> None:
         path.write_bytes(data)
 
 
-def run_alone(page: Path, pictures: Path) -> subprocess.CompletedProcess[str]:
+def run_alone(page: Path, pictures: Path, accept: bool = False) -> subprocess.CompletedProcess[str]:
     """Run a page in a process and an empty folder of its own; prints its pictures' names."""
     with tempfile.TemporaryDirectory() as folder:
         return subprocess.run(
-            [sys.executable, __file__, "--here", str(page), "--into", str(pictures.resolve())],
+            [sys.executable, __file__, "--here", str(page), "--into", str(pictures.resolve())]
+            + ["--accept"] * accept,
             cwd=folder,
             capture_output=True,
             text=True,
@@ -164,12 +191,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("pages", nargs="*", type=Path, metavar="PAGE")
     parser.add_argument("--into", type=Path, default=DOCS / "pictures", metavar="DIR")
+    parser.add_argument(
+        "--accept", action="store_true", help="write what is printed into the pages"
+    )
     parser.add_argument("--here", action="store_true", help="in this very process and folder")
     given = parser.parse_args()
     if given.here:
         try:
             for page in given.pages:
-                for name in run(page, given.into):
+                for name in run(page, given.into, given.accept):
                     print(name)
         except Wrong as wrong:
             print(wrong, file=sys.stderr)
@@ -177,7 +207,7 @@ def main() -> int:
         return 0
     failed = 0
     for page in given.pages or pages():
-        done = run_alone(page.resolve(), given.into)
+        done = run_alone(page.resolve(), given.into, given.accept)
         if done.returncode:
             failed += 1
             print(done.stderr, file=sys.stderr)

@@ -28,19 +28,21 @@ class Shot(NamedTuple):
     dark: bool = False
 
 
-def leaf(name: str) -> str:
-    """The drawing of a leaf."""
-    return f'#canvas [data-node][aria-label^="{name}"]'
+def drawn(label: str) -> str:
+    """What is drawn with a label that begins so."""
+    return f'#canvas [data-key][aria-label^="{label}"]'
 
 
 NEXT = '[data-testid="step-next"]'
+FIT = "#fit"
+A = drawn("leaf a,")
 SHOTS = {
-    "five_neurons": Shot("five_neurons", 1280, 760, (leaf("a"),)),
-    "five_neurons_375": Shot("five_neurons", 375, 760, (leaf("a"),)),
+    "five_neurons": Shot("five_neurons", 1280, 760, (A,)),
+    "five_neurons_375": Shot("five_neurons", 375, 760, (A,)),
     "mlp_steps": Shot("mlp", 1280, 760, ("#tab-steps", NEXT, NEXT, NEXT)),
     "mlp_memory": Shot("mlp", 1280, 760, ("#tab-memory", '[data-testid="colour-memory"]')),
-    "gpt": Shot("gpt", 1280, 760),
-    "gpt_375": Shot("gpt", 375, 760, dark=True),
+    "gpt": Shot("gpt", 1280, 1000, (FIT,)),
+    "gpt_375": Shot("gpt", 375, 760, (FIT,), dark=True),
 }
 
 
@@ -49,8 +51,10 @@ def take(pages: Pages, name: str, shot: Shot) -> None:
     path = ROOT / "docs" / "pictures" / f"{shot.page}.html"
     tab: Any = pages.open(path, shot.width, shot.height, shot.dark)
     tab.wait_for_selector('body[data-ready="true"]')
+    tab.evaluate("document.getElementById('legend').open = false")
     for selector in shot.clicks:
-        tab.locator(selector).first.click()
+        tab.locator(selector).first.dispatch_event("click")  # also what the legend covers
+        tab.wait_for_timeout(200)
     tab.wait_for_timeout(600)  # what moves has come to rest
     tab.screenshot(path=str(ROOT / "docs" / "screenshots" / f"{name}.png"))
 

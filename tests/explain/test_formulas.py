@@ -156,6 +156,7 @@ def test_it_says_which_values_it_reads():
         ("other", {"other": "w1 + b"}, "w1 + b"),
         ("1 − out²", {"out": "h"}, "1 − h²"),
         ("1 − out²", {"out": "x + 1"}, "1 − (x + 1)²"),
+        ("1 − out²", {"out": "tanh(c)"}, "1 − tanh(c)²"),
         ("1 / other", {"other": "-2"}, "1 / (-2)"),
         ("cos(input)", {"input": "a + b"}, "cos(a + b)"),
         ("−input / other²", {"input": "other", "other": "input"}, "−other / input²"),

@@ -78,8 +78,8 @@ def svg(
 
     >>> w, x = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0)
     >>> picture = torch.explain.svg(w * x)
-    >>> picture[:35], "<title>The graph of mul</title>" in picture
-    ('<svg xmlns="http://www.w3.org/2000/s', True)
+    >>> picture[:4], "<title>The graph of mul</title>" in picture
+    ('<svg', True)
     """
     from . import _drawing
 
@@ -102,7 +102,7 @@ def dot(
 
     >>> w = torch.tensor(2.0, requires_grad=True)
     >>> print(torch.explain.dot(w.exp()).splitlines()[-2])
-      n0 -> n1 [label="exp(w)"];
+      n0 -> n1 [label="exp(w) = 7.389"];
     """
     from . import _drawing
 

@@ -154,13 +154,15 @@ def _outside(
     """The point at which a line has to come into a row, where it would come in too far off."""
     edge = placed.bands[at][side]
     half, flat, _ = outline(drawn.shapes[at], view)
-    axis, middle = placed.boxes[at]
-    if abs(edge - middle) < half + 3 or abs(near[1] - port[1]) < abs(edge - port[1]) + 3:
+    axis = placed.boxes[at][0]
+    way = near[1] - port[1]
+    if abs(way) < abs(edge - port[1]) + 3:
         return []
-    share = (edge - port[1]) / (near[1] - port[1])
-    x = port[0] + share * (near[0] - port[0])
-    held = max(axis - flat - half - 6, min(axis + flat + half + 6, x))
-    return [] if held == x else [(held, edge)]
+    x = port[0] + (edge - port[1]) / way * (near[0] - port[0])
+    reach = flat + half + 8
+    if abs(x - axis) < reach + 10:
+        return []
+    return [(axis + math.copysign(reach, x - axis), edge)]
 
 
 def _spread(wanted: list[float], reach: float) -> list[float]:

@@ -73,7 +73,7 @@ _NONE = Formula("", False, ())
 # A name of the op's values: no function's, and no attribute.
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_][A-Za-z0-9_]*(?![A-Za-z0-9_]|\()")
 _INCOMING = re.compile(r"\bg(s|\d)?\b", re.ASCII)
-_SINGLE = re.compile(r"[\w.]+(\[[\w.,:]*\])*")
+_SINGLE = re.compile(r"[\w.]+(\[[\w.,:]*\])*(\([^()]*\))?")
 
 
 def local_gradient(op: _core.Op, argument: str, values: Mapping[str, Any] | None = None) -> Formula:

@@ -10,6 +10,8 @@ gradient flows; in the forward direction it is read from its end.
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -305,48 +307,23 @@ class Graph:
 
 def _as_backward_runs(starts: list[Node]) -> Iterator[Node]:
     """The nodes in the order of the engine: of those whose gradient is whole the youngest, leaves
-    before all others. Leaves that are ready at once are equal, so the order among them is that of
-    the engine's heap, std::priority_queue, which is followed step by step."""
-    waits_for: dict[int, int] = {}
-    ready: list[tuple[int, Node]] = []
+    before all others. Leaves that are ready at once are equal, and the engine may take another
+    first."""
+    waits_for: dict[Node, int] = {}
+    ready: list[tuple[int, int, Node]] = []
+    arrived = itertools.count()
     for start in dict.fromkeys(starts):
         if not start.received:
-            _push(ready, len(ready), (start.sequence, start))
+            heapq.heappush(ready, (-start.sequence, next(arrived), start))
     while ready:
-        _, node = ready[0]
-        last = ready.pop()
-        if ready:
-            _push(ready, _sink(ready), last)
+        node = heapq.heappop(ready)[-1]
         yield node
         for edge in node.edges:
             target = edge.target
-            left = waits_for.get(id(target), len(target.received)) - 1
-            waits_for[id(target)] = left
+            left = waits_for.get(target, len(target.received)) - 1
+            waits_for[target] = left
             if not left:
-                _push(ready, len(ready), (target.sequence, target))
-
-
-def _push(heap: list[tuple[int, Node]], at: int, item: tuple[int, Node]) -> None:
-    """Put an item into a place of the heap (its end makes room), and up to where it belongs."""
-    if at == len(heap):
-        heap.append(item)
-    while at and heap[(at - 1) // 2][0] < item[0]:
-        heap[at] = heap[(at - 1) // 2]
-        at = (at - 1) // 2
-    heap[at] = item
-
-
-def _sink(heap: list[tuple[int, Node]]) -> int:
-    """Move the greater children up into the place that the first left; the place that is free
-    then. Of equal ones the right moves."""
-    at = 0
-    while 2 * at + 1 < len(heap):
-        child = 2 * at + 2
-        if child == len(heap) or heap[child][0] < heap[child - 1][0]:
-            child -= 1
-        heap[at] = heap[child]
-        at = child
-    return at
+                heapq.heappush(ready, (-target.sequence, next(arrived), target))
 
 
 def _several(results: Any) -> Iterable[Any]:
@@ -387,7 +364,7 @@ def _kind(raw: Any) -> str:
 def _title(raw: Any) -> str:
     """What a call is called: the op, or by the node's class where it has no public name."""
     name = type(raw).__name__
-    if _kind(raw) == "function":
+    if _kind(raw) == "function" and name.endswith("Backward"):
         return name.removesuffix("Backward")
     if raw._op is not None:
         op = str(raw._op.entry.variant_of or raw._op.__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+from decimal import Decimal
 from typing import Any
 
 from .._core import Tensor
@@ -84,7 +85,10 @@ def number_text(value: Any) -> str:
 def _decimal(value: float, digits: int) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "∞" if value > 0 else "−∞"
-    text = str(value) if isinstance(value, int) and abs(value) < 10**6 else f"{value:.{digits}g}"
+    if isinstance(value, int):
+        text = str(value) if abs(value) < 10**6 else f"{Decimal(value).normalize():.{digits}g}"
+    else:
+        text = f"{value:.{digits}g}"
     mantissa, _, exponent = text.partition("e")
     if exponent:
         text = f"{mantissa}e{int(exponent)}"

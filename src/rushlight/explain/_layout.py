@@ -52,12 +52,15 @@ class Arrangement:
 
 _BESIDE = 5.0
 """Between a link and its label."""
-_NEAR = 14.0
+_CLEAR = 14.0
 """Between neighbours in a row where one is a point of a link."""
-_ROUNDS = 12
+_ROUNDS = 16
 _SWEEPS = 40
 _QUIET = 14
 """In so many last sweeps blocks stay, so that what was pushed off them comes back."""
+_EXACT = 0.05
+"""What is closer than this is at the same place."""
+_NEAR, _FAR, _SOURCE = 0, 1, 2
 _WEIGHTS = (1.0, 1e-3, 1e-6)
 
 
@@ -115,6 +118,7 @@ class _Rows:
         self.down: list[list[int]] = [[] for _ in boxes]
         self.chains = [self._chain(link) for link in links]
         self.label_of = list(map(self._label_point, links, self.chains))
+        self.kind = self._kinds()
         self.before = [False] * len(links)
         self.rows = self._first_order()
         self._uncross()
@@ -166,30 +170,37 @@ class _Rows:
         return rows
 
     def _uncross(self) -> None:
-        """Order each row by the mean place of the neighbours, up and down in turn, and swap
-        neighbours where that helps; keep the best."""
-        best, least = [list(r) for r in self.rows], self._crossings()
-        idle = 0
-        for turn in range(_ROUNDS):
-            if not least or idle == 4:
-                break
-            downward = turn % 2 == 0
-            near = self.up if downward else self.down
-            places = self._places()
-            for row in self.rows[1:] if downward else self.rows[-2::-1]:
-                keys = {}
-                for at, n in enumerate(row):
-                    to = near[n]
-                    keys[n] = sum(places[m] for m in to) / len(to) if to else float(at)
-                row.sort(key=keys.__getitem__)
-                for at, n in enumerate(row):
-                    places[n] = at
-            self._swap()
-            crossings = self._crossings()
-            idle += 1
-            if crossings < least:
-                best, least, idle = [list(r) for r in self.rows], crossings, 0
+        """Order the rows so that few links cross: the best of three ways to weigh what is far."""
+        first = [list(row) for row in self.rows]
+        best, least = first, self._crossings()
+        for ways in ((1.0,), (0.2,), (0.2, 1.0)):
+            self.rows = [list(row) for row in first]
+            idle = 0
+            for turn in range(_ROUNDS):
+                if not least or idle == 6:
+                    break
+                far = ways[turn // 2 % len(ways)]
+                self._sort(turn % 2 == 0, (1.0, far, far))
+                self._swap()
+                crossings = self._crossings()
+                idle += 1
+                if crossings < least:
+                    best, least, idle = [list(row) for row in self.rows], crossings, 0
         self.rows = best
+
+    def _sort(self, downward: bool, weights: tuple[float, float, float]) -> None:
+        """Order each row by the mean place of the neighbours in the row before."""
+        near = self.up if downward else self.down
+        places = self._places()
+        for row in self.rows[1:] if downward else self.rows[-2::-1]:
+            keys = {}
+            for at, n in enumerate(row):
+                heavy = [weights[self.kind[m]] for m in near[n]]
+                whole = sum(h * places[m] for h, m in zip(heavy, near[n], strict=True))
+                keys[n] = whole / sum(heavy) if heavy else float(at)
+            row.sort(key=keys.__getitem__)
+            for at, n in enumerate(row):
+                places[n] = at
 
     def _places(self) -> list[int]:
         places = [0] * len(self.row)
@@ -254,7 +265,7 @@ class _Rows:
         for number, block in enumerate(blocks):
             for n in block:
                 block_of[n] = number
-        weight = [_WEIGHTS[self._class(n)] for n in range(len(self.row))]
+        weight = [_WEIGHTS[kind] for kind in self.kind]
         where = [0.0] * len(blocks)
         x = [0.0] * len(self.row)
         for row in self.rows:
@@ -275,12 +286,17 @@ class _Rows:
                 self._put(row, [where[block_of[n]] for n in row], weight, x)
         return x
 
-    def _class(self, n: int) -> int:
-        """0: a box that something leads to, or a point between two near ones; 1: a point of a long
-        link; 2: a source, or a point of a link from one."""
-        if n < len(self.boxes):
-            return 0 if self.up[n] else 2
-        return self.point_class[n - len(self.boxes)]
+    def _kinds(self) -> list[int]:
+        """Of each point _NEAR: a box that something leads to, or a point between two close ones;
+        _FAR: a point of a long link; _SOURCE: a source, or a point of a link from one."""
+        found = [_NEAR if self.up[n] else _SOURCE for n in range(len(self.boxes))]
+        found += [_NEAR] * (len(self.row) - len(self.boxes))
+        for link, chain in zip(self.links, self.chains, strict=True):
+            for n in chain:
+                found[n] = _SOURCE if found[link.source] == _SOURCE else _NEAR
+                if found[n] == _NEAR and len(chain) > 1:
+                    found[n] = _FAR
+        return found
 
     def _blocks(self) -> tuple[list[list[int]], list[list[int]]]:
         """The blocks, and of each the points that it is drawn to."""
@@ -288,13 +304,9 @@ class _Rows:
         is_source = [not self.up[n] for n in range(boxes)]
         into: list[list[tuple[int, bool, int]]] = [[] for _ in range(boxes)]
         out: list[list[tuple[int, bool, int]]] = [[] for _ in range(boxes)]
-        self.point_class = [0] * (len(self.row) - boxes)
         for at, (link, chain) in enumerate(zip(self.links, self.chains, strict=True)):
             into[link.target].append((at, is_source[link.source], len(chain)))
             out[link.source].append((at, False, len(chain)))
-            for n in chain:
-                long = 1 if len(chain) > 1 else 0
-                self.point_class[n - boxes] = 2 if is_source[link.source] else long
         above, below = [_nearest(ends) for ends in into], [_nearest(ends) for ends in out]
         blocks: list[list[int]] = []
         pulls: list[list[int]] = []
@@ -355,7 +367,7 @@ class _Rows:
     def _apart(self, a: int, b: int) -> float:
         """The least distance of the axes of two neighbours in a row."""
         boxes = len(self.boxes)
-        gap = self.gap if a < boxes and b < boxes else _NEAR
+        gap = self.gap if a < boxes and b < boxes else _CLEAR
         return self.right[a] + gap + self.left[b]
 
     # ---- the drawing
@@ -395,9 +407,9 @@ class _Rows:
 def _settled(places: list[float], before: float | None) -> float:
     """Where a block goes whose points were pushed: as far as any, where all go to one side."""
     low, high = min(places), max(places)
-    if before is not None and low >= before:
+    if before is not None and low > before - _EXACT:
         return high
-    if before is not None and high <= before:
+    if before is not None and high < before + _EXACT:
         return low
     return (low + high) / 2
 

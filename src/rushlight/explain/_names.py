@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from types import FrameType
 from typing import Any
 
@@ -86,18 +87,18 @@ class Names:
 
     def add(self, label: str, value: Any, depth: int = 2) -> None:
         """Take in a variable: a tensor, a module, or something that holds them."""
-        if isinstance(value, Tensor):
+        kind = type(value)  # not isinstance(): a proxy may do anything when it is asked
+        if issubclass(kind, Tensor):
             self._take(label, value)
         elif is_module(value):
             self.add_module(label, value)
-        elif depth and isinstance(value, (list, tuple)):
-            for at, item in enumerate(value[:_MOST]):
+        elif depth and issubclass(kind, (list, tuple)):
+            items = list.__iter__(value) if issubclass(kind, list) else tuple.__iter__(value)
+            for at, item in enumerate(islice(items, _MOST)):
                 self.add(f"{label}[{at}]", item, depth - 1)
-        elif depth and type(value) is dict:
-            for at, (key, item) in enumerate(value.items()):
-                if at >= _MOST:
-                    break
-                if isinstance(key, (str, int)):
+        elif depth and kind is dict:
+            for key, item in islice(value.items(), _MOST):
+                if type(key) in (str, int):
                     self.add(f"{label}[{key!r}]", item, depth - 1)
         elif depth == 2 and label == "self":
             for name, item in _attributes(value).items():
@@ -141,26 +142,33 @@ def _attributes(value: Any) -> dict[str, Any]:
 
 
 def names_for(names: Any = None) -> Names:
-    """Names as a caller gives them: a module, a mapping or pairs of names and tensors, or None for
-    the variables of the program that calls."""
+    """Names as a caller gives them, a module, a mapping or pairs of names and tensors; then the
+    variables of the program that calls."""
     if isinstance(names, Names):
         return names
     found = Names()
-    if names is None:
-        _from_frames(found)
-    elif is_module(names):
+    if is_module(names):
         found.add_module("", names)
-    else:
-        pairs: Iterable[Any] = names.items() if isinstance(names, Mapping) else names
-        for pair in pairs:
+    elif names is not None:
+        for pair in names.items() if isinstance(names, Mapping) else _items(names):
             if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
-                raise TypeError(
-                    "explain: names= takes a module, a dict of names to tensors, or pairs as "
-                    f"named_parameters() gives them, got an item of type {type(pair).__name__}."
-                )
+                raise _bad_names(f"an item of type {type(pair).__name__}")
             found.add(*pair)
-        _from_frames(found)
+    _from_frames(found)
     return found
+
+
+def _items(names: Any) -> Iterable[Any]:
+    if isinstance(names, (Tensor, str)) or not isinstance(names, Iterable):
+        raise _bad_names(f"an object of type {type(names).__name__}")
+    return names
+
+
+def _bad_names(got: str) -> TypeError:
+    return TypeError(
+        "explain: names= takes a module, a dict of names to tensors, or pairs as "
+        f"named_parameters() gives them, got {got}."
+    )
 
 
 def inside(tensor: Tensor) -> Tensor:
@@ -175,7 +183,7 @@ def inside(tensor: Tensor) -> Tensor:
 def is_module(value: Any) -> bool:
     """Whether a value is an `nn.Module`."""
     nn = sys.modules.get("rushlight.nn")
-    return nn is not None and isinstance(value, nn.Module)
+    return nn is not None and issubclass(type(value), nn.Module)
 
 
 def _from_frames(found: Names) -> None:
@@ -187,7 +195,7 @@ def _from_frames(found: Names) -> None:
             variables.extend(_of_frame(frame))
         frame = frame.f_back
     found.add_modules(variables)
-    _in_order(variables, found.add, lambda value: isinstance(value, Tensor))
+    _in_order(variables, found.add, lambda value: issubclass(type(value), Tensor))
     _in_order(variables, found.add, lambda value: not is_module(value))
 
 
@@ -202,15 +210,20 @@ def _in_order(
 
 
 def _of_frame(frame: FrameType) -> list[tuple[str, Any]]:
-    """A frame's own variables, then those of its module; not `_`, `__name__` and the like, and not
-    what a function gathered with `*args` and `**how`, as it has better names outside."""
+    """A frame's own variables, then those of its module; not `_`, `__name__` and the like, not what
+    tools put there under names that are none, and not what a function gathered with `*args` and
+    `**how`, as it has better names outside."""
     code = frame.f_code
     local = frame.f_locals
     known = dict(local)
     own_copy = type(local) is dict and code.co_flags & inspect.CO_OPTIMIZED
-    if own_copy and sys.getrefcount(local) == _UNSHARED and sys.gettrace() is None:
+    if (
+        own_copy
+        and sys.getrefcount(local) == _UNSHARED
+        and not (sys.gettrace() or sys.getprofile())
+    ):
         # Before Python 3.13 this is a copy that stays with the frame. It would keep alive what the
-        # program lets go of.
+        # program lets go of. A debugger writes it back, so that it must stay whole there.
         for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
             local.pop(name, None)
     named = code.co_argcount + code.co_kwonlyargcount
@@ -221,7 +234,11 @@ def _of_frame(frame: FrameType) -> list[tuple[str, Any]]:
         known.pop(name, None)
     for name, value in frame.f_globals.items():
         known.setdefault(name, value)
-    return [(k, v) for k, v in known.items() if not k.startswith("__") and k.strip("_")]
+    return [(name, value) for name, value in known.items() if _is_name(name)]
+
+
+def _is_name(variable: str) -> bool:
+    return variable.isidentifier() and not variable.startswith("__") and variable != "_"
 
 
 _UNSHARED = 3

@@ -16,6 +16,10 @@ from ._text import Text, bytes_text, counted, freed_text, in_columns, scope_text
 __all__ = ["SavedRow", "SavedTable", "saved"]
 
 
+_MOST = 100
+"""How many rows are printed."""
+
+
 @dataclass(frozen=True, slots=True)
 class SavedRow:
     """A value that a node keeps.
@@ -70,7 +74,9 @@ class SavedTable:
             why = "" if self.gone is None else f": a backward{self.gone} freed them"
             return f"no tensors are saved{why}"
         head = ["op", "saved", "name", "tensor", "bytes", "", "module", "line"]
-        lines = in_columns([head, *map(_cells, self.rows)], right=(4,))
+        rows = [_cells(row) for row in self.rows[:_MOST]]
+        head = [word if any(row[c] for row in rows) else "" for c, word in enumerate(head)]
+        lines = in_columns([head, *rows], right=(4,))
         sums = [
             ("total", self.total, f"in {counted(len(self.rows), 'saved tensor')}"),
             ("unique", self.unique, "the memory behind them, each piece once"),
@@ -78,6 +84,9 @@ class SavedTable:
             ("  variables", self.variables, "held by variables of the program too"),
             ("  freed by backward", self.freed, ""),
         ]
+        if len(self.rows) > _MOST:
+            rest = sum(row.bytes for row in self.rows[_MOST:])
+            lines.append(f"… {len(self.rows) - _MOST} more, of {bytes_text(rest)} together")
         lines.append("")
         lines += in_columns([(name, bytes_text(n), what) for name, n, what in sums], right=(1,))
         if self.packed:

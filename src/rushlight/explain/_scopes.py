@@ -56,7 +56,7 @@ class Recording:
         self._open.append((_core.last_number(), module))
 
     def leave(self, module: Any, _: Any, result: Any) -> None:
-        """It has given its result. One that raised left no word: it is closed with its caller."""
+        """It has given its result, or raised an error. What is open below it is closed too."""
         while self._open:
             before, opened = self._open.pop()
             if opened is module:
@@ -131,7 +131,7 @@ def recording() -> Iterator[Recording]:
     global _latest
     made = Recording()
     before = nn_module.register_module_forward_pre_hook(made.enter)
-    after = nn_module.register_module_forward_hook(made.leave)
+    after = nn_module.register_module_forward_hook(made.leave, always_call=True)
     _observers.follow(made)
     try:
         yield made
@@ -155,9 +155,7 @@ def graph_of(results: Any, names: Any = None, recorded: Recording | None = None)
 
 
 @contextmanager
-def reading(
-    results: Any, names: Any = None, recorded: Recording | None = None
-) -> Iterator[Graph]:
+def reading(results: Any, names: Any = None, recorded: Recording | None = None) -> Iterator[Graph]:
     """The graph behind `results` for the time of a block, in which nobody is told what is asked of
     tensors; nothing of it stays."""
     graph = graph_of(results, names, recorded)

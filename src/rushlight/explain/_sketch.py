@@ -221,7 +221,7 @@ def _shape(node: Node) -> Shape:
         tip += [str(node.place), node.place.code]
     leaf = node.kind == "leaf"
     return Shape(
-        kind="leaf" if leaf else "op" if node.kind == "op" else "function",
+        kind={"leaf": "leaf", "function": "function"}.get(node.kind, "op"),
         text=node.title if leaf else sign(node),
         value=value or _shape_of(node),
         name="" if leaf else ", ".join(names),
@@ -272,14 +272,14 @@ def _constant(constant: Constant) -> Shape:
 
 
 def _closed(graph: Graph) -> dict[Node, Box]:
-    """For the nodes that are folded away the box that is drawn: modules, and then runs of calls,
-    are opened level by level as long as there are few boxes."""
+    """For the nodes that are folded away the box that is drawn. Modules and the runs of calls in
+    them are opened, level by level, as long as there are few boxes."""
     boxes, place = boxes_of(graph, "")
     opened = {boxes[0]}
     count = len(boxes[0].inside)
-    levels: dict[tuple[bool, int], list[Box]] = {}
+    levels: dict[tuple[int, bool, int], list[Box]] = {}
     for box in boxes[1:]:
-        levels.setdefault((box.kind == "run", _depth(box)), []).append(box)
+        levels.setdefault((len(box.path), box.kind == "run", _depth(box)), []).append(box)
     for _, level in sorted(levels.items(), key=lambda item: item[0]):
         more = [box for box in level if box.parent in opened]
         count += sum(len(box.inside) - 1 for box in more)

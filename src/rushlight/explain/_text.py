@@ -260,7 +260,7 @@ def _cells(line: _Waiting, printed: set[Node]) -> list[str]:
         labels = [shown_name(label) for label in node.labels.values()]
         title = f"{', '.join(labels[:3])}{', …' if len(labels) > 3 else ''} = {title}"
     given = [
-        f"{c.argument}{'=' if c.argument else ''}{shown_name(c.label) or c.value}"
+        f"{c.argument}{'=' if c.argument else ''}{shown_name(c.label) or _number(c.value)}"
         for c in node.constants
         if c.label or not isinstance(c.value, Tensor)
     ]
@@ -279,6 +279,10 @@ def _cells(line: _Waiting, printed: set[Node]) -> list[str]:
         shown_name(scope_text(node.scope)),
         "" if node.place is None else shown_name(str(node.place)),
     ]
+
+
+def _number(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, (float, complex)) else str(value)
 
 
 def _kept(node: Node) -> str:

@@ -142,8 +142,7 @@ class Series:
     def median(self) -> float:
         """Of the entries' last numbers; NaN where there are none."""
         values = np.array(self.last)
-        values = values[~np.isnan(values)]
-        return float(np.median(values)) if len(values) else math.nan
+        return _median(values[~np.isnan(values)])
 
     @property
     def largest(self) -> tuple[float, int]:
@@ -162,13 +161,20 @@ class Series:
         if len(last) <= _ENOUGH:
             return 0.0, 0
         with np.errstate(all="ignore"):
-            jumps = high[_ENOUGH:] / last[_ENOUGH - 1 : -1]
+            jumps = np.nan_to_num(high[_ENOUGH:] / last[_ENOUGH - 1 : -1])
         found = (0.0, 0)
-        for i in (_ENOUGH + int(np.argmax(high[_ENOUGH:])), _ENOUGH + int(np.nanargmax(jumps))):
-            before = float(np.median(last[:i]))
+        for i in (_ENOUGH + int(np.argmax(high[_ENOUGH:])), _ENOUGH + int(np.argmax(jumps))):
+            before = _median(last[:i])
             if before > 0:
                 found = max(found, (float(high[i]) / before, int(at[i])))
         return found
+
+
+def _median(values: Any) -> float:
+    """The upper one, where there are two; NaN for nothing."""
+    return (
+        float(np.partition(values, len(values) // 2)[len(values) // 2]) if len(values) else math.nan
+    )
 
 
 class Note(NamedTuple):
@@ -630,6 +636,7 @@ class watch:
                 with _lock:
                     look(*arguments)
                     if time.perf_counter() >= self._next_view and self._view is not None:
+                        self._next_view = math.inf  # a view that fails is not tried again
                         self._next_view = self._view.update()
             finally:
                 _core.set_overrides(before)

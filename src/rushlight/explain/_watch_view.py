@@ -392,9 +392,10 @@ class Terminal:
                 self._release()
                 if unfinished:
                     self._out.write("\n")
-            lines = _frame(self._seen, max(columns - 1, 20), max(rows - 2, 1), self._plain)
-            self._out.write("".join(f"{line}\n" for line in lines))
-            self._out.flush()
+            if self._seen.clock:
+                lines = _frame(self._seen, max(columns - 1, 20), max(rows - 2, 1), self._plain)
+                self._out.write("".join(f"{line}\n" for line in lines))
+                self._out.flush()
 
     def forked(self) -> None:
         self._lock = threading.RLock()
@@ -427,8 +428,6 @@ def _frame(seen: watch, width: int, height: int, plain: bool) -> list[str]:
         if chart:
             lines = _chart(losses[: len(_COLOURS)], seen.clock, width, chart, plain)
             parts += [Text("\n").join(lines)] if lines else []
-    elif not groups:
-        parts.append(Text("no backward pass yet", style="dim"))
     if groups:
         chosen = [groups[i] for i in most_urgent(groups, n_groups)]
         parts.append(_group_rows(chosen, len(groups), seen.clock, width, plain))
@@ -495,20 +494,17 @@ def _head(seen: watch, width: int) -> Any:
     return line
 
 
-def _grid(*headers: tuple[str, int, str]) -> Any:
-    """A table without lines: columns by header, width and side."""
+def _grid(name: str, width: int, headers: Sequence[str], rest: int = 0) -> Any:
+    """A table without lines: a name, numbers below their headers, and `rest` columns for more."""
     from rich.table import Table
     from rich.text import Text
 
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for text, size, side in headers:
-        made.add_column(
-            Text(text),
-            width=size,
-            justify=side,
-            no_wrap=True,
-            overflow="ellipsis",  # type: ignore[arg-type, unused-ignore]
-        )
+    made.add_column(Text(name), width=width, no_wrap=True, overflow="ellipsis")
+    for header in headers:
+        made.add_column(Text(header), width=9, justify="right", no_wrap=True, overflow="ellipsis")
+    if rest > 0:
+        made.add_column("", width=rest, no_wrap=True)
     return made
 
 
@@ -516,8 +512,7 @@ def _loss_rows(losses: list[Loss], chosen: list[int], width: int) -> Any:
     from rich.text import Text
 
     name = min(max([4, *(len(losses[i].name) for i in chosen)]), max(width // 3, 12))
-    headers = ("now", "smooth", "best", "at")
-    rows = _grid(("loss", name, "left"), *((text, 9, "right") for text in headers))
+    rows = _grid("loss", name, ("now", "smooth", "best", "at"))
     for i in chosen:
         loss = losses[i]
         now, *cells = _loss_cells(loss)
@@ -536,11 +531,7 @@ def _group_rows(groups: list[Group], of: int, clock: int, width: int, plain: boo
 
     name = min(max([13, *(len(group.name) for group in groups)]), max(width // 4, 13))
     curve = max(width - name - 4 * 11 - 2, 0)
-    rows = _grid(
-        ("gradient norm", name, "left"),
-        *((text, 9, "right") for text in ("numbers", "now", "median", "lr")),
-        ("", curve, "left"),
-    )
+    rows = _grid("gradient norm", name, ("numbers", "now", "median", "lr"), curve)
     for group in groups:
         numbers, now, median, rate = _group_cells(group)
         rows.add_row(
@@ -578,9 +569,10 @@ def _scaled(values: Any, low: float, high: float, log: bool) -> Any:
     with np.errstate(all="ignore"):
         if log:
             values, low, high = np.log(values), math.log(low), math.log(high)
-        return (
-            (values - low) / (high - low) if high > low else np.where(np.isnan(values), values, 0.5)
-        )
+        values, low, high = values / 2, low / 2, high / 2  # their range is a number too
+        if high <= low:
+            return np.where(np.isnan(values), values, 0.5)
+        return np.clip((values - low) / (high - low), 0, 1)
 
 
 def _sparkline(series: Series, clock: int, width: int, plain: bool) -> Any:

@@ -59,16 +59,16 @@ def _no_history(t: Tensor) -> str:
         return f"it holds {t.dtype.name}, and only floating point and complex can." + _fix(
             "Make it floating point first: t.float().requires_grad_()."
         )
+    if _is_parameter(t):
+        return "it is a parameter that was frozen (requires_grad=False)." + _fix(
+            "Call requires_grad_() on it, or on its module, to train it."
+        )
     if cut is not None:
         what, instead = REASONS[cut[0]]
         return _at(_lower(what), _cut_place(t)) + _fix(instead)
     if t.is_inference():
         return "it was made in inference mode, and has no history for good." + _fix(
             "Make it outside of torch.inference_mode(), or clone() it there."
-        )
-    if _is_parameter(t):
-        return "it is a parameter that was frozen (requires_grad=False)." + _fix(
-            "Call requires_grad_() on it, or on its module, to train it."
         )
     return "nothing that it was computed from does, and it was not asked to itself." + _fix(
         "If it is an input, make it with requires_grad=True or call requires_grad_(). Else compute "
@@ -350,7 +350,9 @@ def _unused_row(
     if not t.requires_grad:
         place, cut = _cut_place(t), _cut_reason(t)
         text = "requires_grad is False"
-        if cut is not None:
+        if _is_parameter(t):
+            place = None
+        elif cut is not None:
             text += f": {_lower(REASONS[cut][0])}{_behind(place)}"
         return UnusedRow(name, t, "frozen", text, place)
     node = graph.node_of(t)
