@@ -29,7 +29,7 @@ class Page {
     if (graph.boxes[0].count <= OPEN_WHEN_FEWER)
       for (const box of graph.boxes) this.state.open.add(box.id);
     else this.state.open = firstOpen(graph);
-    byId("legend").open = innerWidth > 760;
+    byId("legend").open = innerWidth > 1000;
     this.scene = new Scene(graph, this.state, byId("canvas"));
     byId("title").textContent = graph.title;
     byId("subtitle").textContent = [graph.program, counted(graph.boxes[0].count, "node")]
