@@ -619,6 +619,12 @@ def test_of_many_paths_some_are_listed_and_all_are_drawn(opened_data):
     assert values(tab, "paths-sum") == [8192]
     on(tab, "paths-all").click()
     assert on(tab, "paths").locator("li").count() > 64
+    row = on(tab, "paths").locator("li").first
+    assert "7 more" in row.inner_text()
+    row.get_by_role("button").click()
+    assert "more" not in row.inner_text()
+    assert row.locator("[data-factor]").count() == 13
+    assert tab.locator(".edge.on-path").count() == 13
 
 
 def test_paths_of_tensors_have_shapes_and_norms(opened):

@@ -237,10 +237,13 @@ class Page {
   choosePath(at) {
     this.state.path = at;
     this.markPath(at);
-    for (const row of document.querySelectorAll("[data-path]")) {
-      row
-        .querySelector("button")
-        .setAttribute("aria-pressed", String(Number(row.dataset.path) === at));
+    const shown = this.graph.paths[this.state.leaf]?.shown ?? [];
+    for (const button of document.querySelectorAll("[data-path] button")) {
+      const mine = Number(button.parentElement.dataset.path);
+      if (mine !== at && button.getAttribute("aria-pressed") === "false") continue;
+      button.setAttribute("aria-pressed", String(mine === at));
+      button.replaceChildren();
+      fill(button, null, pathLines(this.graph, shown[mine], mine === at));
     }
   }
 
