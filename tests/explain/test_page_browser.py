@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from graph_pages import five_neurons, graph_of, perceptron, small_gpt, ten_thousand
+from random_graphs import WHOLE, scalar_graph
 
 from _subject import torch
 from rushlight.explain._page import write_page
@@ -574,6 +575,29 @@ def test_a_leaf_shows_its_paths_their_products_and_their_sum(opened):
     assert tab.locator(".edge.on-path").count() == 7
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_on_random_scalar_graphs_the_paths_add_up_to_the_gradient(opened_data, seed):
+    y, leaves = scalar_graph(seed, WHOLE, 10)
+    leaves = {f"leaf{at}": leaf for at, leaf in enumerate(leaves)}
+    tab = opened_data(page_data(torch.explain.graph(y, names=leaves)))
+    y.backward()
+    for name, leaf in leaves.items():
+        shown = node(tab, f"leaf {name},")
+        assert shown.count() == (leaf.grad is not None)
+        if leaf.grad is None:
+            continue
+        shown.dispatch_event("click")
+        assert values(tab, "paths-sum") == values(tab, "grad-after") == [leaf.grad.item()]
+        if on(tab, "paths-all").count():
+            on(tab, "paths-all").click()
+        products = [
+            float(x)
+            for x in on(tab, "path-product").evaluate_all("all => all.map(e => e.dataset.value)")
+        ]
+        assert str(len(products)) == on(tab, "paths").get_attribute("data-count")
+        assert sum(products) == leaf.grad.item()  # whole numbers: no sum rounds
+
+
 @pytest.mark.parametrize("name", ["w1", "w2", "w3", "w4"])
 def test_the_product_of_an_only_path_is_the_gradient(opened, name):
     tab = opened("five")
@@ -595,6 +619,12 @@ def test_of_many_paths_some_are_listed_and_all_are_drawn(opened_data):
     assert values(tab, "paths-sum") == [8192]
     on(tab, "paths-all").click()
     assert on(tab, "paths").locator("li").count() > 64
+    row = on(tab, "paths").locator("li").first
+    assert "7 more" in row.inner_text()
+    row.get_by_role("button").click()
+    assert "more" not in row.inner_text()
+    assert row.locator("[data-factor]").count() == 13
+    assert tab.locator(".edge.on-path").count() == 13
 
 
 def test_paths_of_tensors_have_shapes_and_norms(opened):

@@ -151,6 +151,7 @@ function gatherLeaves(graph, kind, one, many) {
 }
 
 const SYMBOLS = {
+  __proto__: null,
   add: "+",
   sub: "−",
   rsub: "−",
@@ -160,7 +161,15 @@ const SYMBOLS = {
   mm: "@",
   bmm: "@",
 };
-const JOINED = { add: " + ", sub: " − ", mul: "·", div: "/", matmul: " @ ", mm: " @ " };
+const JOINED = {
+  __proto__: null,
+  add: " + ",
+  sub: " − ",
+  mul: "·",
+  div: "/",
+  matmul: " @ ",
+  mm: " @ ",
+};
 
 /** Give each node a name in formulas: its label, else what it computes, else its call's. */
 function nameNodes(graph) {

@@ -208,7 +208,7 @@ function savedSection(node) {
                 row.label ? h("span", { class: "dim" }, ` ${row.label}`) : "",
                 row.state ? h("strong", { class: "bad" }, ` ${row.state}`) : "",
               ),
-              h("td", null, shapeText(row.shape ?? [])),
+              h("td", { class: "shape" }, shapeText(row.shape ?? [])),
               h("td", null, row.dtype ?? ""),
               h(
                 "td",
@@ -407,29 +407,27 @@ function leafTable(page, leaves) {
       h(
         "tbody",
         null,
-        leaves
-          .slice(0, 200)
-          .map((leaf) =>
+        leaves.slice(0, 200).map((leaf) =>
+          h(
+            "tr",
+            null,
+            h("td", null, nodeLink(page, leaf.id, leaf.label || "leaf")),
+            h("td", { class: "shape" }, shapeText(leaf.shape)),
             h(
-              "tr",
-              null,
-              h("td", null, nodeLink(page, leaf.id, leaf.label || "leaf")),
-              h("td", null, shapeText(leaf.shape)),
-              h(
-                "td",
-                {
-                  class: "number",
-                  "data-value":
-                    leaf.gradient?.only !== undefined ? dataValue(leaf.gradient.only) : null,
-                },
-                leaf.gradient
-                  ? leaf.gradient.only !== undefined
-                    ? exact(leaf.gradient.only, leaf.gradient.dtype)
-                    : `norm ${about(leaf.gradient.norm)}`
-                  : "",
-              ),
+              "td",
+              {
+                class: "number",
+                "data-value":
+                  leaf.gradient?.only !== undefined ? dataValue(leaf.gradient.only) : null,
+              },
+              leaf.gradient
+                ? leaf.gradient.only !== undefined
+                  ? exact(leaf.gradient.only, leaf.gradient.dtype)
+                  : `norm ${about(leaf.gradient.norm)}`
+                : "",
             ),
           ),
+        ),
       ),
     ),
     leaves.length > 200 &&

@@ -25,9 +25,13 @@ const h = (tag, attributes, ...children) => fill(document.createElement(tag), at
 const s = (tag, attributes, ...children) =>
   fill(document.createElementNS(SVG, tag), attributes, children);
 
-/** A button that looks like a link and goes somewhere in the graph. */
+/** A button that looks like a link and goes somewhere in the graph. A name may break at its dots. */
 const link = (text, go, attributes) =>
-  h("button", { type: "button", class: "link", onclick: go, ...attributes }, text);
+  h(
+    "button",
+    { type: "button", class: "link", onclick: go, ...attributes },
+    text.split(/(?<=\.)/).map((piece, at) => (at ? [h("wbr"), piece] : piece)),
+  );
 
 const _canvas = document.createElement("canvas").getContext("2d");
 const _widths = new Map();

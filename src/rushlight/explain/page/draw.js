@@ -16,10 +16,13 @@ const DISC = 34; // the greatest radius of a disc of memory
 const run = (text, font, kind = "", value) => ({ text, font, kind, value });
 const lineWidth = (runs) => runs.reduce((sum, r) => sum + widthOf(r.text, FONTS[r.font]), 0);
 
-/** A long name from its end: the last parts tell names apart. */
+/** A long name from its end, at a dot where there is one: the last parts tell names apart. */
 function shortName(text, most = 24) {
   const letters = [...text];
-  return letters.length <= most ? text : `…${letters.slice(1 - most).join("")}`;
+  if (letters.length <= most) return text;
+  const end = letters.slice(1 - most).join("");
+  const dot = end.indexOf(".");
+  return `…${dot >= 0 && dot < most / 2 ? end.slice(dot + 1) : end}`;
 }
 
 /** A part of a figure: a shape with lines of text in it. */

@@ -34,6 +34,8 @@ function visible(graph, open, backward) {
     const keys = [];
     members.set(id, keys);
     for (const inner of graph.boxes[id].boxes) {
+      const { kind, count } = graph.boxes[inner];
+      if (!count || (backward && kind === "constants")) continue;
       keys.push(`b${inner}`);
       if (open.has(inner)) walk(inner);
     }

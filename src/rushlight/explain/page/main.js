@@ -1,6 +1,6 @@
 // The page: its state, what each control does, and the keys.
 
-const FEW = 8;
+const FEW = 12; // so many items are shown at first, where boxes have them
 
 class Page {
   constructor(graph) {
@@ -29,7 +29,7 @@ class Page {
     if (graph.boxes[0].count <= OPEN_WHEN_FEWER)
       for (const box of graph.boxes) this.state.open.add(box.id);
     else this.state.open = firstOpen(graph);
-    byId("legend").open = innerWidth > 760;
+    byId("legend").open = innerWidth > 1000;
     this.scene = new Scene(graph, this.state, byId("canvas"));
     byId("title").textContent = graph.title;
     byId("subtitle").textContent = [graph.program, counted(graph.boxes[0].count, "node")]
@@ -175,7 +175,6 @@ class Page {
       return false;
     }
     state.open = wider;
-    this.scene.state = state;
     return true;
   }
 
@@ -238,10 +237,13 @@ class Page {
   choosePath(at) {
     this.state.path = at;
     this.markPath(at);
-    for (const row of document.querySelectorAll("[data-path]")) {
-      row
-        .querySelector("button")
-        .setAttribute("aria-pressed", String(Number(row.dataset.path) === at));
+    const shown = this.graph.paths[this.state.leaf]?.shown ?? [];
+    for (const button of document.querySelectorAll("[data-path] button")) {
+      const mine = Number(button.parentElement.dataset.path);
+      if (mine !== at && button.getAttribute("aria-pressed") === "false") continue;
+      button.setAttribute("aria-pressed", String(mine === at));
+      button.replaceChildren();
+      fill(button, null, pathLines(this.graph, shown[mine], mine === at));
     }
   }
 

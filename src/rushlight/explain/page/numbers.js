@@ -134,7 +134,7 @@ function summaryElement(sum, testid) {
     facts.push(h("strong", { class: "bad" }, ` ${counted(sum.inf, "infinite", "infinite")}`));
   const whole = h("span", { "data-testid": testid, "data-norm": String(sum.norm) }, facts);
   if (sum.values === undefined || !sum.size) return whole;
-  return h("div", null, whole, valuesElement(sum));
+  return h("div", { class: "in-full" }, whole, valuesElement(sum));
 }
 
 /** The numbers of a small tensor, as a table of its rows. */

@@ -84,68 +84,67 @@ function pathsSection(page, leaf) {
 const WHOLE = 8; // factors of a path that are written out; of a longer one the ends, until it is chosen
 const ENDS = 3;
 
-/** One path: its factors as fractions, as formulas and as numbers, and its product. */
+/** One path, as a button that chooses it. */
 function pathRow(page, path, at) {
-  const { graph, state } = page;
+  const chosen = page.state.path === at;
+  const button = h("button", { type: "button", class: "path", "aria-pressed": String(chosen) });
+  fill(
+    button,
+    {
+      onclick: () => page.choosePath(page.state.path === at ? null : at),
+      onfocus: () => page.hoverPath(at),
+      onblur: () => page.hoverPath(null),
+    },
+    pathLines(page.graph, path, chosen),
+  );
+  return h("li", { "data-path": at, onpointerenter: () => page.hoverPath(at) }, button);
+}
+
+/** A path's factors as fractions, as formulas and as numbers, and its product. */
+function pathLines(graph, path, whole) {
   const edges = (path.edges ?? []).map((id) => graph.edges[id]);
   const product = summary(path.product);
   const scalars = edges.length && edges.every((edge) => isScalar(edge.local));
   const factors = edges.every((edge) => edge.factor || !edge.named);
-  const row = (kind, start, draw, sign) =>
-    h("span", { class: kind }, start, joinedBy(edges.map(draw), sign));
-  return h(
-    "li",
-    { "data-path": at, onpointerenter: () => page.hoverPath(at) },
-    h(
-      "button",
-      {
-        type: "button",
-        class: "path",
-        "aria-pressed": String(state.path === at),
-        onclick: () => page.choosePath(state.path === at ? null : at),
-        onfocus: () => page.hoverPath(at),
-        onblur: () => page.hoverPath(null),
-      },
-      edges.length
-        ? row("factors", "", (edge) => fraction(...edgeName(graph, edge)), " · ")
-        : h("span", { class: "factors" }, "the result itself"),
-      edges.some((edge) => edge.named) &&
-        row(
-          "formulas",
-          factors ? "= " : "sends ",
-          (edge) => bracketed(edge.named || "?", factors),
-          factors ? " · " : " → ",
-        ),
-      scalars && row("numbers", "= ", factorElement, " · "),
-      product &&
-        h(
-          "span",
-          { class: "value" },
-          "= ",
-          product.only !== undefined
-            ? numberElement(product.only, product.dtype, { "data-testid": "path-product" })
-            : h(
-                "span",
-                { "data-testid": "path-product", "data-norm": String(product.norm) },
-                `${shapeText(product.shape)}, norm ${about(product.norm)}`,
-              ),
-        ),
-    ),
-  );
+  const line = (kind, start, draw, sign) =>
+    h("span", { class: kind }, start, joinedBy(edges, draw, sign, whole));
+  return [
+    edges.length
+      ? line("factors", "", (edge) => fraction(...edgeName(graph, edge)), " · ")
+      : h("span", { class: "factors" }, "the result itself"),
+    edges.some((edge) => edge.named) &&
+      line(
+        "formulas",
+        factors ? "= " : "sends ",
+        (edge) => bracketed(edge.named || "?", factors),
+        factors ? " · " : " → ",
+      ),
+    scalars && line("numbers", "= ", factorElement, " · "),
+    product &&
+      h(
+        "span",
+        { class: "value" },
+        "= ",
+        product.only !== undefined
+          ? numberElement(product.only, product.dtype, { "data-testid": "path-product" })
+          : h(
+              "span",
+              { "data-testid": "path-product", "data-norm": String(product.norm) },
+              `${shapeText(product.shape)}, norm ${about(product.norm)}`,
+            ),
+      ),
+  ];
 }
 
-/** Elements with a sign between them; the middle of many is hidden until the path is chosen. */
-function joinedBy(elements, sign) {
-  const signed = elements.map((element, i) => [
-    i ? h("span", { class: "dim" }, sign) : "",
-    element,
-  ]);
-  if (elements.length <= WHOLE) return signed;
+/** What is drawn of each edge with a sign between; of many the ends, unless the whole is wanted. */
+function joinedBy(edges, draw, sign, whole) {
+  const signed = (some, first) =>
+    some.map((edge, i) => [i || !first ? h("span", { class: "dim" }, sign) : "", draw(edge)]);
+  if (whole || edges.length <= WHOLE) return signed(edges, true);
   return [
-    signed.slice(0, ENDS),
-    h("span", { class: "more dim" }, `${sign}… ${elements.length - 2 * ENDS} more …`),
-    h("span", { class: "middle" }, signed.slice(ENDS, -ENDS)),
-    signed.slice(-ENDS),
+    signed(edges.slice(0, ENDS), true),
+    h("span", { class: "dim" }, `${sign}… ${edges.length - 2 * ENDS} more …`),
+    signed(edges.slice(-ENDS), false),
   ];
 }
 

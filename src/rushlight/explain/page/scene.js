@@ -164,10 +164,14 @@ class Scene {
     const lines = s("g", { class: "edges" });
     const items = s("g", { class: "items" });
     group.append(frames, lines, items);
-    for (const frame of layout.frames) this.drawFrame(frames, items, frame, pane, offset);
+    for (const frame of layout.frames) {
+      if (pane === "backward" && graph.boxes[frame.box].kind === "constants") continue;
+      this.drawFrame(frames, items, frame, pane, offset);
+    }
     for (const [key, at] of layout.items) {
       const node = key[0] === "n" ? graph.nodes[Number(key.slice(1))] : null;
-      if (pane === "backward" && node?.kind === "constant") continue;
+      const kind = (node ?? graph.boxes[Number(key.slice(1))]).kind;
+      if (pane === "backward" && ["constant", "constants"].includes(kind)) continue;
       const element = itemElement(graph, key, figures.get(key), at, pane);
       items.append(element);
       this.note({
