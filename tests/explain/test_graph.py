@@ -639,3 +639,40 @@ def test_a_chain_of_10000_nodes_in_a_second():
 def test_what_has_no_graph_is_refused(value, kind, text):
     with pytest.raises(kind, match=text):
         explain.graph(value)
+
+
+def test_a_graph_inside_of_a_recording_and_of_its_module():
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Linear(2, 2)
+
+        def forward(self, x):
+            y = self.inner(x).tanh()
+            self.seen = [(node.title, node.scope) for node in explain.graph(y).nodes[:2]]
+            return y
+
+    net = Outer()
+    with explain.recording():
+        net(leaf(1, 2))
+        y = net(leaf(1, 2)).sum()
+        after = [(node.title, node.scope) for node in explain.graph(y).nodes[:3]]
+    inside = [("tanh", ("Outer",)), ("linear", ("Outer", "inner"))]
+    assert net.seen == inside
+    assert after == [("sum", ()), *inside]
+
+
+def test_a_recording_keeps_no_module():
+    net = nn.Linear(2, 2)
+    with explain.recording() as made:
+        net(leaf(1, 2))
+    gone = weakref.ref(net)
+    del net
+    gc.collect()
+    assert gone() is None and made.spans
+
+
+def test_titles_are_the_ops_words():
+    x = leaf(1, 1, 4, 4)
+    y, _ = nn.functional.max_pool2d(x, 2, return_indices=True)
+    assert titles(y)[0] == "max_pool2d_with_indices"

@@ -370,7 +370,8 @@ def _title(raw: Any) -> str:
         op = str(raw._op.entry.variant_of or raw._op.__name__)
         if not op.startswith("_"):
             return op
-    return _WORDS.sub("_", re.sub(r"Backwards?\d*$", "", name)).lower()
+    name = re.sub(r"(\d)D", r"\1d", re.sub(r"Backwards?\d*$", "", name))
+    return _WORDS.sub("_", name).lower()
 
 
 def _node(raw: Any) -> tuple[Node, list[tuple[Any, int, int, str]]]:

@@ -8,6 +8,7 @@ parameters, or its children's, to the last one.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -31,6 +32,14 @@ class _Span(NamedTuple):
     path: tuple[str, ...]
 
 
+class _Running(threading.local):
+    """The modules that run on a thread, the outermost first, each with the number of the youngest
+    node before it."""
+
+    def __init__(self) -> None:
+        self.modules: list[tuple[int, Any]] = []
+
+
 class Recording:
     """What `recording` noted: which modules made which nodes, and small results."""
 
@@ -42,7 +51,7 @@ class Recording:
         self.values: dict[tuple[int, int], Tensor] = {}
         self.arguments: dict[int, list[tuple[str, Any]]] = {}
         self.kinds: dict[str, str] = {}
-        self._open: list[tuple[int, Any]] = []
+        self._running = _Running()
         self._names: dict[int, tuple[Any, dict[int, str]]] = {}
 
     def saw(self, number: int) -> bool:
@@ -53,23 +62,36 @@ class Recording:
 
     def enter(self, module: Any, _: Any) -> None:
         """A module is called."""
-        self._open.append((_core.last_number(), module))
+        self._running.modules.append((_core.last_number(), module))
 
     def leave(self, module: Any, _: Any, result: Any) -> None:
         """It has given its result, or raised an error. What is open below it is closed too."""
-        while self._open:
-            before, opened = self._open.pop()
-            if opened is module:
-                path = (*self._path([m for _, m in self._open]), self._name(module))
-                self.spans.append(_Span(before + 1, _core.last_number(), path))
+        modules = self._running.modules
+        while modules:
+            if modules[-1][1] is module:
+                self.spans.append(self.running()[-1])
+                modules.pop()
                 return
+            modules.pop()
 
-    def _path(self, modules: list[Any]) -> tuple[str, ...]:
-        return tuple(map(self._name, modules))
+    def running(self) -> list[_Span]:
+        """Where the modules reach to by now that run on this thread, the outermost first."""
+        path: tuple[str, ...] = ()
+        found = []
+        for before, module in self._running.modules:
+            path = (*path, self._name(module))
+            found.append(_Span(before + 1, _core.last_number(), path))
+        return found
+
+    def end(self) -> None:
+        """It is over: no module is kept for it."""
+        self.last = _core.last_number()
+        self._running = _Running()
+        self._names.clear()
 
     def _name(self, module: Any) -> str:
         """Its name below the outermost module that runs; of that one the class."""
-        outer = self._open[0][1] if self._open else module
+        outer = self._running.modules[0][1]
         if outer is module:
             return type(module).__name__
         known = self._names.get(id(outer))
@@ -129,7 +151,7 @@ def recording() -> Iterator[Recording]:
     from ..nn.modules import module as nn_module
 
     global _latest
-    made = Recording()
+    _latest = made = Recording()
     before = nn_module.register_module_forward_pre_hook(made.enter)
     after = nn_module.register_module_forward_hook(made.leave, always_call=True)
     _observers.follow(made)
@@ -139,8 +161,7 @@ def recording() -> Iterator[Recording]:
         _observers.unfollow(made)
         before.remove()
         after.remove()
-        made.last = _core.last_number()
-        _latest = made
+        made.end()
 
 
 def graph_of(results: Any, names: Any = None, recorded: Recording | None = None) -> Graph:
@@ -191,7 +212,7 @@ def _find_scopes(graph: Graph, recorded: Recording | None = None) -> None:
     calls = sorted((n for n in graph.nodes if n.kind != "leaf"), key=lambda n: n.sequence)
     noted = [n for n in calls if recorded is not None and recorded.saw(n.sequence)]
     if recorded is not None:
-        _place(noted, recorded.spans)
+        _place(noted, [*recorded.spans, *recorded.running()])
         graph.kinds.update(recorded.kinds)
     if len(noted) < len(calls):
         _place([n for n in calls if n not in set(noted)], _by_parameters(graph))
