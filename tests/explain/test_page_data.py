@@ -180,6 +180,18 @@ def test_bytes_of_nodes_add_up_to_unique_bytes():
     assert sum(row.get("bytes", 0) for row in data["nodes"]) == 12_000
 
 
+def test_ten_thousand_nodes_of_small_matrices():
+    x = torch.full((4, 4), 0.3, requires_grad=True)
+    w = torch.full((4, 4), 0.2, requires_grad=True)
+    h = x
+    for _ in range(5000):
+        h = torch.tanh(h @ w)
+    start = time.process_time()
+    text = json.dumps(page_data(torch.explain.graph(h.sum())), separators=(",", ":"))
+    assert time.process_time() - start < 5
+    assert len(text) < 9_500_000
+
+
 def test_ten_thousand_nodes():
     w = torch.tensor(1.0001, requires_grad=True)
     y = w

@@ -31,15 +31,19 @@ __all__ = [
     "run",
     "starting_gradients",
     "summary",
+    "written_out",
 ]
 
 SMALL = 16
 """Tensors of at most so many elements are written out."""
+_MANY = 1000
+_SMALL_OF_MANY = 4
+"""In a graph of more than `_MANY` nodes only smaller ones are, or a page would be too large."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A tensor in short. values: all of them where there are at most `SMALL`, else None; a complex
+    """A tensor in short. values: all of them where there are few, else None; a complex
     number is two of them. norm, least and greatest are of the finite elements."""
 
     shape: tuple[int, ...]
@@ -66,7 +70,12 @@ class Step:
     after: Summary | None = None
 
 
-def summary(t: Tensor) -> Summary:
+def written_out(graph: Graph) -> int:
+    """Of how many elements the tensors of a graph may be to be written out."""
+    return SMALL if len(graph.nodes) <= _MANY else _SMALL_OF_MANY
+
+
+def summary(t: Tensor, most: int = SMALL) -> Summary:
     """A tensor in short."""
     shape, name = tuple(t.shape), t.dtype.name
     size = math.prod(shape)
@@ -85,7 +94,7 @@ def summary(t: Tensor) -> Summary:
     array = np.asarray(t.detach().resolve_conj().resolve_neg()._array)
     if array.dtype.kind not in "fc":
         array = array.astype(np.float32 if t.dtype.is_floating_point else np.float64)
-    values = array.tolist() if size <= SMALL else None
+    values = array.tolist() if size <= most else None
     if not size:
         return Summary(shape, name, 0, 0.0, math.nan, math.nan, 0, 0, 0, values)
     flat = np.abs(array).ravel() if array.dtype.kind == "c" else array.ravel()
@@ -107,13 +116,14 @@ class _Watching:
 
     def __init__(self, graph: Graph) -> None:
         self.known = {node.node: node for node in graph.nodes}
+        self.most = written_out(graph)
         self.steps: list[Step] = []
 
     def starts(self, what: Any, values: tuple[Any, ...], place: Any) -> Step | None:
         node = self.known.get(what) if isinstance(what, _core.Node) else None
         if node is None:
             return None
-        step = Step(node, [None if v is None else summary(v) for v in values])
+        step = Step(node, [None if v is None else summary(v, self.most) for v in values])
         self.steps.append(step)
         return step
 
@@ -122,7 +132,9 @@ class _Watching:
             return
         for edge in step.node.edges:
             gradient = values[edge.index] if edge.index < len(values) else None
-            step.sent[edge] = None if gradient is None else summary(_fitted(gradient, edge))
+            step.sent[edge] = (
+                None if gradient is None else summary(_fitted(gradient, edge), self.most)
+            )
 
     def ends(self, step: Step | None, path: int, ways: int) -> None:
         pass
@@ -226,7 +238,8 @@ def along(edge: Edge, gradient: Tensor, nr: int) -> Tensor | None:
 @quietly
 def local_values(graph: Graph) -> dict[Edge, Tensor]:
     """The local gradient of each edge, where it is small: of a scalar by a scalar, and element by
-    element of pointwise ops on at most `SMALL` elements."""
+    element of pointwise ops on few elements."""
+    small = written_out(graph)
     found: dict[Edge, Tensor] = {}
     for node in graph.nodes:
         if len(node.outputs) != 1 or not _alone(node):
@@ -234,7 +247,7 @@ def local_values(graph: Graph) -> dict[Edge, Tensor]:
         shape, dtype = node.outputs[0]
         size = math.prod(shape)
         pointwise = node.kind == "op" and node.op.kind == OpKind.POINTWISE
-        if size > (SMALL if pointwise else 1) or not size or dtype.is_complex:
+        if size > (small if pointwise else 1) or not size or dtype.is_complex:
             continue
         wanted = [
             edge

@@ -14,7 +14,7 @@ from ._formulas import local_gradient, rule
 from ._graph import Edge, Graph, Node, Place
 from ._labels import local_formula
 from ._names import shown_name
-from ._numbers import Step, Summary, local_values, run, starting_gradients, summary
+from ._numbers import Step, Summary, local_values, run, starting_gradients, summary, written_out
 from ._paths import Budget, count_paths, paths
 
 __all__ = ["page_data"]
@@ -34,6 +34,7 @@ def page_data(
 class _Page:
     def __init__(self, graph: Graph, gradient: Any, program: str | None, step: int | None) -> None:
         self.graph, self.program, self.step = graph, program, step
+        self.most = written_out(graph)
         self.notes: list[str] = []
         self.title = next((n.labels.get(nr, "") for n, nr in graph.roots), "") or "result"
         self.gradients = starting_gradients(graph, gradient)
@@ -93,6 +94,9 @@ class _Page:
             "notes": self.notes,
         }
 
+    def _summary(self, t: Tensor) -> Any:
+        return _plain(summary(t, self.most))
+
     # ---- nodes
 
     def _node(self, node: Node, box: int) -> dict[str, Any]:
@@ -108,7 +112,7 @@ class _Page:
             seq=None if node.kind == "leaf" else node.sequence,
             place=self._place(node.place),
             box=box,
-            value=None if value is None else _plain(summary(value)),
+            value=None if value is None else self._summary(value),
             rules=self._rules(node),
             scope=list(node.scope),
             saved=self._saved(node),
@@ -181,9 +185,7 @@ class _Page:
             row = _without_defaults(**row)
             local = self.local.get(edge)
             if local is not None:
-                row["local"] = (
-                    _number(local.item()) if local.numel() == 1 else _plain(summary(local))
-                )
+                row["local"] = _number(local.item()) if local.numel() == 1 else self._summary(local)
             rows.append(row)
         return rows
 
@@ -212,7 +214,7 @@ class _Page:
                         shape=list(value.shape) if tensor else [],
                         dtype=value.dtype.name if tensor else "",
                         box=box[node],
-                        value=_plain(summary(value)) if tensor else None,
+                        value=self._summary(value) if tensor else None,
                         scope=list(node.scope),
                     )
                     known[key] = row
@@ -280,7 +282,7 @@ class _Page:
             shown = [
                 {
                     "edges": [self.edge_number[edge] for edge in path.edges],
-                    "product": None if path.product is None else _plain(summary(path.product)),
+                    "product": None if path.product is None else self._summary(path.product),
                 }
                 for path in paths(self.graph, leaf, self.gradients, most, budget)
             ]
