@@ -23,7 +23,7 @@ __all__ = [
     "Note",
     "Optimizer",
     "Series",
-    "columns",
+    "in_columns",
     "over_decades",
     "printable",
     "shell",
@@ -180,7 +180,7 @@ def smoothed(values: Any) -> Any:
         return np.where(there, sums / weights, np.nan)
 
 
-def columns(series: Series, first: int, last: int, n: int) -> tuple[Any, Any, Any, Any]:
+def in_columns(series: Series, first: int, last: int, n: int) -> tuple[Any, Any, Any, Any]:
     """The series in `n` columns of the clock: smallest, largest and last number of each (NaN for
     none), and whether there were any that are not finite."""
     low, high, end = (np.full(n, math.nan) for _ in range(3))

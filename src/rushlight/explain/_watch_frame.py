@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ._watch import watch
-from ._watch_data import Group, Loss, Series, columns, over_decades, printable, smoothed
+from ._watch_data import Group, Loss, Series, in_columns, over_decades, printable, smoothed
 from ._watch_table import group_cells, loss_cells, most_urgent, number
 
 __all__ = ["frame"]
@@ -184,7 +184,7 @@ def _sparkline(series: Series, clock: int, width: int, plain: bool) -> Any:
         return Text()
     steps = _LEVELS if plain else _BLOCKS
     first = series.at[0]
-    _, high, _, bad = columns(series, first, clock, width)
+    _, high, _, bad = in_columns(series, first, clock, width)
     zero = high == 0
     high[zero] = math.nan
     shares = high
@@ -228,7 +228,7 @@ def _chart(losses: list[Loss], clock: int, width: int, height: int, plain: bool)
     tall = down * (1 if plain else 4)
     log = over_decades([values for _, values in kept])
     first = min(values.at[0] for _, values in kept)
-    columns = [(i, *columns(values, first, clock, n)) for i, values in kept]
+    columns = [(i, *in_columns(values, first, clock, n)) for i, values in kept]
     low = min(float(np.nanmin(c[1])) for c in columns)
     high = max(float(np.nanmax(c[2])) for c in columns)
     cells = np.zeros((down, across), int)
