@@ -10,7 +10,7 @@ What is observed, and how:
   many passes a step takes and whoever makes it. A step without a new pass counts as one.
 
 _watch_data.py keeps what was seen, in bounded memory; _watch_view.py chooses how it is shown: in a
-terminal, in a notebook, as a table or as a picture. Read `watch` from its end.
+terminal, in a notebook, as a table or as a picture. Read `watch`.
 """
 
 from __future__ import annotations

@@ -54,11 +54,13 @@ def table(seen: watch) -> str:
 
 
 def loss_cells(loss: Loss) -> tuple[str, str, str, str]:
+    """The last number, the smoothed one, the best and its clock."""
     best = "" if math.isnan(loss.best) else f"{loss.best_at:,}"
     return _now(loss.values), number(loss.smooth), number(loss.best), best
 
 
 def group_cells(group: Group) -> tuple[str, str, str, str]:
+    """How many numbers it has, the last norm, the median and the learning rate."""
     median, rate = ("" if math.isnan(v) else number(v) for v in (group.norms.median, group.rate))
     n = group.elements
     return f"{n:,}" if n < 10**7 else f"{n / 1e6:,.1f}M", _now(group.norms), median, rate

@@ -33,6 +33,7 @@ _ESCAPES = re.compile(r"\x1b(?:\[[\d;?]*[ -/]*[@-~]|\][^\x07]*\x07|.)")
 
 
 def is_terminal(stream: Any) -> bool:
+    """Whether a live view can be drawn on it."""
     if os.environ.get("TERM") == "dumb":
         return False
     try:
