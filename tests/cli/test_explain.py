@@ -74,18 +74,22 @@ def test_a_later_backward_and_going_on(explain):
     assert data_of(explain.folder / "second.html")["step"] == 2
 
 
-def test_going_on_changes_no_number(explain):
-    script = TRAIN + "    print(net[0].weight.tolist())\n"
-    with_page = explain("--continue", "train.py", script=script)
-    (explain.folder / "plain.py").write_text(textwrap.dedent(script))
-    plain = subprocess.run(
-        [sys.executable, "-m", "rushlight", "run", "plain.py"],
-        cwd=explain.folder,
+def run_plainly(folder):
+    """What train.py in that folder does without the command."""
+    return subprocess.run(
+        [sys.executable, "-m", "rushlight", "run", "train.py"],
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=120,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
+
+
+def test_going_on_changes_no_number(explain):
+    script = TRAIN + "    print(net[0].weight.tolist())\n"
+    with_page = explain("--continue", "train.py", script=script)
+    plain = run_plainly(explain.folder)
     assert with_page.stdout == plain.stdout and plain.returncode == 0
 
 
@@ -115,6 +119,28 @@ def test_a_program_that_fails_before_it_shows_its_traceback(explain):
     assert done.returncode == 1
     assert done.stderr.startswith("Traceback") and "ZeroDivisionError" in done.stderr
     assert "_command.py" not in done.stderr and "no page was written" not in done.stderr
+
+
+def test_an_exception_inside_backward_is_the_programs_own(explain):
+    """The traceback is the one that the program has without the command."""
+    script = """
+        import torch
+
+        def lose(x):
+            y = x * x
+            y.register_hook(lambda g: 1 / 0)
+            return y.sum()
+
+        try:
+            lose(torch.ones(2, requires_grad=True)).backward()
+        except ZeroDivisionError as error:
+            raise ValueError("second") from error
+    """
+    done = explain("--continue", "--step", "99", "train.py", script=script)
+    plain = run_plainly(explain.folder)
+    assert done.returncode == plain.returncode == 1
+    assert "ZeroDivisionError" in plain.stderr and "ValueError: second" in plain.stderr
+    assert done.stderr == plain.stderr
 
 
 def test_code_modules_and_standard_input(explain):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from ._graph import Place
-from ._passes import Pass, follow, unfollow
+from ._passes import Pass, follow, unfollow, without_own_frames
 from ._scopes import recording
 
 __all__ = ["Options", "options", "take"]
@@ -50,60 +49,60 @@ def options(given: list[str]) -> tuple[Options, list[str]]:
     return found, rest
 
 
-@contextmanager
-def take(wanted: Options, title: str, stem: str) -> Iterator[None]:
+class take:
     """Around a program: write the page at the backward that is wanted."""
-    file = os.path.abspath(wanted.file or f"{stem}.html")
-    with ExitStack() as recorded:
-        taker = _Taker(wanted, title, file, recorded)
-        if wanted.step == 1:
-            recorded.enter_context(recording())
-        follow(taker.passes)
-        try:
-            yield
-        finally:
-            unfollow(taker.passes)
-    if not taker.done:
-        _say(
-            f"the program ended after {taker.count} calls of backward, and number {wanted.step} "
-            "was wanted: no page was written."
-            + ("" if taker.count else " Gradients that autograd.grad asks for are not counted.")
-        )
-        raise SystemExit(1)
 
+    def __init__(self, wanted: Options, title: str, stem: str) -> None:
+        self._wanted, self._title = wanted, title
+        self._file = os.path.abspath(wanted.file or f"{stem}.html")
+        self._recorded = ExitStack()
+        self._count = 0
+        self._done = False
 
-class _Taker:
-    """Counts the backward passes, and writes the page of one of them."""
+    def __enter__(self) -> None:
+        if self._wanted.step == 1:
+            self._recorded.enter_context(recording())
+        follow(self._passes)
 
-    def __init__(self, wanted: Options, title: str, file: str, recorded: ExitStack) -> None:
-        self.wanted, self.title, self.file, self.recorded = wanted, title, file, recorded
-        self.count = 0
-        self.done = False
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        unfollow(self._passes)
+        self._recorded.close()
+        if error is not None:
+            without_own_frames(error)
+        elif not self._done:
+            _say(
+                f"the program ended after {self._count} calls of backward, and number "
+                f"{self._wanted.step} was wanted: no page was written."
+                + ("" if self._count else " Gradients that autograd.grad asks for are not counted.")
+            )
+            raise SystemExit(1)
 
-    def passes(self, now: Pass) -> None:
+    def _passes(self, now: Pass) -> None:
         """A backward is about to run."""
-        if self.done:
+        if self._done:
             return
-        self.count += 1
-        if self.count == self.wanted.step - 1:  # what the next one is of begins after this
-            self.recorded.enter_context(recording())
-        if self.count < self.wanted.step:
+        self._count += 1
+        if self._count == self._wanted.step - 1:  # what the next one is of begins after this
+            self._recorded.enter_context(recording())
+        if self._count < self._wanted.step:
             return
-        self.done = True
-        self.recorded.close()
+        self._done = True
+        self._recorded.close()
         from . import page
 
         page(
             now.roots,
-            self.file,
+            self._file,
             gradient=now.gradients,
-            program=self.title,
-            step=self.count,
+            program=self._title,
+            step=self._count,
         )
         code = now.frame.f_code
         place = Place(code.co_filename, now.frame.f_lineno, code.co_qualname)
-        _say(f"backward number {self.count}, called at {place}, is drawn in {self.file}")
-        if not self.wanted.goes_on:
+        _say(f"backward number {self._count}, called at {place}, is drawn in {self._file}")
+        if not self._wanted.goes_on:
             raise SystemExit(0)
 
 

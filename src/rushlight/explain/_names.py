@@ -14,7 +14,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 
-__all__ = ["Names", "inside", "is_module", "names_for", "quiet", "shown_name"]
+__all__ = ["Names", "escaped", "inside", "is_module", "names_for", "quiet", "shown_name"]
 
 _LIBRARY = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _MOST = 100
@@ -42,8 +42,12 @@ def shown_name(name: str, most: int = 60) -> str:
     """
     # Twice cut: escaping makes text longer, and nobody waits for that of a megabyte.
     name = _middle_out(name, 8 * most)
-    plain = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)
-    return _middle_out(plain, most)
+    return _middle_out(escaped(name), most)
+
+
+def escaped(text: str) -> str:
+    """A program's text without what a terminal would obey."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def _middle_out(text: str, most: int) -> str:

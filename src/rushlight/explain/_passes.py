@@ -2,7 +2,8 @@
 
 The engine is entered at one place for every spelling of backward (`_run` in autograd/_engine.py),
 which is replaced while somebody follows. A backward inside a backward is part of the outer one;
-what autograd.grad asks for is none.
+what autograd.grad asks for is none. The replacement shows in tracebacks: who follows a program
+calls `without_own_frames` on the error that ends it.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from .. import _core
 from .._levels.running import carried
 from ..autograd import _engine
 
-__all__ = ["Pass", "follow", "unfollow"]
+__all__ = ["Pass", "follow", "unfollow", "without_own_frames"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,16 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _lock = threading.RLock()
 _following: tuple[Callable[[Pass], None], ...] = ()
 _plain = _engine._run
+
+
+def _in_child() -> None:
+    """The thread that held the lock may not be in a child process."""
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 
 
 def follow(told: Callable[[Pass], None]) -> None:
@@ -90,3 +101,32 @@ def _program(frame: FrameType) -> FrameType:
     while found is not None and found.f_code.co_filename.startswith(_PACKAGE):
         found = found.f_back
     return found or frame
+
+
+def without_own_frames(error: BaseException, own: frozenset[CodeType] = frozenset()) -> None:
+    """Make the tracebacks of an error, and of those behind it, what they are when nobody follows.
+
+    own: the code of what else the one who follows has put between the program and the library.
+    """
+    own |= {_run.__code__}
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        waiting += [one.__cause__, one.__context__]
+        frames = list(_frames(one.__traceback__))
+        if any(f.tb_frame.f_code in own for f in frames):
+            kept: TracebackType | None = None
+            for f in reversed(frames):
+                if f.tb_frame.f_code not in own:
+                    kept = TracebackType(kept, f.tb_frame, f.tb_lasti, f.tb_lineno)
+            one.__traceback__ = kept
+
+
+def _frames(trace: TracebackType | None) -> Iterator[TracebackType]:
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ._watch import Group, Loss, Series, printable, watch
-from ._watch_view import most_urgent, number, over_decades, smoothed
+from ._watch import watch
+from ._watch_data import Group, Loss, Series, over_decades, printable, smoothed
+from ._watch_table import most_urgent, number
 
 __all__ = ["png", "write"]
 
