@@ -612,7 +612,7 @@ def test_a_graph_made_on_another_thread():
     assert titles(made[0]) == ["sum", "mul", "w"]
 
 
-def test_a_chain_of_10000_nodes_in_a_second():
+def test_the_time_of_a_long_chain_is_no_square_of_its_length():
     x = leaf(2)
     y = x
     for _ in range(10_000):
@@ -621,7 +621,7 @@ def test_a_chain_of_10000_nodes_in_a_second():
     g = explain.graph(y)
     took = time.process_time() - began
     assert len(g.nodes) == 10_001
-    assert took < 1
+    assert took < 5  # 0.1 s; a sanitizer's build is ten times as slow
 
 
 # ---- what has no graph
