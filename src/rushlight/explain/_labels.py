@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import math
 import re
 from decimal import Decimal
@@ -132,18 +133,22 @@ def _place(node: Node, argument: str) -> int:
 
 
 def _literal(node: Node) -> int | float | None:
-    """The number in `10 - d`, which no rule reads and nothing keeps, from the line of the program:
-    where the line has the operator once, with a number on one side."""
-    kind = _PYTHON.get(node.title)
-    code = node.place.code if node.place is not None and kind is not None else ""
-    if not code:
+    """The number in `10 - d`, which no rule reads and nothing keeps, from the program's line."""
+    if node.title not in _PYTHON or node.place is None:
         return None
+    return _literal_in(node.place.code, node.title)
+
+
+@functools.cache
+def _literal_in(code: str, title: str) -> int | float | None:
+    """The number in a line that has the operator once, with a number on one side."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError):
         return None
-    assert kind is not None
-    found = [n for n in ast.walk(tree) if isinstance(n, ast.BinOp) and isinstance(n.op, kind)]
+    found = [
+        n for n in ast.walk(tree) if isinstance(n, ast.BinOp) and isinstance(n.op, _PYTHON[title])
+    ]
     if len(found) != 1:
         return None
     numbers = [
@@ -152,7 +157,7 @@ def _literal(node: Node) -> int | float | None:
         if isinstance(side, ast.Constant) and type(side.value) in (int, float)
     ]
     first = isinstance(found[0].left, ast.Constant)
-    wrong = node.title in ("rsub", "sub") and (node.title == "rsub") != first
+    wrong = title in ("rsub", "sub") and (title == "rsub") != first
     if len(numbers) != 1 or wrong:
         return None
     return numbers[0]  # type: ignore[return-value]

@@ -12,7 +12,7 @@ from .._version import __version__
 from ._boxes import Box, boxes_of
 from ._formulas import local_gradient, rule
 from ._graph import Edge, Graph, Node, Place
-from ._labels import local_formula
+from ._labels import local_formula, operands
 from ._names import shown_name
 from ._numbers import Step, Summary, local_values, run, starting_gradients, summary, written_out
 from ._paths import Budget, count_paths, paths
@@ -195,7 +195,7 @@ class _Page:
         """Arguments without a gradient: a tensor once, a number where it is used."""
         known: dict[Any, dict[str, Any]] = {}
         for node in self.graph.nodes:
-            for constant in node.constants:
+            for constant in dict.fromkeys([*node.constants, *operands(node)]):
                 value = constant.value
                 tensor = isinstance(value, Tensor)
                 key = (
