@@ -24,7 +24,7 @@ from .._dtypes import dtype
 from ..autograd.graph import GradientEdge
 from ._names import Names, inside
 
-__all__ = ["Constant", "Edge", "Graph", "Node", "Place", "Saved"]
+__all__ = ["Constant", "Edge", "Graph", "Node", "Place", "Saved", "add_users"]
 
 _RESULT = re.compile(r"out\d*")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -324,6 +324,16 @@ def _as_backward_runs(starts: list[Node]) -> Iterator[Node]:
             waits_for[target] = left
             if not left:
                 heapq.heappush(ready, (-target.sequence, next(arrived), target))
+
+
+def add_users(node: Node, found: set[Node]) -> None:
+    """Add to `found` every node that was computed from a node, through those not yet in it."""
+    waiting = [node]
+    while waiting:
+        for edge in waiting.pop().received:
+            if edge.source not in found:
+                found.add(edge.source)
+                waiting.append(edge.source)
 
 
 def _several(results: Any) -> Iterable[Any]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .._core import Tensor
-from ._graph import Edge, Graph, Node
+from ._graph import Edge, Graph, Node, add_users
 from ._numbers import along
 
 __all__ = ["Budget", "Path", "count_paths", "paths"]
@@ -58,12 +58,7 @@ def paths(
 ) -> Iterator[Path]:
     """The first `most` paths to a leaf; with the gradients of the results, their products too."""
     leads = {leaf}
-    waiting = [leaf]
-    while waiting:
-        for edge in waiting.pop().received:
-            if edge.source not in leads:
-                leads.add(edge.source)
-                waiting.append(edge.source)
+    add_users(leaf, leads)
     found = 0
     for at, (root, nr) in enumerate(graph.roots):
         if root not in leads:

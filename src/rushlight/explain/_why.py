@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from .. import _core
 from .._core import Tensor
 from ..autograd._engine import REASONS
-from ._graph import Edge, Graph, Node, Place, Saved
+from ._graph import Edge, Graph, Node, Place, Saved, add_users
 from ._names import Names, inside, is_module, names_for, quiet, shown_name
 from ._scopes import reading
 from ._text import Text, in_columns, place_lines, tensor_text
@@ -148,7 +148,7 @@ def _results(t: Tensor, names: Names) -> tuple[list[_Result], list[_Result]]:
         leaf = graph.node_of(t)
         above = set() if leaf is None else {leaf}
         if leaf is not None:
-            _add_users(leaf, above)
+            add_users(leaf, above)
         freed: dict[Node, Place | None] = {}
         for node in reversed(graph.nodes):
             below = (freed[edge.target] for edge in node.edges)
@@ -159,15 +159,6 @@ def _results(t: Tensor, names: Names) -> tuple[list[_Result], list[_Result]]:
     for results in found:
         results.sort(key=lambda r: (r.freed is None, r.number))
     return found
-
-
-def _add_users(node: Node, found: set[Node]) -> None:
-    waiting = [node]
-    while waiting:
-        for edge in waiting.pop().received:
-            if edge.source not in found:
-                found.add(edge.source)
-                waiting.append(edge.source)
 
 
 def _tensor(t: Tensor) -> str:
