@@ -12,8 +12,10 @@ import rushlight
 
 pytorch = pytest.importorskip("torch")
 
-# rushlight's own: the way to be found as torch, and what the memory of tensors takes.
-OURS = {"": {"install_as_torch", "memory"}}
+# rushlight's own: the way to be found as torch, what the memory of tensors takes, and the graph as a
+# person reads it.
+MODULES = {"memory", "explain"}
+OURS = {"": {"install_as_torch", *MODULES}}
 # Facades: every public name there is PyTorch's. Other modules have __all__ for `import *`.
 FACADES = ["", "nn", "optim", "autograd", "func", "utils", "linalg", "special", "nn.functional"]
 FACADES += ["nn.utils"]
@@ -21,7 +23,7 @@ FACADES += ["nn.utils"]
 
 def test_every_public_module_is_one_of_pytorchs() -> None:
     found = {m.name for m in pkgutil.iter_modules(rushlight.__path__) if m.name[0] != "_"}
-    assert {n for n in found if not hasattr(pytorch, n)} == {"memory"}
+    assert {n for n in found if not hasattr(pytorch, n)} == MODULES
 
 
 def is_module_there(value: object) -> bool:
