@@ -12,8 +12,8 @@ import rushlight
 
 pytorch = pytest.importorskip("torch")
 
-# rushlight's own: the way to be found as torch, what the memory of tensors takes, and the graph as a
-# person reads it.
+# rushlight's own: the way to be found as torch, what the memory of tensors takes, and the graph as
+# a person reads it.
 MODULES = {"memory", "explain"}
 OURS = {"": {"install_as_torch", *MODULES}}
 # Facades: every public name there is PyTorch's. Other modules have __all__ for `import *`.
