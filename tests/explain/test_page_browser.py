@@ -289,6 +289,14 @@ def test_with_reduced_motion_nothing_glides(opened):
 # ---- search
 
 
+IN_THE_MIDDLE = """() => {
+  const middle = (box) => box.x + box.width / 2;
+  const [found, stage] = [".node.selected", "#stage"].map((which) =>
+    middle(document.querySelector(which).getBoundingClientRect()));
+  return Math.abs(found - stage) < 60;
+}"""
+
+
 def test_search_finds_by_name_class_module_and_line_and_opens_boxes(opened, written):
     tab = opened("gpt")
     assert tab.locator("[data-node]").filter(has_text="softmax").count() == 1  # log_softmax
@@ -299,9 +307,7 @@ def test_search_finds_by_name_class_module_and_line_and_opens_boxes(opened, writ
     assert on(tab, "search-count").inner_text() == "1 / 1"
     found = tab.locator(".node.selected")
     assert found.text_content().startswith("softmax")
-    x, _ = middle(found)
-    stage = tab.locator("#stage").bounding_box()
-    assert abs(x - stage["x"] - stage["width"] / 2) < 60
+    tab.wait_for_function(IN_THE_MIDDLE)  # it gets there by and by
     assert on(tab, "node-title").inner_text() == "softmax"
 
     for words in ("LayerNorm", "AddmmBackward0 nothing", "ln_1.weight", "graph_pages.py:"):
