@@ -114,6 +114,13 @@ def test_a_program_without_so_many_backwards(explain):
     assert not (explain.folder / "train.html").exists()
 
 
+@pytest.mark.parametrize(("code", "ends_with"), [("", 1), ("0", 1), ("3", 3)])
+def test_a_program_that_leaves_before_it(explain, code, ends_with):
+    done = explain("train.py", script=f"import sys\nsys.exit({code})\n")
+    assert done.returncode == ends_with
+    assert "ended after 0 calls of backward" in done.stderr
+
+
 def test_a_program_that_fails_before_it_shows_its_traceback(explain):
     done = explain("train.py", script="import torch\n1 / 0\n")
     assert done.returncode == 1

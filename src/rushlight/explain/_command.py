@@ -71,12 +71,15 @@ class take:
         self._recorded.close()
         if error is not None:
             without_own_frames(error)
-        elif not self._done:
-            _say(
-                f"the program ended after {self._count} calls of backward, and number "
-                f"{self._wanted.step} was wanted: no page was written."
-                + ("" if self._count else " Gradients that autograd.grad asks for are not counted.")
-            )
+        ended = error is None or isinstance(error, SystemExit)
+        if self._done or not ended:
+            return
+        _say(
+            f"the program ended after {self._count} calls of backward, and number "
+            f"{self._wanted.step} was wanted: no page was written."
+            + ("" if self._count else " Gradients that autograd.grad asks for are not counted.")
+        )
+        if not getattr(error, "code", None):
             raise SystemExit(1)
 
     def _passes(self, now: Pass) -> None:
