@@ -193,7 +193,7 @@ def run(graph: Graph, gradients: Sequence[Tensor]) -> list[Step]:
         )
     finally:
         _observers.unfollow(watching)
-    whole = {leaf: gradient for leaf, gradient in zip(leaves, arrived, strict=True)}
+    whole = dict(zip(leaves, arrived, strict=True))
     for step in watching.steps:
         if step.node.kind == "leaf":
             gradient = whole[step.node]
@@ -216,6 +216,16 @@ def _alone(node: Node) -> bool:
     )
 
 
+def _sends(node: Node, gradients: Sequence[Tensor | None]) -> tuple[Tensor | None, ...] | None:
+    """What a node's rule gives for gradients of its results; None where it raises, as the backward
+    of a program's own Function may."""
+    try:
+        sent = node.node(*gradients)
+    except Exception:
+        return None
+    return sent if isinstance(sent, tuple) else (sent,)
+
+
 @quietly
 def along(edge: Edge, gradient: Tensor, nr: int) -> Tensor | None:
     """What the source of an edge sends along it when `gradient` comes to its result `nr`, and
@@ -225,13 +235,8 @@ def along(edge: Edge, gradient: Tensor, nr: int) -> Tensor | None:
         return None
     gradients: list[Tensor | None] = [None] * len(node.outputs)
     gradients[nr] = gradient
-    try:
-        sent = node.node(*gradients)
-    except Exception:
-        return None
-    if not isinstance(sent, tuple):
-        sent = (sent,)
-    found = sent[edge.index] if edge.index < len(sent) else None
+    sent = _sends(node, gradients)
+    found = sent[edge.index] if sent is not None and edge.index < len(sent) else None
     return None if found is None else _fitted(found, edge)
 
 
@@ -257,12 +262,9 @@ def local_values(graph: Graph) -> dict[Edge, Tensor]:
         ]
         if not wanted:
             continue
-        try:
-            sent = node.node(ones(shape, dtype=dtype))
-        except Exception:
+        sent = _sends(node, [ones(shape, dtype=dtype)])
+        if sent is None:
             continue
-        if not isinstance(sent, tuple):
-            sent = (sent,)
         for edge in wanted:
             value = sent[edge.index]
             target = edge.target.outputs[edge.nr]

@@ -41,7 +41,6 @@ class _Page:
         self.steps: list[Step] = []
         self.local: dict[Edge, Tensor] = {}
         self.places: dict[Place, int] = {}
-        self.number = {node: node.number for node in graph.nodes}
         self.edge_number: dict[Edge, int] = {}
         self.rules: list[dict[str, Any]] = []
         self.rule_number: dict[tuple[int, str], int] = {}
