@@ -3,8 +3,11 @@
 #include "core/override.h"
 #include "core/tensor.h"
 #include "core/untyped_storage.h"
+#include "kernels/between.h"
 
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 namespace rushlight {
 
@@ -205,6 +208,22 @@ PyObject* can_cast_function(PyObject*, PyObject* args) {
   return PyBool_FromLong(can_cast(static_cast<DType>(a), static_cast<DType>(b)));
 }
 
+PyObject* between_address(PyObject*, PyObject* args) {
+  const char *type, *op;
+  if (!PyArg_ParseTuple(args, "ss", &type, &op)) return nullptr;
+  constexpr std::pair<std::string_view, DType> kTypes[] = {{"float16", DType::F16}, {"bfloat16", DType::BF16}};
+  constexpr std::pair<std::string_view, Between> kOps[] = {
+      {"SUM", Between::Sum}, {"PRODUCT", Between::Product}, {"MIN", Between::Min}, {"MAX", Between::Max}};
+  for (const auto& [type_name, type_code] : kTypes) {
+    for (const auto& [op_name, op_code] : kOps) {
+      if (type_name == type && op_name == op) {
+        return PyLong_FromVoidPtr(reinterpret_cast<void*>(between_function(type_code, op_code)));
+      }
+    }
+  }
+  return PyErr_Format(PyExc_ValueError, "no reduction %s of %s", op, type);
+}
+
 PyObject* isa(PyObject*, PyObject*) { return PyUnicode_FromString(kernels().isa); }
 
 PyObject* set_threads(PyObject*, PyObject* n) {
@@ -267,6 +286,8 @@ PyMethodDef kMethods[] = {
      "Raises: a result has not the shape of what it is written to."},
     {"refuse_cast", method_of<refuse_cast_function>(), METH_VARARGS,
      "Raises: a result's type does not go into the written tensor's."},
+    {"between_address", method_of<between_address>(), METH_VARARGS,
+     "The address of a reduction between processes, as MPI calls it, of a 16-bit float."},
     {"isa", method_of<isa>(), METH_NOARGS, "The instruction set the kernels run with."},
     {"set_num_threads", method_of<set_threads>(), METH_O, "How many threads long kernels may use."},
     {"get_num_threads", method_of<get_threads>(), METH_NOARGS, "How many threads long kernels may use."},

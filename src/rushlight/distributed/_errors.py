@@ -1,0 +1,27 @@
+"""What goes wrong between processes."""
+
+from __future__ import annotations
+
+
+class DistError(RuntimeError):
+    """What goes wrong between processes."""
+
+
+class DistBackendError(DistError):
+    """What goes wrong in a backend."""
+
+
+class DistNetworkError(DistError):
+    """What goes wrong in the network."""
+
+
+class DistStoreError(DistError):
+    """What goes wrong in a store."""
+
+
+class QueueEmptyError(DistStoreError):
+    """A store's queue has nothing to give."""
+
+
+for _error in (DistError, DistBackendError, DistNetworkError, DistStoreError, QueueEmptyError):
+    _error.__module__ = "rushlight.distributed"

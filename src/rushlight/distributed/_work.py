@@ -1,0 +1,242 @@
+"""A collective that was started: `Work`, and how a process waits.
+
+A communicator's methods give requests: objects whose `Test()` goes on with the transfer and says
+whether it is done. All waiting is one loop of `Test()`, so that signals arrive, timeouts end it,
+and processes that share a core give it to each other.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any, Protocol
+
+from ..futures import Future
+from ._errors import DistBackendError
+
+_SPINS = 2_000  # tests in a row before the core is offered to others: about a millisecond
+_YIELDS = 20_000  # ... before the process sleeps between tests
+_NAP = 2e-4  # seconds
+
+_yield = getattr(os, "sched_yield", lambda: time.sleep(0))
+
+
+class Request(Protocol):
+    """A transfer under way; mpi4py's requests are such."""
+
+    def Test(self) -> bool:
+        """Go on with it; whether it is done."""
+
+
+class Done:
+    """The request of what was done at once."""
+
+    def Test(self) -> bool:
+        """True."""
+        return True
+
+
+def seconds(timeout: timedelta | float | None) -> float | None:
+    """A timeout in seconds; None is no limit, as are timedelta(0) and timedelta.max."""
+    if timeout is None:
+        return None
+    value = timeout.total_seconds() if isinstance(timeout, timedelta) else float(timeout)
+    return value if value > 0 else None
+
+
+def finished(requests: Sequence[Request], limit: float | None) -> bool:
+    """Wait for all requests; False where `limit` seconds were not enough."""
+    tries, end = 0, None
+    for request in requests:
+        while not request.Test():
+            tries += 1
+            if tries < _SPINS:
+                continue
+            if tries < _YIELDS:
+                _yield()
+            else:
+                time.sleep(_NAP)
+            if limit is None:
+                continue
+            if end is None:
+                end = time.monotonic() + limit
+            elif time.monotonic() > end:
+                return False
+    return True
+
+
+# What is under way and has no one who waits: its memory must stay. (A set by identity.)
+_in_flight: dict[int, Work] = {}
+_MANY = 64
+
+
+class Work:
+    """A collective that was started; `wait()` gives its results to the program."""
+
+    def __init__(
+        self,
+        name: str,
+        requests: Sequence[Request],
+        *,
+        kept: Any = None,
+        after: Callable[[], None] | None = None,
+        result: Any = None,
+        limit: float | None = None,
+        late: Callable[[float], str] | None = None,
+    ) -> None:
+        """kept: what the transfer reads and writes; after: runs once, when it is done; limit: in
+        seconds; late: the rest of the sentence when the limit was not enough."""
+        self._name, self._requests, self._kept = name, requests, kept
+        self._after, self._result, self._limit, self._late = after, result, limit, late
+        self._error: BaseException | None = None
+        self._done = False
+        self._future: Future[Any] | None = None
+
+    def _start(self) -> Work:
+        """Keep the memory until the transfer is done, whether or not anyone waits."""
+        if len(_in_flight) >= _MANY:
+            for work in list(_in_flight.values()):
+                work.is_completed()
+        _in_flight[id(self)] = self
+        return self
+
+    def _complete(self) -> None:
+        after, self._after = self._after, None
+        self._requests = ()
+        self._kept = None
+        _in_flight.pop(id(self), None)
+        if after is not None:
+            try:
+                after()
+            except Exception as error:
+                self._error = error
+        self._done = True
+        if self._future is not None and not self._future.done():
+            if self._error is not None:
+                self._future.set_exception(self._error)
+            else:
+                self._future.set_result(self._result)
+
+    def wait(self, timeout: timedelta | None = None) -> bool:
+        """Wait until it is done; True.
+
+        Raises DistBackendError where the timeout, or the group's, was not enough.
+        """
+        if not self._done:
+            own = seconds(timeout)
+            limit = self._limit if own is None else own
+            try:
+                done = finished(self._requests, limit)
+            except BaseException:
+                _in_flight[id(self)] = self
+                raise
+            if not done:
+                _in_flight[id(self)] = self
+                assert limit is not None
+                text = f"Timed out waiting {limit * 1000:.0f}ms for {self._name} to complete."
+                if self._late is not None:
+                    text += self._late(limit)
+                raise DistBackendError(text)
+            self._complete()
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def is_completed(self) -> bool:
+        """Whether it is done; a question goes on with the transfer."""
+        if not self._done and all(request.Test() for request in self._requests):
+            self._complete()
+        return self._done
+
+    def is_success(self) -> bool:
+        """Whether it is done and nothing went wrong."""
+        return self._done and self._error is None
+
+    def exception(self) -> BaseException | None:
+        """What went wrong."""
+        return self._error
+
+    def result(self) -> Any:
+        """The tensors that the collective wrote."""
+        return self._result
+
+    def source_rank(self) -> int:
+        """The rank a message came from; -1 for what is no message."""
+        return -1
+
+    def synchronize(self) -> None:
+        """Wait: on a CPU there are no streams."""
+        self.wait()
+
+    def get_future(self) -> Future[Any]:
+        """A future of the results. It is done when this work was waited for, by it or by `wait`."""
+        if self._future is None:
+            future = _WorkFuture(self)
+            self._future = future
+            if self._done:
+                future.set_result(self._result)
+        return self._future
+
+
+class _WorkFuture(Future[Any]):
+    """The future of a work: who waits for it waits for the work."""
+
+    __module__ = "rushlight.futures"
+
+    def __init__(self, work: Work) -> None:
+        super().__init__()
+        self._work = work
+
+    def done(self) -> bool:
+        return self._done or self._work.is_completed()
+
+    def wait(self) -> Any:
+        self._work.wait()
+        return super().value()
+
+    def value(self) -> Any:
+        self._work.is_completed()
+        return super().value()
+
+    def then(self, callback: Callable[[Future[Any]], Any]) -> Future[Any]:
+        later = _LaterFuture(self)
+        super().then(callback).add_done_callback(later._take)
+        return later
+
+
+class _LaterFuture(Future[Any]):
+    """What `then` gives: who waits for it waits for the work first."""
+
+    __module__ = "rushlight.futures"
+
+    def __init__(self, first: Future[Any]) -> None:
+        super().__init__()
+        self._first = first
+
+    def _take(self, future: Future[Any]) -> None:
+        try:
+            value = future.value()
+        except Exception as error:
+            self.set_exception(error)
+        else:
+            self.set_result(value)
+
+    def done(self) -> bool:
+        return self._done or (self._first.done() and self._done)
+
+    def wait(self) -> Any:
+        if not self._done:
+            self._first.wait()
+        return super().wait()
+
+    def then(self, callback: Callable[[Future[Any]], Any]) -> Future[Any]:
+        later = _LaterFuture(self)
+        super().then(callback).add_done_callback(later._take)
+        return later
+
+
+def pending() -> list[Work]:
+    """What is under way."""
+    return list(_in_flight.values())
