@@ -578,6 +578,10 @@ __getattr__ = _missing_name(
     {
         "DeviceMesh": "device_mesh",
         "init_device_mesh": "device_mesh",
+        **dict.fromkeys(
+            ["FileStore", "HashStore", "PrefixStore", "QueueEmptyError", "Store", "TCPStore"],
+            "_stores",
+        ),
         **{
             name: name
             for name in """algorithms checkpoint constants device_mesh distributed_c10d elastic
