@@ -10,6 +10,7 @@ import time
 from datetime import timedelta
 
 import pytest
+
 from _alone import run_alone
 from _subject import NAME, torch
 
@@ -318,7 +319,7 @@ def test_a_socket_that_listens_already():
     store = dist.TCPStore("localhost", port, 1, True, master_listen_fd=listening.detach())
     assert store.port == port
     other = socket.create_server(("localhost", 0))
-    with pytest.raises(dist.DistStoreError, match="expected to be bound to port 1$"):
+    with pytest.raises(dist.DistStoreError, match=r"expected to be bound to port 1$"):
         dist.TCPStore("localhost", 1, 1, True, master_listen_fd=other.fileno())
     other.close()
 

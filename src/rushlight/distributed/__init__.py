@@ -582,6 +582,8 @@ __getattr__ = _missing_name(
             ["FileStore", "HashStore", "PrefixStore", "QueueEmptyError", "Store", "TCPStore"],
             "_stores",
         ),
+        "register_rendezvous_handler": "_rendezvous",
+        "rendezvous": "_rendezvous",
         **{
             name: name
             for name in """algorithms checkpoint constants device_mesh distributed_c10d elastic
