@@ -26,6 +26,8 @@ if end == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(0.5)
     print("alive", flush=True)
+if end == "all killed":
+    os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
@@ -71,6 +73,12 @@ def test_the_others_live_on_when_one_is_killed(tmp_path):
     found = run(tmp_path, 3, "killed")
     assert found[1] == (-9, "1 3 6\n", "")
     assert [found[0], found[2]] == [(0, f"{rank} 3 6\nalive\n", "") for rank in (0, 2)]
+    nothing_is_left(tmp_path)
+
+
+def test_nothing_is_left_when_all_are_killed(tmp_path):
+    pytest.importorskip("mpi4py")
+    assert [code for code, _, _ in run(tmp_path, 2, "all killed")] == [-9, -9]
     nothing_is_left(tmp_path)
 
 
