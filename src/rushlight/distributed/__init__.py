@@ -157,6 +157,12 @@ __getattr__: Any = _missing_name(
     {
         "DeviceMesh": "device_mesh",
         "init_device_mesh": "device_mesh",
+        **dict.fromkeys(
+            ["FileStore", "HashStore", "PrefixStore", "QueueEmptyError", "Store", "TCPStore"],
+            "_stores",
+        ),
+        "register_rendezvous_handler": "_rendezvous",
+        "rendezvous": "_rendezvous",
         **{
             name: name
             for name in """algorithms checkpoint constants device_mesh distributed_c10d elastic
