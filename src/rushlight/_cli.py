@@ -112,14 +112,16 @@ def _run_several(given: list[str]) -> None:
     if not equals:
         number = given.pop(0) if given else ""
     rest = list(given)
-    while rest[:1] and rest[0].partition("=")[0] in ("--trace", "--watch"):
+    while rest[:1] and (rest[0] == "--trace" or rest[0].partition("=")[0] == "--watch"):
         del rest[0]
     find, target, _ = _program("run", rest)
+    if find is from_file and not os.path.exists(target):
+        find(target)  # says so once
     from rushlight.distributed import _launch  # here alone, as all of distributed
     from rushlight.distributed import run as torchrun
 
     try:
-        processes = torchrun.local_processes(number)
+        processes = torchrun.local_processes(number, "--nproc")
         if torchrun.place(processes, 1) is not None:
             _run_joined(["run", *given], processes)
             return
@@ -128,7 +130,7 @@ def _run_several(given: list[str]) -> None:
             job.input = sys.stdin.buffer.read()
         code = torchrun.supervised(job).code
     except (RuntimeError, ValueError) as error:
-        _refuse(f"rushlight run --nproc {number}: {error}\n", code=1)
+        _refuse(f"rushlight run: {error}\n", code=1)
     if code:
         raise SystemExit(code)
 

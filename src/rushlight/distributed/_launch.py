@@ -33,6 +33,7 @@ _TICK = 0.05
 _FOREIGN = "OMPI_COMM_", "OMPI_APP", "PMIX_", "PMI_", "PRTE_", "HYDI_"
 # How mpirun names the rank that made it end a job.
 _BY_SIGNAL = re.compile(r"process rank (\d+) with PID (\d+) on node \S+ exited on signal (\d+)")
+_BY_ABORT = re.compile(r'process rank (\d+) with PID (\d+) on node \S+ calling "abort"')
 _BY_CODE = re.compile(r"Process name: \[[^]]*,(\d+)\] Exit code: (\d+)")
 _BANNER = re.compile(r"^-{60,}\n.*?^-{60,}\n?", re.DOTALL | re.MULTILINE)
 
@@ -351,10 +352,10 @@ class _Attempt:
             if stream > 2:
                 os.close(stream)
 
-    def _failed(self, rank: int, pid: int, code: int) -> None:
+    def _failed(self, rank: int, pid: int, code: int, what: str = "") -> None:
         error_file = self._error_file(rank)
         found = error_file if os.path.exists(error_file) else ""
-        self.failures.append(_told.Failure(rank, pid, code, found, time.time()))
+        self.failures.append(_told.Failure(rank, pid, code, found, time.time(), what))
 
     def _error_file(self, rank: int) -> str:
         return os.path.join(self.log_dir, str(rank), _told.ERROR_FILE)
@@ -387,6 +388,7 @@ class _Attempt:
             "TORCHELASTIC_USE_AGENT_STORE": "False",
             "TORCHELASTIC_SIGNALS_TO_HANDLE": ",".join(job.signals),
             "TORCHELASTIC_ERROR_FILE": self._error_file(rank),
+            "TORCH_NCCL_ASYNC_ERROR_HANDLING": "1",
             _board.VARIABLE: self._board(),
         }
         if job.processes > 1 and "OMP_NUM_THREADS" not in os.environ:
@@ -417,10 +419,14 @@ class _Attempt:
         if code and not self.failures:
             self._ask_mpirun(" ".join(err.split()), code)
         if self.failures:
-            err = _BANNER.sub("", err)
+            err = _BANNER.sub("", err).strip(" \0\r\n")
+            err += "\n" if err else ""
             code = self.failures[0].code
         _told.write(1, out)
         _told.write(2, err)
+        if code and not self.failures:
+            ended = f"exit code {code}" if code < 128 else f"exit code {code} (128 and a signal)"
+            _told.write(2, f"mpirun (pid: {self.mpirun.pid}) ended with {ended}, and all ranks.\n")
         return Outcome(code if code >= 0 else 128 - code, self.failures)
 
     def _ask_mpirun(self, text: str, code: int) -> None:
@@ -431,6 +437,9 @@ class _Attempt:
         elif by_signal := _BY_SIGNAL.search(text):
             rank, pid, number = map(int, by_signal.groups())
             self._failed(rank, pid, -number)
+        elif by_abort := _BY_ABORT.search(text):
+            rank, pid = map(int, by_abort.groups())
+            self._failed(rank, pid, code, f"called MPI_Abort with the code {code}")
         elif by_code := _BY_CODE.search(text):
             rank, number = map(int, by_code.groups())
             pid = self.started[rank].pid if rank in self.started else 0

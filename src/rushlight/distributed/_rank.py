@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import io
 import marshal
 import os
 import signal
@@ -24,6 +25,10 @@ _RANKS = "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"
 def _hello() -> tuple[socket.socket, int, dict[str, object]]:
     """Call the supervisor: the connection, this rank, and what it says."""
     rank = int(next(os.environ[name] for name in _RANKS if name in os.environ))
+    for stream in (sys.stdout, sys.stderr):
+        # Lines of several processes meet in one place: each arrives whole, and at once.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(line_buffering=True, write_through=False)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.connect(os.path.join(os.environ.pop(FOLDER), SOCKET))
     connection.sendall(b"hello %d %d\n" % (rank, os.getpid()))

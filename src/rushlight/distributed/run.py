@@ -231,7 +231,7 @@ def endpoint(args: argparse.Namespace) -> tuple[str | None, int]:
     )
 
 
-def local_processes(text: str) -> int:
+def local_processes(text: str, option: str = "--nproc-per-node") -> int:
     """How many processes `--nproc-per-node` asks for: a number, or one for each core."""
     if str(text) in ("auto", "cpu"):
         return (
@@ -240,11 +240,9 @@ def local_processes(text: str) -> int:
             else os.cpu_count() or 1
         )
     if str(text) in ("gpu", "xpu"):
-        raise ValueError(
-            f"--nproc-per-node={text}: rushlight computes on the CPU; auto, cpu or a number"
-        )
+        raise ValueError(f"{option}={text}: rushlight computes on the CPU; auto, cpu or a number")
     if not str(text).isdecimal() or int(text) < 1:
-        raise ValueError(f"--nproc-per-node={text}: a number from 1, auto or cpu is expected")
+        raise ValueError(f"{option}={text}: a number from 1, auto or cpu is expected")
     return int(text)
 
 
