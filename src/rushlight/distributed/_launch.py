@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import _board, _mpirun, _rank, _told
+from . import _board, _mpirun, _told
 from ._streams import Call, Calls, Copied, Kept, Source
 
 # How often the supervisor looks at the board and at mpirun, in seconds.
@@ -106,13 +106,12 @@ def supervise(job: Job) -> Outcome:
 
     Raises RuntimeError where mpirun is missing and there are several processes.
     """
-    command = _command(job)
     folder = _folder()
     log_dir = folder if job.log_dir is None else _log_dir(job)
     keep = False
     try:
         for count in range(job.max_restarts + 1):
-            attempt = _Attempt(job, command, folder, log_dir, count)
+            attempt = _Attempt(job, folder, log_dir, count)
             with _handled(attempt, job.signals):
                 outcome = attempt.run()
             keep = keep or any(failure.error_file for failure in outcome.failures)
@@ -126,13 +125,14 @@ def supervise(job: Job) -> Outcome:
     return outcome
 
 
-def _command(job: Job) -> list[str]:
+def _command(job: Job, socket: str) -> list[str]:
     """The command line that starts the processes.
 
     Their program is handed to them later: a word of it could mean something to mpirun.
     """
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    python = [sys.executable, *flags, _rank.__file__]
+    program = os.path.join(os.path.dirname(__file__), "_rank.py")
+    python = [sys.executable, *flags, program, socket]
     if re.fullmatch(r"[\w./-]+", job.name):
         python.append(job.name)  # for those who look at the list of processes
     try:
@@ -196,9 +196,11 @@ def _handled(attempt: _Attempt, names: tuple[str, ...]) -> Iterator[None]:
 class _Attempt:
     """One start of all the processes."""
 
-    def __init__(self, job: Job, command: list[str], folder: str, log_dir: str, count: int) -> None:
-        self.job, self.command, self.count = job, command, count
+    def __init__(self, job: Job, folder: str, log_dir: str, count: int) -> None:
+        self.job, self.count = job, count
         self.folder = os.path.join(folder, f"attempt_{count}")
+        self.socket = os.path.join(self.folder, "socket")
+        self.command = _command(job, self.socket)
         self.log_dir = os.path.join(log_dir, f"attempt_{count}")
         for rank in range(job.processes):
             os.makedirs(self._own(rank))
@@ -229,14 +231,11 @@ class _Attempt:
 
     def run(self) -> Outcome:
         """Start the processes, watch them until all have ended, and say how that went."""
-        self._add(
-            Calls(os.path.join(self.folder, _rank.SOCKET), lambda c: self._add(Call(c, self._hear)))
-        )
+        self._add(Calls(self.socket, lambda c: self._add(Call(c, self._hear))))
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)
         }
         environment |= _mpirun.settings(one_machine=True)
-        environment[_rank.FOLDER] = self.folder
         with subprocess.Popen(
             self.command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as self.mpirun:
@@ -431,7 +430,7 @@ class _Attempt:
 
     def _ask_mpirun(self, text: str, code: int) -> None:
         """Find the rank that failed in what mpirun printed."""
-        if len(self.command) and self.command[0] == sys.executable and 0 in self.started:
+        if self.command[0] == sys.executable and 0 in self.started:
             ended = -(code - 128) if code > 128 else code  # the only process, without mpirun
             self._failed(0, self.started[0].pid, ended)
         elif by_signal := _BY_SIGNAL.search(text):

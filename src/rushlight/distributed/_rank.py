@@ -1,4 +1,4 @@
-"""What each started process of a job runs: `python _rank.py`, under mpirun.
+"""What each started process of a job runs: `python _rank.py SOCKET`, under mpirun.
 
 It calls its supervisor (_launch.py), which answers with the environment, the output streams and the
 program, and then runs that. Until there it imports nothing of rushlight.
@@ -15,22 +15,19 @@ import signal
 import socket
 import sys
 
-# Where the supervisor listens; RUSHLIGHT_JOB names the folder.
-FOLDER = "RUSHLIGHT_JOB"
-SOCKET = "socket"
 # The variables by which MPIs and PMI give a process its number.
 _RANKS = "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"
 
 
 def _hello() -> tuple[socket.socket, int, dict[str, object]]:
     """Call the supervisor: the connection, this rank, and what it says."""
-    rank = int(next(os.environ[name] for name in _RANKS if name in os.environ))
+    rank = int(next((os.environ[name] for name in _RANKS if name in os.environ), 0))
     for stream in (sys.stdout, sys.stderr):
         # Lines of several processes meet in one place: each arrives whole, and at once.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True, write_through=False)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.connect(os.path.join(os.environ.pop(FOLDER), SOCKET))
+    connection.connect(sys.argv[1])
     connection.sendall(b"hello %d %d\n" % (rank, os.getpid()))
     data, streams, _, _ = socket.recv_fds(connection, 65536, 2)
     size, _, answer = data.partition(b"\n")
