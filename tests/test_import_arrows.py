@@ -80,6 +80,7 @@ ORDER = [
     "_callbacks",  # what the native core calls back into, from all of the above
     *("_C", "_names_of_torch", "_more_names", "_torch_alias", ""),
     *("_child", "_cli", "__main__"),
+    "distributed._rank",  # a program of its own, that starts the command in a process of a job
 ]
 # Imports inside functions that point to the right: "module -> imported": reason.
 HIDDEN: dict[str, str] = {}

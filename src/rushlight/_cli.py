@@ -1,6 +1,8 @@
 """The command `rushlight`: runs a PyTorch program with rushlight in torch's place.
 
     rushlight run [--trace] [--watch] SCRIPT [ARGS...]
+    rushlight run --nproc N SCRIPT [ARGS...]
+    rushlight torchrun --nproc-per-node N SCRIPT [ARGS...]
     rushlight explain [-o FILE] [--step N] [--continue] SCRIPT [ARGS...]
 
 A script run so sees what `python SCRIPT` would show it: sys.argv, sys.path, a real `__main__`, its
@@ -28,6 +30,8 @@ usage: rushlight run SCRIPT [ARGS...]     run a PyTorch script, with rushlight a
        rushlight run -m MODULE [ARGS...]  the same for a module
        rushlight run -c CODE [ARGS...]    ... for a line of code
        rushlight run - [ARGS...]          ... for standard input
+       rushlight run --nproc N ...        ... in N processes (pip install rushlight[mpi])
+       rushlight torchrun ... SCRIPT [ARGS...]  the same with torchrun's options
        rushlight explain [-o FILE] [--step N] [--continue] SCRIPT [ARGS...]
                                           run it up to its first backward, and write a page that
                                           shows the graph of it; -m, -c and - as above
@@ -74,12 +78,103 @@ def main(arguments: list[str] | None = None) -> None:
         find, target, arguments = _program("explain", rest)
         run(find, target, arguments, _command.take(options, *_named(find, target)))
         return
+    if given[:1] == ["torchrun"]:
+        _torchrun(given[1:])
+        return
     if given[:1] != ["run"] or len(given) < 2:
         _refuse(USAGE)
+    if given[1].partition("=")[0] == "--nproc":
+        _run_several(given[1:])
+    elif _LAUNCHERS & os.environ.keys() and "TORCHELASTIC_RUN_ID" not in os.environ:
+        _run_joined(given, 1)
+    else:
+        _run(given)
+
+
+def _run(given: list[str]) -> None:
+    """`rushlight run` in this process."""
     picture = _options(given)
     find, target, arguments = _program("run", given[1:])
     around = nullcontext() if picture is None else _watch(picture, *_named(find, target))
     run(find, target, arguments, around)
+
+
+# --- in several processes
+# ------------------------------------------------------------------------
+
+# Variables that mpirun and srun give to a process that they start.
+_LAUNCHERS = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_STEP_ID"}
+
+
+def _run_several(given: list[str]) -> None:
+    """`rushlight run --nproc N ...`: N processes that run the rest."""
+    _, equals, number = given.pop(0).partition("=")
+    if not equals:
+        number = given.pop(0) if given else ""
+    rest = list(given)
+    while rest[:1] and (rest[0] == "--trace" or rest[0].partition("=")[0] == "--watch"):
+        del rest[0]
+    find, target, _ = _program("run", rest)
+    if find is from_file and not os.path.exists(target):
+        find(target)  # says so once
+    from rushlight.distributed import _launch  # here alone, as all of distributed
+    from rushlight.distributed import run as torchrun
+
+    try:
+        processes = torchrun.local_processes(number, "--nproc")
+        if torchrun.place(processes, 1) is not None:
+            _run_joined(["run", *given], processes)
+            return
+        job = _launch.Job(processes, ["run", *given], _named(find, target)[0])
+        if find is from_stdin:
+            job.input = sys.stdin.buffer.read()
+        code = torchrun.supervised(job).code
+    except (RuntimeError, ValueError) as error:
+        _refuse(f"rushlight run: {error}\n", code=1)
+    if code:
+        raise SystemExit(code)
+
+
+def _run_joined(given: list[str], processes: int) -> None:
+    """Run in this process, which mpirun or srun has started as one of several."""
+    from rushlight.distributed import _process  # here alone
+    from rushlight.distributed import run as torchrun
+
+    try:
+        here = torchrun.place(processes, 1)
+    except ValueError as error:
+        _refuse(f"rushlight run: {error}\n", code=1)
+    if here is None:
+        _run(given)
+        return
+    os.environ.update(here.environment(None, 0))
+    _process.watch()
+    _process.run(lambda: _run(given), _process.abort)
+
+
+def _torchrun(given: list[str]) -> None:
+    """`rushlight torchrun ...`: torchrun's processes, or this one of those that are there."""
+    from rushlight.distributed import _process  # here alone
+    from rushlight.distributed import run as torchrun
+
+    options = torchrun.parse_args(given)
+    try:
+        processes, nodes = torchrun.counts(options)
+        here = torchrun.place(processes, nodes)
+        if here is None:
+            torchrun.main(given)
+            return
+        address, port = torchrun.endpoint(options)
+    except ValueError as error:
+        _refuse(f"torchrun: {error}\n", code=1)
+    os.environ.update(here.environment(address, port))
+    arguments = [options.training_script, *options.training_script_args]
+    if options.no_python:
+        torch_alias.inherit_in_children()
+        os.execvp(arguments[0], arguments)
+    module = ["-m"] if options.module else []
+    _process.watch()
+    _process.run(lambda: _run(["run", *module, *arguments]), _process.abort)
 
 
 def _program(command: str, given: list[str]) -> tuple[Callable[[str], Program], str, list[str]]:

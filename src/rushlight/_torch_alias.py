@@ -107,6 +107,10 @@ class _Alias:
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return self.module
 
+    def get_code(self, name: str) -> object:
+        """The code of the module, for `python -m`."""
+        return self.spec.loader.get_code(self.spec.name) if self.spec else None  # type: ignore[union-attr]
+
     def exec_module(self, module: ModuleType) -> None:
         alias = module.__spec__.name if module.__spec__ else "torch"
         module.__spec__ = self.spec  # the import system has just put torch's there

@@ -1,0 +1,89 @@
+"""What each started process of a job runs: `python _rank.py SOCKET`, under mpirun.
+
+It calls its supervisor (_launch.py), which answers with the environment, the output streams and the
+program, and then runs that. Until there it imports nothing of rushlight.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import io
+import marshal
+import os
+import signal
+import socket
+import sys
+
+# The variables by which MPIs and PMI give a process its number.
+_RANKS = "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"
+
+
+def _hello() -> tuple[socket.socket, int, dict[str, object]]:
+    """Call the supervisor: the connection, this rank, and what it says."""
+    rank = int(next((os.environ[name] for name in _RANKS if name in os.environ), 0))
+    for stream in (sys.stdout, sys.stderr):
+        # Lines of several processes meet in one place: each arrives whole, and at once.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(line_buffering=True, write_through=False)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.connect(sys.argv[1])
+    connection.sendall(b"hello %d %d\n" % (rank, os.getpid()))
+    data, streams, _, _ = socket.recv_fds(connection, 65536, 2)
+    size, _, answer = data.partition(b"\n")
+    while data and len(answer) < int(size):
+        data = connection.recv(65536)
+        answer += data
+    if not data:
+        raise SystemExit(1)  # the supervisor has ended
+    for number, stream in enumerate(streams, 1):
+        os.dup2(stream, number)
+        os.close(stream)
+    return connection, rank, marshal.loads(answer)
+
+
+def _end_with(supervisor: socket.socket) -> None:
+    """Let the kernel end this process and its children when the supervisor is no more."""
+    if hasattr(fcntl, "F_SETSIG"):
+        own_group = os.getpgid(0) == os.getpid()  # mpirun sees to that; others may not
+        fcntl.fcntl(supervisor, fcntl.F_SETOWN, -os.getpid() if own_group else os.getpid())
+        fcntl.fcntl(supervisor, fcntl.F_SETSIG, signal.SIGKILL)
+        flags = fcntl.fcntl(supervisor, fcntl.F_GETFL)
+        fcntl.fcntl(supervisor, fcntl.F_SETFL, flags | os.O_ASYNC)
+
+
+def main() -> None:
+    """Call the supervisor, and run the program."""
+    supervisor, rank, answer = _hello()
+    _end_with(supervisor)
+    environment, arguments = answer["environment"], answer["arguments"]
+    assert isinstance(environment, dict) and isinstance(arguments, list)
+    os.environ.update(environment)
+    if isinstance(answer["input"], str):
+        os.dup2(os.open(answer["input"], os.O_RDONLY), 0)
+    if not sys.flags.safe_path:
+        sys.path[0] = str(answer["library"])  # in place of this file's folder
+    if not answer["python"]:
+        from rushlight import _torch_alias
+
+        _torch_alias.inherit_in_children()
+        supervisor.set_inheritable(True)
+        try:
+            os.execvp(arguments[0], arguments)
+        except OSError as error:
+            raise SystemExit(f"rushlight torchrun: {arguments[0]}: {error.strerror}") from None
+    from rushlight import _cli
+    from rushlight.distributed import _process
+
+    _process.watch(str(answer["asked"]))
+    sys.argv[:] = ["rushlight", *arguments]
+
+    def failed(code: int) -> None:
+        with contextlib.suppress(OSError):  # it has ended, and this process is about to
+            supervisor.sendall(b"end %d %d\n" % (rank, code))
+
+    _process.run(_cli.main, failed)
+
+
+if __name__ == "__main__":
+    main()
