@@ -45,11 +45,10 @@ ORDER = [
     *("_tensor_str", "_absent_device", "cuda", "cpu", "mps", "xpu", "accelerator", "__config__"),
     *("memory", "linalg", "fft", "special", "signal", "serialization"),
     *("_lowrank", "_lobpcg"),
-    *("_checks", "_private", "_utils", "_classes", "mtia"),
+    *("_checks", "_private", "_utils", "_classes", "mtia", "futures"),
     *("distributed", "utils"),  # a sampler asks for the rank
     *(
         "types",
-        "futures",
         "jit",
         "_jit_internal",
         "nested",

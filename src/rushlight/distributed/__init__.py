@@ -36,7 +36,6 @@ from ._errors import (
     DistError,
     DistNetworkError,
     DistStoreError,
-    QueueEmptyError,
 )
 from ._groups import (
     GroupMember,
@@ -77,7 +76,7 @@ from ._objects import (
     send_object_list,
 )
 from ._options import Backend, ReduceOp
-from ._options import premul_sum as _make_nccl_premul_sum
+from ._options import premul_sum as _make_nccl_premul_sum  # noqa: F401
 from ._work import Work
 from .constants import default_pg_timeout
 
@@ -90,7 +89,6 @@ __all__ = [
     "GroupMember",
     "P2POp",
     "ProcessGroup",
-    "QueueEmptyError",
     "ReduceOp",
     "Work",
     "all_gather",

@@ -33,7 +33,10 @@ def _start(
     limit: float | None = None,
 ) -> Work | None:
     """Begin a collective; wait for it, or give its work. begin: takes the communicator."""
-    group._started += 1
+    group._started = number = group._started + 1
+    board = group._board
+    if board is not None:
+        board.entered(number, name, group._number)
     found = begin(group._communicator)
     requests: list[Any] = found if isinstance(found, list) else [found]
     work = Work(
@@ -43,6 +46,8 @@ def _start(
         after=after,
         result=result,
         limit=group._limit if limit is None else limit,
+        late=None if board is None else lambda: group._late(number),
+        left=None if board is None else board.left,
     )
     if wait:
         work.wait()

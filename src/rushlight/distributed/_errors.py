@@ -19,9 +19,5 @@ class DistStoreError(DistError):
     """What goes wrong in a store."""
 
 
-class QueueEmptyError(DistStoreError):
-    """A store's queue has nothing to give."""
-
-
-for _error in (DistError, DistBackendError, DistNetworkError, DistStoreError, QueueEmptyError):
+for _error in (DistError, DistBackendError, DistNetworkError, DistStoreError):
     _error.__module__ = "rushlight.distributed"

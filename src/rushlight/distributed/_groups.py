@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from . import _solo
+from . import _board, _solo
 from ._options import Backend
 from ._work import pending, seconds
 from .constants import default_pg_timeout
@@ -41,6 +41,10 @@ class ProcessGroup:
         self._limit = seconds(timeout)
         self._started = 0  # collectives
         self.group_name, self.group_desc = name, desc
+        self._number = int(name)
+        self._board: _board.Board | None = (
+            _board.opened() if self._number == 0 else default_group()._board
+        )
         self.bound_device_id = None
 
     def rank(self) -> int:
@@ -66,6 +70,14 @@ class ProcessGroup:
     def get_group_store(self) -> Any:
         """The store of the processes."""
         return _World.store()
+
+    def _late(self, number: int) -> str:
+        """Who has not come to a collective; told to the supervisor, which shows where they are."""
+        if self._board is None:
+            return ""
+        late = self._board.behind(number, self._ranks, self._number)
+        self._board.timed_out(late)
+        return f" Ranks that have not come: {late}." if late else ""
 
     def __repr__(self) -> str:
         return f"<ProcessGroup {self.group_desc}, rank {self.rank()} of {self.size()}>"
@@ -247,6 +259,8 @@ def init_process_group(
 
     if _mpi.launched() and world_size != 1:
         communicator: Any = _started_by_mpi(world_size, rank)
+    elif store is None and _alone(init_method, world_size, rank):
+        communicator = _solo.Solo()
     else:
         if store is None:
             from ._rendezvous import rendezvous
@@ -267,6 +281,15 @@ def init_process_group(
     ranks = range(communicator.size)
     _World.group = ProcessGroup(communicator, ranks, name, limit, "0", "default_pg")
     _World.groups[_World.group] = name
+
+
+def _alone(init_method: str | None, world_size: int, rank: int) -> bool:
+    """Whether the numbers say one process, and nothing where others could meet it."""
+    if init_method not in (None, "env://") or "MASTER_ADDR" in os.environ:
+        return False
+    size = os.environ.get("WORLD_SIZE") if world_size == -1 else world_size
+    own = os.environ.get("RANK") if rank == -1 else rank
+    return (str(own), str(size)) == ("0", "1")
 
 
 def _started_by_mpi(world_size: int, rank: int) -> Communicator:
@@ -299,12 +322,13 @@ def _shared_store(world: ProcessGroup) -> Any:
 
     place: list[Any] = [None]
     if world.rank() == 0:
-        own = TCPStore("localhost", 0, world.size(), is_master=True, wait_for_workers=False)
+        own = TCPStore("localhost", 0, world.size(), True, wait_for_workers=False)
         place = [(os.environ.get("MASTER_ADDR", socket.gethostname()), own.port)]
         broadcast_object_list(place, 0)
         return own
     broadcast_object_list(place, 0)
-    return TCPStore(*place[0], world.size(), is_master=False, wait_for_workers=False)
+    host, port = place[0]
+    return TCPStore(host, port, world.size(), wait_for_workers=False)
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from .. import _core
 from .. import _root as rl
 from .._core import Tensor
-from . import _mpirun
+from . import _board, _mpirun
 from ._work import Request, finished, pending
 
 # Each launcher's variables for how many processes there are.
@@ -74,7 +74,7 @@ def _end_all_with_the_first_error(MPI: Any) -> None:
 
 def _end(MPI: Any, adopted: bool) -> None:
     """The end of a process: what is under way is done first, for as long as the others live."""
-    if MPI.Is_finalized():
+    if MPI.Is_finalized() or _board.failing:
         return
     requests: list[Request] = [r for work in pending() for r in work._requests]
     together = finished([*requests, MPI.COMM_WORLD.Ibarrier()], _AT_EXIT)

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from . import DistNetworkError, DistStoreError
+from ._errors import DistNetworkError, DistStoreError
 from ._store_server import CHANGES, DONE, HELLO, LATE, LIMIT, Operation, Server, Table
 from ._store_server import packed as _packed
 from ._store_server import unpacked as _unpacked

@@ -84,12 +84,14 @@ class Work:
         after: Callable[[], None] | None = None,
         result: Any = None,
         limit: float | None = None,
-        late: Callable[[float], str] | None = None,
+        late: Callable[[], str] | None = None,
+        left: Callable[[], None] | None = None,
     ) -> None:
         """kept: what the transfer reads and writes; after: runs once, when it is done; limit: in
-        seconds; late: the rest of the sentence when the limit was not enough."""
+        seconds; late: who has not come, when the limit was not enough; left: runs at the end."""
         self._name, self._requests, self._kept = name, requests, kept
         self._after, self._result, self._limit, self._late = after, result, limit, late
+        self._left = left
         self._error: BaseException | None = None
         self._done = False
         self._future: Future[Any] | None = None
@@ -107,6 +109,8 @@ class Work:
         self._requests = ()
         self._kept = None
         _in_flight.pop(id(self), None)
+        if self._left is not None:
+            self._left()
         if after is not None:
             try:
                 after()
@@ -137,7 +141,7 @@ class Work:
                 assert limit is not None
                 text = f"Timed out waiting {limit * 1000:.0f}ms for {self._name} to complete."
                 if self._late is not None:
-                    text += self._late(limit)
+                    text += self._late()
                 raise DistBackendError(text)
             self._complete()
         if self._error is not None:

@@ -7,8 +7,8 @@ from typing import Any
 from ..._core import Tensor
 from ..._missing import missing_name as _missing_name
 from .. import ReduceOp as ReduceOp
-from .. import _group
 from .. import group as group
+from .._groups import member as _group
 
 
 def _same(tensor: Tensor, *args: Any, group: Any = None, **kwargs: Any) -> Tensor:
