@@ -1,4 +1,4 @@
-"""Batch normalisation, with running statistics for evaluation."""
+"""Batch normalisation, of a process or of several; with running statistics for evaluation."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ..._missing import missing_name as _missing_name
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from ._sync_batch_norm import group_of_several, sync_batch_norm
 from .module import Module
 
 
@@ -115,16 +116,15 @@ class _BatchNorm(_NormBase):
                     factor = 1.0 / float(count)
         elif training:
             mean = var = None
-        return F.batch_norm(
-            input,
-            mean,
-            var,
-            self.weight,
-            self.bias,
-            training or (mean is None and var is None),
-            factor,
-            self.eps,
+        return self._normalized(
+            input, mean, var, training or (mean is None and var is None), factor
         )
+
+    def _normalized(
+        self, input: Tensor, mean: Tensor | None, var: Tensor | None, measures: bool, factor: float
+    ) -> Tensor:
+        """The result; measures: by the batch's own statistics, which move mean and var."""
+        return F.batch_norm(input, mean, var, self.weight, self.bias, measures, factor, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -169,7 +169,12 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """`BatchNorm` of (N, C, ...) over all processes; here there is one, so it is that of its batch.
+    """`BatchNorm` of (N, C, ...) over the batches of all processes of a group, in training.
+
+    process_group: None means all processes. Each may have a batch of its own size, also an empty
+    one. The gradients of weight and bias are those of a process's own batch, to be added up as
+    those of other layers are. Without `torch.distributed`'s group, or in a group of one process,
+    the batch is that of the process.
 
     >>> nn.SyncBatchNorm(3)(torch.rand(4, 3, 5)).shape
     torch.Size([4, 3, 5])
@@ -198,6 +203,14 @@ class SyncBatchNorm(_BatchNorm):
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
         if input.shape[1] == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    def _normalized(
+        self, input: Tensor, mean: Tensor | None, var: Tensor | None, measures: bool, factor: float
+    ) -> Tensor:
+        group = group_of_several(self.process_group) if self.training else None
+        if group is None:
+            return super()._normalized(input, mean, var, measures, factor)
+        return sync_batch_norm(input, mean, var, self.weight, self.bias, factor, self.eps, group)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
