@@ -117,7 +117,7 @@ class Work:
             except Exception as error:
                 self._error = error
         self._done = True
-        if self._future is not None and not self._future.done():
+        if self._future is not None and not self._future._done:
             if self._error is not None:
                 self._future.set_exception(self._error)
             else:
