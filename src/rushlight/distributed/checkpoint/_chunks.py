@@ -17,8 +17,10 @@ class Block(NamedTuple):
     size: Size
 
 
-def block(value: Any) -> Block:
+def block(value: Any) -> Block | None:
     """This process's block of a tensor: all of it, or a DTensor's local part.
+
+    None on a process outside of the DTensor's mesh.
 
     Raises NotImplementedError for placements that are neither Shard nor Replicate.
     """
@@ -29,7 +31,10 @@ def block(value: Any) -> Block:
     size = Size(value.shape)
     begins, lengths = [0] * len(size), list(size)
     mesh = value.device_mesh
-    for mesh_dim, place in enumerate(mesh.get_coordinate()):
+    coordinate = mesh.get_coordinate()
+    if coordinate is None:
+        return None
+    for mesh_dim, place in enumerate(coordinate):
         placement = value.placements[mesh_dim]
         if placement.is_replicate():
             continue

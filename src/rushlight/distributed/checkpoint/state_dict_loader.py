@@ -78,7 +78,10 @@ def _reads(state: dict[str, Any], content: Metadata, partial: bool) -> list[_Rea
 
 
 def _chunks(name: str, value: Any, kind: TensorStorageMetadata, content: Metadata) -> list[_Read]:
-    target, begin, size = block(value)
+    own = block(value)
+    if own is None:
+        return []
+    target, begin, size = own
     if Size(kind.size) != size:
         raise ValueError(
             f"Size mismatch between saved {Size(kind.size)} and current: {size} for {name}"
@@ -141,6 +144,15 @@ def load(
 
     Raises CheckpointException on all ranks when it fails on one: for names that the checkpoint
     does not have, other sizes, and files that are missing or damaged.
+
+    >>> import tempfile
+    >>> import torch.distributed.checkpoint as dcp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = dcp.save({"w": torch.ones(2), "step": 7}, checkpoint_id=folder, no_dist=True)
+    ...     state = {"w": torch.zeros(2), "step": 0}
+    ...     dcp.load(state, checkpoint_id=folder, no_dist=True)
+    >>> state
+    {'w': tensor([1., 1.]), 'step': 7}
     """
     reader, ranks = _reader(checkpoint_id, storage_reader), Ranks(process_group, no_dist)
     states = {

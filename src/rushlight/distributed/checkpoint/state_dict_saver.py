@@ -69,7 +69,10 @@ def _items(flat: Flat) -> tuple[list[_Item], dict[Any, Any]]:
         if not is_tensor(value):
             item, content = _Item(name, None), value
         else:
-            content, begin, size = block(value)
+            own = block(value)
+            if own is None:
+                continue
+            content, begin, size = own
             properties = TensorProperties(content.dtype, requires_grad=value.requires_grad)
             weight = content.numel() * content.element_size()
             shape = tuple(content.shape)
@@ -203,6 +206,13 @@ def save(
     folder has the checkpoint that it had before.
 
     Raises CheckpointException on all ranks when it fails on one.
+
+    >>> import os, tempfile
+    >>> import torch.distributed.checkpoint as dcp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = dcp.save({"w": torch.ones(2)}, checkpoint_id=folder, no_dist=True)
+    ...     sorted(os.listdir(folder))
+    ['.metadata', '__0_0.distcp']
     """
     writer = _writer(checkpoint_id, storage_writer)
     return _save(flatten(_states(state_dict)), writer, planner, Ranks(process_group, no_dist))
@@ -222,7 +232,8 @@ def async_save(
 ) -> Future[Any]:
     """`save` of the values as they are now, in a thread; a Future of its Metadata.
 
-    Several ranks write before it returns: the Future is done then.
+    Wait for it before the next save to the same folder. Several ranks write before it returns: the
+    Future is done then.
     """
     writer = _writer(checkpoint_id, storage_writer)
     flat = flatten(_states(state_dict))
