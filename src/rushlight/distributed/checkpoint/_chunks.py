@@ -38,6 +38,7 @@ def block(value: Any) -> Block | None:
         placement = value.placements[mesh_dim]
         if placement.is_replicate():
             continue
+        # Subclasses of Shard lay the blocks otherwise.
         if not placement.is_shard() or type(placement).__name__ != "Shard":
             raise NotImplementedError(
                 f"A checkpoint cannot have a tensor that lies as {placement}: "

@@ -140,7 +140,7 @@ class FileSystemWriter(_Folder):
             if self.sync_files:
                 os.fsync(file.fileno())
         os.replace(new, self.path / name)
-        if self.sync_files:
+        if self.sync_files and os.name == "posix":  # Windows opens no folders
             self._sync_names()
 
     def _sync_names(self) -> None:

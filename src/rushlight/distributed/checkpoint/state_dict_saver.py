@@ -106,7 +106,9 @@ def _shared_out(plans: list[list[_Item]], to_lowest: bool) -> list[list[_Item]]:
     return shares
 
 
-def _contents(shares: list[list[_Item]], places: list[list[Any]], paths: Any, id: Any) -> Metadata:
+def _contents(
+    shares: list[list[_Item]], places: list[list[Any]], paths: Any, folder: Any
+) -> Metadata:
     """The table of contents of what the ranks have written."""
     kinds: dict[str, Any] = {}
     storage: dict[MetadataIndex, Any] = {}
@@ -121,7 +123,7 @@ def _contents(shares: list[list[_Item]], places: list[list[Any]], paths: Any, id
             )
             storage[MetadataIndex(item.name, item.begin, len(kind.chunks))] = place
             kind.chunks.append(ChunkStorageMetadata(Size(item.begin), Size(item.lengths)))
-    meta = StorageMeta(str(id), str(uuid.uuid4()))
+    meta = StorageMeta(str(folder), str(uuid.uuid4()))
     return Metadata(kinds, paths, storage, meta, "1.0.0")
 
 
