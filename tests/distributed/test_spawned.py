@@ -15,7 +15,7 @@ import rushlight as torch
 import rushlight.distributed as dist
 import rushlight.multiprocessing as mp
 
-SECONDS = 8  # in which a failure is told; the timeout is half an hour
+SECONDS = 20  # in which a failure is told; the timeout is half an hour
 
 
 def free_port():
@@ -166,9 +166,9 @@ def test_processes_started_by_hand_notice_that_one_has_died(how, nothing_stays):
     ]
     said = [process.communicate(timeout=30)[1] for process in processes]
     assert time.monotonic() - begin < SECONDS
-    dead = f"rank 1 (pid {processes[1].pid}) has ended."
+    dead = f"Connection closed by peer: rank 1 (pid {processes[1].pid})"
     for rank in (0, 2):
         last = said[rank].splitlines()[-1]
-        assert last == f"rushlight.distributed.DistBackendError: Connection closed by peer: {dead}"
+        assert last.startswith(f"rushlight.distributed.DistBackendError: {dead}")
         assert processes[rank].returncode == 1
     assert said[2].startswith("[3.0, 3.0, 3.0, 3.0]\n")

@@ -68,7 +68,7 @@ def finished(
                 if lost is not None and not tries % _LOOKS:
                     before, last = last, lost()
                     if last and before:
-                        raise DistBackendError(last)
+                        raise DistBackendError(before)  # others may have given up since, and ended
             if limit is None:
                 continue
             if end is None:
