@@ -90,7 +90,8 @@ def main() -> None:
             what = f"{step:6d}{rank:6d}" if kills else f"{'-':>6}{'-':>6}"
             print(
                 f"{number:3d} {what}{code:8d}{restarted:10d}{left:9d}"
-                f"{'whole' if whole else 'LOST':>12}{'same' if same else 'OTHER':>8}{seconds:14.2f}",
+                f"{'whole' if whole else 'LOST':>12}{'same' if same else 'OTHER':>8}"
+                f"{seconds:14.2f}",
                 flush=True,
             )
             if not right:
