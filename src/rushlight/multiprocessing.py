@@ -98,6 +98,9 @@ def _run(fn: Callable[..., Any], i: int, args: tuple[Any, ...], error_file: str)
     except Exception:
         with open(error_file, "wb") as file:
             pickle.dump(traceback.format_exc(), file)
+        board = sys.modules.get("rushlight.distributed._board")
+        if board is not None:
+            vars(board)["failing"] = True  # to end without the other processes
         sys.exit(1)
 
 

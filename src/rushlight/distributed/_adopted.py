@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 
+from . import _peers
 from ._mpirun import mpirun, settings
 from ._stores import PrefixStore, Store
 
@@ -31,6 +32,7 @@ def join(store: Store, rank: int, world_size: int) -> None:
     shared = PrefixStore("rushlight/adopted", store)
     seconds = min(60.0, store.timeout.total_seconds())
     shared.set(f"host{rank}", socket.gethostname())
+    shared.set(f"pid{rank}", str(os.getpid()))
     hosts = shared.multi_get([f"host{other}" for other in range(world_size)])
     if len(set(hosts)) > 1:
         names = ", ".join(ascii(host.decode())[1:-1] for host in sorted(set(hosts)))
@@ -38,6 +40,9 @@ def join(store: Store, rank: int, world_size: int) -> None:
             f"The {world_size} processes are on several machines ({names}), where nobody started "
             "them together. Start them with `rushlight torchrun`, mpirun or srun."
         )
+    others = [other for other in range(world_size) if other != rank]
+    numbers = shared.multi_get([f"pid{other}" for other in others]) if others else []
+    pids = {other: int(number) for other, number in zip(others, numbers, strict=True)}
     if rank == 0:
         try:
             folder, started = _start(world_size, seconds)
@@ -51,6 +56,7 @@ def join(store: Store, rank: int, world_size: int) -> None:
         if folder.startswith("!"):
             raise RuntimeError(f"Rank 0 could not start MPI: {folder[1:]}")
     _take_over(folder, rank, seconds, started)
+    _peers.watch(pids)
 
 
 def _start(world_size: int, seconds: float) -> tuple[str, subprocess.Popen[bytes]]:

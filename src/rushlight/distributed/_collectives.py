@@ -48,6 +48,7 @@ def _start(
         limit=group._limit if limit is None else limit,
         late=None if board is None else lambda: group._late(number),
         left=None if board is None else board.left,
+        lost=group._lost(),
     )
     if wait:
         work.wait()
@@ -662,10 +663,16 @@ class _Message(Work):
 
 
 def _message(
-    name: str, tensor: Tensor, group: ProcessGroup, begin: Callable[[Any], Any], back: _After | None
+    name: str,
+    tensor: Tensor,
+    group: ProcessGroup,
+    peer: int | None,
+    begin: Callable[[Any], Any],
+    back: _After | None,
 ) -> _Message:
     request = begin(group._communicator)
-    work = _Message(name, [request], kept=tensor, result=[tensor], limit=group._limit)
+    limit, lost = group._limit, group._lost(peer)
+    work = _Message(name, [request], kept=tensor, result=[tensor], limit=limit, lost=lost)
 
     def arrived() -> None:
         if hasattr(request, "source"):
@@ -704,7 +711,8 @@ def isend(
             "current process."
         )
     memory = _read(tensor)
-    return _message("send", memory, own, lambda c: c.send(memory, peer, tag), None)._start()
+    work = _message("send", memory, own, peer, lambda c: c.send(memory, peer, tag), None)
+    return work._start()
 
 
 def irecv(
@@ -729,7 +737,8 @@ def irecv(
                 "current process."
             )
     memory, back = _written(tensor)
-    return _message("recv", memory, own, lambda c: c.receive(memory, peer, tag), back)._start()
+    work = _message("recv", memory, own, peer, lambda c: c.receive(memory, peer, tag), back)
+    return work._start()
 
 
 def send(
@@ -854,7 +863,8 @@ def monitored_barrier(
         requests = {i: c.receive(rl.zeros(1, dtype=rl.uint8), i, 1, own=True) for i in others}
         late = []
         for i, request in requests.items():
-            work = Work("monitored_barrier", [request], kept=token, limit=limit)
+            lost = own._lost(i)
+            work = Work("monitored_barrier", [request], kept=token, limit=limit, lost=lost)
             try:
                 work.wait()
             except RuntimeError:
@@ -871,7 +881,8 @@ def monitored_barrier(
         return
     asked = [c.send(token, 0, 1, own=True), c.receive(rl.zeros(1, dtype=rl.uint8), 0, 1, own=True)]
     try:
-        Work("monitored_barrier", asked, kept=token, limit=limit).wait()
+        lost = own._lost(0)
+        Work("monitored_barrier", asked, kept=token, limit=limit, lost=lost).wait()
     except RuntimeError as error:
         raise RuntimeError(
             f"Rank {_groups.get_rank()} successfully reached monitoredBarrier, but received errors "

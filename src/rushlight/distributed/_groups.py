@@ -7,11 +7,12 @@ import itertools
 import os
 import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import _board, _solo
+from . import _board, _peers, _solo
 from ._options import Backend
 from ._work import pending, seconds
 from .constants import default_pg_timeout
@@ -78,6 +79,15 @@ class ProcessGroup:
         late = self._board.behind(number, self._ranks, self._number)
         self._board.timed_out(late)
         return f" Ranks that have not come: {late}." if late else ""
+
+    def _lost(self, peer: int | None = None) -> Callable[[], str] | None:
+        """What tells which of the group have died, or whether one has; None: a launcher sees to it.
+
+        peer: its rank in the group.
+        """
+        if not _peers.watched():
+            return None
+        return partial(_peers.lost, self._ranks if peer is None else [self._ranks[peer]])
 
     def __repr__(self) -> str:
         return f"<ProcessGroup {self.group_desc}, rank {self.rank()} of {self.size()}>"
@@ -276,7 +286,7 @@ def init_process_group(
             from . import _adopted
 
             _adopted.join(store, rank, world_size)
-            communicator = _mpi.Communicator.world(rank, adopted=True)
+            communicator = _mpi.Communicator.world(rank)
     _World._store = store
     ranks = range(communicator.size)
     _World.group = ProcessGroup(communicator, ranks, name, limit, "0", "default_pg")

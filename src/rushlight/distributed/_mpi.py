@@ -16,7 +16,8 @@ from typing import Any
 from .. import _core
 from .. import _root as rl
 from .._core import Tensor
-from . import _board, _mpirun
+from . import _board, _mpirun, _peers
+from ._errors import DistBackendError
 from ._work import Request, finished, pending
 
 # Each launcher's variables for how many processes there are.
@@ -36,8 +37,8 @@ def _one_machine() -> bool:
 
 
 @cache
-def load(adopted: bool = False) -> Any:
-    """mpi4py's module MPI, started; adopted: no launcher waits for this process.
+def load() -> Any:
+    """mpi4py's module MPI, started.
 
     Raises RuntimeError that says what to install.
     """
@@ -52,33 +53,40 @@ def load(adopted: bool = False) -> Any:
     except (ImportError, RuntimeError) as error:
         text = _mpirun.MISSING.format(what="an MPI library that mpi4py can load")
         raise RuntimeError(f"{text}\nmpi4py says: {error}") from None
-    if not adopted:
-        _end_all_with_the_first_error(MPI)
-    atexit.register(_end, MPI, adopted)
+    _end_all_with_the_first_error(MPI)
+    atexit.register(_end, MPI)
     return MPI
 
 
 def _end_all_with_the_first_error(MPI: Any) -> None:
-    """An exception that nobody catches ends all processes: the others would wait for this one."""
+    """An exception that nobody catches ends all processes: the others would wait for this one.
+
+    Where no launcher can end them, this one ends without them, and they notice.
+    """
     before = sys.excepthook
 
     def hook(kind: Any, value: Any, trace: Any) -> None:
         before(kind, value, trace)
         sys.stdout.flush()
         sys.stderr.flush()
-        if MPI.Is_initialized() and not MPI.Is_finalized() and MPI.COMM_WORLD.size > 1:
+        if _peers.watched():
+            _board.failing = True
+        elif MPI.Is_initialized() and not MPI.Is_finalized() and MPI.COMM_WORLD.size > 1:
             MPI.COMM_WORLD.Abort(1)
 
     sys.excepthook = hook
 
 
-def _end(MPI: Any, adopted: bool) -> None:
+def _end(MPI: Any) -> None:
     """The end of a process: what is under way is done first, for as long as the others live."""
-    if MPI.Is_finalized() or _board.failing:
+    if MPI.Is_finalized() or _board.failing or _peers.lost():
         return
     requests: list[Request] = [r for work in pending() for r in work._requests]
-    together = finished([*requests, MPI.COMM_WORLD.Ibarrier()], _AT_EXIT)
-    if not adopted or together:
+    try:
+        together = finished([*requests, MPI.COMM_WORLD.Ibarrier()], _AT_EXIT, _peers.lost)
+    except DistBackendError:
+        together = False
+    if together or not _peers.watched():
         MPI.Finalize()
 
 
@@ -164,9 +172,9 @@ class Communicator:
         self.rank, self.size = int(comm.rank), int(comm.size)
 
     @classmethod
-    def world(cls, rank: int, adopted: bool = False) -> Communicator:
+    def world(cls, rank: int) -> Communicator:
         """All processes, in the order of the ranks they give."""
-        return cls(load(adopted).COMM_WORLD.Split(0, rank))
+        return cls(load().COMM_WORLD.Split(0, rank))
 
     def part(self, ranks: list[int], tag: int) -> Communicator:
         """The group of these ranks; only they call."""

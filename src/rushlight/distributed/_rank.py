@@ -36,10 +36,26 @@ def _hello() -> tuple[socket.socket, int, dict[str, object]]:
         answer += data
     if not data:
         raise SystemExit(1)  # the supervisor has ended
+    _keep_open([1, 2])
     for number, stream in enumerate(streams, 1):
         os.dup2(stream, number)
         os.close(stream)
     return connection, rank, marshal.loads(answer)
+
+
+def _keep_open(descriptors: list[int]) -> None:
+    """Keep mpirun's pipes until this process ends, in this process alone.
+
+    Where they close before, and the process calls MPI_Abort, mpirun prints "[warn] Epoll MOD(1)".
+    """
+    kept = [os.dup(number) for number in descriptors]
+
+    def close() -> None:
+        for number in kept:
+            with contextlib.suppress(OSError):
+                os.close(number)
+
+    os.register_at_fork(after_in_child=close)
 
 
 def _end_with(supervisor: socket.socket) -> None:

@@ -19,6 +19,7 @@ from ._errors import DistBackendError
 _SPINS = 2_000  # tests in a row before the core is offered to others: about a millisecond
 _YIELDS = 20_000  # ... before the process sleeps between tests
 _NAP = 2e-4  # seconds
+_LOOKS = 2_000  # ... before it looks whether the others live: about half a second
 
 _yield = getattr(os, "sched_yield", lambda: time.sleep(0))
 
@@ -46,9 +47,15 @@ def seconds(timeout: timedelta | float | None) -> float | None:
     return value if value > 0 else None
 
 
-def finished(requests: Sequence[Request], limit: float | None) -> bool:
-    """Wait for all requests; False where `limit` seconds were not enough."""
-    tries, end = 0, None
+def finished(
+    requests: Sequence[Request], limit: float | None, lost: Callable[[], str] | None = None
+) -> bool:
+    """Wait for all requests; False where `limit` seconds were not enough.
+
+    lost: which of the others have died, asked after long waiting; DistBackendError says it. It has
+    to say so twice: what a process sent before it ended may still be on its way.
+    """
+    tries, end, last = 0, None, ""
     for request in requests:
         while not request.Test():
             tries += 1
@@ -58,6 +65,10 @@ def finished(requests: Sequence[Request], limit: float | None) -> bool:
                 _yield()
             else:
                 time.sleep(_NAP)
+                if lost is not None and not tries % _LOOKS:
+                    before, last = last, lost()
+                    if last and before:
+                        raise DistBackendError(before)  # others may have given up since, and ended
             if limit is None:
                 continue
             if end is None:
@@ -86,12 +97,14 @@ class Work:
         limit: float | None = None,
         late: Callable[[], str] | None = None,
         left: Callable[[], None] | None = None,
+        lost: Callable[[], str] | None = None,
     ) -> None:
         """kept: what the transfer reads and writes; after: runs once, when it is done; limit: in
-        seconds; late: who has not come, when the limit was not enough; left: runs at the end."""
+        seconds; late: who has not come, when the limit was not enough; left: runs at the end;
+        lost: who of them has died, "" for nobody."""
         self._name, self._requests, self._kept = name, requests, kept
         self._after, self._result, self._limit, self._late = after, result, limit, late
-        self._left = left
+        self._left, self._lost = left, lost
         self._error: BaseException | None = None
         self._done = False
         self._future: Future[Any] | None = None
@@ -126,13 +139,14 @@ class Work:
     def wait(self, timeout: timedelta | None = None) -> bool:
         """Wait until it is done; True.
 
-        Raises DistBackendError where the timeout, or the group's, was not enough.
+        Raises DistBackendError where the timeout, or the group's, was not enough, and soon where
+        another process has died that no launcher started.
         """
         if not self._done:
             own = seconds(timeout)
             limit = self._limit if own is None else own
             try:
-                done = finished(self._requests, limit)
+                done = finished(self._requests, limit, self._lost)
             except BaseException:
                 _in_flight[id(self)] = self
                 raise
