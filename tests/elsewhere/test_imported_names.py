@@ -50,7 +50,7 @@ functional: einsum split norm | fx.experimental.symbolic_shapes: guard_size_obli
 REFUSED = """onnx.export(1) | export.export(1) | ao.quantization.prepare(1)
 package.PackageExporter('x')
 distributed.rpc.init_rpc('x') | distributed.pipelining.PipelineStage()
-distributed.tensor.distribute_tensor(1) | distributed.tensor.DTensor.from_local(1)
+distributed.tensor.distribute_module(1) | distributed.tensor.zeros(1)
 utils.cpp_extension.load('x') | utils.mobile_optimizer.optimize_for_mobile(1)
 library.get_kernel('x') | utils._python_dispatch.TorchDispatchMode().__enter__()
 distributed.checkpoint.SavePlanner()""".replace("\n", "|").split("|")

@@ -1,4 +1,4 @@
-"""`torch.distributed.fsdp`: modules divided over processes; over one, each has all of it."""
+"""`torch.distributed.fsdp`: modules whose parameters are divided over processes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from typing import Any
 from ... import nn
 from ..._core import Tensor
 from ..._missing import missing_name as _missing_name
+from ._fully_shard import FSDPModule as FSDPModule
+from ._fully_shard import UnshardHandle as UnshardHandle
+from ._fully_shard import fully_shard as fully_shard
+from ._fully_shard import register_fsdp_forward_method as register_fsdp_forward_method
 
 __all__ = [
     "BackwardPrefetch",
@@ -247,32 +251,6 @@ class FullyShardedDataParallel(nn.Module):
         from ..checkpoint.state_dict import by_number
 
         return by_number(model, optim, optim_state_dict)
-
-
-class FSDPModule:
-    """A module that `fully_shard` was given: its methods have nothing to do."""
-
-    def reshard(self) -> None:
-        """Nothing to divide."""
-
-    def unshard(self, async_op: bool = False) -> None:
-        """Nothing to put together."""
-
-
-class UnshardHandle:
-    """Waits for parameters: they are there."""
-
-    def wait(self) -> None:
-        """Nothing to wait for."""
-
-
-def fully_shard(module: Any, **settings: Any) -> Any:
-    """The module, or modules, as they are: one process has all of them."""
-    return module
-
-
-def register_fsdp_forward_method(module: nn.Module, method_name: str) -> None:
-    """Nothing to do: methods find the parameters whole."""
 
 
 __getattr__ = _missing_name(

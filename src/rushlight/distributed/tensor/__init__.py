@@ -1,64 +1,20 @@
-"""`torch.distributed.tensor`: names of tensors over several processes; there is one here."""
+"""`torch.distributed.tensor`: tensors of which each process of a mesh has a part, or all."""
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
-
-from ..._core import Tensor
 from ..._elsewhere import refusing as _refusing
 from ..._missing import missing_name as _missing_name
 from ..device_mesh import DeviceMesh as DeviceMesh
 from ..device_mesh import init_device_mesh as init_device_mesh
+from ._dtensor import DTensor as DTensor
+from ._dtensor import distribute_tensor as distribute_tensor
+from ._placements import Partial as Partial
+from ._placements import Placement as Placement
+from ._placements import Replicate as Replicate
+from ._placements import Shard as Shard
 
-_WHY = "processes do not talk to each other here."
+_WHY = "distribute_tensor and DTensor.from_local make tensors over several processes."
 
-
-class DTensor(Tensor):
-    """A tensor over several processes: no tensor is one here."""
-
-    from_local = staticmethod(_refusing("torch.distributed.tensor.DTensor.from_local", _WHY))
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"torch.distributed.tensor.DTensor is not in rushlight: {_WHY}")
-
-
-class Placement:
-    """How a tensor lies in a dimension of a mesh."""
-
-    def is_shard(self, dim: int | None = None) -> bool:
-        """Whether each process has a part, of that dimension if one is told."""
-        return isinstance(self, Shard) and dim in (None, self.dim)
-
-    def is_replicate(self) -> bool:
-        """Whether each process has all of it."""
-        return isinstance(self, Replicate)
-
-    def is_partial(self, reduce_op: str | None = None) -> bool:
-        """Whether the processes' tensors are to be added up, or so."""
-        return isinstance(self, Partial) and reduce_op in (None, self.reduce_op)
-
-
-@dataclasses.dataclass(frozen=True)
-class Shard(Placement):
-    """Each process has a part of a dimension."""
-
-    dim: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Replicate(Placement):
-    """Each process has all of it."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Partial(Placement):
-    """The processes' tensors are to be added up, or so."""
-
-    reduce_op: str = "sum"
-
-
-distribute_tensor = _refusing("torch.distributed.tensor.distribute_tensor", _WHY)
 distribute_module = _refusing("torch.distributed.tensor.distribute_module", _WHY)
 
 zeros, ones, empty, full, rand, randn = (

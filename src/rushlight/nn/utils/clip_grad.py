@@ -36,7 +36,8 @@ def get_total_norm(
     if not tensors:
         return rl.tensor(0.0)
     total: Any = NotImplemented
-    if norm_type == 2.0 and not any(t.requires_grad or t.is_meta for t in tensors):
+    own = rl._core.has_torch_function(tensors)  # a class may have only a part in its memory
+    if norm_type == 2.0 and not own and not any(t.requires_grad or t.is_meta for t in tensors):
         total = rl._core.kernels.total_norm2(tensors)
     if total is NotImplemented:
         norms = [_vector_norm(tensor, norm_type) for tensor in tensors]
