@@ -65,6 +65,7 @@ ORDER = [
     "explain",
     *("_asserts", "functional", "fx._compatibility", "fx.immutable_collections", "fx"),
     *("utils._python_dispatch", "utils._device", "utils.flop_counter", "utils.model_zoo"),
+    "distributed.algorithms",
     *(
         "distributed.optim",
         "distributed.checkpoint",
@@ -72,7 +73,7 @@ ORDER = [
         "distributed.tensor",
         "distributed.nn",
     ),
-    *("distributed._composable", "distributed.algorithms"),
+    "distributed._composable",
     *("distributed._tensor", "onnx", "export", "ao", "quantization"),
     *("_logging", "_inductor", "_library", "monitor", "package"),
     *("_VF", "_jit_types", "_control_flow", "_higher_order_ops", "_quantized"),

@@ -32,16 +32,27 @@ class Future(Generic[_T]):
         self._value: Any = None
         self._error: BaseException | None = None
         self._callbacks: list[Callable[[Future[_T]], object]] = []
+        self._sources: Iterable[Future[Any]] = ()  # whose values this one is made from
 
     def done(self) -> bool:
         """Whether there is a value or an exception."""
+        if not self._done:
+            for source in self._sources:
+                source.done()
         return self._done
 
     def wait(self) -> _T:
         """The value, once it is there; the exception is raised."""
+        self._go_on()
         with self._changed:
             self._changed.wait_for(lambda: self._done)
         return self.value()
+
+    def _go_on(self) -> None:
+        """Do what has to be done in this thread before the value can come."""
+        if not self._done:
+            for source in self._sources:
+                source._go_on()
 
     def value(self) -> _T:
         """The value that is there.
@@ -94,6 +105,7 @@ class Future(Generic[_T]):
     def then(self, callback: Callable[[Future[_T]], _S]) -> Future[_S]:
         """A future of what a function gives for this one, called when the value is there."""
         result: Future[_S] = Future()
+        result._sources = (self,)
 
         def call(future: Future[_T]) -> None:
             try:
@@ -121,6 +133,7 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
     [1, 2]
     """
     result: Future[list[Future[Any]]] = Future()
+    result._sources = futures
     left, lock = [len(futures)], threading.Lock()
     if not futures:
         result.set_result([])

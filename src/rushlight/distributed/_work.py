@@ -113,7 +113,10 @@ class Work:
         """Keep the memory until the transfer is done, whether or not anyone waits."""
         if len(_in_flight) >= _MANY:
             for work in list(_in_flight.values()):
-                work.is_completed()
+                # A future's callbacks may start collectives, which have an order: they run where
+                # the program waits, not here.
+                if work._future is None:
+                    work.is_completed()
         _in_flight[id(self)] = self
         return self
 
@@ -131,10 +134,14 @@ class Work:
                 self._error = error
         self._done = True
         if self._future is not None and not self._future._done:
-            if self._error is not None:
-                self._future.set_exception(self._error)
-            else:
-                self._future.set_result(self._result)
+            self._tell(self._future)
+
+    def _tell(self, future: Future[Any]) -> None:
+        """Give a future the result, or what went wrong."""
+        if self._error is not None:
+            future.set_exception(self._error)
+        else:
+            future.set_result(self._result)
 
     def wait(self, timeout: timedelta | None = None) -> bool:
         """Wait until it is done; True.
@@ -194,7 +201,7 @@ class Work:
             future = _WorkFuture(self)
             self._future = future
             if self._done:
-                future.set_result(self._result)
+                self._tell(future)
         return self._future
 
 
@@ -210,49 +217,18 @@ class _WorkFuture(Future[Any]):
     def done(self) -> bool:
         return self._done or self._work.is_completed()
 
-    def wait(self) -> Any:
-        self._work.wait()
-        return super().value()
+    def _go_on(self) -> None:
+        # What went wrong is this future's exception; a timeout leaves it without a value.
+        if not self._done:
+            try:
+                self._work.wait()
+            except Exception:
+                if not self._done:
+                    raise
 
     def value(self) -> Any:
         self._work.is_completed()
         return super().value()
-
-    def then(self, callback: Callable[[Future[Any]], Any]) -> Future[Any]:
-        later = _LaterFuture(self)
-        super().then(callback).add_done_callback(later._take)
-        return later
-
-
-class _LaterFuture(Future[Any]):
-    """What `then` gives: who waits for it waits for the work first."""
-
-    __module__ = "rushlight.futures"
-
-    def __init__(self, first: Future[Any]) -> None:
-        super().__init__()
-        self._first = first
-
-    def _take(self, future: Future[Any]) -> None:
-        try:
-            value = future.value()
-        except Exception as error:
-            self.set_exception(error)
-        else:
-            self.set_result(value)
-
-    def done(self) -> bool:
-        return self._done or (self._first.done() and self._done)
-
-    def wait(self) -> Any:
-        if not self._done:
-            self._first.wait()
-        return super().wait()
-
-    def then(self, callback: Callable[[Future[Any]], Any]) -> Future[Any]:
-        later = _LaterFuture(self)
-        super().then(callback).add_done_callback(later._take)
-        return later
 
 
 def pending() -> list[Work]:

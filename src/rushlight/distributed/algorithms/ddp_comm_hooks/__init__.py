@@ -1,4 +1,8 @@
-"""How gradients are sent: hooks of DistributedDataParallel, which has nobody to send to."""
+"""How DistributedDataParallel sends gradients: hooks, for `register_comm_hook(state, hook)`.
+
+A hook gets its state and a bucket of gradients: index(), buffer(), gradients(), parameters(),
+is_last(), set_buffer(). It returns a future of what the buffer is to be.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,41 @@ import enum
 from typing import Any
 
 from ...._missing import missing_name as _missing_name
+from . import debugging_hooks, default_hooks, powerSGD_hook, quantization_hooks
 
-DDPCommHookType = enum.Enum(
-    "DDPCommHookType",
-    """ALLREDUCE FP16_COMPRESS BF16_COMPRESS QUANTIZE_PER_TENSOR QUANTIZE_PER_CHANNEL POWER_SGD
-    POWER_SGD_RANK2 BATCHED_POWER_SGD BATCHED_POWER_SGD_RANK2 NOOP""",
-)
+__all__ = ["DDPCommHookType", "register_ddp_comm_hook"]
 
 
-def register_ddp_comm_hook(comm_hook_type: Any, model: Any, state: Any = None) -> None:
-    """Nothing to do: gradients are not sent."""
+class _Registers:
+    """A member of the enumeration: registers its hook at a model."""
+
+    def __init__(self, hook: Any, rank: int | None = None) -> None:
+        self._hook, self._rank = hook, rank
+
+    def __call__(self, model: Any, state: Any, start_powerSGD_iter: int = 1_000) -> None:
+        if self._rank is not None:
+            state = powerSGD_hook.PowerSGDState(state, self._rank, start_powerSGD_iter)
+        model.register_comm_hook(state, self._hook)
 
 
-__getattr__ = _missing_name(__name__, late={"default_hooks": "default_hooks"})
+class DDPCommHookType(enum.Enum):
+    """The hooks of this package; `value(model=, state=)` registers one, state is a group."""
+
+    ALLREDUCE = _Registers(default_hooks.allreduce_hook)
+    FP16_COMPRESS = _Registers(default_hooks.fp16_compress_hook)
+    BF16_COMPRESS = _Registers(default_hooks.bf16_compress_hook)
+    QUANTIZE_PER_TENSOR = _Registers(quantization_hooks.quantization_pertensor_hook)
+    QUANTIZE_PER_CHANNEL = _Registers(quantization_hooks.quantization_perchannel_hook)
+    POWER_SGD = _Registers(powerSGD_hook.powerSGD_hook, 1)
+    POWER_SGD_RANK2 = _Registers(powerSGD_hook.powerSGD_hook, 2)
+    BATCHED_POWER_SGD = _Registers(powerSGD_hook.batched_powerSGD_hook, 1)
+    BATCHED_POWER_SGD_RANK2 = _Registers(powerSGD_hook.batched_powerSGD_hook, 2)
+    NOOP = _Registers(debugging_hooks.noop_hook)
+
+
+def register_ddp_comm_hook(comm_hook_type: DDPCommHookType, model: Any, state: Any = None) -> None:
+    """Register one of the hooks of `DDPCommHookType` at a model; state is a group of processes."""
+    comm_hook_type.value(model=model, state=state)
+
+
+__getattr__ = _missing_name(__name__, late={"post_localSGD_hook": "post_localSGD_hook"})
