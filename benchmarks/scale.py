@@ -6,8 +6,9 @@
 
 Every job (scale_jobs.py) is started anew: ours by `rushlight run --nproc N`, PyTorch's by its
 torchrun; each process has one thread. A job gives the best of its repeats, since whatever else runs
-only adds time; the libraries take turns, and a figure is the median of the rounds. Without PyTorch the table has our column only. `--json` keeps the figures, from which
-benchmarks/scale_model.py takes its constants.
+only adds time. The libraries take turns, and a figure is the median of the rounds. Without PyTorch
+the tables have our column only. `--json` keeps the figures, from which benchmarks/scale_model.py
+takes its constants.
 
 A training step is one of every process with a batch of its own (128 pictures, or 12 texts of 64
 tokens), so N processes do N times the work of one. `alone` are as many processes that do not speak:

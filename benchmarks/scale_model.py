@@ -164,7 +164,8 @@ def compared(figures: Figures) -> str:
             if measured is None or computing is None or size is None:
                 continue
             sizes = buckets(int(size)) if processes > 1 else []
-            talking = sum(measured_all_reduce(figures, n, processes) for n in sizes)
+            times = [measured_all_reduce(figures, n, processes) for n in sizes]
+            talking = exposed(times, BACKWARD * computing, 0.0)
             model = computing + talking
             rows.append([f"{network}, {processes}", shown(computing), shown(talking)])
             rows[-1] += [shown(model), shown(measured), f"{model / measured - 1:+.0%}"]

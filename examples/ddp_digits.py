@@ -1,8 +1,7 @@
 """Train a network on handwritten digits in several processes, with the losses that one would give.
 
-    rushlight run --nproc 4 examples/ddp_digits.py
-    rushlight torchrun --nproc-per-node 4 --max-restarts 2 examples/ddp_digits.py --resume
-    torchrun --nproc-per-node 4 examples/ddp_digits.py        with PyTorch
+    torchrun --nproc-per-node 4 examples/ddp_digits.py
+    torchrun --nproc-per-node 4 --max-restarts 2 examples/ddp_digits.py --fail-at 2
 
 Each process is a *rank*: it has a copy of the network and a share of every batch. Backward gives it
 the gradient of the mean loss of its share; DistributedDataParallel replaces that by the mean over
@@ -117,7 +116,7 @@ def parse_args():
 
 def main():
     args = parse_args()
-    dist.init_process_group("gloo")  # under rushlight MPI answers, whatever the name
+    dist.init_process_group("gloo")  # tensors are on the CPU
     rank, size = dist.get_rank(), dist.get_world_size()
     # Restarted processes go on from the checkpoint, too.
     restarts = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0))
