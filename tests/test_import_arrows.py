@@ -46,7 +46,7 @@ ORDER = [
     *("memory", "linalg", "fft", "special", "signal", "serialization"),
     *("_lowrank", "_lobpcg"),
     *("_checks", "_private", "_utils", "_classes", "mtia", "futures"),
-    *("distributed", "utils"),  # a sampler asks for the rank
+    *("distributed", "nn.parallel.distributed", "utils"),  # a sampler asks for the rank
     *(
         "types",
         "jit",

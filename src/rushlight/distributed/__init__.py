@@ -159,6 +159,7 @@ __getattr__: Any = _missing_name(
             ["FileStore", "HashStore", "PrefixStore", "QueueEmptyError", "Store", "TCPStore"],
             "_stores",
         ),
+        **dict.fromkeys(["BuiltinCommHookType", "GradBucket"], "_reducer"),
         "register_rendezvous_handler": "_rendezvous",
         "rendezvous": "_rendezvous",
         **{

@@ -1,52 +1,162 @@
-"""`Join`: processes with different numbers of batches; there is one."""
+"""`Join`: processes with different numbers of batches; who is done keeps the others company.
+
+A process that has left the loop takes part in the others' collectives (`JoinHook.main_hook`) until
+all have left it; then each runs `JoinHook.post_hook`. In each iteration a sum over the processes
+says how many still have batches.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import Any, NamedTuple
 
+from ... import _root as rl
 from ..._missing import missing_name as _missing_name
+from .. import _collectives
+
+__all__ = ["Join", "JoinHook", "Joinable"]
+
+_MANY = 1000  # iterations that others may be ahead before a warning
 
 
 class JoinHook:
     """What a process does while it waits for others."""
 
     def main_hook(self) -> None:
-        """Nothing."""
+        """Takes part in the collectives of one iteration of the others."""
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Nothing."""
+        """Runs when all are done; is_last_joiner: whether this one was among the last."""
 
 
-class Joinable:
-    """What takes part in a `Join`."""
+class _JoinConfig(NamedTuple):
+    """What a `Join` tells each that takes part."""
 
+    enable: bool
+    throw_on_early_termination: bool
+    is_first_joinable: bool
+
+
+DISABLED = _JoinConfig(False, False, False)
+
+
+class Joinable(ABC):
+    """What takes part in a `Join`: it has collectives in each iteration."""
+
+    @abstractmethod
+    def __init__(self) -> None:
+        super().__init__()
+        self._join_config = DISABLED
+
+    @abstractmethod
     def join_hook(self, **kwargs: Any) -> JoinHook:
         """What it does while it waits."""
-        return JoinHook()
+
+    @property
+    @abstractmethod
+    def join_device(self) -> Any:
+        """Where its collectives have their tensors."""
+
+    @property
+    @abstractmethod
+    def join_process_group(self) -> Any:
+        """The group of its collectives."""
 
 
 class Join:
-    """A block like any other: there is nobody to wait for."""
+    """A block in which processes may have different numbers of batches.
+
+    joinables: DistributedDataParallel modules and others, of one group. Keyword arguments go to
+    their `join_hook`. throw_on_early_termination: RuntimeError in all when one has no more.
+    """
 
     def __init__(
         self,
-        joinables: Any,
+        joinables: list[Any],
         enable: bool = True,
         throw_on_early_termination: bool = False,
         **kwargs: Any,
     ) -> None:
         if not joinables:
             raise ValueError("The join context manager requires at least one joinable")
+        self._joinables = joinables
+        self._join_hooks = [joinable.join_hook(**kwargs) for joinable in joinables]
+        self._enable, self._throw = enable, throw_on_early_termination
+        for i, joinable in enumerate(joinables):
+            joinable._join_config = _JoinConfig(enable, throw_on_early_termination, i == 0)
+        groups = {id(joinable.join_process_group) for joinable in joinables}
+        if len(groups) > 1:
+            raise ValueError("Using join context manager with multiple process groups")
+        self._group = joinables[0].join_process_group
+        self._device = joinables[0].join_device
 
     def __enter__(self) -> None:
-        pass
+        """The block begins."""
 
-    def __exit__(self, *exc: object) -> None:
-        pass
+    def __exit__(
+        self,
+        type: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Keep the others company until all are here."""
+        if not self._enable or type is not None:
+            return
+        last, rounds = True, 0
+        while self._others() > 0:
+            if self._throw:
+                _sum(1, self._group)
+                rank = self._group.rank()
+                raise RuntimeError(f"Rank {rank} exhausted all inputs.")
+            rounds += 1
+            if rounds == _MANY:
+                warnings.warn(
+                    "Detected uneven input skew of greater than "
+                    f"{_MANY}. This means that rank {self._group.rank()} has at least {_MANY} "
+                    "fewer inputs than other currently-active ranks. This level of skew could "
+                    "lead to performance degradation during training.",
+                    stacklevel=2,
+                )
+            last = False
+            for hook in self._join_hooks:
+                hook.main_hook()
+        for hook in self._join_hooks:
+            hook.post_hook(last)
+
+    def _others(self) -> int:
+        """How many processes still have batches."""
+        return _sum(0, self._group)
 
     @staticmethod
-    def notify_join_context(joinable: Any) -> None:
-        """Nobody to notify."""
+    def notify_join_context(joinable: Any) -> Any:
+        """Tell those that are done that an iteration begins; the work of it, or None.
+
+        A joinable calls it before its first collective of an iteration.
+        """
+        config = getattr(joinable, "_join_config", None)
+        if config is None:
+            raise AssertionError(
+                f"Check that the {type(joinable)} constructor calls the ``Joinable`` constructor"
+            )
+        if not config.is_first_joinable or not config.enable:
+            return None
+        group = joinable.join_process_group
+        ones = rl.ones(1, device=joinable.join_device)
+        work = _collectives.all_reduce(ones, group=group, async_op=True)
+        if config.throw_on_early_termination and _sum(0, group):
+            raise RuntimeError(
+                "Detected at least one rank that exhausted inputs. Throwing across all ranks."
+            )
+        return work
+
+
+def _sum(number: int, group: Any) -> int:
+    """The sum of the processes' numbers."""
+    found = rl.tensor([float(number)])
+    _collectives.all_reduce(found, group=group)
+    return int(found)
 
 
 __getattr__ = _missing_name(__name__)
