@@ -138,11 +138,13 @@ def mlp(
     optimizer: Callable[[Any], Any],
     sizes: tuple[int, ...] = (4, 64, 64, 2),
     batch: int = 32,
+    parallel: Callable[[Any], Any] = lambda network: network,
 ) -> Step:
+    """A step of a network of linear layers; `parallel` wraps it for several processes."""
     nn = torch.nn
     layers = [nn.Linear(inner, outer) for inner, outer in pairwise(sizes)]
     between = [part for layer in layers[:-1] for part in (layer, nn.ReLU())]
-    network = fill(torch, nn.Sequential(*between, layers[-1]))
+    network = parallel(fill(torch, nn.Sequential(*between, layers[-1])))
     update = optimizer(network.parameters())
     criterion = nn.CrossEntropyLoss()
     x = torch.from_numpy(random(batch, sizes[0]))
@@ -462,9 +464,11 @@ def gpt(
     batch: int = 8,
     length: int = 128,
     by_hand: bool = True,
+    parallel: Callable[[Any], Any] = lambda network: network,
 ) -> Step:
     """A step of a transformer that reads `batch` texts of `length` tokens, with AdamW. Attention
-    is `scaled_dot_product_attention`, or its formula written out."""
+    is `scaled_dot_product_attention`, or its formula written out. `parallel` wraps the network for
+    several processes."""
     nn, functional = torch.nn, torch.nn.functional
     words = 256
 
@@ -494,6 +498,7 @@ def gpt(
     network = fill(
         torch, nn.Sequential(nn.Embedding(words, width), blocks, nn.Linear(width, words))
     )
+    network = parallel(network)
     optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3)
     tokens = torch.arange(batch * length).view(batch, length) * 7 % words
 
