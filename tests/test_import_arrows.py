@@ -46,7 +46,8 @@ ORDER = [
     *("memory", "linalg", "fft", "special", "signal", "serialization"),
     *("_lowrank", "_lobpcg"),
     *("_checks", "_private", "_utils", "_classes", "mtia", "futures"),
-    *("distributed", "nn.parallel.distributed", "utils"),  # a sampler asks for the rank
+    *("distributed", "distributed.algorithms.join", "utils"),  # a sampler asks for the rank
+    *("nn.parallel._uneven", "nn.parallel.distributed"),
     *(
         "types",
         "jit",

@@ -121,7 +121,7 @@ def assigned(parameters: Sequence[Tensor], sparse: Sequence[bool], cap: int) -> 
     >>> from rushlight.distributed._reducer import assigned
     >>> weights = [torch.zeros(10), torch.zeros(2, dtype=torch.float64), torch.zeros(3)]
     >>> assigned(weights, [False] * 3, 1 << 20)
-    [[2, 0], [1]]
+    [[1], [2, 0]]
     """
     made: list[list[int]] = []
     open_ones: dict[Any, tuple[list[int], int]] = {}

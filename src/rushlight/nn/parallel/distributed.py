@@ -1,6 +1,6 @@
 """A module whose gradients are averaged over processes; imported when a program asks for it.
 
-What communicates is in `rushlight.distributed`: `_reducer`, and `_uneven` for `join`.
+What communicates is in `rushlight.distributed`: `_reducer`; `_uneven` has `join`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Any
 from ... import _core
 from ... import _root as rl
 from ..._core import Tensor
-from ...distributed import ReduceOp, _groups, _reducer, _uneven, all_reduce
+from ...distributed import ReduceOp, _groups, _reducer, all_reduce
 from ...distributed.algorithms.join import DISABLED, Join, Joinable, JoinHook
 from ..modules.module import Module
 from ..parameter import UninitializedParameter
+from . import _uneven
 
 _IGNORED = "_ddp_params_and_buffers_to_ignore"
 

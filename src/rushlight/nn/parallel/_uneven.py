@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import _root as rl
-from . import _collectives, _reducer
-from .algorithms.join import Join, JoinHook
+from ... import _root as rl
+from ...distributed import _collectives, _reducer
+from ...distributed.algorithms.join import Join, JoinHook
 
 
 def _any(module: Any, own: bool) -> bool:
