@@ -2,7 +2,7 @@
 
     python benchmarks/kills.py [--times 20] [--steps 200] [--processes 2] [--seed 0]
 
-Each run is `rushlight torchrun --max-restarts 1` of the script of tests/distributed/restarting.py,
+Each run is `rushlight torchrun --max-restarts 1` of the script of restarting.py,
 where a random rank ends itself by SIGKILL at a random step. A run is right if it ends with exit
 code 0 after one restart, its losses are those of a run that was never stopped, to the bit, the
 checkpoint can be read and has the last step, no half one is beside it, and no process is left that
@@ -21,8 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-SCRIPT = ROOT / "tests" / "distributed" / "restarting.py"
+SCRIPT = Path(__file__).resolve().with_name("restarting.py")
 MARKER = "RUSHLIGHT_KILLS"
 
 

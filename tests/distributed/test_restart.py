@@ -4,7 +4,8 @@ from pathlib import Path
 
 from _jobs import run
 
-PROGRAM = (Path(__file__).parent / "restarting.py").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = (ROOT / "benchmarks" / "restarting.py").read_text(encoding="utf-8")
 STEPS = 30
 
 
