@@ -117,11 +117,15 @@ class Work:
             except Exception as error:
                 self._error = error
         self._done = True
-        if self._future is not None and not self._future.done():
-            if self._error is not None:
-                self._future.set_exception(self._error)
-            else:
-                self._future.set_result(self._result)
+        if self._future is not None:
+            self._tell(self._future)
+
+    def _tell(self, future: Future[Any]) -> None:
+        """Give a future what came of this."""
+        if self._error is not None:
+            future.set_exception(self._error)
+        else:
+            future.set_result(self._result)
 
     def wait(self, timeout: timedelta | None = None) -> bool:
         """Wait until it is done; True.
@@ -180,7 +184,7 @@ class Work:
             future = _WorkFuture(self)
             self._future = future
             if self._done:
-                future.set_result(self._result)
+                self._tell(future)
         return self._future
 
 
