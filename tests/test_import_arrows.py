@@ -69,9 +69,9 @@ ORDER = [
     "distributed.algorithms",
     *(
         "distributed.optim",
-        "distributed.checkpoint",
-        "distributed.fsdp",
         "distributed.tensor",
+        "distributed.fsdp",
+        "distributed.checkpoint",
         "distributed.nn",
     ),
     "distributed._composable",

@@ -64,7 +64,7 @@ def test_collectives_of_one(group):
     objects = [None]
     dist.all_gather_object(objects, {"a": 1})
     assert objects == [{"a": 1}]
-    with pytest.raises(ValueError, match="^Global rank 1 is not part of group"):
+    with pytest.raises(ValueError, match=r"^Global rank 1 is not part of group"):
         dist.send(x, 1)
 
 

@@ -304,7 +304,7 @@ def all_gather(
     """The list's tensors become those of all processes, in the order of ranks."""
     _check_tensors(tensor_list, "tensor_list")
     _check_tensor(tensor, "tensor")
-    _check_dtypes(tensor, *tensor_list)
+    _check_dtypes(*tensor_list, tensor)
     if is_outside(group):
         warn_outside("all_gather")
         return None

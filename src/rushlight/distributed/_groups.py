@@ -283,8 +283,10 @@ def init_process_group(
         if world_size == 1:
             communicator = _solo.Solo()
         else:
-            from . import _adopted
+            from . import _adopted, _mpirun
 
+            if not is_mpi_available():  # before anyone waits for the others
+                raise RuntimeError(_mpirun.MISSING.format(what="mpi4py"))
             _adopted.join(store, rank, world_size)
             communicator = _mpi.Communicator.world(rank)
     _World._store = store
