@@ -161,8 +161,11 @@ def compared(figures: Figures) -> str:
             measured = median(figures, f"seconds {network} {way} {processes}", OURS)
             computing = median(figures, f"seconds {network} alone {processes}", OURS)
             size = median(figures, f"bytes {network} alone 1", OURS)
+            reduced = median(figures, f"all_reduce 100000000 {processes}", OURS) is not None
             if measured is None or computing is None or size is None:
                 continue
+            if processes > 1 and not reduced:
+                continue  # --only left it out
             sizes = buckets(int(size)) if processes > 1 else []
             times = [measured_all_reduce(figures, n, processes) for n in sizes]
             talking = exposed(times, BACKWARD * computing, 0.0)
