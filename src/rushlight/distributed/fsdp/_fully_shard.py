@@ -158,7 +158,13 @@ class _Parameters:
         """The whole parameter, with memory."""
         whole = one.whole()
         if whole is None or whole.dtype != kind:
-            whole = nn.Parameter(rl.empty(one.shape, dtype=kind), one.divided.requires_grad)
+            # Memory that the storage asked for itself, by growing, is given back when it shrinks.
+            memory = rl.empty(0, dtype=kind)
+            steps = rl.empty(one.shape, dtype=kind, device="meta").stride()
+            storage = memory.untyped_storage()
+            storage.resize_(one.shape.numel() * kind.itemsize)
+            whole = nn.Parameter(memory.set_(storage, 0, one.shape, steps))
+            whole.requires_grad_(one.divided.requires_grad)
             if whole.requires_grad:
                 self._watch(one, whole)
         else:

@@ -146,6 +146,10 @@ _RANDOM = frozenset(
     dropout1d dropout2d dropout3d multinomial normal poisson binomial rrelu
     gumbel_softmax""".split()
 )
+_OF_MEMORY = frozenset(
+    """set_ resize_ resize_as_ share_memory_ apply_ map_ backward untyped_storage storage
+    _typed_storage numpy __array__ __dlpack__""".split()
+)
 _WITHOUT_GRADIENT = frozenset(
     """detach zeros_like ones_like full_like empty_like eq ne lt le gt ge isnan isinf isfinite
     argmax argmin equal allclose item tolist""".split()
@@ -321,8 +325,11 @@ class DTensor(Tensor):
         fact = _FACTS.get(name)
         if fact is not None and isinstance(args[0], DTensor):
             return fact(*args, **kwargs)
-        if name in ("set_", "resize_", "resize_as_", "share_memory_", "apply_", "backward"):
-            raise NotImplementedError(f"{name} of a DTensor: take tensor.to_local().")
+        if name in _OF_MEMORY:
+            raise NotImplementedError(
+                f"{name} of a DTensor: its memory is a part. Take tensor.to_local(), or the whole "
+                "by tensor.full_tensor(), which is also what can be saved."
+            )
         return _run(name, func, args, kwargs)
 
 
