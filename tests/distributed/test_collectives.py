@@ -1,4 +1,4 @@
-"""Every collective, with 2 processes: PyTorch's results and errors over gloo are the measure.
+"""Every collective, with 2 and 4 processes: PyTorch's results and errors over gloo are the measure.
 
 Values are small integers, whose sums are exact in every dtype.
 """
@@ -6,6 +6,7 @@ Values are small integers, whose sums are exact in every dtype.
 import subprocess
 import sys
 
+import pytest
 from _jobs import environment, run
 from _oracle import compare
 
@@ -200,8 +201,9 @@ error("group size", dist.new_subgroups, 3)
 """
 
 
-def test_collectives_are_pytorchs(tmp_path):
-    names, differing = compare(tmp_path, PROGRAM, 2)
+@pytest.mark.parametrize("processes", [2, 4])
+def test_collectives_are_pytorchs(tmp_path, processes):
+    names, differing = compare(tmp_path, PROGRAM, processes)
     assert len(names) > 200
     assert differing == []
 
