@@ -70,8 +70,8 @@ ORDER = [
     *(
         "distributed.optim",
         "distributed.tensor",
-        "distributed.fsdp",
         "distributed.checkpoint",
+        "distributed.fsdp",
         "distributed.nn",
     ),
     "distributed._composable",

@@ -9,6 +9,7 @@ from . import _core
 from . import _root as _root
 from ._levels import running as _running
 from ._levels.batch import Batch as _Batch
+from ._utils import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from .autograd import grad_mode as _grad_mode
 from .autograd._saved import SavedTensor as _SavedTensor
 from .autograd.function import DelayedError as _DelayedError
@@ -107,19 +108,6 @@ class _TorchFunctionState:
 
 _get_torch_function_state = _core.get_overrides
 _set_torch_function_state = _core.set_overrides
-
-
-class DisableTorchFunctionSubclass:
-    """Inside the block, no class of an argument takes a call over."""
-
-    _most = _TorchFunctionState.SUBCLASSES_DISABLED
-
-    def __enter__(self) -> None:
-        self._before = _core.get_overrides()
-        _core.set_overrides(max(self._before, self._most))
-
-    def __exit__(self, *exc: object) -> None:
-        _core.set_overrides(self._before)
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):

@@ -11,11 +11,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
+from . import _core
 from . import _root as rl
 from ._device import device as Device
 from ._missing import missing_name as _missing_name
 from ._root import Tensor
 from .nn.parameter import _rebuild_parameter as _rebuild_parameter
+
+
+class DisableTorchFunctionSubclass:
+    """Inside the block, no class of an argument takes a call over."""
+
+    _most: Any = _core.Overrides.MODES
+
+    def __enter__(self) -> None:
+        self._before = _core.get_overrides()
+        _core.set_overrides(max(self._before, self._most))
+
+    def __exit__(self, *exc: object) -> None:
+        _core.set_overrides(self._before)
 
 
 class KeyErrorMessage(str):

@@ -19,8 +19,7 @@ from ..._pytree import tree_map_only
 from .. import _groups
 from .._collectives import broadcast
 from .._objects import broadcast_object_list
-from ..fsdp._fully_shard import FSDPModule
-from ..tensor._dtensor import DTensor, part_of
+from ..tensor._dtensor import Divided, DTensor, part_of
 
 __all__ = [
     "StateDictOptions",
@@ -137,7 +136,7 @@ def _parameters(model: nn.Module) -> dict[str, Any]:
     """The parameters by name; of divided modules, the divided ones."""
     plain = _plain(model)
     for module in plain.modules():
-        if isinstance(module, FSDPModule):
+        if isinstance(module, Divided):
             module.reshard()
     return dict(plain.named_parameters())
 

@@ -21,7 +21,7 @@ from ...autograd import _unsafe_preserve_version_counter
 from .. import _groups
 from .._collectives import all_gather_into_tensor, reduce_scatter_tensor
 from .._options import ReduceOp
-from ..tensor._dtensor import DTensor, bounds, checked_mesh, part_of
+from ..tensor._dtensor import Divided, DTensor, bounds, checked_mesh, part_of
 from ..tensor._placements import Shard
 
 __all__ = ["FSDPModule", "UnshardHandle", "fully_shard", "register_fsdp_forward_method"]
@@ -412,7 +412,7 @@ class UnshardHandle:
         """Nothing to wait for."""
 
 
-class FSDPModule:
+class FSDPModule(Divided):
     """A module that `fully_shard` was given: `fully_shard` adds this class to its own."""
 
     def _own(self) -> list[_Parameters]:

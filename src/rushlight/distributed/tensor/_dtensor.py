@@ -12,14 +12,22 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import _root as rl
-from ..._C import DisableTorchFunctionSubclass
 from ..._core import Tensor
 from ..._pytree import tree_leaves, tree_map_only
+from ..._utils import DisableTorchFunctionSubclass
 from .. import _groups
 from .._collectives import all_gather_into_tensor, all_reduce, broadcast
 from ._placements import Partial, Placement, Replicate, Shard
 
 _plainly = DisableTorchFunctionSubclass
+
+
+class Divided:
+    """A module whose parameters are DTensors except while it computes."""
+
+    def reshard(self) -> None:
+        """Make them DTensors now."""
+        raise NotImplementedError
 
 
 class WholeGroup:
