@@ -67,9 +67,9 @@ ORDER = [
     *("utils._python_dispatch", "utils._device", "utils.flop_counter", "utils.model_zoo"),
     *(
         "distributed.optim",
-        "distributed.checkpoint",
-        "distributed.fsdp",
         "distributed.tensor",
+        "distributed.fsdp",
+        "distributed.checkpoint",
         "distributed.nn",
     ),
     *("distributed._composable", "distributed.algorithms"),
@@ -82,7 +82,10 @@ ORDER = [
     "distributed._rank",  # a program of its own, that starts the command in a process of a job
 ]
 # Imports inside functions that point to the right: "module -> imported": reason.
-HIDDEN: dict[str, str] = {}
+HIDDEN: dict[str, str] = {
+    "distributed.fsdp -> distributed.checkpoint.state_dict": "an optimizer's state dict by names",
+    "distributed.tensor._dtensor -> _C": "functions run on the part as they are",
+}
 
 
 def room(module: str) -> str:

@@ -12,14 +12,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import _root as rl
-from ..._C import DisableTorchFunctionSubclass
 from ..._core import Tensor
 from ..._pytree import tree_leaves, tree_map_only
 from .. import _groups
 from .._collectives import all_gather_into_tensor, all_reduce, broadcast
 from ._placements import Partial, Placement, Replicate, Shard
 
-_plainly = DisableTorchFunctionSubclass
+
+def _plainly() -> Any:
+    """A block in which functions run on the part as they are."""
+    from ..._C import DisableTorchFunctionSubclass
+
+    return DisableTorchFunctionSubclass()
 
 
 class WholeGroup:
