@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 
+import pytest
 from _jobs import environment
 
 _HEAD = """
@@ -38,6 +39,7 @@ _STARTS = {
 
 def compare(folder, program, processes):
     """Run a program under both; the names noted, and where the two differ."""
+    pytest.importorskip("torch")
     (folder / "noted.py").write_text(_HEAD + textwrap.dedent(program) + _TAIL, encoding="utf-8")
     runs = {}
     for name, (module, *options) in _STARTS.items():
@@ -48,7 +50,7 @@ def compare(folder, program, processes):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
         )
         assert runs[name].returncode == 0, runs[name].stderr
     differing, names = [], set()

@@ -495,11 +495,6 @@ def fully_shard(
     it for the modules inside first: each call is one gathering. The outermost one frees after
     its backward only, unless `reshard_after_forward` is True. With one process, the parameters
     stay as they are. `offload_policy` changes nothing: all parameters are on the CPU.
-
-    >>> from torch.distributed.fsdp import fully_shard
-    >>> net = torch.nn.Linear(2, 2)
-    >>> fully_shard(net) is net
-    True
     """
     from . import MixedPrecisionPolicy
 

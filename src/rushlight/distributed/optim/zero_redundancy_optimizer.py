@@ -66,6 +66,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self.world_size, self.rank = self.process_group.size(), self.process_group.rank()
         self.global_rank = get_rank()
         self.parameters_as_bucket_view = parameters_as_bucket_view
+        Joinable.__init__(self)
         super().__init__(groups, defaults)
         self._all_state_dicts: list[dict[str, Any]] = []
         self._parts = self._partition()
