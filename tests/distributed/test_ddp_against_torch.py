@@ -173,6 +173,7 @@ def by_torch(folder, size):
 
 @pytest.mark.parametrize("size", [2, 4])
 def test_losses_are_pytorchs(tmp_path, size):
+    pytest.importorskip("torch", reason="compares with PyTorch, where it is installed")
     by_torch(tmp_path, size)
     done = run(tmp_path, PROGRAM, "run", "--nproc", str(size), arguments=["ours"])
     assert done.code == 0, done.err
