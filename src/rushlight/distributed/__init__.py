@@ -31,6 +31,12 @@ from ._collectives import (
     scatter,
     send,
 )
+from ._debug import (
+    DebugLevel,
+    get_debug_level,
+    set_debug_level,
+    set_debug_level_from_env,
+)
 from ._errors import (
     DistBackendError,
     DistError,
@@ -82,6 +88,7 @@ from .constants import default_pg_timeout
 
 __all__ = [
     "Backend",
+    "DebugLevel",
     "DistBackendError",
     "DistError",
     "DistNetworkError",
@@ -108,6 +115,7 @@ __all__ = [
     "gather_object",
     "get_backend",
     "get_backend_config",
+    "get_debug_level",
     "get_global_rank",
     "get_group_rank",
     "get_node_local_rank",
@@ -142,6 +150,8 @@ __all__ = [
     "scatter_object_list",
     "send",
     "send_object_list",
+    "set_debug_level",
+    "set_debug_level_from_env",
     "split_group",
 ]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import _root as rl
 from .._core import Tensor
-from . import _groups
+from . import _debug, _groups
 from ._groups import ProcessGroup, is_outside, member, place, warn_outside
 from ._options import RedOpType, ReduceOp
 from ._work import Request, Work, seconds
@@ -37,6 +37,8 @@ def _start(
     board = group._board
     if board is not None:
         board.entered(number, name, group._number)
+    if _debug.get_debug_level() == _debug.DebugLevel.DETAIL and group.size() > 1:
+        _debug.check(group, name, number, result)
     found = begin(group._communicator)
     requests: list[Any] = found if isinstance(found, list) else [found]
     work = Work(
