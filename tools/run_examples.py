@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOLDER = Path(__file__).resolve().parent.parent / "examples"
+# All but ddp_digits, which is of several processes.
 NAMES = ["digits", "vae", "burgers", "neural_ode", "sunspots", "cartpole", "char_gpt", "gpt2"]
 LOSS = re.compile(r"\bloss[ =]+(-?[\d.]+(?:e[-+]\d+)?)")
 PICTURE = re.compile(r"\S+\.png")

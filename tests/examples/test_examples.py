@@ -60,7 +60,9 @@ def losses(name: str, printed: str) -> list[float]:
 
 def test_all_are_listed():
     assert sorted(EXAMPLES) == sorted(run_examples.NAMES)
-    assert sorted(EXAMPLES) == sorted(path.stem for path in run_examples.FOLDER.glob("*.py"))
+    scripts = {path.stem for path in run_examples.FOLDER.glob("*.py")}
+    # The one of several processes: tests/distributed/test_ddp_digits.py.
+    assert set(EXAMPLES) == scripts - {"ddp_digits"}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
