@@ -14,7 +14,7 @@ from typing import Any
 from .. import _root as rl
 from .._core import Tensor
 from . import _debug, _groups
-from ._groups import ProcessGroup, is_outside, member, place, warn_outside
+from ._groups import ProcessGroup, member, place, present
 from ._options import RedOpType, ReduceOp
 from ._work import Request, Work, seconds
 
@@ -210,10 +210,9 @@ def all_reduce(
 ) -> Work | None:
     """Each process's tensor becomes the reduction of all."""
     _check_tensor(tensor, "tensor")
-    if is_outside(group):
-        warn_outside("all_reduce")
+    own = present("all_reduce", group)
+    if own is None:
         return None
-    own = member(group)
     kind = _kind("all_reduce", op, tensor)
     memory, back = _written(tensor)
     if kind == RedOpType.PREMUL_SUM:
@@ -239,10 +238,9 @@ def reduce(
 ) -> Work | None:
     """The tensor of rank `dst` becomes the reduction of all; the others' stay."""
     _check_tensor(tensor, "tensor")
-    if is_outside(group):
-        warn_outside("reduce")
+    own = present("reduce", group)
+    if own is None:
         return None
-    own = member(group)
     root = place(own, dst, group_dst)
     kind = _kind("reduce", op, tensor)
     memory, back = _written(tensor) if own.rank() == root else (_read(tensor), None)
@@ -271,10 +269,9 @@ def broadcast(
 ) -> Work | None:
     """Each process's tensor becomes that of rank `src`."""
     _check_tensor(tensor, "tensor")
-    if is_outside(group):
-        warn_outside("broadcast")
+    own = present("broadcast", group)
+    if own is None:
         return None
-    own = member(group)
     root = place(own, src, group_src)
     memory, back = _written(tensor)
     return _start(
@@ -307,10 +304,9 @@ def all_gather(
     _check_tensors(tensor_list, "tensor_list")
     _check_tensor(tensor, "tensor")
     _check_dtypes(*tensor_list, tensor)
-    if is_outside(group):
-        warn_outside("all_gather")
+    own = present("all_gather", group)
+    if own is None:
         return None
-    own = member(group)
     if len(tensor_list) != own.size():
         raise RuntimeError(
             "ProcessGroupGloo::allgather: invalid output tensor list at index 0 "
@@ -352,10 +348,9 @@ def all_gather_into_tensor(
     _check_tensor(output_tensor, "output_tensor")
     _check_tensor(input_tensor, "input_tensor")
     _check_dtypes(input_tensor, output_tensor)
-    if is_outside(group):
-        warn_outside("all_gather_into_tensor")
+    own = present("all_gather_into_tensor", group)
+    if own is None:
         return None
-    own = member(group)
     if output_tensor.numel() != own.size() * input_tensor.numel():
         raise RuntimeError(
             "ProcessGroupGloo::allgather: invalid tensor size: the output has "
@@ -386,10 +381,9 @@ def reduce_scatter_tensor(
     _check_tensor(output, "output")
     _check_tensor(input, "input")
     _check_dtypes(input, output)
-    if is_outside(group):
-        warn_outside("reduce_scatter_tensor")
+    own = present("reduce_scatter_tensor", group)
+    if own is None:
         return None
-    own = member(group)
     if output.numel() * own.size() != input.numel():
         raise RuntimeError(
             f"reduce_scatter_tensor: the input has {input.numel()} elements, and the output's "
@@ -420,10 +414,9 @@ def reduce_scatter(
     _check_tensor(output, "output")
     _check_tensors(input_list, "input_list")
     _check_dtypes(output, *input_list)
-    if is_outside(group):
-        warn_outside("reduce_scatter")
+    own = present("reduce_scatter", group)
+    if own is None:
         return None
-    own = member(group)
     if len(input_list) != own.size():
         raise RuntimeError(
             "ProcessGroupGloo::reduce_scatter: invalid input tensor list "
@@ -457,6 +450,21 @@ def reduce_scatter(
 # ---- from one, to one, from each to each
 
 
+def _check_list_of_root(
+    name: str, way: str, tensors: list[Tensor], like: Tensor, group: ProcessGroup
+) -> None:
+    """The root's list has a tensor for each process, of the same dtype and size; way: in words."""
+    _check_tensors(tensors, f"{name}_list")
+    _check_dtypes(like, *tensors)
+    if len(tensors) != group.size():
+        raise RuntimeError(
+            f"ProcessGroupGloo::{name}: Incorrect {way} list size {len(tensors)}. "
+            f"{way.capitalize()} list size should be {group.size()}, same as size of the process "
+            "group."
+        )
+    _check_sizes(name, tensors, like)
+
+
 def gather(
     tensor: Tensor,
     gather_list: list[Tensor] | None = None,
@@ -467,11 +475,10 @@ def gather(
 ) -> Work | None:
     """The list of rank `dst` (0 if none is told) becomes the tensors of all."""
     _check_tensor(tensor, "tensor")
-    if is_outside(group):
-        warn_outside("gather")
+    own = present("gather", group)
+    if own is None:
         return None
-    own = member(group)
-    root = place(own, 0 if dst is None and group_dst is None else dst, group_dst)
+    root = place(own, dst, group_dst, default=0)
     source = _read(tensor)
     if own.rank() != root:
         if gather_list:
@@ -488,14 +495,7 @@ def gather(
         )
     if not gather_list:
         raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
-    _check_tensors(gather_list, "gather_list")
-    _check_dtypes(tensor, *gather_list)
-    if len(gather_list) != own.size():
-        raise RuntimeError(
-            f"ProcessGroupGloo::gather: Incorrect output list size {len(gather_list)}. Output "
-            f"list size should be {own.size()}, same as size of the process group."
-        )
-    _check_sizes("gather", gather_list, tensor)
+    _check_list_of_root("gather", "output", gather_list, tensor, own)
     pairs = [_written(t) for t in gather_list]
     others = [i for i in range(own.size()) if i != root]
     return _start(
@@ -519,11 +519,10 @@ def scatter(
 ) -> Work | None:
     """The tensor becomes the one at this rank's place in the list of rank `src` (0 if not told)."""
     _check_tensor(tensor, "tensor")
-    if is_outside(group):
-        warn_outside("scatter")
+    own = present("scatter", group)
+    if own is None:
         return None
-    own = member(group)
-    root = place(own, 0 if src is None and group_src is None else src, group_src)
+    root = place(own, src, group_src, default=0)
     memory, back = _written(tensor)
     if own.rank() != root:
         if scatter_list:
@@ -539,14 +538,7 @@ def scatter(
         )
     if not scatter_list:
         raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
-    _check_tensors(scatter_list, "scatter_list")
-    _check_dtypes(tensor, *scatter_list)
-    if len(scatter_list) != own.size():
-        raise RuntimeError(
-            f"ProcessGroupGloo::scatter: Incorrect input list size {len(scatter_list)}. Input "
-            f"list size should be {own.size()}, same as size of the process group."
-        )
-    _check_sizes("scatter", scatter_list, tensor)
+    _check_list_of_root("scatter", "input", scatter_list, tensor, own)
     sources = [_read(t) for t in scatter_list]
     others = [i for i in range(own.size()) if i != root]
     return _start(
@@ -569,10 +561,9 @@ def all_to_all(
     """Tensor i of the inputs becomes, at rank i, the output at this rank's place."""
     _check_tensors(output_tensor_list, "output_tensor_list")
     _check_tensors(input_tensor_list, "input_tensor_list")
-    if is_outside(group):
-        warn_outside("all_to_all")
+    own = present("all_to_all", group)
+    if own is None:
         return None
-    own = member(group)
     for name, tensors in (("output", output_tensor_list), ("input", input_tensor_list)):
         if len(tensors) != own.size():
             raise RuntimeError(
@@ -630,10 +621,9 @@ def all_to_all_single(
     _check_tensor(output, "output")
     _check_tensor(input, "input")
     _check_dtypes(output, input)
-    if is_outside(group):
-        warn_outside("all_to_all_single")
+    own = present("all_to_all_single", group)
+    if own is None:
         return None
-    own = member(group)
     outputs = _parts(output_split_sizes, output, own.size())
     inputs = _parts(input_split_sizes, input, own.size())
     source = _read(input)
@@ -702,10 +692,9 @@ def isend(
 ) -> Work | None:
     """Start to send a tensor to a process; it may not change until the work is done."""
     _check_tensor(tensor, "tensor")
-    if is_outside(group):
-        warn_outside("isend")
+    own = present("isend", group)
+    if own is None:
         return None
-    own = member(group)
     peer = place(own, dst, group_dst)
     if peer == own.rank():
         raise ValueError(
@@ -726,10 +715,9 @@ def irecv(
 ) -> Work | None:
     """Start to receive a tensor from a process, or from any; the sizes are the same there."""
     _check_tensor(tensor, "tensor")
-    if is_outside(group):
-        warn_outside("irecv")
+    own = present("irecv", group)
+    if own is None:
         return None
-    own = member(group)
     peer = None
     if src is not None or group_src is not None:
         peer = place(own, src, group_src)
@@ -751,8 +739,7 @@ def send(
     group_dst: int | None = None,
 ) -> None:
     """Send a tensor to a process, and wait until it may change."""
-    if is_outside(group):
-        warn_outside("send")
+    if present("send", group) is None:
         return None
     work = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
@@ -767,8 +754,7 @@ def recv(
     group_src: int | None = None,
 ) -> int:
     """Wait for a tensor from a process, or from any; the rank that sent it."""
-    if is_outside(group):
-        warn_outside("recv")
+    if present("recv", group) is None:
         return -1
     work = irecv(tensor, src, group, tag, group_src)
     assert work is not None
@@ -828,10 +814,9 @@ def barrier(
     timeout: timedelta | None = None,
 ) -> Work | None:
     """Wait until all processes of the group are here."""
-    if is_outside(group):
-        warn_outside("barrier")
+    own = present("barrier", group)
+    if own is None:
         return None
-    own = member(group)
     return _start(
         "barrier",
         own,
@@ -852,10 +837,9 @@ def monitored_barrier(
 
     wait_all_ranks: name all of them, not the first. Raises RuntimeError.
     """
-    if is_outside(group):
-        warn_outside("monitored_barrier")
+    own = present("monitored_barrier", group)
+    if own is None:
         return None
-    own = member(group)
     limit = seconds(timeout) or own._limit
     ms = 0 if limit is None else round(limit * 1000)
     token = rl.zeros(1, dtype=rl.uint8)

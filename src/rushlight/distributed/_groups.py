@@ -481,14 +481,6 @@ def is_outside(group: Any) -> bool:
     return group is not None and group == GroupMember.NON_GROUP_MEMBER
 
 
-def warn_outside(name: str) -> None:
-    """Say that a call does nothing here."""
-    warnings.warn(
-        f"Running {name} on global rank {get_rank()} which does not belong to the given group.",
-        stacklevel=3,
-    )
-
-
 def member(group: ProcessGroup | None) -> ProcessGroup:
     """The group that a call means, of which this process is one.
 
@@ -504,13 +496,28 @@ def member(group: ProcessGroup | None) -> ProcessGroup:
     return group
 
 
-def place(group: ProcessGroup, rank: int | None, group_rank: int | None) -> int:
-    """A rank in the group, of a global one or of one in the group.
+def present(name: str, group: ProcessGroup | None) -> ProcessGroup | None:
+    """The group that a call of a collective means; None, with a warning, outside of it."""
+    if not is_outside(group):
+        return member(group)
+    warnings.warn(
+        f"Running {name} on global rank {get_rank()} which does not belong to the given group.",
+        stacklevel=3,
+    )
+    return None
+
+
+def place(
+    group: ProcessGroup, rank: int | None, group_rank: int | None, default: int | None = None
+) -> int:
+    """A rank in the group, of a global one or of one in the group; default: a global one.
 
     Raises ValueError where both or none are told, or there is no such rank.
     """
     if rank is not None and group_rank is not None:
         raise ValueError("Can't specify both group_rank and global_rank")
+    if rank is None and group_rank is None:
+        rank = default
     if rank is not None:
         return get_group_rank(group, rank)
     if group_rank is None:

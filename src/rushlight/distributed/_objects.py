@@ -8,7 +8,7 @@ from typing import Any
 from .. import _root as rl
 from .._core import Tensor
 from . import _collectives
-from ._groups import ProcessGroup, is_outside, member, place, warn_outside
+from ._groups import ProcessGroup, place, present
 
 
 def to_tensor(obj: Any) -> Tensor:
@@ -25,22 +25,26 @@ def _length(data: Tensor) -> Tensor:
     return rl.tensor([data.numel()], dtype=rl.int64)
 
 
+def _padded(obj: Any, group: ProcessGroup) -> tuple[list[int], Tensor]:
+    """How long each process's pickle is, and this one's, as long as the longest."""
+    data = to_tensor(obj)
+    lengths = rl.zeros(group.size(), dtype=rl.int64)
+    _collectives.all_gather_into_tensor(lengths, _length(data), group)
+    padded = rl.zeros(int(lengths.max()), dtype=rl.uint8)
+    padded[: data.numel()] = data
+    return lengths.tolist(), padded
+
+
 def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | None = None) -> None:
     """The list becomes the objects of all processes, in the order of ranks."""
-    if is_outside(group):
-        warn_outside("all_gather_object")
+    own = present("all_gather_object", group)
+    if own is None:
         return
-    own = member(group)
-    data = to_tensor(obj)
-    lengths = rl.zeros(own.size(), dtype=rl.int64)
-    _collectives.all_gather_into_tensor(lengths, _length(data), own)
-    longest = int(lengths.max())
-    padded = rl.zeros(longest, dtype=rl.uint8)
-    padded[: data.numel()] = data
-    every = rl.empty(own.size() * longest, dtype=rl.uint8)
+    lengths, padded = _padded(obj, own)
+    every = rl.empty(own.size(), padded.numel(), dtype=rl.uint8)
     _collectives.all_gather_into_tensor(every, padded, own)
-    for i, length in enumerate(lengths.tolist()):
-        object_list[i] = from_tensor(every[i * longest : i * longest + length])
+    for i, length in enumerate(lengths):
+        object_list[i] = from_tensor(every[i, :length])
 
 
 def gather_object(
@@ -51,30 +55,24 @@ def gather_object(
     group_dst: int | None = None,
 ) -> None:
     """The list of rank `dst` (0 if not told) becomes the objects of all."""
-    if is_outside(group):
-        warn_outside("gather_object")
+    own = present("gather_object", group)
+    if own is None:
         return
-    own = member(group)
-    root = place(own, 0 if dst is None and group_dst is None else dst, group_dst)
+    root = place(own, dst, group_dst, default=0)
     if own.rank() == root and not object_gather_list:
         raise ValueError("Argument ``object_gather_list`` must be specified on destination rank.")
     if own.rank() != root and object_gather_list:
         raise ValueError(
             "Argument ``object_gather_list`` must NOT be specified on non-destination ranks."
         )
-    data = to_tensor(obj)
-    lengths = rl.zeros(own.size(), dtype=rl.int64)
-    _collectives.all_gather_into_tensor(lengths, _length(data), own)
-    longest = int(lengths.max())
-    padded = rl.zeros(longest, dtype=rl.uint8)
-    padded[: data.numel()] = data
+    lengths, padded = _padded(obj, own)
     if own.rank() != root:
         _collectives.gather(padded, None, group=own, group_dst=root)
         return
-    every = list(rl.empty(own.size(), longest, dtype=rl.uint8).unbind())
+    every = list(rl.empty(own.size(), padded.numel(), dtype=rl.uint8).unbind())
     _collectives.gather(padded, every, group=own, group_dst=root)
     assert object_gather_list is not None
-    for i, length in enumerate(lengths.tolist()):
+    for i, length in enumerate(lengths):
         object_gather_list[i] = from_tensor(every[i][:length])
 
 
@@ -86,11 +84,10 @@ def broadcast_object_list(
     group_src: int | None = None,
 ) -> None:
     """The list's objects become those of rank `src` (0 if not told)."""
-    if is_outside(group):
-        warn_outside("broadcast_object_list")
+    own = present("broadcast_object_list", group)
+    if own is None:
         return
-    own = member(group)
-    root = place(own, 0 if src is None and group_src is None else src, group_src)
+    root = place(own, src, group_src, default=0)
     length = rl.zeros(len(object_list), dtype=rl.int64)
     parts = []
     if own.rank() == root:
@@ -117,11 +114,10 @@ def scatter_object_list(
         raise ValueError(
             "Expected argument scatter_object_output_list to be a list of size at least 1."
         )
-    if is_outside(group):
-        warn_outside("scatter_object_list")
+    own = present("scatter_object_list", group)
+    if own is None:
         return
-    own = member(group)
-    root = place(own, 0 if src is None and group_src is None else src, group_src)
+    root = place(own, src, group_src, default=0)
     if own.rank() != root:
         length = rl.zeros(1, dtype=rl.int64)
         _collectives.scatter(length, None, group=own, group_src=root)
@@ -157,10 +153,9 @@ def send_object_list(
     use_batch: bool = False,
 ) -> None:
     """Send a list's objects to a process."""
-    if is_outside(group):
-        warn_outside("send_object_list")
+    own = present("send_object_list", group)
+    if own is None:
         return
-    own = member(group)
     peer = place(own, dst, group_dst)
     parts = [to_tensor(obj) for obj in object_list]
     lengths = rl.tensor([part.numel() for part in parts], dtype=rl.int64)
@@ -178,10 +173,9 @@ def recv_object_list(
     use_batch: bool = False,
 ) -> int:
     """Wait for a list of objects from a process, or from any; the rank that sent it."""
-    if is_outside(group):
-        warn_outside("recv_object_list")
+    own = present("recv_object_list", group)
+    if own is None:
         return -1
-    own = member(group)
     lengths = rl.zeros(len(object_list), dtype=rl.int64)
     sender = _collectives.recv(lengths, src, own, _TAG, group_src)
     if object_list:
