@@ -211,14 +211,15 @@ PyObject* can_cast_function(PyObject*, PyObject* args) {
 PyObject* between_address(PyObject*, PyObject* args) {
   const char *type, *op;
   if (!PyArg_ParseTuple(args, "ss", &type, &op)) return nullptr;
-  constexpr std::pair<std::string_view, DType> kTypes[] = {{"float16", DType::F16}, {"bfloat16", DType::BF16}};
+  constexpr std::pair<std::string_view, DType> kTypes[] = {
+      {"float16", DType::F16}, {"bfloat16", DType::BF16}, {"float32", DType::F32}, {"float64", DType::F64}};
   constexpr std::pair<std::string_view, Between> kOps[] = {
-      {"SUM", Between::Sum}, {"PRODUCT", Between::Product}, {"MIN", Between::Min}, {"MAX", Between::Max}};
+      {"SUM", Between::Sum}, {"PRODUCT", Between::Product}, {"MIN", Between::Min}, {"MAX", Between::Max}, {"MEAN", Between::Mean}};
   for (const auto& [type_name, type_code] : kTypes) {
     for (const auto& [op_name, op_code] : kOps) {
-      if (type_name == type && op_name == op) {
-        return PyLong_FromVoidPtr(reinterpret_cast<void*>(between_function(type_code, op_code)));
-      }
+      if (type_name != type || op_name != op) continue;
+      const BetweenFunction found = between_function(type_code, op_code);
+      if (found) return PyLong_FromVoidPtr(reinterpret_cast<void*>(found));
     }
   }
   return PyErr_Format(PyExc_ValueError, "no reduction %s of %s", op, type);

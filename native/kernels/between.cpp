@@ -8,10 +8,11 @@ namespace {
 
 constexpr ptrdiff_t kBlock = 512;  // elements; two blocks of floats stay in the first cache
 
-template <Between kOp>
-float combined(float a, float b) {
+template <Between kOp, typename T>
+T combined(T a, T b) {
   switch (kOp) {
     case Between::Sum: return a + b;
+    case Between::Mean: return a * T(0.5) + b * T(0.5);
     case Between::Product: return a * b;
     // A NaN stays, whichever side it is on.
     case Between::Min: return a != a || a < b ? a : b;
@@ -33,6 +34,13 @@ void between(void* theirs, void* ours, int* n, void*) {
   }
 }
 
+template <typename T>
+void mean_of_two(void* theirs, void* ours, int* n, void*) {
+  const T* a = static_cast<const T*>(theirs);
+  T* b = static_cast<T*>(ours);
+  for (ptrdiff_t i = 0; i < *n; ++i) b[i] = combined<Between::Mean>(a[i], b[i]);
+}
+
 template <DType kType>
 BetweenFunction of_type(Between op) {
   switch (op) {
@@ -40,6 +48,7 @@ BetweenFunction of_type(Between op) {
     case Between::Product: return between<kType, Between::Product>;
     case Between::Min: return between<kType, Between::Min>;
     case Between::Max: return between<kType, Between::Max>;
+    case Between::Mean: return between<kType, Between::Mean>;
   }
   return nullptr;
 }
@@ -47,8 +56,13 @@ BetweenFunction of_type(Between op) {
 }  // namespace
 
 BetweenFunction between_function(DType type, Between op) {
-  if (type == DType::BF16) return of_type<DType::BF16>(op);
-  return type == DType::F16 ? of_type<DType::F16>(op) : nullptr;
+  switch (type) {
+    case DType::BF16: return of_type<DType::BF16>(op);
+    case DType::F16: return of_type<DType::F16>(op);
+    case DType::F32: return op == Between::Mean ? mean_of_two<float> : nullptr;
+    case DType::F64: return op == Between::Mean ? mean_of_two<double> : nullptr;
+    default: return nullptr;
+  }
 }
 
 }  // namespace rushlight

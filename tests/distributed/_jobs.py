@@ -1,6 +1,7 @@
 """Jobs of several processes, started by the command as a user starts them."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -38,7 +39,11 @@ def run(folder, program, *options, arguments=(), **more):
     """The same, run to its end: exit code, output, errors and the seconds that it took."""
     begin = time.monotonic()
     with start(folder, program, *options, arguments=arguments, **more) as process:
-        out, err = process.communicate(timeout=30)
+        try:
+            out, err = process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGTERM)  # the supervisor ends its processes
+            raise
     return Done(process.returncode, out, err, time.monotonic() - begin)
 
 

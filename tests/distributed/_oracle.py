@@ -26,11 +26,23 @@ def note(name, function):
     text = found if isinstance(found, str) else repr(found)
     noted[name] = text.replace("rushlight", "torch")
 """
-_TAIL = """
-json.dump(noted, open(f"{sys.argv[1]}.{dist.get_rank()}", "w"))
+# PyTorch's gloo sometimes aborts while its process ends; what it found is written by then.
+END = """
+import os, sys
 dist.barrier()
+if "rushlight" not in sys.modules:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 dist.destroy_process_group()
 """
+_TAIL = (
+    """
+with open(f"{sys.argv[1]}.{dist.get_rank()}", "w") as file:
+    json.dump(noted, file)
+"""
+    + END
+)
 _STARTS = {
     "torch": ["torch.distributed.run", "--nproc-per-node"],
     "rushlight": ["rushlight", "run", "--nproc"],

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from _jobs import environment, run
+from _oracle import END
 
 BUCKET = """
 import json, os, pickle, sys
@@ -196,9 +197,8 @@ for options in (
 if rank == 0:
     with open(sys.argv[1], "w") as file:
         json.dump(out, file)
-dist.barrier()
-dist.destroy_process_group()
 """
+    + END
 )
 
 

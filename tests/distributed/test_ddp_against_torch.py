@@ -7,8 +7,10 @@ import sys
 
 import pytest
 from _jobs import environment, run
+from _oracle import END
 
-PROGRAM = '''
+PROGRAM = (
+    '''
 import json, os, sys
 import numpy as np
 import torch
@@ -142,8 +144,9 @@ found = {
 }
 with open(f"{sys.argv[1]}_{rank}.json", "w") as file:
     json.dump(found, file)
-dist.destroy_process_group()
 '''
+    + END
+)
 
 
 def by_torch(folder, size):

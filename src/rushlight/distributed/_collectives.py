@@ -217,12 +217,16 @@ def all_reduce(
     memory, back = _written(tensor)
     if kind == RedOpType.PREMUL_SUM:
         memory.mul_(op.factor)
+    if kind == RedOpType.AVG and own.size() == 2 and memory.dtype.is_floating_point:
+        name, mean = "MEAN", None
+    else:
+        name, mean = _basic(kind), _averaged(kind, memory, own.size())
     return _start(
         "all_reduce",
         own,
-        lambda c: c.all_reduce(memory, _basic(kind)),
+        lambda c: c.all_reduce(memory, name),
         kept=memory,
-        after=_each(_averaged(kind, memory, own.size()), back),
+        after=_each(mean, back),
         result=[tensor],
         wait=not async_op,
     )

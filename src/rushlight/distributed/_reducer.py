@@ -174,6 +174,7 @@ class Reducer:
         self.state: Any = None
         self._divisor = group.size()
         self._joining: tuple[Work, Tensor, bool] | None = None  # who still has inputs
+        self._uneven = False  # others may take part with zeros, by `shadow`
         self._place(sparse, cap)
         count = len(self.parameters)
         self._expecting = False  # a backward that reduces comes, or runs
@@ -325,10 +326,12 @@ class Reducer:
             if self.hook is not None:
                 self._call_hook(bucket, memory)
                 return
-            factor = self._factor()
-            if factor != 1.0:
+            factor, op = self._factor(), ReduceOp.SUM
+            if self.group.size() == 2 and not self._uneven:
+                op = ReduceOp.AVG  # of two it needs no pass of its own
+            elif factor != 1.0:
                 memory.mul_(factor)
-        bucket.work = _collectives.all_reduce(memory, ReduceOp.SUM, self.group, True)
+        bucket.work = _collectives.all_reduce(memory, op, self.group, True)
         self._running.append(bucket)
 
     def _gradient(self, i: int) -> Tensor | None:
@@ -344,15 +347,11 @@ class Reducer:
     def _filled(self, bucket: _Bucket, gradients: list[Tensor | None]) -> Tensor:
         """The bucket's buffer, with the gradients; zeros where there is none."""
         flat = bucket.buffer()
-        targets, sources = [], []
         for view, grad in zip(bucket.views, gradients, strict=True):
             if grad is None:
                 view.zero_()
             elif grad.data_ptr() != view.data_ptr():
-                targets.append(view)
-                sources.append(grad)
-        if targets:
-            _foreach_copy_(targets, sources)
+                view.copy_(grad)
         return flat
 
     def _call_hook(self, bucket: _Bucket, memory: Tensor) -> None:
@@ -391,7 +390,7 @@ class Reducer:
                 if not bucket.sparse:
                     self._bring(bucket, unused)
         self._used = [False] * len(self.parameters)
-        self._divisor = self.group.size()
+        self._divisor, self._uneven = self.group.size(), False
         self._reset()
 
     def _complete(self, bucket: _Bucket) -> None:
@@ -413,7 +412,6 @@ class Reducer:
             return
         flat = memory is bucket.flat
         views = bucket.views if flat else [memory.view(bucket.parameters[0].shape)]
-        targets, sources = [], []
         for i, p, view in zip(bucket.indices, bucket.parameters, views, strict=True):
             grad = p.grad
             if i in unused:
@@ -426,10 +424,7 @@ class Reducer:
             elif grad is None:
                 p.grad = view.clone() if flat else view
             else:
-                targets.append(grad.detach())
-                sources.append(view)
-        if targets:
-            _foreach_copy_(targets, sources)
+                grad.copy_(view)
 
     def _reduce_sparse(self, bucket: _Bucket) -> None:
         """The sum of sparse gradients: all processes' indices and values, one after the other."""
@@ -461,7 +456,7 @@ class Reducer:
 
     def await_count(self, work: Work, count: Tensor, by_all: bool) -> None:
         """The divisor is what `work` brings into `count`; by_all: the group's size all the same."""
-        self._joining = (work, count, by_all)
+        self._joining, self._uneven = (work, count, by_all), True
 
     def shadow(self) -> None:
         """Take part in the reductions of a backward with zeros."""
