@@ -92,8 +92,7 @@ def measure(kinds: list[str], counts: list[int], libraries: list[str], rounds: i
     def step(library: str) -> None:
         for network in ("mlp", "gpt"):
             for processes in counts:
-                ways = ["alone"] if processes == 1 else ["alone", "wrapped"]
-                for way in ways:
+                for way in ("alone", "wrapped"):
                     found, _ = run(library, processes, "step", network, way)
                     for what, value in found.items():
                         add(f"{what} {network} {way} {processes}", library, value)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ def parallel(network: Any) -> Any:
 
 
 def step(name: str, wrapped: bool) -> dict[str, float]:
-    """Seconds of a training step, the best of the repeats, and the bytes of its gradients."""
+    """Seconds of a step, the best of the repeats; bytes of its gradients and of each bucket."""
     networks: list[Any] = []
 
     def wrap(network: Any) -> Any:
@@ -77,15 +77,21 @@ def step(name: str, wrapped: bool) -> dict[str, float]:
     # All processes do the same number of steps: rank 0 says how many.
     count = torch.tensor([max(2, int(SECONDS / timed(call, 5)))])
     dist.broadcast(count, 0)
-    seconds = min(timed(call, int(count)) for _ in range(REPEATS))
-    gradients = sum(p.numel() * p.element_size() for p in networks[0].parameters())
-    return {"seconds": seconds, "bytes": gradients}
+    found = {"seconds": min(timed(call, int(count)) for _ in range(REPEATS))}
+    found["bytes"] = all_bytes(networks[0].parameters())
+    reducer = getattr(networks[0], "reducer", None)
+    for number, bucket in enumerate(getattr(reducer, "buckets", ())):  # PyTorch's cannot be seen
+        found[f"bucket{number}"] = all_bytes(bucket.parameters)
+    return found
+
+
+def all_bytes(tensors: Iterable[Any]) -> int:
+    return sum(t.numel() * t.element_size() for t in tensors)
 
 
 def own_bytes(tensors: list[Any]) -> int:
     """The bytes that this process has of tensors, some of which may be sharded."""
-    own = [t.to_local() if hasattr(t, "to_local") else t for t in tensors]
-    return sum(t.numel() * t.element_size() for t in own)
+    return all_bytes(t.to_local() if hasattr(t, "to_local") else t for t in tensors)
 
 
 def memory(wrapped: bool) -> dict[str, int]:

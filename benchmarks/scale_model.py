@@ -19,10 +19,11 @@ with alpha seconds for each message and beta bytes a second, for n bytes. Strate
 network's card moves the bytes, 0 on a machine whose cores are all busy, since there copying and
 adding take the time of computing.
 
-First the model is compared with what was measured on one machine, with overlap 0. The time of an
-all-reduce is there interpolated between the measured sizes, and computing is what as many processes
-took that did not speak. Then it is run for networks by their published figures: nothing of that
-table is measured but the computing of the small GPT.
+First the model is compared with what was measured on one machine, with overlap 0. Its constants are
+measured, too: computing is what as many processes took that did not speak, DDP's own work is what
+it adds to one process, and the time of each bucket's all-reduce lies between those of the measured
+sizes. Then it is run for networks by their published figures: nothing of that table is measured but
+the computing of the small GPT.
 """
 
 from __future__ import annotations
@@ -36,7 +37,6 @@ from pathlib import Path
 
 from scale import OURS, Figures, median, shown, table
 
-FIRST_BUCKET, BUCKET = 1 << 20, 25 << 20  # bytes, as DistributedDataParallel has them
 BACKWARD = 2 / 3  # of a step's computing
 PROCESSES = 8, 16, 32, 64, 128, 256, 512, 1024
 STOPPED = 0.5  # the efficiency from which on more processes are called wasted
@@ -53,13 +53,23 @@ class Network:
 
 @dataclass(frozen=True)
 class Program:
-    """What is trained: seconds of computing a step, bytes of its gradients, its blocks."""
+    """What is trained: seconds of computing a step, bytes of each bucket of gradients, blocks."""
 
     name: str
     computing: float
-    size: int
+    buckets: tuple[int, ...]
     blocks: int
 
+    @property
+    def size(self) -> int:
+        return sum(self.buckets)
+
+
+# The gradients of GPT-2's smallest, in backward's order: twelve blocks, then the embeddings.
+_WIDTH = 768
+GPT2 = tuple(
+    4 * _WIDTH * n for n in [*[4 * _WIDTH, 4 * _WIDTH, _WIDTH, 3 * _WIDTH] * 12, 1024, 50257]
+)
 
 # Published figures: HDR's 200 Gb/s and 0.6 us by the adapter's data sheet (ConnectX-6). Ethernet's
 # bit rates by their names; 30 us for a message through the kernel's TCP, of which 20 to 50 are
@@ -86,14 +96,6 @@ def tree(n: float, processes: int, network: Network) -> float:
     return 2 * math.ceil(math.log2(processes)) * (network.alpha + n / network.beta)
 
 
-def buckets(size: int) -> list[int]:
-    """The bytes of each bucket, in backward's order."""
-    found = [min(size, FIRST_BUCKET)]
-    while (left := size - sum(found)) > 0:
-        found.append(min(left, BUCKET))
-    return found
-
-
 def exposed(times: list[float], computing: float, overlap: float) -> float:
     """What of transfers takes time of its own that become possible evenly over `computing`."""
     end = 0.0
@@ -105,7 +107,7 @@ def exposed(times: list[float], computing: float, overlap: float) -> float:
 def ddp(program: Program, processes: int, network: Network, by_tree: bool = False) -> float:
     """Seconds of a step."""
     reduce = tree if by_tree else ring
-    times = [reduce(n, processes, network) for n in buckets(program.size)]
+    times = [reduce(n, processes, network) for n in program.buckets]
     return program.computing + exposed(times, BACKWARD * program.computing, 1.0)
 
 
@@ -136,7 +138,7 @@ STRATEGIES = {
 
 
 def measured_all_reduce(figures: Figures, n: int, processes: int) -> float:
-    """Seconds of an all-reduce, interpolated between the measured sizes on logarithmic scales."""
+    """Seconds of an all-reduce, on straight lines between the measured sizes."""
     points = []
     for row in figures:
         kind, *words = row.split()
@@ -147,33 +149,45 @@ def measured_all_reduce(figures: Figures, n: int, processes: int) -> float:
     points.sort()
     for (small, fast), (large, slow) in pairwise(points):
         if n <= large:
-            share = (math.log(n) - math.log(small)) / (math.log(large) - math.log(small))
-            return float(fast * (slow / fast) ** share)
+            return float(fast + (slow - fast) * (n - small) / (large - small))
     raise SystemExit(f"no all-reduce of {n} bytes and {processes} processes was measured")
+
+
+def step_seconds(figures: Figures, network: str, way: str, processes: int) -> float:
+    """What was measured of a step."""
+    found = median(figures, f"seconds {network} {way} {processes}", OURS)
+    if found is None:
+        raise SystemExit(f"no step of {network}, {way}, {processes} processes was measured")
+    return found
+
+
+def measured_buckets(figures: Figures, network: str) -> tuple[int, ...]:
+    """The bytes of each of DDP's buckets."""
+    rows = [
+        row for row in figures if row.startswith("bucket") and row.endswith(f" {network} wrapped 2")
+    ]
+    return tuple(int(median(figures, row, OURS) or 0) for row in rows)
 
 
 def compared(figures: Figures) -> str:
     """The model beside what was measured on one machine."""
     rows = []
     for network in ("mlp", "gpt"):
-        for processes in (1, 2, 4):
-            way = "alone" if processes == 1 else "wrapped"
-            measured = median(figures, f"seconds {network} {way} {processes}", OURS)
-            computing = median(figures, f"seconds {network} alone {processes}", OURS)
-            size = median(figures, f"bytes {network} alone 1", OURS)
-            reduced = median(figures, f"all_reduce 100000000 {processes}", OURS) is not None
-            if measured is None or computing is None or size is None:
-                continue
-            if processes > 1 and not reduced:
-                continue  # --only left it out
-            sizes = buckets(int(size)) if processes > 1 else []
+        one = step_seconds(figures, network, "alone", 1)
+        own = step_seconds(figures, network, "wrapped", 1) - one
+        for processes in (2, 4):
+            computing = step_seconds(figures, network, "alone", processes)
+            measured = step_seconds(figures, network, "wrapped", processes)
+            sizes = measured_buckets(figures, network)
             times = [measured_all_reduce(figures, n, processes) for n in sizes]
             talking = exposed(times, BACKWARD * computing, 0.0)
-            model = computing + talking
-            rows.append([f"{network}, {processes}", shown(computing), shown(talking)])
+            # Processes without a core of their own wait for each other's work.
+            work = own * computing / one
+            model = computing + work + talking
+            rows.append([f"{network}, {processes}", shown(computing), shown(work), shown(talking)])
             rows[-1] += [shown(model), shown(measured), f"{model / measured - 1:+.0%}"]
-    head = ["program, processes", "computing", "all-reduce", "model", "measured", "difference"]
-    return table(head, rows)
+    head = ["program, processes", "computing", "DDP's work", "all-reduce", "model", "measured"]
+    return table([*head, "difference"], rows)
 
 
 def projected(program: Program) -> str:
@@ -193,11 +207,12 @@ def main() -> None:
         raise SystemExit(__doc__)
     figures: Figures = json.loads(Path(sys.argv[1]).read_text())["figures"]
     print(compared(figures))
-    seconds = median(figures, "seconds gpt alone 1", OURS)
-    size = median(figures, "bytes gpt alone 1", OURS)
-    if seconds is not None and size is not None:
-        print(projected(Program(f"small GPT, {shown(seconds)} a step", seconds, int(size), 4)))
-    print(projected(Program("124 M parameters, 1 s a step", 1.0, 4 * 124_000_000, 12)))
+    seconds = step_seconds(figures, "gpt", "alone", 1)
+    small = Program(
+        f"small GPT, {shown(seconds)} a step", seconds, measured_buckets(figures, "gpt"), 4
+    )
+    print(projected(small))
+    print(projected(Program("124 M parameters, 1 s a step", 1.0, GPT2, 12)))
 
 
 if __name__ == "__main__":

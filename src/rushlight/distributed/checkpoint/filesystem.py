@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from ... import _dtypes as dtypes
 from ... import serialization
@@ -63,6 +63,25 @@ class _Folder:
     def checkpoint_id(self) -> str | os.PathLike[str]:
         """The folder."""
         return self.path
+
+    @classmethod
+    def meant(cls, checkpoint_id: Any, given: Any) -> Self:
+        """What is `given`, for this checkpoint; a new one if nothing is given.
+
+        Raises RuntimeError where neither is told, NotImplementedError for other kinds of storage.
+        """
+        if given is None:
+            if checkpoint_id is None:
+                raise RuntimeError(
+                    "`checkpoint_id` must be specified if storage_reader/storage_writer is None."
+                )
+            return cls(checkpoint_id)
+        if not isinstance(given, cls):
+            raise NotImplementedError(
+                f"Checkpoints need a {cls.__name__}, not a {type(given).__name__}."
+            )
+        given.reset(checkpoint_id)
+        return given
 
     def reset(self, checkpoint_id: str | os.PathLike[str] | None = None) -> None:
         """Go on with another folder."""

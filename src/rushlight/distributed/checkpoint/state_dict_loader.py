@@ -28,21 +28,6 @@ class _Read(NamedTuple):
     take: Callable[[Any], None]
 
 
-def _reader(checkpoint_id: Any, storage_reader: Any) -> FileSystemReader:
-    if storage_reader is None:
-        if checkpoint_id is None:
-            raise RuntimeError(
-                "`checkpoint_id` must be specified if storage_reader/storage_writer is None."
-            )
-        return FileSystemReader(checkpoint_id)
-    if not isinstance(storage_reader, FileSystemReader):
-        raise NotImplementedError(
-            f"load() reads from a FileSystemReader, not from a {type(storage_reader).__name__}."
-        )
-    storage_reader.reset(checkpoint_id)
-    return storage_reader
-
-
 def _place(content: Metadata, name: str, begin: Any) -> Any:
     place = content.storage_data.get(MetadataIndex(name, begin))
     if place is None:
@@ -154,7 +139,10 @@ def load(
     >>> state
     {'w': tensor([1., 1.]), 'step': 7}
     """
-    reader, ranks = _reader(checkpoint_id, storage_reader), Ranks(process_group, no_dist)
+    reader, ranks = (
+        FileSystemReader.meant(checkpoint_id, storage_reader),
+        Ranks(process_group, no_dist),
+    )
     states = {
         key: value.state_dict() if hasattr(value, "state_dict") else value
         for key, value in state_dict.items()
@@ -176,7 +164,12 @@ def load_state_dict(
     planner: DefaultLoadPlanner | None = None,
 ) -> None:
     """`load` by its older name: objects with a `state_dict` are not asked for it."""
-    _fill(state_dict, _reader(None, storage_reader), planner, Ranks(process_group, no_dist))
+    _fill(
+        state_dict,
+        FileSystemReader.meant(None, storage_reader),
+        planner,
+        Ranks(process_group, no_dist),
+    )
 
 
 __getattr__ = _missing_name(__name__)

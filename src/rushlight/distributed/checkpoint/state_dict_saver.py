@@ -134,21 +134,6 @@ def _plain(tensor: Any) -> Any:
     return tensor if whole else tensor.clone()
 
 
-def _writer(checkpoint_id: Any, storage_writer: Any) -> FileSystemWriter:
-    if storage_writer is None:
-        if checkpoint_id is None:
-            raise RuntimeError(
-                "`checkpoint_id` must be specified if storage_reader/storage_writer is None."
-            )
-        return FileSystemWriter(checkpoint_id)
-    if not isinstance(storage_writer, FileSystemWriter):
-        raise NotImplementedError(
-            f"save() writes to a FileSystemWriter, not to a {type(storage_writer).__name__}."
-        )
-    storage_writer.reset(checkpoint_id)
-    return storage_writer
-
-
 def _states(state_dict: dict[str, Any]) -> dict[str, Any]:
     """The dict, with their states for objects that have a `state_dict`."""
     return {
@@ -216,7 +201,7 @@ def save(
     ...     sorted(os.listdir(folder))
     ['.metadata', '__0_0.distcp']
     """
-    writer = _writer(checkpoint_id, storage_writer)
+    writer = FileSystemWriter.meant(checkpoint_id, storage_writer)
     return _save(flatten(_states(state_dict)), writer, planner, Ranks(process_group, no_dist))
 
 
@@ -237,7 +222,7 @@ def async_save(
     Wait for it before the next save to the same folder. Several ranks write before it returns: the
     Future is done then.
     """
-    writer = _writer(checkpoint_id, storage_writer)
+    writer = FileSystemWriter.meant(checkpoint_id, storage_writer)
     flat = flatten(_states(state_dict))
     ranks = Ranks(process_group, no_dist)
     if ranks.count > 1:
@@ -267,7 +252,7 @@ def save_state_dict(
     planner: DefaultSavePlanner | None = None,
 ) -> Metadata:
     """`save` by its older name: objects with a `state_dict` are not asked for it."""
-    writer = _writer(None, storage_writer)
+    writer = FileSystemWriter.meant(None, storage_writer)
     return _save(flatten(state_dict), writer, planner, Ranks(process_group, no_dist))
 
 
