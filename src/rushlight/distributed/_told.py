@@ -11,7 +11,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from . import _board, _process
@@ -36,6 +36,8 @@ class Failure:
     error_file: str
     time: float
     what: str = ""  # said in place of an exit code
+    host: str = field(default_factory=socket.gethostname)
+    local: int = 0  # its number on its machine
 
     def message(self) -> str:
         """What the error file says; empty without one."""
@@ -101,8 +103,8 @@ def tell_failures(name: str, failures: Sequence[Failure], count: int, restarts: 
             code += f" ({_signal(-failure.code)})"
         lines += [
             f"  time      : {when}",
-            f"  host      : {socket.gethostname()}",
-            f"  rank      : {failure.rank} (local_rank: {failure.rank})",
+            f"  host      : {failure.host}",
+            f"  rank      : {failure.rank} (local_rank: {failure.local})",
             f"  exitcode  : {code} (pid: {failure.pid})",
             f"  error_file: {failure.error_file or '<N/A>'}",
         ]

@@ -31,6 +31,8 @@ globals().update(
 
 __getattr__ = _missing_name(__name__)
 
+_PORT = 29500  # of node 0, where none is given
+
 _UNUSED = (  # each with its default
     ("--monitor-interval", 0.1),
     ("--start-method", "spawn"),
@@ -41,7 +43,6 @@ _UNUSED = (  # each with its default
     ("--duplicate-stdout-filters", ""),
     ("--duplicate-stderr-filters", ""),
     ("--rdzv-backend", "static"),
-    ("--rdzv-conf", ""),
 )
 
 
@@ -74,6 +75,7 @@ def get_args_parser() -> argparse.ArgumentParser:
     add("--master-port", 0, "port on machine 0; a free one where none is given", type=int)
     add("--rdzv-endpoint", "", "HOST[:PORT], for --master-addr and --master-port")
     add("--rdzv-id", "none", "name of the job")
+    add("--rdzv-conf", "", "join_timeout=300: seconds that machines wait for each other")
     flag("--standalone", "one machine, and a free port")
     add("--max-restarts", 0, "how often all processes are started again after one failed", type=int)
     add("--role", "default", "name of the processes in copied output")
@@ -161,12 +163,13 @@ def job(args: argparse.Namespace) -> _launch.Job:
     from . import _launch
 
     processes, nodes = counts(args)
-    if nodes > 1:
+    least, _, most = str(args.nnodes).partition(":")
+    if nodes > 1 and most and int(least) != nodes:
         raise ValueError(
-            f"--nnodes={args.nnodes}: processes on several machines are started by srun or by "
-            "mpirun --hostfile, with this command in each of them: mpirun --hostfile hosts "
-            f"rushlight run {args.training_script}"
+            f"--nnodes={args.nnodes}: the number of machines does not change, give one"
         )
+    if not 0 <= args.node_rank < nodes:
+        raise ValueError(f"--node-rank={args.node_rank}: 0 to {nodes - 1} is expected")
     address, port = endpoint(args)
     arguments = [args.training_script, *args.training_script_args]
     if not args.no_python:
@@ -178,8 +181,8 @@ def job(args: argparse.Namespace) -> _launch.Job:
         args.training_script,
         python=not args.no_python,
         master_addr=address or "localhost",
-        master_port=port,
-        run_id=str(uuid.uuid4()) if args.rdzv_id == "none" else args.rdzv_id,
+        master_port=port or (_PORT if nodes > 1 else 0),
+        run_id=str(uuid.uuid4()) if args.rdzv_id == "none" and nodes == 1 else args.rdzv_id,
         role=args.role,
         max_restarts=args.max_restarts,
         log_dir=args.log_dir,
@@ -188,6 +191,9 @@ def job(args: argparse.Namespace) -> _launch.Job:
         shown=shown or None,
         shutdown=float(args.shutdown_timeout),
         signals=tuple(_signals(args.signals_to_handle)),
+        nodes=nodes,
+        node=args.node_rank,
+        join_timeout=_join_timeout(args.rdzv_conf),
     )
 
 
@@ -251,6 +257,15 @@ def _nodes(text: str) -> int:
     if not least.isdecimal() or (most and not most.isdecimal()) or int(most or least) < 1:
         raise ValueError(f"--nnodes={text}: a number, or LEAST:MOST, is expected")
     return int(most or least)
+
+
+def _join_timeout(text: str) -> float:
+    """The seconds in which machines must find each other, by `--rdzv-conf`."""
+    words = dict(item.partition("=")[::2] for item in str(text).split(","))
+    try:
+        return float(words.get("join_timeout", 300.0))
+    except ValueError:
+        raise ValueError(f"--rdzv-conf={text}: join_timeout=SECONDS is expected") from None
 
 
 def _streams(option: str, text: str, processes: int) -> dict[int, int]:
