@@ -37,6 +37,8 @@ _BY_SIGNAL = re.compile(r"process rank (\d+) with PID (\d+) on node \S+ exited o
 _BY_ABORT = re.compile(r'process rank (\d+) with PID (\d+) on node \S+ calling "abort"')
 _BY_CODE = re.compile(r"Process name: \[[^]]*,(\d+)\] Exit code: (\d+)")
 _BANNER = re.compile(r"^-{60,}\n.*?^-{60,}\n?", re.DOTALL | re.MULTILINE)
+# What MPI says of a process whose peer has ended.
+_SEVERED = re.compile(r"^\[[^]\n]*\] \*\*\* .*\n?", re.MULTILINE)
 
 
 @dataclass
@@ -139,7 +141,9 @@ def _supervise(job: Job, nodes: _nodes.Nodes | None) -> Outcome:
             keep = keep or any(failure.error_file for failure in outcome.failures)
             if nodes is not None:
                 outcome.why = nodes.agree(outcome.failures) or outcome.why
-                outcome.code = outcome.code or bool(outcome.why)
+                if outcome.failures and not job.node:
+                    outcome.code = outcome.failures[0].exit_code()
+                outcome.code = outcome.code or int(bool(outcome.why))
             if outcome.signal or outcome.why or not (outcome.code or job.node):
                 break
             _told.tell_failures(job.name, outcome.failures, count, job.max_restarts)
@@ -491,13 +495,15 @@ class _Attempt:
         if self.failures:
             err = _BANNER.sub("", err).strip(" \0\r\n")
             err += "\n" if err else ""
-            code = self.failures[0].code
+            if self.nodes is not None:
+                err = _SEVERED.sub("", err)
+            code = self.failures[0].exit_code()
         _told.write(1, out)
         _told.write(2, err)
         if code and not self.failures and not self.job.node:
             ended = f"exit code {code}" if code < 128 else f"exit code {code} (128 and a signal)"
             _told.write(2, f"mpirun (pid: {self.mpirun.pid}) ended with {ended}, and all ranks.\n")
-        return Outcome(code if code >= 0 else 128 - code, self.failures)
+        return Outcome(code, self.failures)
 
     def _ask_mpirun(self, text: str, code: int) -> None:
         """Find the rank that failed in what mpirun printed."""

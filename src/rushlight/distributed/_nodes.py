@@ -41,8 +41,9 @@ class Link:
     """A connection to another node's supervisor. It outlasts the selectors that watch it."""
 
     def __init__(self, connection: socket.socket, node: int) -> None:
-        self.connection, self.node, self.rest = connection, node, b""
-        self.fileno, self.heard = connection.fileno, _nobody
+        self.connection, self.node, self.rest, self.host = connection, node, b"", ""
+        self.fileno = connection.fileno
+        self.heard: Callable[[int, Message], None] = lambda node, message: None
         for option, value in (("KEEPIDLE", 10), ("KEEPINTVL", 5), ("KEEPCNT", 3)):
             if hasattr(socket, f"TCP_{option}"):  # a machine that has lost its power says nothing
                 connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, f"TCP_{option}"), value)
@@ -83,10 +84,6 @@ class Link:
 
     def close(self) -> None:
         """Nothing: a selector that ends leaves the connection as it is."""
-
-
-def _nobody(node: int, message: Message) -> None:
-    pass
 
 
 def meet(job: _launch.Job) -> Nodes:
@@ -182,7 +179,7 @@ def _taken(
         link.say("refused", why=why)
         raise RuntimeError(why)
     connection.settimeout(None)
-    link.node = int(str(node))
+    link.node, link.host = int(str(node)), str(told["machine"]).split()[0]
     return link, str(told["machine"]), message.get("nonce")
 
 
@@ -318,12 +315,15 @@ class Nodes:
                     found: Any = key.fileobj
                     if not found.ready():
                         selector.unregister(found)
-        for message in self.done.values():
-            for told in message.get("failures", []):
-                failure = _told.Failure(**{**told, "error_file": ""})  # it is on that machine
-                failures[:] = [other for other in failures if other.rank != failure.rank]
-                failures.append(failure)
-        failures.sort(key=lambda failure: failure.time)
+        told = [words for m in self.done.values() for words in m.get("failures", [])]
+        if told:  # what mpirun alone has said of other nodes is less, and may be what follows
+            own = [failure for failure in failures if failure.rank < self.job.processes]
+            # The error file is on the other machine.
+            theirs = [_told.Failure(**{**words, "error_file": ""}) for words in told]
+            failures[:] = sorted([*own, *theirs], key=lambda failure: failure.time)
+        for failure in failures:
+            if node := failure.rank // self.job.processes:
+                failure.host = self.links[node].host
         self.begun = set()
         return self.why
 

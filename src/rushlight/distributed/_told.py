@@ -48,6 +48,10 @@ class Failure:
         except (OSError, ValueError, KeyError, TypeError):
             return ""
 
+    def exit_code(self) -> int:
+        """The exit code of a command that this ends; that of a shell for a signal."""
+        return self.code if self.code >= 0 else 128 - self.code
+
     def reason(self) -> str:
         """How it ended, in words."""
         if self.what:
