@@ -332,6 +332,7 @@ class _Attempt:
         if all(entry.state != _board.TIMED_OUT for entry in entries):
             return
         failure = _told.tell_late(entries, self.started, self._own)
+        failure.local = failure.rank - self.first
         self.failures.append(failure)
         self.board.tell()
         self._set_deadline()
