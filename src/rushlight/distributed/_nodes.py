@@ -71,15 +71,15 @@ class Link:
         while b"\n" not in self.rest:
             data = self.connection.recv(65536)
             if not data or len(self.rest) > 1 << 20:
-                raise ConnectionError
+                raise ConnectionError("the connection has ended")
             self.rest += data
         line, _, self.rest = self.rest.partition(b"\n")
         try:
             message = json.loads(line)
         except ValueError:
-            raise ConnectionError from None
-        if not isinstance(message, dict):
-            raise ConnectionError
+            message = None
+        if not isinstance(message, dict) or "what" not in message:
+            raise ConnectionError("it is not another supervisor")
         return message
 
     def close(self) -> None:
@@ -136,7 +136,7 @@ def _called(job: _launch.Job) -> Nodes:
                     link, machine, nonce = _taken(job, connection, links)
                 except (OSError, RuntimeError) as error:
                     connection.close()
-                    _told.write(2, f"A call from {address[0]} was refused: {error}\n")
+                    _told.write(2, f"A call from {address[0].removeprefix('::ffff:')} was refused: {error}\n")
                     continue
                 link.heard = lost
                 links[link.node], welcomes[link.node] = link, nonce
