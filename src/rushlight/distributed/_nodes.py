@@ -136,7 +136,10 @@ def _called(job: _launch.Job) -> Nodes:
                     link, machine, nonce = _taken(job, connection, links)
                 except (OSError, RuntimeError) as error:
                     connection.close()
-                    _told.write(2, f"A call from {address[0].removeprefix('::ffff:')} was refused: {error}\n")
+                    _told.write(
+                        2,
+                        f"A call from {address[0].removeprefix('::ffff:')} was refused: {error}\n",
+                    )
                     continue
                 link.heard = lost
                 links[link.node], welcomes[link.node] = link, nonce
@@ -245,15 +248,18 @@ class Nodes:
     def command(self, folder: str, rank: list[str]) -> tuple[list[str], dict[str, str]]:
         """The command that starts this node's ranks, and its variables; `rank` is their own."""
         start, job = os.path.join(folder, "start"), self.job
-        with open(start, "w") as file:
-            file.write(f"cd {shlex.quote(os.getcwd())}\nexec {shlex.join(rank)}\n")
-        found = {_START: start}
+        found, own = {_START: start}, [f"cd {shlex.quote(os.getcwd())}"]
         if job.node:
             prted = _prted()
             prefix = os.path.dirname(os.path.dirname(prted))
-            if self.prefixes:
+            if self.prefixes:  # mpirun's are those of node 0's machine
                 libraries = [os.path.join(prefix, "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
-                found["LD_LIBRARY_PATH"] = ":".join(filter(None, libraries))
+                found["LD_LIBRARY_PATH"] = path = ":".join(filter(None, libraries))
+                own += [f"export LD_LIBRARY_PATH={shlex.quote(path)}"]
+                own += [f'[ -z "$OPAL_PREFIX" ] || export OPAL_PREFIX={shlex.quote(prefix)}']
+        with open(start, "w") as file:
+            file.write("\n".join([*own, f"exec {shlex.join(rank)}\n"]))
+        if job.node:
             return [prted, *self.words], found | dict.fromkeys(self.prefixes, prefix)
         agent = os.path.join(folder, "agent")
         with open(agent, "w") as file:
