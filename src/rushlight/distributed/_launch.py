@@ -1,5 +1,7 @@
 """The supervisor of a job: starts its processes through mpirun, watches them, ends them.
 
+With several machines there is one on each (_nodes.py), for the processes of that machine.
+
 Each process (_rank.py) calls the supervisor at a socket in the job's private folder and is handed
 its environment, the program, and the supervisor's own output streams: what ranks print passes
 through nobody. What mpirun prints itself is put aside, and shown last if a failure is not

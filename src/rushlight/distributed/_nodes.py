@@ -100,6 +100,7 @@ def _facts(job: _launch.Job) -> Message:
 
 
 def _machine() -> str:
+    """This machine's name, and what no other of that name has."""
     with contextlib.suppress(OSError), open("/proc/sys/kernel/random/boot_id") as file:
         return f"{socket.gethostname()} {file.read().strip()}"
     return socket.gethostname()
@@ -136,10 +137,8 @@ def _called(job: _launch.Job) -> Nodes:
                     link, machine, nonce = _taken(job, connection, links)
                 except (OSError, RuntimeError) as error:
                     connection.close()
-                    _told.write(
-                        2,
-                        f"A call from {address[0].removeprefix('::ffff:')} was refused: {error}\n",
-                    )
+                    caller = address[0].removeprefix("::ffff:")
+                    _told.write(2, f"A call from {caller} was refused: {error}\n")
                     continue
                 link.heard = lost
                 links[link.node], welcomes[link.node] = link, nonce
@@ -212,7 +211,7 @@ def _calling(job: _launch.Job) -> Nodes:
         raise RuntimeError(f"node 0 at {place} has hung up, or another program is there") from None
     if message["what"] == "refused":
         raise RuntimeError(f"node 0 at {place} has refused this node: {message['why']}")
-    known = {"max_restarts": message["max_restarts"]}
+    known = {"max_restarts": message.get("max_restarts", 0)}
     if not hmac.compare_digest(_proof(job, nonce, json.dumps(known)), str(message.get("proof"))):
         raise RuntimeError(f"who answers at {place} does not know this job's secret")
     return Nodes(dataclasses.replace(job, **known), {0: link}, apart=True)
@@ -266,9 +265,8 @@ class Nodes:
             called = f"{shlex.quote(folder)}/call_$1"
             file.write(f'printf %s "$*" > {called}_\nmv {called}_ {called}\n')
         found |= {"PRTE_MCA_plm_ssh_agent": f"sh {agent}", "PRTE_MCA_plm_ssh_no_tree_spawn": "1"}
-        if (
-            not self.apart and "OMPI_MCA_btl" not in os.environ
-        ):  # their files in shared memory would have the same names
+        # On one machine their files in shared memory would have the same names.
+        if not self.apart and "OMPI_MCA_btl" not in os.environ:
             found["OMPI_MCA_btl"] = "self,tcp"
         hosts = ["localhost", *map(_host, range(1, job.nodes))]
         each = f":{job.processes}"
