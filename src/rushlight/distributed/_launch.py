@@ -142,7 +142,9 @@ def _supervise(job: Job, nodes: _nodes.Nodes | None) -> Outcome:
                 outcome = attempt.run()
             keep = keep or any(failure.error_file for failure in outcome.failures)
             if nodes is not None:
-                outcome.why = nodes.agree(outcome.failures) or outcome.why
+                why = nodes.agree(outcome.failures)
+                if not outcome.signal:
+                    outcome.why = outcome.why or why
                 if outcome.failures and not job.node:
                     outcome.code = outcome.failures[0].exit_code()
                 outcome.code = outcome.code or int(bool(outcome.why))
