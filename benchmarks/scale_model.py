@@ -5,6 +5,7 @@
 A step takes as long as its computing, and what of the communication backward does not hide:
 
     all-reduce by a ring of P    2 (P - 1) (alpha + n / P / beta)
+    all-reduce by halves         2 log2(P) alpha + 2 (P - 1) n / P / beta: Rabenseifner's
     all-reduce by a tree         2 log2(P) (alpha + n / beta): up to a root, and down again
     all-gather, reduce-scatter   (P - 1) (alpha + n / P / beta): half of the ring
 
@@ -31,7 +32,9 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -96,6 +99,12 @@ def tree(n: float, processes: int, network: Network) -> float:
     return 2 * math.ceil(math.log2(processes)) * (network.alpha + n / network.beta)
 
 
+def halves(n: float, processes: int, network: Network) -> float:
+    """Seconds of an all-reduce by a reduce-scatter and an all-gather of ever smaller halves."""
+    messages = 2 * math.ceil(math.log2(processes)) * network.alpha
+    return messages + 2 * (processes - 1) * n / processes / network.beta
+
+
 def exposed(times: list[float], computing: float, overlap: float) -> float:
     """What of transfers takes time of its own that become possible evenly over `computing`."""
     end = 0.0
@@ -104,16 +113,15 @@ def exposed(times: list[float], computing: float, overlap: float) -> float:
     return overlap * max(0.0, end - computing) + (1 - overlap) * sum(times)
 
 
-def ddp(program: Program, processes: int, network: Network, by_tree: bool = False) -> float:
+def ddp(
+    program: Program,
+    processes: int,
+    network: Network,
+    reduce: Callable[[float, int, Network], float] = halves,
+) -> float:
     """Seconds of a step."""
-    reduce = tree if by_tree else ring
     times = [reduce(n, processes, network) for n in program.buckets]
     return program.computing + exposed(times, BACKWARD * program.computing, 1.0)
-
-
-def ddp_by_tree(program: Program, processes: int, network: Network) -> float:
-    """Seconds of a step."""
-    return ddp(program, processes, network, by_tree=True)
 
 
 def zero(program: Program, processes: int, network: Network) -> float:
@@ -130,8 +138,9 @@ def fully_shard(program: Program, processes: int, network: Network) -> float:
 
 
 STRATEGIES = {
-    "DDP, ring": ddp,
-    "DDP, tree": ddp_by_tree,
+    "DDP, halves": ddp,
+    "DDP, ring": partial(ddp, reduce=ring),
+    "DDP, tree": partial(ddp, reduce=tree),
     "ZeRO": zero,
     "fully_shard": fully_shard,
 }
