@@ -26,14 +26,18 @@ def note(name, function):
     text = found if isinstance(found, str) else repr(found)
     noted[name] = text.replace("rushlight", "torch")
 """
-# PyTorch's gloo sometimes aborts while its process ends; what it found is written by then.
+# PyTorch's gloo sometimes tells the error of an earlier collective in the last barrier, or aborts
+# while its process ends; what it found is written by then.
 END = """
 import os, sys
-dist.barrier()
 if "rushlight" not in sys.modules:
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
+    try:
+        dist.barrier()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+dist.barrier()
 dist.destroy_process_group()
 """
 _TAIL = (

@@ -24,10 +24,11 @@ def free_port():
 
 def both_meet(first, second):
     """The ranks of two that rendezvous, after they have exchanged a value."""
-    found = {}
+    found, stores = {}, []  # the first one's store serves the other
 
     def meet(arguments):
         store, rank, size = next(dist.rendezvous(*arguments, timeout=SOON))
+        stores.append(store)
         store.set_timeout(SOON)
         store.set(f"from{rank}", str(rank))
         found[rank] = store.get(f"from{1 - rank}"), size
