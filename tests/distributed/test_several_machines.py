@@ -123,6 +123,16 @@ def test_two_supervisors_make_one_job_with_torchruns_ranks(tmp_path):
         assert check_complete(pair) == [{socket.gethostname()}] * 2
 
 
+def test_machines_may_have_one_process_each(tmp_path):
+    one = ["--nproc-per-node=1"]
+    with Pair(tmp_path, "end", options={0: one, 1: one}) as pair:
+        assert [(done.code, done.err) for done in pair.ended()] == [(0, "")] * 2
+        shown = [pair.shown(node) for node in (0, 1)]
+    assert [[line[:3] for line in lines] for lines in shown] == [
+        [[rank, [0, 1, 2, rank, 2], [3.0] * 3]] for rank in (0, 1)
+    ]
+
+
 def test_a_rank_that_raises_ends_all_nodes_and_all_start_again(tmp_path):
     with Pair(tmp_path, "raise", "--max-restarts=1") as pair:
         pair.ranks_run()

@@ -20,6 +20,9 @@ MISSING = (
 _ALWAYS = {
     # The non-blocking all-reduce by Rabenseifner's algorithm; the default takes four times as long.
     "OMPI_MCA_coll_libnbc_iallreduce_algorithm": "3",
+    # Its collectives by levels hang as a world starts that has one process on each of two nodes.
+    # They are blocking ones, and nothing else here uses those.
+    "OMPI_MCA_coll": "^han",
 }
 _ONE_MACHINE = {
     # Shared memory alone. Looking for fast networks takes Open MPI a second as it starts.
