@@ -8,6 +8,7 @@
 #   make fuzz       random programs for SECONDS=60, from SEED=1; with SANITIZE=1 on the build of `make sanitize`
 #   make libraries  quick starts of libraries built on PyTorch, in an environment where torch is rushlight
 #   make bench      benchmarks/compare.py against PyTorch
+#   make cuda-check every kernel text of accelerators, compiled as CUDA C; no GPU is needed
 #   make docs       the documentation site, in build/site: open build/site/index.html
 #   make lint       ruff, mypy and clang-format
 #   make clean      remove everything that these made
@@ -37,7 +38,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
 # libstdc++ too: AddressSanitizer looks up __cxa_throw as it starts, and the interpreter is no C++ program.
 RUNTIMES = $(foreach library,libasan.so libubsan.so libstdc++.so.6,$(shell $${CXX:-c++} -print-file-name=$(library)))
 
-.PHONY: run examples test sanitize fuzz libraries bench docs lint torch wheel install clean
+.PHONY: cuda-check run examples test sanitize fuzz libraries bench docs lint torch wheel install clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/installed $(VENV)/examples
@@ -59,6 +60,9 @@ libraries: $(VENV)-libraries/installed
 docs: $(VENV)/installed $(VENV)/docs $(VENV)/watch
 	$(BIN)/python tools/docs_examples.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+cuda-check: $(VENV)/installed $(VENV)/cuda-check
+	$(BIN)/python tools/cuda_check.py
 
 lint: $(VENV)/ready $(VENV)/dev
 	$(BIN)/ruff check .
@@ -87,7 +91,7 @@ $(VENV)/installed: $(VENV)/ready $(SOURCES)
 	CMAKE_ARGS="$$(cat $(VENV)/cmake-args) $$CMAKE_ARGS" $(PIP) --no-build-isolation --no-deps .
 	@touch $@
 
-$(VENV)/test $(VENV)/examples $(VENV)/transformers $(VENV)/dev $(VENV)/docs $(VENV)/watch: $(VENV)/%: $(VENV)/ready
+$(VENV)/test $(VENV)/examples $(VENV)/transformers $(VENV)/dev $(VENV)/docs $(VENV)/watch $(VENV)/cuda-check: $(VENV)/%: $(VENV)/ready
 	$(call EXTRA,$(VENV),$*)
 	@touch $@
 

@@ -33,17 +33,18 @@ ORDER = [
     ),
     "utils.hooks",
     "backends",
-    *("_printing", "_generator"),
-    "_devices",
+    *("_printing", "_devices", "_generator"),
     *("ops.table", "ops.making", "ops.elementwise", "ops.layout", "ops.random", "ops.matrix"),
     *("ops.reduction", "ops.indexing", "ops.spectral", "ops.layers", "ops"),
+    "_devices._kernels",  # asked for when a tensor is on an accelerator
     *("_shared", "storage", "_dlpack", "_sparse_methods", "_tensor", "_tensor_rare", "random"),
     *("_levels", "autograd"),
     "_root",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func", "nn.utils.stateless", "nn.attention.flex_attention"),
     "_foreach",
-    *("_tensor_str", "_absent_device", "cuda", "cpu", "mps", "xpu", "accelerator", "__config__"),
-    *("memory", "linalg", "fft", "special", "signal", "serialization"),
+    *("_tensor_str", "_absent_device", "_present_device", "cuda", "cpu", "mps", "xpu"),
+    *("accelerator", "__config__"),
+    *("memory", "devices", "linalg", "fft", "special", "signal", "serialization"),
     *("_lowrank", "_lobpcg"),
     *("_checks", "_private", "_utils", "_classes", "mtia", "futures"),
     *("distributed", "distributed.algorithms.join", "utils"),  # a sampler asks for the rank

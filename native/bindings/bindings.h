@@ -12,10 +12,12 @@
 // copies first and then looks at an argument again is a long_kernel: where one of its tensors is large it is given aliases
 // of them all, which nobody else can change, with pins on their memory.
 #pragma once
+#include <algorithm>
 #include <initializer_list>
 #include <new>
 #include <string>
 
+#include "core/accelerator.h"
 #include "core/layout.h"
 #include "kernels/dense.h"
 #include "memory/allocator.h"
@@ -57,6 +59,15 @@ PyObject* over_arrays(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   return has_arrays(args, n) ? through_arrays(F, self, args, n) : F(self, args, n);
 }
 
+// Tensors on an accelerator have no memory that a kernel can read: the call is computed there, or by way of the host. A kernel that
+// only looks at layouts, or leaves the rest to copies, is a layout_kernel and gets them as they are.
+template <FastFunction F>
+inline const char* name_of_kernel = nullptr;
+template <FastFunction F>
+PyObject* over_devices(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  return has_accelerated(args, n) ? kernel_on_accelerator(name_of_kernel<F>, F, self, args, n) : F(self, args, n);
+}
+
 // Whether a copy of one of the tensors, or of those in a list, may let other threads run; the call with aliases of them
 // all (see the note), where the argument itself may be the result.
 bool has_large(PyObject* const* args, Py_ssize_t n);
@@ -67,8 +78,13 @@ PyObject* over_aliases(PyObject* self, PyObject* const* args, Py_ssize_t n) {
 }
 
 template <FastFunction F>
-inline PyMethodDef kernel(const char* name, const char* doc) {
+inline PyMethodDef layout_kernel(const char* name, const char* doc) {
   return {name, method_of<over_arrays<F>>(), METH_FASTCALL, doc};
+}
+template <FastFunction F>
+inline PyMethodDef kernel(const char* name, const char* doc) {
+  name_of_kernel<F> = name;
+  return layout_kernel<over_devices<F>>(name, doc);
 }
 template <FastFunction F>
 inline PyMethodDef long_kernel(const char* name, const char* doc) {
@@ -109,11 +125,11 @@ T* data_of(const Ref& r) {
 // converter). False with an exception set where its dimension `dim` has another size now.
 bool look_again(TensorInfo& a, int dim, Py_ssize_t size);
 
-// Where the result of such arguments is: on meta, where nothing is computed, as soon as one of them is. An TensorInfo that was
-// not given counts for nothing.
+// Where the result of such arguments is: on meta, where nothing is computed, as soon as one of them is; of a layout_kernel on an
+// accelerator. An TensorInfo that was not given counts for nothing.
 template <class... A>
 DeviceType device_of(const A&... tensors) {
-  return ((tensors.tensor && tensors.tensor->device() == DeviceType::Meta) || ...) ? DeviceType::Meta : DeviceType::Cpu;
+  return std::max({(tensors.tensor ? tensors.tensor->device() : DeviceType::Cpu)...});
 }
 template <class... A>
 bool is_meta(const A&... tensors) {

@@ -227,9 +227,9 @@ PyObject* to_copy(PyObject*, PyObject* const* args, Py_ssize_t n) {
 PyMethodDef kJoinMethods[] = {
     long_kernel<cat>("cat", "cat(tensors, dim)"),
     long_kernel<stack>("stack", "stack(tensors, dim)"),
-    kernel<cat_backward>("cat_backward", "cat_backward(g, dim, shapes): the pieces, as views"),
-    kernel<clone>("clone", "clone(a): a copy that keeps the order of strides"),
-    kernel<to_copy>("to_copy", "to_copy(a, dtype): a copy of another floating type that keeps the order of strides"),
+    layout_kernel<cat_backward>("cat_backward", "cat_backward(g, dim, shapes): the pieces, as views"),
+    layout_kernel<clone>("clone", "clone(a): a copy that keeps the order of strides"),
+    layout_kernel<to_copy>("to_copy", "to_copy(a, dtype): a copy of another floating type that keeps the order of strides"),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -134,9 +134,9 @@ PyObject* reshape(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }  // namespace
 
 PyMethodDef kReshapeMethods[] = {
-    kernel<view>("view", "view(a, sizes)"),
-    kernel<viewable>("viewable", "viewable(a, sizes): whether view() has strides for it"),
-    kernel<reshape>("reshape", "reshape(a, sizes): a view where there is one, else a copy"),
+    layout_kernel<view>("view", "view(a, sizes)"),
+    layout_kernel<viewable>("viewable", "viewable(a, sizes): whether view() has strides for it"),
+    layout_kernel<reshape>("reshape", "reshape(a, sizes): a view where there is one, else a copy"),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -56,7 +56,9 @@ enum TensorFlag : uint32_t {
   kLazy = kConjBit | kNegBit,
   kWrapped = kTangent | kTransformed,
   kMeta = 1 << 16,      // its storage is on the device meta; set with the layout
-  kNotPlain = kWrapped | kLazy | kMeta,
+  kAccelerator = 1 << 17,  // on an accelerator; set with the layout
+  kElsewhere = kMeta | kAccelerator,
+  kNotPlain = kWrapped | kLazy | kElsewhere,
   kConjLast = 1 << 15,  // of a view: the op that made it changed kConjBit
   kNegLast = 1 << 19,   // or kNegBit
   kLazyLast = 8,        // from kConjBit and kNegBit to these
@@ -551,7 +553,8 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots);
 // The result of a reference implementation where some arguments are on meta: Python finds its shape (_devices/meta.py).
 PyObject* run_on_stand_ins(Op* op, PyObject* function, PyObject* const* args, Py_ssize_t n);
 // -1 with torch's exception where the tensors of a call are on several devices; for calls with kMeta among their flags.
-int check_devices(Op* op, PyObject* const* slots);
+// `written`: what an in-place variant writes, which says where the others are expected.
+int check_devices(Op* op, PyObject* const* slots, const Tensor* written = nullptr);
 // The gradients of one call, by the fused rule, the traced programs or the Python rules. `grads_in` has one slot per edge.
 // `left_out` has a bit for each of the first 64 edges whose gradient this backward does not want.
 int run_rules(Node* node, PyObject* const* grads, bool create_graph, uint64_t left_out, PyObject** grads_in);
@@ -563,7 +566,11 @@ constexpr Py_ssize_t kReleaseSize = 1 << 15;  // results of more elements are co
 // The result of a pointwise op, without history; into `out` when given. A new reference, nullptr with an exception.
 Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out);
 // The same of a program alone; into `out` where that has the right shape.
-Tensor* run_pointwise_program(const Program& program, PyObject* const* operands, int n, DType result, Tensor* out);
+// `device`: where the result is if no operand is a tensor.
+Tensor* run_pointwise_program(const Program& program, PyObject* const* operands, int n, DType result, Tensor* out,
+                              DeviceType device);
+// The same into `out`, which has the shape, in a given compute type. A new reference to it.
+Tensor* run_program_into(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out);
 DType promote(DType a, DType b);
 DType result_type_of(PyObject* const* operands, int n);
 DType common_type_of(Op* op, PyObject* const* operands, int n);  // of an op's operands

@@ -125,7 +125,7 @@ PyObject* to_dlpack(PyObject*, PyObject* args) {
   int versioned, copied;
   if (!PyArg_ParseTuple(args, "O!pp", TensorType, &o, &versioned, &copied)) return nullptr;
   if (as_tensor(o)->device() != DeviceType::Cpu) {
-    PyErr_SetString(PyExc_BufferError, "Cannot pack tensors on meta");
+    PyErr_Format(PyExc_BufferError, "Cannot pack tensors on %s", device_name(as_tensor(o)->device()));
     return nullptr;
   }
   const Owned<Tensor> t(values_of(as_tensor(o)));

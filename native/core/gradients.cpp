@@ -10,6 +10,7 @@
 #endif
 
 #include "core/engine.h"
+#include "core/accelerator.h"
 #include "core/layout.h"
 #include "core/lazy.h"
 #include "core/override.h"
@@ -54,11 +55,10 @@ PyObject* fit_to_edge(Node* n, int i, const Edge& e, PyObject* g, bool create_gr
     }
     ndim = v->ndim();
     dims = v->sizes();
-    if ((v->flags ^ as_tensor(g)->flags) & kMeta) {
-      const bool on_meta = v->flags & kMeta;
+    if (v->device() != as_tensor(g)->device()) {
       PyErr_Format(PyExc_RuntimeError, "%sinvalid gradient at index %d - expected device %s but got %s",
-                   n ? ("Function " + short_type_name(n) + " returned an ").c_str() : "", i, on_meta ? "meta" : "cpu",
-                   on_meta ? "cpu" : "meta");
+                   n ? ("Function " + short_type_name(n) + " returned an ").c_str() : "", i, device_name(v->device()),
+                   device_name(as_tensor(g)->device()));
       Py_DECREF(g);
       return nullptr;
     }
@@ -82,6 +82,10 @@ PyObject* fit_to_edge(Node* n, int i, const Edge& e, PyObject* g, bool create_gr
     return nullptr;
   }
   return fit_gradient(g, dtype, ndim, dims, create_graph);
+}
+
+namespace {
+PyObject* implicit_one(DType dtype, int ndim, const Py_ssize_t* dims, DeviceType device);
 }
 
 PyObject* implicit_gradient(PyObject* root, const Edge& e) {
@@ -110,6 +114,17 @@ PyObject* implicit_gradient(PyObject* root, const Edge& e) {
     PyErr_Format(PyExc_RuntimeError, "grad can be implicitly created only for real scalar outputs but got %U", name.get());
     return nullptr;
   }
+  if (is_accelerator(device)) {
+    const Ref there(implicit_one(dtype, ndim, dims, DeviceType::Cpu));
+    return there ? as_object(copy_to(as_tensor(there.get()), device)) : nullptr;
+  }
+  return implicit_one(dtype, ndim, dims, device);
+}
+
+namespace {
+
+// A one of each element.
+PyObject* implicit_one(DType dtype, int ndim, const Py_ssize_t* dims, DeviceType device) {
   Tensor* one = new_tensor(dtype, ndim, dims, device);
   if (!one || device == DeviceType::Meta) return as_object(one);
   void* p = one->data();
@@ -126,6 +141,8 @@ PyObject* implicit_gradient(PyObject* root, const Edge& e) {
   }
   return as_object(one);
 }
+
+}  // namespace
 
 // ---------------------------------------------------------------- leaves
 

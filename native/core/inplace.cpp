@@ -195,7 +195,7 @@ int refuse_twice() {
 }
 
 // Whether two tensors have storages of their own where addresses do not tell: on a device without memory.
-bool is_elsewhere(const Tensor* a, const Tensor* b) { return (a->flags | b->flags) & kMeta && a->storage() != b->storage(); }
+bool is_elsewhere(const Tensor* a, const Tensor* b) { return (a->flags | b->flags) & kElsewhere && a->storage() != b->storage(); }
 
 // Whether reading `a` element by element while `out` is written could read a changed value.
 bool overlaps(const Tensor* a, const Tensor* out) {
@@ -542,7 +542,7 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
     Py_DECREF(r);
   }
   const bool copies = real->in_place.overlap & kCopiesSame;  // copy_ goes between devices
-  if (flags & kMeta && !copies && check_devices(real, slots) < 0) return nullptr;
+  if (flags & kElsewhere && !copies && check_devices(real, slots, self) < 0) return nullptr;
   if (tls.derivative) {
     int last = op->n_params - 1;
     while (last > 1 && slots[last] == Py_None) --last;

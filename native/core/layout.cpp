@@ -1,5 +1,7 @@
 #include "core/layout.h"
 
+#include "core/accelerator.h"
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -271,12 +273,16 @@ Py_ssize_t count_elements(int ndim, const Py_ssize_t* sizes) {
   return -1;
 }
 
+inline uint32_t elsewhere_flag(DeviceType device) {
+  return device == DeviceType::Cpu ? 0u : device == DeviceType::Meta ? kMeta : kAccelerator;
+}
+
 // What follows from storage, element type, sizes and strides.
 inline void derive(Tensor* t, Py_ssize_t numel) {
   t->numel_ = numel;
   t->contiguous_ = is_row_major(t->ndim(), t->sizes(), t->strides(), t->item(), numel);
   t->aligned_ = lies_aligned(t);
-  t->flags = (t->flags & ~kMeta) | (t->device() == DeviceType::Meta ? kMeta : 0u);
+  t->flags = (t->flags & ~kElsewhere) | elsewhere_flag(t->device());
 }
 
 }  // namespace
@@ -427,7 +433,7 @@ Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes, DeviceType de
       t->ndim_ = static_cast<uint8_t>(ndim);
       t->dtype = dtype;
       t->numel_ = step / item;
-      if (device == DeviceType::Meta) t->flags |= kMeta;
+      t->flags |= elsewhere_flag(device);
       for (int i = 0; i < ndim; ++i) {
         t->dims_inline_[i] = sizes[i];
         t->dims_inline_[ndim + i] = strides[i];
@@ -528,12 +534,15 @@ int copy_into(Tensor* to, const Tensor* from) {
     PyErr_SetString(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
     return -1;
   }
+  const bool on_accelerator = is_accelerator(to->device()) || is_accelerator(from->device());
+  if (on_accelerator && to->storage() != from->storage()) return copy_across(to, from);
   const Meeting met = meeting(to, from);
   if (met == Meeting::Same) return 0;
   if (met == Meeting::Mixed) {
     const Owned<Tensor> apart(contiguous_copy(from));
     return apart ? copy_into(to, apart.get()) : -1;
   }
+  if (on_accelerator) return copy_across(to, from);
   if (to->nbytes() <= kReleaseGilBytes) {
     copy_strided(to->dtype, to->data(), to->strides(), from->dtype, from->data(), strides, to->ndim(), to->sizes());
     return 0;

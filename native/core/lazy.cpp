@@ -1,5 +1,6 @@
 #include "core/lazy.h"
 
+#include "core/accelerator.h"
 #include "core/layout.h"
 #include "kernels/copy.h"
 
@@ -12,6 +13,10 @@ Tensor* applied(Tensor* t, uint32_t bits) {
   if (bits & kNegBit && t->dtype == DType::Bool) {
     PyErr_SetString(PyExc_NotImplementedError, "\"neg_cpu\" not implemented for 'Bool'");
     return nullptr;
+  }
+  if (is_accelerator(t->device())) {
+    const Owned<Tensor> here(copy_to(t, DeviceType::Cpu)), done(here ? applied(here.get(), bits) : nullptr);
+    return done ? copy_to(done.get(), t->device()) : nullptr;
   }
   Tensor* values = dense_copy(t);
   if (!values || values->device() == DeviceType::Meta) return values;

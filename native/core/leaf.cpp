@@ -148,12 +148,11 @@ int set_grad(PyObject* self, PyObject* value, void*) {
                  c_name(g->dtype), scalar_name(wanted));
     return -1;
   }
-  if ((g->flags ^ t->flags) & kMeta) {
-    const bool to_meta = t->flags & kMeta;
+  if (g->device() != t->device()) {
     PyErr_Format(PyExc_RuntimeError,
                  "attempting to assign a gradient with device type '%s' to a tensor with device type '%s'. Please ensure that the "
                  "gradient and the tensor are on the same device",
-                 to_meta ? "cpu" : "meta", to_meta ? "meta" : "cpu");
+                 device_name(g->device()), device_name(t->device()));
     return -1;
   }
   const int ndim = t->ndim();

@@ -180,10 +180,21 @@ PyObject* stand_in(const Tensor* t, PyArray_Descr* descr) {
 
 }  // namespace
 
+PyObject* stand_in_array(const Tensor* t) {
+  PyArray_Descr* descr = descr_of(t->dtype);
+  return descr ? stand_in(t, descr) : nullptr;
+}
+
 PyObject* new_array_of(Tensor* t) {
   PyArray_Descr* descr = descr_of(t->dtype);
   if (!descr) return nullptr;
   if (t->device() == DeviceType::Meta) return stand_in(t, descr);
+  if (is_accelerator(t->device())) {
+    PyErr_Format(PyExc_TypeError,
+                 "can't convert %s device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.",
+                 device_name(t->device()));
+    return nullptr;
+  }
   Ref pin(new_pin(t->storage()));
   if (!pin) return nullptr;
   static char nothing[16];

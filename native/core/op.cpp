@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "core/accelerator.h"
 #include "core/layout.h"
 #include "core/lazy.h"
 #include "core/override.h"
@@ -186,15 +187,26 @@ PyObject* run_on_stand_ins(Op* op, PyObject* function, PyObject* const* args, Py
   return PyObject_Vectorcall(f, given, 3, nullptr);
 }
 
-// The first tensor says where the others are expected; in pointwise ops one of the CPU without dimensions goes with any. An index
-// may be on the CPU, as it may be in torch.
-int check_devices(Op* op, PyObject* const* slots) {
-  const Tensor* first = nullptr;
+// The first tensor says where the others are expected. As in torch, an index may be on the CPU, and so may what has no dimensions in a
+// pointwise op or as the value that is filled in.
+int check_devices(Op* op, PyObject* const* slots, const Tensor* written) {
+  const Tensor* first = written;
   const auto fits = [op, &first](Tensor* t, int i) {
-    const bool index = !strncmp(PyUnicode_AsUTF8(op->params[i].name), "ind", 3);  // index, indices
-    if (t->device() == DeviceType::Cpu && (index || (op->kind == Op::Pointwise && t->ndim() == 0))) return true;
+    const char* name = PyUnicode_AsUTF8(op->params[i].name);
+    const bool index = !strncmp(name, "ind", 3);  // index, indices
+    const bool number = t->ndim() == 0 && (op->kind == Op::Pointwise || !strcmp(name, "value"));
+    if (t->device() == DeviceType::Cpu && (index || number)) return true;
     if (!first) first = t;
     if (t->device() == first->device()) return true;
+    if (!((t->flags | first->flags) & kMeta)) {
+      PyErr_Format(
+          PyExc_RuntimeError,
+          "Expected all tensors to be on the same device, but found at least two devices, %s and %s! %s() got one on each; "
+          "move one with .to('%s').",
+          device_name(first->device()), device_name(t->device()), op_name(op) + (*op_name(op) == '_'),
+          device_name(first->device()));
+      return false;
+    }
     PyErr_Format(PyExc_RuntimeError,
                  "Tensor on device %s is not on the expected device %s! All tensors of %s() must be on one device; move this one "
                  "with .to('%s').",
@@ -203,6 +215,17 @@ int check_devices(Op* op, PyObject* const* slots) {
     return false;
   };
   return for_each_tensor(op, slots, fits) ? 0 : -1;
+}
+
+// A copy of the first argument that the op's kernel has written; NotImplemented where it has not.
+PyObject* write_copy(Op* op, PyObject* const* slots) {
+  Ref copy(as_object(dense_copy(as_tensor(slots[0]))));
+  if (!copy) return nullptr;
+  PyObject* args[kMaxParams];
+  std::copy_n(slots, op->n_params, args);
+  args[0] = copy.get();
+  Ref done(PyObject_Vectorcall(op->in_place.write, args, static_cast<size_t>(op->n_params), nullptr));
+  return done.get() == Py_None ? copy.release() : done.release();
 }
 
 PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
@@ -215,6 +238,16 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
   }
   if (!for_each_tensor(op, slots, [](Tensor* t, int) { return !(t->flags & kMeta); })) {
     return run_on_stand_ins(op, function, slots, op->n_params);
+  }
+  if (!for_each_tensor(op, slots, [](Tensor* t, int) { return !(t->flags & kAccelerator); })) {
+    // Where the device has no kernel that writes, what the plain form gives is copied (see write_general).
+    if (function == op->in_place.write) return by_device((std::string(op_name(op)) + "_").c_str(), slots, op->n_params);
+    if (op->in_place.write && is_kernel(op->in_place.write)) {
+      PyObject* written = write_copy(op, slots);
+      if (written != Py_NotImplemented) return written;
+      Py_DECREF(written);
+    }
+    return on_accelerator(op_name(op), function, slots, op->n_params);
   }
   note_path(Path::Numpy);
   Held<kMaxParams> held;
@@ -475,7 +508,7 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
       if (r != Py_NotImplemented) return r;
       Py_DECREF(r);
     }
-    if (seen.flags & kMeta && check_devices(op, slots) < 0) return nullptr;
+    if (seen.flags & kElsewhere && check_devices(op, slots) < 0) return nullptr;
     if (seen.flags & kLazy) return call_lazy(op, slots, seen, known);
   }
   return run_and_record(op, slots, slots, seen, known);

@@ -43,14 +43,18 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
   }
   if (look_at_arguments(op, slots, &flags, &wants_grad, &symbolic) < 0) return nullptr;
   if (is_tensor(out)) flags |= as_tensor(out)->flags | wrapped_bits(as_tensor(out));
-  if (flags & kMeta && is_tensor(out)) {
+  if (flags & kElsewhere && is_tensor(out)) {
     const DeviceType device = as_tensor(out)->device();
-    if (!for_each_tensor(op, slots, [device](Tensor* t, int) { return t->ndim() == 0 || t->device() == device; })) {
-      const bool to_meta = as_tensor(out)->flags & kMeta;
+    DeviceType other = device;
+    for_each_tensor(op, slots, [device, &other](Tensor* t, int) {
+      if (t->ndim() && t->device() != device) other = t->device();
+      return other == device;
+    });
+    if (other != device) {
       PyErr_Format(PyExc_RuntimeError,
                    "Attempting to copy from device %s to device %s, but cross-device copies are not allowed! The argument 'out' of "
                    "%s() must be where its result is.",
-                   to_meta ? "cpu" : "meta", to_meta ? "meta" : "cpu", public_name(op).c_str());
+                   device_name(other), device_name(device), public_name(op).c_str());
       return nullptr;
     }
   }

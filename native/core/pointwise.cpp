@@ -3,6 +3,7 @@
 //
 // Note [Promotion], torch's rule: tensors with dimensions decide; 0-dim tensors only lift the result to a higher category
 // (bool < int < float < complex); Python numbers likewise, with the default float and int64 as their types.
+#include "core/accelerator.h"
 #include "core/layout.h"
 #include "core/tensor.h"
 
@@ -286,6 +287,7 @@ int run_machine(const Program& program, DType compute, PyObject* const* operands
     note_path(Path::StandIns);
     return 0;
   }
+  if (is_accelerator(out->device())) return run_program_there(program, compute, operands, n, out);
   const int ndim = out->ndim();
   Strided inputs[kMaxParams];
   Constant constants[kMaxParams];
@@ -309,6 +311,11 @@ int run_machine(const Program& program, DType compute, PyObject* const* operands
       continue;
     }
     Tensor* a = as_tensor(o);
+    if (a->flags & kAccelerator) {
+      PyErr_Format(PyExc_RuntimeError, "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
+                   device_name(out->device()), device_name(a->device()));
+      return -1;
+    }
     const int shift = ndim - a->ndim();
     const ptrdiff_t* s = a->strides();
     if (released || shift != 0 || !same_shape(a, out)) {
@@ -395,7 +402,7 @@ Tensor* run_reference(Op* op, PyObject* const* slots, int n, DType common, DType
     place.in_bytes(item_size(result), strides);
     return relaid(given.release(), strides);
   }
-  Owned<Tensor> target(new_result(place, result, DeviceType::Cpu));
+  Owned<Tensor> target(new_result(place, result, given->device()));
   return target && copy_into(target.get(), given.get()) == 0 ? target.release() : nullptr;
 }
 
@@ -542,7 +549,8 @@ int fit_numbers(Op* op, PyObject* const* slots, int n, DType common, PyObject** 
       if (!op->promotion.own_type || op->params[i].kind != Param::Operand || as_tensor(o)->dtype == common ||
           as_tensor(o)->flags & kMeta)
         continue;
-      element = Ref(array_of(as_tensor(o)));
+      const Ref here(as_object(copy_to(as_tensor(o), DeviceType::Cpu)));
+      element = Ref(here ? array_of(as_tensor(here.get())) : nullptr);
       if (!(o = element.get())) return -1;
     } else if (!op->promotion.numbers_fit
                    ? !PyComplex_Check(o)
@@ -634,15 +642,20 @@ Tensor* try_direct(Op* op, PyObject* const* slots, int n) {
 
 }  // namespace
 
-Tensor* run_pointwise_program(const Program& program, PyObject* const* operands, int n, DType result, Tensor* out) {
+Tensor* run_pointwise_program(const Program& program, PyObject* const* operands, int n, DType result, Tensor* out,
+                              DeviceType device) {
   int ndim;
   Py_ssize_t dims[kMaxDims];
   if (broadcast_shape(operands, n, &ndim, dims) < 0) return nullptr;
   const DType compute = compute_type(result);
   if (out && (out->ndim() != ndim || !same_sizes(ndim, out->sizes(), dims))) out = nullptr;
   Owned<Tensor> target(out ? as_tensor(Py_NewRef(as_object(out)))
-                           : new_result(Place(operands, n, ndim, dims), result, device_of(operands, n)));
+                           : new_result(Place(operands, n, ndim, dims), result, std::max(device, device_of(operands, n))));
   return target && run_machine(program, compute, operands, n, target.get()) == 0 ? target.release() : nullptr;
+}
+
+Tensor* run_program_into(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out) {
+  return run_machine(program, compute, operands, n, out) == 0 ? as_tensor(Py_NewRef(as_object(out))) : nullptr;
 }
 
 Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {

@@ -90,7 +90,7 @@ int run_fused(Node* node, PyObject* const* grads, uint64_t left_out, PyObject** 
     }
     owned[i] = Ref(plain_tensor(value));
     if (!(args[i] = owned[i].get())) return -1;
-    meta |= is_tensor(args[i]) && as_tensor(args[i])->flags & kMeta;
+    meta |= is_tensor(args[i]) && as_tensor(args[i])->flags & kElsewhere;
   }
   if (!native) {
     if (meta) return 0;  // the rules are ops, which know the layouts of their results
@@ -151,7 +151,8 @@ int run_traced(Node* node, const Rule& rule, PyObject* const* grads, bool spare,
       return 0;
     }
   }
-  *grad_in = as_object(run_pointwise_program(*rule.program, operands, static_cast<int>(n), g->dtype, spare ? g : nullptr));
+  *grad_in = as_object(
+      run_pointwise_program(*rule.program, operands, static_cast<int>(n), g->dtype, spare ? g : nullptr, g->device()));
   note_way(kTraced);
   return *grad_in ? 1 : -1;
 }

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "core/accelerator.h"
 #include "memory/allocator.h"
 
 namespace rushlight {
@@ -55,6 +56,10 @@ Storage* new_storage(size_t nbytes, DeviceType device) {
     return s;
   }
   s->capacity = nbytes;
+  if (is_accelerator(device) && !take_block(s, nbytes)) {
+    memory::give(s, kHeader);
+    return nullptr;
+  }
   if (on_cpu && !(s->data = static_cast<char*>(memory::take(nbytes)))) {
     memory::give(s, kHeader);
     raise_out_of_memory(nbytes);
@@ -94,6 +99,7 @@ void free_retired(Storage* s) {
 void free_storage(Storage* s) {
   free_retired(s);
   PyObject* owner = s->owner;
+  if (is_accelerator(s->device)) give_block(s);
   if (s->data && !s->is_inline() && !(s->flags & Storage::kForeign)) memory::give(s->data, s->capacity);
   memory::give(s, kHeader + s->inline_bytes);
   Py_XDECREF(owner);  // last: it may run code
@@ -136,6 +142,7 @@ int move_storage(Storage* s, char* data, size_t capacity, PyObject* owner) {
 
 int resize_storage(Storage* s, size_t nbytes) {
   if (nbytes == s->nbytes) return 0;
+  if (is_accelerator(s->device) && !resize_block(s, nbytes)) return -1;
   if (s->device != DeviceType::Cpu) {
     s->nbytes = nbytes;
     return 0;

@@ -11,8 +11,12 @@
 
 namespace rushlight {
 
-enum class DeviceType : uint8_t { Cpu, Meta };
-inline const char* device_name(DeviceType device) { return device == DeviceType::Meta ? "meta" : "cpu"; }
+// The first accelerator, and with the numbers above it the others of its kind.
+enum class DeviceType : uint8_t { Cpu, Meta, OpenCL };
+constexpr int kMostAccelerators = 8;
+inline bool is_accelerator(DeviceType device) { return device >= DeviceType::OpenCL; }
+inline int accelerator_number(DeviceType device) { return static_cast<int>(device) - static_cast<int>(DeviceType::OpenCL); }
+const char* device_name(DeviceType device);
 
 struct Storage {
   enum Flag : uint8_t {
@@ -22,7 +26,7 @@ struct Storage {
     kPrivate = 8,  // foreign, but nobody else's: what NumPy made here. It can grow
   };
   std::atomic<Py_ssize_t> references;
-  char* data;  // nullptr: nothing in it, or a device without memory
+  char* data;  // nullptr: nothing in it, or a device without memory. Of an accelerator: no address, see accelerator.h
   size_t nbytes;
   size_t capacity;  // of a block of its own: what the allocator was asked for
   PyObject* owner;  // strong: keeps foreign memory (an ndarray, a capsule, ...)

@@ -4,6 +4,7 @@
 //
 // A view is recorded as torch does: one node a step (select, slice, unsqueeze), in the order of the key; x[...] is an
 // alias. Tensors and lists become one index tensor and one op, as the head of that file says.
+#include "core/accelerator.h"
 #include "core/layout.h"
 #include "core/override.h"
 
@@ -234,7 +235,8 @@ Outcome Walk::place(Place* place) {
       empty |= !indexed && dims_[d] == 0;
     }
     PyObject* args[] = {sizes.get(), indices.get(), counts.get(), empty ? Py_False : Py_True};
-    Ref combined(linear_index(nullptr, args, 4));
+    const bool there = has_accelerated(args, 4);
+    Ref combined(there ? kernel_on_accelerator("linear_index", linear_index, nullptr, args, 4) : linear_index(nullptr, args, 4));
     if (!combined) return Outcome::Error;
     place->index = std::move(combined);
   }
@@ -347,7 +349,7 @@ PyObject* list_index(PyObject* list) {
 bool is_plain_index(PyObject* o) {
   if (Py_TYPE(o) != TensorType) return false;
   Tensor* t = as_tensor(o);
-  if (wrapped_bits(t) || t->flags & kLazy || (t->flags & kMeta && (t->ndim() == 0 || t->dtype == DType::Bool))) {
+  if (wrapped_bits(t) || t->flags & kLazy || (t->flags & kElsewhere && (t->ndim() == 0 || t->dtype == DType::Bool))) {
     return false;
   }
   return t->dtype == DType::I64 || (t->dtype == DType::Bool && t->ndim() > 0);
@@ -467,10 +469,13 @@ PyObject* leave_to(const Callback& callback, PyObject* self, PyObject* key, PyOb
 Outcome number_tensor(PyObject* value, DType dtype, DeviceType device, Ref* tensor) {
   Cell cell;
   if (!read_cell(value, dtype, &cell)) return Outcome::Rare;
-  Tensor* t = new_tensor(dtype, 0, nullptr, device);
+  const bool there = is_accelerator(device);
+  Tensor* t = new_tensor(dtype, 0, nullptr, there ? DeviceType::Cpu : device);
   if (!t) return Outcome::Error;
-  if (device == DeviceType::Cpu) memcpy(t->data(), &cell, item_size(dtype));
   *tensor = Ref(as_object(t));
+  if (t->device() == DeviceType::Cpu) memcpy(t->data(), &cell, item_size(dtype));
+  if (there) *tensor = Ref(as_object(copy_to(t, device)));
+  if (!*tensor) return Outcome::Error;
   return Outcome::Done;
 }
 

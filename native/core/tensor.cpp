@@ -226,7 +226,17 @@ PyObject* get_array(PyObject* self, void*) {
 }
 
 // The array as it is, for the transforms themselves: of a batch, its first element stands for the shape and the type.
-PyObject* get_seen(PyObject* self, void*) { return array_of(as_tensor(self)); }
+// On an accelerator an array that tells the shape and the type.
+PyObject* get_seen(PyObject* self, void*) {
+  Tensor* t = as_tensor(self);
+  return t->flags & kAccelerator ? stand_in_array(t) : array_of(t);
+}
+
+// An array that tells the shape and the element type. It has the elements where they are in main memory.
+PyObject* get_form(PyObject* self, void*) {
+  Tensor* t = as_tensor(self);
+  return t->flags & kAccelerator ? stand_in_array(t) : PyObject_GetAttrString(self, "_array");
+}
 
 // Replaces the storage: for code that loads or resizes a tensor from outside (`resize_`, `.data = `).
 int set_array(PyObject* self, PyObject* value, void*) {
@@ -240,6 +250,10 @@ int set_array(PyObject* self, PyObject* value, void*) {
 }
 
 PyObject* get_is_meta(PyObject* self, void*) { return PyBool_FromLong((as_tensor(self)->flags & kMeta) != 0); }
+PyObject* get_accelerator(PyObject* self, void*) {
+  if (!(as_tensor(self)->flags & kAccelerator)) Py_RETURN_NONE;
+  return PyLong_FromLong(accelerator_number(as_tensor(self)->device()));
+}
 PyObject* get_contiguous(PyObject* self, void*) { return PyBool_FromLong(as_tensor(self)->is_contiguous()); }
 PyObject* get_offset(PyObject* self, void*) { return PyLong_FromSsize_t(as_tensor(self)->offset() / as_tensor(self)->item()); }
 
@@ -265,7 +279,7 @@ Tensor* alias(Tensor* t, bool share_version) {
   hold(v);
   r->version = v;
   r->made_in = t->made_in;
-  r->flags = t->flags & (kInference | kLazy | kMeta);
+  r->flags = t->flags & (kInference | kLazy | kElsewhere);
   if (inference && !tls.inference && !shared_version(r)) {
     Py_DECREF(r);
     return nullptr;
@@ -300,18 +314,19 @@ int set_data(PyObject* self, PyObject* value, void*) {
     Ref done(ask_levels(asked::set_data, self, value));
     return done ? 0 : -1;
   }
+  const bool moved = t->device() != v->device();
   if ((t->flags ^ v->flags) & kMeta) {
-    PyErr_SetString(
-        PyExc_RuntimeError,
-        "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type. One of "
-        "them is on the device meta, the other on the CPU.");
+    PyErr_Format(PyExc_RuntimeError,
+                 "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type. One of "
+                 "them is on the device %s, the other on %s.",
+                 device_name(t->device()), device_name(v->device()));
     return -1;
   }
   if (requires_grad(t) && !is_differentiable(v->dtype)) {
     PyErr_SetString(PyExc_RuntimeError, "data set to a tensor that requires gradients must be floating point or complex dtype");
     return -1;
   }
-  if (t->dtype != v->dtype) t->accumulator = nullptr;  // gradients of the old type are none of the new tensor's
+  if (moved || t->dtype != v->dtype) t->accumulator = nullptr;  // gradients of the old type are none of the new tensor's
   t->flags = (t->flags & ~kLazy) | (v->flags & kLazy);
   return take_layout(t, v);
 }
@@ -374,8 +389,10 @@ PyGetSetDef kGetSet[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"_array", guarded<get_array>, guarded<set_array>, "The numpy.ndarray that holds the values (no copy).", nullptr},
     {"_meta", guarded<get_is_meta>, nullptr, "Whether it has a shape but no elements.", nullptr},
+    {"_accelerator", guarded<get_accelerator>, nullptr, "The number of the accelerator that it is on, or None.", nullptr},
     {"_contiguous", guarded<get_contiguous>, nullptr, "Whether the elements lie in row-major order, without gaps.", nullptr},
     {"_offset", guarded<get_offset>, nullptr, "How many elements of the storage come before the first.", nullptr},
+    {"_form", guarded<get_form>, nullptr, "An array of its shape and element type.", nullptr},
     {"_seen", guarded<get_seen>, nullptr, "The array behind a tensor, whatever a transform attached.", nullptr},
     {"shape", guarded<gated_get<"shape", get_shape>>, guarded<refuse_assignment>, "The sizes of all dimensions, a torch.Size.",
      const_cast<char*>("shape")},

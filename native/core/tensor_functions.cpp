@@ -2,6 +2,7 @@
 // another tensor, and facts that no public attribute gives.
 #include <algorithm>
 
+#include "core/accelerator.h"
 #include "core/layout.h"
 #include "core/lazy.h"
 #include "core/tensor.h"
@@ -84,8 +85,8 @@ PyObject* wrapped(Tensor* (*make)(PyObject*), PyObject* const* args, Py_ssize_t 
 
 // wrap(array, requires_grad=False): a new leaf on an ndarray's memory.
 PyObject* wrap(PyObject*, PyObject* const* args, Py_ssize_t n) { return wrapped(tensor_of, args, n); }
-// empty_meta(sizes, dtype code, strides=None, requires_grad=False): a leaf without memory; strides in elements, or row-major.
-PyObject* empty_meta(PyObject*, PyObject* args) {
+// A leaf with memory that nobody wrote, or none; strides in elements, or row-major.
+PyObject* empty_there(DeviceType device, PyObject* args) {
   PyObject *sizes, *steps = Py_None;
   int code, wants = 0;
   if (!PyArg_ParseTuple(args, "O!i|Op", &PyTuple_Type, &sizes, &code, &steps, &wants)) return nullptr;
@@ -96,7 +97,7 @@ PyObject* empty_meta(PyObject*, PyObject* args) {
     return nullptr;
   }
   const DType dtype = static_cast<DType>(code);
-  if (ndim > kMaxDims) return as_object(new_tensor(dtype, ndim, nullptr, DeviceType::Meta));
+  if (ndim > kMaxDims) return as_object(new_tensor(dtype, ndim, nullptr, device));
   Py_ssize_t shape[kMaxDims], strides[kMaxDims];
   for (int i = 0; i < ndim; ++i) {
     shape[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(sizes, i), PyExc_OverflowError);
@@ -112,10 +113,24 @@ PyObject* empty_meta(PyObject*, PyObject* args) {
     }
   }
   if (wants && check_can_require_grad(dtype) < 0) return nullptr;
-  Tensor* t = steps == Py_None ? new_tensor(dtype, ndim, shape, DeviceType::Meta)
-                               : new_strided(dtype, ndim, shape, strides, DeviceType::Meta);
+  Tensor* t = steps == Py_None ? new_tensor(dtype, ndim, shape, device) : new_strided(dtype, ndim, shape, strides, device);
   if (t && wants) t->flags |= kRequiresGrad;
   return as_object(t);
+}
+
+// empty_meta(sizes, dtype code, strides=None, requires_grad=False)
+PyObject* empty_meta(PyObject*, PyObject* args) { return empty_there(DeviceType::Meta, args); }
+
+// empty_accelerated(number, sizes, ...)
+PyObject* empty_accelerated(PyObject*, PyObject* args) {
+  const long number = PyTuple_GET_SIZE(args) ? PyLong_AsLong(PyTuple_GET_ITEM(args, 0)) : 0;
+  if (PyErr_Occurred()) return nullptr;
+  if (number < 0 || number >= static_cast<long>(opencl::devices().size()) || number >= kMostAccelerators) {
+    PyErr_SetString(PyExc_ValueError, "empty_accelerated(): no such device");
+    return nullptr;
+  }
+  const Ref rest(PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args)));
+  return rest ? empty_there(static_cast<DeviceType>(static_cast<int>(DeviceType::OpenCL) + number), rest.get()) : nullptr;
 }
 
 // cast(tensor, dtype code): its values as another type, in memory of their own, without a history.
@@ -200,7 +215,7 @@ PyObject* wrap_view_function(PyObject*, PyObject* args) {
 }
 
 // to_write(tensor): an array to write new values into, which write_values(tensor, array) puts where the tensor shows them: its own
-// array, or a copy for a lazy tensor.
+// array, or a copy for a lazy tensor and for one on an accelerator.
 PyObject* to_write(PyObject*, PyObject* o) {
   if (!is_tensor(o)) {
     PyErr_SetString(PyExc_TypeError, "to_write(tensor)");
@@ -208,7 +223,9 @@ PyObject* to_write(PyObject*, PyObject* o) {
   }
   if (as_tensor(o)->flags & kWrapped) return ask_levels(asked::array, o);
   const Owned<Tensor> values(values_of(as_tensor(o)));
-  return values ? array_of(values.get()) : nullptr;
+  if (!values || !(values->flags & kAccelerator)) return values ? array_of(values.get()) : nullptr;
+  const Owned<Tensor> here(copy_to(values.get(), DeviceType::Cpu));
+  return here ? array_of(here.get()) : nullptr;
 }
 
 PyObject* write_values(PyObject*, PyObject* args) {
@@ -266,6 +283,7 @@ PyObject* bump_versions(PyObject*, PyObject* list) {
 PyMethodDef kTensorFunctions[] = {
     {"wrap", method_of<wrap>(), METH_FASTCALL, "A leaf tensor around an ndarray."},
     {"empty_meta", method_of<empty_meta>(), METH_VARARGS, "A leaf tensor without memory."},
+    {"empty_accelerated", method_of<empty_accelerated>(), METH_VARARGS, "A leaf tensor on an accelerator."},
     {"cast", method_of<cast_function>(), METH_VARARGS, "The values as another type."},
     {"like_strides", method_of<like_strides_of>(), METH_O, "The strides of a new tensor like another; None: row-major."},
     {"is_channels_last", method_of<is_channels_last_function>(), METH_O, "Whether the elements lie with the channels last."},

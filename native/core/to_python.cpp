@@ -1,6 +1,7 @@
 // A tensor as what Python code wants in its place: a number, a truth value, an index, an ndarray.
 #include <cstring>
 
+#include "core/accelerator.h"
 #include "core/layout.h"
 #include "core/lazy.h"
 #include "core/override.h"
@@ -26,7 +27,11 @@ PyObject* scalar_of(Tensor* shown) {
     PyErr_SetString(PyExc_RuntimeError, "Tensor.item() cannot be called on meta tensors");
     return nullptr;
   }
-  const Owned<Tensor> t(values_of(shown));
+  const Owned<Tensor> here(is_accelerator(shown->device()) ? copy_to(shown, DeviceType::Cpu)
+                                                           : as_tensor(Py_NewRef(as_object(shown))));
+  if (!here) return nullptr;
+  here->flags |= shown->flags & kLazy;
+  const Owned<Tensor> t(values_of(here.get()));
   if (!t) return nullptr;
   const char* p = t->data();
   switch (t->dtype) {
@@ -56,9 +61,10 @@ PyObject* scalar_of(Tensor* shown) {
 // An array over the same memory that programs may do with as they like: what they set of it (its shape, its flags) is not set of
 // the one that the tensor keeps. Its address is known to the program from now on.
 PyObject* exported(Tensor* t) {
-  if (t->flags & kMeta) {
-    PyErr_SetString(PyExc_TypeError,
-                    "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
+  if (t->flags & kElsewhere) {
+    PyErr_Format(PyExc_TypeError,
+                 "can't convert %s device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.",
+                 device_name(t->device()));
     return nullptr;
   }
   t->storage()->flags |= Storage::kFixed;

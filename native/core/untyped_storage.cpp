@@ -6,9 +6,11 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "core/accelerator.h"
 #include "core/layout.h"
 #include "memory/allocator.h"
 
@@ -75,7 +77,7 @@ int untyped_clear(PyObject* self) {
 
 int check_bytes(const Storage* s, bool write) {
   if (s->device != DeviceType::Cpu) {
-    PyErr_SetString(PyExc_NotImplementedError, "Not available for 'meta' device type");
+    PyErr_Format(PyExc_NotImplementedError, "Not available for '%s' device type", device_name(s->device));
     return -1;
   }
   if (write && s->flags & Storage::kReadOnly) {
@@ -135,7 +137,18 @@ int read_device(PyObject* device, DeviceType* type) {
   const Ref found(resolve ? PyObject_CallOneArg(resolve, device) : nullptr);
   const Ref kind(found ? PyObject_GetAttrString(found.get(), "type") : nullptr);
   if (!kind) return -1;
-  if (!PyUnicode_CompareWithASCIIString(kind.get(), device_name(DeviceType::Meta))) *type = DeviceType::Meta;
+  if (!PyUnicode_CompareWithASCIIString(kind.get(), device_name(DeviceType::Meta))) {
+    *type = DeviceType::Meta;
+  } else if (PyUnicode_CompareWithASCIIString(kind.get(), device_name(DeviceType::Cpu))) {
+    const Ref index(PyObject_GetAttrString(found.get(), "index"));
+    const long number = index ? PyLong_AsLong(index.get()) : -1;
+    if (number == -1 && PyErr_Occurred()) return -1;
+    if (number < 0 || number >= static_cast<long>(std::min<size_t>(opencl::devices().size(), kMostAccelerators))) {
+      PyErr_Format(PyExc_RuntimeError, "torch.UntypedStorage(): there is no device %U:%ld", kind.get(), number);
+      return -1;
+    }
+    *type = static_cast<DeviceType>(static_cast<int>(DeviceType::OpenCL) + static_cast<int>(number));
+  }
   return 0;
 }
 
@@ -278,8 +291,29 @@ PyObject* untyped_fill(PyObject* self, PyObject* value) {
   if (s->device == DeviceType::Cpu) {
     if (check_bytes(s, true) < 0) return nullptr;
     if (s->nbytes) std::memset(s->data, byte, s->nbytes);
+  } else if (is_accelerator(s->device) && s->nbytes) {
+    const std::string bytes(s->nbytes, byte);
+    opencl::write(*block_of(s), 0, bytes.data(), bytes.size());
   }
   return Py_NewRef(self);
+}
+
+// The bytes of a storage to another of its size, one of them on an accelerator.
+void copy_bytes_across(Storage* to, Storage* from) {
+  const opencl::Block* there[] = {is_accelerator(to->device) ? block_of(to) : nullptr,
+                                  is_accelerator(from->device) ? block_of(from) : nullptr};
+  const size_t n = to->nbytes;
+  if (there[0] && there[1] && to->device == from->device) {
+    opencl::copy(*there[1], 0, *there[0], 0, n);
+  } else if (there[0] && there[1]) {
+    std::string bytes(n, 0);
+    opencl::read(*there[1], 0, bytes.data(), n);
+    opencl::write(*there[0], 0, bytes.data(), n);
+  } else if (there[0]) {
+    opencl::write(*there[0], 0, from->data, n);
+  } else {
+    opencl::read(*there[1], 0, to->data, n);
+  }
 }
 
 PyObject* untyped_copy(PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -295,14 +329,15 @@ PyObject* untyped_copy(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyErr_Format(PyExc_RuntimeError, "size does not match, self was %zu bytes but src was %zu bytes", to->nbytes, from->nbytes);
     return nullptr;
   }
-  if (to->device == DeviceType::Cpu) {
-    if (from->device == DeviceType::Meta) {
-      PyErr_SetString(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
-      return nullptr;
-    }
-    if (check_bytes(to, true) < 0) return nullptr;
-    if (to->nbytes) std::memmove(to->data, from->data, to->nbytes);
+  if (to->device == DeviceType::Meta) return Py_NewRef(self);
+  if (from->device == DeviceType::Meta) {
+    PyErr_SetString(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
+    return nullptr;
   }
+  if (to->device == DeviceType::Cpu && check_bytes(to, true) < 0) return nullptr;
+  if (to == from || !to->nbytes) return Py_NewRef(self);
+  if (is_accelerator(to->device) || is_accelerator(from->device)) copy_bytes_across(to, from);
+  else std::memmove(to->data, from->data, to->nbytes);
   return Py_NewRef(self);
 }
 
@@ -346,11 +381,18 @@ PyObject* untyped_element_size(PyObject*, PyObject*) { return PyLong_FromLong(1)
 PyObject* get_cdata(PyObject* self, void*) { return PyLong_FromVoidPtr(storage_in(self)); }
 PyObject* get_is_meta(PyObject* self, void*) { return PyBool_FromLong(storage_in(self)->device == DeviceType::Meta); }
 
+PyObject* get_accelerator(PyObject* self, void*) {
+  const DeviceType device = storage_in(self)->device;
+  if (!is_accelerator(device)) Py_RETURN_NONE;
+  return PyLong_FromLong(accelerator_number(device));
+}
+
 PyGetSetDef kGetSet[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"_cdata", guarded<get_cdata>, nullptr, "A number that no other storage has while this one lives.", nullptr},
     {"_owner", guarded<get_owner>, nullptr, "Whose memory it is; None where it is the storage's own.", nullptr},
     {"_is_meta", guarded<get_is_meta>, nullptr, "Whether it has a size, but no memory.", nullptr},
+    {"_accelerator", guarded<get_accelerator>, nullptr, "The number of the accelerator whose memory it is; else None.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 

@@ -27,17 +27,17 @@ int refuse_captured(Tensor* t, PyObject* written, PyObject* value) {
 
 namespace {
 
-// wrapper(value, flag, object[, array]): a tensor of value's array (or `array`) with what a transform attached; it says that it
+// wrapper(value, flag, object[, seen]): a tensor of value's memory (or that of `seen`, an array or a tensor) with what a transform attached; it says that it
 // requires grad when `value` does.
 PyObject* wrapper(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n < 3 || n > 4 || !is_tensor(args[0]) || (n == 4 && !is_array(args[3]))) {
-    PyErr_SetString(PyExc_TypeError, "wrapper(value, flag, object[, array])");
+  if (n < 3 || n > 4 || !is_tensor(args[0]) || (n == 4 && !is_array(args[3]) && !is_tensor(args[3]))) {
+    PyErr_SetString(PyExc_TypeError, "wrapper(value, flag, object[, seen])");
     return nullptr;
   }
   const long flag = PyLong_AsLong(args[1]);
   if (flag == -1 && PyErr_Occurred()) return nullptr;
   Tensor* value = as_tensor(args[0]);
-  Tensor* t = n == 4 ? tensor_of(Py_NewRef(args[3])) : new_alias(value);
+  Tensor* t = n == 4 && is_array(args[3]) ? tensor_of(Py_NewRef(args[3])) : new_alias(as_tensor(args[n == 4 ? 3 : 0]));
   if (!t) return nullptr;
   t->flags |= (static_cast<uint32_t>(flag) & kWrapped) | (value->flags & kLazy);
   if (requires_grad(value)) t->flags |= kRequiresGrad;

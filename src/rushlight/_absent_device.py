@@ -9,24 +9,36 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, NoReturn
 
 from ._core import Tensor
+from ._device import accelerators
 
-__all__ = ["DeviceContext", "Event", "Stream", "StreamContext", "answers"]
+__all__ = ["REFUSED", "DeviceContext", "Event", "Stream", "StreamContext", "answers"]
+
+
+def _wait(device: Any = None) -> None:
+    """Waits for an accelerator, where one is used."""
+    if accelerators.wanted and getattr(device, "type", "") != "cpu" and device != "cpu":
+        present = import_module("rushlight._present_device")
+        if present.available():
+            present.synchronize(device)
 
 
 class Stream:
-    """An order of calls; on the CPU each call has ended when it returns."""
+    """An order of calls; on the CPU each call has ended when it returns. Accelerators have one."""
 
     def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
         self.device, self.priority = device, priority
 
     def synchronize(self) -> None:
-        """Nothing to wait for."""
+        """Waits until all that was asked for is done."""
+        _wait(self.device)
 
     def query(self) -> bool:
-        """True: everything has ended."""
+        """True, when everything has ended."""
+        self.synchronize()
         return True
 
     def wait_stream(self, stream: Any) -> None:
@@ -55,7 +67,8 @@ class Event:
         self._time: float | None = None
 
     def record(self, stream: Any = None) -> None:
-        """Note the time."""
+        """Note the time at which all before has ended."""
+        _wait(None if stream is None else stream.device)
         self._time = time.perf_counter()
 
     def wait(self, stream: Any = None) -> None:
@@ -106,7 +119,7 @@ _EMPTY: dict[str, Callable[[], Any]] = {
     "memory_stats_as_nested_dict": dict,
     "memory_snapshot": list,
 }
-_REFUSED = """current_device current_stream default_stream get_device_name get_device_capability
+REFUSED = """current_device current_stream default_stream get_device_name get_device_capability
 get_device_properties init set_device synchronize get_rng_state set_rng_state initial_seed
 mem_get_info memory_summary utilization can_device_access_peer set_per_process_memory_fraction
 get_sync_debug_mode get_stream_from_external current_blas_handle memory_usage temperature power_draw
@@ -145,7 +158,7 @@ def answers(module: str, refusal: str) -> dict[str, Any]:
         named(name, giving(lambda: None), "Accepted")
     for name, make in _EMPTY.items():
         named(name, giving(make), "Empty")
-    for name in _REFUSED:
+    for name in REFUSED:
         named(name, refusing(), "Refused")
     for name in ("CUDAGraph", "MemPool", "graph", "ExternalStream"):  # also in annotations
         doc = "Refused: there is no such device here."

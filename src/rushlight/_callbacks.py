@@ -6,12 +6,14 @@ Nothing here runs before the package is imported whole. `check_registered` names
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from . import _core
 from ._device import device, layout, memory_format, resolve
 from ._devices import meta
 from ._devices.cpu import beyond_memory
+from ._errors import OutOfMemoryError
 from ._generator import Generator
 from ._levels import running
 from ._levels.dispatch import wrapped
@@ -43,6 +45,15 @@ def _observed(name: str) -> Callable[..., Any]:
     return call
 
 
+def _accelerated(module: str, name: str) -> Callable[..., Any]:
+    """The same of a module of `_devices`."""
+
+    def call(*arguments: Any) -> Any:
+        return getattr(import_module(f"rushlight._devices.{module}"), name)(*arguments)
+
+    return call
+
+
 _core.register(
     callbacks={
         # ops, called as such
@@ -66,6 +77,10 @@ _core.register(
         "as_tensor": from_data.as_tensor,
         "beyond_memory": beyond_memory,
         "on_stand_ins": meta.run,
+        "on_accelerator": _accelerated("opencl", "answer"),
+        "interpreter": _accelerated("programs", "interpreter"),
+        "specialised": _accelerated("programs", "specialised"),
+        "OutOfMemoryError": OutOfMemoryError,
         "getitem": indexing.get_item,
         "setitem": indexing.set_item,
         "spread_to": indexing._spread_to,

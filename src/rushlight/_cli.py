@@ -1,6 +1,7 @@
 """The command `rushlight`: runs a PyTorch program with rushlight in torch's place.
 
     rushlight run [--trace] [--watch] SCRIPT [ARGS...]
+    rushlight run --device-as-cuda SCRIPT [ARGS...]
     rushlight run --nproc N SCRIPT [ARGS...]
     rushlight torchrun --nproc-per-node N SCRIPT [ARGS...]
     rushlight explain [-o FILE] [--step N] [--continue] SCRIPT [ARGS...]
@@ -12,6 +13,7 @@ own tracebacks and exit code. Read `main`, then `run`.
 from __future__ import annotations
 
 import builtins
+import importlib
 import importlib.util
 import os
 import sys
@@ -46,6 +48,10 @@ RUSHLIGHT_TRACE=1 without the command; RUSHLIGHT_TRACE=PATH appends the lines to
 in a terminal (pip install rushlight[watch]), elsewhere a table on standard error at the end. The
 curves are drawn to a picture in the current folder, SCRIPT's name with .watch.png, or to the file
 that --watch=FILE.png names.
+
+`rushlight run --device-as-cuda ...` computes on the OpenCL device what the program asks of CUDA:
+torch.cuda.is_available() is True, and device="cuda" and .cuda() mean it. So does
+RUSHLIGHT_CUDA=opencl without the command.
 
 `rushlight explain` ends the program at its first `backward`, or with --step N at the N-th, and
 writes SCRIPT's name with .html to the current folder, or FILE; with --continue the program goes on.
@@ -112,7 +118,7 @@ def _run_several(given: list[str]) -> None:
     if not equals:
         number = given.pop(0) if given else ""
     rest = list(given)
-    while rest[:1] and (rest[0] == "--trace" or rest[0].partition("=")[0] == "--watch"):
+    while rest[:1] and rest[0].partition("=")[0] in _OPTIONS:
         del rest[0]
     find, target, _ = _program("run", rest)
     if find is from_file and not os.path.exists(target):
@@ -200,10 +206,24 @@ def _named(find: Callable[[str], Program], target: str) -> tuple[str, str]:
     return title, title.removesuffix(".py") if find is from_file else title
 
 
+_OPTIONS = ("--device-as-cuda", "--trace", "--watch")
+
+
+def _device_as_cuda() -> None:
+    """The OpenCL device stands for CUDA's, in processes that this one starts too."""
+    from rushlight import _device
+
+    os.environ["RUSHLIGHT_CUDA"] = "opencl"
+    _device.use_as_cuda()
+    made = sys.modules.get("rushlight.cuda")
+    if made is not None:  # it was made without
+        importlib.reload(made)
+
+
 def _options(given: list[str]) -> str | None:
     """Take the options of `run` off, and follow them; of --watch, the file given ("" for none)."""
     picture: str | None = None
-    while given[1:] and given[1].partition("=")[0] in ("--trace", "--watch"):
+    while given[1:] and given[1].partition("=")[0] in _OPTIONS:
         option, equals, value = given.pop(1).partition("=")
         if option == "--watch":
             picture = value
@@ -213,6 +233,8 @@ def _options(given: list[str]) -> str | None:
                 _refuse(f"rushlight run: --watch={value}: there is no such folder\n")
         elif equals:
             _refuse(f"rushlight run: unknown option {option}={value}\n{USAGE}")
+        elif option == "--device-as-cuda":
+            _device_as_cuda()
         else:
             from rushlight import _trace_calls  # here alone: not part of what every program imports
 

@@ -5,13 +5,20 @@ Every device name of PyTorch can be spoken about: `device('cuda:1')` is a value 
 so programs that only mention it run. Making a tensor goes through `resolve`, which admits the
 devices that exist here (the CPU and meta; `devices/` is what they do) and says for the others what
 PyTorch without them would say.
+
+Accelerators are OpenCL's. They are called `opencl:0`, or where RUSHLIGHT_CUDA=opencl says that they
+stand for CUDA's `cuda:0`: then both names mean them, and tensors there say cuda.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import threading
+from functools import cache
 from typing import Any, NoReturn, TypeAlias, TypeVar, overload
+
+from . import _core
 
 __all__ = [
     "channels_last",
@@ -158,6 +165,8 @@ def _from_one(value: str, args: tuple[str, ...], kwargs: dict[str, Any]) -> tupl
     if isinstance(value, int) and not isinstance(value, bool):  # the index of an accelerator
         if value < 0:
             raise RuntimeError(f"Device index must not be negative, but got {value}")
+        if accelerators.wanted:
+            return accelerators.kind, value
         raise RuntimeError(f"{_NO_ACCELERATOR} Index {value} names one; use device('cpu').")
     raise _combination_error(args, kwargs)
 
@@ -203,6 +212,64 @@ def _type_name(value: object) -> str:
     return "torch.device" if isinstance(value, device) else type(value).__name__
 
 
+# --- accelerators -------------------------------------------------------------------------------
+
+
+class _Accelerators(threading.local):
+    """What accelerators are called, and which one of them this thread means by no number."""
+
+    kind = "opencl"
+    """The name that tensors there say: "cuda" where they stand for CUDA's."""
+    wanted = False
+    """Whether the program has named one, or is run with them as CUDA's."""
+    current = 0
+
+    def note(self) -> None:
+        _Accelerators.wanted = True
+
+
+accelerators = _Accelerators()
+
+
+def use_as_cuda() -> None:
+    """From now on accelerators stand for CUDA's devices."""
+    _Accelerators.kind, _Accelerators.wanted = "cuda", True
+    _core.accelerator_shown_as_cuda(True)
+
+
+if os.environ.get("RUSHLIGHT_CUDA") == "opencl":
+    use_as_cuda()
+
+
+@cache
+def _numbered(kind: str, number: int) -> device:
+    return device(kind, number)
+
+
+def accelerated(number: int) -> device:
+    """What the accelerator of a number is called."""
+    return _numbered(accelerators.kind, number)
+
+
+def is_accelerator(kind: str) -> bool:
+    """Whether a device's kind means accelerators."""
+    return kind == "opencl" or kind == accelerators.kind
+
+
+def cuda(value: device | str | int | None) -> device:
+    """The device that `.cuda(value)` means; torch's error where it is none of CUDA's."""
+    found = (
+        device("cuda")
+        if value is None
+        else device("cuda", value)
+        if (type(value) is int)
+        else device(value)
+    )
+    if found.type != "cuda" and not (found.type == "opencl" and accelerators.kind == "cuda"):
+        raise RuntimeError(f"Invalid device, must be cuda device: '{found}'")
+    return resolve(found)
+
+
 # --- the default device -------------------------------------------------------------------------
 
 
@@ -216,6 +283,8 @@ class _Defaults(threading.local):
         global _only_cpu
         if value.type != "cpu":
             _only_cpu = False
+        if is_accelerator(value.type):
+            accelerators.note()
 
 
 _defaults = _Defaults()
@@ -272,6 +341,10 @@ def resolve(value: object, function: str = "tensor") -> device:
         return cpu
     if value.type == "meta":
         return on_meta
+    if is_accelerator(value.type):
+        if not accelerators.wanted:
+            accelerators.note()
+        return accelerated(accelerators.current if value.index is None else value.index)
     raise _unavailable(value)
 
 

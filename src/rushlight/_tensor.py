@@ -12,7 +12,8 @@ from . import _core
 from . import _dtypes as dtypes
 from . import _printing as printing
 from ._core import Tensor
-from ._device import cpu, on_meta, resolve, strided
+from ._device import accelerators, cpu, cuda, preserve_format, resolve, strided
+from ._devices import cpu as on_cpu
 from ._devices import of
 from ._dlpack import dlpack, dlpack_device
 from ._handles import warn_if_has_hooks
@@ -56,7 +57,11 @@ def text(self: Any) -> str:
         notes = ["...", "device='meta'", f"size={tuple(self.shape)}", *kind, *_suffixes(self)]
         said = f"{prefix}{', '.join(notes)})"
     else:
-        array, suffixes = self._array, _suffixes(self)
+        suffixes = _suffixes(self)
+        if self._accelerator is not None:
+            suffixes = [f"device='{self.device}'", *suffixes]
+            self = self.detach().cpu()
+        array = self._array
         said = printing.tensor_text(array, self.dtype, suffixes=suffixes, prefix=prefix)
     return f"Parameter({said})" if not plain and getattr(self, "_is_param", False) else said
 
@@ -78,7 +83,8 @@ def _format_number(self: Any, spec: str) -> str:
 @answered("no_value", MEMORY)
 def tolist(self: Tensor) -> Any:
     """The elements as nested lists; the number itself for 0 dimensions."""
-    array = (self if of(self).has_memory else of(self).to_host(self))._array
+    here = self._accelerator is None and of(self).has_memory
+    array = (self if here else of(self).to_host(self))._array
     if is_stored(array.dtype):
         return as_type(array, np.dtype("F" if array.dtype.names else "f")).tolist()
     return array.astype(np.float32).tolist() if array.dtype.kind == "V" else array.tolist()
@@ -134,6 +140,8 @@ def _check_storage(self: Any) -> None:
 def _copied(self: Any, memo: dict[int, Any]) -> Any:
     """A plain copy; tensors of one storage have one in a copy of both."""
     lazy = self.is_conj() or self.is_neg()
+    if self._accelerator is not None and lazy:
+        return self.detach().clone()
     if self._wrapped is not None or lazy or min(self.stride(), default=0) < 0:
         return _wrap(self._array.copy(order="K"))
     storage = _core.storage_of(self).__deepcopy__(memo)
@@ -194,6 +202,15 @@ def _rebuild_meta(cls: Any, layout: Any, requires_grad: bool, state: Any) -> Any
     return result
 
 
+def _rebuild_there(cls: Any, values: Any, where: Any, requires_grad: bool, state: Any) -> Any:
+    result = values.to(where)
+    if cls is not None or requires_grad:
+        result = _core.make_subclass(cls or Tensor, result, requires_grad)
+    if state:
+        result.__dict__.update(state)
+    return result
+
+
 def _reduce_ex(self: Any, protocol: int) -> Any:
     _check_storage(self)
     if self._hooks is not None:
@@ -202,6 +219,10 @@ def _reduce_ex(self: Any, protocol: int) -> Any:
         cls = None if type(self) is Tensor else type(self)
         layout = (tuple(self.shape), self.dtype, self.stride())
         return _rebuild_meta, (cls, layout, self.requires_grad, self.__dict__)
+    if self._accelerator is not None:
+        cls = None if type(self) is Tensor else type(self)
+        values = self.detach().as_subclass(Tensor).cpu()
+        return _rebuild_there, (*(cls, values, self.device, self.requires_grad, self.__dict__),)
     array = memory_of(self)
     if self.dtype.name == "bfloat16":
         array = array.view(np.uint16)
@@ -230,9 +251,15 @@ def _cpu(self: Tensor, memory_format: memory_format | None = None) -> Any:
     "memory_format: memory_format | None = None)"
 )
 def _cuda(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-    """Refused: there is no CUDA device here."""
-    resolve("cuda")
-    raise AssertionError
+    """The tensor on the device that stands for CUDA's: refused where none does."""
+    return _to_cuda(self, *args, **kwargs)
+
+
+def _to_cuda(
+    self: Tensor, device: Any = None, non_blocking: bool = False, *, memory_format: Any = None
+) -> Any:
+    where = cuda(self.device if device is None and self.is_cuda else device)
+    return self.to(where, memory_format=memory_format or preserve_format)
 
 
 _TYPE_NAMES = {
@@ -259,6 +286,8 @@ def _type(self: Tensor, dtype: dtype | None = None, non_blocking: bool = False) 
     """The name of the legacy tensor type, or the tensor converted to a type."""
     if dtype is None:
         where = "meta." if self._meta else ""
+        if self._accelerator is not None:
+            where = f"{accelerators.kind}."
         return f"torch.{where}{self.dtype.scalar_name}Tensor"
     if isinstance(dtype, str):
         short = dtype.rpartition(".")[2]
@@ -364,7 +393,8 @@ def _tensor_new(cls: type, *args: Any, **kwargs: Any) -> Any:
 )
 def _new(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     """A tensor of this one's dtype from sizes or data."""
-    return _legacy(self.dtype, "new", args, kwargs)
+    made = _legacy(self.dtype, "new", args, kwargs)
+    return made if self._accelerator is None else made.to(self.device)
 
 
 def _method(doc: str, function: Any) -> Any:
@@ -542,7 +572,10 @@ _METHODS: dict[str, Any] = {
     "storage": _storage,
     "_typed_storage": _typed_storage,
     "is_set_to": _is_set_to,
-    "get_device": _method("The number of the tensor's GPU; -1 in main memory.", lambda self: -1),
+    "get_device": _method(
+        "The number of the tensor's accelerator; -1 in main memory.",
+        lambda self: -1 if self._accelerator is None else self._accelerator,
+    ),
     "is_shared": _method(
         "Whether processes share the memory.", lambda self: self.untyped_storage().is_shared()
     ),
@@ -556,10 +589,13 @@ _METHODS: dict[str, Any] = {
     ),
     "has_names": _method("Whether dimensions have names: never.", lambda self: False),
     "_make_subclass": staticmethod(_make_subclass),
-    "device": property(lambda self: on_meta if self._meta else cpu, doc="Where the tensor lives."),
+    "device": property(lambda self: of(self).name, doc="Where the tensor lives."),
     "layout": property(lambda self: strided, doc="How elements are laid out."),
-    "is_cuda": never("Whether it lives on an NVIDIA GPU"),
-    "is_cpu": property(lambda self: not self._meta, doc="Whether it lives in main memory."),
+    "is_cuda": property(
+        lambda self: self._accelerator is not None and accelerators.kind == "cuda",
+        doc="Whether it lives on a CUDA device, or on the one that stands for them.",
+    ),
+    "is_cpu": property(lambda self: of(self) is on_cpu, doc="Whether it lives in main memory."),
     "is_meta": property(
         lambda self: self._meta, doc="Whether it has a shape and a type, but no elements."
     ),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ._core import Tensor
-from ._generator import Generator, default_generator
+from ._generator import Generator, default_generator, seed_all, set_states, states
 from ._missing import missing_name as _missing_name
 
 __all__ = [
@@ -23,22 +23,25 @@ __all__ = [
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generator; returns it.
+    """Seed the default generators of the CPU, which is returned, and of all accelerators. One seed
+    gives other numbers on an accelerator than on the CPU.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.rand(2)
     tensor([0.4963, 0.7682])
     """
-    return default_generator.manual_seed(seed)
+    return seed_all(seed)
 
 
 def seed() -> int:
-    """Seed the default generator from the system's entropy; returns the seed.
+    """Seed the default generators from the system's entropy; returns the seed.
 
     >>> torch.seed() == torch.initial_seed()
     True
     """
-    return default_generator.seed()
+    value = default_generator.seed()
+    seed_all(value)
+    return value
 
 
 def initial_seed() -> int:
@@ -76,7 +79,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 @contextlib.contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, **more: Any) -> Iterator[None]:
-    """Draw inside the block without the outside noticing.
+    """Draw inside the block without the outside noticing, on accelerators too.
 
     >>> _ = torch.manual_seed(0)
     >>> with torch.random.fork_rng():
@@ -85,12 +88,12 @@ def fork_rng(devices: Any = None, enabled: bool = True, **more: Any) -> Iterator
     >>> torch.rand(1)
     tensor([0.4963])
     """
-    state = get_rng_state() if enabled else None
+    before = states() if enabled else None
     try:
         yield
     finally:
-        if state is not None:
-            set_rng_state(state)
+        if before is not None:
+            set_states(before)
 
 
 __getattr__ = _missing_name(__name__)

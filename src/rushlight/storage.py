@@ -19,8 +19,9 @@ import numpy as np
 from . import _core
 from . import _dtypes as dtypes
 from ._core import Tensor
-from ._device import DeviceLike, cpu, device, resolve
+from ._device import DeviceLike, accelerated, cpu, cuda, device, resolve
 from ._device import device as Device
+from ._devices import open_accelerator
 from ._dtypes import dtype
 from .ops.making.casts import CASTS
 from .ops.making.from_data import from_numpy
@@ -33,7 +34,9 @@ _META = Device("meta")
 
 
 def bytes_of(storage: Any) -> Tensor:
-    """The bytes of a storage as a tensor on its memory."""
+    """The bytes of a storage as a tensor on its memory, or on a copy of an accelerator's."""
+    if storage._accelerator is not None:
+        storage = storage.cpu()
     return _core.place(storage, dtypes.uint8, (storage.nbytes(),), None, 0)
 
 
@@ -42,18 +45,20 @@ def elements_of(storage: Any, dtype: Any) -> Tensor:
     return _core.place(storage, dtype, (storage.nbytes() // dtype.itemsize,), None, 0)
 
 
-def from_bytes(data: Any) -> Any:
+def from_bytes(data: Any, where: device = cpu) -> Any:
     """A new storage with those bytes."""
     storage = UntypedStorage(len(data))
     bytes_of(storage)._array[...] = np.frombuffer(data, np.uint8)
-    return storage
+    return storage if where is cpu else storage.to(device=where)
 
 
 # ---- UntypedStorage
 
 
 def _device(self: Any) -> device:
-    return _META if self._is_meta else cpu
+    if self._is_meta:
+        return _META
+    return cpu if self._accelerator is None else accelerated(self._accelerator)
 
 
 def _text(self: Any) -> str:
@@ -76,23 +81,21 @@ def _deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
 
 
 def _reduce(self: Any) -> Any:
-    return from_bytes, (bytes_of(self)._array.tobytes(),)
+    content = (bytes_of(self)._array.tobytes(),)
+    return from_bytes, content if self._accelerator is None else (*content, self.device)
 
 
 def _to(self: Any, *, device: DeviceLike, non_blocking: bool = False) -> Any:
     """The storage on a device: itself where it is there."""
-    wanted = Device(device)
-    if wanted.type == self.device.type:
+    wanted = open_accelerator(resolve(device))
+    if wanted == self.device:
         return self
-    if wanted.type != "meta":
-        resolve(wanted)
     return UntypedStorage(self.nbytes(), device=wanted).copy_(self)
 
 
 def _cuda(self: Any, device: DeviceLike | None = None, non_blocking: bool = False) -> Any:
-    """Refused: there is no CUDA device here."""
-    resolve("cuda")
-    raise AssertionError
+    """The storage on the device that stands for CUDA's; refused where none does."""
+    return self.to(device=cuda(device), non_blocking=non_blocking)
 
 
 def _type(self: Tensor, dtype: str | type | None = None, non_blocking: bool = False) -> Any:
@@ -117,15 +120,17 @@ def _converter(dtype: dtype) -> Any:
 
 def _share_memory(self: Tensor) -> Tensor:
     """Move the bytes to memory that processes share: those forked from now on, and those that are
-    sent a tensor of it."""
+    sent a tensor of it. An accelerator's stay there."""
+    if self._accelerator is not None:
+        return self
     from . import _shared  # most programs never share
 
     return _shared.share(self)
 
 
 def _is_shared(self: Any) -> bool:
-    """Whether processes share the memory."""
-    return getattr(self._owner, "is_shared", False)
+    """Whether processes share the memory; said of an accelerator's too, as PyTorch does."""
+    return self._accelerator is not None or getattr(self._owner, "is_shared", False)
 
 
 def _byteswap(self: Any, dtype: Any) -> None:
@@ -250,7 +255,9 @@ _METHODS: dict[str, Any] = {
     "get_device": lambda self: -1 if self._is_meta else self.device.index,
     "is_shared": _is_shared,
     "is_pinned": _says_no("Whether the memory is page-locked"),
-    "is_cuda": never("Whether it is an NVIDIA GPU's memory"),
+    "is_cuda": property(
+        lambda self: self.device.type == "cuda", doc="Whether it is the memory of a CUDA device."
+    ),
     "is_hpu": never("Whether it is a Gaudi's memory"),
     "is_sparse": False,
     "is_sparse_csr": False,
@@ -476,8 +483,8 @@ class TypedStorage:
         return self._like(self._untyped_storage.cpu())
 
     def cuda(self, device: DeviceLike | None = None, non_blocking: bool = False) -> Any:
-        """Refused: there is no CUDA device here."""
-        return _cuda(self)
+        """The storage on the device that stands for CUDA's; refused where none does."""
+        return self._like(_cuda(self._untyped_storage, device))
 
     def type(self, dtype: dtypes.dtype | None = None, non_blocking: bool = False) -> Any:
         """The name of the legacy class; a dtype converts."""
@@ -530,8 +537,8 @@ class TypedStorage:
 
     @property
     def is_cuda(self) -> bool:
-        """Whether it is an NVIDIA GPU's memory: never here."""
-        return False
+        """Whether it is the memory of a CUDA device."""
+        return bool(self._untyped_storage.is_cuda)
 
     @property
     def filename(self) -> None:

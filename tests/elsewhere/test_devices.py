@@ -3,7 +3,8 @@
 import pytest
 
 import rushlight as torch
-from rushlight._absent_device import _REFUSED
+from rushlight._absent_device import REFUSED
+from rushlight._devices import opencl
 
 CALLS = """cuda.is_available() cuda.is_initialized() cuda.is_bf16_supported() cuda.device_count()
 cuda.memory_allocated() cuda.max_memory_allocated() cuda.memory_reserved() cuda.empty_cache()
@@ -22,6 +23,12 @@ accelerator.set_device_index(0) cpu.is_available() cpu.device_count() cpu.curren
 cpu.synchronize() cpu.is_initialized() cpu.set_device('cpu')""".split()
 
 
+@pytest.fixture
+def no_accelerator(monkeypatch):
+    """As where no OpenCL is installed."""
+    monkeypatch.setattr(opencl, "_opened", lambda: ((), "no library of OpenCL was found"))
+
+
 def answer(library, call):
     try:
         return repr(eval(f"torch.{call}", {"torch": library}))
@@ -30,14 +37,14 @@ def answer(library, call):
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_answers_as_pytorch_does(call):
+def test_answers_as_pytorch_does(call, no_accelerator):
     pytorch = pytest.importorskip("torch")
     if pytorch.accelerator.is_available():
         pytest.skip("PyTorch sees a device here; rushlight has none")
     assert answer(torch, call) == answer(pytorch, call)
 
 
-@pytest.mark.parametrize("name", _REFUSED)
+@pytest.mark.parametrize("name", REFUSED)
 def test_what_needs_the_device_says_so(name):
     for module, said in (("cuda", "CUDA"), ("xpu", "XPU")):
         with pytest.raises(AssertionError, match=f"^Torch not compiled with {said} enabled"):

@@ -12,9 +12,9 @@ import rushlight
 
 pytorch = pytest.importorskip("torch")
 
-# rushlight's own: the way to be found as torch, what the memory of tensors takes, and the graph as
-# a person reads it.
-MODULES = {"memory", "explain"}
+# rushlight's own: the way to be found as torch, what the memory of tensors takes, the graph as a
+# person reads it, and what runs on an accelerator.
+MODULES = {"memory", "explain", "devices"}
 OURS = {"": {"install_as_torch", *MODULES}}
 # Facades: every public name there is PyTorch's. Other modules have __all__ for `import *`.
 FACADES = ["", "nn", "optim", "autograd", "func", "utils", "linalg", "special", "nn.functional"]

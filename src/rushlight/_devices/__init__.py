@@ -1,4 +1,4 @@
-"""The devices that tensors live on: the CPU, and meta, which keeps shapes and types alone.
+"""The devices that tensors live on: the CPU, accelerators, and meta, which has shapes and types.
 
 What the rest of the package asks of a device is `Device`, and nobody else asks which one it is:
 making memory, going to and from the host, running NumPy code, waiting. `on` is the one place where
@@ -14,7 +14,7 @@ from .._core import Tensor
 from .cpu import Cpu
 from .meta import Meta
 
-__all__ = ["Device", "cpu", "meta", "of", "on"]
+__all__ = ["Device", "accelerator", "cpu", "meta", "of", "on", "open_accelerator"]
 
 
 class Device(Protocol):
@@ -24,6 +24,13 @@ class Device(Protocol):
     """The `torch.device` that its tensors say they are on."""
     has_memory: bool
     """Whether elements can be written and read."""
+    makes: bool
+    """Whether tensors are made and filled there, by `made`, and not from an ndarray."""
+
+    def made(
+        self, shape: tuple[int, ...], dtype: Any, fill: Any = None, strides: Any = None
+    ) -> Any:
+        """A tensor of a NumPy dtype, filled where asked; strides in elements."""
 
     def allocate(self, shape: tuple[int, ...], dtype: Any, fill: complex | None = None) -> Any:
         """An ndarray for values of a tensor to be made, of a NumPy dtype; filled where asked."""
@@ -48,8 +55,13 @@ class Device(Protocol):
     def synchronize(self) -> None:
         """Waits until all that was asked for is done."""
 
-    def random_state(self, generator: Any) -> Any:
-        """The state that draws here advance; None where nothing is drawn."""
+    def draw(self, kernel: str, place: Any, tensor: Any, *args: Any) -> None:
+        """Fills a tensor with random numbers, where the device `makes` tensors. place: that of a
+        generator, which moves on."""
+
+    def fill_steps(self, tensor: Any, *numbers: float) -> None:
+        """Fills a tensor, where the device `makes` tensors: from the first number in steps, or from
+        the first to the last number in steps."""
 
 
 cpu: Device = Cpu()
@@ -59,9 +71,29 @@ _ON_META = meta.name
 
 def of(tensor: Tensor) -> Device:
     """The device of a tensor."""
-    return meta if tensor._meta else cpu
+    if tensor._meta:
+        return meta
+    number = tensor._accelerator
+    return cpu if number is None else accelerator(number)
+
+
+def accelerator(number: int) -> Device:
+    """The accelerator of a number; RuntimeError where there is none."""
+    from .opencl import numbered
+
+    return numbered(number)
 
 
 def on(value: Any, function: str = "tensor") -> Device:
     """The device that a `device` argument means; None is the default device."""
-    return meta if _device.resolve(value, function) is _ON_META else cpu
+    found = _device.resolve(value, function)
+    if found is _device.cpu:
+        return cpu
+    return meta if found is _ON_META else accelerator(found.index or 0)
+
+
+def open_accelerator(found: Any) -> Any:
+    """A device that `resolve` gave, for the core: an accelerator is opened before it is named."""
+    if found is not _device.cpu and found is not _ON_META:
+        accelerator(found.index or 0)
+    return found

@@ -20,6 +20,7 @@ _TOO_BIG = ("array is too big", "Maximum allowed")
 class Cpu:
     name = cpu
     has_memory = True
+    makes = False
 
     def allocate(self, shape: tuple[int, ...], dtype: Any, fill: complex | None = None) -> Any:
         try:
@@ -36,6 +37,11 @@ class Cpu:
             if said is None:
                 raise
             raise said from None
+
+    def made(
+        self, shape: tuple[int, ...], dtype: Any, fill: Any = None, strides: Any = None
+    ) -> Any:
+        return self.tensor(self.allocate(shape, dtype, fill))
 
     def tensor(self, array: Any, requires_grad: bool = False) -> Tensor:
         return _core.wrap(array, True) if requires_grad else _core.wrap(array)
@@ -54,8 +60,11 @@ class Cpu:
     def synchronize(self) -> None:
         pass  # a call returns when it is done
 
-    def random_state(self, generator: Any) -> Any:
-        return generator
+    def draw(self, kernel: str, place: Any, tensor: Any, *args: Any) -> None:
+        raise NotImplementedError
+
+    def fill_steps(self, tensor: Any, *numbers: float) -> None:
+        raise NotImplementedError
 
 
 def beyond_memory(error: Any, shape: tuple[int, ...] | None = None) -> RuntimeError | None:

@@ -58,9 +58,15 @@ like_first: set[str] = set()
 class Meta:
     name = on_meta
     has_memory = False
+    makes = False
 
     def allocate(self, shape: tuple[int, ...], dtype: Any, fill: complex | None = None) -> Any:
         return _core.empty_meta(tuple(shape), from_numpy_dtype(dtype).code)._array
+
+    def made(
+        self, shape: tuple[int, ...], dtype: Any, fill: Any = None, strides: Any = None
+    ) -> Any:
+        return self.tensor(self.allocate(shape, dtype, fill))
 
     def tensor(self, array: Any, requires_grad: bool = False) -> Tensor:
         code = from_numpy_dtype(array.dtype).code
@@ -116,8 +122,11 @@ class Meta:
     def synchronize(self) -> None:
         pass  # nothing is ever under way
 
-    def random_state(self, generator: Any) -> None:
-        return None
+    def draw(self, kernel: str, place: Any, tensor: Any, *args: Any) -> None:
+        raise NotImplementedError
+
+    def fill_steps(self, tensor: Any, *numbers: float) -> None:
+        raise NotImplementedError
 
 
 def _stand_in(value: Any, identity: bool) -> Any:

@@ -70,7 +70,7 @@ def fitted(tangent: Tensor, value: Tensor) -> Tensor:
             return tangent
         if 0 not in b.strides:
             start, size = _storage(value)
-            memory = zeros(size, dtype=tangent.dtype)
+            memory = zeros(size, dtype=tangent.dtype, device=tangent.device)
             place = (b.shape, value.stride(), start)
             return strided_view(memory, *place).copy_(tangent)
     return tangent if a.strides == b.strides else laid_out(tangent, value)

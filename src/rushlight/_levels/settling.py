@@ -85,7 +85,8 @@ def _adopt(t: Any, wrapped: Tensor) -> None:
 
 def show(t: Tensor, value: Tensor) -> None:
     """Let a wrapped tensor have the memory of another value than before."""
-    t._array = value._seen
+    memory: Any = value._seen if value._accelerator is None else value
+    t._array = memory
     t._set_flag(_LAZY, False)
     t._set_flag(value._flags() & _LAZY, True)
 
@@ -161,4 +162,7 @@ def made_since(t: Tensor, level: Level) -> bool:
 
 def address(t: Tensor) -> int:
     """Where a tensor's memory begins."""
+    if t._accelerator is not None:
+        storage: Any = _core.storage_of(t)
+        return int(storage.data_ptr()) + t.storage_offset() * t.element_size()
     return int(t._seen.__array_interface__["data"][0])

@@ -12,7 +12,7 @@ from .. import _root as rl
 from .._core import Tensor
 from ..nn import functional
 
-__all__ = ["Caster", "state"]
+__all__ = ["Caster", "lower", "state"]
 
 # The functions by what is done with their floating-point arguments, float64 left alone. In the
 # lower precision: what products are made of.
@@ -35,7 +35,17 @@ irfftn hfft ihfft""".split()
 # In the widest type among the arguments.
 _WIDEST = "stack cat concat concatenate index_copy".split()
 
-_Cast = Callable[[Tensor], Tensor]
+# On accelerators, as on CUDA.
+_FLOAT32_THERE = """__pow__ __rpow__ __rtruediv__ acos asin cosh exp expm1 log log10 log2 log1p
+reciprocal rsqrt sinh tan pow softplus layer_norm native_layer_norm rms_norm group_norm norm
+frobenius_norm nuclear_norm cosine_similarity poisson_nll_loss cosine_embedding_loss nll_loss
+cross_entropy hinge_embedding_loss kl_div l1_loss smooth_l1_loss huber_loss mse_loss
+margin_ranking_loss multilabel_margin_loss soft_margin_loss triplet_margin_loss multi_margin_loss
+binary_cross_entropy_with_logits dist pdist cdist renorm logsumexp softmax log_softmax softmin
+cumprod cumsum prod sum""".split()
+_WIDEST_THERE = "addcdiv addcmul atan2 cross dot grid_sample index_put scatter_add".split()
+
+_Kind = Callable[[list[Tensor], str], dtypes.dtype]
 
 
 class _State(threading.local):
@@ -64,29 +74,40 @@ class Caster:
     """The mode: it casts the arguments of the functions above, and leaves the calls inside others
     to be seen in turn."""
 
-    kinds: ClassVar[dict[Any, Callable[[tuple[Any, ...], dict[str, Any]], dtypes.dtype]]] = {}
+    kinds: ClassVar[dict[Any, _Kind]] = {}
+    kinds_there: ClassVar[dict[Any, _Kind]] = {}
     as_is: ClassVar[set[Any]] = set()
 
     def __init__(self) -> None:
         if not self.kinds:
-            self.kinds.update(dict.fromkeys(_named(_LOWER), lambda a, k: state.types["cpu"]))
-            self.kinds.update(dict.fromkeys(_named(_FLOAT32), lambda a, k: dtypes.float32))
+            self.kinds.update(dict.fromkeys(_named(_LOWER), lambda tensors, where: lower(where)))
+            self.kinds.update(
+                dict.fromkeys(_named(_FLOAT32), lambda tensors, where: dtypes.float32)
+            )
             self.kinds.update(dict.fromkeys(_named(_WIDEST), _widest))
+            self.kinds_there.update(dict.fromkeys(_named(_LOWER), self.kinds[rl.mm]))
+            self.kinds_there.update(dict.fromkeys(_named(_FLOAT32_THERE), self.kinds[rl.trace]))
+            self.kinds_there.update(dict.fromkeys(_named(_WIDEST + _WIDEST_THERE), _widest))
             self.as_is.update(_named(_AS_IS))
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         kwargs = kwargs or {}
-        if not state.enabled.get("cpu"):
+        on = [kind for kind, enabled in state.enabled.items() if enabled]
+        if not on or func in self.as_is:
             return _core.skip_one_hop(func, types, args, kwargs)
-        if func in self.as_is:
-            return _core.skip_one_hop(func, types, args, kwargs)
-        wanted = self.kinds.get(func)
+        if func in self.kinds or func in self.kinds_there:
+            tensors = _tensors((*args, *kwargs.values()))
+            there = (t.device.type for t in tensors)
+            where = on[0] if len(on) == 1 else next((d for d in there if d in on), on[0])
+            wanted = (self.kinds if where == "cpu" else self.kinds_there).get(func)
+        else:
+            wanted = None
         if wanted is not None and kwargs.get("out") is None:
-            kind = wanted(args, kwargs)
-            args = tuple(_cast(a, kind) for a in args)
-            kwargs = {name: _cast(a, kind) for name, a in kwargs.items()}
+            kind = wanted(tensors, where)
+            args = tuple(_cast(a, kind, where) for a in args)
+            kwargs = {name: _cast(a, kind, where) for name, a in kwargs.items()}
             return _core.skip_one_hop(func, types, args, kwargs)
         _core.enter_mode(self)  # while a mode answers it is not asked
         try:
@@ -95,8 +116,13 @@ class Caster:
             _core.leave_mode()
 
 
-def _eligible(t: Tensor) -> bool:
-    return t.is_floating_point() and t.dtype is not dtypes.float64 and t.device.type == "cpu"
+def lower(where: str) -> dtypes.dtype:
+    """The lower precision of a kind of device."""
+    return state.types.get(where, dtypes.float16)
+
+
+def _eligible(t: Tensor, where: str) -> bool:
+    return t.is_floating_point() and t.dtype is not dtypes.float64 and t.device.type == where
 
 
 def _tensors(values: Any) -> list[Tensor]:
@@ -109,19 +135,19 @@ def _tensors(values: Any) -> list[Tensor]:
     return found
 
 
-def _widest(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dtypes.dtype:
-    types = {t.dtype for t in _tensors((*args, *kwargs.values())) if _eligible(t)}
-    return dtypes.float32 if dtypes.float32 in types else state.types["cpu"]
+def _widest(tensors: list[Tensor], where: str) -> dtypes.dtype:
+    types = {t.dtype for t in tensors if _eligible(t, where)}
+    return dtypes.float32 if dtypes.float32 in types else lower(where)
 
 
-def _cast(value: Any, kind: dtypes.dtype) -> Any:
+def _cast(value: Any, kind: dtypes.dtype, where: str) -> Any:
     """An argument with its eligible tensors in a type."""
     if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
-        return type(value)(_cast(v, kind) for v in value)
-    if not isinstance(value, Tensor) or not _eligible(value) or value.dtype is kind:
+        return type(value)(_cast(v, kind, where) for v in value)
+    if not isinstance(value, Tensor) or not _eligible(value, where) or value.dtype is kind:
         return value
     leaf = value.is_leaf and value.requires_grad and not value._is_view()
-    if not (leaf and state.keeps and kind is state.types["cpu"] and rl.is_grad_enabled()):
+    if not (leaf and state.keeps and kind is lower(where) and rl.is_grad_enabled()):
         return value.to(kind)
     key = id(value), kind
     if key not in state.kept:  # a weight used twice is cast once, and its gradients meet there

@@ -1,6 +1,7 @@
 """`autocast`: products in a lower precision, and what would lose too much in float32.
 
-On the CPU, with bfloat16 or float16. For a device that is not here it warns and does nothing.
+On the CPU and on accelerators, with bfloat16 or float16. For a device that is not here it warns and
+does nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from .. import _core
 from .. import _dtypes as dtypes
 from .._core import Tensor
 from .._device import device as _device
-from ._casting import Caster, state
+from .._device import is_accelerator
+from ._casting import Caster, lower, state
 
 __all__ = [
     "autocast",
@@ -41,7 +43,12 @@ def is_autocast_available(device_type: str) -> bool:
     >>> torch.amp.is_autocast_available("cpu")
     True
     """
-    return _device(device_type).type == "cpu"
+    kind = _device(device_type).type
+    if is_accelerator(kind):
+        from .._devices.opencl import count
+
+        return count() > 0
+    return kind == "cpu"
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
@@ -59,7 +66,7 @@ def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -
     if not isinstance(device_type, str):
         enabled, device_type = device_type, "cuda"
     state.enabled[_device(device_type).type] = bool(enabled)
-    if enabled and device_type == "cpu" and not state.entered:
+    if enabled and is_autocast_available(device_type) and not state.entered:
         _core.enter_mode(Caster())
         state.entered = True
 
@@ -70,7 +77,7 @@ def get_autocast_dtype(device_type: str) -> dtypes.dtype:
     >>> torch.get_autocast_dtype("cpu")
     torch.bfloat16
     """
-    return state.types.get(_device(device_type).type, dtypes.float16)
+    return lower(_device(device_type).type)
 
 
 def set_autocast_dtype(device_type: str, dtype: dtypes.dtype) -> None:
@@ -142,8 +149,8 @@ def autocast_decrement_nesting() -> int:
 class autocast:
     """Inside the block, or the decorated function, products are computed in a lower precision.
 
-    device_type: "cpu" has it. dtype: bfloat16, the default, or float16. enabled: False turns it off
-    within an outer block. Do not run the backward pass inside.
+    device_type: "cpu" and "opencl" have it. dtype: bfloat16, the default on the CPU, or float16.
+    enabled: False turns it off within an outer block. Do not run the backward pass inside.
 
     >>> a = torch.ones(2, 2)
     >>> with torch.autocast("cpu"):
@@ -165,11 +172,13 @@ class autocast:
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         self._cache_enabled = state.keeps if cache_enabled is None else cache_enabled
         self._enabled = enabled
-        if self.device == "cpu":
+        if is_autocast_available(self.device):
             if enabled and self.fast_dtype not in (dtypes.bfloat16, dtypes.float16):
+                name = self.device.upper()
                 warnings.warn(
-                    "In CPU autocast, but the target dtype is not supported. Disabling autocast.\n"
-                    "CPU Autocast only supports dtypes of torch.bfloat16, torch.float16 currently.",
+                    f"In {name} autocast, but the target dtype is not supported. Disabling "
+                    f"autocast.\n{name} Autocast only supports dtypes of torch.bfloat16, "
+                    "torch.float16 currently.",
                     stacklevel=2,
                 )
                 self._enabled = False

@@ -12,6 +12,7 @@ import numpy as np
 from .. import _root as rl
 from .._core import Tensor
 from ..optim import Optimizer
+from .autocast_mode import is_autocast_available
 
 __all__ = ["GradScaler", "OptState"]
 
@@ -51,7 +52,7 @@ class GradScaler:
         enabled: bool = True,
     ) -> None:
         self._device, self._enabled = device, enabled
-        if enabled and device != "cpu":
+        if enabled and not is_autocast_available(device):
             warnings.warn(
                 f"torch.{device}.amp.GradScaler is enabled, but {device.upper()} is not "
                 "available.  Disabling.",
@@ -76,7 +77,7 @@ class GradScaler:
         if not self._enabled:
             return outputs
         if self._scale is None:
-            self._scale = rl.full((), self._init_scale, dtype=rl.float32)
+            self._scale = rl.full((), self._init_scale, dtype=rl.float32, device="cpu")
         if isinstance(outputs, Tensor):
             return outputs * self._scale
         if isinstance(outputs, Iterable):

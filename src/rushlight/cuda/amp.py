@@ -69,12 +69,12 @@ custom_bwd = functools.partial(amp.custom_bwd, device_type="cuda")
 
 
 def amp_definitely_not_available() -> bool:
-    """True: there is no CUDA device here.
+    """Whether there is no CUDA device here.
 
     >>> torch.cuda.amp.amp_definitely_not_available()
     True
     """
-    return True
+    return not amp.is_autocast_available("cuda")
 
 
 __getattr__ = _missing_name(__name__)

@@ -24,10 +24,10 @@ def _basis(leaves: list[Tensor]) -> list[Tensor]:
     parts, start = [], 0
     for x in leaves:
         n = x.numel()
-        block = zeros(total, n, dtype=x.dtype)
+        block = zeros(total, n, dtype=x.dtype, device="cpu")
         if n:
             block._array[range(start, start + n), range(n)] = 1
-        parts.append(block.view(total, *x.shape))
+        parts.append(block.to(x.device).view(total, *x.shape))
         start += n
     return parts
 

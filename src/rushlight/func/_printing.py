@@ -58,5 +58,5 @@ def _outside(t: Tensor, w: Any) -> str:
         return text(w.value)
     if w.level.by_hand and w.value._wrapped is None:
         suffixes = [*_suffixes(w.value), f"tangent={text(w.tangent)}"]
-        return printing.tensor_text(w.value._array, t.dtype, suffixes=suffixes)
+        return printing.tensor_text(w.value.cpu()._array, t.dtype, suffixes=suffixes)
     return text(w.value)

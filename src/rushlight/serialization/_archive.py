@@ -17,13 +17,14 @@ from rushlight.serialization._safe import SafeUnpickler, is_allowed
 from rushlight.serialization._settings import (
     order_unsaid,
     placed_by_package,
+    placed_on_accelerator,
     validate_cuda_device,
 )
 from rushlight.serialization._tensors import Bytes
 from rushlight.serialization._text import described, printed, shown
 from rushlight.serialization._unpickler import Identity, Storage, Unpickler, decoded
 
-from .._device import device
+from .._device import device, is_accelerator
 
 _LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 _LEGACY_PROTOCOL = 1001
@@ -205,6 +206,7 @@ def _fill(file: IO[bytes], storage: Storage) -> None:
             f"unexpected EOF, expected {size - len(data)} more bytes. The file might be corrupted."
         )
     storage.data[:] = np.frombuffer(data, np.uint8)
+    storage.send()
 
 
 def _placed(storage: Storage, map_location: Any) -> Storage:
@@ -223,7 +225,9 @@ def _placed(storage: Storage, map_location: Any) -> Storage:
         location = map_location
     kind = str(location).split(":", 1)[0]
     if kind in ("cpu", "meta"):
-        return storage._replace(location=kind)
+        return storage._replace(location=kind, there=None)
+    if is_accelerator(kind):
+        return placed_on_accelerator(storage, str(location))
     found = placed_by_package(storage, str(location))
     if isinstance(found, Storage):
         return found._replace(location="cpu")

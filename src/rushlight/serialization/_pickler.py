@@ -12,7 +12,7 @@ from rushlight._device import layout
 from rushlight._size import Size
 from rushlight.serialization import _tensors
 from rushlight.serialization._tensors import Bytes, Parts
-from rushlight.storage import TypedStorage, UntypedStorage, bytes_of
+from rushlight.storage import TypedStorage, UntypedStorage
 
 
 class Global:
@@ -66,6 +66,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
     def __init__(self, file: IO[bytes], protocol: int) -> None:
         super().__init__(file, protocol)
         self.storages: list[Bytes] = []
+        self._copied: dict[int, tuple[Any, Bytes]] = {}
         self._keys: dict[object, tuple[str, dtypes.dtype]] = {}
 
     def persistent_id(self, obj: object) -> tuple[Global | str, ...] | None:
@@ -78,10 +79,11 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         typed = isinstance(obj, TypedStorage) and obj.dtype in STORAGES
         untyped = obj._untyped_storage if isinstance(obj, TypedStorage) else obj
         dtype = obj.dtype if typed else dtypes.uint8
-        data = bytes_of(untyped)._seen
+        data = _tensors.storage_bytes(untyped, self._copied)
         parts = Parts(data, dtype, 0, (), (), False)
+        where = "cpu" if untyped._accelerator is None else str(untyped.device)
         kind = STORAGES[dtype] if typed else _UNTYPED
-        return ("storage", kind, self._key(parts), "cpu", data.size // dtype.itemsize)
+        return ("storage", kind, self._key(parts), where, data.size // dtype.itemsize)
 
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) is _Plain:
@@ -129,7 +131,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         typed = parts.dtype in STORAGES
         kind = STORAGES[parts.dtype] if typed else _UNTYPED
         count = parts.storage.size // (parts.dtype.itemsize if typed else 1)
-        storage = StorageId(("storage", kind, self._key(parts), "cpu", count))
+        storage = StorageId(("storage", kind, self._key(parts), parts.location, count))
         viewed = (storage, parts.offset, parts.shape, parts.strides)
         hooks: OrderedDict[int, object] = OrderedDict()
         described = (*viewed, parts.requires_grad, hooks)
@@ -143,7 +145,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         attached = getattr(tensor, "_attached", None)
         if attached is not None and not attached.strided:  # sparse, of indices and values
             return _SPARSE, tensor.__reduce_ex__(2)[1]
-        parts = _tensors.tensor_parts(tensor)
+        parts = _tensors.tensor_parts(tensor, self._copied)
         state = getattr(tensor, "__dict__", None) or None
         if parts.is_parameter and type(tensor) is _tensors.parameter_type():
             arguments = (_Plain(parts._replace(requires_grad=False)), parts.requires_grad)

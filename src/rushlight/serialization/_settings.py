@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from rushlight import _dtypes as dtypes
+from rushlight._device import is_accelerator, resolve
+from rushlight._errors import OutOfMemoryError
 from rushlight.storage import TypedStorage, UntypedStorage
 
 __all__ = [
@@ -239,6 +241,8 @@ def location_tag(storage: Any) -> str:
     kind = str(storage.device.type)
     if kind in ("cpu", "meta"):
         return kind
+    if is_accelerator(kind):
+        return str(storage.device)
     for package in _packages:
         found = package.tag(storage)
         if found:
@@ -247,7 +251,7 @@ def location_tag(storage: Any) -> str:
 
 
 def validate_cuda_device(location: str) -> int:
-    """Raises RuntimeError: there is no GPU to restore a storage to.
+    """The number of a CUDA device; RuntimeError where none is there to restore a storage to.
 
     >>> try:
     ...     torch.serialization.validate_cuda_device("cuda:0")
@@ -255,6 +259,8 @@ def validate_cuda_device(location: str) -> int:
     ...     "none"
     'none'
     """
+    if is_accelerator("cuda"):
+        return resolve(location).index or 0
     raise RuntimeError(
         "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is "
         "False. If you are running on a CPU-only machine, please use torch.load with "
@@ -286,6 +292,21 @@ def placed_by_package(storage: Any, location: str) -> Any:
     return None
 
 
+def placed_on_accelerator(storage: Any, location: str) -> Any:
+    """The storage there; torch's error where there is no such device."""
+    try:
+        if isinstance(storage, UntypedStorage):
+            return storage.to(device=location)
+        return storage.moved(location)
+    except OutOfMemoryError:
+        raise
+    except RuntimeError as error:
+        raise RuntimeError(
+            f"Attempting to deserialize object on {location}: {error} Where there is none, please "
+            "use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
+        ) from None
+
+
 def default_restore_location(storage: Any, location: str) -> Any:
     """The storage at a place of that name: "cpu" or "meta", or one that a package knows.
 
@@ -303,6 +324,8 @@ def default_restore_location(storage: Any, location: str) -> Any:
         if isinstance(storage, UntypedStorage):
             return UntypedStorage(storage.nbytes(), device="meta")
         return storage._replace(location="meta")
+    if is_accelerator(kind):
+        return placed_on_accelerator(storage, str(location))
     found = placed_by_package(storage, str(location))
     if found is not None:
         return found

@@ -33,6 +33,7 @@ class Parts(NamedTuple):
     conj: bool = False
     neg: bool = False
     on_meta: bool = False  # where there is no storage
+    location: str = "cpu"
 
 
 def tensor_type() -> type:
@@ -47,7 +48,17 @@ def is_tensor(obj: object) -> bool:
     return isinstance(obj, base.Tensor)
 
 
-def tensor_parts(tensor: Tensor) -> Parts:
+def storage_bytes(storage: Any, copied: dict[int, tuple[Any, Bytes]]) -> Bytes:
+    """The bytes of a storage; of an accelerator's, those of one copy in main memory."""
+    if storage._accelerator is None:
+        return bytes_of(storage)._seen
+    if storage._cdata not in copied:
+        copied[storage._cdata] = storage, bytes_of(storage)._seen
+    return copied[storage._cdata][1]
+
+
+def tensor_parts(tensor: Tensor, copied: dict[int, tuple[Any, Bytes]]) -> Parts:
+    """copied: storages of accelerators that were copied, with their bytes."""
     parameter = isinstance(tensor, parameter_type())
     described = tensor.dtype, tensor.requires_grad, parameter
     strides = tensor.stride()
@@ -57,14 +68,23 @@ def tensor_parts(tensor: Tensor) -> Parts:
         return parts._replace(on_meta=True)
     if tensor._wrapped is not None or min(strides, default=0) < 0:
         return array_parts(memory_of(tensor), *described)
-    data = bytes_of(tensor.untyped_storage())._seen
+    data = storage_bytes(tensor.untyped_storage(), copied)
     place = tensor.storage_offset(), tuple(tensor.shape), strides
-    return Parts(data, tensor.dtype, *place, *described[1:], tensor.is_conj(), tensor.is_neg())
+    bits = tensor.is_conj(), tensor.is_neg()
+    where = "cpu" if tensor.is_cpu else str(tensor.device)
+    return Parts(data, tensor.dtype, *place, *described[1:], *bits, location=where)
 
 
 def make_tensor(parts: Parts) -> Tensor:
     tensor = base._core.wrap(parts_array(parts), parts.requires_grad)
     return with_bits(tensor, parts.conj, parts.neg)
+
+
+def make_placed_tensor(storage: Any, parts: Parts) -> Tensor:
+    """The tensor that views a storage of an accelerator."""
+    place = parts.shape, parts.strides, parts.offset
+    tensor: Any = base._core.place(storage, parts.dtype, *place)
+    return with_bits(tensor.requires_grad_(parts.requires_grad), parts.conj, parts.neg)
 
 
 def make_meta_tensor(

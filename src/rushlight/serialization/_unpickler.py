@@ -15,7 +15,8 @@ from typing import IO, Any, NamedTuple, NoReturn
 
 from rushlight import _core
 from rushlight import _dtypes as dtypes
-from rushlight._device import LAYOUTS, layout
+from rushlight._device import LAYOUTS, cuda, layout, resolve
+from rushlight._devices import open_accelerator
 from rushlight._size import Size
 from rushlight.serialization import _tensors
 from rushlight.serialization._pickler import STORAGES
@@ -37,12 +38,26 @@ class Storage(NamedTuple):
     dtype: dtypes.dtype | None  # None: bytes, which the tensor's own dtype gives meaning
     location: str
     filled: bool = True  # in files of before PyTorch 1.6 the values come last
+    there: Any = None  # the storage on an accelerator, where the location is one
 
     def cpu(self) -> Storage:
         return self
 
-    def cuda(self, device: object = None) -> Storage:
-        raise AssertionError("Torch not compiled with CUDA enabled")
+    def cuda(self, device: Any = None) -> Storage:
+        return self.moved(str(cuda(device)))
+
+    def moved(self, location: str) -> Storage:
+        """The storage on an accelerator."""
+        made = UntypedStorage(self.data.size, device=open_accelerator(resolve(location)))
+        moved = self._replace(location=str(made.device), there=made)
+        if self.filled:
+            moved.send()
+        return moved
+
+    def send(self) -> None:
+        """The values go to the accelerator."""
+        if self.there is not None:
+            self.there.copy_(_core.storage_of(_core.wrap_data(self.data)))
 
 
 class BareStorages:
@@ -57,6 +72,8 @@ class BareStorages:
             dtype = record.dtype or dtypes.uint8
             if record.location == "meta":
                 untyped = UntypedStorage(record.data.size, device="meta")
+            elif record.there is not None:
+                untyped = record.there
             else:
                 untyped = _core.storage_of(_core.wrap_data(record.data))
             made = TypedStorage(wrap_storage=untyped, dtype=dtype, _internal=True)
@@ -154,6 +171,9 @@ def _tensor(
         return _tensors.make_meta_tensor(dtype, tuple(shape), tuple(strides), requires_grad)
     parts = Parts(storage.data, dtype, offset, tuple(shape), tuple(strides), requires_grad)
     conj, neg = _bits(metadata) if metadata else (False, False)
+    if storage.there is not None:
+        placed = parts._replace(conj=conj, neg=neg)
+        return _tensors.make_placed_tensor(storage.there, placed)
     return _tensors.make_tensor(parts._replace(conj=conj, neg=neg))
 
 

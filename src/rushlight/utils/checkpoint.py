@@ -19,10 +19,11 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .. import _core, autograd, random
+from .. import _core, autograd
 from .._core import Tensor
 from .._device import device
 from .._dtypes import dtype
+from .._generator import set_states, states
 from .._levels.running import carried
 from .._missing import missing_name as _missing_name
 from .._size import Size
@@ -148,16 +149,16 @@ def noop_context_fn() -> tuple[Any, Any]:
 
 
 def _preserved(state: Any) -> contextlib.AbstractContextManager[None]:
-    """The generator in a given state for the block, and as it was afterwards."""
+    """The generators in given states for the block, and as they were afterwards."""
 
     @contextlib.contextmanager
     def block() -> Iterator[None]:
-        before = random.get_rng_state()
-        random.set_rng_state(state)
+        before = states()
+        set_states(state)
         try:
             yield
         finally:
-            random.set_rng_state(before)
+            set_states(before)
 
     return contextlib.nullcontext() if state is None else block()
 
@@ -413,7 +414,7 @@ def _checkpoint_without_reentrance(
     forward_context, again_context = context_fn()
     if not _core.is_grad_enabled():
         return function(*args, **kwargs)
-    state = random.get_rng_state() if preserve else None
+    state = states() if preserve else None
 
     def again(keywords: dict[str, Any], *positional: Any) -> None:
         with _preserved(state), again_context:
@@ -500,7 +501,7 @@ class CheckpointFunction(autograd.Function):
     def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.state = random.get_rng_state() if preserve_rng_state else None
+        ctx.state = states() if preserve_rng_state else None
         ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.constants = [None if isinstance(a, Tensor) else a for a in args]
         ctx.save_for_backward(*[args[i] for i in ctx.places])

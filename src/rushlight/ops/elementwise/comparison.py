@@ -335,7 +335,8 @@ def equal(input: Tensor, other: Tensor) -> bool:
         of(value).check_values("equal")
     if input.shape != other.shape:
         return False
-    return bool(eq(input, other)._array.all())
+    same = eq(input, other)
+    return bool((same if same._accelerator is None else same.cpu())._array.all())
 
 
 @composite

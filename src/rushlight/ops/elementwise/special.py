@@ -257,7 +257,7 @@ def _mvlgamma_values(a: Array, p: int) -> Array:
 
 
 def _mvlgamma_slope(input: Tensor, p: int) -> Tensor:
-    halves = of(input).tensor((np.arange(p) / 2).astype(input._array.dtype))
+    halves = of(input).tensor((np.arange(p) / 2).astype(input._form.dtype))
     return digamma(input.unsqueeze(-1) - halves).sum(-1)
 
 

@@ -29,7 +29,7 @@ from ..elementwise.selection import copy_, fill_
 from ..layout.shape import unsqueeze
 from ..layout.slices import select, slice_op
 from ..making.copies import alias
-from ..table.arrays import Array, anywhere, cell, unshared
+from ..table.arrays import Array, anywhere, cell, elements, unshared
 from ..table.kinds import linear
 from ..table.reference import add_method
 from ..table.signature import Tensor
@@ -208,7 +208,7 @@ def _as_index_tensor(value: Any) -> Tensor:
 def _plain(value: Tensor) -> Any:
     """Nested sequences with tensors as plain lists."""
     if isinstance(value, _Tensor):
-        return value._array
+        return elements(value)
     if isinstance(value, (list, tuple, range)):
         return [_plain(v) for v in value]
     return value
@@ -239,7 +239,7 @@ def _as_tuple(key: Any) -> tuple[Any, ...]:
 
 
 def _is_mask(tensor: Tensor) -> bool:
-    return bool(tensor._array.dtype == np.bool_ or tensor._array.dtype == np.uint8)
+    return bool(tensor._form.dtype == np.bool_ or tensor._form.dtype == np.uint8)
 
 
 def _normal(item: Any) -> Any:
@@ -250,8 +250,9 @@ def _normal(item: Any) -> Any:
     if isinstance(item, np.ndarray):
         item = _as_index_tensor(item)
     if isinstance(item, _Tensor):
-        array = item._array
+        array = item._form
         if array.ndim == 0 and not _is_mapped(item):
+            array = array if item._accelerator is None else elements(item)
             if array.dtype == np.bool_ or array.dtype == np.uint8:
                 return bool(array)
             if array.dtype.kind in "iu":
@@ -276,8 +277,8 @@ class _Number(int):
 
 
 def _mask_positions(mask: Tensor, dim: int, x: Tensor) -> Tensor:
-    array = mask._array
-    have, want = array.shape, x._array.shape
+    array = mask._form if mask._accelerator is None else elements(mask)
+    have, want = array.shape, x._form.shape
     if _is_mapped(mask):
         raise RuntimeError(
             "vmap: We do not support batching operators that can support dynamic shape. "
@@ -290,17 +291,17 @@ def _mask_positions(mask: Tensor, dim: int, x: Tensor) -> Tensor:
                 f"indexed tensor {list(want)} at index {dim + i}"
             )
     of(mask).check_values("nonzero")
-    return _core.wrap(np.flatnonzero(array))
+    return of(mask).tensor(np.flatnonzero(array))
 
 
 def _resolve(x: Tensor, key: Any, writing: bool) -> tuple[Any, Any]:
     """The view that the simple items make of x, and the `_place` of the rest or None."""
     items = [_normal(item) for item in _as_tuple(key)]
-    ndim = x._array.ndim
+    ndim = x._form.ndim
     specified = 0
     for item in items:
         if isinstance(item, _Tensor):
-            specified += item._array.ndim if _is_mask(item) else 1
+            specified += item._form.ndim if _is_mask(item) else 1
         elif item is not None and item is not Ellipsis and type(item) is not bool:
             specified += 1
     if specified > ndim:
@@ -314,7 +315,7 @@ def _resolve(x: Tensor, key: Any, writing: bool) -> tuple[Any, Any]:
     found: list[tuple[int, int, Any]] = []  # (first dimension, how many, index tensor)
     for at, item in enumerate(items):
         if isinstance(item, slice):
-            size = view._array.shape[dim]
+            size = view._form.shape[dim]
             start, stop, step = item.indices(size)
             if step <= 0:
                 raise ValueError("step must be greater than zero")
@@ -341,12 +342,12 @@ def _resolve(x: Tensor, key: Any, writing: bool) -> tuple[Any, Any]:
                 found.append((dim, 1, item))
                 dim += 1
                 continue
-            if item._array.dtype == np.uint8:
+            if item._form.dtype == np.uint8:
                 warnings.warn(_UINT8, stacklevel=4)
-            found.append((dim, item._array.ndim, item))
-            dim += item._array.ndim
+            found.append((dim, item._form.ndim, item))
+            dim += item._form.ndim
         else:
-            size = view._array.shape[dim]
+            size = view._form.shape[dim]
             if not -size <= item < size:
                 raise IndexError(
                     f"index {int(item)} is out of bounds for dimension {at} with size {size}"
@@ -368,23 +369,23 @@ def _place(
     ]
     if len(found) == 1:
         first, n, index = found[0]
-        if index._array.dtype != np.int64:
+        if index._form.dtype != np.int64:
             index = index.long()
         return index, tuple(range(first, first + n)), first, mask
     dims = tuple(d for first, n, _ in found for d in range(first, first + n))
-    shape = view._array.shape
+    shape = view._form.shape
     sizes = tuple(math.prod(shape[first : first + n]) for first, n, _ in found)
     if any(_is_mapped(index) for _, _, index in found):
         return _joined(sizes, found), dims, _result_at(found), False
     rest_is_empty = 0 in [n for d, n in enumerate(shape) if d not in dims]
     linear_index = _kernels.linear_index(
         sizes,
-        [index._array for _, _, index in found],
+        [index for _, _, index in found],
         tuple(n for _, n, _ in found),
         not rest_is_empty,
     )
     adjacent = dims[-1] - dims[0] == len(dims) - 1
-    return _core.wrap(linear_index), dims, dims[0] if adjacent else 0, False
+    return linear_index, dims, dims[0] if adjacent else 0, False
 
 
 def _joined(sizes: tuple[int, ...], found: list[tuple[int, int, Any]]) -> Tensor:
@@ -433,7 +434,7 @@ def scalar_array(value: complex, dtype: Any) -> Array:
 
 
 def _without_leading_ones(value: Tensor, want: tuple[int, ...]) -> Tensor:
-    shape = value._array.shape
+    shape = value._form.shape
     if shape == want:
         return value
     extra = 0
@@ -449,7 +450,7 @@ def _full_name(dtype: dtype) -> str:
 
 
 def _check_expands(value: Tensor, target: Tensor) -> None:
-    have, want = value._array.shape, target._array.shape
+    have, want = value._form.shape, target._form.shape
     more = len(want) - len(have)
     if more < 0:
         raise RuntimeError(
@@ -468,14 +469,14 @@ def _check_expands(value: Tensor, target: Tensor) -> None:
 
 def _spread_to(value: Tensor, target: Tensor) -> Tensor:
     """`value` seen with the shape of `target`; as torch, two views are recorded for it."""
-    shape = value._array.shape
+    shape = value._form.shape
     extra = 0
     while extra < len(shape) and shape[extra] == 1:
         extra += 1
     value = value.view(shape[extra:])
     _check_expands(value, target)
-    want = target._array.shape
-    return value if value._array.shape == want else value.expand(want)
+    want = target._form.shape
+    return value if value._form.shape == want else value.expand(want)
 
 
 def set_item(x: Tensor, key: Any, value: Any) -> None:
@@ -497,16 +498,16 @@ def set_item(x: Tensor, key: Any, value: Any) -> None:
     target, place = (unsqueeze(x, 0), None) if key is True else _resolve(x, key, True)
     if place is None:
         if not is_tensor:
-            value = _core.wrap(scalar_array(value, x._array.dtype))
-        if value._array.ndim == 0 and target._array.ndim:
+            value = of(x).tensor(scalar_array(value, x._form.dtype))
+        if value._form.ndim == 0 and target._form.ndim:
             fill_(target, value)
             return
-        if value._array.shape != target._array.shape:
+        if value._form.shape != target._form.shape:
             value = _spread_to(value, target)
         copy_(target, value)
         return
     if not is_tensor:
-        value = _core.wrap(scalar_array(value, x._array.dtype))
+        value = of(x).tensor(scalar_array(value, x._form.dtype))
     else:
         value = _for_place(target, place, value)
     _index_put_(target, *place[:3], value, False)
@@ -523,12 +524,12 @@ def _for_place(
     target: Tensor, place: tuple[Tensor | int | tuple[int, ...], ...], value: Tensor
 ) -> Tensor:
     """A value as `_index_put` takes it: torch fills a mask with one number of any type."""
-    if place[3] and value._array.size == 1:
-        if value._array.dtype != target._array.dtype:
+    if place[3] and value._form.size == 1:
+        if value._form.dtype != target._form.dtype:
             value = value.to(target.dtype)
         elif np.may_share_memory(value._seen, target._seen):
             value = value.clone()
-    return _without_leading_ones(value, ()) if value._array.ndim else value
+    return _without_leading_ones(value, ()) if value._form.ndim else value
 
 
 def _iterate(x: Tensor) -> Any:
@@ -553,19 +554,19 @@ def _put_place(
             raise TypeError(
                 f"expected Tensor as element {i} in argument 0, but got {_type_name(index)}"
             )
-        kind = index._array.dtype
+        kind = index._form.dtype
         if kind.kind not in "biu" or kind.itemsize == 2 or kind == np.int8:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     if not indices:
         raise RuntimeError("index_put needs at least one index tensor")
-    ndim = input._array.ndim
-    specified = sum(i._array.ndim if _is_mask(i) else 1 for i in indices)
+    ndim = input._form.ndim
+    specified = sum(i._form.ndim if _is_mask(i) else 1 for i in indices)
     if specified > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim} (got {specified})")
     dim = 0
     found = []
     for index in indices:
-        n = index._array.ndim if _is_mask(index) else 1
+        n = index._form.ndim if _is_mask(index) else 1
         found.append((dim, n, index))
         dim += n
     return _place(input, found)

@@ -569,7 +569,10 @@ def _drawn_slopes(input: Tensor, lower: Number, upper: Number) -> Tensor:
     """1, and a number drawn from [lower, upper) for each element that is not above 0."""
     if not of(input).has_memory:
         return empty_like(input)
-    refuse("rrelu_with_noise_out_cpu", input._array, "biuc")
+    refuse("rrelu_with_noise_out_cpu", input._form, "biuc")
+    if of(input).makes:
+        drawn = rand(input.shape, dtype=input.dtype, device=input.device)
+        return where(input > 0, 1.0, drawn * (upper - lower) + lower)
     below = input._seen <= 0
     slopes = np.ones(below.shape, input.dtype.numpy)
     noise = rand(int(below.sum()), dtype=float64)._array

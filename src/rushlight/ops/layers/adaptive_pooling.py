@@ -213,7 +213,7 @@ def _adaptive_of(n: int) -> Any:
                 return mean.as_strided_(mean.shape, (*lead, 1, *(c,) * n))
             return mean
         wanted = _target_size(avg_name, input, output_size, n, "")
-        refuse("adaptive_avg_pool2d" if n < 3 else avg_name, input._array, "biuc")
+        refuse("adaptive_avg_pool2d" if n < 3 else avg_name, input._form, "biuc")
         return average(input, wanted)
 
     @composite(
@@ -225,7 +225,7 @@ def _adaptive_of(n: int) -> Any:
         input: Tensor, output_size: int | Sequence[int | None], return_indices: Flag = False
     ) -> Any:
         wanted = _target_size(max_name, input, output_size, n, ":")
-        refuse("adaptive_max_pool2d" if n < 3 else max_name, input._array, "biuc")
+        refuse("adaptive_max_pool2d" if n < 3 else max_name, input._form, "biuc")
         pair = largest(input, wanted)
         return pair if return_indices else pair[0]
 

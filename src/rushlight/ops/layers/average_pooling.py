@@ -198,9 +198,9 @@ def _avg_pool_of(n: int) -> Any:
             ceil_mode,
         )
         if n < 3:
-            _refuse_types("avg_pool2d", input._array)
+            _refuse_types("avg_pool2d", input._form)
         else:
-            _refuse_types("avg_pool3d_out_frame", input._array, halves=True)
+            _refuse_types("avg_pool3d_out_frame", input._form, halves=True)
         return op(input, k, s, p, ceil_mode, count_include_pad, divisor_override)
 
     enter = composite(

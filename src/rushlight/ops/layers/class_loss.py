@@ -180,7 +180,7 @@ def _check_targets(input: Tensor, target: Tensor, weight: Tensor | None) -> None
             f"({target.shape[0]})."
         )
     if weight is not None:
-        _check_classes(input._array, target._array, weight._array)
+        _check_classes(input._form, target._form, weight._form)
 
 
 @composite(where="nn", said="nll_loss_nd")

@@ -341,15 +341,14 @@ def _batched(name: str, input: Tensor, n: int) -> bool:
 def _check_types(input: Tensor, weight: Tensor, bias: Tensor) -> None:
     if input.dtype is not weight.dtype:
         raise RuntimeError(
-            f"expected scalar type {scalar_name(input._array)} but found "
-            f"{scalar_name(weight._array)}"
+            f"expected scalar type {scalar_name(input._form)} but found {scalar_name(weight._form)}"
         )
     if bias is not None and bias.dtype is not input.dtype:
         raise RuntimeError(
-            f"Input type ({c_name(input._array)}) and bias type ({c_name(bias._array)}) should be "
+            f"Input type ({c_name(input._form)}) and bias type ({c_name(bias._form)}) should be "
             "the same"
         )
-    refuse("slow_conv2d_cpu", input._array, "b")
+    refuse("slow_conv2d_cpu", input._form, "b")
 
 
 @functools.lru_cache(maxsize=1024)
@@ -481,7 +480,7 @@ def run_transposed(
     batched = _batched(name, input, n)
     if not batched:
         input = input.unsqueeze(0)
-    refuse(f"slow_conv_transpose{max(n, 2)}d_out_cpu", input._array, "b")
+    refuse(f"slow_conv_transpose{max(n, 2)}d_out_cpu", input._form, "b")
     _check_types(input, weight, bias)
     stride, padding, dilation = (
         _each(v, what, n)

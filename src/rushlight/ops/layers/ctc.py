@@ -17,7 +17,7 @@ import numpy as np
 from ... import _core
 from ..._levels.running import answered
 from ..elementwise.arithmetic import no_derivative
-from ..table.arrays import Array, refuse
+from ..table.arrays import Array, elements, refuse
 from ..table.kinds import composite, general
 from ..table.signature import Sizes, Tensor
 from .loss import reduce_loss, reduction_asked
@@ -177,7 +177,7 @@ _losses_op = general(
 
 def _lengths(given: Tensor | Sequence[int], name: str, batch: int, most: int) -> Array:
     """Lengths as an array, checked."""
-    found = given._array if isinstance(given, _core.Tensor) else np.asarray(given, np.int64)
+    found = elements(given) if isinstance(given, _core.Tensor) else np.asarray(given, np.int64)
     if found.size and found.dtype.kind not in "iu":
         raise RuntimeError(f"{name} must be integral")
     found = found.reshape(-1).astype(np.int64)
@@ -242,13 +242,13 @@ def ctc_loss(
         raise RuntimeError("blank must be in label range")
     steps = _lengths(input_lengths, "input_lengths", batch, time)
     lengths = _lengths(target_lengths, "target_lengths", batch, time)
-    rows = _rows(targets._array, lengths)
+    rows = _rows(elements(targets), lengths)
     wrong = (np.arange(rows.shape[1]) < lengths[:, None]) & ((rows < 0) | (rows >= classes))
     if wrong.any():
         raise RuntimeError(
             f"Expected targets to have values in [0, {classes}), but got value {rows[wrong][0]}"
         )
-    refuse("ctc_loss_cpu", log_probs._array, "biuc", halves=True)
+    refuse("ctc_loss_cpu", log_probs._form, "biuc", halves=True)
     wrap = _core.wrap
     loss = _losses_op(log_probs, wrap(rows), wrap(steps), wrap(lengths), blank, zero_infinity)
     if reduction == "mean":

@@ -1,6 +1,7 @@
 """Dropout: elements or channels set to zero at random while training.
 
-The masks are drawn from the default generator as PyTorch draws them, so a seed gives the same ones.
+On the CPU the masks are drawn from the default generator as PyTorch draws them, so a seed gives the
+same ones.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from ... import _core
 from ..._devices import of
-from ..._generator import default_generator
+from ..._generator import default_generator, fill
 from ..._levels.running import draws
 from ..making.creation import empty_like
 from ..table.arrays import Array, refuse
@@ -48,7 +49,7 @@ def _check(p: float) -> None:
 
 def check_float(input: Tensor) -> None:
     if input.is_complex():
-        refuse("bernoulli_scalar_cpu_", input._array, "c")
+        refuse("bernoulli_scalar_cpu_", input._form, "c")
     if not input.is_floating_point():
         advice = "\nDropout scales what it keeps: use `input.float()`."
         _core.refuse_cast("Float", input.dtype.scalar_name, advice)
@@ -64,6 +65,10 @@ def drawn_mask(input: Tensor, shape: tuple[int, ...] | None, p: float) -> Tensor
     where = of(input)
     if not where.has_memory:
         return where.from_host(input) if shape is None else input.new_empty(shape)
+    if where.makes:
+        mask = empty_like(input) if shape is None else input.new_empty(shape)
+        fill("bernoulli_", None, mask, 1.0 - p)
+        return mask
     a = input._seen
     if shape is not None or a.flags.c_contiguous:
         return _wrap(_keep(np.empty(a.shape if shape is None else shape, a.dtype), p))
@@ -75,7 +80,7 @@ def drawn_mask(input: Tensor, shape: tuple[int, ...] | None, p: float) -> Tensor
 def dropped(input: Tensor, shape: tuple[int, ...] | None, p: float, inplace: bool) -> Tensor:
     """input times a mask of `shape` (None: its own) scaled to keep the mean."""
     if p == 1.0:
-        return _apply(input, of(input).tensor(np.zeros((), input.dtype.numpy)), inplace)
+        return _apply(input, of(input).made((), input.dtype.numpy, 0), inplace)
     check_float(input)
     mask = drawn_mask(input, shape, p).div_(1.0 - p)
     return _apply(input, mask, inplace)
@@ -164,7 +169,7 @@ def _alpha(
     if not training or p == 0.0 or not input.numel():
         return input
     if p == 1.0:
-        return _apply(input, of(input).tensor(np.zeros((), input.dtype.numpy)), inplace)
+        return _apply(input, of(input).made((), input.dtype.numpy, 0), inplace)
     check_float(input)
     return alpha_dropped(input, shape(input), p, inplace)
 

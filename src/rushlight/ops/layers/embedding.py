@@ -12,7 +12,7 @@ from ... import _core
 from ..._core import Op
 from ..._devices import of
 from ..._levels.running import answered, state
-from ..table.arrays import Array, rounded, scalar_name, unshared, widened
+from ..table.arrays import Array, elements, rounded, scalar_name, unshared, widened
 from ..table.kinds import composite, constant, linear
 from ..table.reference import alias
 from ..table.signature import Tensor
@@ -279,7 +279,7 @@ def embedding_bag(
             raise ValueError("offsets has to be a 1D Tensor but got None")
         if offsets.ndim != 1:
             raise ValueError("offsets has to be a 1D Tensor")
-        starts, indices = offsets._array.astype(np.int64), input
+        starts, indices = _seen(offsets).astype(np.int64), input
         if include_last_offset:  # what lies behind it is in no bag
             starts, indices = starts[:-1], indices[: int(starts[-1])]
     else:
@@ -298,8 +298,8 @@ def embedding_bag(
             f"padding_idx must be within the number of embeddings, {-n} through {n - 1}, but got "
             f"{padding_idx}"
         )
-    if max_norm is None:
-        _check_bags(indices._array, n, mode == "max" or weight.dtype.name != "float32")
+    if max_norm is None and indices.device.type == "cpu":
+        _check_bags(elements(indices), n, mode == "max" or weight.dtype.name != "float32")
     rows = embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(-1)
@@ -308,7 +308,7 @@ def embedding_bag(
     bag = np.repeat(np.arange(starts.size), ends - starts)
     kept = np.ones(total, bool)
     if padding_idx is not None:
-        kept = indices._array != _row(padding_idx, weight.shape[0])
+        kept = _seen(indices) != _row(padding_idx, weight.shape[0])
     if mode == "max":
         return _bag_max(rows, bag, kept, starts.size)
     if not kept.all():
@@ -318,6 +318,11 @@ def embedding_bag(
         counts = np.maximum(np.bincount(bag[kept], minlength=starts.size), 1)
         sums = sums / of(sums).tensor(counts.astype(weight.dtype.numpy)[:, None])
     return sums
+
+
+def _seen(t: Tensor) -> Array:
+    """The elements of a tensor; on meta, where there are none, an array of its shape and type."""
+    return t._form if t._meta else elements(t)
 
 
 def _check_bags(indices: Array, n: int, plainly: bool) -> None:
@@ -335,7 +340,7 @@ def _check_bags(indices: Array, n: int, plainly: bool) -> None:
 
 def _bag_max(rows: Tensor, bag: Array, kept: Array, n: int) -> Tensor:
     """The largest element of each column in each bag; an empty bag gives 0."""
-    values = np.ascontiguousarray(rows._array)
+    values = np.ascontiguousarray(_seen(rows))
     best = _kernels.largest_in_bags(widened(values), bag, kept, n)
     empty = best < 0
     picked = rows.gather(0, of(rows).tensor(np.where(empty, 0, best)))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._devices import of
-from ..table.arrays import Array, dim_in, rounded, scalar_name, widened
+from ..table.arrays import Array, dim_in, elements, rounded, scalar_name, widened
 from ..table.kinds import composite, constant, general
 from ..table.signature import Tensor
 
@@ -139,7 +139,7 @@ def fake_quantize_per_channel_affine(
             "dimensions of scale and zero-point are not consistent with input tensor"
         )
     _check_range(quant_min, quant_max)
-    points = zero_point._array
+    points = elements(zero_point)
     outside = (points < quant_min) | (points > quant_max)
     if zero_point.dtype.name == "int32" and outside.any():
         raise _outside(quant_min, quant_max)
@@ -206,10 +206,10 @@ def fused_moving_avg_obs_fake_quant(
         _observe(input, rows, running_min, running_max, averaging_const)
     if not int(fake_quant_on.item()):
         return input.clone()
-    ranges = zip(running_min._array.tolist(), running_max._array.tolist(), strict=True)
+    ranges = zip(running_min.tolist(), running_max.tolist(), strict=True)
     found = [_parameters(*r, quant_min, quant_max, symmetric_quant) for r in ranges]
     for t, values in zip((scale, zero_point), zip(*found, strict=True), strict=True):
-        t.resize_(len(values)).copy_(of(t).tensor(np.array(values, t._array.dtype)))
+        t.resize_(len(values)).copy_(of(t).tensor(np.array(values, t._form.dtype)))
     shape = (rows, *(1,) * (input.ndim - 1)) if per_row_fake_quant else ()
     places = scale.detach().reshape(shape).clone(), zero_point.reshape(shape).clone()
     return _observed(input, *places, quant_min, quant_max)
@@ -221,7 +221,9 @@ def _observe(input: Tensor, rows: int, low: Tensor, high: Tensor, share: float) 
         now = now.to(running.dtype)
         if running.numel() != rows:
             running.resize_(rows).fill_(math.inf)
-        before = running._array
-        moved = before + share * (now._array - before)
+        before = elements(running)
+        moved = before + share * (elements(now) - before)
         fresh = np.isinf(before)
-        running.copy_(of(running).tensor(np.where(fresh, now._array, moved).astype(before.dtype)))
+        running.copy_(
+            of(running).tensor(np.where(fresh, elements(now), moved).astype(before.dtype))
+        )

@@ -101,7 +101,7 @@ def _of(n: int) -> None:
         batch = input.shape[0] if input.ndim > planes else 1
         channels = input.shape[-planes]
         if samples is None:
-            refuse("check_uniform_bounds", input._array, "biu")
+            refuse("check_uniform_bounds", input._form, "biu")
             samples = rand(batch, channels, n, dtype=input.dtype, device=input.device)
         elif samples.shape[1] != channels:
             raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")

@@ -226,18 +226,18 @@ def resampled(
     """The images with the wanted sizes; a factor (None: from the sizes) says how far apart the
     places are that are read."""
     n = len(wanted)
-    kind = input._array.dtype.kind
+    kind = input._form.dtype.kind
     if kind in "bic" or (kind == "u" and mode not in ("nearest", "nearest-exact")):
         last = "_channels_last" if n > 1 else ""
         name = "nearest" if mode.startswith("nearest") else mode
-        refuse(f"upsample_{name}{n}d{last}", input._array, "biuc")
+        refuse(f"upsample_{name}{n}d{last}", input._form, "biuc")
     taps = []
     for i, (have, out, factor) in enumerate(zip(input.shape[2:], wanted, factors, strict=True)):
         have = int(have)
         if mode in ("nearest", "nearest-exact"):
             tap = _nearest_taps(have, out, factor, mode == "nearest-exact")
         elif antialias:
-            refuse("compute_index_ranges_weights", input._array, "", halves=True)
+            refuse("compute_index_ranges_weights", input._form, "", halves=True)
             tap = _antialias_taps(have, out, factor, corners, mode == "bicubic")
         elif mode == "bicubic":
             tap = _cubic_taps(have, out, factor, corners)
@@ -439,7 +439,7 @@ def grid_sample(
     _check_grid(input, grid, mode, padding_mode)
     align_corners = _corners(align_corners)
     _check_grid_sizes(input, grid, mode)
-    refuse(f"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl", input._array, "biuc")
+    refuse(f"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl", input._form, "biuc")
     n, c = input.shape[:2]
     spatial = [int(s) for s in input.shape[2:]]
     out_shape = [int(s) for s in grid.shape[1:-1]]

@@ -179,7 +179,7 @@ def multilabel_margin_loss(
     """The sum over a sample's labels t and its other classes i of max(0, 1 - input[t] + input[i]),
     over the number of classes."""
     reduction = reduction_asked(size_average, reduce, reduction)
-    refuse("multilabel_margin_loss_forward_out_frame", input._array, "biuc", halves=True)
+    refuse("multilabel_margin_loss_forward_out_frame", input._form, "biuc", halves=True)
     _check_samples(input.shape)
     if target.numel() != input.numel() or (
         max(input.ndim, target.ndim) > 1 and (target.shape != input.shape)
@@ -194,8 +194,8 @@ def multilabel_margin_loss(
             "argument #2 'target' is out of range. "
             f"The labels are 0 to {x.shape[1] - 1}, and -1 ends a list of them"
         )
-    if target._array.dtype != np.int64:
-        raise RuntimeError(f"expected scalar type Long but found {scalar_name(target._array)}")
+    if target._form.dtype != np.int64:
+        raise RuntimeError(f"expected scalar type Long but found {scalar_name(target._form)}")
     labels = (t >= 0).cumprod(1).bool()  # those before the first -1
     safe = t.masked_fill(~labels, 0)
     is_label = ((x * 0).detach().scatter_add(1, safe, labels.to(x.dtype))) > 0
@@ -220,7 +220,7 @@ def multilabel_soft_margin_loss(
         reduction = reduction_asked(size_average, reduce, reduction)
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")
-    refuse("log_sigmoid_cpu", input._array, "biuc")
+    refuse("log_sigmoid_cpu", input._form, "biuc")
     loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
     if weight is not None:
         loss = loss * weight

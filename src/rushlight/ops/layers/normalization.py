@@ -552,7 +552,7 @@ def instance_norm(
     if use_input_stats:
         for running, all_of_them in ((running_mean, means), (running_var, variances)):
             if running is not None:
-                _core.write_values(running, all_of_them._array.reshape(n, c).mean(0))
+                _core.copy_values(running, all_of_them.detach().view(n, c).mean(0))
     return result.view(input.shape)
 
 

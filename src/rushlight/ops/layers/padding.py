@@ -233,7 +233,7 @@ def _border(input: Tensor, pad: _Ints, mode: str) -> Tensor:
         )
     _check_border(input.shape, pad, mode)
     if mode != "circular":
-        refuse(f"{'reflection' if mode == 'reflect' else 'replication'}_pad{n}d", input._array, "b")
+        refuse(f"{'reflection' if mode == 'reflect' else 'replication'}_pad{n}d", input._form, "b")
     taps = []
     for i in range(n):
         axis = input.ndim - 1 - i

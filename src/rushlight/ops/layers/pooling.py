@@ -365,7 +365,7 @@ def _max_pool_of(n: int) -> None:
             frozen(dilation),
             ceil_mode,
         )
-        refuse(kernel, input._array, "bc")
+        refuse(kernel, input._form, "bc")
         return op(input, *window, ceil_mode)
 
     @composite(
@@ -385,7 +385,7 @@ def _max_pool_of(n: int) -> None:
     ) -> Any:
         if n == 1 and not return_indices:
             # Where no indices are asked for, torch has a kernel of its own, for fewer types.
-            refuse("max_pool1d_impl", input._array, "biuc")
+            refuse("max_pool1d_impl", input._form, "biuc")
         asked = f"{name}_with_indices" if return_indices else name
         pair = both(asked, input, kernel_size, stride, padding, dilation, ceil_mode)
         return pair if return_indices else pair[0]
@@ -439,7 +439,7 @@ def _unpool(n: int) -> None:
         output_size: Ints | None = None,
     ) -> Tensor:
         k = each_dim(kernel_size, name, "kernel_size", n)
-        refuse(f"max_unpool{max(n, 2)}d", input._array, "biuc")
+        refuse(f"max_unpool{max(n, 2)}d", input._form, "biuc")
         s = k if stride is None else each_dim(stride, name, "stride", n)
         p = each_dim(padding, name, "padding", n)
         if n == 3 and min(s) <= 0:

@@ -15,6 +15,7 @@ from ..._devices import of
 from ..._dtypes import bool as bool_
 from ..._dtypes import float32
 from ..making.creation import ones_like, zeros_like
+from ..table.arrays import elements
 from ..table.kinds import composite
 from ..table.reference import alias
 from ..table.signature import Sizes, Tensor, dtype
@@ -196,7 +197,7 @@ _sampler_of(3)
 
 def _where_bags_are(indices: Tensor, offsets: Tensor, last: bool) -> tuple[Any, Any]:
     """The bag of each index, and how many indices each bag has."""
-    starts = offsets._array.astype(np.int64)
+    starts = elements(offsets).astype(np.int64)
     ends = np.append(starts[1:], indices.shape[0])
     sizes = ends - starts
     return np.repeat(np.arange(starts.size), sizes), sizes[:-1] if last else sizes
@@ -231,7 +232,7 @@ def embedding_bag(
         padding_idx=padding_idx,
     )
     bag, sizes = _where_bags_are(indices, offsets, include_last_offset)
-    rows = indices._array
+    rows = elements(indices)
     counted = np.ones(rows.shape, bool)
     if padding_idx is not None:
         counted = rows != padding_idx % weight.shape[0]
@@ -239,7 +240,7 @@ def embedding_bag(
     tensor = of(weight).tensor
     if name == "max":
         most = np.zeros((len(sizes), weight.shape[1]), np.int64)
-        values = weight.detach()._array
+        values = elements(weight.detach())
         for b in np.unique(bag[counted]):
             ours = rows[counted & (bag == b)]
             most[b] = ours[values[ours].argmax(0)]

@@ -170,7 +170,7 @@ def split(
 
 def chunk_size(input: Tensor, chunks: int, dim: int) -> int:
     """How long a piece is where a dimension is cut into so many; torch's errors."""
-    shape = input._array.shape
+    shape = input._form.shape
     if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:

@@ -17,7 +17,7 @@ from ..._levels.running import answered
 from ..making.copies import contiguous_copy
 from ..making.creation import zeros
 from ..making.factory import allocate
-from ..table.arrays import Array, check_tensors, common_type, dim_in, listed, scalar_name
+from ..table.arrays import Array, check_tensors, common_type, dim_in, elements, listed, scalar_name
 from ..table.kinds import composite, linear
 from ..table.signature import Ints, Sizes
 from .joining import cat, stack
@@ -170,7 +170,7 @@ def _repeat_grad(g: Any, shape: Sequence[int], repeats: Sequence[int]) -> Any:
     """Each element's gradient is the sum over its copies."""
     lead = len(repeats) - len(shape)
     if 0 in repeats:
-        return zeros(tuple(shape), dtype=g.dtype)
+        return zeros(tuple(shape), dtype=g.dtype, device=g.device)
     sizes: list[int] = list(repeats[:lead])
     dims = list(range(lead))
     for n, size in zip(repeats[lead:], shape, strict=True):
@@ -227,7 +227,7 @@ def _repeated_places(counts: Array, output_size: int | None) -> Array:
 def _repeated_index(repeats: Any, counts: Array, output_size: Any) -> Any:
     where = of(repeats)
     if where.has_memory:
-        return _wrap(_repeated_places(counts, output_size))
+        return where.tensor(_repeated_places(counts, output_size))
     if output_size is None:
         raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
     return where.tensor(where.allocate((output_size,), np.int64))
@@ -249,14 +249,14 @@ def repeat_interleave(
     if repeats is None:
         if input.ndim != 1:
             raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
-        return _repeated_index(input, input._array, output_size)
+        return _repeated_index(input, elements(input), output_size)
     if dim is None:
         input, dim = reshape(input, -1), 0
     dim = dim_in(dim, input.ndim)
     if isinstance(repeats, Tensor):
         if repeats.ndim > 1:
             raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
-        counts = repeats._array
+        counts = repeats._form if repeats._meta else elements(repeats)
         if counts.size == 1:
             counts = np.broadcast_to(counts.reshape(1), (input.shape[dim],))
         if counts.size != input.shape[dim]:
@@ -476,7 +476,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return of(input).tensor(np.empty(0, input._array.dtype))
+        return of(input).tensor(np.empty(0, input._form.dtype))
     n = input.numel()
     if n < 2:  # one row at the most
         rows = input.narrow(0, 0, n if with_replacement or r == 1 else 0)

@@ -183,7 +183,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Any:
 @composite(samples=lambda make: [(make(2, 3, 4),), (make(2, 3, 4), 1), (make(),)])
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dimensions start_dim to end_dim as one."""
-    shape = input._array.shape
+    shape = input._form.shape
     ndim = len(shape)
     if start_dim == 0 and end_dim == -1 and ndim > 1:
         return reshape(input, -1) if 0 not in shape else reshape(input, 0)

@@ -79,7 +79,7 @@ def narrowed(input: Tensor, dim: int, start: Any, length: int) -> tuple[int, int
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
-    shape = input._array.shape
+    shape = input._form.shape
     size = shape[dim_in(dim, len(shape))]
     start = as_int(start)
     if not -size <= start <= size:

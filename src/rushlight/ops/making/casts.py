@@ -53,16 +53,16 @@ _to_format = linear(
 )
 
 
-_to_device = linear(
-    "_to_device(input: Tensor, *, where: Any = None)",
-    lambda a, where: where.from_host(_core.wrap(a)),
-    transpose={"input": lambda g: of(g).to_host(g)},
+_to_device: Any = linear(
+    "_to_device(input: Tensor, *, where: Any = None, back: Any = None)",
+    lambda a, where, back: where.from_host(_core.wrap(a)),
+    transpose={"input": lambda g, where, back: _to_device(g, where=back, back=where)},
     node="ToCopyBackward0",
     method=False,
     out=False,
     samples=None,
     formula={"input": "1"},
-    doc="A CPU tensor on another device.",
+    doc="A tensor on another device. back: the one it is on.",
     batch="trailing",
 )
 
@@ -129,7 +129,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     where, dtype, copy, memory_format = _parse_to(args, kwargs)
     if where is not None and where is not of(self):
         here = of(self)
-        moved = _to_device(self, where=where) if here.has_memory else here.to_host(self)
+        moved = _to_device(self, where=where, back=here) if here.has_memory else here.to_host(self)
         return moved if dtype is None or dtype is moved.dtype else _to_copy(moved, dtype)
     return _converted(self, self.dtype if dtype is None else dtype, copy, memory_format)
 

@@ -19,7 +19,15 @@ from ..table.arrays import Array, cell, check_tensor, fitted_number, is_stored
 from ..table.kinds import composite
 from ..table.signature import Ints, Keywords, Number, Sizes, device, dtype, memory_format
 from .copies import format_strides, lay_out, like_strides
-from .factory import check_keywords, destination, finished, numpy_of, shape_of, torch_dtype
+from .factory import (
+    check_keywords,
+    destination,
+    finished,
+    made_there,
+    numpy_of,
+    shape_of,
+    torch_dtype,
+)
 from .from_data import array_of, placed, warn_of_copy
 
 # ---- filled
@@ -37,6 +45,9 @@ def _filled(name: str, value: int, doc: str) -> Any:
         if "size" in how or not size:
             size = _named_size(name, size, how)
         where = destination(how, name, out)
+        if where.makes and out is None:
+            wanted = numpy_of(how.get("dtype"), name)
+            return made_there(where, shape_of(name, size), wanted, how, value)
         array = where.allocate(shape_of(name, size), numpy_of(how.get("dtype"), name, out), value)
         return finished(array, how, out, where, name)
 
@@ -63,7 +74,10 @@ def _filled_like(name: str, create: Any, value: int | None, doc: str) -> Any:
         if not where.has_memory:
             grad = how.get("requires_grad", False)
             return _core.empty_meta(tuple(shape), kind.code, strides, grad)
-        made = finished(where.allocate(shape, kind.numpy, value), how, function=name)
+        if where.makes:
+            made = made_there(where, tuple(shape), kind.numpy, how, value)
+        else:
+            made = finished(where.allocate(shape, kind.numpy, value), how, None, where, name)
         return made if strides is None else lay_out(made, strides)
 
     @answered("new")
@@ -120,6 +134,8 @@ def empty(
         size = _named_size("empty", size, how)
     shape = shape_of("empty", size)
     where = destination(how, "empty", out)
+    if where.makes and out is None and memory_format is None:
+        return made_there(where, shape, numpy_of(how.get("dtype"), "empty"), how)
     array = where.allocate(shape, numpy_of(how.get("dtype"), "empty", out))
     if memory_format is None:
         return finished(array, how, out, where, function="empty")
@@ -161,6 +177,11 @@ def full(
     shape = shape_of("full", (tuple(size),))
     wanted = _fill_dtype(fill_value, how.get("dtype"), out)
     where = destination(how, "full", out)
+    if where.makes and out is None:
+        element = (
+            cell(fill_value, wanted) if is_stored(wanted) else fitted_number(fill_value, wanted)
+        )
+        return made_there(where, shape, wanted, how, element)
     if is_stored(wanted):
         element = cell(fill_value, wanted)
         array = where.allocate(shape, wanted)
@@ -183,10 +204,11 @@ def full_like(
     """A tensor of another's size and dtype filled with one value."""
     check_keywords(how, "full_like")
     made = empty_like(input, memory_format=memory_format, **how)
-    array = made._seen
-    value = cell(fill_value, array.dtype)
-    if of(made).has_memory:
-        array[...] = value
+    value = cell(fill_value, made._form.dtype)
+    if made._accelerator is not None:
+        _core.copy_values(made, of(made).from_host(_core.wrap(np.asarray(value))))
+    elif of(made).has_memory:
+        made._seen[...] = value
     return made
 
 
@@ -237,6 +259,10 @@ def empty_strided(
         code = dtypes.from_numpy_dtype(numpy_dtype).code
         return _core.empty_meta(shape, code, steps, how.get("requires_grad", False))
     extent = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+    if where.makes:
+        made = made_there(where, (extent,), numpy_dtype, {})
+        _core.take_place(made, _core.storage_of(made), shape, steps, 0)
+        return made.requires_grad_() if how.get("requires_grad", False) else made
     flat = where.allocate((extent,), numpy_dtype)
     item = numpy_dtype.itemsize
     array = np.lib.stride_tricks.as_strided(flat, shape, [s * item for s in steps])
@@ -307,10 +333,24 @@ def _check_range(start: float, end: float, step: float) -> None:
         )
 
 
-def _in_steps(start: float, step: float, count: float, numpy_dtype: Any, where: Any) -> Array:
+def _steps_there(
+    where: Any, numbers: tuple[Any, ...], count: int, numpy_dtype: Any, how: dict[str, Any]
+) -> Any:
+    """What a device makes of the first number and the step (a range), or of both ends and the step
+    between them (even numbers)."""
+    made = made_there(where, (count,), numpy_dtype, {})
+    if count:
+        where.fill_steps(made, *numbers)
+    return made.requires_grad_() if how.get("requires_grad", False) else made
+
+
+def _count(count: float) -> int:
     if not count < 2**63:
         raise RuntimeError("invalid size, possible overflow?")
-    n = max(0, int(count))
+    return max(0, int(count))
+
+
+def _in_steps(start: float, step: float, n: int, numpy_dtype: Any, where: Any) -> Array:
     array = where.allocate((n,), numpy_dtype)
     if not where.has_memory:
         return array
@@ -358,6 +398,9 @@ def arange(
         count = (end - start) / step
         count = math.ceil(count) if math.isfinite(count) else count
     where = destination(how, "arange", out)
+    count = _count(count)
+    if where.makes and out is None:
+        return _steps_there(where, (first, by), count, numpy_dtype, how)
     array = _in_steps(first, by, count, numpy_dtype, where)
     if out is not None and out.numel() not in (0, array.size):
         warnings.warn(
@@ -394,7 +437,8 @@ def range_(
     first, last, by = _as_held((start, end, step), numpy_dtype)
     _check_range(first, last, by)
     where = destination(how, "range", out)
-    array = _in_steps(first, by, math.floor((last - first) / by) + 1, numpy_dtype, where)
+    count = _count(math.floor((last - first) / by) + 1)
+    array = _in_steps(first, by, count, numpy_dtype, where)
     return finished(array, how, out, where, function="range", keeps_size=True)
 
 
@@ -459,6 +503,11 @@ def _spaced(
     if where.has_memory:
         first, last = fitted_number(start, numpy_dtype), fitted_number(end, numpy_dtype)
         work = np.dtype(np.float64) if numpy_dtype.kind in "biu" else numpy_dtype
+        if where.makes and out is None and values is _evenly and work.name in _WIDER:
+            with np.errstate(all="ignore"):
+                left, right = work.type(first), work.type(last)
+                step = (right - left) / work.type(max(steps - 1, 1))
+            return _steps_there(where, (left, right, step), steps, numpy_dtype, how)
         with np.errstate(all="ignore"):
             array = values(first, last, steps, work).astype(numpy_dtype, copy=False)
     else:
@@ -538,6 +587,10 @@ def eye(
     if numpy_dtype.names:
         not_implemented_for("eye", "ComplexHalf")
     where = destination(how, "eye", out)
+    if where.makes and out is None:
+        made = made_there(where, (n, n if m is None else m), numpy_dtype, {}, 0)
+        _core.copy_values(made.diagonal(), where.made((), numpy_dtype, 1))
+        return made.requires_grad_() if how.get("requires_grad", False) else made
     array = where.allocate((n, n if m is None else m), numpy_dtype, 0)
     if where.has_memory:
         np.fill_diagonal(array, 1)

@@ -21,6 +21,7 @@ __all__ = [
     "destination",
     "finished",
     "is_int",
+    "made_there",
     "numpy_of",
     "room_for",
     "shape_of",
@@ -137,12 +138,20 @@ def finished(
             "differentiation, but one of the arguments requires grad."
         )
     _core.check_in_place(out, False)
-    if out._array.shape != array.shape and not (keeps_size and out._array.size == array.size):
+    if out._form.shape != array.shape and not (keeps_size and out._form.size == array.size):
         out.resize_(array.shape)
     if of(out).has_memory:
         _core.write_values(out, array.reshape(out.shape))
     out._bump_version()
     return out
+
+
+def made_there(
+    where: Any, shape: tuple[int, ...], numpy_dtype: Any, how: dict[str, Any], fill: Any = None
+) -> Any:
+    """A tensor that a device makes itself, filled where asked."""
+    made = where.made(shape, numpy_dtype, fill)
+    return made.requires_grad_() if how.get("requires_grad", False) else made
 
 
 _PYTHON_TYPES = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool}
@@ -168,7 +177,7 @@ def numpy_of(dtype: dtype | None, function: str = "tensor", out: Any = None) -> 
                 f"dtype {torch_dtype(dtype).scalar_name} does not match dtype of out parameter "
                 f"({out.dtype.scalar_name})"
             )
-        return out._array.dtype
+        return out._form.dtype
     if dtype is None:
         return dtypes.get_default_dtype().numpy
     return torch_dtype(dtype, function).numpy

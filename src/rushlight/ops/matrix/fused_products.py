@@ -512,7 +512,7 @@ def chain_matmul(*matrices: Any) -> Tensor:
 )
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along a dimension; x is conjugated."""
-    if x._array.dtype.kind in "biu":
+    if x._form.dtype.kind in "biu":
         raise RuntimeError(
             "linalg.vecdot: Expected a floating point or complex tensor as input. "
             f"Got {x.dtype.scalar_name}"

@@ -51,7 +51,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     """The condition number: a norm of A times that of its inverse."""
     by_values = p is None or p in (2, -2)
     if not A.numel() and (by_values or p in (1, -1, math.inf, -math.inf)):
-        return of(A).tensor(np.zeros(A.shape[:-2], A._array.real.dtype))
+        return of(A).tensor(np.zeros(A.shape[:-2], A._form.real.dtype))
     if not by_values and A.ndim >= 2 and A.shape[-1] != A.shape[-2]:
         raise RuntimeError(
             f"linalg.cond(ord={p}): A must be batches of square matrices, but they are "
@@ -254,7 +254,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     values."""
     if A.ndim < 2:
         raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
-    check_matrices("lstsq", A._array)
+    check_matrices("lstsq", A._form)
     driver = "gelsy" if driver is None else driver
     if driver not in _DRIVERS:
         raise RuntimeError(
@@ -277,7 +277,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
         rank = _core.wrap(np.empty(0, np.int64))
     else:
         rank = _rank_op(A, None, None, rcond, False)
-    values = _core.wrap(np.empty(0, A._array.real.dtype))
+    values = _core.wrap(np.empty(0, A._form.real.dtype))
     if driver in ("gelsd", "gelss"):
         values = svdvals(A.detach())
     return lstsq_result((x.squeeze(-1) if vector else x, residuals, rank, values))
@@ -364,7 +364,7 @@ alias("slogdet", _slogdet_op("slogdet"))
 @composite
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of determinants; nan where one is negative."""
-    check_matrices("slogdet", input._array, square=True)
+    check_matrices("slogdet", input._form, square=True)
     sign, size = _linalg_slogdet(input)
     if input.dtype.is_complex:
         return sign.log() + size

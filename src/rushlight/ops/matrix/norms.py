@@ -238,7 +238,7 @@ def matrix_norm(
 ) -> Tensor:
     """A norm of matrices: 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2."""
     rows, columns = _two_dims(dim, A.ndim, "matrix_norm")
-    _check_floating("matrix_norm", A._array)
+    _check_floating("matrix_norm", A._form)
     if ord not in ("fro", "nuc", 2, -2, 1, -1, _INF, -_INF):
         raise RuntimeError(f"linalg.matrix_norm: Order {_order(ord)} not supported.")
     if dtype is not None:
@@ -273,7 +273,7 @@ def _extreme(values: Tensor, ord: int, dim: int, keepdim: bool) -> Tensor:
             f"A matrix of shape {listed(shape)} has no smallest norm."
         )
     shape[dim : dim + 1] = [1] if keepdim else []
-    return of(values).tensor(np.zeros(shape, values._array.dtype))
+    return of(values).tensor(np.zeros(shape, values._form.dtype))
 
 
 _NORM_OUT = "linalg.norm expected out tensor dtype {want.scalar_name} but got: {got.scalar_name}"
@@ -441,7 +441,7 @@ def pairwise_distance(
 @composite(where="nn torch", method=False)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along dim; norms are not below eps."""
-    dtype = common_type(x1._array, x2._array)
+    dtype = common_type(x1._form, x2._form)
     if dtype.kind in "biuc":
         raise RuntimeError(
             "expected common dtype to be floating point, yet common dtype is "
@@ -543,7 +543,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError("pdist only supports floating-point dtypes")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
-    refuse("pdist", input._array, "", halves=True)
+    refuse("pdist", input._form, "", halves=True)
     rows, columns = np.triu_indices(input.shape[0], 1)
     pairs = input[_core.wrap(rows)] - input[_core.wrap(columns)]
     return vector_norm(pairs, p, -1)

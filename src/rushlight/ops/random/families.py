@@ -15,7 +15,7 @@ from ... import _core
 from ..._core import Tensor
 from ..._devices import of
 from ..._dtypes import finfo, from_numpy_dtype
-from ..._generator import state_of
+from ..._generator import for_host, state_of
 from ..._levels.running import draws
 from ..elementwise.special import digamma
 from ..making.creation import zeros_like
@@ -80,9 +80,10 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     where = of(input)
     if not where.has_memory:
         return where.tensor(input._array)
-    if not (_doubles(input._array) >= 0).all():
+    rates = (where.to_host(input) if where.makes else input)._array
+    if not (_doubles(rates) >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    return _poisson(input, generator)
+    return _poisson(input, for_host(generator, input))
 
 
 def _binomial_numbers(count: Array, prob: Array, generator: Any) -> Array:
@@ -122,7 +123,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     where = of(count)
     if not where.has_memory:
         return where.tensor((count + prob)._array)
-    return _binomial(count, prob, generator)
+    return _binomial(count, prob, for_host(generator, count))
 
 
 def check_type_of_doubles(input: Tensor, kernel: str) -> None:
@@ -180,7 +181,9 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     """Gamma numbers of the shapes that each element gives, and of scale 1."""
     check_type_of_doubles(input, "gamma_cpu")
     where = of(input)
-    return _gamma(input, generator) if where.has_memory else where.tensor(input._array)
+    if not where.has_memory:
+        return where.tensor(input._array)
+    return _gamma(input, for_host(generator, input))
 
 
 def _dirichlet_numbers(alpha: Array, generator: Any) -> Array:
@@ -210,7 +213,9 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
     """Gamma numbers of the shapes that each element gives, over their sum in the last dimension."""
     check_type_of_doubles(input, "dirichlet")
     where = of(input)
-    return _dirichlet(input, generator) if where.has_memory else where.tensor(input._array)
+    if not where.has_memory:
+        return where.tensor(input._array)
+    return _dirichlet(input, for_host(generator, input))
 
 
 def _dirichlet_gradient(x: Array, alpha: Array, total: Array) -> Array:

@@ -15,9 +15,8 @@ from ..._core import Tensor
 from ..._devices import of
 from ..._dtypes import dtype
 from ..._errors import not_implemented_for
-from ..._generator import draw
+from ..._generator import fill as draw_into
 from ..._levels.running import draws
-from ..._size import Size
 from ..making.creation import zeros_like
 from ..table.arrays import Array, is_stored, none_left, widened
 from ..table.kinds import composite, linear
@@ -49,9 +48,7 @@ def _filler(kernel: str, node: str) -> Any:
         if recording:
             history(self)
         if of(self).has_memory:
-            array = _core.to_write(self)
-            draw(kernel, generator, array, *args)
-            _core.write_values(self, array)
+            draw_into(kernel, generator, self, *args)
         self._bump_version()
         return self
 
@@ -270,7 +267,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
 @draws(fills=True)
 def _fill_by(self: Any, p: Any, *, generator: Any) -> Any:
     check_type(self.dtype, "bif", "bernoulli_tensor_cpu_")
-    return _fill_bernoulli(self, generator, _probabilities(p, self.shape), aten="bernoulli_.Tensor")
+    return _fill_bernoulli(self, generator, _probabilities(p, self), aten="bernoulli_.Tensor")
 
 
 def _probability(p: float) -> float:
@@ -279,8 +276,11 @@ def _probability(p: float) -> float:
     return float(p)
 
 
-def _probabilities(p: Tensor, shape: Size) -> Array:
+def _probabilities(p: Tensor, like: Tensor) -> Tensor | Array:
     check_type(p.dtype, "f", "bernoulli_tensor_cpu_p_")
+    shape = like.shape
+    if like._accelerator is not None:
+        return (p.detach() if p._accelerator is not None else p.to(like.device)).expand(shape)
     return np.asarray(widened(p.expand(shape)._array), order="C")
 
 

@@ -13,11 +13,12 @@ from ..._core import Op, Tensor
 from ..._devices import of
 from ..._dtypes import from_numpy_dtype
 from ..._errors import not_implemented_for
-from ..._generator import draw, state_of
+from ..._generator import draw, for_host, state_of
+from ..._generator import fill as draw_into
 from ..._levels.running import draws
 from ..layout.shape import common_shape
 from ..making.creation import empty_like, zeros_like
-from ..making.factory import check_keywords, destination, finished, numpy_of, shape_of
+from ..making.factory import check_keywords, destination, finished, made_there, numpy_of, shape_of
 from ..table.arrays import fitted_number, is_stored, widened
 from ..table.kinds import composite, general
 from ..table.signature import Generator, Ints, Keywords, memory_format
@@ -36,8 +37,17 @@ def _drawn_like(
     check_keywords(how, name)
     made = empty_like(input, memory_format=memory_format, **how)
     if of(made).has_memory:
-        draw(kernel, generator, made._seen, *args)
+        draw_into(kernel, generator, made, *args)
     return made
+
+
+def _made_there(
+    where: Any, shape: Any, numpy_dtype: Any, how: Any, kernel: str, generator: Any, *args: Any
+) -> Any:
+    """A tensor that a device makes and fills."""
+    made = made_there(where, tuple(shape), numpy_dtype, {})
+    draw_into(kernel, generator, made, *args)
+    return made.requires_grad_() if how.get("requires_grad", False) else made
 
 
 def _sampled(name: str, kernel: str, args: tuple[float, ...], said: str, doc: str) -> Any:
@@ -69,7 +79,10 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], said: str, doc: st
         numpy_dtype = numpy_of(how.get("dtype"), name, out)
         check(numpy_dtype)
         where = destination(how, name, out)
-        array = where.allocate(shape_of(name, size), numpy_dtype)
+        shape = shape_of(name, size)
+        if where.makes and out is None:
+            return _made_there(where, shape, numpy_dtype, how, kernel, generator, *args)
+        array = where.allocate(shape, numpy_dtype)
         if where.has_memory:
             draw(kernel, generator, array, *args)
         return finished(array, how, out, where, name)
@@ -136,7 +149,10 @@ def randint(
     )
     low, high = integer_range(as_int(low), as_int(high), from_numpy_dtype(numpy_dtype))
     where = destination(how, "randint", out)
-    array = where.allocate(shape_of("randint", tuple(size)), numpy_dtype)
+    shape = shape_of("randint", tuple(size))
+    if where.makes and out is None:
+        return _made_there(where, shape, numpy_dtype, how, "randint_", generator, low, high)
+    array = where.allocate(shape, numpy_dtype)
     if where.has_memory:
         draw("randint_", generator, array, low, high)
     return finished(array, how, out, where, function="randint")
@@ -205,6 +221,11 @@ def randperm(
             f"n cannot be greater than {most} for {wanted.scalar_name} type. It is {n}."
         )
     where = destination(how, "randperm", out)
+    if where.makes and out is None:
+        keys = made_there(where, (n,), np.dtype(np.int64), {})
+        draw_into("random_", generator, keys)
+        order = keys.argsort().to(wanted)
+        return order.requires_grad_() if how.get("requires_grad", False) else order
     if where.has_memory:
         array = _kernels.randperm(state_of(generator), n)._array.astype(numpy_dtype, copy=False)
     else:
@@ -247,7 +268,7 @@ def normal(
         )
     else:
         shape = common_shape([a.shape for a in (mean, std) if isinstance(a, Tensor)])
-        numpy_dtype = like._array.dtype if out is None else out._array.dtype
+        numpy_dtype = like._form.dtype if out is None else out._form.dtype
     if not isinstance(std, Tensor):
         check_deviation(std)
     elif std.is_complex():
@@ -256,6 +277,9 @@ def normal(
         raise RuntimeError("normal expects all elements of std >= 0.0")
     check_type(from_numpy_dtype(numpy_dtype), "fc", "normal_kernel_cpu")
     where = destination(how, "normal", out, like if isinstance(like, Tensor) else None)
+    if where.makes and not isinstance(like, Tensor) and out is None:
+        numbers = float(mean), float(std)
+        return _made_there(where, shape, numpy_dtype, how, "normal_", generator, *numbers)
     array = where.allocate(shape, numpy_dtype)
     if not where.has_memory:
         pass
@@ -263,14 +287,22 @@ def normal(
         draw("normal_", generator, array, float(mean), float(std))
     else:
         each = isinstance(std, Tensor)
-        made = _wrap(draw("normal_", generator, array, 0.0, 1.0 if each else float(std)))
+        numbers = 0.0, 1.0 if each else float(std)
+        if where.makes:
+            made = _made_there(where, shape, numpy_dtype, {}, "normal_", generator, *numbers)
+        else:
+            made = _wrap(draw("normal_", generator, array, *numbers))
         if each:
             made.mul_(std.detach())
         made.add_(mean.detach() if isinstance(mean, Tensor) else mean)
+        if where.makes:
+            array = made if out is None else where.to_host(made)._array
     if out is None and _wants_gradient(mean, std):
         tensors = [a for a in (mean, std) if isinstance(a, Tensor)]
         which = _normal_of[isinstance(mean, Tensor), isinstance(std, Tensor)]
         return which(*tensors, array)
+    if isinstance(array, Tensor):
+        return array
     return finished(array, how, out, where, function="normal")
 
 
@@ -316,11 +348,14 @@ def bernoulli(
 ) -> Tensor:
     """1 by the probability each element gives, else 0."""
     where = of(input)
-    made = where.tensor(where.allocate(input.shape, (input if out is None else out).dtype.numpy))
+    made = where.made(tuple(input.shape), (input if out is None else out).dtype.numpy)
     bernoulli_(made, input if p is None else p, generator=generator)
     if out is None and p is None and _wants_gradient(input):
-        return _bernoulli_of(input, made._array)
-    return made if out is None else finished(made._array, {}, out, function="bernoulli")
+        return _bernoulli_of(input, made if where.makes else made._array)
+    if out is None:
+        return made
+    values = (where.to_host(made) if where.makes else made)._array
+    return finished(values, {}, out, function="bernoulli")
 
 
 @composite
@@ -334,7 +369,8 @@ def multinomial(
     out: Tensor | None = None,
 ) -> Tensor:
     """Indices drawn by the weights in each row."""
-    weights = input._array
+    where = of(input)
+    weights = (where.to_host(input) if where.makes else input)._array
     if weights.dtype.kind not in "f" and weights.dtype.name != "bfloat16":
         raise RuntimeError(
             "multinomial only supports floating-point dtypes for input, got: "
@@ -342,9 +378,8 @@ def multinomial(
         )
     if out is not None and out.dtype is not dtypes.int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_name}")
-    where = of(input)
     if where.has_memory:
-        state = state_of(generator)
+        state = state_of(for_host(generator, input))
         array = _kernels.multinomial(state, widened(weights), num_samples, replacement)
     else:
         array = where.allocate((*input.shape[:-1], num_samples), np.int64)

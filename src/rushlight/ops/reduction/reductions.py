@@ -341,7 +341,7 @@ def _var(a: Array, dim: int | tuple[int, ...] | None, correction: float, keepdim
 
 def _checked_var(name: str, input: Tensor, dim: Any, correction: float) -> None:
     check_tensor(name, input)
-    array = input._array
+    array = input._form
     if array.dtype.kind in "bui":
         what = name if name.endswith("_mean") else "std and var"
         raise RuntimeError(

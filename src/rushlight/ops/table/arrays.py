@@ -61,14 +61,15 @@ def anywhere(condition: Tensor) -> bool:
         condition = condition._wrapped.value
     if condition._meta:
         return False  # nobody knows, and both ways give one shape
-    return bool(condition._array.any())
+    return bool(elements(condition).any())
 
 
 def elements(t: Tensor) -> Array:
     """The array of a tensor whose elements are looked at: on meta there are none."""
     if t._meta:
         raise RuntimeError("Tensor.item() cannot be called on meta tensors")
-    array: Array = t._array
+    here = t if t._accelerator is None else _core.copy_to(t, -1)
+    array: Array = here._array
     return array
 
 

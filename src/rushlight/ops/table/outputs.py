@@ -90,14 +90,14 @@ def _write_all(out: Any, result: Any, name: str, rule: Any) -> Any:
 
 def _write(out: Tensor, result: Tensor) -> Tensor:
     _core.check_in_place(out, False)
-    if out._meta is not result._meta:
+    if of(out) is not of(result):
         raise RuntimeError(
             f"Attempting to copy from device {result.device} to device {out.device}, but "
             "cross-device copies are not allowed!"
         )
-    array = result._array
-    if out._array.shape != array.shape:
-        if out._array.size:
+    array = result._form
+    if out._form.shape != array.shape:
+        if out._form.size:
             warnings.warn(
                 "An output with one or more elements was resized since it had shape "
                 f"{list(out.shape)}, which does not match the required output shape "
@@ -109,7 +109,9 @@ def _write(out: Tensor, result: Tensor) -> Tensor:
                 stacklevel=4,
             )
         out.resize_(array.shape)
-    if of(out).has_memory:
+    if out._accelerator is not None:
+        _core.copy_values(out, result)
+    elif of(out).has_memory:
         _core.write_values(out, array)
     out._bump_version()
     return out

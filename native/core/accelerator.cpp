@@ -1,0 +1,594 @@
+#include "core/accelerator.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "core/layout.h"
+#include "core/lazy.h"
+#include "core/numpy.h"
+#include "core/tensor.h"
+
+namespace rushlight {
+
+namespace {
+
+std::atomic<bool> shown_as_cuda;
+
+}  // namespace
+
+const char* device_name(DeviceType device) {
+  static const char* const cuda[] = {"cuda:0", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7"};
+  static_assert(sizeof(cuda) / sizeof(*cuda) == kMostAccelerators);
+  if (is_accelerator(device) && shown_as_cuda.load(std::memory_order_relaxed)) return cuda[accelerator_number(device)];
+  static const char* const names[] = {"cpu",      "meta",     "opencl:0", "opencl:1", "opencl:2",
+                                      "opencl:3", "opencl:4", "opencl:5", "opencl:6", "opencl:7"};
+  static_assert(sizeof(names) / sizeof(*names) == static_cast<size_t>(DeviceType::OpenCL) + kMostAccelerators);
+  return names[static_cast<int>(device)];
+}
+
+namespace {
+
+// The bit that makes the address of a Block a number that is no address.
+constexpr uintptr_t kNoAddress = uintptr_t{1} << 62;
+
+}  // namespace
+
+// ---------------------------------------------------------------- memory
+
+opencl::Block* block_of(const Storage* s) {
+  return s->data ? reinterpret_cast<opencl::Block*>(reinterpret_cast<uintptr_t>(s->data) & ~kNoAddress) : nullptr;
+}
+
+namespace {
+
+char* number_of(opencl::Block* block) { return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(block) | kNoAddress); }
+
+opencl::Block* new_block(DeviceType device, size_t nbytes) {
+  try {
+    return new opencl::Block(opencl::take(accelerator_number(device), nbytes));
+  } catch (const opencl::OutOfMemory& error) {
+    PyObject* type = callbacks.OutOfMemoryError.get();
+    if (type) PyErr_SetString(type, error.what());
+  } catch (const opencl::Failure& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool take_block(Storage* s, size_t nbytes) {
+  opencl::Block* block = new_block(s->device, nbytes);
+  if (!block) return false;
+  s->data = number_of(block);
+  return true;
+}
+
+void give_block(Storage* s) {
+  opencl::Block* block = block_of(s);
+  if (!block) return;
+  opencl::give(*block);
+  delete block;
+  s->data = nullptr;
+}
+
+bool resize_block(Storage* s, size_t nbytes) {
+  opencl::Block* before = block_of(s);
+  if (before && nbytes <= before->capacity) {
+    before->bytes = nbytes;
+    return true;
+  }
+  opencl::Block* block = new_block(s->device, nbytes);
+  if (!block) return false;
+  if (before) opencl::copy(*before, 0, *block, 0, std::min(before->bytes, nbytes));
+  give_block(s);
+  s->data = number_of(block);
+  return true;
+}
+
+// ---------------------------------------------------------------- to and from the host
+
+namespace {
+
+// The bytes from the first to the last that a tensor shows, relative to its first element.
+struct Reach {
+  Py_ssize_t low, bytes;
+  explicit Reach(const Tensor* t) : low(0), bytes(0) {
+    if (!t->numel()) return;
+    Py_ssize_t high = 0;
+    for (int i = 0; i < t->ndim(); ++i) {
+      const Py_ssize_t far = (t->size(i) - 1) * t->stride(i);
+      (far < 0 ? low : high) += far;
+    }
+    bytes = high - low + t->item();
+  }
+};
+
+// A tensor on the CPU with the same strides: its storage has the bytes of the reach alone.
+Tensor* room_like(const Tensor* t) { return new_strided(t->dtype, t->ndim(), t->sizes(), t->strides(), DeviceType::Cpu); }
+
+void download(const Tensor* from, Tensor* to) {
+  const Reach reach(from);
+  const opencl::Block block = *block_of(from->storage());
+  const size_t at = static_cast<size_t>(from->offset() + reach.low), bytes = static_cast<size_t>(reach.bytes);
+  char* target = to->storage()->data;
+  Pinned pins[2];
+  pins[0].take(from->storage());
+  pins[1].take(to->storage());
+  const ReleaseGil release(true);
+  opencl::read(block, at, target, bytes);
+}
+
+void upload(const Tensor* from, const Tensor* to) {
+  const Reach reach(to);
+  const opencl::Block block = *block_of(to->storage());
+  const size_t at = static_cast<size_t>(to->offset() + reach.low), bytes = static_cast<size_t>(reach.bytes);
+  const char* source = from->storage()->data;
+  Pinned pins[2];
+  pins[0].take(from->storage());
+  pins[1].take(to->storage());
+  const ReleaseGil release(true);
+  opencl::write(block, at, source, bytes);
+}
+
+Tensor* host_copy(const Tensor* t) {
+  Owned<Tensor> made(room_like(t));
+  if (made && t->numel()) download(t, made.get());
+  return made.release();
+}
+
+}  // namespace
+
+Tensor* copy_to(const Tensor* t, DeviceType device) {
+  Py_ssize_t strides[kMaxDims];
+  like_strides(t, t->item(), strides);
+  Owned<Tensor> made(new_strided(t->dtype, t->ndim(), t->sizes(), strides, device));
+  return made && copy_into(made.get(), t) == 0 ? made.release() : nullptr;
+}
+
+int copy_across(Tensor* to, const Tensor* from) {
+  const bool to_there = is_accelerator(to->device()), from_there = is_accelerator(from->device());
+  const bool is_number = !from_there && from->ndim() == 0 && from->device() == DeviceType::Cpu;
+  if (to_there && (is_number || to->device() == from->device())) {
+    static const Program* const same = [] {
+      Program* program = new Program;
+      program->n_inputs = program->n_registers = 1;
+      return program;
+    }();
+    const auto plain = [](DType t) { return t <= DType::F64; };
+    if (from_there && to->dtype == from->dtype && to->is_contiguous() && from->is_contiguous() && same_shape(to, from)) {
+      opencl::copy(*block_of(from->storage()), static_cast<size_t>(from->offset()), *block_of(to->storage()),
+                   static_cast<size_t>(to->offset()), static_cast<size_t>(to->nbytes()));
+      return 0;
+    }
+    if (plain(to->dtype) && plain(from->dtype)) {
+      const bool integers = !is_floating(to->dtype) && !is_floating(from->dtype);
+      const bool wide = to->dtype == DType::F64 || from->dtype == DType::F64 || is_floating(to->dtype) != is_floating(from->dtype);
+      PyObject* operand = as_object(const_cast<Tensor*>(from));
+      return run_program_there(*same, integers ? DType::I64 : wide ? DType::F64 : DType::F32, &operand, 1, to);
+    }
+  }
+  if (!to_there) {
+    const Owned<Tensor> here(host_copy(from));
+    return here ? copy_into(to, here.get()) : -1;
+  }
+  Owned<Tensor> source(from_there ? host_copy(from) : as_tensor(Py_NewRef(as_object(const_cast<Tensor*>(from)))));
+  const Owned<Tensor> image(source ? is_dense(to) ? room_like(to) : host_copy(to) : nullptr);
+  if (!image || copy_into(image.get(), source.get()) < 0) return -1;
+  upload(image.get(), to);
+  return 0;
+}
+
+// ---------------------------------------------------------------- by way of the host
+
+namespace {
+
+std::mutex counting;
+std::map<std::string, uint64_t> fallbacks;  // calls by name
+std::atomic<bool> refusing;
+
+// -1 with an exception where calls must not go by way of the host.
+int count_fallback(const char* name, DeviceType device) {
+  if (refusing.load(std::memory_order_relaxed)) {
+    PyErr_Format(PyExc_NotImplementedError,
+                 "%s has no kernel on %s for these arguments, and calls by way of the host are refused "
+                 "(rushlight.devices.refuse_fallbacks).",
+                 name, device_name(device));
+    return -1;
+  }
+  const std::lock_guard<std::mutex> guard(counting);
+  ++fallbacks[name];
+  return 0;
+}
+
+// The arguments of a call as they are on the host, and what the call did to them.
+class HostCall {
+ public:
+  // nullptr with an exception.
+  PyObject* argument(PyObject* o) {
+    if (is_tensor(o)) {
+      Tensor* t = as_tensor(o);
+      if (!(t->flags & kAccelerator)) return Py_NewRef(o);
+      for (const Copy& copy : copies_) {
+        if (copy.there.get() == o) return Py_NewRef(copy.here.get());
+      }
+      device_ = t->device();
+      Ref here(as_object(host_copy(t)));
+      if (!here) return nullptr;
+      as_tensor(here.get())->flags |= t->flags & kLazy;
+      const Storage* s = as_tensor(here.get())->storage();
+      std::unique_ptr<char[]> before(new char[s->nbytes]);
+      if (s->nbytes) std::memcpy(before.get(), s->data, s->nbytes);
+      PyObject* given = here.get();
+      copies_.push_back(Copy{Ref::borrow(o), std::move(here), std::move(before)});
+      return Py_NewRef(given);
+    }
+    if (!PyList_CheckExact(o) && !PyTuple_CheckExact(o)) return Py_NewRef(o);
+    const Ref items(PySequence_Tuple(o));
+    const Py_ssize_t n = items ? PyTuple_GET_SIZE(items.get()) : 0;
+    Ref made(items ? PyList_New(n) : nullptr);
+    for (Py_ssize_t i = 0; made && i < n; ++i) {
+      PyObject* item = argument(PyTuple_GET_ITEM(items.get(), i));
+      if (!item) return nullptr;
+      PyList_SET_ITEM(made.get(), i, item);
+    }
+    if (made && PyTuple_CheckExact(o)) return PyList_AsTuple(made.get());
+    if (made) lists_.push_back(List{Ref::borrow(o), Ref::borrow(made.get()), Ref(PyList_AsTuple(made.get()))});
+    return made.release();
+  }
+
+  DeviceType device() const { return device_; }
+
+  // What the call wrote goes back. -1 with an exception.
+  int write_back() {
+    for (const Copy& copy : copies_) {
+      const Storage* s = as_tensor(copy.here.get())->storage();
+      if (s->nbytes && std::memcmp(copy.before.get(), s->data, s->nbytes) != 0) {
+        upload(as_tensor(copy.here.get()), as_tensor(copy.there.get()));
+      }
+    }
+    // A kernel may put new tensors into a list, too.
+    for (const List& list : lists_) {
+      const Py_ssize_t n = list.before ? PyTuple_GET_SIZE(list.before.get()) : 0;
+      if (PyList_GET_SIZE(list.here.get()) != n || PyList_GET_SIZE(list.there.get()) != n) continue;
+      for (Py_ssize_t i = 0; i < n; ++i) {
+        PyObject* item = PyList_GET_ITEM(list.here.get(), i);
+        if (item == PyTuple_GET_ITEM(list.before.get(), i)) continue;
+        PyObject* there = result(Py_NewRef(item));
+        if (!there || PyList_SetItem(list.there.get(), i, there) < 0) return -1;
+      }
+    }
+    return 0;
+  }
+
+  // The result there. Takes over `o`.
+  PyObject* result(PyObject* o) {
+    const Ref owned(o);
+    if (is_array(o) || is_numpy_scalar(o)) {
+      const Owned<Tensor> t(result_tensor(Py_NewRef(o)));
+      return t ? result(Py_NewRef(as_object(t.get()))) : nullptr;
+    }
+    if (is_tensor(o)) {
+      Tensor* t = as_tensor(o);
+      if (t->device() != DeviceType::Cpu) return Py_NewRef(o);
+      for (const Copy& copy : copies_) {
+        if (copy.here.get() == o) return Py_NewRef(copy.there.get());
+        const Tensor* here = as_tensor(copy.here.get());
+        if (t->storage() != here->storage()) continue;
+        return as_object(
+            new_view(as_tensor(copy.there.get()), t->dtype, t->ndim(), t->sizes(), t->strides(), t->offset() - here->offset()));
+      }
+      return as_object(copy_to(t, device_));
+    }
+    if (!PyTuple_Check(o) && !PyList_Check(o)) return Py_NewRef(o);
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    Ref made(PyTuple_New(n));
+    for (Py_ssize_t i = 0; made && i < n; ++i) {
+      PyObject* item = result(Py_NewRef(PySequence_Fast_GET_ITEM(o, i)));
+      if (!item) return nullptr;
+      PyTuple_SET_ITEM(made.get(), i, item);
+    }
+    return made.release();
+  }
+
+ private:
+  struct Copy {
+    Ref there, here;
+    std::unique_ptr<char[]> before;
+  };
+  struct List {
+    Ref there, here, before;
+  };
+  std::vector<Copy> copies_;
+  std::vector<List> lists_;
+  DeviceType device_ = DeviceType::Cpu;
+};
+
+template <class Call>
+PyObject* by_host(const char* name, PyObject* const* args, Py_ssize_t n, const Call& call) {
+  HostCall host;
+  std::vector<Ref> held;
+  std::vector<PyObject*> given;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    held.emplace_back(host.argument(args[i]));
+    if (!held.back()) return nullptr;
+    given.push_back(held.back().get());
+  }
+  if (count_fallback(name, host.device()) < 0) return nullptr;
+  Ref result(call(given.data()));
+  if (!result || host.write_back() < 0) return nullptr;
+  return host.result(result.release());
+}
+
+}  // namespace
+
+PyObject* by_device(const char* name, PyObject* const* args, Py_ssize_t n) {
+  PyObject* f = callbacks.on_accelerator.get();
+  Ref tuple(f ? PyTuple_New(n) : nullptr);
+  if (!tuple) return nullptr;
+  for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(args[i]));
+  const Ref text(PyUnicode_InternFromString(name));
+  if (!text) return nullptr;
+  PyObject* given[] = {text.get(), tuple.get()};
+  return PyObject_Vectorcall(f, given, 2, nullptr);
+}
+
+bool has_accelerated(PyObject* const* args, Py_ssize_t n) {
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* o = args[i];
+    if (is_tensor(o)) {
+      if (as_tensor(o)->flags & kAccelerator) return true;
+    } else if (PyList_CheckExact(o) || PyTuple_CheckExact(o)) {
+      if (has_accelerated(PySequence_Fast_ITEMS(o), PySequence_Fast_GET_SIZE(o))) return true;
+    }
+  }
+  return false;
+}
+
+PyObject* on_accelerator(const char* name, PyObject* function, PyObject* const* args, Py_ssize_t n) {
+  PyObject* result = by_device(name, args, n);
+  if (result != Py_NotImplemented) return result;
+  Py_DECREF(result);
+  return by_host(name, args, n, [&](PyObject* const* given) -> PyObject* {
+    std::vector<Ref> arrays;
+    std::vector<PyObject*> values(given, given + n);
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      if (is_tensor(given[i])) {
+        arrays.emplace_back(array_of(as_tensor(given[i])));
+      } else if ((PyList_CheckExact(given[i]) || PyTuple_CheckExact(given[i])) && PySequence_Fast_GET_SIZE(given[i]) &&
+                 is_tensor(PySequence_Fast_GET_ITEM(given[i], 0))) {
+        const Py_ssize_t items = PySequence_Fast_GET_SIZE(given[i]);
+        Ref list(PyList_New(items));
+        for (Py_ssize_t k = 0; list && k < items; ++k) {
+          PyObject* array = array_of(as_tensor(PySequence_Fast_GET_ITEM(given[i], k)));
+          if (!array) return nullptr;
+          PyList_SET_ITEM(list.get(), k, array);
+        }
+        arrays.push_back(std::move(list));
+      } else {
+        continue;
+      }
+      if (!(values[static_cast<size_t>(i)] = arrays.back().get())) return nullptr;
+    }
+    return PyObject_Vectorcall(function, values.data(), static_cast<size_t>(n), nullptr);
+  });
+}
+
+PyObject* kernel_on_accelerator(const char* name, HostFunction function, PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  PyObject* result = by_device(name, args, n);
+  if (result != Py_NotImplemented) return result;
+  Py_DECREF(result);
+  return by_host(name, args, n, [&](PyObject* const* given) { return function(self, given, n); });
+}
+
+int run_program_by_host(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out) {
+  if (count_fallback("pointwise program", out->device()) < 0) return -1;
+  HostCall host;
+  std::vector<Ref> held;
+  PyObject* given[kMaxParams];
+  for (int i = 0; i < n; ++i) {
+    held.emplace_back(host.argument(operands[i]));
+    if (!(given[i] = held.back().get())) return -1;
+  }
+  Py_ssize_t strides[kMaxDims];
+  like_strides(out, out->item(), strides);
+  const Owned<Tensor> here(new_strided(out->dtype, out->ndim(), out->sizes(), strides, DeviceType::Cpu));
+  const Owned<Tensor> done(here ? run_program_into(program, compute, given, n, here.get()) : nullptr);
+  return done ? copy_into(out, done.get()) : -1;
+}
+
+// ---------------------------------------------------------------- for Python
+
+namespace {
+
+PyObject* open_library(PyObject*, PyObject* path) {
+  const char* text = PyUnicode_AsUTF8(path);
+  if (!text) return nullptr;
+  {
+    const ReleaseGil release(true);
+    opencl::open(text);
+  }
+  const std::vector<opencl::Facts>& devices = opencl::devices();
+  Ref list(PyList_New(0));
+  for (const opencl::Facts& f : devices) {
+    if (list && PyList_GET_SIZE(list.get()) == kMostAccelerators) break;
+    const Ref facts(Py_BuildValue(
+        "{s:s,s:s,s:s,s:s,s:K,s:n,s:n,s:O,s:O}", "name", f.name.c_str(), "vendor", f.vendor.c_str(), "version", f.version.c_str(),
+        "driver", f.driver.c_str(), "total_memory", static_cast<unsigned long long>(f.memory), "largest_block",
+        static_cast<Py_ssize_t>(f.largest_block), "largest_group", static_cast<Py_ssize_t>(f.largest_group), "has_double",
+        f.has_double ? Py_True : Py_False, "is_cpu", f.is_cpu ? Py_True : Py_False));
+    if (!facts || !list || PyList_Append(list.get(), facts.get()) < 0) return nullptr;
+  }
+  return list.release();
+}
+
+// accelerator_kernel(device, text, options, name, binary): its number, and the binary where a new one was made.
+PyObject* make_kernel(PyObject*, PyObject* args) {
+  int device;
+  const char *text, *options, *name, *bytes;
+  Py_ssize_t length;
+  if (!PyArg_ParseTuple(args, "isssy#", &device, &text, &options, &name, &bytes, &length)) return nullptr;
+  std::string binary(bytes, static_cast<size_t>(length));
+  int number;
+  {
+    const ReleaseGil release(true);
+    number = opencl::kernel(device, text, options, name, &binary);
+  }
+  return Py_BuildValue("iy#", number, binary.data(), static_cast<Py_ssize_t>(binary.size()));
+}
+
+// launch(kernel, items, group, arguments): a tensor is its memory and its place in bytes; an int 64 bits; None no memory; anything
+// else its bytes.
+PyObject* launch(PyObject*, PyObject* args) {
+  int kernel;
+  Py_ssize_t items, group;
+  PyObject* list;
+  if (!PyArg_ParseTuple(args, "innO!", &kernel, &items, &group, &PyTuple_Type, &list)) return nullptr;
+  const Py_ssize_t n = PyTuple_GET_SIZE(list);
+  std::vector<opencl::Argument> arguments;
+  std::vector<int64_t> numbers;
+  std::vector<Ref> views;
+  numbers.reserve(static_cast<size_t>(n));
+  const auto number = [&](int64_t value) {
+    numbers.push_back(value);
+    arguments.push_back({sizeof(int64_t), &numbers.back()});
+  };
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* o = PyTuple_GET_ITEM(list, i);
+    if (is_tensor(o)) {
+      const Tensor* t = as_tensor(o);
+      if (!(t->flags & kAccelerator)) {
+        PyErr_SetString(PyExc_TypeError, "launch(): a tensor is not on an accelerator");
+        return nullptr;
+      }
+      const opencl::Block* block = block_of(t->storage());
+      arguments.push_back({sizeof(void*), block->memory ? &block->memory : nullptr});
+      number(t->offset());
+    } else if (o == Py_None) {
+      arguments.push_back({sizeof(void*), nullptr});
+      number(0);
+    } else if (PyLong_Check(o)) {
+      number(PyLong_AsLongLong(o));
+    } else {
+      Ref view(PyMemoryView_FromObject(o));
+      if (!view) return nullptr;
+      const Py_buffer* bytes = PyMemoryView_GET_BUFFER(view.get());
+      arguments.push_back({static_cast<size_t>(bytes->len), bytes->buf});
+      views.push_back(std::move(view));
+    }
+    if (PyErr_Occurred()) return nullptr;
+  }
+  opencl::launch(kernel, static_cast<size_t>(items), static_cast<size_t>(group), arguments);
+  Py_RETURN_NONE;
+}
+
+// copy_to(tensor, number): a dense copy on an accelerator, or for -1 on the host, without history.
+PyObject* copy_to_function(PyObject*, PyObject* args) {
+  PyObject* o;
+  int number;
+  if (!PyArg_ParseTuple(args, "O!i", TensorType, &o, &number)) return nullptr;
+  if (number >= static_cast<int>(std::min<size_t>(opencl::devices().size(), kMostAccelerators))) {
+    PyErr_SetString(PyExc_ValueError, "copy_to(): no such device");
+    return nullptr;
+  }
+  const Owned<Tensor> values(values_of(as_tensor(o)));
+  if (!values) return nullptr;
+  return as_object(
+      copy_to(values.get(), number < 0 ? DeviceType::Cpu : static_cast<DeviceType>(static_cast<int>(DeviceType::OpenCL) + number)));
+}
+
+// copy_values(to, from): the values of one tensor into another's memory, without history; `from` may be spread to the shape.
+PyObject* copy_values(PyObject*, PyObject* args) {
+  PyObject *to, *from;
+  if (!PyArg_ParseTuple(args, "O!O!", TensorType, &to, TensorType, &from)) return nullptr;
+  return copy_into(as_tensor(to), as_tensor(from)) < 0 ? nullptr : Py_NewRef(Py_None);
+}
+
+PyObject* opcode(PyObject*, PyObject* name) {
+  const char* text = PyUnicode_AsUTF8(name);
+  return text ? PyLong_FromLong(kernels().opcode(text)) : nullptr;
+}
+
+PyObject* finish(PyObject*, PyObject* device) {
+  const int number = static_cast<int>(PyLong_AsLong(device));
+  if (PyErr_Occurred()) return nullptr;
+  const ReleaseGil release(true);
+  opencl::finish(number);
+  return Py_NewRef(Py_None);
+}
+
+PyObject* counts(PyObject*, PyObject* device) {
+  const int number = static_cast<int>(PyLong_AsLong(device));
+  if (PyErr_Occurred()) return nullptr;
+  const opencl::Counts c = opencl::counts(number);
+  return Py_BuildValue("KKKKK", c.in_use, c.most_in_use, c.kept, c.most_kept, c.allocations);
+}
+
+PyObject* give_back(PyObject*, PyObject* device) {
+  const int number = static_cast<int>(PyLong_AsLong(device));
+  if (PyErr_Occurred()) return nullptr;
+  opencl::give_back_kept(number);
+  Py_RETURN_NONE;
+}
+
+PyObject* reset_most(PyObject*, PyObject* device) {
+  const int number = static_cast<int>(PyLong_AsLong(device));
+  if (PyErr_Occurred()) return nullptr;
+  opencl::reset_most(number);
+  Py_RETURN_NONE;
+}
+
+PyObject* show_as_cuda(PyObject*, PyObject* on) {
+  const int truth = PyObject_IsTrue(on);
+  if (truth < 0) return nullptr;
+  return PyBool_FromLong(shown_as_cuda.exchange(truth != 0));
+}
+
+PyObject* list_fallbacks(PyObject*, PyObject*) {
+  const std::lock_guard<std::mutex> guard(counting);
+  Ref found(PyDict_New());
+  for (const auto& [name, count] : fallbacks) {
+    const Ref number(PyLong_FromUnsignedLongLong(count));
+    if (!found || !number || PyDict_SetItemString(found.get(), name.c_str(), number.get()) < 0) return nullptr;
+  }
+  return found.release();
+}
+
+PyObject* forget_fallbacks(PyObject*, PyObject*) {
+  const std::lock_guard<std::mutex> guard(counting);
+  fallbacks.clear();
+  Py_RETURN_NONE;
+}
+
+PyObject* refuse_fallbacks(PyObject*, PyObject* on) {
+  const int truth = PyObject_IsTrue(on);
+  if (truth < 0) return nullptr;
+  return PyBool_FromLong(refusing.exchange(truth != 0));
+}
+
+}  // namespace
+
+PyMethodDef kAcceleratorFunctions[] = {
+    {"open_opencl", method_of<open_library>(), METH_O, "Opens a library of OpenCL: the facts of its devices."},
+    {"accelerator_kernel", method_of<make_kernel>(), METH_VARARGS,
+     "The number of a kernel of a text, compiled once, and its binary."},
+    {"accelerator_launch", method_of<launch>(), METH_VARARGS, "Queues a kernel."},
+    {"copy_to", method_of<copy_to_function>(), METH_VARARGS, "A dense copy on another device, without history."},
+    {"copy_values", method_of<copy_values>(), METH_VARARGS, "Copies values into a tensor's memory, without history."},
+    {"opcode", method_of<opcode>(), METH_O, "The number of a pointwise instruction, or -1."},
+    {"accelerator_finish", method_of<finish>(), METH_O, "Waits until a device has done all."},
+    {"accelerator_counts", method_of<counts>(), METH_O, "Bytes in use, the most so far, kept, the most kept; allocations."},
+    {"accelerator_give_back", method_of<give_back>(), METH_O, "What a device keeps for later goes to the system."},
+    {"accelerator_reset_most", method_of<reset_most>(), METH_O, "The most in use is counted anew."},
+    {"accelerator_shown_as_cuda", method_of<show_as_cuda>(), METH_O, "Whether messages call accelerators cuda; what it was."},
+    {"accelerator_fallbacks", method_of<list_fallbacks>(), METH_NOARGS, "Calls that went by way of the host, by name."},
+    {"accelerator_forget_fallbacks", method_of<forget_fallbacks>(), METH_NOARGS, "Counts them anew."},
+    {"accelerator_refuse_fallbacks", method_of<refuse_fallbacks>(), METH_O, "Whether such calls are refused; what it was."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace rushlight

@@ -1,0 +1,41 @@
+// Tensors on an accelerator: their memory, copies, and calls that are computed there or by way of the host.
+//
+// Storage::data of an accelerator is no address. It is a number that tensors of one storage count from, so that overlaps are seen as
+// on the CPU, and that no processor accepts: what takes it for an address by mistake stops there. `block_of` finds the memory.
+#pragma once
+#include "core/core.h"
+#include "devices/opencl.h"
+
+namespace rushlight {
+
+opencl::Block* block_of(const Storage* s);
+// Memory for a storage of so many bytes. False with torch's exception.
+bool take_block(Storage* s, size_t nbytes);
+void give_block(Storage* s);
+bool resize_block(Storage* s, size_t nbytes);  // with the bytes that both have
+
+// Copies the values of one tensor to another, one of them on an accelerator; `from` has the shape of `to` or is spread to it. -1 with an
+// exception.
+int copy_across(Tensor* to, const Tensor* from);
+// A dense copy on a device, without history; bits of kLazy are not applied. nullptr with an exception.
+Tensor* copy_to(const Tensor* t, DeviceType device);
+
+// Runs a pointwise program there, or by way of the host. -1 with an exception.
+int run_program_there(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out);
+int run_program_by_host(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out);
+
+// What the device's own kernel of a name gives for a call; NotImplemented where it has none.
+PyObject* by_device(const char* name, PyObject* const* args, Py_ssize_t n);
+
+// A call with tensors on an accelerator: by a kernel of the device, or by way of the host. `function`: what computes it on the CPU,
+// which gets ndarrays unless it is a kernel. A new reference, nullptr with an exception.
+PyObject* on_accelerator(const char* name, PyObject* function, PyObject* const* args, Py_ssize_t n);
+using HostFunction = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssize_t n);
+PyObject* kernel_on_accelerator(const char* name, HostFunction function, PyObject* self, PyObject* const* args, Py_ssize_t n);
+// Whether an argument, or an item of a list, is a tensor on an accelerator.
+bool has_accelerated(PyObject* const* args, Py_ssize_t n);
+
+extern PyMethodDef kAcceleratorFunctions[];
+extern PyMethodDef kAcceleratorProgramFunctions[];
+
+}  // namespace rushlight

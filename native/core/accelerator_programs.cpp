@@ -1,0 +1,273 @@
+// Pointwise programs on an accelerator: interpreted first, and compiled as kernels of their own where that pays.
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/accelerator.h"
+#include "core/tensor.h"
+
+namespace rushlight {
+
+namespace {
+
+// What pointwise.cl is compiled with, too (see limits).
+constexpr int kInputs = 8, kDims = 6, kRegisters = 32, kBlock = 8, kScalar = 255, kGroup = 64;
+struct Call {
+  int32_t n_inputs, n_constants, n_instructions, result, out_type, ndim;
+  int32_t types[kInputs];
+  int64_t count;
+  int64_t sizes[kDims];
+  int64_t out_strides[kDims];
+  int64_t strides[kInputs][kDims];
+  int64_t places[kInputs];
+  int64_t out_place;
+  int64_t scalars[kInputs];
+};
+
+// Guards what is kept below. Not held while Python runs.
+std::mutex keeping;
+
+// The interpreter for a compute type on a device, compiled at its first use.
+struct Interpreter {
+  int kernel = -1;    // -2: the device has not the type
+  std::string known;  // of each opcode 1 where it has it
+};
+
+constexpr int kind_of(DType compute) { return compute == DType::F32 ? 0 : compute == DType::F64 ? 1 : 2; }
+
+// nullptr with an exception.
+const Interpreter* interpreter(int device, DType compute) {
+  static Interpreter made[kMostAccelerators][3];
+  Interpreter& found = made[device][kind_of(compute)];
+  {
+    const std::lock_guard<std::mutex> guard(keeping);
+    if (found.kernel != -1) return &found;
+  }
+  PyObject* f = callbacks.interpreter.get();
+  const Ref answer(f ? PyObject_CallFunction(f, "ii", device, static_cast<int>(compute)) : nullptr);
+  int kernel;
+  const char* known;
+  Py_ssize_t length;
+  if (!answer || !PyArg_ParseTuple(answer.get(), "iy#", &kernel, &known, &length)) return nullptr;
+  const std::lock_guard<std::mutex> guard(keeping);
+  if (found.kernel == -1) {
+    found.known.assign(known, static_cast<size_t>(length));
+    found.kernel = kernel;
+  }
+  return &found;
+}
+
+// A program as the device reads it: five numbers an instruction, then the constants. Kept for ever, as programs are.
+struct Code {
+  opencl::Block instructions, constants;
+  std::string bytes;         // of the instructions
+  uint64_t interpreted = 0;  // elements times steps so far
+  std::map<std::string, int> kernels;  // of its own, by the operands' types and form
+};
+
+// Interpreting has cost about what compiling costs after so many elements times steps.
+std::atomic<uint64_t> worth_compiling{uint64_t{1} << 26};
+
+// With `keeping` held.
+Code& code_of(const Program& program, DType compute, int device) {
+  static std::map<std::string, Code> kept;
+  std::string key(1, static_cast<char>(device));
+  key += static_cast<char>(kind_of(compute));
+  std::vector<int32_t> code;
+  for (const Instr& i : program.code) code.insert(code.end(), {i.op, i.dst, i.a, i.b, i.c});
+  std::string constants;
+  const auto append = [&constants](auto value) { constants.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  for (size_t i = 0; i < program.constants.size(); ++i) {
+    if (compute == DType::F32) append(static_cast<float>(program.constants[i]));
+    else if (compute == DType::F64) append(program.constants[i]);
+    else append(program.int_constants[i]);
+  }
+  std::string bytes(reinterpret_cast<const char*>(code.data()), code.size() * sizeof(int32_t));
+  key += bytes + "|" + constants;
+  if (const auto found = kept.find(key); found != kept.end()) return found->second;
+  Code made;
+  const auto held = [device](const std::string& values) {
+    if (values.empty()) return opencl::Block{nullptr, 0, 0, device};
+    const opencl::Block block = opencl::take(device, values.size());
+    opencl::write(block, 0, values.data(), values.size());
+    return block;
+  };
+  made.instructions = held(bytes);
+  made.constants = held(constants);
+  made.bytes = std::move(bytes);
+  return kept[key] = std::move(made);
+}
+
+int64_t bits_of(double value, DType compute) {
+  int64_t bits = 0;
+  if (compute == DType::F32) {
+    const float f = static_cast<float>(value);
+    std::memcpy(&bits, &f, sizeof f);
+  } else {
+    std::memcpy(&bits, &value, sizeof value);
+  }
+  return bits;
+}
+
+// Whether the program can be run there; then `call` and the memory that it reads. -1 with an exception.
+int prepare(const Program& program, const Interpreter& with, DType compute, PyObject* const* operands, int n, const Tensor* out,
+            Call* call, const opencl::Block** blocks) {
+  if (with.kernel < 0 || n > kInputs || program.n_registers > kRegisters || out->dtype > DType::F64) return 0;
+  for (const Instr& i : program.code) {
+    if (i.op >= with.known.size() || !with.known[i.op]) return 0;
+  }
+  *call = Call{};
+  call->n_inputs = n;
+  call->n_constants = static_cast<int32_t>(program.constants.size());
+  call->n_instructions = static_cast<int32_t>(program.code.size());
+  call->result = program.result;
+  call->out_type = static_cast<int32_t>(out->dtype);
+  call->count = out->numel();
+  call->out_place = out->offset();
+  // Numbers first: what a `__float__` does may change the tensors.
+  for (int i = 0; i < n; ++i) {
+    const Tensor* t = is_tensor(operands[i]) ? as_tensor(operands[i]) : nullptr;
+    if (t && !(t->device() == DeviceType::Cpu && t->ndim() == 0 && t->dtype <= DType::F64)) continue;
+    const Ref number(t ? method_item(operands[i], nullptr) : Py_NewRef(operands[i]));
+    if (!number) return -1;
+    if (compute == DType::I64) {
+      const Ref index(PyNumber_Index(number.get()));
+      call->scalars[i] = index ? PyLong_AsLongLong(index.get()) : -1;
+    } else {
+      call->scalars[i] = bits_of(PyFloat_AsDouble(number.get()), compute);
+    }
+    if (PyErr_Occurred()) return -1;
+    call->types[i] = kScalar;
+  }
+  Py_ssize_t strides[kInputs + 1][kMaxDims];
+  for (int d = 0; d < out->ndim(); ++d) strides[n][d] = out->stride(d);
+  for (int i = 0; i < n; ++i) {
+    blocks[i] = nullptr;
+    std::fill_n(strides[i], out->ndim(), 0);
+    if (call->types[i] == kScalar) continue;
+    const Tensor* t = as_tensor(operands[i]);
+    if (t->device() != out->device() || t->dtype > DType::F64) return 0;
+    const int shift = out->ndim() - t->ndim();
+    for (int d = 0; d < t->ndim(); ++d) {
+      if (t->size(d) != 1 && t->size(d) != out->size(d + shift)) return 0;  // changed meanwhile
+      strides[i][d + shift] = t->size(d) == 1 ? 0 : t->stride(d);
+    }
+    call->types[i] = static_cast<int32_t>(t->dtype);
+    call->places[i] = t->offset();
+    blocks[i] = block_of(t->storage());
+  }
+  // Neighbouring dimensions that all operands go through in one step are joined.
+  int ndim = 0;
+  for (int d = 0; d < out->ndim(); ++d) {
+    if (out->size(d) == 1) continue;
+    bool joined = ndim > 0;
+    for (int i = 0; joined && i <= n; ++i) {
+      const int64_t before = i == n ? call->out_strides[ndim - 1] : call->strides[i][ndim - 1];
+      joined = before == strides[i][d] * out->size(d);
+    }
+    if (!joined && ndim == kDims) return 0;
+    if (!joined) call->sizes[ndim++] = 1;
+    call->sizes[ndim - 1] *= out->size(d);
+    for (int i = 0; i < n; ++i) call->strides[i][ndim - 1] = strides[i][d];
+    call->out_strides[ndim - 1] = strides[n][d];
+  }
+  call->ndim = ndim;
+  return 1;
+}
+
+// How a kernel of its own goes through the operands: 0 where all lie densely and alike, else the number of dimensions.
+int form_of(const Call& call) {
+  const auto item = [](int type) { return static_cast<int64_t>(item_size(static_cast<DType>(type))); };
+  if (call.ndim > 1) return call.ndim;
+  bool dense = call.ndim == 0 || call.out_strides[0] == item(call.out_type);
+  for (int i = 0; dense && i < call.n_inputs; ++i) {
+    dense = call.types[i] == kScalar || call.ndim == 0 || call.strides[i][0] == item(call.types[i]);
+  }
+  return dense ? 0 : 1;
+}
+
+// The kernel of its own for a call; -1 with an exception. `signature`: the types and the form.
+int compiled(const std::string& instructions, const Call& call, DType compute, int device, const std::string& signature) {
+  PyObject* f = callbacks.specialised.get();
+  const Ref answer(f ? PyObject_CallFunction(f, "iiy#y#iiii", device, static_cast<int>(compute), instructions.data(),
+                                             static_cast<Py_ssize_t>(instructions.size()), signature.data(),
+                                             static_cast<Py_ssize_t>(signature.size()), call.n_inputs, call.n_constants,
+                                             call.result, form_of(call))
+                     : nullptr);
+  return answer ? static_cast<int>(PyLong_AsLong(answer.get())) : -1;
+}
+
+}  // namespace
+
+int run_program_there(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out) {
+  if (!out->numel()) return 0;
+  const int device = accelerator_number(out->device());
+  const Interpreter* with = interpreter(device, compute);
+  if (!with) return -1;
+  Call call;
+  const opencl::Block* blocks[kInputs] = {};
+  const Code* code = nullptr;
+  int own = -1;
+  // Twice where Python compiled something meanwhile.
+  for (bool again = true; again;) {
+    again = false;
+    const int fits = prepare(program, *with, compute, operands, n, out, &call, blocks);
+    if (fits < 0) return -1;
+    if (!fits) return run_program_by_host(program, compute, operands, n, out);
+    std::string signature(call.types, call.types + n);
+    signature += {static_cast<char>(call.out_type), static_cast<char>(form_of(call))};
+    std::string instructions;
+    {
+      const std::lock_guard<std::mutex> guard(keeping);
+      Code& found = code_of(program, compute, device);
+      code = &found;
+      const auto kernel = found.kernels.find(signature);
+      if (kernel != found.kernels.end()) {
+        own = kernel->second;
+      } else {
+        found.interpreted += static_cast<uint64_t>(call.count) * static_cast<uint64_t>(call.n_instructions + n + 1);
+        again = found.interpreted >= worth_compiling.load(std::memory_order_relaxed);
+        if (again) instructions = found.bytes;
+      }
+    }
+    if (!again) break;
+    const int made = compiled(instructions, call, compute, device, signature);
+    if (made < 0) return -1;
+    const std::lock_guard<std::mutex> guard(keeping);
+    code_of(program, compute, device).kernels.emplace(signature, made);
+  }
+  note_path(Path::Kernel);
+  std::vector<opencl::Argument> arguments{{sizeof call, &call},
+                                          {sizeof(void*), code->instructions.memory ? &code->instructions.memory : nullptr},
+                                          {sizeof(void*), code->constants.memory ? &code->constants.memory : nullptr},
+                                          {sizeof(void*), &block_of(out->storage())->memory}};
+  for (const opencl::Block* block : blocks) arguments.push_back({sizeof(void*), block ? &block->memory : nullptr});
+  const int64_t items = own < 0 ? (call.count + kBlock - 1) / kBlock : call.count;
+  opencl::launch(own < 0 ? with->kernel : own, static_cast<size_t>(items), kGroup, arguments);
+  return 0;
+}
+
+namespace {
+
+PyObject* limits(PyObject*, PyObject*) {
+  return Py_BuildValue("{s:i,s:i,s:i,s:i,s:i,s:i}", "INPUTS", kInputs, "DIMS", kDims, "REGISTERS", kRegisters, "BLOCK", kBlock,
+                       "SCALAR", kScalar, "GROUP", kGroup);
+}
+
+PyObject* compile_after(PyObject*, PyObject* steps) {
+  const unsigned long long given = PyLong_AsUnsignedLongLong(steps);
+  return PyErr_Occurred() ? nullptr : PyLong_FromUnsignedLongLong(worth_compiling.exchange(given));
+}
+
+}  // namespace
+
+PyMethodDef kAcceleratorProgramFunctions[] = {
+    {"accelerator_limits", method_of<limits>(), METH_NOARGS, "The numbers that kernel texts are compiled with, by name."},
+    {"accelerator_compile_after", method_of<compile_after>(), METH_O,
+     "After how many elements times steps a program gets a kernel of its own; what it was."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace rushlight

@@ -1,0 +1,91 @@
+"""Tensors filled with numbers in even steps, and with others' values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ... import _dtypes as dtypes
+from ..._core import Tensor
+from ...ops.table.arrays import cell
+from ..opencl import numbered
+from . import kernel
+from ._launch import code, empty, start, takes
+
+__all__ = ["between", "steps"]
+
+
+@kernel("_copied")
+def _copied(tensor: Any, source: Any, non_blocking: bool = False) -> Any:
+    """What `copy_` puts in the place of a tensor."""
+    if not takes(tensor) or not isinstance(source, Tensor) or source._meta:
+        return NotImplemented
+    if source._accelerator is None and source.dtype.code <= dtypes.float64.code:
+        source = numbered(tensor._accelerator).from_host(source)
+    sizes = zip(reversed(source.shape), reversed(tensor.shape), strict=False)
+    spreads = source.dim() <= tensor.dim() and all(n in (1, m) for n, m in sizes)
+    if not takes(tensor, source) or not spreads:
+        return NotImplemented
+    made = empty(tensor.shape, tensor)
+    _core.copy_values(made, source)
+    return made
+
+
+@kernel("_overwrite")
+def _overwrite(tensor: Any, value: Any) -> Any:
+    """What `fill_` puts in the place of a tensor."""
+    return _copied(tensor, value) if value.dim() == 0 else NotImplemented
+
+
+def _write(tensor: Tensor, value: Any) -> None:
+    """Write one number into every element."""
+    _core.copy_values(tensor, _core.wrap(cell(value, tensor.dtype.numpy)))
+
+
+@kernel("_overwrite_number_")
+def _overwrite_number_(tensor: Any, value: Any) -> Any:
+    """What `fill_` with a number writes."""
+    return _write(tensor, value) if takes(tensor) else NotImplemented
+
+
+@kernel("_overwrite_number")
+def _overwrite_number(tensor: Any, value: Any) -> Any:
+    if not takes(tensor):
+        return NotImplemented
+    made = empty(tensor.shape, tensor)
+    _write(made, value)
+    return made
+
+
+@kernel("_zeroed_")
+def _zeroed_(tensor: Any) -> Any:
+    """What `zero_` writes."""
+    return _overwrite_number_(tensor, 0)
+
+
+@kernel("_zeroed")
+def _zeroed(tensor: Any) -> Any:
+    return _overwrite_number(tensor, 0)
+
+
+def _widest(tensor: Tensor) -> str:
+    """The name of the dtype that real numbers are computed in, so that they are rounded once."""
+    return "float64" if numbered(tensor._accelerator or 0).facts.has_double else "float32"
+
+
+def steps(out: Tensor, first: float, step: float) -> None:
+    """Fill with first + i step."""
+    name = _widest(out) if out.dtype.is_floating_point else "int64"
+    as_held = getattr(np, name)
+    given = code(out), out.numel(), as_held(first), as_held(step)
+    start("filling.cl", "steps", out.numel(), out, out, *given, computes=name)
+
+
+def between(out: Tensor, first: float, last: float, step: float) -> None:
+    """Fill from first to last, both included."""
+    name = _widest(out)
+    as_held = getattr(np, name)
+    given = code(out), out.numel(), *map(as_held, (first, last, step))
+    start("filling.cl", "evenly", out.numel(), out, out, *given, computes=name)

@@ -1,0 +1,591 @@
+"""Elements at the places of an index: reading, writing and adding there; masks.
+
+What several indices put in one place lands in the order of the index, whatever runs first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ... import _core
+from ..._core import Tensor
+from ..._dtypes import bool as bool_type
+from ..._dtypes import int32, int64
+from . import kernel
+from ._launch import code, empty, layout, made, rows, start, takes
+from ._rearranging import copied, filled, movable, wide, zeros
+
+_FILE = "indexing.cl"
+_SET, _ADD, _MUL, _MAX, _MIN = range(5)
+_FEW = 512  # work items that are too few to go along a long index
+_CHUNK = 256  # as in indexing.cl
+_views = _core.kernels
+
+
+def _index(index: Any, like: Tensor) -> Any:
+    """Contiguous 64-bit indices on the device of `like`; None where they are no indices."""
+    if not isinstance(index, Tensor) or index.dtype not in (int64, int32):
+        return None
+    if index._accelerator != like._accelerator:
+        device: Any = like._accelerator
+        index = _core.copy_to(index, device)
+    return rows(index, int64)
+
+
+def _take(
+    x: Tensor, index: Tensor, out: Tensor, x_rest: Any, index_steps: Any, dims: Sequence[int]
+) -> Any:
+    """Fill `out`: x_rest are strides of x and index_steps those of the index, along the result's
+    dimensions; `dims` the dimensions of x that the index counts through."""
+    sizes = [x.shape[d] for d in dims]
+    layouts = (
+        layout(x, out.shape, x_rest),
+        layout(index, out.shape, index_steps),
+        layout(out),
+        layout(x, sizes, [x.stride(d) for d in dims]),
+    )
+    if None in layouts:
+        return NotImplemented
+    if out.numel():
+        given = prod(sizes), x.element_size(), out.numel()
+        start(_FILE, "take", out.numel(), index, x, index, out, *layouts, *given)
+    return out
+
+
+def _land(
+    x: Tensor,
+    index: Tensor,
+    values: Tensor,
+    mode: int,
+    rest: Sequence[int],
+    steps: Sequence[Any],
+    along: Sequence[Any],
+    dims: Sequence[int],
+    left_out: int = -1,
+) -> Any:
+    """Write x. rest: the sizes that are not indexed; steps: the strides of x, the index and the
+    values there; along: the sizes of the index, with its strides and those of the values; dims: the
+    dimensions of x that the index counts through."""
+    sizes, index_along, values_along = along
+    size = prod([x.shape[d] for d in dims])
+    layouts = (
+        layout(x, rest, steps[0]),
+        layout(index, rest, steps[1]),
+        layout(values, rest, steps[2]),
+        layout(values, sizes, values_along),
+        layout(x, [x.shape[d] for d in dims], [x.stride(d) for d in dims]),
+    )
+    if None in layouts:
+        return NotImplemented
+    items, length = prod(rest), prod(sizes)
+    if not items or not length or not size:
+        return x
+    x_rest, index_rest, values_rest, walk, places = layouts
+    step = index_along[-1] if index_along else 1
+    how = code(x), x.element_size(), mode
+    like = index if mode == _SET else x
+    if items >= _FEW or length <= _FEW or index.numel() >= 2**31:
+        given = x, index, values, x_rest, index_rest, values_rest, walk, places
+        numbers = step * 8, length, size, left_out, *how, items
+        start(_FILE, "land", items, like, *given, *numbers)
+        return x
+    grouped = int(index.numel() != length)
+    inner = step if grouped else 1
+    heads = (items if grouped else 1) * size
+    first = filled(empty((heads,), x, int32), -1)
+    after = empty((index.numel(),), x, int32)
+    chained = size, left_out, length, inner, index.numel()
+    start(_FILE, "chain", index.numel(), index, index, first, after, *chained)
+    start(_FILE, "order", heads, index, first, after, heads)
+    listed = x, first, after, values, x_rest, values_rest, walk, places
+    numbers = grouped, length, inner, size, *how, items * size
+    start(_FILE, "land_lists", items * size, like, *listed, *numbers)
+    return x
+
+
+def _adds(x: Any, mode: int) -> bool:
+    """Whether kernels write x in this way."""
+    return mode == _SET or takes(x)
+
+
+def _apart(values: Tensor, x: Tensor) -> Tensor:
+    """The values, in other memory than x's."""
+    if values.untyped_storage().data_ptr() != x.untyped_storage().data_ptr():
+        return values
+    return copied(empty(values.shape, values), values)
+
+
+# ---- along one dimension
+
+
+@kernel("gather")
+def gather(x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
+    if not movable(x):
+        return NotImplemented
+    index = _index(index, x)
+    out = NotImplemented if index is None else made("gather", x, dim, index)
+    if not isinstance(out, Tensor):
+        return out
+    dim %= x.dim()
+    x_rest = [0 if d == dim else x.stride(d) for d in range(x.dim())]
+    return _take(x, index, out, x_rest, index.stride(), (dim,))
+
+
+def _scatter(x: Any, dim: int, index: Any, src: Any, mode: int) -> Any:
+    """Write x; None where it is written."""
+    if not movable(x, src) or not _adds(x, mode):
+        return NotImplemented
+    index = _index(index, x)
+    if index is None:
+        return NotImplemented
+    said = made("scatter", x, dim, index, src, mode)
+    if said is NotImplemented or not index.numel():
+        return said
+    dim, src = dim % x.dim(), _apart(src, x)
+    others = [d for d in range(x.dim()) if d != dim]
+    strides = src.stride() if src.dim() else [0] * x.dim()
+    steps = [[s[d] for d in others] for s in (x.stride(), index.stride(), strides)]
+    along = [index.shape[dim]], [index.stride(dim)], [strides[dim]]
+    rest = [index.shape[d] for d in others]
+    if len(others) and (index.numel() != prod(rest) * index.shape[dim]):
+        return NotImplemented
+    done = _land(x, index, src, mode, rest, steps, along, (dim,))
+    return None if done is not NotImplemented else done
+
+
+@kernel("scatter_set")
+def scatter_set(x: Any, dim: int, index: Any, src: Any) -> Any:
+    return _scatter(x, dim, index, src, _SET)
+
+
+@kernel("scatter_add")
+def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
+    return _scatter(x, dim, index, src, _ADD)
+
+
+@kernel("scatter")
+def scatter(x: Any, dim: int, index: Any, src: Any, mode: int) -> Any:
+    return _scatter(x, dim, index, src, mode) if _SET <= mode <= _MIN else NotImplemented
+
+
+@kernel("gather_backward")
+def gather_backward(g: Any, dim: int, index: Any, shape: Any) -> Any:
+    if not takes(g):
+        return NotImplemented
+    out = zeros(shape, g)
+    return out if _scatter(out, dim, index, g, _ADD) is None else NotImplemented
+
+
+def _number(value: Any, like: Tensor) -> Any:
+    """A number as a tensor without dimensions, in the dtype of another."""
+    from ...ops.table.arrays import cell
+
+    if like.element_size() > 8:
+        return NotImplemented
+    bits = cell(value, like.dtype.numpy).tobytes()
+    return filled(empty((), like), int.from_bytes(bits, "little", signed=True))
+
+
+@kernel("_scatter_value_")
+def _scatter_value_(x: Any, dim: int, index: Any, value: Any) -> Any:
+    if not movable(x):
+        return NotImplemented
+    element = _number(value, x)
+    return element if element is NotImplemented else _scatter(x, dim, index, element, _SET)
+
+
+def _duplicate(x: Tensor) -> Any:
+    return copied(empty(x.shape, x), x)
+
+
+@kernel("_scatter_value")
+def _scatter_value(x: Any, dim: int, index: Any, value: Any) -> Any:
+    if not movable(x):
+        return NotImplemented
+    out = _duplicate(x)
+    return out if _scatter_value_(out, dim, index, value) is None else NotImplemented
+
+
+@kernel("_scatter_zero")
+def _scatter_zero(x: Any, dim: int, index: Any) -> Any:
+    return _scatter_value(x, dim, index, 0)
+
+
+@kernel("_put_along")
+def _put_along(g: Any, index: Any, shape: Any, dim: int, keepdim: bool, add: bool) -> Any:
+    if not movable(g) or not _adds(g, int(add)):
+        return NotImplemented
+    if not shape:
+        return _duplicate(g)
+    if not keepdim:
+        g, index = _views.unsqueeze(g, dim), _views.unsqueeze(index, dim)
+    out = zeros(shape, g, wide(g) if add else None)
+    if _scatter(out, dim, index, rows(g, out.dtype), _ADD if add else _SET) is not None:
+        return NotImplemented
+    return rows(out, g.dtype)
+
+
+@kernel("_take_along")
+def _take_along(x: Any, index: Any, dim: int, keepdim: bool, add: bool) -> Any:
+    if not movable(x):
+        return NotImplemented
+    if not x.dim():
+        return _duplicate(x)
+    if keepdim:
+        return gather(x, dim, index)
+    found = gather(x, dim, _views.unsqueeze(index, dim))
+    return _views.select(found, dim, 0) if isinstance(found, Tensor) else found
+
+
+# ---- at places of several dimensions
+
+
+def _split(x: Tensor, dims: Any, at: int) -> tuple[list[int], list[int]]:
+    """The indexed dimensions, and those that are left."""
+    indexed = [d % x.dim() for d in dims]
+    return indexed, [d for d in range(x.dim()) if d not in indexed]
+
+
+@kernel("index_get")
+def index_get(x: Any, index: Any, dims: Any, at: int) -> Any:
+    if not movable(x):
+        return NotImplemented
+    index = _index(index, x)
+    out = NotImplemented if index is None else made("index_get", x, index, dims, at)
+    if not isinstance(out, Tensor):
+        return out
+    indexed, left = _split(x, dims, at)
+    strides = [x.stride(d) for d in left]
+    x_rest = [*strides[:at], *([0] * index.dim()), *strides[at:]]
+    steps = [*([0] * at), *index.stride(), *([0] * (len(left) - at))]
+    return _take(x, index, out, x_rest, steps, indexed)
+
+
+def _put(x: Any, index: Any, dims: Any, at: int, values: Any, mode: int, left_out: int = -1) -> Any:
+    """Write x at the places; None where it is written."""
+    if not movable(x, values) or not _adds(x, mode):
+        return NotImplemented
+    index = _index(index, x)
+    if index is None:
+        return NotImplemented
+    made("index_put", x, index, dims, at, values, mode == _ADD)
+    indexed, left = _split(x, dims, at)
+    rest = [x.shape[d] for d in left]
+    shape = (*rest[:at], *index.shape, *rest[at:])
+    values = _views.expand(_apart(values, x), shape)
+    strides, n = values.stride(), index.dim()
+    steps = [x.stride(d) for d in left], [0] * len(left), [*strides[:at], *strides[at + n :]]
+    along = list(index.shape), [1], strides[at : at + n]
+    done = _land(x, index, values, mode, rest, steps, along, indexed, left_out)
+    return None if done is not NotImplemented else done
+
+
+@kernel("index_put")
+def index_put(x: Any, index: Any, dims: Any, at: int, values: Any, accumulate: bool) -> Any:
+    return _put(x, index, dims, at, values, _ADD if accumulate else _SET)
+
+
+@kernel("index_backward")
+def index_backward(g: Any, index: Any, dims: Any, at: int, shape: Any) -> Any:
+    if not takes(g):
+        return NotImplemented
+    out = zeros(shape, g)
+    return out if _put(out, index, dims, at, g, _ADD) is None else NotImplemented
+
+
+@kernel("_index_zero")
+def _index_zero(x: Any, index: Any, dims: Any, at: int) -> Any:
+    if not movable(x):
+        return NotImplemented
+    out = _duplicate(x)
+    done = _put(out, index, dims, at, zeros((), x), _SET)
+    return out if done is None else NotImplemented
+
+
+@kernel("linear_index")
+def linear_index(sizes: Any, tensors: Any, counts: Any, check: bool) -> Any:
+    like = next((t for t in tensors if t._accelerator is not None), None)
+    indices = [] if like is None else [_index(t, like) for t in tensors]
+    if not indices or None in indices:
+        return NotImplemented
+    out = made("linear_index", sizes, list(indices), counts, check)
+    if not isinstance(out, Tensor) or not out.numel():
+        return out
+    for i, (size, index) in enumerate(zip(sizes, indices, strict=True)):
+        seen = _views.expand(index, tuple(out.shape))
+        places = layout(seen)
+        if places is None:
+            return NotImplemented
+        given = index, out, places, size, int(not i), out.numel()
+        start(_FILE, "count_on", out.numel(), out, *given)
+    return out
+
+
+@kernel("index_select")
+def index_select(x: Any, dim: int, index: Any) -> Any:
+    if not movable(x) or not x.dim() or index.dim() != 1 or not -x.dim() <= dim < x.dim():
+        return NotImplemented
+    return index_get(x, index, (dim % x.dim(),), dim % x.dim())
+
+
+@kernel("index_add")
+def index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
+    if not takes(x, source) or alpha != 1:
+        return NotImplemented
+    index = _index(index, x)
+    if index is None or made("index_add", x, dim, index, source, alpha) is NotImplemented:
+        return NotImplemented
+    return _put(x, index, (dim % x.dim(),), dim % x.dim(), source, _ADD)
+
+
+def _write_slices(x: Any, dim: int, index: Any, values: Any) -> Any:
+    if not movable(x, values) or not x.dim() or not -x.dim() <= dim < x.dim():
+        return NotImplemented
+    if not isinstance(index, Tensor) or index.dtype is not int64 or index.dim() > 1:
+        return NotImplemented
+    dim, index = dim % x.dim(), _views.reshape(index, (-1,))
+    return _put(x, index, (dim,), dim, values, _SET)
+
+
+@kernel("index_copy_")
+def index_copy_(x: Any, dim: int, index: Any, source: Any) -> Any:
+    if not movable(x, source) or source.dtype is not x.dtype or source.dim() != x.dim():
+        return NotImplemented
+    if not x.dim() or not -x.dim() <= dim < x.dim() or not isinstance(index, Tensor):
+        return NotImplemented
+    want = [index.numel() if d == dim % x.dim() else n for d, n in enumerate(x.shape)]
+    return _write_slices(x, dim, index, source) if list(source.shape) == want else NotImplemented
+
+
+@kernel("index_copy")
+def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
+    if not movable(x):
+        return NotImplemented
+    out = _duplicate(x)
+    return out if index_copy_(out, dim, index, source) is None else NotImplemented
+
+
+@kernel("_fill_number_")
+def _fill_number_(x: Any, dim: int, index: Any, value: Any) -> Any:
+    if not movable(x) or (isinstance(value, complex) and not x.dtype.is_complex):
+        return NotImplemented
+    element = _number(value, x)
+    return element if element is NotImplemented else _write_slices(x, dim, index, element)
+
+
+@kernel("_fill_tensor_")
+def _fill_tensor_(x: Any, dim: int, index: Any, value: Any) -> Any:
+    if not takes(x, value) or value.dim():
+        return NotImplemented
+    return _write_slices(x, dim, index, rows(value, x.dtype))
+
+
+def _of_copy(write: Any, x: Any, *args: Any) -> Any:
+    if not movable(x):
+        return NotImplemented
+    out = _duplicate(x)
+    return out if write(out, *args) is None else NotImplemented
+
+
+@kernel("_fill_number")
+def _fill_number(x: Any, dim: int, index: Any, value: Any) -> Any:
+    return _of_copy(_fill_number_, x, dim, index, value)
+
+
+@kernel("_fill_tensor")
+def _fill_tensor(x: Any, dim: int, index: Any, value: Any) -> Any:
+    return _of_copy(_fill_tensor_, x, dim, index, value)
+
+
+# ---- rows of a table
+
+
+@kernel("embedding")
+def embedding(weight: Any, indices: Any, padding: Any) -> Any:
+    if not movable(weight) or weight.dim() != 2:
+        return NotImplemented
+    return index_get(weight, indices, (0,), 0)
+
+
+@kernel("embedding_backward")
+def embedding_backward(g: Any, indices: Any, padding: Any, n: int) -> Any:
+    if not takes(g) or not g.dtype.is_floating_point or not isinstance(indices, Tensor):
+        return NotImplemented
+    if tuple(g.shape[:-1]) != tuple(indices.shape):
+        return NotImplemented
+    out = zeros((n, g.shape[-1]), g, wide(g))
+    left_out = -1 if padding is None else padding
+    done = _put(out, indices, (0,), 0, rows(g, out.dtype), _ADD, left_out)
+    return rows(out, g.dtype) if done is None else NotImplemented
+
+
+# ---- all elements as one row
+
+
+def _flat(x: Tensor) -> Tensor:
+    return x if x.dim() else _views.view(x, (1,))
+
+
+@kernel("take")
+def take(x: Any, index: Any) -> Any:
+    if not movable(x) or index.dtype is not int64 or (index.numel() and not x.numel()):
+        return NotImplemented
+    return index_get(_flat(x), index, tuple(range(max(x.dim(), 1))), 0)
+
+
+@kernel("_take_backward")
+def _take_backward(g: Any, index: Any, shape: Any) -> Any:
+    sizes = tuple(shape) or (1,)
+    found = index_backward(g, index, tuple(range(len(sizes))), 0, sizes)
+    return _views.view(found, tuple(shape)) if isinstance(found, Tensor) else found
+
+
+@kernel("put_")
+def put_(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
+    if not movable(x, source) or index.dtype is not int64 or x.dtype is not source.dtype:
+        return NotImplemented
+    if index.numel() != source.numel() or (index.numel() and not x.numel()):
+        return NotImplemented
+    values, dims = _views.view(rows(source), (source.numel(),)), range(max(x.dim(), 1))
+    places = _views.reshape(rows(index), (index.numel(),))
+    return _put(_flat(x), places, tuple(dims), 0, values, _ADD if accumulate else _SET)
+
+
+@kernel("put")
+def put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
+    return _of_copy(put_, x, index, source, accumulate)
+
+
+# ---- masks
+
+
+def _filled_places(x: Tensor) -> Tensor:
+    """Where elements are not zero, counted row by row. The host waits for how many there are."""
+    n = x.numel()
+    if not n:
+        return empty((0,), x, int64)
+    chunks = -(-n // _CHUNK)
+    x, counts = rows(x), empty((chunks + 1,), x, int64)
+    given = code(x), x.element_size(), n
+    start(_FILE, "count_filled", chunks, counts, x, counts, *given)
+    start(_FILE, "add_up", 1, counts, counts, chunks)
+    total = int(_core.copy_to(_views.select(counts, 0, chunks), -1).item())
+    out = empty((total,), x, int64)
+    if total:
+        start(_FILE, "list_filled", chunks, counts, x, counts, out, *given)
+    return out
+
+
+def _column(places: Tensor, shape: Sequence[int], d: int, out: Tensor, first: int = 0) -> None:
+    """The numbers in a dimension of places counted row by row, from `first` of `out` on."""
+    if places.numel():
+        given = prod(shape[d + 1 :]), shape[d], first, places.numel()
+        start(_FILE, "number_in", places.numel(), places, places, out, *given)
+
+
+@kernel("nonzero")
+def nonzero(x: Any) -> Any:
+    if not takes(x) or not x.dim():
+        return NotImplemented
+    places, shape = _filled_places(x), tuple(x.shape)
+    sizes, strides = (places.numel(), len(shape)), (1, places.numel())
+    out = _core.empty_accelerated(x._accelerator, sizes, int64.code, strides)
+    for d in range(len(shape)):
+        _column(places, shape, d, out, d * places.numel())
+    return out
+
+
+@kernel("_nonzero_columns")
+def _nonzero_columns(x: Any) -> Any:
+    if not takes(x):
+        return NotImplemented
+    shape = tuple(x.shape) or (1,)
+    places = _filled_places(x)
+    found = tuple([empty((places.numel(),), x, int64) for _ in shape])
+    for d, out in enumerate(found):
+        _column(places, shape, d, out)
+    return found
+
+
+def _mask(mask: Any, shape: Sequence[int]) -> Tensor | None:
+    """The places where a mask holds that is spread to a shape."""
+    return _filled_places(_views.expand(mask, tuple(shape)))
+
+
+def _common(*shapes: Any) -> Any:
+    from ...ops.indexing.take import _common
+
+    return tuple(_common(tuple(shapes[0]), tuple(shapes[1])))
+
+
+@kernel("masked_select")
+def masked_select(x: Any, mask: Any) -> Any:
+    if not movable(x, mask) or mask.dtype is not bool_type:
+        return NotImplemented
+    shape = _common(mask.shape, x.shape) or (1,)
+    seen = _views.expand(x, shape)
+    return index_get(seen, _mask(mask, shape), tuple(range(len(shape))), 0)
+
+
+@kernel("_masked_select_backward")
+def _masked_select_backward(g: Any, mask: Any, shape: Any) -> Any:
+    if not movable(g, mask) or mask.dtype is not bool_type:
+        return NotImplemented
+    shape = _common(mask.shape, shape)
+    out = zeros(shape, g)
+    sizes = shape or (1,)
+    dims = tuple(range(len(sizes)))
+    done = _put(_flat(out), _mask(mask, sizes), dims, 0, g, _SET)
+    return out if done is None else NotImplemented
+
+
+@kernel("masked_scatter_")
+def masked_scatter_(x: Any, mask: Any, source: Any) -> Any:
+    if not movable(x, mask, source) or mask.dtype is not bool_type or source.dtype is not x.dtype:
+        return NotImplemented
+    if _common(mask.shape, x.shape) != tuple(x.shape):
+        return NotImplemented
+    seen = _flat(x)
+    places: Any = _mask(mask, seen.shape)
+    n = places.numel()
+    if source.numel() < n:
+        return NotImplemented
+    values = _views.slice(_views.view(rows(source), (source.numel(),)), 0, 0, n, 1)
+    return _put(seen, places, tuple(range(seen.dim())), 0, values, _SET)
+
+
+@kernel("masked_scatter")
+def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
+    if not movable(x, mask):
+        return NotImplemented
+    out = empty(_common(mask.shape, x.shape), x)
+    copied(out, x)
+    return out if masked_scatter_(out, mask, source) is None else NotImplemented
+
+
+# ---- planes of pooling
+
+
+def _planes(x: Tensor, n: int) -> Tensor:
+    """x with a row for each plane of its last n dimensions."""
+    size = prod(x.shape[-n:])
+    return _views.view(rows(x), (prod(x.shape[:-n]), size))
+
+
+@kernel("_pool_gather")
+def _pool_gather(x: Any, indices: Any, n: int) -> Any:
+    if not movable(x, indices):
+        return NotImplemented
+    found = gather(_planes(x, n), 1, _planes(indices, n))
+    return _views.view(found, tuple(indices.shape)) if isinstance(found, Tensor) else found
+
+
+@kernel("_pool_unpool")
+def _pool_unpool(x: Any, indices: Any, shape: Any, n: int) -> Any:
+    if not movable(x, indices):
+        return NotImplemented
+    out = zeros(shape, x)
+    done = _scatter(_planes(out, n), 1, _planes(indices, n), _planes(x, n), _SET)
+    return out if done is None else NotImplemented

@@ -1,0 +1,42 @@
+"""Tensors put together: cat and stack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _core
+from ..._core import Tensor
+from . import kernel
+from ._launch import made
+from ._rearranging import copied, movable
+
+
+def _joined(name: str, tensors: Any, dim: int) -> Any:
+    given = list(tensors)
+    if not given or not movable(*given):
+        return NotImplemented
+    out = made(name, given, dim)
+    if not isinstance(out, Tensor):
+        return out
+    dim, at = dim % max(out.dim(), 1), 0
+    for i, t in enumerate(given):
+        if name == "stack":
+            part = _core.kernels.select(out, dim, i)
+        elif t.dim() == out.dim():
+            part = _core.kernels.slice(out, dim, at, at + t.shape[dim], 1)
+            at += t.shape[dim]
+        else:
+            continue  # an empty vector among matrices
+        if copied(part, t) is NotImplemented:
+            return NotImplemented
+    return out
+
+
+@kernel("cat")
+def cat(tensors: Any, dim: int) -> Any:
+    return _joined("cat", tensors, dim)
+
+
+@kernel("stack")
+def stack(tensors: Any, dim: int) -> Any:
+    return _joined("stack", tensors, dim)

@@ -1,0 +1,239 @@
+"""Losses: of pairs of elements, and of classes; each with its sum or mean.
+
+A work item does a loss; they are summed in parts, in order. A target that is no class gives a NaN,
+as a probability outside 0 and 1 does: the host would have to wait for the device to raise an error.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ... import _dtypes as dtypes
+from . import kernel
+from ._launch import code, empty, number, rows, start, takes
+
+_FILE = "losses.cl"
+_SQUARED, _SMOOTH, _HUBER, _PROBABILITY, _LOGIT, _MARGIN = range(6)  # kernels/losses.cl's
+_NONE, _MEAN = 0, 1  # of Reduction
+_PARTS, _SHORTEST = 1024, 256  # parts at most that are summed alone, and elements of one at least
+
+
+def _wide(like: Any) -> Any:
+    return dtypes.float32 if like.dtype.itemsize == 2 else like.dtype
+
+
+def _number(like: Any) -> Any:
+    """A 0-dim result."""
+    return empty((), like)
+
+
+def _summed(values: Any) -> Any:
+    """Sums of parts of the elements."""
+    n = values.numel()
+    parts = max(1, min(_PARTS, n // _SHORTEST))
+    sums = empty((parts,), values)
+    start(_FILE, "add_up", parts, values, values, sums, n, parts)
+    return sums
+
+
+def _reduced(values: Any, out: Any, mean: bool, weights: Any = None) -> Any:
+    """The sum of values into `out`; their mean, which weights are divided by where there are."""
+    sums = _summed(values)
+    totals = None if weights is None else _summed(weights)
+    sizes = code(out), sums.numel(), int(mean), values.numel()
+    start(_FILE, "reduced", 1, values, sums, totals, out, *sizes)
+    return out
+
+
+# ---- pairs of elements
+
+
+def _spread(t: Any, shape: tuple[int, ...]) -> Any:
+    """Contiguous, and of a shape."""
+    if t is None or tuple(t.shape) == shape:
+        return None if t is None else rows(t)
+    made = empty(shape, t)
+    _core.copy_values(made, t)
+    return made
+
+
+def _pairs(
+    kind: int,
+    x: Any,
+    y: Any,
+    reduction: str,
+    limit: float = 0,
+    weight: Any = None,
+    positive: Any = None,
+) -> Any:
+    if not takes(x, y) or not x.dtype.is_floating_point:
+        return NotImplemented
+    if kind not in (_PROBABILITY, _LOGIT) and not y.dtype.is_floating_point:
+        y = rows(y, x.dtype)
+    given = [t for t in (x, y, weight, positive) if t is not None]
+    if not takes(*given):
+        return NotImplemented
+    if any(t.dtype is not x.dtype for t in given) or reduction not in ("none", "mean", "sum"):
+        return NotImplemented
+    try:
+        shape = np.broadcast_shapes(*(tuple(t.shape) for t in given))
+    except ValueError:
+        return NotImplemented  # the CPU's error
+    each = reduction == "none"
+    out = empty(shape, x, x.dtype if each else _wide(x))
+    parts = [_spread(t, shape) for t in (x, y, weight, positive)]
+    sizes = code(x), code(out), out.numel(), kind, number(limit, x)
+    start(_FILE, "pair_loss", out.numel(), x, *parts, out, *sizes)
+    return out if each else _reduced(out, _number(x), reduction == "mean")
+
+
+@kernel("mse_loss", "_mse_loss")
+def mse_loss(x: Any, y: Any, reduction: str) -> Any:
+    return _pairs(_SQUARED, x, y, reduction)
+
+
+@kernel("mse_loss_backward")
+def mse_loss_backward(g: Any, x: Any, y: Any, reduction: str, needs: Any) -> Any:
+    if not takes(g, x, y) or not x.dtype.is_floating_point or x.shape != y.shape:
+        return NotImplemented
+    if g.dtype is not x.dtype or y.dtype is not x.dtype:
+        return NotImplemented
+    if g.numel() != (x.numel() if reduction == "none" else 1):
+        return NotImplemented
+    factor = 2 / x.numel() if reduction == "mean" and x.numel() else 2
+    sizes = code(x), x.numel(), int(reduction == "none"), number(factor, x)
+    g, x, y = rows(g), rows(x), rows(y)
+    found = []
+    for a, b, need in ((x, y, needs[0]), (y, x, needs[1])):
+        found.append(empty(x.shape, x) if need else None)
+        if need:
+            start(_FILE, "squares_gradient", x.numel(), x, g, a, b, found[-1], *sizes)
+    return tuple(found)
+
+
+@kernel("_smooth_l1_loss")
+def smooth_l1_loss(x: Any, y: Any, reduction: str, beta: float) -> Any:
+    return _pairs(_SMOOTH, x, y, reduction, beta)
+
+
+@kernel("_huber_loss")
+def huber_loss(x: Any, y: Any, reduction: str, delta: float) -> Any:
+    return _pairs(_HUBER, x, y, reduction, delta)
+
+
+@kernel("_soft_margin_loss")
+def soft_margin_loss(x: Any, y: Any, reduction: str) -> Any:
+    return _pairs(_MARGIN, x, y, reduction)
+
+
+@kernel("_binary_cross_entropy")
+def binary_cross_entropy(x: Any, y: Any, weight: Any = None, reduction: str = "mean") -> Any:
+    return _pairs(_PROBABILITY, x, y, reduction, weight=weight)
+
+
+@kernel("_binary_cross_entropy_with_logits")
+def binary_cross_entropy_with_logits(
+    x: Any, y: Any, weight: Any = None, pos_weight: Any = None, reduction: str = "mean"
+) -> Any:
+    return _pairs(_LOGIT, x, y, reduction, weight=weight, positive=pos_weight)
+
+
+# ---- classes
+
+
+def _classes(shape: Any) -> tuple[int, int]:
+    """How many classes there are, and how far apart those of a sample lie."""
+    return (shape[0], 1) if len(shape) == 1 else (shape[1], prod(shape[2:]))
+
+
+def _fits(x: Any, shape: Any, target: Any, weight: Any) -> bool:
+    """Whether kernels take scores or gradients of a shape with these targets and weights."""
+    if not takes(x, target, *(() if weight is None else (weight,))) or not shape:
+        return False
+    if not x.dtype.is_floating_point or target.dtype is not dtypes.int64:
+        return False
+    if weight is not None and (
+        weight.dtype is not x.dtype or weight.shape != (_classes(shape)[0],)
+    ):
+        return False
+    return tuple(target.shape) == (() if len(shape) == 1 else (shape[0], *shape[2:]))
+
+
+def _picked(
+    x: Any, scores: Any, target: Any, weight: Any, losses: Any, sizes: tuple[int, int, int]
+) -> Any:
+    """Losses of each target where scores are given, and its weight."""
+    weights = empty((target.numel(),), x, _wide(x))
+    types = code(x), 0 if losses is None else code(losses)
+    given = scores, target, weight, losses, weights, *types, target.numel(), *sizes
+    start(_FILE, "class_loss", target.numel(), x, *given)
+    return weights
+
+
+@kernel("nll_loss", "_nll_loss", "_nll_loss2d")
+def nll_loss(x: Any, target: Any, weight: Any = None, ignored: int = -100, how: int = 1) -> Any:
+    if not _fits(x, x.shape, target, weight):
+        return NotImplemented
+    weight = None if weight is None else rows(weight)
+    losses = empty(target.shape, x, x.dtype if how == _NONE else _wide(x))
+    sizes = (*_classes(x.shape), ignored)
+    weights = _picked(x, rows(x), rows(target), weight, losses, sizes)
+    if how == _NONE:
+        return losses
+    return _reduced(losses, _number(x), how == _MEAN, weights if how == _MEAN else None)
+
+
+def _nll_gradient(
+    g: Any, target: Any, weight: Any, ignored: int, how: int, shape: tuple[int, ...]
+) -> Any:
+    if not _fits(g, shape, target, weight):
+        return NotImplemented
+    if g.numel() != (target.numel() if how == _NONE else 1):
+        return NotImplemented
+    target, weight = rows(target), None if weight is None else rows(weight)
+    out, sizes, total = empty(shape, g), (*_classes(shape), ignored), None
+    if how == _MEAN:
+        total = empty((), g, _wide(g))
+        _reduced(_picked(g, None, target, weight, None, sizes), total, False)
+    numbers = code(g), out.numel(), *sizes, int(how == _NONE)
+    start(_FILE, "class_gradient", out.numel(), g, rows(g), target, weight, total, out, *numbers)
+    return out
+
+
+@kernel("nll_loss_backward")
+def nll_loss_backward(
+    g: Any, x: Any, target: Any, weight: Any = None, ignored: int = -100, how: int = 1
+) -> Any:
+    if not takes(g, x) or g.dtype is not x.dtype:
+        return NotImplemented
+    return _nll_gradient(g, target, weight, ignored, how, tuple(x.shape))
+
+
+@kernel("_nll_transpose")
+def nll_transpose(g: Any, target: Any, weight: Any, ignored: int, how: int, shape: Any) -> Any:
+    return _nll_gradient(g, target, weight, ignored, how, tuple(shape))
+
+
+@kernel("_multi_margin_loss")
+def multi_margin_loss(
+    x: Any, target: Any, weight: Any, p: int, margin: float, reduction: str
+) -> Any:
+    if not _fits(x, x.shape, target, weight) or x.dim() > 2 or x.dtype.itemsize == 2:
+        return NotImplemented
+    n, classes = target.numel(), x.shape[-1]
+    if not classes or p not in (1, 2):
+        return NotImplemented
+    out = empty(target.shape, x)
+    given = rows(x), rows(target), None if weight is None else rows(weight), out
+    sizes = code(x), code(out), n, classes, int(p == 2), number(margin, x)
+    start(_FILE, "margin_loss", n, x, *given, *sizes)
+    return out if reduction == "none" else _reduced(out, _number(x), reduction == "mean")
+
+
+@kernel("_divided")
+def divided(x: Any, n: float) -> Any:
+    return x.detach() / n if takes(x) else NotImplemented

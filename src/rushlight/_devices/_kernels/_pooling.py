@@ -1,0 +1,197 @@
+"""Maxima and means of windows over the last one to three dimensions, and their gradients.
+
+A work item does a window, or in the gradient of means an element of the input. The gradient of
+maxima has only their places, which windows may share: a work item does a volume there.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ... import _dtypes as dtypes
+from . import kernel
+from ._launch import code, empty, made, number, rows, start, takes
+
+_FILE = "pooling.cl"
+
+
+def _fits(*tensors: Any) -> bool:
+    return takes(*tensors) and all(t.dtype.is_floating_point for t in tensors)
+
+
+def _each(value: Any, n: int, otherwise: int) -> list[Any]:
+    """A number for each of three dimensions, of which the first may be missing."""
+    wanted = [value] * n if isinstance(value, int) else list(value)
+    return [otherwise] * (3 - n) + wanted
+
+
+def _window(
+    sizes: Sequence[int],
+    out: Sequence[int],
+    size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+) -> bytes:
+    """kernels/pooling.cl's Window; size 0: as many windows as wanted."""
+    n = len(sizes)
+    strides = stride if stride is not None and stride != () else size
+    lists = (
+        _each(sizes, n, 1),
+        _each(out, n, 1),
+        _each(size, n, 1),
+        _each(strides, n, 1),
+        _each(padding, n, 0),
+        _each(dilation, n, 1),
+    )
+    return struct.pack("18q", *(v for values in lists for v in values))
+
+
+def _maxima(x: Any, results: Any, window: bytes) -> Any:
+    out, indices = results
+    start(_FILE, "max_pool", out.numel(), x, rows(x), out, indices, window, code(x), out.numel())
+    return results
+
+
+def _dims(value: Any) -> int:
+    """How many dimensions a window has: it, or the number itself, is given."""
+    return value if isinstance(value, int) else len(value)
+
+
+@kernel("max_pool")
+def max_pool(x: Any, size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
+    if not _fits(x):
+        return NotImplemented
+    results = made("max_pool", x, size, stride, padding, dilation, ceil_mode)
+    if results is NotImplemented:
+        return results
+    n = len(size)
+    shape = x.shape[-n:], results[0].shape[-n:]
+    return _maxima(x, results, _window(*shape, size, stride, padding, dilation))
+
+
+@kernel("adaptive_max_pool")
+def adaptive_max_pool(x: Any, sizes: Any) -> Any:
+    if not _fits(x):
+        return NotImplemented
+    results = made("adaptive_max_pool", x, sizes)
+    if results is NotImplemented:
+        return results
+    return _maxima(x, results, _window(x.shape[-len(sizes) :], sizes, 0))
+
+
+_ORDER = {2: (1, 0), 3: (0, 1, 2)}  # which of a plane's random numbers is for which dimension
+
+
+@kernel("_fractional_max_pool2d", "_fractional_max_pool3d")
+def fractional_max_pool(x: Any, samples: Any, size: Any, out: Any) -> Any:
+    n = len(size)
+    if not _fits(x, samples) or x.dtype is not samples.dtype or x.dtype.itemsize == 2:
+        return NotImplemented
+    planes = prod(x.shape[:-n])
+    if samples.numel() != planes * n or 0 in (*x.shape, *out):
+        return NotImplemented
+    results = empty((*x.shape[:-n], *out), x), empty((*x.shape[:-n], *out), x, dtypes.int64)
+    sizes = zip(x.shape[-n:], out, size, strict=True)
+    steps = [(have - k) / (count - 1) if count > 1 else 0 for have, count, k in sizes]
+    rest = *_each(_ORDER[n], n, -1), *(number(v, x) for v in _each(steps, n, 0))
+    window, items = _window(x.shape[-n:], out, size), results[0].numel()
+    given = rows(x), rows(samples), *results, window, code(x), items, n
+    start(_FILE, "fractional_max_pool", items, x, *given, *rest)
+    return results
+
+
+def _added(g: Any, indices: Any, shape: Any, n: int) -> Any:
+    """Elements added at their places in volumes of zeros."""
+    wide = dtypes.float32 if g.dtype.itemsize == 2 else g.dtype
+    out = empty(shape, g, wide)
+    volume, positions = prod(shape[-n:]), prod(g.shape[-n:])
+    items = prod(shape[:-n])
+    given = rows(g), rows(indices), out, code(g), items, positions, volume
+    start(_FILE, "add_at_places", items, g, *given)
+    return rows(out, g.dtype)
+
+
+@kernel("max_pool_backward", "_pool_scatter")
+def max_pool_backward(g: Any, indices: Any, shape: Any, window: Any) -> Any:
+    n = _dims(window)
+    if not takes(g, indices) or not g.dtype.is_floating_point or indices.dtype is not dtypes.int64:
+        return NotImplemented
+    if g.shape != indices.shape or len(shape) != g.dim():
+        return NotImplemented
+    if tuple(shape[:-n]) != tuple(g.shape[:-n]):
+        return NotImplemented
+    return _added(g, indices, tuple(shape), n)
+
+
+def _means(name: str, from_: Any, out: Any, window: bytes, include_pad: bool, divisor: Any) -> Any:
+    sizes = code(from_), out.numel(), int(include_pad), 0 if divisor is None else divisor
+    start(_FILE, name, out.numel(), from_, rows(from_), out, window, *sizes)
+    return out
+
+
+@kernel("avg_pool")
+def avg_pool(
+    x: Any,
+    size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor: int | None,
+) -> Any:
+    if not _fits(x):
+        return NotImplemented
+    out = made("avg_pool", x, size, stride, padding, ceil_mode, count_include_pad, divisor)
+    if out is NotImplemented:
+        return out
+    n = len(size)
+    window = _window(x.shape[-n:], out.shape[-n:], size, stride, padding)
+    return _means("mean_pool", x, out, window, count_include_pad, divisor)
+
+
+@kernel("avg_pool_backward")
+def avg_pool_backward(
+    g: Any,
+    shape: Any,
+    size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor: int | None,
+) -> Any:
+    if not _fits(g):
+        return NotImplemented
+    rest = size, stride, padding, ceil_mode, count_include_pad, divisor
+    out = made("avg_pool_backward", g, shape, *rest)
+    if out is NotImplemented:
+        return out
+    n = len(size)
+    window = _window(out.shape[-n:], g.shape[-n:], size, stride, padding)
+    return _means("mean_pool_backward", g, out, window, count_include_pad, divisor)
+
+
+@kernel("adaptive_avg_pool")
+def adaptive_avg_pool(x: Any, sizes: Any) -> Any:
+    if not _fits(x):
+        return NotImplemented
+    out = made("adaptive_avg_pool", x, sizes)
+    if out is NotImplemented:
+        return out
+    window = _window(x.shape[-len(sizes) :], sizes, 0)
+    return _means("mean_pool", x, out, window, False, None)
+
+
+@kernel("adaptive_avg_pool_backward")
+def adaptive_avg_pool_backward(g: Any, sizes: Any) -> Any:
+    if not _fits(g):
+        return NotImplemented
+    out = made("adaptive_avg_pool_backward", g, sizes)
+    if out is NotImplemented or not g.numel():
+        return NotImplemented
+    window = _window(sizes, g.shape[-len(sizes) :], 0)
+    return _means("mean_pool_backward", g, out, window, False, None)

@@ -1,0 +1,345 @@
+"""Products of matrices, of stacks of them, and of vectors, and their gradients.
+
+All come down to `product`, one kernel in which every operand has strides, so that nothing is
+copied to be transposed, spread or cut.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from functools import cache
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import _core
+from ... import _dtypes as dtypes
+from ..._core import Tensor
+from . import kernel
+from ._launch import code, computed, empty, layout, number, rows, start, takes
+
+__all__ = ["Matrices", "matrices", "one", "product", "stored"]
+
+_TILE = 4  # as in products.cl
+_TILES, _LEAST = 2048, 256  # a sum is cut where there are fewer tiles, into pieces of so many terms
+_NONE = struct.pack("13q", *(0,) * 13)
+
+
+class Matrices(NamedTuple):
+    """A stack of matrices: a tensor and its strides, in elements."""
+
+    tensor: Tensor
+    lead: tuple[int, ...]
+    row: int
+    column: int
+
+    @property
+    def turned(self) -> Matrices:
+        """Each transposed."""
+        return self._replace(row=self.column, column=self.row)
+
+
+def matrices(t: Tensor, lead: Sequence[int] = (), kind: str = "rc") -> Matrices:
+    """A tensor as a stack that is spread to the leading sizes.
+
+    kind: its last dimensions, rows and columns ("rc"), one of them, or neither.
+    """
+    strides = [0 if n == 1 else s for n, s in zip(t.shape, t.stride(), strict=True)]
+    at = len(strides) - len(kind)
+    last = dict(zip(kind, strides[at:], strict=True))
+    spread = (0,) * (len(lead) - at) + tuple(strides[:at])
+    return Matrices(t, spread, last.get("r", 0), last.get("c", 0))
+
+
+def stored(t: Tensor) -> str:
+    """The option that names the element type of what a product reads."""
+    return f"-DSTORED={code(t)}" if t.dtype.is_floating_point else ""
+
+
+def product(
+    a: Matrices,
+    b: Matrices,
+    out: Matrices,
+    lead: Sequence[int],
+    sizes: tuple[int, int, int],
+    summed: int = 0,
+    bias: Matrices | None = None,
+    alpha: float = 1,
+    beta: float = 1,
+) -> bool:
+    """out = alpha * a @ b + beta * bias; False where the stacks have too many dimensions.
+
+    sizes: rows, columns, and terms of a sum. The products are added up over the first `summed` of
+    the leading dimensions, which `out` and `bias` do not have.
+    """
+    (m, n, k), parts, stack = sizes, lead[:summed], lead[summed:]
+    stacks, like, item = prod(stack), a.tensor, a.tensor.element_size()
+    if not stacks * m * n:
+        return True
+    own = [a.lead[summed:], b.lead[summed:], bias.lead if bias else (0,) * len(stack), out.lead]
+    who = [a.tensor, b.tensor, bias.tensor if bias else a.tensor, out.tensor]
+    laid = [layout(t, stack, s) for t, s in zip(who, own, strict=True)]
+    laid += [layout(x.tensor, parts, x.lead[:summed]) for x in (a, b)]
+    if None in laid:
+        return False
+    tiles = stacks * -(-m // _TILE) * -(-n // _TILE)
+    pieces = max(1, min(_TILES // tiles, prod(parts) * k // _LEAST))
+    strides = [a.row * item, a.column * item, b.row * item, b.column * item]
+    for x in (bias, out):
+        each = x.tensor.element_size() if x else 0
+        strides += [x.row * each, x.column * each] if x else [0, 0]
+    numbers = stacks, m, n, k, prod(parts), pieces, *strides
+    given = struct.pack("14q", *numbers) + b"".join(one or _NONE for one in laid)
+    added = bias.tensor if bias else None
+    factors = number(alpha, like), number(beta if bias else 0, like)
+    types = code(bias.tensor) if bias else 0, code(out.tensor)
+    target = out.tensor
+    if pieces > 1:
+        wide = getattr(dtypes, computed(like.dtype))
+        target = empty((pieces * stacks * m * n,), like, wide)
+    whole = a.tensor, b.tensor, added, target, given, *factors, code(like), *types
+    start("products.cl", "product", pieces * tiles, like, *whole, more=stored(like))
+    if pieces > 1:
+        rest = target, added, out.tensor, given, *factors, *types
+        start("products.cl", "sum_pieces", stacks * m * n, like, *rest, more=stored(like))
+    return True
+
+
+@cache
+def _one(device: Any, dtype: Any) -> Tensor:
+    from ..opencl import numbered
+
+    there = numbered(device).from_host(_core.wrap(np.ones((), computed(dtype))))
+    return rows(there, dtype)
+
+
+def one(like: Tensor) -> Tensor:
+    """A tensor of one element, 1, of the type and on the device of `like`."""
+    return _one(like._accelerator, like.dtype)
+
+
+def _multiplies(*tensors: Any) -> bool:
+    """Whether all are numbers of one type."""
+    return (
+        takes(*tensors)
+        and all(t.dtype is tensors[0].dtype for t in tensors)
+        and tensors[0].dtype is not dtypes.bool
+    )
+
+
+def _spread(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...] | None:
+    """The sizes that both are spread to."""
+    try:
+        return np.broadcast_shapes(tuple(a), tuple(b))
+    except ValueError:
+        return None
+
+
+# ---- products
+
+
+@kernel("matmul")
+def matmul(a: Any, b: Any) -> Any:
+    return _sum(None, a, b)
+
+
+def _sum(bias: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1, summed: bool = False) -> Any:
+    """beta * bias + alpha * a @ b, over all of a stack where `summed`."""
+    if not _multiplies(a, b) or not a.dim() or not b.dim():
+        return NotImplemented
+    left, right = "rc"[a.dim() == 1 :], "rc"[: min(b.dim(), 2)]
+    lead = _spread(a.shape[:-2], b.shape[:-2])
+    if lead is None or a.shape[-1] != b.shape[-len(right)]:
+        return NotImplemented
+    kind, kept = left[:-1] + right[1:], () if summed else lead
+    m, n = a.shape[-2] if "r" in kind else 1, b.shape[-1] if "c" in kind else 1
+    shape = *kept, *_sizes(kind, m, n)
+    added = None
+    if bias is not None:
+        if not _multiplies(a, bias) or not _fits(alpha, a) or not _fits(beta, a):
+            return NotImplemented
+        if bias.dim() > len(shape) or _spread(bias.shape, shape) != shape:
+            return NotImplemented
+        if beta != 0:
+            added = matrices(bias, kept, kind[max(0, len(kind) - bias.dim()) :])
+    out = empty(shape, a)
+    x, y, to = matrices(a, lead, left), matrices(b, lead, right), matrices(out, kept, kind)
+    skipped = len(lead) if summed else 0
+    done = product(x, y, to, lead, (m, n, a.shape[-1]), skipped, added, alpha, beta)
+    return out if done else NotImplemented
+
+
+def _sizes(kind: str, m: int, n: int) -> list[int]:
+    """The sizes of the dimensions of a kind."""
+    return [{"r": m, "c": n}[which] for which in kind]
+
+
+def _fits(value: Any, like: Tensor) -> bool:
+    """Whether a factor needs no words about its type or size."""
+    if like.dtype.is_floating_point:
+        return isinstance(value, (int, float)) and not 6e4 < abs(value) < float("inf")
+    return type(value) is int and abs(value) < 2**7
+
+
+def _of(*dims: int) -> Any:
+    """The product of tensors of so many dimensions; stacks are as long."""
+
+    def function(a: Any, b: Any) -> Any:
+        if not takes(a, b) or (a.dim(), b.dim()) != dims or a.shape[:-2] != b.shape[:-2]:
+            return NotImplemented
+        return matmul(a, b)
+
+    return function
+
+
+kernel("mm")(_of(2, 2))
+kernel("bmm")(_of(3, 3))
+kernel("mv")(_of(2, 1))
+kernel("dot", "vdot")(_of(1, 1))
+
+
+def _added(*dims: int, summed: bool = False) -> Any:
+    """The same with something added; the products of a stack are added up where `summed`."""
+
+    def function(input: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+        if not takes(input, a, b) or (a.dim(), b.dim()) != dims or a.shape[:-2] != b.shape[:-2]:
+            return NotImplemented
+        return _sum(input, a, b, beta, alpha, summed)
+
+    return function
+
+
+kernel("addmm")(_added(2, 2))
+kernel("addmv")(_added(2, 1))
+kernel("baddbmm")(_added(3, 3))
+kernel("addbmm")(_added(3, 3, summed=True))
+
+
+@kernel("addr")
+def addr(input: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    if not _multiplies(input, a, b) or a.dim() != 1 or b.dim() != 1 or input.dim() > 2:
+        return NotImplemented
+    shape = a.shape[0], b.shape[0]
+    if not _fits(alpha, a) or not _fits(beta, a) or _spread(input.shape, shape) != shape:
+        return NotImplemented
+    out = empty(shape, a)
+    added = matrices(input, (), "rc"[2 - input.dim() :]) if beta != 0 else None
+    x, y = matrices(a, (), "r"), matrices(b, (), "c")
+    product(x, y, matrices(out), (), (*shape, 1), 0, added, alpha, beta)
+    return out
+
+
+# ---- gradients
+
+
+def _gradient(
+    a: Matrices,
+    b: Matrices,
+    lead: Sequence[int],
+    sizes: tuple[int, int, int],
+    factor: Tensor | None,
+    ndim: int,
+    kind: str,
+) -> Any:
+    """The gradient a @ b of a factor of `ndim` dimensions, summed over those that it was spread to;
+    kind: which dimensions of a matrix it has. Where the factor itself is not known, the engine sums
+    over those that it has with size 1."""
+    missing = len(lead) - (ndim - len(kind))
+    shape = [
+        1 if factor is not None and factor.shape[d - missing] == 1 else lead[d]
+        for d in range(missing, len(lead))
+    ]
+    out = empty((*shape, *_sizes(kind, *sizes[:2])), a.tensor)
+    to = matrices(out, shape, kind)
+    kept = [d for d in range(missing, len(lead)) if shape[d - missing] == lead[d]]
+    order = [d for d in range(len(lead)) if d not in kept] + kept
+    a, b = (x._replace(lead=tuple(x.lead[d] for d in order)) for x in (a, b))
+    to = to._replace(lead=tuple(to.lead[d - missing] for d in kept))
+    turned = [lead[d] for d in order]
+    return out if product(a, b, to, turned, sizes, len(lead) - len(kept)) else NotImplemented
+
+
+@kernel("matmul_backward")
+def matmul_backward(g: Any, a: Any, b: Any, needs: Any) -> Any:
+    if (needs[0] and b is None) or (needs[1] and a is None):
+        return NotImplemented
+    if not _multiplies(g, b if needs[0] else g, a if needs[1] else g):
+        return NotImplemented
+    # What a factor needs says how many dimensions it has: see Source::Needs of the core.
+    left = needs[0] - 1 if needs[0] else a.dim()
+    right = needs[1] - 1 if needs[1] else b.dim()
+    of_a, of_b = "rc"[left == 1 :], "rc"[: min(right, 2)]
+    kind = of_a[:-1] + of_b[1:]
+    lead = g.shape[: g.dim() - len(kind)]
+    m, n = g.shape[len(lead)] if "r" in kind else 1, g.shape[-1] if "c" in kind else 1
+    gradient = matrices(g, lead, kind)
+    to_a = to_b = None
+    if needs[0]:
+        other = matrices(b, lead, of_b).turned
+        to_a = _gradient(gradient, other, lead, (m, b.shape[-len(of_b)], n), a, left, of_a)
+    if needs[1]:
+        other = matrices(a, lead, of_a).turned
+        to_b = _gradient(other, gradient, lead, (a.shape[-1], n, m), b, right, of_b)
+    return NotImplemented if to_a is NotImplemented or to_b is NotImplemented else (to_a, to_b)
+
+
+# ---- linear
+
+
+@kernel("linear")
+def linear(x: Any, w: Any, bias: Any = None) -> Any:
+    given = (x, w) if bias is None else (x, w, bias)
+    if not _multiplies(*given) or not x.dim() or w.dim() not in (1, 2):
+        return NotImplemented
+    if w.dim() == 1:
+        return matmul(x, w) if bias is None else NotImplemented
+    m, n, k = prod(x.shape[:-1]), w.shape[0], x.shape[-1]
+    if k != w.shape[1]:
+        return NotImplemented
+    if bias is not None and (bias.dim() > 2 or _spread(bias.shape, (m, n)) != (m, n)):
+        return NotImplemented
+    out = empty((*x.shape[:-1], n), x)
+    added = None if bias is None else matrices(bias, (), "rc"[2 - bias.dim() :])
+    product(_rows(x), matrices(w).turned, _rows(out), (), (m, n, k), bias=added)
+    return out
+
+
+def _rows(t: Tensor) -> Matrices:
+    """All rows of a tensor as one matrix."""
+    if t.dim() == 2:
+        return matrices(t)
+    whole = rows(t)
+    return Matrices(whole, (), t.shape[-1], 1)
+
+
+@kernel("linear_backward")
+def linear_backward(g: Any, x: Any, w: Any, needs: Any) -> Any:
+    need_b, need_x, need_w = needs if len(needs) == 3 else (0, *needs)
+    known = [g] + ([w] if need_x else []) + ([x] if need_w else [])
+    if not _multiplies(*known) or not g.dtype.is_floating_point:
+        return NotImplemented
+    if need_b > 2 and g.dim() != 2:
+        return NotImplemented
+    if (need_x and w.dim() == 1) or need_w == 2:
+        # A weight that is a vector: the result has a dimension less than the input.
+        return matmul_backward(g, x, w, (need_x, need_w))
+    gradient = _rows(g)
+    m, n = prod(g.shape[:-1]), g.shape[-1]
+    to_b = to_x = to_w = None
+    if need_x:
+        k = w.shape[1]
+        to_x = empty((*g.shape[:-1], k), g)
+        product(gradient, matrices(w), _rows(to_x), (), (m, k, n))
+    if need_w:
+        k = x.shape[-1]
+        to_w = empty((n, k), g)
+        product(gradient.turned, _rows(x), matrices(to_w), (), (n, k, m))
+    if need_b > 2:
+        to_b = g  # the engine sums over what was spread
+    elif need_b:
+        to_b = empty((n,), g)
+        ones = matrices(one(g), (), "")
+        product(ones, gradient, matrices(to_b, (), "c"), (), (1, n, m))
+    return (to_b, to_x, to_w) if len(needs) == 3 else (to_x, to_w)

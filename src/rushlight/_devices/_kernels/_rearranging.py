@@ -1,0 +1,309 @@
+"""Elements that are moved as they are: copies in another order, triangles, diagonals, borders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ... import _core
+from ..._core import Tensor
+from ..._dtypes import float32
+from . import kernel
+from ._launch import code, empty, layout, rows, start, takes
+
+__all__ = ["arrange", "copied", "filled", "movable", "zeros"]
+
+_FILE = "rearranging.cl"
+_views = _core.kernels
+
+
+def movable(*tensors: Any) -> bool:
+    """Whether all are tensors on one accelerator whose elements can be moved as they lie."""
+    device = tensors[0]._accelerator if isinstance(tensors[0], Tensor) else None
+    return device is not None and all(
+        isinstance(t, Tensor) and t._accelerator == device and not (t.is_conj() or t.is_neg())
+        for t in tensors
+    )
+
+
+def filled(out: Tensor, bits: int = 0) -> Tensor:
+    """A contiguous tensor whose elements all get these bits."""
+    size = out.element_size()
+    more = 2 if size == 16 else 1
+    start(_FILE, "fill", out.numel() * more, out, out, bits, size // more, out.numel() * more)
+    return out
+
+
+def zeros(shape: Sequence[int], like: Tensor, dtype: Any = None) -> Tensor:
+    """A contiguous tensor of zeros on the device of `like`."""
+    return filled(empty(shape, like, dtype))
+
+
+def arrange(x: Tensor, out: Tensor, strides: Sequence[int] | None = None, first: int = 0) -> bool:
+    """Elements of x into `out`, which may be a view: with the sizes of `out`, strides of x's memory
+    (in elements, from `first` on). Whether the layouts are ones that kernels take."""
+    there, here = layout(x, out.shape, strides), layout(out)
+    if there is None or here is None:
+        return False
+    item = x.element_size()
+    if out.numel():
+        begin = x if not first else _views.strided(x, (), (), first)
+        start(_FILE, "arrange", out.numel(), out, begin, out, there, here, item, out.numel())
+    return True
+
+
+def _strides_to(x: Tensor, shape: Sequence[int]) -> list[int]:
+    """The strides of x spread to a shape."""
+    more = len(shape) - x.dim()
+    own = zip(x.stride(), x.shape, strict=True)
+    return [0] * more + [0 if size == 1 else stride for stride, size in own]
+
+
+def copied(to: Tensor, x: Tensor) -> Any:
+    """x, spread to the shape of `to`, into `to`. NotImplemented where kernels do not take them."""
+    if to.dtype is not x.dtype:
+        _core.copy_values(to, x)
+        return to
+    return to if arrange(x, to, _strides_to(x, to.shape)) else NotImplemented
+
+
+def _copy(x: Tensor) -> Any:
+    """A contiguous copy."""
+    return copied(empty(x.shape, x), x)
+
+
+@kernel("_contiguous_copy")
+def _contiguous_copy(x: Any) -> Any:
+    return _copy(x) if movable(x) else NotImplemented
+
+
+@kernel("_to_copy")
+def _to_copy(x: Any, dtype: Any) -> Any:
+    if not takes(x) or x.is_neg() or dtype.is_complex or dtype.itemsize > 8:
+        return NotImplemented
+    out = empty(x.shape, x, dtype)
+    if not takes(out):
+        return NotImplemented
+    _core.copy_values(out, x)
+    return out
+
+
+@kernel("flip")
+def flip(x: Any, dims: Any) -> Any:
+    from ...ops.layout.rearrange import _dims
+
+    if not movable(x):
+        return NotImplemented
+    axes = _dims(dims, x.dim())
+    out = empty(x.shape, x)
+    if not x.numel() or not x.dim():
+        return copied(out, x)
+    strides = [-s if d in axes else s for d, s in enumerate(x.stride())]
+    first = sum([(x.shape[d] - 1) * x.stride(d) for d in axes])
+    return out if arrange(x, out, strides, first) else NotImplemented
+
+
+def _words(value: Any) -> tuple[int, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+@kernel("roll")
+def roll(x: Any, shifts: Any, dims: Any) -> Any:
+    by, along = _words(shifts), _words(() if dims is None else dims)
+    if not movable(x) or not by or ((along or len(by) != 1) and len(along) != len(by)):
+        return NotImplemented
+    if not x.numel() or not x.dim():
+        return _copy(x) if all(-1 <= d <= 0 or x.dim() for d in along) else NotImplemented
+    if any(not -x.dim() <= d < x.dim() for d in along):
+        return NotImplemented
+    if not along:
+        return _views.view(_rolled(_views.view(rows(x), (x.numel(),)), by[0], 0), tuple(x.shape))
+    for shift, dim in zip(by, along, strict=True):
+        x = _rolled(x, shift, dim % x.dim())
+    return x
+
+
+def _rolled(x: Tensor, shift: int, dim: int) -> Any:
+    out, size = empty(x.shape, x), x.shape[dim]
+    at = shift % size
+    copied(_views.slice(out, dim, at, size, 1), _views.slice(x, dim, 0, size - at, 1))
+    copied(_views.slice(out, dim, 0, at, 1), _views.slice(x, dim, size - at, size, 1))
+    return out
+
+
+@kernel("repeat")
+def repeat(x: Any, repeats: Any) -> Any:
+    if not movable(x) or len(repeats) < x.dim() or min(repeats, default=0) < 0:
+        return NotImplemented
+    sizes = (*([1] * (len(repeats) - x.dim())), *x.shape)
+    out = empty([n * size for n, size in zip(repeats, sizes, strict=True)], x)
+    if not out.numel():
+        return out
+    copies: list[int] = []
+    once: list[int] = []
+    for n, size in zip(repeats, sizes, strict=True):
+        copies += (n, size) if n != 1 else (size,)
+        once += (1, size) if n != 1 else (size,)
+    found = copied(_views.view(out, tuple(copies)), _views.view(rows(x), tuple(once)))
+    return found if found is NotImplemented else out
+
+
+# ---- triangles and diagonals
+
+
+def _triangle(x: Any, diagonal: int, upper: bool) -> Any:
+    if not movable(x) or x.dim() < 2 or x.element_size() > 16:
+        return NotImplemented
+    whole, out = _whole(x), empty(x.shape, x)
+    if whole is NotImplemented or not x.numel():
+        return NotImplemented if whole is NotImplemented else out
+    n, m = x.shape[-2:]
+    given = n, m, max(min(diagonal, m), -n), int(upper), x.element_size(), x.numel()
+    start(_FILE, "triangle", x.numel(), x, whole, out, *given)
+    return out
+
+
+def _whole(x: Tensor) -> Any:
+    return x if x.is_contiguous() else _copy(x)
+
+
+@kernel("tril")
+def tril(x: Any, diagonal: int) -> Any:
+    return _triangle(x, diagonal, False)
+
+
+@kernel("triu")
+def triu(x: Any, diagonal: int) -> Any:
+    return _triangle(x, diagonal, True)
+
+
+@kernel("diagonal_backward")
+def diagonal_backward(g: Any, shape: Any, offset: int, dim1: int, dim2: int) -> Any:
+    return _placed(g, shape, "diagonal", offset, dim1, dim2)
+
+
+@kernel("slice_backward")
+def slice_backward(g: Any, shape: Any, dim: int, start: Any, end: Any, step: Any) -> Any:
+    return _placed(g, shape, "slice", dim, start, end, step)
+
+
+@kernel("select_backward")
+def select_backward(g: Any, shape: Any, dim: int, index: Any) -> Any:
+    return _placed(g, shape, "select", dim, index)
+
+
+def _placed(g: Any, shape: Any, view: str, *args: Any) -> Any:
+    """Zeros with g where a view of them shows it."""
+    if not movable(g):
+        return NotImplemented
+    out = zeros(shape, g)
+    part = getattr(_views, view)(out, *args)
+    if not isinstance(part, Tensor) or part.shape != g.shape:
+        return NotImplemented
+    return out if copied(part, g) is not NotImplemented else NotImplemented
+
+
+@kernel("diag_embed")
+def diag_embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
+    n = x.dim() + 1
+    if not movable(x) or not x.dim() or not all(-n <= d < n for d in (dim1, dim2)):
+        return NotImplemented
+    first, second = dim1 % n, dim2 % n
+    if first == second:
+        return NotImplemented
+    shape = list(x.shape[:-1])
+    for d in sorted((first, second)):
+        shape.insert(d, x.shape[-1] + abs(offset))
+    return _placed(x, tuple(shape), "diagonal", offset, first, second)
+
+
+@kernel("_diagonal_copy")
+def _diagonal_copy(x: Any, offset: int) -> Any:
+    return _copy(_views.diagonal(x, offset, 0, 1)) if movable(x) else NotImplemented
+
+
+@kernel("_block_diag")
+def _block_diag(tensors: Any) -> Any:
+    blocks = list(tensors)
+    if not movable(*blocks) or any(t.dim() > 2 or t.dtype is not blocks[0].dtype for t in blocks):
+        return NotImplemented
+    shapes = [(1, 1, *t.shape)[-2:] for t in blocks]
+    out = zeros([sum(sizes) for sizes in zip(*shapes, strict=True)], blocks[0])
+    row = column = 0
+    for block, (n, m) in zip(blocks, shapes, strict=True):
+        part = _views.slice(_views.slice(out, 0, row, row + n, 1), 1, column, column + m, 1)
+        copied(part, block)
+        row, column = row + n, column + m
+    return out
+
+
+# ---- borders and blocks
+
+
+@kernel("constant_pad_nd")
+def constant_pad_nd(x: Any, pad: Any, value: Any) -> Any:
+    from ...ops.layers.padding import _border_of
+    from ...ops.table.arrays import cell
+
+    if not movable(x) or len(pad) % 2 or len(pad) > 2 * x.dim():
+        return NotImplemented
+    kept, shape, there = _border_of(tuple(x.shape), tuple(pad))
+    if min(shape, default=0) < 0 or (value and x.element_size() > 8):
+        return NotImplemented
+    bits = 0
+    if value:
+        bits = int.from_bytes(cell(value, x.dtype.numpy).tobytes(), "little", signed=True)
+    out = filled(empty(shape, x), bits)
+    part = out
+    for d, (a, b) in enumerate(zip(kept, there, strict=True)):
+        if a != slice(None):
+            x = _views.slice(x, d, a.start, max(a.stop, a.start), 1)
+            part = _views.slice(part, d, b.start, max(b.stop, b.start), 1)
+    return out if copied(part, x) is not NotImplemented else NotImplemented
+
+
+def _permuted(x: Any, sizes: Sequence[int], order: Sequence[int], shape: Sequence[int]) -> Any:
+    """x seen with sizes, in another order of dimensions, as a contiguous tensor of a shape."""
+    if not movable(x):
+        return NotImplemented
+    found = _copy(_views.permute(_views.reshape(_whole(x), tuple(sizes)), tuple(order)))
+    return found if found is NotImplemented else _views.view(found, tuple(shape))
+
+
+@kernel("_pixel_shuffle")
+def _pixel_shuffle(x: Any, r: int) -> Any:
+    *lead, c, h, w = x.shape
+    sizes = (prod(lead), c // (r * r), r, r, h, w)
+    return _permuted(x, sizes, (0, 1, 4, 2, 5, 3), (*lead, c // (r * r), h * r, w * r))
+
+
+@kernel("_pixel_unshuffle")
+def _pixel_unshuffle(x: Any, r: int) -> Any:
+    *lead, c, h, w = x.shape
+    sizes = (prod(lead), c, h // r, r, w // r, r)
+    return _permuted(x, sizes, (0, 1, 3, 5, 2, 4), (*lead, c * r * r, h // r, w // r))
+
+
+@kernel("_channel_shuffle")
+def _channel_shuffle(x: Any, groups: int) -> Any:
+    n, c = x.shape[:2]
+    sizes = (n, groups, c // max(groups, 1), *x.shape[2:])
+    return _permuted(x, sizes, (0, 2, 1, *range(3, len(sizes))), x.shape)
+
+
+@kernel("_unfold_backward")
+def _unfold_backward(g: Any, shape: Any, dimension: int, size: int, step: int) -> Any:
+    if not takes(g) or not g.dtype.is_floating_point or not shape:
+        return NotImplemented
+    out, dim = empty(shape, g), dimension % len(shape)
+    inner, windows = prod(shape[dim + 1 :]), g.shape[dim]
+    given = code(g), shape[dim], inner, windows, size, step, out.numel()
+    if out.numel():
+        start(_FILE, "add_windows", out.numel(), g, rows(g), out, *given)
+    return out
+
+
+def wide(x: Tensor) -> Any:
+    """The dtype that sums of elements are kept in."""
+    return float32 if x.dtype.is_floating_point and x.element_size() == 2 else x.dtype

@@ -1,0 +1,418 @@
+"""Reductions: sums, products, extremes, norms, variances, and the gradients that only move values.
+
+What is wrong with arguments is said by the host: such calls give NotImplemented.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, prod
+from typing import Any
+
+from ... import _core
+from ... import _dtypes as dtypes
+from . import kernel
+from ._launch import code, computed, empty, layout, number, rows, start, takes
+
+# The numbers of reductions.cl.
+_SUM, _PROD, _MAX, _MIN = range(4)
+_VALUE, _NONZERO, _ABS, _SQUARE, _POWER, _SQUARE_AWAY, _EXP_AWAY, _NO_NAN, _SAME, _SAME_OR_NAN = (
+    range(10)
+)
+_NONE, _DIVIDE, _ROOT, _FINISH_POWER, _LOG, _DIVIDE_ROOT = range(6)
+
+_GROUP = 64  # work items that read neighbours, as in the kernel
+_ITEMS = 16384  # work items enough for any device
+_LEAST_PART = 32  # elements
+
+
+def axes_of(dim: Any, ndim: int) -> tuple[int, ...] | None:
+    """The dimensions meant, all for None and (); None where they are no dimensions."""
+    if dim is None:
+        return tuple(range(ndim))
+    found: list[int] = []
+    for d in dim if isinstance(dim, (tuple, list)) else (dim,):
+        if type(d) is not int or not -max(ndim, 1) <= d < max(ndim, 1) or d % max(ndim, 1) in found:
+            return None
+        found.append(d % max(ndim, 1))
+    return tuple(found) if found and ndim else tuple(range(ndim))
+
+
+def reduced_shape(shape: Sequence[int], axes: tuple[int, ...], keepdim: bool) -> tuple[int, ...]:
+    """The shape after a reduction of these dimensions."""
+    if keepdim:
+        return tuple(1 if d in axes else n for d, n in enumerate(shape))
+    return tuple(n for d, n in enumerate(shape) if d not in axes)
+
+
+def _parts(results: int, length: int) -> int:
+    """How many parts each result's elements are taken in."""
+    groups = min(_ITEMS // (results * _GROUP), length // (_LEAST_PART * _GROUP))
+    return groups * _GROUP if groups else 1
+
+
+def _layouts(a: Any, axes: tuple[int, ...], ordered: bool) -> Any:
+    """(the tensor or a copy, layout of what is kept, layout of what is reduced).
+
+    ordered: in the order of the elements' places; else in the order in which memory is read.
+    """
+    for t in (a, rows(a)):
+        kept = [d for d in range(a.dim()) if d not in axes]
+        gone = sorted(axes) if ordered else sorted(axes, key=lambda d: -t.stride(d))
+        found = [
+            layout(t, [t.shape[d] for d in dims], [t.stride(d) for d in dims])
+            for dims in (kept, gone)
+        ]
+        if None not in found:
+            return t, *found
+    return None
+
+
+def reduce(
+    a: Any,
+    axes: tuple[int, ...],
+    keepdim: bool,
+    combine: int,
+    dtype: Any,
+    take: int = _VALUE,
+    finish: int = _NONE,
+    value: float = 0,
+    shift: Any = None,
+) -> Any:
+    """A reduction of these dimensions as a tensor of a dtype.
+
+    shift: for each result what its elements are taken relative to, in the type that is computed in.
+    """
+    out = empty(reduced_shape(a.shape, axes, keepdim), a, dtype)
+    results, length = out.numel(), prod(a.shape[d] for d in axes)
+    if not results:
+        return out
+    laid = _layouts(a, axes, False)
+    if laid is None:
+        return NotImplemented
+    a, kept, gone = laid
+    given = number(value, a)
+
+    def run(x: Any, kept: Any, gone: Any, to: Any, count: int, parts: int, *how: int) -> None:
+        shown = (x, x if shift is None else shift, to, kept, gone, code(x), code(to))
+        more = (results, count, parts, *how, given)
+        start("reductions.cl", "reduce", results * parts, x, *shown, *more)
+
+    parts = _parts(results, length)
+    if parts == 1:
+        run(a, kept, gone, out, length, 1, combine, take, finish)
+        return out
+    each = empty((results, parts), a, getattr(dtypes, computed(a.dtype)))
+    run(a, kept, gone, each, length, parts, combine, take, _NONE)
+    lines, line = layout(each, (results,), (parts,)), layout(each, (parts,), (1,))
+    run(each, lines, line, out, parts, 1, combine, _VALUE, finish)
+    return out
+
+
+def _is_real(a: Any) -> bool:
+    return takes(a) and bool(a.dtype.is_floating_point)
+
+
+def _wide(a: Any) -> Any:
+    """The dtype that its elements are computed in."""
+    return getattr(dtypes, computed(a.dtype))
+
+
+def _cast(a: Any, dtype: Any) -> Any:
+    """The tensor in a dtype; None where kernels do not read it."""
+    if dtype is None or dtype is a.dtype:
+        return a
+    return rows(a, dtype) if dtype.code <= dtypes.float64.code else None
+
+
+@kernel("sum", "_sum_dims")
+def sum_(a: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
+    return _total(_SUM, a, dim, keepdim, dtype)
+
+
+def _total(
+    combine: int, a: Any, dim: Any, keepdim: Any, dtype: Any = None, take: int = _VALUE
+) -> Any:
+    if not takes(a) or type(keepdim) is not bool:
+        return NotImplemented
+    axes, a = axes_of(dim, a.dim()), _cast(a, dtype)
+    if axes is None or a is None:
+        return NotImplemented
+    wanted = a.dtype if dtype is not None or a.dtype.is_floating_point else dtypes.int64
+    return reduce(a, axes, keepdim, combine, wanted, take)
+
+
+@kernel("prod", "_prod_dim")
+def prod_(a: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
+    if isinstance(dim, (tuple, list)):
+        return NotImplemented
+    return _total(_PROD, a, dim, keepdim, dtype)
+
+
+@kernel("nansum")
+def nansum(a: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
+    if not _is_real(a):
+        return sum_(a, dim, keepdim, dtype)
+    return _total(_SUM, a, dim, keepdim, None, _NO_NAN) if dtype is None else NotImplemented
+
+
+@kernel("trace")
+def trace(a: Any) -> Any:
+    if not takes(a) or a.dim() != 2 or a.dtype is dtypes.bool:
+        return NotImplemented
+    return sum_(_core.kernels.diagonal(a, 0, 0, 1))
+
+
+@kernel("_trace_transpose")
+def trace_transpose(g: Any, shape: Any) -> Any:
+    if not takes(g) or g.dim():
+        return NotImplemented
+    spread = _core.kernels.expand(g, (min(shape),))
+    return _core.kernels.diagonal_backward(spread, tuple(shape), 0, 0, 1)
+
+
+@kernel("count_nonzero")
+def count_nonzero(a: Any, dim: Any = None) -> Any:
+    return _total(_SUM, rows(a, dtypes.bool), dim, False) if takes(a) else NotImplemented
+
+
+def _extreme(combine: int, a: Any, dim: Any, keepdim: Any) -> Any:
+    axes = axes_of(dim, a.dim()) if takes(a) and type(keepdim) is bool else None
+    if axes is None or not a.numel():
+        return NotImplemented
+    return reduce(a, axes, keepdim, combine, a.dtype)
+
+
+@kernel("amax", "_max_all")
+def amax(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    return _extreme(_MAX, a, dim, keepdim)
+
+
+@kernel("amin", "_min_all")
+def amin(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    return _extreme(_MIN, a, dim, keepdim)
+
+
+@kernel("aminmax")
+def aminmax(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    found = amin(a, dim, keepdim)
+    return found if found is NotImplemented else (found, amax(a, dim, keepdim))
+
+
+def _truth(combine: int, a: Any, dim: Any, keepdim: Any) -> Any:
+    axes = axes_of(dim, a.dim()) if takes(a) and type(keepdim) is bool else None
+    if axes is None:
+        return NotImplemented
+    axes = () if dim in ((), []) else axes
+    found = reduce(a, axes, keepdim, combine, dtypes.bool, _NONZERO)
+    if found is NotImplemented:
+        return found
+    return rows(found, dtypes.uint8) if a.dtype is dtypes.uint8 else found
+
+
+@kernel("any")
+def any_(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    return _truth(_SUM, a, dim, keepdim)
+
+
+@kernel("all")
+def all_(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    return _truth(_PROD, a, dim, keepdim)
+
+
+@kernel("mean", "_mean_dims")
+def mean(a: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
+    if not takes(a) or type(keepdim) is not bool:
+        return NotImplemented
+    axes, a = axes_of(dim, a.dim()), _cast(a, dtype)
+    if axes is None or a is None or not a.dtype.is_floating_point:
+        return NotImplemented
+    return _mean(a, axes, keepdim, a.dtype)
+
+
+def _mean(a: Any, axes: tuple[int, ...], keepdim: bool, dtype: Any) -> Any:
+    count = prod(a.shape[d] for d in axes)
+    return reduce(a, axes, keepdim, _SUM, dtype, _VALUE, _DIVIDE, count)
+
+
+@kernel("norm2")
+def norm2(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    axes = axes_of(dim, a.dim()) if _is_real(a) and type(keepdim) is bool else None
+    if axes is None:
+        return NotImplemented
+    return reduce(a, axes, keepdim, _SUM, a.dtype, _SQUARE, _ROOT)
+
+
+@kernel("_vector_norm", "_distance_norm")
+def vector_norm(a: Any, ord: Any, dim: Any, keepdim: Any, dtype: Any = None) -> Any:
+    axes = axes_of(dim, a.dim()) if _is_real(a) and type(keepdim) is bool else None
+    if axes is None or type(ord) not in (int, float) or dtype not in (None, a.dtype):
+        return NotImplemented
+    if (ord < 0 or ord == inf) and not a.numel():
+        return NotImplemented
+    if ord == 0:
+        return reduce(rows(a, dtypes.bool), axes, keepdim, _SUM, a.dtype)
+    if abs(ord) == inf:
+        return reduce(a, axes, keepdim, _MAX if ord > 0 else _MIN, a.dtype, _ABS)
+    if ord == 1:
+        return reduce(a, axes, keepdim, _SUM, a.dtype, _ABS)
+    if ord == 2:
+        return reduce(a, axes, keepdim, _SUM, a.dtype, _SQUARE, _ROOT)
+    return reduce(a, axes, keepdim, _SUM, a.dtype, _POWER, _FINISH_POWER, ord)
+
+
+def _spread(a: Any, dim: Any, correction: Any, keepdim: Any, finish: int) -> Any:
+    """(the variance or its root, the mean)."""
+    axes = axes_of(dim, a.dim()) if _is_real(a) and type(keepdim) is bool else None
+    if axes is None or type(correction) not in (int, float):
+        return NotImplemented
+    middle = _mean(a, axes, keepdim, _wide(a))
+    if middle is NotImplemented:
+        return middle
+    free = max(prod(a.shape[d] for d in axes) - correction, 0)
+    away = reduce(a, axes, keepdim, _SUM, a.dtype, _SQUARE_AWAY, finish, free, middle)
+    return away, rows(middle, a.dtype)
+
+
+def _first(pair: Any) -> Any:
+    return pair if pair is NotImplemented else pair[0]
+
+
+@kernel("var", "_var")
+def var(a: Any, dim: Any = None, correction: Any = 1, keepdim: Any = False) -> Any:
+    return _first(_spread(a, dim, correction, keepdim, _DIVIDE))
+
+
+@kernel("_std")
+def std(a: Any, dim: Any, correction: Any, keepdim: Any) -> Any:
+    return _first(_spread(a, dim, correction, keepdim, _DIVIDE_ROOT))
+
+
+@kernel("_var_mean")
+def var_mean(a: Any, dim: Any, correction: Any, keepdim: Any) -> Any:
+    return _spread(a, dim, correction, keepdim, _DIVIDE)
+
+
+@kernel("_std_mean")
+def std_mean(a: Any, dim: Any, correction: Any, keepdim: Any) -> Any:
+    return _spread(a, dim, correction, keepdim, _DIVIDE_ROOT)
+
+
+@kernel("logsumexp")
+def logsumexp(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    axes = axes_of(dim, a.dim()) if _is_real(a) and type(keepdim) is bool else None
+    if axes is None or not a.numel():
+        return NotImplemented
+    most = reduce(a, axes, keepdim, _MAX, _wide(a))
+    if most is NotImplemented:
+        return most
+    return reduce(a, axes, keepdim, _SUM, a.dtype, _EXP_AWAY, _LOG, 0, most)
+
+
+# ---- places
+
+
+def _place(a: Any, dim: Any, keepdim: Any, smallest: int) -> Any:
+    good = takes(a) and type(keepdim) is bool and (dim is None or type(dim) is int)
+    axes = axes_of(dim, a.dim()) if good else None
+    if axes is None or not a.numel() or a.dtype is dtypes.bool:
+        return NotImplemented
+    return find(a, axes, keepdim, smallest)
+
+
+def find(a: Any, axes: tuple[int, ...], keepdim: bool, smallest: int) -> Any:
+    """The first place of the largest or smallest, a NaN being either, among these dimensions."""
+    out = empty(reduced_shape(a.shape, axes, keepdim), a, dtypes.int64)
+    laid = _layouts(a, axes, True)
+    if laid is None:
+        return NotImplemented
+    a, kept, gone = laid
+    results, length = out.numel(), prod(a.shape[d] for d in axes)
+    parts = _parts(results, length)
+    given, sizes = (kept, gone, code(a)), (results, length, parts)
+    each = out if parts == 1 else empty((results, parts), a, dtypes.int64)
+    start("reductions.cl", "find", results * parts, a, a, each, each, *given, *sizes, 0, smallest)
+    if parts > 1:
+        start("reductions.cl", "find", results, a, a, each, out, *given, *sizes, 1, smallest)
+    return out
+
+
+@kernel("argmax")
+def argmax(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    return _place(a, dim, keepdim, 0)
+
+
+@kernel("argmin")
+def argmin(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    return _place(a, dim, keepdim, 1)
+
+
+def _extreme_and_place(a: Any, dim: Any, keepdim: Any, smallest: int) -> Any:
+    axes = (
+        axes_of(dim, a.dim()) if takes(a) and type(dim) is int and type(keepdim) is bool else None
+    )
+    if axes is None or not a.numel():
+        return NotImplemented
+    values = reduce(a, axes, keepdim, _MIN if smallest else _MAX, a.dtype)
+    return values if values is NotImplemented else (values, find(a, axes, keepdim, smallest))
+
+
+@kernel("_max_dim")
+def max_dim(a: Any, dim: Any, keepdim: Any = False) -> Any:
+    return _extreme_and_place(a, dim, keepdim, 0)
+
+
+@kernel("_min_dim")
+def min_dim(a: Any, dim: Any, keepdim: Any = False) -> Any:
+    return _extreme_and_place(a, dim, keepdim, 1)
+
+
+# ---- gradients
+
+
+@kernel("sum_to")
+def sum_to(a: Any, shape: Any) -> Any:
+    if not _is_real(a) or len(shape) > a.dim():
+        return NotImplemented
+    lead = a.dim() - len(shape)
+    axes = [*range(lead)]
+    for d, n in enumerate(shape, lead):
+        if a.shape[d] != n:
+            axes.append(d)
+            if n != 1:
+                return NotImplemented
+    if not axes:
+        return a
+    total = reduce(a, tuple(axes), False, _SUM, a.dtype)
+    return total if total is NotImplemented else _core.kernels.reshape(total, tuple(shape))
+
+
+@kernel("mean_backward")
+def mean_backward(g: Any, shape: Any, dim: Any, keepdim: Any) -> Any:
+    axes = axes_of(dim, len(shape)) if _is_real(g) and type(keepdim) is bool else None
+    if axes is None:
+        return NotImplemented
+    count = prod(shape[d] for d in axes)
+    part = reduce(g, (), False, _SUM, g.dtype, _VALUE, _DIVIDE, count)
+    return part if part is NotImplemented else _core.kernels.spread(part, shape, dim, keepdim)
+
+
+@kernel("_share")
+def share(a: Any, value: Any, dim: Any, keepdim: Any, nan: Any) -> Any:
+    axes = axes_of(dim, a.dim()) if _is_real(a) and takes(a, value) else None
+    if axes is None:
+        return NotImplemented
+    out, take = empty(a.shape, a), _SAME_OR_NAN if nan else _SAME
+    if not a.numel():
+        return out
+    value = rows(value, _wide(a))
+    count = reduce(a, axes, keepdim, _SUM, value.dtype, take, shift=value)
+    if count is NotImplemented:
+        return count
+    spread = [_core.kernels.spread(t, a.shape, axes, keepdim) for t in (value, count)]
+    laid = [layout(t) for t in (a, *spread)]
+    if None in laid:
+        return NotImplemented
+    given = (a, value, count, out, *laid, code(a), a.numel(), take)
+    start("reductions.cl", "share", a.numel(), a, *given)
+    return out

@@ -1,0 +1,317 @@
+"""Scans along a dimension, sorted orders, and what is chosen by them."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from ... import _core
+from ... import _dtypes as dtypes
+from . import kernel
+from ._launch import code, computed, empty, rows, start, takes
+
+_SUM, _PROD, _LOG_SUM, _MAX, _MIN = range(5)  # as in scans.cl
+_WHOLE, _TOTALS, _PARTS = range(3)
+
+_SPAN = 512  # elements of a part of a long row
+_ITEMS = 4096  # rows enough for a work item each
+_RUN = 16  # elements that a work item sorts by itself
+
+
+def _dimension(dim: Any, a: Any) -> int | None:
+    """The dimension meant; None where it is none."""
+    ndim = max(a.dim(), 1)
+    return dim % ndim if type(dim) is int and -ndim <= dim < ndim else None
+
+
+def _row(a: Any, d: int) -> tuple[int, int, int]:
+    """(how many rows lie along a dimension, how long they are, how far apart their elements)."""
+    if not a.dim():
+        return 1, 1, 1
+    length, inner = a.shape[d], prod(a.shape[d + 1 :])
+    return prod(a.shape[:d]) * inner, length, inner
+
+
+def _scan(a: Any, dim: Any, how: int) -> Any:
+    d = _dimension(dim, a) if takes(a) else None
+    if d is None:
+        return NotImplemented
+    dtype = a.dtype if a.dtype.is_floating_point else dtypes.int64
+    out = empty(a.shape, a, dtype)
+    if out.numel():
+        _scanned(rows(a), out, *_row(a, d), how)
+    return out
+
+
+def _scanned(x: Any, out: Any, count: int, length: int, inner: int, how: int) -> None:
+    parts = (length + _SPAN - 1) // _SPAN if count < _ITEMS else 1
+
+    def run(to: Any, carry: Any, parts: int, stage: int) -> None:
+        span = (length + parts - 1) // parts
+        sizes = (code(x), code(to), count, length, inner, span, parts)
+        start("scans.cl", "scan", count * parts, x, x, to, carry, *sizes, how, stage)
+
+    if parts == 1:
+        return run(out, out, 1, _WHOLE)
+    parts = -(-length // -(-length // parts))  # none of them empty
+    totals = empty((count, parts), x, getattr(dtypes, computed(x.dtype)))
+    carry = empty((count, parts), totals)
+    run(totals, totals, parts, _TOTALS)
+    _scanned(totals, carry, count, parts, 1, how)
+    run(out, carry, parts, _PARTS)
+
+
+@kernel("cumsum")
+def cumsum(a: Any, dim: Any, dtype: Any = None) -> Any:
+    return _cumulated(a, dim, dtype, _SUM)
+
+
+@kernel("cumprod")
+def cumprod(a: Any, dim: Any, dtype: Any = None) -> Any:
+    return _cumulated(a, dim, dtype, _PROD)
+
+
+def _cumulated(a: Any, dim: Any, dtype: Any, how: int) -> Any:
+    if dtype is None or not takes(a):
+        return _scan(a, dim, how)
+    if dtype.code > dtypes.float64.code or dtype is dtypes.bool:
+        return NotImplemented
+    found = _scan(rows(a, dtype), dim, how)
+    return found if found is NotImplemented else rows(found, dtype)
+
+
+@kernel("logcumsumexp")
+def logcumsumexp(a: Any, dim: Any) -> Any:
+    real = takes(a) and a.dtype.is_floating_point
+    return _scan(a, dim, _LOG_SUM) if real else NotImplemented
+
+
+def _extreme_so_far(a: Any, dim: Any, how: int) -> Any:
+    d = _dimension(dim, a) if takes(a) else None
+    if d is None:
+        return NotImplemented
+    out, index = empty(a.shape, a), empty(a.shape, a, dtypes.int64)
+    if out.numel():
+        count, length, inner = _row(a, d)
+        sizes = (code(a), count, length, inner, how)
+        start("scans.cl", "scan_extreme", count, a, rows(a), out, index, *sizes)
+    return out, index
+
+
+@kernel("cummax")
+def cummax(a: Any, dim: Any) -> Any:
+    return _extreme_so_far(a, dim, _MAX)
+
+
+@kernel("cummin")
+def cummin(a: Any, dim: Any) -> Any:
+    return _extreme_so_far(a, dim, _MIN)
+
+
+# ---- sorted orders
+
+
+def _swapped(a: Any, d: int) -> Any:
+    """With a dimension and the last exchanged, contiguous."""
+    return rows(_core.kernels.transpose(a, d, -1)) if a.dim() and d != a.dim() - 1 else rows(a)
+
+
+def _flat(a: Any) -> Any:
+    """All elements as one contiguous row."""
+    return _core.kernels.reshape(rows(a), (a.numel(),))
+
+
+def order_of(x: Any, descending: bool) -> Any:
+    """The stable order of the rows of a contiguous tensor: places, NaN being the largest."""
+    order = empty(x.shape, x, dtypes.int64)
+    count, length, _ = _row(x, x.dim() - 1)
+    sizes, turned = (code(x), count, length), int(descending)
+    runs = count * -(-length // _RUN)
+    start("scans.cl", "sort_runs", runs, x, x, order, *sizes, _RUN, turned)
+    width, other = _RUN, empty(x.shape if length > _RUN else (0,), order)
+    while width < length:
+        start("scans.cl", "merge_runs", x.numel(), x, x, order, other, *sizes, width, turned)
+        order, other, width = other, order, 2 * width
+    return order
+
+
+def _sorted_part(
+    a: Any, d: int, descending: bool, skipped: int, count: int, keep: bool = True
+) -> Any:
+    """(elements, places) of `count` of the order of a dimension, from place `skipped` on."""
+    x = _swapped(a, d)
+    shape = (*x.shape[:-1], count) if a.dim() else ()
+    values, index = empty(shape, x), empty(shape, x, dtypes.int64)
+    if index.numel():
+        lines, length, _ = _row(x, x.dim() - 1)
+        given = (x, order_of(x, descending), values, index)
+        sizes = (code(x), lines, length, skipped, count)
+        start("scans.cl", "take_order", index.numel(), x, *given, *sizes)
+    return _back(values, index, d, keep)
+
+
+def _back(values: Any, index: Any, d: int, keep: bool) -> Any:
+    """Results along the last dimension, where the dimension was."""
+    found = _swapped(values, d), _swapped(index, d)
+    if keep or not values.dim():
+        return found
+    return tuple(_core.kernels.squeeze(t, d) for t in found)
+
+
+@kernel("_sort", "_stable_sort")
+def sort(a: Any, dim: Any, descending: Any, stable: Any) -> Any:
+    d = _dimension(dim, a) if takes(a) else None
+    if d is None:
+        return NotImplemented
+    return _sorted_part(a, d, bool(descending), 0, a.shape[d] if a.dim() else 1)
+
+
+@kernel("topk")
+def topk(a: Any, k: Any, dim: Any = -1, largest: Any = True, sorted: Any = True) -> Any:
+    d = _dimension(dim, a) if takes(a) and a.dtype is not dtypes.bool else None
+    if d is None or type(k) is not int or not 0 <= k <= (a.shape[d] if a.dim() else 1):
+        return NotImplemented
+    if not a.dim():
+        k = 1
+    return _sorted_part(a, d, bool(largest), 0, k)
+
+
+@kernel("kthvalue")
+def kthvalue(a: Any, k: Any, dim: Any = -1, keepdim: Any = False) -> Any:
+    d = _dimension(dim, a) if takes(a) and a.dtype is not dtypes.bool else None
+    if d is None or type(k) is not int or not 1 <= k <= (a.shape[d] if a.dim() else 1):
+        return NotImplemented
+    return _sorted_part(a, d, False, k - 1, 1, bool(keepdim))
+
+
+def _chosen(a: Any, dim: Any, keepdim: Any, median: int) -> Any:
+    """(elements, places) chosen by the order of a dimension."""
+    d = _dimension(dim, a) if takes(a) else None
+    if d is None or (a.dim() and not a.shape[d]):
+        return NotImplemented
+    x = _swapped(a, d)
+    shape = (*x.shape[:-1], 1) if a.dim() else ()
+    values, index = empty(shape, x), empty(shape, x, dtypes.int64)
+    if index.numel():
+        lines, length, _ = _row(x, x.dim() - 1)
+        given = (x, order_of(x, False), values, index, code(x), lines, length, median)
+        start("scans.cl", "choose_of_order", lines, x, *given)
+    return _back(values, index, d, bool(keepdim))
+
+
+@kernel("mode")
+def mode(a: Any, dim: Any = -1, keepdim: Any = False) -> Any:
+    return _chosen(a, dim, keepdim, 0)
+
+
+def _median(a: Any, dim: Any, keepdim: Any, kind: int) -> Any:
+    if not takes(a) or a.dtype is dtypes.bool:
+        return NotImplemented
+    return _chosen(a, dim, keepdim, kind)
+
+
+@kernel("_median_dim")
+def median_dim(a: Any, dim: Any, keepdim: Any = False) -> Any:
+    return _median(a, dim, keepdim, 1)
+
+
+@kernel("_nanmedian_dim")
+def nanmedian_dim(a: Any, dim: Any, keepdim: Any = False) -> Any:
+    return _median(a, dim, keepdim, 2)
+
+
+def _median_all(a: Any, kind: int) -> Any:
+    if not takes(a) or not a.numel():
+        return NotImplemented
+    found = _median(_flat(a), 0, False, kind)
+    return found if found is NotImplemented else found[0]
+
+
+@kernel("_median_all")
+def median_all(a: Any) -> Any:
+    return _median_all(a, 1)
+
+
+@kernel("_nanmedian_all")
+def nanmedian_all(a: Any) -> Any:
+    return _median_all(a, 2)
+
+
+# ---- places in sorted rows, and distinct elements
+
+
+def _sorted_row(a: Any) -> Any:
+    """All elements of a tensor in order."""
+    return _sorted_part(_flat(a), 0, False, 0, a.numel())[0]
+
+
+@kernel("_searchsorted")
+def search_sorted(
+    bounds: Any, values: Any, right: Any, side: Any, int32: Any, sorter: Any = None
+) -> Any:
+    alike = (
+        takes(bounds, values) and bounds.dtype is values.dtype and bounds.dtype is not dtypes.bool
+    )
+    if not alike or sorter is not None or not bounds.dim() or side not in (None, "left", "right"):
+        return NotImplemented
+    if not (bounds.is_contiguous() and values.is_contiguous()) or (side == "left" and right):
+        return NotImplemented  # the host warns, or refuses
+    if bounds.dim() > 1 and values.shape[:-1] != bounds.shape[:-1]:
+        return NotImplemented
+    out = empty(values.shape, values, dtypes.int32 if int32 else dtypes.int64)
+    items, after = out.numel(), int(bool(right) or side == "right")
+    if items:
+        each = items if bounds.dim() == 1 else values.shape[-1]
+        sizes = (code(bounds), code(out), items, bounds.shape[-1], each, after)
+        start("scans.cl", "search_sorted", items, bounds, bounds, values, out, *sizes)
+    return out
+
+
+@kernel("_isin")
+def is_in(elements: Any, among: Any, invert: Any) -> Any:
+    if not takes(elements, among) or elements.dtype is not among.dtype or not among.numel():
+        return NotImplemented
+    out = empty(elements.shape, elements, dtypes.bool)
+    if out.numel():
+        x, sizes = _sorted_row(among), (out.numel(), among.numel(), int(bool(invert)))
+        start("scans.cl", "is_in", out.numel(), x, x, rows(elements), out, code(x), *sizes)
+    return out
+
+
+@kernel("bincount")
+def bincount(a: Any, weights: Any = None, minlength: Any = 0) -> Any:
+    counted = takes(a) and not a.dtype.is_floating_point and a.dtype is not dtypes.bool
+    if not counted or weights is not None or a.dim() != 1 or type(minlength) is not int:
+        return NotImplemented
+    if minlength < 0 or not a.numel():
+        return NotImplemented
+    x = _sorted_row(a)
+    least, most = (int(_core.kernels.select(x, 0, place).item()) for place in (0, -1))
+    if least < 0 or most == 2**63 - 1:
+        return NotImplemented
+    out = empty((max(most + 1, minlength),), a, dtypes.int64)
+    start("scans.cl", "count_values", out.numel(), x, x, out, code(x), out.numel(), x.numel())
+    return out
+
+
+@kernel("_unique_all", "_unique_dim", "_unique_runs")
+def distinct(a: Any, dim: Any, consecutive: Any) -> Any:
+    """(distinct elements, the number of each element's, how many there are of each)."""
+    if not takes(a) or not a.numel() or (dim is not None and (a.dim() != 1 or dim not in (0, -1))):
+        return NotImplemented
+    x, length = _flat(a), a.numel()
+    if consecutive:
+        order = empty((length,), a, dtypes.int64)
+        start("scans.cl", "in_place", length, x, order, length)
+    else:
+        order = order_of(x, False)
+    marks = empty((length,), a, dtypes.int64)
+    start("scans.cl", "mark_new", length, x, x, order, marks, code(x), length)
+    numbers = cumsum(marks, 0)
+    count = int(_core.kernels.select(numbers, 0, -1).item())
+    values, inverse = empty((count,), a), empty(a.shape, a, dtypes.int64)
+    starts, counts = (empty((count,), a, dtypes.int64) for _ in range(2))
+    given = (x, order, numbers, values, starts, inverse, code(x), length)
+    start("scans.cl", "collect_new", length, x, *given)
+    start("scans.cl", "lengths_of", count, x, starts, counts, count, length)
+    return values, inverse, counts

@@ -1,0 +1,124 @@
+// Convolutions of one to three dimensions and their two gradients: products of a matrix with patches of images, which are read
+// where they lie. Strides are in bytes; of fewer dimensions than three, the first have size 1.
+//
+// A column of the product is (u, v0, v1, v2), a term of its sums (q, r0, r1, r2). What both see of the image is, in each
+// dimension, the place (v * by_v + r * by_r + shift) / over, where that is a whole number within the image; else it is zero.
+//
+//                          row      u        v                   q        r
+//   the result             out      -        place               in       tap of the kernel
+//   the input's gradient   in       -        place of the input  out      tap
+//   the weight's gradient  out      in       tap                 image    place
+#define TILE 4
+#ifndef STORED
+#define STORED (int)type  // of both operands
+#endif
+
+typedef struct {
+  i64 stacks, groups, rows, columns, pieces;  // stacks: of images and groups
+  i64 v[4], r[4];  // how many of each
+  i64 by_v[3], by_r[3], shift[3], over[3], sizes[3];
+  i64 a_group, a_row, a_steps[4];
+  i64 x_image, x_group, x_u, x_q, x_steps[3];
+} Geometry;
+
+// The place in a dimension of the image, -1 where there is none.
+FUNCTION i64 seen(const Geometry *g, int d, i64 v, i64 r) {
+  i64 at = v * g->by_v[d] + r * g->by_r[d] + g->shift[d];
+  if (at < 0) return -1;
+  if (g->over[d] > 1) {
+    const i64 whole = at / g->over[d];
+    if (whole * g->over[d] != at) return -1;
+    at = whole;
+  }
+  return at < g->sizes[d] ? at : -1;
+}
+
+KERNEL convolve(BUFFER(a), BUFFER(x), BUFFER(bias), BUFFER(out), Geometry g, i64 has_bias, i64 type, i64 out_type) {
+  const i64 across = (g.columns + TILE - 1) / TILE, down = (g.rows + TILE - 1) / TILE;
+  const i64 column = ITEM % across, row = ITEM / across % down * TILE;
+  const i64 stack = ITEM / across / down % g.stacks, piece = ITEM / across / down / g.stacks;
+  if (piece >= g.pieces) return;
+  const i64 group = stack % g.groups, image = stack / g.groups;
+  i64 a_rows[TILE], v0[TILE], v1[TILE], v2[TILE], x_columns[TILE];
+  for (int i = 0; i < TILE; ++i) a_rows[i] = (row + i < g.rows ? row + i : g.rows - 1) * g.a_row;
+  for (int j = 0; j < TILE; ++j) {
+    i64 rest = column + j * across < g.columns ? column + j * across : g.columns - 1;
+    v2[j] = rest % g.v[3], rest /= g.v[3];
+    v1[j] = rest % g.v[2], rest /= g.v[2];
+    v0[j] = rest % g.v[1];
+    x_columns[j] = rest / g.v[1] * g.x_u;
+  }
+  T sums[TILE][TILE];
+  for (int i = 0; i < TILE; ++i)
+    for (int j = 0; j < TILE; ++j) sums[i][j] = 0;
+  const i64 lines = g.r[0] * g.r[1] * g.r[2], end = lines * (piece + 1) / g.pieces;
+  const i64 a_begin = a_at + group * g.a_group, x_begin = x_at + image * g.x_image + group * g.x_group;
+  for (i64 line = lines * piece / g.pieces; line < end; ++line) {
+    const i64 r1 = line % g.r[2], r0 = line / g.r[2] % g.r[1], q = line / g.r[2] / g.r[1];
+    i64 a_now = a_begin + q * g.a_steps[0] + r0 * g.a_steps[1] + r1 * g.a_steps[2];
+    i64 x_lines[TILE];  // -1 where the image has no such line
+    for (int j = 0; j < TILE; ++j) {
+      const i64 p0 = seen(&g, 0, v0[j], r0), p1 = seen(&g, 1, v1[j], r1);
+      x_lines[j] = p0 < 0 || p1 < 0 ? -1 : x_begin + x_columns[j] + q * g.x_q + p0 * g.x_steps[0] + p1 * g.x_steps[1];
+    }
+    for (i64 r2 = 0; r2 < g.r[3]; ++r2, a_now += g.a_steps[3]) {
+      T w[TILE], y[TILE];
+      for (int i = 0; i < TILE; ++i) w[i] = load(a, a_now + a_rows[i], STORED);
+      for (int j = 0; j < TILE; ++j) {
+        const i64 p2 = x_lines[j] < 0 ? -1 : seen(&g, 2, v2[j], r2);
+        y[j] = p2 < 0 ? (T)0 : load(x, x_lines[j] + p2 * g.x_steps[2], STORED);
+      }
+      for (int i = 0; i < TILE; ++i)
+        for (int j = 0; j < TILE; ++j) sums[i][j] += w[i] * y[j];
+    }
+  }
+  for (int i = 0; i < TILE && row + i < g.rows; ++i) {
+    const T added = has_bias ? load(bias, bias_at + (group * g.rows + row + i) * SIZE(type), STORED) : (T)0;
+    for (int j = 0; j < TILE && column + j * across < g.columns; ++j) {
+      const i64 at = ((piece * g.stacks + stack) * g.rows + row + i) * g.columns + column + j * across;
+      store(out, out_at + at * SIZE(out_type), (int)out_type, sums[i][j] + added);
+    }
+  }
+}
+
+// ---- patches as columns
+
+typedef struct {
+  i64 height, width, rows, columns;  // of the image, and how many places a patch has
+  i64 kernel_height, kernel_width, stride0, stride1, padding0, padding1, dilation0, dilation1;
+} Patches;
+
+// From images (planes, height, width) to columns (planes, kernel_height * kernel_width, rows * columns).
+KERNEL to_columns(BUFFER(x), BUFFER(out), Patches g, i64 items, i64 type) {
+  if (ITEM >= items) return;
+  i64 rest = ITEM;
+  const i64 column = rest % g.columns;
+  rest /= g.columns;
+  const i64 row = rest % g.rows;
+  rest /= g.rows;
+  const i64 j = rest % g.kernel_width;
+  rest /= g.kernel_width;
+  const i64 i = rest % g.kernel_height, plane = rest / g.kernel_height;
+  const i64 h = row * g.stride0 - g.padding0 + i * g.dilation0, w = column * g.stride1 - g.padding1 + j * g.dilation1;
+  const int inside = h >= 0 && h < g.height && w >= 0 && w < g.width;
+  const T value = inside ? load(x, x_at + ((plane * g.height + h) * g.width + w) * SIZE(type), (int)type) : (T)0;
+  store(out, out_at + ITEM * SIZE(type), (int)type, value);
+}
+
+// And back: each element of an image is the sum of what columns have of it.
+KERNEL from_columns(BUFFER(x), BUFFER(out), Patches g, i64 items, i64 type) {
+  if (ITEM >= items) return;
+  const i64 w = ITEM % g.width, h = ITEM / g.width % g.height, plane = ITEM / g.width / g.height;
+  T sum = 0;
+  for (i64 i = 0; i < g.kernel_height; ++i) {
+    const i64 down = h + g.padding0 - i * g.dilation0;
+    if (down < 0 || down % g.stride0 || down / g.stride0 >= g.rows) continue;
+    for (i64 j = 0; j < g.kernel_width; ++j) {
+      const i64 across = w + g.padding1 - j * g.dilation1;
+      if (across < 0 || across % g.stride1 || across / g.stride1 >= g.columns) continue;
+      const i64 tap = (plane * g.kernel_height + i) * g.kernel_width + j;
+      sum += load(x, x_at + ((tap * g.rows + down / g.stride0) * g.columns + across / g.stride1) * SIZE(type), (int)type);
+    }
+  }
+  store(out, out_at + ITEM * SIZE(type), (int)type, sum);
+}

@@ -1,0 +1,243 @@
+"""Accelerators that OpenCL gives. The library is looked for when a program first names one.
+
+Memory, copies, launches and pointwise programs are the core's (native/core/accelerator.cpp). Every
+other call asks `_kernels.table` by name, and goes by way of the host where nothing is found.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes.util
+import hashlib
+import importlib.util
+import math
+import os
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._core import Tensor
+from .._device import accelerated, accelerators
+from .._dtypes import from_numpy_dtype, uint8
+
+__all__ = ["Facts", "OpenCL", "answer", "count", "kernel", "numbered", "text_of"]
+
+_VARIABLE = "RUSHLIGHT_OPENCL_LIBRARY"
+_MISSING = (
+    "no OpenCL device: {why}. A GPU's driver brings OpenCL; `pip install pocl-binary-distribution` "
+    "makes a device of the processor; {variable} names a library that is elsewhere."
+)
+
+
+def _libraries() -> list[str]:
+    """Where a library may be, in the order in which they are tried."""
+    if os.environ.get(_VARIABLE):
+        return [os.environ[_VARIABLE]]
+    found = [name for name in [ctypes.util.find_library("OpenCL")] if name]
+    pocl = importlib.util.find_spec("pocl_binary_distribution")
+    if pocl is not None and pocl.origin is not None:
+        beside = Path(pocl.origin).parent.parent / "pyopencl" / ".libs"
+        found += map(str, sorted(beside.glob("libpocl*.so*")))
+    return found
+
+
+class Facts:
+    """What a device says of itself."""
+
+    def __init__(self, **facts: Any) -> None:
+        self.name: str = facts["name"]
+        self.vendor: str = facts["vendor"]
+        self.version: str = facts["version"]
+        self.driver: str = facts["driver"]
+        self.total_memory: int = facts["total_memory"]
+        self.largest_block: int = facts["largest_block"]
+        self.largest_group: int = facts["largest_group"]
+        self.has_double: bool = facts["has_double"]
+        self.is_cpu: bool = facts["is_cpu"]
+
+
+@cache
+def _opened() -> tuple[tuple[Facts, ...], str]:
+    """The devices, or why there is none."""
+    tried = _libraries()
+    why = "no library of OpenCL was found"
+    for path in tried:
+        try:
+            return tuple(Facts(**facts) for facts in _core.open_opencl(path)), ""
+        except RuntimeError as error:
+            why = f"{path}: {error}"
+    return (), why
+
+
+def count() -> int:
+    """How many devices there are."""
+    return len(_opened()[0])
+
+
+class OpenCL:
+    """A device of OpenCL."""
+
+    has_memory = True
+    makes = True
+
+    def __init__(self, number: int, facts: Facts) -> None:
+        self.number, self.facts = number, facts
+        self.name = accelerated(number)
+
+    def allocate(self, shape: tuple[int, ...], dtype: Any, fill: complex | None = None) -> Any:
+        from . import cpu
+
+        kind = np.dtype(dtype)
+        self.check_type(from_numpy_dtype(kind))
+        nbytes = math.prod(shape) * kind.itemsize
+        if nbytes > self.facts.largest_block:  # says so, before memory is asked for on the host
+            _core.empty_accelerated(self.number, (nbytes,), uint8.code, None)
+        return cpu.allocate(shape, dtype, fill)
+
+    def check_type(self, dtype: Any) -> None:
+        """TypeError for an element type that the device has not."""
+        if dtype.itemsize >= 8 and not self.facts.has_double and dtype.is_floating_point:
+            raise TypeError(
+                f"Cannot convert a tensor to {dtype} on {self.name}: {self.facts.name} has no "
+                "float64. Please use float32 instead."
+            )
+
+    def made(
+        self, shape: tuple[int, ...], dtype: Any, fill: Any = None, strides: Any = None
+    ) -> Tensor:
+        found = from_numpy_dtype(np.dtype(dtype))
+        self.check_type(found)
+        tensor = self.empty(shape, found.code, strides)
+        if fill is not None and tensor.numel():
+            element = self.from_host(_core.wrap(np.asarray(fill, dtype)))
+            _core.copy_values(tensor, element)
+        return tensor
+
+    def tensor(self, array: Any, requires_grad: bool = False) -> Tensor:
+        found = self.from_host(_core.wrap(array))
+        return found.requires_grad_() if requires_grad else found
+
+    def empty(self, shape: tuple[int, ...], code: int, strides: Any = None) -> Tensor:
+        """A tensor that nobody wrote; code: of the dtype; strides in elements."""
+        return _core.empty_accelerated(self.number, shape, code, strides)
+
+    def from_host(self, tensor: Tensor) -> Tensor:
+        self.check_type(tensor.dtype)
+        return _core.copy_to(tensor, self.number)
+
+    def to_host(self, tensor: Tensor) -> Tensor:
+        return _core.copy_to(tensor, -1)
+
+    def check_values(self, op: str) -> None:
+        pass
+
+    def run(self, op: str, function: Any, args: tuple[Any, ...]) -> Any:
+        return NotImplemented
+
+    def synchronize(self) -> None:
+        _core.accelerator_finish(self.number)
+
+    def draw(self, kernel: str, place: Any, tensor: Tensor, *args: Any) -> None:
+        import_module("rushlight._devices._kernels._random").fill(kernel, place, tensor, *args)
+
+    def fill_steps(self, tensor: Tensor, *numbers: float) -> None:
+        filling = import_module("rushlight._devices._kernels._filling")
+        (filling.steps if len(numbers) == 2 else filling.between)(tensor, *numbers)
+
+
+@cache
+def numbered(number: int) -> OpenCL:
+    """The device of a number; RuntimeError where there is none."""
+    facts, why = _opened()
+    if not facts:
+        raise RuntimeError(_MISSING.format(why=why, variable=_VARIABLE))
+    if number >= len(facts):
+        kind = "CUDA" if accelerators.kind == "cuda" else "OpenCL"
+        there = "is one device" if len(facts) == 1 else f"are {len(facts)} devices"
+        raise RuntimeError(
+            f"{kind} error: invalid device ordinal. {accelerated(number)} was asked for; "
+            f"there {there}."
+        )
+    return OpenCL(number, facts[number])
+
+
+# ---- kernels
+
+FOLDER = Path(__file__).resolve().parent / "kernels"
+LIMITS = _core.accelerator_limits()  # what texts and the core must agree in
+
+_COMPUTED = {"float32": "float", "float64": "double", "int64": "i64"}
+
+
+@cache
+def text_of(file: str, computed: str, wide: bool, more: str = "") -> str:
+    """What is compiled of a file of kernels; computed: the dtype that is T; wide: double exists;
+    more: options such as "-DWIDTH=4"."""
+    known = [f"T {_COMPUTED[computed]}", *(["REAL"] if computed != "int64" else [])]
+    known += ["WIDE"] if wide else []
+    known += [f"{name} {value}" for name, value in LIMITS.items()]
+    known += [word.removeprefix("-D").replace("=", " ") for word in more.split()]
+    defined = "".join(f"#define {words}\n" for words in known)
+    return defined + (FOLDER / "prelude.cl").read_text() + (FOLDER / file).read_text()
+
+
+@cache
+def kernel(device: int, file: str, name: str, computed: str, more: str = "") -> int:
+    """The number of a kernel; computed: the name of the dtype that is T; more: other options."""
+    return build(device, text_of(file, computed, numbered(device).facts.has_double, more), name)
+
+
+_OPTIONS = "-cl-std=CL1.2 -w"
+_CACHE = "RUSHLIGHT_KERNEL_CACHE"
+
+
+def _cache() -> Path | None:
+    """The folder in which compiled kernels are kept from one process to the next."""
+    chosen = os.environ.get(_CACHE)
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "rushlight" / "kernels"
+
+
+def build(device: int, text: str, name: str) -> int:
+    """The number of the kernel of a name in a text; what the driver compiles is kept on disk."""
+    facts, folder = numbered(device).facts, _cache()
+    words = [facts.name, facts.vendor, facts.version, facts.driver, _OPTIONS, text]
+    key = hashlib.sha256("\0".join(words).encode()).hexdigest()
+    kept = b"" if folder is None else _kept(folder / key)
+    number, binary = _core.accelerator_kernel(device, text, _OPTIONS, name, kept)
+    if folder is not None and binary:
+        _keep(folder / key, binary)
+    return number
+
+
+def _kept(path: Path) -> bytes:
+    """What was kept in a file; b"" where there is none or it is damaged: drivers may crash then."""
+    with contextlib.suppress(OSError):
+        digest, content = (whole := path.read_bytes())[:32], whole[32:]
+        if hashlib.sha256(content).digest() == digest:
+            return content
+    return b""
+
+
+def _keep(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all; a disk that is full or read-only is no error."""
+    part = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(hashlib.sha256(content).digest() + content)
+        part.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink()
+
+
+def answer(name: str, args: tuple[Any, ...]) -> Any:
+    """For the core: what a kernel of the device gives for a call; NotImplemented where none has."""
+    found = import_module("rushlight._devices._kernels").table.get(name)
+    return NotImplemented if found is None else found(*args)

@@ -1,0 +1,16 @@
+"""Tests of accelerators: they run on PoCL, which makes an OpenCL device of the processor."""
+
+import _pocl
+import pytest
+
+_pocl.prepare()
+
+
+@pytest.fixture
+def refuse():
+    """No call may go by way of the host."""
+    from rushlight import _core
+
+    before = _core.accelerator_refuse_fallbacks(True)
+    yield
+    _core.accelerator_refuse_fallbacks(before)
