@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "core/guard.h"
 #include "core/layout.h"
 #include "core/lazy.h"
 #include "core/numpy.h"
@@ -15,16 +16,10 @@
 
 namespace rushlight {
 
-namespace {
-
-std::atomic<bool> shown_as_cuda;
-
-}  // namespace
-
 const char* device_name(DeviceType device) {
   static const char* const cuda[] = {"cuda:0", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7"};
   static_assert(sizeof(cuda) / sizeof(*cuda) == kMostAccelerators);
-  if (is_accelerator(device) && shown_as_cuda.load(std::memory_order_relaxed)) return cuda[accelerator_number(device)];
+  if (is_accelerator(device) && opencl::shown_as_cuda()) return cuda[accelerator_number(device)];
   static const char* const names[] = {"cpu",      "meta",     "opencl:0", "opencl:1", "opencl:2",
                                       "opencl:3", "opencl:4", "opencl:5", "opencl:6", "opencl:7"};
   static_assert(sizeof(names) / sizeof(*names) == static_cast<size_t>(DeviceType::OpenCL) + kMostAccelerators);
@@ -51,11 +46,8 @@ char* number_of(opencl::Block* block) { return reinterpret_cast<char*>(reinterpr
 opencl::Block* new_block(DeviceType device, size_t nbytes) {
   try {
     return new opencl::Block(opencl::take(accelerator_number(device), nbytes));
-  } catch (const opencl::OutOfMemory& error) {
-    PyObject* type = callbacks.OutOfMemoryError.get();
-    if (type) PyErr_SetString(type, error.what());
-  } catch (const opencl::Failure& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (...) {  // callers expect an exception of Python's
+    raise_caught();
   }
   return nullptr;
 }
@@ -546,7 +538,7 @@ PyObject* reset_most(PyObject*, PyObject* device) {
 PyObject* show_as_cuda(PyObject*, PyObject* on) {
   const int truth = PyObject_IsTrue(on);
   if (truth < 0) return nullptr;
-  return PyBool_FromLong(shown_as_cuda.exchange(truth != 0));
+  return PyBool_FromLong(opencl::show_as_cuda(truth != 0));
 }
 
 PyObject* list_fallbacks(PyObject*, PyObject*) {

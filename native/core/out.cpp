@@ -50,6 +50,14 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
       if (t->ndim() && t->device() != device) other = t->device();
       return other == device;
     });
+    if (other != device && other != DeviceType::Meta && device != DeviceType::Meta) {
+      PyErr_Format(
+          PyExc_RuntimeError,
+          "Expected all tensors to be on the same device, but found at least two devices, %s and %s! The argument 'out' of "
+          "%s() must be where its result is.",
+          device_name(other), device_name(device), public_name(op).c_str());
+      return nullptr;
+    }
     if (other != device) {
       PyErr_Format(PyExc_RuntimeError,
                    "Attempting to copy from device %s to device %s, but cross-device copies are not allowed! The argument 'out' of "

@@ -139,7 +139,9 @@ PyObject* method_numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
     return nullptr;
   }
   const Owned<Tensor> values(values_of(t));
-  return values ? exported(values.get()) : nullptr;
+  if (!values || !force || !is_accelerator(values->device())) return values ? exported(values.get()) : nullptr;
+  const Owned<Tensor> here(copy_to(values.get(), DeviceType::Cpu));
+  return here ? exported(here.get()) : nullptr;
 }
 
 PyObject* method_array(PyObject* self, PyObject* args, PyObject* kwargs) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -85,16 +86,23 @@ State& state() {
   return *made;
 }
 
+std::atomic<bool> as_cuda;
+
+std::string title() { return as_cuda.load(std::memory_order_relaxed) ? "CUDA" : "OpenCL"; }
+
 void check_process() {
   if (state().process == getpid()) return;
-  throw Failure(
-      "Cannot re-initialize OpenCL in forked subprocess. To use OpenCL with multiprocessing, you must use the 'spawn' start "
-      "method");
+  throw Failure("Cannot re-initialize " + title() + " in forked subprocess. To use " + title() +
+                " with multiprocessing, you must use the 'spawn' start method");
 }
+
+constexpr bool is_lack_of_memory(Code code) { return code == kNoMemory || code == kNoResources || code == kNoHostMemory; }
 
 void check(Code code, const char* what) {
   if (code == 0) return;
-  throw Failure(std::string("OpenCL: ") + what + " failed with error " + std::to_string(code));
+  if (is_lack_of_memory(code))
+    throw OutOfMemory(title() + " out of memory. " + what + " failed with error " + std::to_string(code));
+  throw Failure(title() + " error: " + what + " failed with error " + std::to_string(code));
 }
 
 // The functions: what a loader exports, or what a driver's own object points at.
@@ -205,6 +213,9 @@ void open(const std::string& path) {
   s.process = getpid();
 }
 
+bool shown_as_cuda() { return as_cuda.load(std::memory_order_relaxed); }
+bool show_as_cuda(bool on) { return as_cuda.exchange(on); }
+
 const std::vector<Facts>& devices() { return state().facts; }
 
 Block take(int device, size_t bytes) {
@@ -226,14 +237,12 @@ Block take(int device, size_t bytes) {
       if (capacity <= d.facts.largest_block && d.counts.kept + capacity <= d.facts.memory) {
         memory = d.call.CreateBuffer(d.context, kReadWrite, capacity, nullptr, &code);
         if (code != 0) memory = nullptr;
-        if (code != 0 && code != kNoMemory && code != kNoResources && code != kNoHostMemory && code != kBadSize) {
-          check(code, "clCreateBuffer");
-        }
+        if (code != 0 && !is_lack_of_memory(code) && code != kBadSize) check(code, "clCreateBuffer");
       }
     }
     if (!memory) {
       const auto mib = [](uint64_t n) { return std::to_string((n + (1 << 19)) >> 20) + " MiB"; };
-      throw OutOfMemory("OpenCL out of memory. Tried to allocate " + mib(bytes) + ". Device " + std::to_string(device) + " (" +
+      throw OutOfMemory(title() + " out of memory. Tried to allocate " + mib(bytes) + ". Device " + std::to_string(device) + " (" +
                         d.facts.name + ") has a total capacity of " + mib(d.facts.memory) + ", blocks of at most " +
                         mib(d.facts.largest_block) + ", and " + mib(d.counts.in_use) + " in use by tensors.");
     }
@@ -370,8 +379,16 @@ void launch(int kernel, size_t items, size_t group, const std::vector<Argument>&
     check(k.device->call.SetKernelArg(k.handle, static_cast<uint32_t>(i), arguments[i].size, arguments[i].value), "clSetKernelArg");
   }
   const size_t all = (items + group - 1) / group * group;
-  check(k.device->call.EnqueueNDRangeKernel(k.device->queue, k.handle, 1, nullptr, &all, &group, 0, nullptr, nullptr),
-        "clEnqueueNDRangeKernel");
+  const auto queue = [&] {
+    return k.device->call.EnqueueNDRangeKernel(k.device->queue, k.handle, 1, nullptr, &all, &group, 0, nullptr, nullptr);
+  };
+  Code code = queue();
+  if (is_lack_of_memory(code)) {  // some drivers take a buffer's memory when a kernel first needs it
+    release_kept(*k.device);
+    k.device->call.Finish(k.device->queue);
+    code = queue();
+  }
+  check(code, "clEnqueueNDRangeKernel");
   k.device->call.Flush(k.device->queue);
 }
 

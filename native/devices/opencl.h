@@ -19,6 +19,10 @@ struct OutOfMemory : Failure {
   using Failure::Failure;
 };
 
+// Whether messages call the devices CUDA's, as programs do that are run with them in CUDA's place.
+bool shown_as_cuda();
+bool show_as_cuda(bool on);  // what it was
+
 struct Facts {
   std::string name, vendor, version, driver;
   uint64_t memory;

@@ -349,7 +349,7 @@ def resolve(value: object, function: str = "tensor") -> device:
 
 
 def _unavailable(wanted: device) -> Exception:
-    hint = f"The device asked for is '{wanted}'; tensors live on 'cpu' or 'meta' here."
+    hint = f"The device asked for is '{wanted}'; tensors live on 'cpu', 'meta' or 'opencl' here."
     kind = wanted.type
     if kind in ("cuda", "xpu"):
         return AssertionError(f"Torch not compiled with {kind.upper()} enabled. {hint}")

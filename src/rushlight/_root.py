@@ -88,7 +88,22 @@ def set_default_tensor_type(t: str | type) -> None:
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
         "torch.set_default_dtype() and torch.set_default_device() as alternatives."
     )
-    set_default_dtype(t.dtype if hasattr(t, "dtype") else _tensor._TYPE_NAMES[t.rpartition(".")[2]])
+    made: Any = t
+    if isinstance(t, str):
+        module, _, name = t.rpartition(".")
+        types = _tensor.cuda_types() if module == "torch.cuda" else _tensor.tensor_types()
+        made = types.get(name)
+    if not isinstance(made, _tensor.TensorType) or not made.dtype.is_floating_point:
+        raise TypeError(
+            "invalid type object: only floating-point types are supported as the default type. "
+            f"{t!r} is none."
+        )
+    on_cuda = made.__module__ == "torch.cuda"
+    if on_cuda:
+        made(0)  # an error where there is no such device
+    set_default_dtype(made.dtype)
+    if on_cuda or _device.is_accelerator(_device.get_default_device().type):
+        _device.set_default_device(_device.cuda(None) if on_cuda else None)
 
 
 _deterministic = 0  # 0: off, 1: warns, 2: on

@@ -26,7 +26,7 @@ from .ops.table.signature import dtype, memory_format, overloaded
 from .ops.table.statement import LAZY, namespace, quietly
 from .storage import TypedStorage, UntypedStorage, legacy_types, never, warn_of_typed
 
-__all__ = ["memory_of", "tensor_types", "with_bits"]
+__all__ = ["TensorType", "cuda_types", "memory_of", "tensor_types", "with_bits"]
 
 _wrap = _core.wrap
 
@@ -57,12 +57,13 @@ def text(self: Any) -> str:
         notes = ["...", "device='meta'", f"size={tuple(self.shape)}", *kind, *_suffixes(self)]
         said = f"{prefix}{', '.join(notes)})"
     else:
-        suffixes = _suffixes(self)
+        suffixes, device = _suffixes(self), None
         if self._accelerator is not None:
-            suffixes = [f"device='{self.device}'", *suffixes]
+            device = str(self.device)
             self = self.detach().cpu()
-        array = self._array
-        said = printing.tensor_text(array, self.dtype, suffixes=suffixes, prefix=prefix)
+        said = printing.tensor_text(
+            self._array, self.dtype, suffixes=suffixes, prefix=prefix, device=device
+        )
     return f"Parameter({said})" if not plain and getattr(self, "_is_param", False) else said
 
 
@@ -74,7 +75,7 @@ def _format(self: Any, spec: str) -> str:
 
 @answered("no_value", ITEM)
 def _format_number(self: Any, spec: str) -> str:
-    return printing.format_scalar(self._array, spec)
+    return printing.format_scalar(self.detach().cpu()._array, spec)
 
 
 # ---- Python values
@@ -290,16 +291,22 @@ def _type(self: Tensor, dtype: dtype | None = None, non_blocking: bool = False) 
             where = f"{accelerators.kind}."
         return f"torch.{where}{self.dtype.scalar_name}Tensor"
     if isinstance(dtype, str):
-        short = dtype.rpartition(".")[2]
+        module, _, short = dtype.rpartition(".")
         if short not in _TYPE_NAMES:
             raise ValueError(f"invalid type: '{dtype}'")
-        dtype = _TYPE_NAMES[short]
-    elif isinstance(dtype, _TensorType):
-        dtype = dtype.dtype
+        return _placed(self, _TYPE_NAMES[short], module == "torch.cuda")
+    if isinstance(dtype, TensorType):
+        return _placed(self, dtype.dtype, dtype.__module__ == "torch.cuda")
     return self.to(dtype)
 
 
-class _TensorType(type):
+def _placed(self: Tensor, dtype: dtype, on_cuda: bool) -> Any:
+    """A tensor as a legacy type has it, which says the device too."""
+    stays = self._accelerator is None and not on_cuda
+    return self.to(dtype) if stays else self.to(cuda(None) if on_cuda else cpu, dtype)
+
+
+class TensorType(type):
     """The legacy constructors: torch.FloatTensor and its like."""
 
     dtype: Any
@@ -313,13 +320,25 @@ class _TensorType(type):
         return super().__new__(mcs, name, bases, members)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return _legacy(cls.dtype, f"torch.{cls.__name__}", args, kwargs)
+        name = f"{cls.__module__}.{cls.__name__}"
+        if cls.__module__ == "torch":
+            return _legacy(cls.dtype, name, args, kwargs)
+        if accelerators.kind != "cuda":
+            raise TypeError(
+                f"type {name} not available. Torch not compiled with CUDA enabled. Tensors live on "
+                f"'cpu' here: use torch.{cls.__name__}."
+            )
+        return _legacy(cls.dtype, name, args, kwargs).to(cuda(None))
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance.dtype is cls.dtype
+        return (
+            isinstance(instance, Tensor)
+            and instance.dtype is cls.dtype
+            and (instance._accelerator is not None) == (cls.__module__ == "torch.cuda")
+        )
 
     def __repr__(cls) -> str:
-        return f"<class 'torch.{cls.__name__}'>"
+        return f"<class '{cls.__module__}.{cls.__name__}'>"
 
 
 def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -357,17 +376,28 @@ def _legacy_name(dtype: Any) -> str:
     return f"torch.{dtype.scalar_name}Tensor"
 
 
+def cuda_types() -> dict[str, type]:
+    """The legacy type objects of torch.cuda by name."""
+    types = _types_of("torch.cuda", lambda name, kind: "")
+    return {name: made for name, made in types.items() if not name.startswith("Complex")}
+
+
 def tensor_types() -> dict[str, type]:
     """The legacy type objects by name."""
+
+    def example(name: str, kind: Any) -> str:
+        return f"\n\n>>> torch.{name}([1, 0]).dtype\ntorch.{kind.name}"
+
+    return _types_of("torch", example) | legacy_types()
+
+
+def _types_of(module: str, example: Any) -> dict[str, type]:
     types = {}
     for name, kind in _TYPE_NAMES.items():
-        doc = (
-            f"Tensors of dtype {kind.name}: from sizes, elements not set; from data, a copy.\n\n"
-            f">>> torch.{name}([1, 0]).dtype\ntorch.{kind.name}"
-        )
-        members = {"dtype": kind, "__module__": "torch", "__doc__": doc}
-        types[name] = _TensorType(name, (), members)
-    return types | legacy_types()
+        doc = f"Tensors of dtype {kind.name}: from sizes, elements not set; from data, a copy."
+        members = {"dtype": kind, "__module__": module, "__doc__": doc + example(name, kind)}
+        types[name] = TensorType(name, (), members)
+    return types
 
 
 def _tensor_new(cls: type, *args: Any, **kwargs: Any) -> Any:
@@ -395,6 +425,20 @@ def _new(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     """A tensor of this one's dtype from sizes or data."""
     made = _legacy(self.dtype, "new", args, kwargs)
     return made if self._accelerator is None else made.to(self.device)
+
+
+def _pin_memory(self: Tensor, device: Any = None) -> Any:
+    """The tensor: no device needs its pages locked.
+
+    >>> torch.ones(2).is_pinned()
+    False
+    """
+    if self._accelerator is not None:
+        raise RuntimeError(
+            f"cannot pin '{self.type()}' only dense CPU tensors can be pinned. This one is on "
+            f"{self.device}."
+        )
+    return self
 
 
 def _method(doc: str, function: Any) -> Any:
@@ -553,10 +597,7 @@ _METHODS: dict[str, Any] = {
     "new": _new,
     "detach_": _detach_,
     "share_memory_": _share_memory,
-    "pin_memory": _method(
-        "The tensor: no device needs its pages locked.\n\n>>> torch.ones(2).is_pinned()\nFalse",
-        lambda self: self,
-    ),
+    "pin_memory": _pin_memory,
     "apply_": _method(
         "Replace every element by function(element).", _replaced_by("apply_", "callable")
     ),
@@ -579,7 +620,9 @@ _METHODS: dict[str, Any] = {
     "is_shared": _method(
         "Whether processes share the memory.", lambda self: self.untyped_storage().is_shared()
     ),
-    "is_pinned": _method("Whether the memory is page-locked: never here.", lambda self: False),
+    "is_pinned": _method(
+        "Whether the memory is page-locked: never here.", lambda self, device=None: False
+    ),
     "is_floating_point": _method(
         "Whether the dtype is a real floating type.", lambda self: self.dtype.is_floating_point
     ),

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from rushlight._root import Generator
 
+from ..._device import accelerators
 from ..._missing import missing_name as _missing_name
 from ._collate import default_collate, default_convert
 from ._fetch import BaseDataLoaderIter, LengthCheck, fetcher, seed_pipes
@@ -209,7 +210,7 @@ class DataLoader(Generic[T_co]):
         return length
 
     def __iter__(self) -> Iterator[Any]:
-        if self.pin_memory:
+        if self.pin_memory and not accelerators.wanted:
             warnings.warn(
                 "'pin_memory' argument is set as true but no accelerator is found, "
                 "then device pinned memory won't be used.",
