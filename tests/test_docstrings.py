@@ -31,7 +31,7 @@ OWN = ("rushlight", "torch")
 # Modules of the library's own, whose examples use names of the module.
 INTERNAL = {"_missing", "_printing", "_levels.batching_rule"}
 # Rooms that PyTorch does not have.
-BEYOND = {"explain"}
+BEYOND = {"explain", "opencl"}
 # Examples of what PyTorch does not have, or of what rushlight does beyond PyTorch.
 OURS: dict[str, str] = {
     "": "imports rushlight by its own name",

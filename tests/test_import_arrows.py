@@ -42,7 +42,7 @@ ORDER = [
     "_root",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func", "nn.utils.stateless", "nn.attention.flex_attention"),
     "_foreach",
-    *("_tensor_str", "_absent_device", "_present_device", "cuda", "cpu", "mps", "xpu"),
+    *("_tensor_str", "_absent_device", "_present_device", "opencl", "cuda", "cpu", "mps", "xpu"),
     *("accelerator", "__config__"),
     *("memory", "devices", "linalg", "fft", "special", "signal", "serialization"),
     *("_lowrank", "_lobpcg"),

@@ -54,6 +54,16 @@ opencl::Block* new_block(DeviceType device, size_t nbytes) {
 
 }  // namespace
 
+bool has_type(DeviceType device, DType dtype) {
+  if (dtype != DType::F64 && dtype != DType::C128) return true;
+  const opencl::Facts& facts = opencl::devices()[static_cast<size_t>(accelerator_number(device))];
+  if (facts.has_double) return true;
+  const bool real = dtype == DType::F64;
+  PyErr_Format(PyExc_TypeError, "Cannot convert a tensor to torch.%s on %s: %s has no float64. Please use %s instead.",
+               real ? "float64" : "complex128", device_name(device), facts.name.c_str(), real ? "float32" : "complex64");
+  return false;
+}
+
 bool take_block(Storage* s, size_t nbytes) {
   opencl::Block* block = new_block(s->device, nbytes);
   if (!block) return false;
@@ -160,7 +170,7 @@ int copy_across(Tensor* to, const Tensor* from) {
     }
     if (plain(to->dtype) && plain(from->dtype)) {
       const bool integers = !is_floating(to->dtype) && !is_floating(from->dtype);
-      const bool wide = to->dtype == DType::F64 || from->dtype == DType::F64 || is_floating(to->dtype) != is_floating(from->dtype);
+      const bool wide = to->dtype == DType::F64 || from->dtype == DType::F64;
       PyObject* operand = as_object(const_cast<Tensor*>(from));
       return run_program_there(*same, integers ? DType::I64 : wide ? DType::F64 : DType::F32, &operand, 1, to);
     }

@@ -9,6 +9,8 @@
 namespace rushlight {
 
 opencl::Block* block_of(const Storage* s);
+// Whether elements of a type may be there: no float64 where the device has none. False with an exception.
+bool has_type(DeviceType device, DType dtype);
 // Memory for a storage of so many bytes. False with torch's exception.
 bool take_block(Storage* s, size_t nbytes);
 void give_block(Storage* s);

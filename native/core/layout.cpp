@@ -418,6 +418,15 @@ bool check_ndim(Py_ssize_t ndim, PyObject* type) {
   return false;
 }
 
+namespace {
+
+// nullptr with an exception, also where the device has not the type.
+Storage* new_memory(DType dtype, size_t nbytes, DeviceType device) {
+  return is_accelerator(device) && !has_type(device, dtype) ? nullptr : new_storage(nbytes, device);
+}
+
+}  // namespace
+
 Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes, DeviceType device) {
   const Py_ssize_t item = item_size(dtype);
   if (ndim <= Tensor::kInlineDims) {  // the everyday case: one pass, into the tensor itself
@@ -428,7 +437,7 @@ Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes, DeviceType de
       fits &= !__builtin_mul_overflow(step, sizes[i], &step) && sizes[i] > 0;
     }
     if (fits) {
-      Tensor* t = new_on(new_storage(static_cast<size_t>(step), device));
+      Tensor* t = new_on(new_memory(dtype, static_cast<size_t>(step), device));
       if (!t) return nullptr;
       t->ndim_ = static_cast<uint8_t>(ndim);
       t->dtype = dtype;
@@ -447,7 +456,7 @@ Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes, DeviceType de
     raise_too_large(ndim, sizes);
     return nullptr;
   }
-  return made(new_storage(static_cast<size_t>(numel * item), device), dtype, ndim, sizes, strides, 0);
+  return made(new_memory(dtype, static_cast<size_t>(numel * item), device), dtype, ndim, sizes, strides, 0);
 }
 
 Tensor* new_tensor(DType dtype, int ndim, const Py_ssize_t* sizes) { return new_tensor(dtype, ndim, sizes, DeviceType::Cpu); }
@@ -466,7 +475,7 @@ Tensor* new_strided(DType dtype, int ndim, const Py_ssize_t* sizes, const Py_ssi
   }
   reach(ndim, sizes, strides, &low, &high);
   const size_t bytes = numel ? static_cast<size_t>(high - low + item_size(dtype)) : 0;
-  return made(new_storage(bytes, device), dtype, ndim, sizes, strides, -low);
+  return made(new_memory(dtype, bytes, device), dtype, ndim, sizes, strides, -low);
 }
 
 Tensor* new_like(const Tensor* model, DType dtype) {

@@ -3,6 +3,7 @@
 // attached from Python; the slots of operators.cpp only find the Op and call it.
 #include <cstring>
 
+#include "core/accelerator.h"
 #include "core/layout.h"
 #include "core/lazy.h"
 #include "core/override.h"
@@ -225,6 +226,15 @@ PyObject* get_array(PyObject* self, void*) {
   return values ? read_only_array_of(values.get()) : nullptr;
 }
 
+// An array of the values, to read: the tensor's own memory, or a copy of what is on an accelerator.
+PyObject* get_host_array(PyObject* self, void* closure) {
+  Tensor* t = as_tensor(self);
+  if (!(t->flags & kAccelerator) || t->flags & kWrapped) return get_array(self, closure);
+  const Owned<Tensor> values(values_of(t));
+  const Owned<Tensor> here(values ? copy_to(values.get(), DeviceType::Cpu) : nullptr);
+  return here ? array_of(here.get()) : nullptr;
+}
+
 // The array as it is, for the transforms themselves: of a batch, its first element stands for the shape and the type.
 // On an accelerator an array that tells the shape and the type.
 PyObject* get_seen(PyObject* self, void*) {
@@ -388,6 +398,8 @@ int set_wrapped(PyObject* self, PyObject* value, void*) {
 PyGetSetDef kGetSet[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"_array", guarded<get_array>, guarded<set_array>, "The numpy.ndarray that holds the values (no copy).", nullptr},
+    {"_host_array", guarded<get_host_array>, nullptr,
+     "A numpy.ndarray of the values, to read; a copy of what is on an accelerator.", nullptr},
     {"_meta", guarded<get_is_meta>, nullptr, "Whether it has a shape but no elements.", nullptr},
     {"_accelerator", guarded<get_accelerator>, nullptr, "The number of the accelerator that it is on, or None.", nullptr},
     {"_contiguous", guarded<get_contiguous>, nullptr, "Whether the elements lie in row-major order, without gaps.", nullptr},

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -147,6 +149,12 @@ std::vector<Handle> platforms_of(void* library) {
   return list(n, found.data(), nullptr) == 0 ? found : std::vector<Handle>();
 }
 
+// For trying what a device without float64 does.
+bool doubles_are_off() {
+  const char* chosen = std::getenv("RUSHLIGHT_OPENCL_DOUBLE");
+  return chosen && !std::strcmp(chosen, "0");
+}
+
 void add_devices(void* library, Handle platform, std::vector<std::unique_ptr<Device>>* devices) {
   const Functions call = functions_of(library, platform);
   uint32_t n = 0;
@@ -169,7 +177,7 @@ void add_devices(void* library, Handle platform, std::vector<std::unique_ptr<Dev
                           fact<uint64_t>(call, id, kMemory),
                           fact<uint64_t>(call, id, kLargestBlock),
                           fact<size_t>(call, id, kLargestGroup),
-                          fact<uint64_t>(call, id, kDoubles) != 0,
+                          fact<uint64_t>(call, id, kDoubles) != 0 && !doubles_are_off(),
                           fact<uint64_t>(call, id, kType) == kCpu};
     devices->push_back(std::move(device));
   }

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from ._core import Tensor
 from ._device import accelerators
 
-__all__ = ["REFUSED", "DeviceContext", "Event", "Stream", "StreamContext", "answers"]
+__all__ = ["REFUSED", "DeviceContext", "DeviceEvent", "Event", "Stream", "StreamContext", "answers"]
 
 
 def _wait(device: Any = None) -> None:
@@ -61,14 +61,26 @@ class Stream:
 
 
 class Event:
-    """A point in time."""
+    """A point in time.
 
-    def __init__(self, enable_timing: bool = False, *args: Any, **kwargs: Any) -> None:
+    >>> torch.Event(enable_timing=True).query()
+    True
+    """
+
+    def __init__(
+        self,
+        device: Any = None,
+        *,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+    ) -> None:
+        self.device = device
         self._time: float | None = None
 
     def record(self, stream: Any = None) -> None:
         """Note the time at which all before has ended."""
-        _wait(None if stream is None else stream.device)
+        _wait(self.device if stream is None else stream.device)
         self._time = time.perf_counter()
 
     def wait(self, stream: Any = None) -> None:
@@ -89,6 +101,15 @@ class Event:
         if self._time is None or end_event._time is None:
             raise ValueError("Both events must be recorded before calculating elapsed time.")
         return (end_event._time - self._time) * 1e3
+
+
+class DeviceEvent(Event):
+    """A point in time, as the module of one device makes it."""
+
+    def __init__(
+        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
+    ) -> None:
+        super().__init__(enable_timing=enable_timing)
 
 
 class StreamContext:
@@ -149,7 +170,7 @@ def answers(module: str, refusal: str) -> dict[str, Any]:
 
         return refuse
 
-    found: dict[str, Any] = {"Stream": Stream, "Event": Event, "StreamContext": StreamContext}
+    found: dict[str, Any] = {"Stream": Stream, "Event": DeviceEvent, "StreamContext": StreamContext}
     for name in _FALSE:
         named(name, giving(lambda: False), "False")
     for name in _ZERO:

@@ -43,6 +43,8 @@ class Tensor(TensorMethods, metaclass=_Open):
     @property
     def _base(self) -> Tensor | None: ...
     _array: _Array
+    @property
+    def _host_array(self) -> _Array: ...
     _meta: bool
     _accelerator: int | None
     _form: Any

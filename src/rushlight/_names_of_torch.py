@@ -325,17 +325,20 @@ def _autocast_of(device: str) -> Iterator[tuple[str, Any]]:
 
 
 def get_device_module(device: Any = None) -> Any:
-    """The module of a device type: torch.cpu, unless another is named.
+    """The module of a device type: unless one is named torch.cpu, or the accelerator's.
 
     >>> torch.get_device_module("cpu") is torch.cpu
     True
     """
     import importlib
 
-    from ._device import resolve
+    from . import _present_device as present
+    from ._device import accelerators, resolve
 
-    kind = "cpu" if device is None else getattr(device, "type", None) or str(device).split(":")[0]
-    if kind not in ("cpu", "cuda", "mps", "xpu"):
+    if device is None:
+        device = accelerators.kind if present.available() else "cpu"
+    kind = getattr(device, "type", None) or str(device).split(":")[0]
+    if kind not in ("cpu", "cuda", "mps", "xpu", "opencl"):
         resolve(device)
         raise RuntimeError(f"Invalid device module '{kind}'.")
     return importlib.import_module(f"rushlight.{kind}")

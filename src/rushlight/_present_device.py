@@ -266,14 +266,15 @@ def _nothing(*args: Any, **kwargs: Any) -> None:
 def _refused(name: str) -> Callable[..., NoReturn]:
     def refuse(*args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(
-            f"torch.cuda.{name} is not there: an OpenCL device stands for CUDA's."
+            f"torch.{accelerators.kind}.{name} is not there: the device is one of OpenCL."
         )
 
     return refuse
 
 
 def answers() -> dict[str, Any]:
-    """The functions of `torch.cuda` where accelerators stand for CUDA's devices."""
+    """The functions of `torch.cuda` where accelerators stand for CUDA's devices, and of
+    `torch.opencl`."""
     found: dict[str, Any] = {
         "is_available": available,
         "is_initialized": available,

@@ -57,12 +57,9 @@ def text(self: Any) -> str:
         notes = ["...", "device='meta'", f"size={tuple(self.shape)}", *kind, *_suffixes(self)]
         said = f"{prefix}{', '.join(notes)})"
     else:
-        suffixes, device = _suffixes(self), None
-        if self._accelerator is not None:
-            device = str(self.device)
-            self = self.detach().cpu()
+        device = None if self._accelerator is None else str(self.device)
         said = printing.tensor_text(
-            self._array, self.dtype, suffixes=suffixes, prefix=prefix, device=device
+            self._host_array, self.dtype, suffixes=_suffixes(self), prefix=prefix, device=device
         )
     return f"Parameter({said})" if not plain and getattr(self, "_is_param", False) else said
 
@@ -75,7 +72,7 @@ def _format(self: Any, spec: str) -> str:
 
 @answered("no_value", ITEM)
 def _format_number(self: Any, spec: str) -> str:
-    return printing.format_scalar(self.detach().cpu()._array, spec)
+    return printing.format_scalar(self._host_array, spec)
 
 
 # ---- Python values
@@ -501,7 +498,7 @@ def _replaced_by(name: str, parameters: str) -> Any:
                 raise TypeError(
                     f"{name}: expected {self.type()} for '{parameter}' (got {other.type()})"
                 )
-        columns = [t.expand(self.shape)._array.ravel().tolist() for t in (self, *others)]
+        columns = [t.expand(self.shape)._host_array.ravel().tolist() for t in (self, *others)]
         made = [function(*row) for row in zip(*columns, strict=True)]
         for value in made:
             if not isinstance(value, (int, float, complex, np.generic)):

@@ -15,7 +15,7 @@ get_printoptions = _printing.get_printoptions
 
 def _tensor_str(self: Tensor, indent: int) -> str:
     """The numbers of a tensor in brackets, without "tensor(" and what follows."""
-    array = self.detach().resolve_conj().resolve_neg()._array
+    array = self.detach().resolve_conj().resolve_neg()._host_array
     return _printing._contents(array, self.dtype, indent)
 
 

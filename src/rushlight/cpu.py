@@ -7,7 +7,8 @@ import platform
 from typing import Any
 
 from . import _core
-from ._absent_device import Event, Stream, StreamContext
+from ._absent_device import DeviceEvent as Event
+from ._absent_device import Stream, StreamContext
 from ._missing import missing_name as _missing_name
 
 __all__ = [

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NoReturn
 
-from ._absent_device import Event as Event
+from ._absent_device import DeviceEvent
 from ._missing import missing_name as _missing_name
+
+Event = DeviceEvent
 
 __all__ = ["current_allocated_memory", "device_count", "driver_allocated_memory", "empty_cache"]
 __all__ += ["get_rng_state", "is_available", "manual_seed", "recommended_max_memory", "seed"]

@@ -30,7 +30,9 @@ class TestNames:
         assert str(torch.device("opencl:1")) == "opencl:1"
 
     def test_one_that_is_not_there(self):
-        with pytest.raises(RuntimeError, match=r"^OpenCL error: invalid device ordinal\..*opencl:7"):
+        with pytest.raises(
+            RuntimeError, match=r"^OpenCL error: invalid device ordinal\..*opencl:7"
+        ):
             torch.ones(1, device="opencl:7")
 
     def test_a_default_device(self):
@@ -43,7 +45,7 @@ class TestNames:
     def test_it_is_no_cuda(self):
         t = torch.ones(1, device=THERE)
         assert not t.is_cuda and not t.is_cpu and not torch.cuda.is_available()
-        with pytest.raises(AssertionError, match="^Torch not compiled with CUDA enabled"):
+        with pytest.raises(AssertionError, match=r"^Torch not compiled with CUDA enabled"):
             t.cuda()
 
 
@@ -112,7 +114,9 @@ class TestMoves:
 
     def test_pinning_is_for_the_host(self):
         assert torch.ones(2).pin_memory().to(THERE, non_blocking=True).tolist() == [1.0, 1.0]
-        with pytest.raises(RuntimeError, match=r"^cannot pin 'torch.opencl.FloatTensor' only dense"):
+        with pytest.raises(
+            RuntimeError, match=r"^cannot pin 'torch.opencl.FloatTensor' only dense"
+        ):
             torch.ones(2, device=THERE).pin_memory()
 
 
@@ -169,7 +173,9 @@ class TestShown:
     def test_no_array_over_its_memory(self):
         x = torch.ones(2, device=THERE)
         for call in (x.numpy, lambda: np.asarray(x)):
-            with pytest.raises(TypeError, match=r"^can't convert opencl:0 device type tensor to numpy"):
+            with pytest.raises(
+                TypeError, match=r"^can't convert opencl:0 device type tensor to numpy"
+            ):
                 call()
         assert x.numpy(force=True).tolist() == [1.0, 1.0]
         with pytest.raises(BufferError):
@@ -284,7 +290,9 @@ class TestGenerators:
 
     @pytest.mark.parametrize("device, other", [(THERE, "cpu"), ("cpu", THERE)])
     def test_one_of_another_device(self, device, other):
-        with pytest.raises(RuntimeError, match="^Expected a '.*' device type for generator but found"):
+        with pytest.raises(
+            RuntimeError, match=r"^Expected a '.*' device type for generator but found"
+        ):
             torch.rand(3, device=device, generator=torch.Generator(other))
 
     def test_one_seed_for_all_devices(self):

@@ -14,7 +14,7 @@ pytorch = pytest.importorskip("torch")
 
 # rushlight's own: the way to be found as torch, what the memory of tensors takes, the graph as a
 # person reads it, and what runs on an accelerator.
-MODULES = {"memory", "explain", "devices"}
+MODULES = {"memory", "explain", "devices", "opencl"}
 OURS = {"": {"install_as_torch", *MODULES}}
 # Facades: every public name there is PyTorch's. Other modules have __all__ for `import *`.
 FACADES = ["", "nn", "optim", "autograd", "func", "utils", "linalg", "special", "nn.functional"]

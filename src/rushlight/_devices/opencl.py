@@ -92,25 +92,15 @@ class OpenCL:
         from . import cpu
 
         kind = np.dtype(dtype)
-        self.check_type(from_numpy_dtype(kind))
         nbytes = math.prod(shape) * kind.itemsize
         if nbytes > self.facts.largest_block:  # says so, before memory is asked for on the host
             _core.empty_accelerated(self.number, (nbytes,), uint8.code, None)
         return cpu.allocate(shape, dtype, fill)
 
-    def check_type(self, dtype: Any) -> None:
-        """TypeError for an element type that the device has not."""
-        if dtype.itemsize >= 8 and not self.facts.has_double and dtype.is_floating_point:
-            raise TypeError(
-                f"Cannot convert a tensor to {dtype} on {self.name}: {self.facts.name} has no "
-                "float64. Please use float32 instead."
-            )
-
     def made(
         self, shape: tuple[int, ...], dtype: Any, fill: Any = None, strides: Any = None
     ) -> Tensor:
         found = from_numpy_dtype(np.dtype(dtype))
-        self.check_type(found)
         tensor = self.empty(shape, found.code, strides)
         if fill is not None and tensor.numel():
             element = self.from_host(_core.wrap(np.asarray(fill, dtype)))
@@ -126,7 +116,6 @@ class OpenCL:
         return _core.empty_accelerated(self.number, shape, code, strides)
 
     def from_host(self, tensor: Tensor) -> Tensor:
-        self.check_type(tensor.dtype)
         return _core.copy_to(tensor, self.number)
 
     def to_host(self, tensor: Tensor) -> Tensor:

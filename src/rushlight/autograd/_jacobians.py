@@ -33,6 +33,7 @@ __all__ = [
     "replaced",
     "steps",
     "tangents_of",
+    "there",
     "values",
     "write",
 ]
@@ -47,7 +48,12 @@ class GradcheckError(RuntimeError):
 
 
 def values(tensors: Sequence[Tensor]) -> list[Matrix]:
-    return [np.array(t.detach()._array, copy=True).reshape(-1) for t in tensors]
+    return [np.array(t.detach()._host_array, copy=True).reshape(-1) for t in tensors]
+
+
+def there(array: Any, like: Tensor) -> Tensor:
+    """A tensor of an array, of the type of another and where that is."""
+    return _core.wrap(np.array(array, like.dtype.numpy)).to(like.device)
 
 
 def write(x: Any, array: Any, index: Any, value: Any) -> None:
@@ -118,8 +124,9 @@ def by_backward(output: Any, wanted: list[Any], check_dtypes: bool = False) -> l
     """One backward for each output element."""
     rows: list[list[Matrix]] = [[] for _ in wanted]
     for k in range(output.numel()):
-        seed = _zeros_like(output.detach()).contiguous()
-        seed._array.reshape(-1)[k] = 1
+        unit = np.zeros(output.numel())
+        unit[k] = 1
+        seed = there(unit.reshape(output.shape), output)
         found = _grad((output,), tuple(wanted), (seed,), retain_graph=True, allow_unused=True)
         for row, g, x in zip(rows, found, wanted, strict=True):
             if g is not None and g.shape != x.shape:
@@ -127,9 +134,9 @@ def by_backward(output: Any, wanted: list[Any], check_dtypes: bool = False) -> l
             if g is not None and check_dtypes and g.dtype is not x.dtype:
                 raise GradcheckError("Analytical gradient has dtype mismatch")
             row.append(
-                np.zeros(x.numel(), x._array.dtype)
+                np.zeros(x.numel(), x.dtype.numpy)
                 if g is None
-                else np.array(g.detach()._array, copy=True).reshape(-1)
+                else np.array(g.detach()._host_array, copy=True).reshape(-1)
             )
     return [
         np.stack(row, axis=1) if row else np.zeros((x.numel(), 0))

@@ -184,7 +184,7 @@ def _bad(tensor: Tensor | None) -> tuple[str, Any] | None:
         return None
     while tensor._wrapped is not None:  # of a batch all elements, of a dual the value
         tensor = tensor._wrapped.value
-    array = tensor._array
+    array = tensor._host_array
     if array.dtype.kind not in "fc":  # bfloat16
         array = array.astype(np.float32)
     for wanted, name, test in (
@@ -286,7 +286,7 @@ def _op_ran(op: Op, arguments: tuple[Any, ...], result: Tensor, start: int, stop
         for parameter, given in zip(op.params, arguments, strict=True):
             for value in _flat(given):
                 if isinstance(value, Tensor) and not name.endswith("_"):
-                    array = np.asarray(value.detach()._array)
+                    array = np.asarray(value.detach()._host_array)
                     low, high = (
                         (array.min(), array.max())
                         if array.size and array.dtype.kind in "fiu"

@@ -34,6 +34,7 @@ from ._jacobians import (
     replaced,
     steps,
     tangents_of,
+    there,
     values,
     write,
 )
@@ -253,11 +254,13 @@ class _Check:
             slopes = self.slopes(function, x, u)
             for o, output in enumerate(outputs):
                 v = seeds[o] / (np.linalg.norm(seeds[o]) or 1.0)
-                seed = _core.wrap(v.astype(output._array.dtype).reshape(output.shape))
+                seed = there(v.reshape(output.shape), output)
                 found = []
                 for _ in range(2):
                     (g,) = _grad((output,), (x,), (seed,), retain_graph=True, allow_unused=True)
-                    found.append(np.zeros(x.shape) if g is None else np.array(g.detach()._array))
+                    found.append(
+                        np.zeros(x.shape) if g is None else np.array(g.detach()._host_array)
+                    )
                 if not np.array_equal(found[0], found[1], equal_nan=True) and (
                     np.abs(found[0] - found[1]).max() > self.nondet_tol
                 ):
@@ -269,7 +272,7 @@ class _Check:
 
     def slopes(self, function: Any, x: Tensor, u: Matrix) -> list[Matrix]:
         """The differences of all results along a direction of one input."""
-        array, original = _core.to_write(x), x._array.copy()
+        array, original = _core.to_write(x), x._host_array.copy()
         parts = []
         for step in steps(x):
             write(x, array, ..., original - self.eps * step * u)
@@ -352,7 +355,7 @@ class _Check:
                 with_zeros = tangents_of(function(*duals.arguments({i: zeros})))
                 without = tangents_of(function(*duals.arguments({i: x.detach()})))
                 for o, (a, b) in enumerate(zip(with_zeros, without, strict=True)):
-                    if not close(a._array, b._array, 1e-5, 1e-8):
+                    if not close(a._host_array, b._host_array, 1e-5, 1e-8):
                         raise GradcheckError(
                             "Mismatch in tangent values for output with index: ",
                             o,
@@ -371,7 +374,7 @@ class _Check:
         function = self.results(None)
         plain = {id(x): x.detach() for x in self.wanted}
         for i, x in enumerate(self.wanted):
-            rows = random.standard_normal((2, *x.shape)).astype(x._array.dtype)
+            rows = random.standard_normal((2, *x.shape)).astype(x.dtype.numpy)
 
             def along(tangent: Tensor, x: Tensor = x) -> list[Tensor]:
                 with forward_ad.dual_level():
@@ -379,18 +382,18 @@ class _Check:
                     given = {**plain, id(x): dual}
                     return tangents_of(function(*[replaced(a, given) for a in self.inputs]))
 
-            one = [along(_core.wrap(np.array(row))) for row in rows]
+            one = [along(there(row, x)) for row in rows]
             try:
                 with BatchLevel(2, inside=True) as level:
-                    both = along(level.wrap(_core.wrap(rows)))
+                    both = along(level.wrap(there(rows, x)))
                     found = [rows_of(t, level) for t in both]
             except RuntimeError as error:
                 raise GradcheckError(
                     f"While computing batched gradients, got: {error}\n\n{_FORWARD_BATCHED}"
                 ) from error
             for o, both_rows in enumerate(found):
-                want = np.stack([row[o]._array for row in one])
-                if not close(both_rows._array, want, 1e-5, 1e-8):
+                want = np.stack([row[o]._host_array for row in one])
+                if not close(both_rows._host_array, want, 1e-5, 1e-8):
                     raise GradcheckError(
                         f"\nFor output {o} and input {i}:\n{_FORWARD_BATCHED}\n\nGot:\n"
                         f"{both_rows}\n\nExpected:\n{shown(want)}\n".strip()
@@ -400,13 +403,13 @@ class _Check:
         """Batched gradients must equal those computed one by one."""
         random = np.random.RandomState(2718)
         for o, output in enumerate(_outputs(self.function(*self.inputs))):
-            seed = random.rand(2, *output.shape).astype(output._array.dtype)
+            seed = random.rand(2, *output.shape).astype(output.dtype.numpy)
             options = {"retain_graph": True, "allow_unused": True}
             try:
                 both = _grad(
                     (output,),
                     tuple(self.wanted),
-                    (_core.wrap(seed),),
+                    (there(seed, output),),
                     is_grads_batched=True,
                     **options,
                 )
@@ -418,11 +421,11 @@ class _Check:
                     "check out."
                 ) from error
             for k in range(2):
-                one = _grad(
-                    (output,), tuple(self.wanted), (_core.wrap(np.array(seed[k])),), **options
-                )
+                one = _grad((output,), tuple(self.wanted), (there(seed[k], output),), **options)
                 for i, (b, g) in enumerate(zip(both, one, strict=True)):
-                    if g is not None and not close(b._array[k], g._array, self.rtol, self.atol):
+                    if g is not None and not close(
+                        b._host_array[k], g._host_array, self.rtol, self.atol
+                    ):
                         raise GradcheckError(
                             "Gradcheck failed while testing batched gradient computation. For "
                             f"output {o} and input {i}: batched {b[k]}, one by one {g}."
@@ -436,7 +439,7 @@ class _Check:
         for g, x in zip(found, self.wanted, strict=True):
             if g is None:
                 continue
-            if not bool((g._array == 0).all()):
+            if not bool((g._host_array == 0).all()):
                 raise GradcheckError("backward not multiplied by grad_output")
             if g.dtype is not x.dtype:
                 raise GradcheckError("grad is incorrect type")
@@ -470,7 +473,7 @@ class _Check:
                     f"Expected backward function to handle undefined output grads. {_SEE}"
                 ) from error
             for g in found:
-                if g is not None and not bool((g._array == 0).all()):
+                if g is not None and not bool((g._host_array == 0).all()):
                     _warn_of_undefined()
                     raise GradcheckError(
                         "Expected all input grads to be undefined or zero when all output grads "
@@ -580,7 +583,7 @@ def gradgradcheck(
             value = np.asarray(value)
             if gen_non_contig_grad_outputs and value.ndim:
                 value = np.stack([value, value], axis=-1)[..., 0]
-            made.append(_core.wrap(value.astype(o._array.dtype, copy=False)).requires_grad_())
+            made.append(there(value, o).requires_grad_())
         grad_outputs = tuple(made)
     else:
         grad_outputs = _tuple(grad_outputs)

@@ -91,7 +91,7 @@ def summary(t: Tensor, most: int = SMALL) -> Summary:
         return Summary(
             shape, name, 1, abs(y), y, y, int(x == 0), int(x != x), int(math.isinf(x)), values
         )
-    array = np.asarray(t.detach().resolve_conj().resolve_neg()._array)
+    array = np.asarray(t.detach().resolve_conj().resolve_neg()._host_array)
     if array.dtype.kind not in "fc":
         array = array.astype(np.float32 if t.dtype.is_floating_point else np.float64)
     values = array.tolist() if size <= most else None
