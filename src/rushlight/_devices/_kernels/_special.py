@@ -55,6 +55,16 @@ def in_double(*tensors: Any) -> bool:
     return takes(*tensors) and numbered(tensors[0]._accelerator).facts.has_double
 
 
+def there(*tensors: Any) -> list[Any]:
+    """The tensors; numbers that the host made tensors of are copied to the others' device."""
+    device = next((t._accelerator for t in tensors if t._accelerator is not None), None)
+    found = []
+    for t in tensors:
+        number = device is not None and t._accelerator is None and not t._meta and not t.dim()
+        found.append(_core.copy_to(t, device) if number else t)
+    return found
+
+
 def spread_layout(t: Tensor, shape: Sequence[int]) -> bytes | None:
     """Where the elements of a tensor lie that is spread to a shape."""
     more = len(shape) - t.dim()
@@ -111,7 +121,7 @@ def _of_one(name: str) -> None:
 def _of_two(name: str) -> None:
     @kernel(name)
     def function(a: Any, b: Any) -> Any:
-        return _computed(_OF_TWO[name], a, b)
+        return _computed(_OF_TWO[name], *there(a, b))
 
 
 for _name in _OF_ONE:
