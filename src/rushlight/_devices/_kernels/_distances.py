@@ -13,7 +13,7 @@ from ...ops.elementwise.selection import where
 from ...ops.layout.rearrange import roll
 from ...ops.matrix.norms import vector_norm
 from . import kernel
-from ._elements import is_float, widened
+from ._elements import is_float, laid_as, widened
 from ._launch import code, empty, number, rows, start, takes
 
 _COUNT, _SUM, _ROOT, _MOST, _POWER = range(5)  # of elements.cl
@@ -21,18 +21,20 @@ _COUNT, _SUM, _ROOT, _MOST, _POWER = range(5)  # of elements.cl
 
 @kernel("_cdist")
 def cdist(x: Any, y: Any, p: float) -> Any:
-    if not is_float(x) or not takes(x, y) or y.dtype is not x.dtype:
+    if not is_float(x) or not takes(x, y) or y.dtype is not x.dtype or x.dtype.itemsize == 2:
         return NotImplemented
     rows_, columns, size = x.shape[-2], y.shape[-2], x.shape[-1]
     batch = np.broadcast_shapes(tuple(x.shape[:-2]), tuple(y.shape[:-2]))
-    x = rows(_core.kernels.expand(x, (*batch, rows_, size)))
+    spread = _core.kernels.expand(x.detach(), (*batch, rows_, size))
+    x = rows(spread)
     y = rows(_core.kernels.expand(y, (*batch, columns, size)))
     out = empty((*batch, rows_, columns), x)
     norm = {0: _COUNT, 1: _SUM, 2: _ROOT, inf: _MOST}.get(p, _POWER)
     root = number(1 / p if norm == _POWER else 1, x)
     sizes = code(x), out.numel(), rows_, columns, size, norm, number(p, x), root
     start("elements.cl", "distances", out.numel(), x, x, y, out, *sizes)
-    return out
+    strides = spread.stride()
+    return laid_as(out, (*strides[:-1], strides[-2]))
 
 
 @kernel("dist")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ...ops.elementwise.elementary import round as whole
 from ...ops.elementwise.elementary import sigmoid
 from ...ops.elementwise.selection import where
 from ...ops.layers.activation import gelu
+from ...ops.making.creation import empty_like
 from . import kernel
 from ._launch import code, empty, number, rows, start, takes
 from ._rearranging import zeros
@@ -21,7 +23,6 @@ from ._softmax import log_softmax, softmax
 from ._special import in_double
 
 _FILE = "elements.cl"
-_views = _core.kernels
 
 
 def is_float(a: Any) -> bool:
@@ -32,7 +33,18 @@ def is_float(a: Any) -> bool:
 def widened(a: Tensor) -> Tensor:
     """The tensor without its history, halves as float32."""
     a = a.detach()
-    return rows(a, dtypes.float32) if a.dtype.itemsize == 2 and a.dtype.is_floating_point else a
+    return a.to(dtypes.float32) if a.dtype.itemsize == 2 and a.dtype.is_floating_point else a
+
+
+def laid_as(out: Tensor, strides: Sequence[int]) -> Tensor:
+    """The numbers in a layout that follows these strides, as NumPy lays out its results."""
+    shape, device = tuple(out.shape), out._accelerator
+    wanted = empty_like(_core.empty_meta(shape, out.dtype.code, tuple(strides))).stride()
+    if device is None or wanted == out.stride():
+        return out
+    made = _core.empty_accelerated(device, shape, out.dtype.code, wanted)
+    _core.copy_values(made, out)
+    return made
 
 
 def _filled(a: Tensor, value: int, dtype: Any = None) -> Tensor:
@@ -77,7 +89,7 @@ def isclose(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     a, b = widened(a), widened(b)
     close = a == b
     if not a.dtype.is_floating_point:
-        a, b = rows(a, dtypes.float64), rows(b, dtypes.float64)
+        a, b = a.to(dtypes.float64), b.to(dtypes.float64)
     elif equal_nan:
         close = close | (isnan(a) & isnan(b))
     if rtol == 0 and atol == 0:
@@ -116,14 +128,15 @@ def glu(a: Any, dim: int) -> Any:
     if not is_float(a) or not -a.dim() <= dim < a.dim() or a.shape[dim] % 2:
         return NotImplemented
     left, right = a.detach().chunk(2, dim)
-    return rows(left * sigmoid(right))
+    return left * sigmoid(right)
 
 
 def _as(function: Any, a: Any, dim: int, dtype: Any) -> Any:
     """A softmax of the tensor converted to a dtype."""
     if not takes(a) or not takes(empty((), a, dtype)) or not dtype.is_floating_point:
         return NotImplemented
-    return function(rows(a, dtype), dim)
+    found = function(rows(a, dtype), dim)
+    return found if found is NotImplemented else laid_as(found, a.stride())
 
 
 @kernel("_softmax_as")

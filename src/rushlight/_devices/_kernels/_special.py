@@ -57,10 +57,10 @@ def in_double(*tensors: Any) -> bool:
 
 def there(*tensors: Any) -> list[Any]:
     """The tensors; numbers that the host made tensors of are copied to the others' device."""
-    device = next((t._accelerator for t in tensors if t._accelerator is not None), None)
+    device = next(t._accelerator for t in tensors if t._accelerator is not None)
     found = []
     for t in tensors:
-        number = device is not None and t._accelerator is None and not t._meta and not t.dim()
+        number = t._accelerator is None and not t._meta and not t.dim()
         found.append(_core.copy_to(t, device) if number else t)
     return found
 
