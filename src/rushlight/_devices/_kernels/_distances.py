@@ -15,6 +15,7 @@ from ...ops.matrix.norms import vector_norm
 from . import kernel
 from ._elements import is_float, laid_as, widened
 from ._launch import code, empty, number, rows, start, takes
+from ._special import common_shape
 
 _COUNT, _SUM, _ROOT, _MOST, _POWER = range(5)  # of elements.cl
 
@@ -24,7 +25,10 @@ def cdist(x: Any, y: Any, p: float) -> Any:
     if not is_float(x) or not takes(x, y) or y.dtype is not x.dtype or x.dtype.itemsize == 2:
         return NotImplemented
     rows_, columns, size = x.shape[-2], y.shape[-2], x.shape[-1]
-    batch = np.broadcast_shapes(tuple(x.shape[:-2]), tuple(y.shape[:-2]))
+    try:
+        batch = np.broadcast_shapes(tuple(x.shape[:-2]), tuple(y.shape[:-2]))
+    except ValueError:
+        return NotImplemented  # the host has the error
     spread = _core.kernels.expand(x.detach(), (*batch, rows_, size))
     x = rows(spread)
     y = rows(_core.kernels.expand(y, (*batch, columns, size)))
@@ -39,10 +43,11 @@ def cdist(x: Any, y: Any, p: float) -> Any:
 
 @kernel("dist")
 def dist(a: Any, b: Any, p: Any) -> Any:
-    if not takes(a, b) or isinstance(p, complex):
+    if not takes(a, b) or isinstance(p, complex) or common_shape(a, b) is None:
         return NotImplemented
-    difference = a.detach() - b.detach() if is_float(a) or is_float(b) else a
-    return vector_norm(difference, p) if is_float(difference) else NotImplemented
+    if not a.dtype.is_floating_point and not b.dtype.is_floating_point:
+        return NotImplemented
+    return vector_norm(a.detach() - b.detach(), p)
 
 
 @kernel("renorm")
@@ -60,6 +65,8 @@ def renorm(a: Any, p: Any, dim: int, maxnorm: float) -> Any:
 @kernel("_linalg_cross")
 def cross(a: Any, b: Any, dim: int) -> Any:
     if not takes(a, b) or a.dim() != b.dim() or not -a.dim() <= dim < a.dim():
+        return NotImplemented
+    if common_shape(a, b) is None:
         return NotImplemented
     if a.shape[dim] != 3 or b.shape[dim] != 3:
         return NotImplemented

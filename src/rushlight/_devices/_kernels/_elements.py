@@ -20,7 +20,7 @@ from . import kernel
 from ._launch import code, empty, number, rows, start, takes
 from ._rearranging import zeros
 from ._softmax import log_softmax, softmax
-from ._special import in_double
+from ._special import common_shape, in_double
 
 _FILE = "elements.cl"
 
@@ -85,6 +85,8 @@ def angle(a: Any) -> Any:
 @kernel("_isclose")
 def isclose(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     if not takes(a, b) or not (a.dtype.is_floating_point or in_double(a)):
+        return NotImplemented
+    if common_shape(a, b) is None:
         return NotImplemented
     a, b = widened(a), widened(b)
     close = a == b

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from . import kernel
 from ._launch import code, empty, start, takes
-from ._special import spread_layout, there
+from ._special import common_shape, spread_layout, there
 
 # In the order of the numbers in polynomials.cl.
 _FAMILIES = (
@@ -30,9 +28,9 @@ def _enter(name: str, family: int, shifted: int) -> None:
             return NotImplemented
         if degree.dtype is not x.dtype:
             return NotImplemented
-        shape = np.broadcast_shapes(tuple(x.shape), tuple(degree.shape))
-        laid = [spread_layout(t, shape) for t in (x, degree)]
-        if None in laid:
+        shape = common_shape(x, degree)
+        laid = [None if shape is None else spread_layout(t, shape) for t in (x, degree)]
+        if shape is None or None in laid:
             return NotImplemented
         out = empty(shape, x)
         given = x, degree, out, *laid, code(x), out.numel(), family, shifted

@@ -65,6 +65,14 @@ def there(*tensors: Any) -> list[Any]:
     return found
 
 
+def common_shape(*tensors: Tensor) -> tuple[int, ...] | None:
+    """The shape that all are spread to; None where there is none: the host has the error."""
+    try:
+        return np.broadcast_shapes(*(tuple(t.shape) for t in tensors))
+    except ValueError:
+        return None
+
+
 def spread_layout(t: Tensor, shape: Sequence[int]) -> bytes | None:
     """Where the elements of a tensor lie that is spread to a shape."""
     more = len(shape) - t.dim()
@@ -97,9 +105,9 @@ def _computed(
         return NotImplemented
     if any(t.dtype is not given[0].dtype for t in given):
         return NotImplemented
-    shape = np.broadcast_shapes(*(tuple(t.shape) for t in given))
-    laid = [spread_layout(t, shape) for t in given]
-    if None in laid:
+    shape = common_shape(*given)
+    laid = [None if shape is None else spread_layout(t, shape) for t in given]
+    if shape is None or None in laid:
         return NotImplemented
     a, b = given[0], given[1] if len(given) == 2 else None
     out = empty(shape, a)
@@ -179,10 +187,9 @@ def _spread_doubles(*tensors: Any) -> Any:
         return None
     if not all(t.dtype.is_floating_point for t in tensors):
         return None
-    try:
-        shape = np.broadcast_shapes(*(tuple(t.shape) for t in tensors))
-    except ValueError:
-        return None  # the CPU's error
+    shape = common_shape(*tensors)
+    if shape is None:
+        return None
     return [rows(_views.expand(rows(t.detach(), dtypes.float64), shape)) for t in tensors]
 
 
