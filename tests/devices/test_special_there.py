@@ -190,17 +190,28 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts(layout):
-    x = LAYOUTS[layout](torch.tensor(numbers(0.1, 0.9, 4, 5, 6)))
-    for f in (special.i0e, special.ndtri, torch.isreal, torch.angle, torch.frexp, torch.digamma):
-        like_the_cpu(f, x)
-    like_the_cpu(lambda t: special.zeta(t + 1, t), x)
-    like_the_cpu(lambda t: special.laguerre_polynomial_l(t, 3), x)
-    if layout != "spread":
-        like_the_cpu(lambda t: torch.softmax(t, -1, dtype=torch.float32), x, rtol=1e-6)
-        like_the_cpu(lambda t: torch.isclose(t.half(), t.half() + 1), x)
-    if x.dim() and x.numel():
-        like_the_cpu(lambda t: torch.hash_tensor(t, 1), x)
-        like_the_cpu(lambda t: torch.cdist(t, t + 1, 1.5), x)
+    x, laid = torch.tensor(numbers(0.1, 0.9, 4, 5, 6)), LAYOUTS[layout]
+    functions = [special.i0e, special.ndtri, torch.isreal, torch.angle, torch.frexp, torch.digamma]
+    functions += [
+        lambda t: special.zeta(t + 1, t),
+        lambda t: special.laguerre_polynomial_l(t, 3),
+        lambda t: torch.softmax(t, -1, dtype=torch.float32),
+        lambda t: torch.mvlgamma(t + 2, 3),
+        lambda t: torch.polygamma(2, t),
+        lambda t: torch.round(t, decimals=2),
+        lambda t: torch.igamma(t, t * 2),
+    ]
+    if laid(x).dim() and laid(x).numel():
+        functions += [
+            lambda t: torch.hash_tensor(t, 1),
+            lambda t: torch.cdist(t, t + 1, 1.5),
+            lambda t: torch.cdist(t, t[:1] + 1),
+            lambda t: torch.cdist(t[0], t),
+            lambda t: torch.renorm(t, 2, 1, 1),
+            lambda t: torch.dist(t, t + 1, 3),
+        ]
+    for f in functions:
+        like_the_cpu(lambda t, f=f: f(laid(t)), x, rtol=1e-6)
 
 
 # ---- polynomials

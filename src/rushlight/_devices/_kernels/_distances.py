@@ -13,7 +13,7 @@ from ...ops.elementwise.selection import where
 from ...ops.layout.rearrange import roll
 from ...ops.matrix.norms import vector_norm
 from . import kernel
-from ._elements import is_float, laid_as, widened
+from ._elements import is_float, laid_in, order_of, widened
 from ._launch import code, empty, number, rows, start, takes
 from ._special import common_shape
 
@@ -29,16 +29,20 @@ def cdist(x: Any, y: Any, p: float) -> Any:
         batch = np.broadcast_shapes(tuple(x.shape[:-2]), tuple(y.shape[:-2]))
     except ValueError:
         return NotImplemented  # the host has the error
-    spread = _core.kernels.expand(x.detach(), (*batch, rows_, size))
-    x = rows(spread)
-    y = rows(_core.kernels.expand(y, (*batch, columns, size)))
+    spread_x = _core.kernels.expand(x, (*batch, rows_, size))
+    spread_y = _core.kernels.expand(y, (*batch, columns, size))
+    x, y = rows(spread_x), rows(spread_y)
     out = empty((*batch, rows_, columns), x)
     norm = {0: _COUNT, 1: _SUM, 2: _ROOT, inf: _MOST}.get(p, _POWER)
     root = number(1 / p if norm == _POWER else 1, x)
     sizes = code(x), out.numel(), rows_, columns, size, norm, number(p, x), root
     start("elements.cl", "distances", out.numel(), x, x, y, out, *sizes)
-    strides = spread.stride()
-    return laid_as(out, (*strides[:-1], strides[-2]))
+    # As the differences of all points lie, without their last dimension.
+    *of_x, last_x = spread_x.stride()
+    *of_y, second, last_y = spread_y.stride()
+    shape = *out.shape, size
+    order = order_of(shape, (*of_x, 0, last_x), (*of_y, 0, second, last_y))
+    return laid_in(out, [d for d in order if d < out.dim()])
 
 
 @kernel("dist")

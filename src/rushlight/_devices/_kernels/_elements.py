@@ -15,7 +15,6 @@ from ...ops.elementwise.elementary import round as whole
 from ...ops.elementwise.elementary import sigmoid
 from ...ops.elementwise.selection import where
 from ...ops.layers.activation import gelu
-from ...ops.making.creation import empty_like
 from . import kernel
 from ._launch import code, empty, number, rows, start, takes
 from ._rearranging import zeros
@@ -36,13 +35,39 @@ def widened(a: Tensor) -> Tensor:
     return a.to(dtypes.float32) if a.dtype.itemsize == 2 and a.dtype.is_floating_point else a
 
 
-def laid_as(out: Tensor, strides: Sequence[int]) -> Tensor:
-    """The numbers in a layout that follows these strides, as NumPy lays out its results."""
-    shape, device = tuple(out.shape), out._accelerator
-    wanted = empty_like(_core.empty_meta(shape, out.dtype.code, tuple(strides))).stride()
-    if device is None or wanted == out.stride():
+def order_of(shape: Sequence[int], *operands: Sequence[int]) -> list[int]:
+    """The dimensions from outermost to innermost, as NumPy orders them for operands with these
+    strides. A stride of 0, and one of a dimension of size 1, says nothing."""
+    order: list[int] = []  # from the innermost
+    for d in reversed(range(len(shape))):
+        place = len(order)
+        for at in reversed(range(len(order))):
+            pairs = [
+                (s[d], s[order[at]]) for s in operands if shape[d] > 1 and shape[order[at]] > 1
+            ]
+            pairs = [(outer, inner) for outer, inner in pairs if outer and inner]
+            if pairs and any(inner <= outer for outer, inner in pairs):
+                break
+            place = at if pairs else place
+        order.insert(place, d)
+    return order[::-1]
+
+
+def order_of_copy(a: Tensor) -> list[int]:
+    """The same of NumPy's copy of a: a dimension along which an element is repeated lies
+    innermost."""
+    return sorted(range(a.dim()), key=lambda d: -a.stride(d))
+
+
+def laid_in(out: Tensor, order: list[int]) -> Tensor:
+    """The numbers with the dimensions in this order in memory, from outermost to innermost."""
+    device = out._accelerator
+    if device is None or order == sorted(order) or not out.numel():
         return out
-    made = _core.empty_accelerated(device, shape, out.dtype.code, wanted)
+    strides, step = [0] * out.dim(), 1
+    for d in reversed(order):
+        strides[d], step = step, step * out.shape[d]
+    made = _core.empty_accelerated(device, tuple(out.shape), out.dtype.code, tuple(strides))
     _core.copy_values(made, out)
     return made
 
@@ -138,7 +163,7 @@ def _as(function: Any, a: Any, dim: int, dtype: Any) -> Any:
     if not takes(a) or not takes(empty((), a, dtype)) or not dtype.is_floating_point:
         return NotImplemented
     found = function(rows(a, dtype), dim)
-    return found if found is NotImplemented else laid_as(found, a.stride())
+    return found if found is NotImplemented else laid_in(found, order_of_copy(a))
 
 
 @kernel("_softmax_as")

@@ -11,7 +11,7 @@ from ..._core import Tensor
 from ...ops.elementwise.selection import where
 from ...ops.making.from_data import tensor
 from . import kernel
-from ._elements import is_float, laid_as
+from ._elements import is_float, laid_in, order_of_copy
 from ._launch import empty, layout, rows, start, takes
 from ._rearranging import filled, zeros
 from ._reductions import _layouts, _parts, aminmax, axes_of, reduced_shape
@@ -66,8 +66,8 @@ def hash_tensor(a: Any, dim: Any, keepdim: Any, mode: int) -> Any:
     if parts > 1:
         lines, line = layout(each, (results,), (parts,)), layout(each, (parts,), (1,))
         _combine(each, out, lines, line, parts, 1)
-    kept_strides = [stride for d, stride in enumerate(a.stride()) if keepdim or d not in axes]
-    return laid_as(out, kept_strides)
+    kept_dims = [d for d in range(a.dim()) if keepdim or d not in axes]
+    return laid_in(out, [kept_dims.index(d) for d in order_of_copy(a) if d in kept_dims])
 
 
 def _combine(words: Tensor, out: Tensor, kept: Any, gone: Any, length: int, parts: int) -> None:
