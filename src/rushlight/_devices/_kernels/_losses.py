@@ -218,13 +218,19 @@ def nll_transpose(g: Any, target: Any, weight: Any, ignored: int, how: int, shap
     return _nll_gradient(g, target, weight, ignored, how, tuple(shape))
 
 
+def _as_row(target: Any) -> Any:
+    return target if target.dim() else _core.kernels.reshape(target, (1,))
+
+
 @kernel("_multi_margin_loss")
 def multi_margin_loss(
     x: Any, target: Any, weight: Any, p: int, margin: float, reduction: str
 ) -> Any:
-    if not _fits(x, x.shape, target, weight) or x.dim() > 2 or x.dtype.itemsize == 2:
+    if not takes(x, target) or x.dim() > 2 or target.dim() > 1 or x.dtype.itemsize == 2:
         return NotImplemented
-    n, classes = target.numel(), x.shape[-1]
+    n, classes = target.numel(), x.shape[-1] if x.dim() else 1
+    if x.numel() != n * classes or not _fits(x, (n, classes), _as_row(target), weight):
+        return NotImplemented
     if not classes or p not in (1, 2):
         return NotImplemented
     out = empty(target.shape, x)

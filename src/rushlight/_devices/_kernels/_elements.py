@@ -1,0 +1,212 @@
+"""Ops on elements that are no pointwise programs: some are made of such, some have kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ... import _dtypes as dtypes
+from ..._core import Tensor
+from ...ops.elementwise.comparison import isfinite, isnan
+from ...ops.elementwise.elementary import round as whole
+from ...ops.elementwise.elementary import sigmoid
+from ...ops.elementwise.selection import where
+from ...ops.layers.activation import gelu
+from . import kernel
+from ._launch import code, empty, number, rows, start, takes
+from ._rearranging import zeros
+from ._softmax import log_softmax, softmax
+from ._special import common_shape, in_double
+
+_FILE = "elements.cl"
+
+
+def is_float(a: Any) -> bool:
+    """Whether it is a tensor of floats that kernels read."""
+    return takes(a) and bool(a.dtype.is_floating_point)
+
+
+def widened(a: Tensor) -> Tensor:
+    """The tensor without its history, halves as float32."""
+    a = a.detach()
+    return a.to(dtypes.float32) if a.dtype.itemsize == 2 and a.dtype.is_floating_point else a
+
+
+def order_of(shape: Sequence[int], *operands: Sequence[int]) -> list[int]:
+    """The dimensions from outermost to innermost, as NumPy orders them for operands with these
+    strides. A stride of 0, and one of a dimension of size 1, says nothing."""
+    order: list[int] = []  # from the innermost
+    for d in reversed(range(len(shape))):
+        place = len(order)
+        for at in reversed(range(len(order))):
+            pairs = [
+                (s[d], s[order[at]]) for s in operands if shape[d] > 1 and shape[order[at]] > 1
+            ]
+            pairs = [(outer, inner) for outer, inner in pairs if outer and inner]
+            if pairs and any(inner <= outer for outer, inner in pairs):
+                break
+            place = at if pairs else place
+        order.insert(place, d)
+    return order[::-1]
+
+
+def order_of_copy(a: Tensor) -> list[int]:
+    """The same of NumPy's copy of a: a dimension along which an element is repeated lies
+    innermost."""
+    return sorted(range(a.dim()), key=lambda d: -a.stride(d))
+
+
+def laid_in(out: Tensor, order: list[int]) -> Tensor:
+    """The numbers with the dimensions in this order in memory, from outermost to innermost."""
+    device = out._accelerator
+    if device is None or order == sorted(order) or not out.numel():
+        return out
+    strides, step = [0] * out.dim(), 1
+    for d in reversed(order):
+        strides[d], step = step, step * out.shape[d]
+    made = _core.empty_accelerated(device, tuple(out.shape), out.dtype.code, tuple(strides))
+    _core.copy_values(made, out)
+    return made
+
+
+def _filled(a: Tensor, value: int, dtype: Any = None) -> Tensor:
+    """A new tensor of the shape of a, of one number."""
+    made = empty(a.shape, a, dtype)
+    _core.copy_values(made, _core.wrap(np.asarray(value, made.dtype.numpy)))
+    return made
+
+
+@kernel("_nothing")
+def nothing(a: Any) -> Any:
+    return zeros(a.shape, a) if takes(a) else NotImplemented
+
+
+@kernel("_one")
+def one(a: Any) -> Any:
+    return _filled(a, 1) if takes(a) else NotImplemented
+
+
+@kernel("isreal")
+def isreal(a: Any) -> Any:
+    return _filled(a, 1, dtypes.bool) if takes(a) else NotImplemented
+
+
+@kernel("conj_physical")
+def conj_physical(a: Any) -> Any:
+    return a if takes(a) else NotImplemented
+
+
+@kernel("angle")
+def angle(a: Any) -> Any:
+    if not is_float(a):
+        return NotImplemented
+    a = a.detach()
+    return where(isnan(a), a, rows(a < 0, a.dtype) * np.pi)
+
+
+@kernel("_isclose")
+def isclose(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    if not takes(a, b) or not (a.dtype.is_floating_point or in_double(a)):
+        return NotImplemented
+    if common_shape(a, b) is None:
+        return NotImplemented
+    a, b = widened(a), widened(b)
+    close = a == b
+    if not a.dtype.is_floating_point:
+        a, b = a.to(dtypes.float64), b.to(dtypes.float64)
+    elif equal_nan:
+        close = close | (isnan(a) & isnan(b))
+    if rtol == 0 and atol == 0:
+        return close
+    difference = abs(a - b)
+    return close | (isfinite(difference) & (difference <= atol + abs(rtol * b)))
+
+
+@kernel("frexp")
+def frexp(a: Any) -> Any:
+    if not is_float(a):
+        return NotImplemented
+    mantissa, exponent = empty(a.shape, a), empty(a.shape, a, dtypes.int32)
+    start(_FILE, "taken_apart", a.numel(), a, rows(a), mantissa, exponent, code(a), a.numel())
+    return mantissa, exponent
+
+
+@kernel("_round_decimals")
+def round_decimals(a: Any, decimals: Any) -> Any:
+    if not is_float(a) or not isinstance(decimals, int):
+        return NotImplemented
+    out = empty(a.shape, a)
+    with np.errstate(over="ignore"):
+        ten = number(np.float64(10) ** abs(decimals), a)
+    start(_FILE, "to_decimals", a.numel(), a, rows(a), out, code(a), a.numel(), decimals < 0, ten)
+    return out
+
+
+@kernel("_gelu_given")
+def gelu_given(a: Any, approximate: Any) -> Any:
+    return gelu(a.detach()) if is_float(a) and approximate == "none" else NotImplemented
+
+
+@kernel("glu")
+def glu(a: Any, dim: int) -> Any:
+    if not is_float(a) or not -a.dim() <= dim < a.dim() or a.shape[dim] % 2:
+        return NotImplemented
+    left, right = a.detach().chunk(2, dim)
+    return left * sigmoid(right)
+
+
+def _as(function: Any, a: Any, dim: int, dtype: Any) -> Any:
+    """A softmax of the tensor converted to a dtype."""
+    if not takes(a) or not takes(empty((), a, dtype)) or not dtype.is_floating_point:
+        return NotImplemented
+    found = function(rows(a, dtype), dim)
+    return found if found is NotImplemented else laid_in(found, order_of_copy(a))
+
+
+@kernel("_softmax_as")
+def softmax_as(a: Any, dim: int, dtype: Any) -> Any:
+    return _as(softmax, a, dim, dtype)
+
+
+@kernel("_log_softmax_as")
+def log_softmax_as(a: Any, dim: int, dtype: Any) -> Any:
+    return _as(log_softmax, a, dim, dtype)
+
+
+# ---- fake quantization
+
+
+def _levels(a: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
+    """The integer that stands for each number, whatever the range, as float64."""
+    inverse = 1 / rows(scale.detach(), dtypes.float32)
+    return rows(whole(a * inverse) + 0, dtypes.float64) + zero_point
+
+
+def _quantizes(a: Any, scale: Any, zero_point: Any) -> bool:
+    if not is_float(a) or not in_double(a, scale, zero_point):
+        return False
+    return scale.dtype.is_floating_point and not zero_point.dtype.is_floating_point
+
+
+@kernel(*(f"_fake_quantize_{given}" for given in ("numbers", "tensors", "channels", "observed")))
+def fake_quantize(a: Any, scale: Any, zero_point: Any, low: int, high: int) -> Any:
+    if not _quantizes(a, scale, zero_point):
+        return NotImplemented
+    wide, scale = widened(a), scale.detach()
+    levels = _levels(wide, scale, zero_point)
+    levels = where(levels >= low, levels, low)  # a NaN becomes the lowest
+    levels = where(levels <= high, levels, high)
+    kind = wide.dtype if scale.dim() else dtypes.float32  # one scale for all: in its own type
+    steps = rows(levels - zero_point, kind) * rows(scale, kind)
+    return rows(rows(steps, wide.dtype), a.dtype)
+
+
+@kernel("_fake_quantize_mask")
+def fake_quantize_mask(a: Any, scale: Any, zero_point: Any, low: int, high: int) -> Any:
+    if not _quantizes(a, scale, zero_point):
+        return NotImplemented
+    levels = _levels(widened(a), scale, zero_point)
+    return (levels >= low) & (levels <= high)

@@ -1,0 +1,61 @@
+// Numbers taken apart and rounded, distances of points, and words combined by exclusive or.
+#ifdef REAL
+#define CHUNK 64  // elements that are summed before their sum is added: errors grow with the number of chunks
+
+KERNEL taken_apart(BUFFER(x), BUFFER(mantissa), BUFFER(exponent), i64 type, i64 items) {
+  if (ITEM >= items) return;
+  const i64 at = ITEM * SIZE(type);
+  const T value = load(x, x_at + at, (int)type);
+  int power = 0;
+  const int ends = value != value || fabs(value) == INFINITE;
+  store(mantissa, mantissa_at + at, (int)type, ends ? value : frexp(value, &power));
+  OF(int, exponent)[ITEM] = ends ? 0 : power;
+}
+
+// To decimal places; ten: 10 to their number. down: places before the point.
+KERNEL to_decimals(BUFFER(x), BUFFER(out), i64 type, i64 items, i64 down, T ten) {
+  if (ITEM >= items) return;
+  const i64 at = ITEM * SIZE(type);
+  const T value = load(x, x_at + at, (int)type);
+  store(out, out_at + at, (int)type, down ? rint(value / ten) * ten : rint(value * ten) / ten);
+}
+
+#define COUNT 0
+#define SUM 1
+#define ROOT 2
+#define MOST 3
+#define POWER 4
+
+// The norm of the differences of each point of x, (batches, rows, size), and each of y, (batches, columns, size).
+KERNEL distances(BUFFER(x), BUFFER(y), BUFFER(out), i64 type, i64 items, i64 rows, i64 columns, i64 size, i64 norm, T p, T root) {
+  if (ITEM >= items) return;
+  const i64 row = ITEM / columns, batch = row / rows, column = ITEM % columns, item = SIZE(type);
+  const i64 first = x_at + row * size * item, second = y_at + (batch * columns + column) * size * item;
+  T total = 0;
+  for (i64 begin = 0; begin < size; begin += CHUNK) {
+    T sum = 0;
+    for (i64 i = begin; i < begin + CHUNK && i < size; ++i) {
+      const T d = fabs(load(x, first + i * item, (int)type) - load(y, second + i * item, (int)type));
+      switch (norm) {
+        case COUNT: sum += d != 0 ? 1 : 0; break;
+        case SUM: sum += d; break;
+        case ROOT: sum += d * d; break;
+        case MOST: sum = d > sum || d != d ? d : sum; break;
+        default: sum += pow(d, p);
+      }
+    }
+    if (norm == MOST) total = sum > total || sum != sum ? sum : total;
+    else total += sum;
+  }
+  store(out, out_at + ITEM * item, (int)type, norm == ROOT ? sqrt(total) : (norm == POWER ? pow(total, root) : total));
+}
+#endif
+
+// Of words of 64 bits: those of each result in `parts` parts.
+KERNEL exclusive_or(BUFFER(x), BUFFER(out), Layout kept, Layout gone, i64 items, i64 length, i64 parts) {
+  if (ITEM >= items) return;
+  GLOBAL const u8 *from = x + x_at + place_of(&kept, ITEM / parts);
+  u64 all = 0;
+  for (i64 i = ITEM % parts; i < length; i += parts) all ^= *(GLOBAL const u64 *)(from + place_of(&gone, i));
+  OF(u64, out)[ITEM] = all;
+}
