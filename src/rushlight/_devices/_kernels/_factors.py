@@ -1,6 +1,6 @@
 """Factorisations of stacks of matrices: Cholesky, LU, QR, LDL.
 
-One group of work items factors one matrix, in the memory of the result.
+The kernels of the steps are started one after another, for all matrices of a stack at once.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
 from ...ops.table.arrays import elements
-from ..opencl import LIMITS
 from . import kernel
 from ._launch import empty, layout, rows, start, takes
 from ._products import Matrices, matrices
+from ._rearranging import zeros
 
 __all__ = [
     "FILE",
@@ -36,7 +36,7 @@ __all__ = [
 
 FILE = "linalg.cl"
 ZERO, ONE, SAME, MIRRORED = range(4)  # what an element becomes, as in linalg.cl
-_GROUP = LIMITS["GROUP"]
+_PIECE = 8  # LU_PIECE there
 
 
 def real(*tensors: Any, square: bool = False) -> bool:
@@ -103,7 +103,13 @@ def _cholesky(a: Any, upper: bool) -> Any:
         return NotImplemented
     m = matrices(out)
     of = _whole(m.turned if upper else m)
-    start(FILE, "cholesky", info.numel() * _GROUP, a, out, info, of, a.shape[-1])
+    count, n = info.numel(), a.shape[-1]
+    stopped = zeros(info.shape, info)
+    for k in range(n):
+        operands = out, stopped, of, n, count * (n - k), k
+        start(FILE, "cholesky_sums", count * (n - k), a, *operands)
+        start(FILE, "cholesky_column", count * (n - k), a, *operands)
+    start(FILE, "cholesky_roots", count, a, out, info, of, n, count)
     return out, info
 
 
@@ -148,7 +154,13 @@ def lu_factored(a: Tensor) -> tuple[Tensor, Tensor] | None:
     out, pivots = by_columns(a.shape, a), empty((*lead, min(m, n)), a, dtypes.int32)
     if not part(a, out, SAME, SAME, SAME):
         return None
-    start(FILE, "lu", prod(lead) * _GROUP, a, out, pivots, _whole(matrices(out)), m, n)
+    of, count, steps = _whole(matrices(out)), prod(lead), min(m, n)
+    for k in range(steps):
+        start(FILE, "lu_pivot", count, a, out, pivots, of, m, steps, count, k)
+        start(FILE, "lu_exchange", count * n, a, out, pivots, of, n, steps, count * n, k)
+        pieces, right = -(-(m - k - 1) // _PIECE), n - k - 1
+        items = count * right * pieces
+        start(FILE, "lu_eliminate", items, a, out, of, m, right, pieces, items, k)
     return out, pivots
 
 
@@ -217,7 +229,12 @@ def _reflections(a: Tensor) -> tuple[Tensor, Tensor] | None:
     out, taus = by_columns(a.shape, a), empty((*lead, min(m, n)), a)
     if not part(a, out, SAME, SAME, SAME):
         return None
-    start(FILE, "reflections", prod(lead) * _GROUP, a, out, taus, _whole(matrices(out)), m, n)
+    of, count, steps = _whole(matrices(out)), prod(lead), min(m, n)
+    for k in range(steps):
+        start(FILE, "reflection", count, a, out, taus, of, m, steps, count, k)
+        right = n - k - 1
+        items = count * right
+        start(FILE, "reflect_rest", items, a, out, taus, of, m, right, steps, items, k)
     return out, taus
 
 
@@ -298,8 +315,11 @@ def _ldl(a: Any, name: str, check: bool) -> Any:
     pivots = empty(a.shape[:-1], a, dtypes.int32)
     if not part(a, out, ZERO, SAME, SAME):
         return NotImplemented
-    operands = out, pivots, info, _whole(matrices(out)), a.shape[-1]
-    start(FILE, "ldl", info.numel() * _GROUP, a, *operands)
+    n, count, of = a.shape[-1], info.numel(), _whole(matrices(out))
+    state = empty((count, 2), info)
+    for k in range(n + 1):
+        start(FILE, "ldl_pivot", count, a, out, pivots, state, info, of, n, count, int(k == 0))
+        start(FILE, "ldl_rest", count * n, a, out, state, of, n, count * n)
     failed = first_failure(info) if check else None
     if failed is not None:
         raise zero_in_ldl(name, a.dim(), *failed)

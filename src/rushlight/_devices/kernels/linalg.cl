@@ -1,7 +1,8 @@
 // Factorisations of stacks of matrices, and solutions by them, with the pivots and signs of LAPACK.
 //
-// A matrix operand is a BUFFER and a Stack. One group factors one matrix, in place; a step of its elimination is divided among the
-// group's items, with barriers between the steps. Solutions and reflections are divided by columns: one item each, without barriers.
+// A matrix operand is a BUFFER and a Stack. A factorisation is in place, and the host starts the kernels of its steps one after
+// another: what finds a pivot has one work item for each matrix, what eliminates one for each row, column or piece of a column. So
+// no item has to wait for another. Solutions and reflections have one item for each column.
 #ifdef REAL
 
 typedef struct {
@@ -12,48 +13,21 @@ typedef struct {
 #define MATRIX(type, p, of, number) ((GLOBAL type *)(p + p##_at + place_of(&of.places, number)))
 #define AT(of, i, j) ((i) * of.row + (j) * of.column)
 
-// ---- what items of a group find together; all of them call these
+// Whether a magnitude is above another. No number is above all others.
+FUNCTION int above(T a, T b) { return a > b || (a != a && b == b); }
 
-// The number of the largest magnitude among elements begin to end, `step` apart: the first of them. No number is the largest.
-FUNCTION i64 largest(GLOBAL const T *p, i64 step, i64 begin, i64 end, LOCAL T *sizes, LOCAL i64 *numbers) {
+// The number of the largest magnitude among elements begin to end, `step` apart: the first of them.
+FUNCTION i64 largest(GLOBAL const T *p, i64 step, i64 begin, i64 end) {
   T most = -1;
   i64 at = begin;
-  for (i64 i = begin + GROUP_ITEM; i < end; i += GROUP) {
+  for (i64 i = begin; i < end; ++i) {
     const T size = fabs(p[i * step]);
-    if (size > most || (size != size && most == most)) {
+    if (above(size, most)) {
       most = size;
       at = i;
     }
   }
-  BARRIER;  // what was found before has been read
-  sizes[GROUP_ITEM] = most;
-  numbers[GROUP_ITEM] = at;
-  BARRIER;
-  if (GROUP_ITEM == 0) {
-    for (i64 i = 1; i < GROUP && i < end - begin; ++i) {
-      const T size = sizes[i];
-      const int same = size == most || (size != size && most != most);
-      if (same ? numbers[i] < at : size > most || size != size) {
-        most = size;
-        at = numbers[i];
-      }
-    }
-    numbers[0] = at;
-  }
-  BARRIER;
-  return numbers[0];
-}
-
-FUNCTION T total(T part, LOCAL T *parts) {
-  BARRIER;
-  parts[GROUP_ITEM] = part;
-  BARRIER;
-  if (GROUP_ITEM == 0) {
-    for (i64 i = 1; i < GROUP; ++i) part += parts[i];
-    parts[0] = part;
-  }
-  BARRIER;
-  return parts[0];
+  return at;
 }
 
 FUNCTION void exchange(GLOBAL T *a, GLOBAL T *b) {
@@ -92,26 +66,34 @@ KERNEL permutation(BUFFER(pivots), BUFFER(out), i64 steps, i64 rows, i64 count) 
 
 // ---- LU
 
-KERNEL lu(BUFFER(a), BUFFER(pivots), Stack of, i64 rows, i64 columns) {
-  SHARED T sizes[GROUP];
-  SHARED i64 numbers[GROUP];
-  const i64 steps = rows < columns ? rows : columns;
-  GLOBAL T *m = MATRIX(T, a, of, GROUP_NUMBER);
-  for (i64 k = 0; k < steps; ++k) {
-    const i64 found = largest(m + AT(of, 0, k), of.row, k, rows, sizes, numbers);
-    if (GROUP_ITEM == 0) OF(int, pivots)[GROUP_NUMBER * steps + k] = (int)(found + 1);
-    if (found != k)
-      for (i64 j = GROUP_ITEM; j < columns; j += GROUP) exchange(m + AT(of, k, j), m + AT(of, found, j));
-    BARRIER;
-    const T pivot = m[AT(of, k, k)];
-    for (i64 i = k + 1 + GROUP_ITEM; i < rows; i += GROUP) {
-      T factor = m[AT(of, i, k)];
-      if (pivot != 0) factor /= pivot;
-      m[AT(of, i, k)] = factor;
-      for (i64 j = k + 1; j < columns; ++j) m[AT(of, i, j)] -= factor * m[AT(of, k, j)];
-    }
-    BARRIER;
-  }
+// Step k: find the pivot, and bring column k into its final form.
+KERNEL lu_pivot(BUFFER(a), BUFFER(pivots), Stack of, i64 rows, i64 steps, i64 count, i64 k) {
+  if (ITEM >= count) return;
+  GLOBAL T *column = MATRIX(T, a, of, ITEM) + k * of.column;
+  const i64 found = largest(column, of.row, k, rows);
+  OF(int, pivots)[ITEM * steps + k] = (int)(found + 1);
+  exchange(column + k * of.row, column + found * of.row);
+  const T pivot = column[k * of.row];
+  for (i64 i = k + 1; i < rows && pivot != 0; ++i) column[i * of.row] /= pivot;
+}
+
+// Exchange the rows in all other columns.
+KERNEL lu_exchange(BUFFER(a), BUFFER(pivots), Stack of, i64 columns, i64 steps, i64 count, i64 k) {
+  if (ITEM >= count) return;
+  const i64 number = ITEM / columns, j = ITEM - number * columns, found = OF(const int, pivots)[number * steps + k] - 1;
+  GLOBAL T *column = MATRIX(T, a, of, number) + j * of.column;
+  if (j != k && found != k) exchange(column + k * of.row, column + found * of.row);
+}
+
+// Take row k out of those below, in pieces of the columns to the right.
+#define LU_PIECE 8
+KERNEL lu_eliminate(BUFFER(a), Stack of, i64 rows, i64 columns, i64 pieces, i64 count, i64 k) {
+  if (ITEM >= count) return;
+  const i64 at = ITEM / pieces, begin = k + 1 + (ITEM - at * pieces) * LU_PIECE, number = at / columns;
+  const i64 end = begin + LU_PIECE < rows ? begin + LU_PIECE : rows;
+  GLOBAL T *m = MATRIX(T, a, of, number), *column = m + (k + 1 + at - number * columns) * of.column;
+  const T row = column[k * of.row];
+  for (i64 i = begin; i < end; ++i) column[i * of.row] -= m[AT(of, i, k)] * row;
 }
 
 // The number, from 1, of the first 0 on the diagonal of each matrix; 0 where there is none.
@@ -152,42 +134,47 @@ KERNEL determinant(BUFFER(a), BUFFER(pivots), BUFFER(out), BUFFER(logarithms), S
 // ---- Cholesky
 
 // The lower factor of the lower triangle; what is above is 0 already. info: the order of the first minor that is not
-// positive-definite, or 0. Up to its column the factor is there, then the matrix itself.
-KERNEL cholesky(BUFFER(a), BUFFER(info), Stack of, i64 n) {
-  GLOBAL T *m = MATRIX(T, a, of, GROUP_NUMBER);
-  i64 failed = 0;
-  int going = 1;
-  T before = 0;
-  for (i64 k = 0; k < n; ++k) {
-    // Where a step failed nothing more is done, but all items still come to the barriers.
-    if (going) {
-      for (i64 i = k + GROUP_ITEM; i < n; i += GROUP) {
-        T sum = m[AT(of, i, k)];
-        for (i64 j = 0; j < k; ++j) sum -= m[AT(of, i, j)] * m[AT(of, k, j)];
-        // Rows below are written only where the pivot is good; their sums wait above the diagonal.
-        m[i == k ? AT(of, k, k) : AT(of, k, i)] = sum;
-      }
-    }
-    BARRIER;
-    const T pivot = m[AT(of, k, k)];
-    BARRIER;
-    if (going) {
-      if (!failed && (!(pivot > 0) || before == (T)INFINITE)) failed = k + 1;
-      going = pivot > 0;
-      before = pivot;
-      const T root = sqrt(pivot);
-      for (i64 i = k + GROUP_ITEM; i < n; i += GROUP) {
-        if (i == k) {
-          if (going) m[AT(of, k, k)] = root;
-        } else {
-          if (going) m[AT(of, i, k)] = m[AT(of, k, i)] / root;
-          m[AT(of, k, i)] = 0;
-        }
-      }
-    }
-    BARRIER;
+// positive-definite, or 0; stopped: whether a pivot failed. Up to its column the factor is there, then the matrix itself.
+
+// Step k: the sums of column k. That of a row below waits above the diagonal, for it is written only where the pivot is good.
+KERNEL cholesky_sums(BUFFER(a), BUFFER(stopped), Stack of, i64 n, i64 count, i64 k) {
+  if (ITEM >= count) return;
+  const i64 left = n - k, number = ITEM / left, i = k + ITEM - number * left;
+  if (OF(const int, stopped)[number]) return;
+  GLOBAL T *m = MATRIX(T, a, of, number);
+  T sum = m[AT(of, i, k)];
+  for (i64 j = 0; j < k; ++j) sum -= m[AT(of, i, j)] * m[AT(of, k, j)];
+  m[AT(of, k, i)] = sum;
+}
+
+// The rows below divided by the root of the pivot. The pivot itself becomes its root last of all, in `cholesky_roots`.
+KERNEL cholesky_column(BUFFER(a), BUFFER(stopped), Stack of, i64 n, i64 count, i64 k) {
+  if (ITEM >= count) return;
+  const i64 left = n - k, number = ITEM / left, i = k + ITEM - number * left;
+  GLOBAL T *m = MATRIX(T, a, of, number);
+  const T pivot = m[AT(of, k, k)];
+  const int good = pivot > 0;
+  if (i == k) {
+    if (!good) OF(int, stopped)[number] = 1;
+    return;
   }
-  if (GROUP_ITEM == 0) OF(int, info)[GROUP_NUMBER] = (int)failed;
+  if (good && !OF(const int, stopped)[number]) m[AT(of, i, k)] = m[AT(of, k, i)] / sqrt(pivot);
+  m[AT(of, k, i)] = 0;
+}
+
+KERNEL cholesky_roots(BUFFER(a), BUFFER(info), Stack of, i64 n, i64 count) {
+  if (ITEM >= count) return;
+  GLOBAL T *m = MATRIX(T, a, of, ITEM);
+  i64 failed = 0;
+  T pivot = 0;
+  for (i64 k = 0; k < n; ++k) {
+    const int infinite = pivot == (T)INFINITE;
+    pivot = m[AT(of, k, k)];
+    if (!failed && (!(pivot > 0) || infinite)) failed = k + 1;
+    if (!(pivot > 0)) break;
+    m[AT(of, k, k)] = sqrt(pivot);
+  }
+  OF(int, info)[ITEM] = (int)failed;
 }
 
 // ---- triangular systems
@@ -229,43 +216,38 @@ KERNEL solve(BUFFER(a), BUFFER(pivots), BUFFER(x), Stack a_of, Stack pivots_of, 
 
 // ---- QR
 
-// Householder's reflections, below the diagonal, and R on it and above.
-KERNEL reflections(BUFFER(a), BUFFER(taus), Stack of, i64 rows, i64 columns) {
-  SHARED T shared[GROUP];
-  SHARED i64 numbers[GROUP];
-  const i64 steps = rows < columns ? rows : columns;
-  GLOBAL T *m = MATRIX(T, a, of, GROUP_NUMBER);
-  for (i64 k = 0; k < steps; ++k) {
-    GLOBAL T *v = m + AT(of, 0, k);
-    const i64 found = largest(v, of.row, k + 1, rows, shared, numbers);
-    const T size = k + 1 < rows ? fabs(v[found * of.row]) : (T)0;
-    const int turns = size != 0;
-    T part = 0;
-    for (i64 i = k + 1 + GROUP_ITEM; i < rows; i += GROUP) {
-      const T one = turns ? v[i * of.row] / size : (T)0;
-      part += one * one;
-    }
-    const T alpha = v[k * of.row], length = hypot(alpha, size * sqrt(total(part, shared)));
-    const T beta = turns ? -copysign(length, alpha) : alpha;
-    const T tau = turns ? (beta - alpha) / beta : (T)0;
-    BARRIER;
-    if (GROUP_ITEM == 0) {
-      v[k * of.row] = beta;
-      OF(T, taus)[GROUP_NUMBER * steps + k] = tau;
-    }
-    if (turns)
-      for (i64 i = k + 1 + GROUP_ITEM; i < rows; i += GROUP) v[i * of.row] /= alpha - beta;
-    BARRIER;
-    for (i64 j = k + 1 + GROUP_ITEM; j < columns && turns; j += GROUP) {
-      GLOBAL T *x = m + AT(of, 0, j);
-      T sum = x[k * of.row];
-      for (i64 i = k + 1; i < rows; ++i) sum += v[i * of.row] * x[i * of.row];
-      sum *= tau;
-      x[k * of.row] -= sum;
-      for (i64 i = k + 1; i < rows; ++i) x[i * of.row] -= sum * v[i * of.row];
-    }
-    BARRIER;
+// Householder's reflections, below the diagonal, and R on it and above. Step k: the reflection of column k.
+KERNEL reflection(BUFFER(a), BUFFER(taus), Stack of, i64 rows, i64 steps, i64 count, i64 k) {
+  if (ITEM >= count) return;
+  GLOBAL T *v = MATRIX(T, a, of, ITEM) + k * of.column;
+  const T size = k + 1 < rows ? fabs(v[largest(v, of.row, k + 1, rows) * of.row]) : (T)0, alpha = v[k * of.row];
+  T beta = alpha, tau = 0;
+  if (size != 0) {
+    T sum = 0;
+    for (i64 i = k + 1; i < rows; ++i) sum += v[i * of.row] / size * (v[i * of.row] / size);
+    beta = -copysign(hypot(alpha, size * sqrt(sum)), alpha);
+    tau = (beta - alpha) / beta;
+    for (i64 i = k + 1; i < rows; ++i) v[i * of.row] /= alpha - beta;
   }
+  v[k * of.row] = beta;
+  OF(T, taus)[ITEM * steps + k] = tau;
+}
+
+FUNCTION void reflected(GLOBAL const T *v, i64 v_step, T tau, GLOBAL T *x, i64 step, i64 k, i64 rows) {
+  T sum = x[k * step];
+  for (i64 i = k + 1; i < rows; ++i) sum += v[i * v_step] * x[i * step];
+  sum *= tau;
+  x[k * step] -= sum;
+  for (i64 i = k + 1; i < rows; ++i) x[i * step] -= sum * v[i * v_step];
+}
+
+// What it makes of the `columns` to the right.
+KERNEL reflect_rest(BUFFER(a), BUFFER(taus), Stack of, i64 rows, i64 columns, i64 steps, i64 count, i64 k) {
+  if (ITEM >= count) return;
+  const i64 number = ITEM / columns, j = k + 1 + ITEM - number * columns;
+  GLOBAL T *m = MATRIX(T, a, of, number);
+  const T tau = OF(const T, taus)[number * steps + k];
+  if (tau != 0) reflected(m + k * of.column, of.row, tau, m + j * of.column, of.row, k, rows);
 }
 
 // One column of x becomes the product of `steps` reflections times it, the last of them first, or with `turned` the first.
@@ -276,11 +258,7 @@ KERNEL reflect(BUFFER(a), BUFFER(taus), BUFFER(x), Stack a_of, Stack x_of, i64 r
   GLOBAL T *one = MATRIX(T, x, x_of, number) + column * x_of.column;
   for (i64 n = 0; n < steps; ++n) {
     const i64 k = turned ? n : steps - 1 - n;
-    T sum = one[k * x_of.row];
-    for (i64 i = k + 1; i < rows; ++i) sum += m[AT(a_of, i, k)] * one[i * x_of.row];
-    sum *= OF(const T, taus)[number * steps + k];
-    one[k * x_of.row] -= sum;
-    for (i64 i = k + 1; i < rows; ++i) one[i * x_of.row] -= sum * m[AT(a_of, i, k)];
+    reflected(m + k * a_of.column, a_of.row, OF(const T, taus)[number * steps + k], one, x_of.row, k, rows);
   }
 }
 
@@ -288,66 +266,81 @@ KERNEL reflect(BUFFER(a), BUFFER(taus), BUFFER(x), Stack a_of, Stack x_of, i64 r
 
 #define LDL_ALPHA ((T)0.6403882032022076)  // (1 + sqrt(17)) / 8 keeps the growth of elements smallest
 
-// The lower triangle; what is above is 0 already. info: the number, from 1, of the first zero pivot, or 0.
-KERNEL ldl(BUFFER(a), BUFFER(pivots), BUFFER(info), Stack of, i64 n) {
-  SHARED T sizes[GROUP];
-  SHARED i64 numbers[GROUP];
-  GLOBAL T *m = MATRIX(T, a, of, GROUP_NUMBER);
-  GLOBAL int *pivot = OF(int, pivots) + GROUP_NUMBER * n;
-  i64 failed = 0;
-  for (i64 k = 0; k < n;) {
-    // The pivot: the element on the diagonal, one further down, or a block of two.
-    const i64 below = largest(m + AT(of, 0, k), of.row, k + 1, n, sizes, numbers), i = k + 1 < n ? below : k;
-    const i64 left = largest(m + AT(of, i, 0), of.column, k, i, sizes, numbers);
-    const i64 right = largest(m + AT(of, 0, i), of.row, i + 1, n, sizes, numbers);
-    const T here = fabs(m[AT(of, k, k)]), there = fabs(m[AT(of, i, i)]), column = i > k ? fabs(m[AT(of, i, k)]) : (T)0;
-    T row = i > k ? fabs(m[AT(of, i, left)]) : (T)0;
-    if (i + 1 < n && fabs(m[AT(of, right, i)]) > row) row = fabs(m[AT(of, right, i)]);
-    const int zero = !(here > 0 || column > 0) || here != here;
-    i64 found = i, steps = 1;
-    if (zero || here >= LDL_ALPHA * column || here >= LDL_ALPHA * column * (column / row)) {
-      found = k;
-    } else if (!(there >= LDL_ALPHA * row)) {
-      steps = 2;
-    }
-    const i64 last = k + steps - 1;
-    if (zero && !failed) failed = k + 1;
-    BARRIER;
-    if (GROUP_ITEM == 0) {
-      if (found != last) exchange(m + AT(of, last, last), m + AT(of, found, found));
-      for (i64 s = k; s <= last; ++s) pivot[s] = (int)(steps == 1 ? found + 1 : -(found + 1));
-    }
-    if (found != last) {
-      for (i64 r = last + 1 + GROUP_ITEM; r < n; r += GROUP) {
-        if (r < found) exchange(m + AT(of, r, last), m + AT(of, found, r));
-        if (r > found) exchange(m + AT(of, r, last), m + AT(of, r, found));
-      }
-      for (i64 c = k + GROUP_ITEM; c < last; c += GROUP) exchange(m + AT(of, last, c), m + AT(of, found, c));
-    }
-    BARRIER;
-    // The rest loses F D^-1 F^T, F being the columns of the pivot, which then become F D^-1.
-    const T first = m[AT(of, k, k)], mixed = m[AT(of, last, k)], second = m[AT(of, last, last)];
-    const T scale = 1 / (first / mixed * (second / mixed) - 1) / mixed;
-    for (int writing = 0; writing < 2; ++writing) {
-      for (i64 r = last + 1 + GROUP_ITEM; r < n && !zero; r += GROUP) {
-        const T x = m[AT(of, r, k)], y = m[AT(of, r, last)];
-        const T p = steps == 1 ? x / first : scale * (second / mixed * x - y), q = scale * (first / mixed * y - x);
-        if (writing) {
-          m[AT(of, r, k)] = p;
-          if (steps == 2) m[AT(of, r, last)] = q;
-        } else {
-          for (i64 c = last + 1; c <= r; ++c) {
-            T sum = p * m[AT(of, c, k)];
-            if (steps == 2) sum += q * m[AT(of, c, last)];
-            m[AT(of, r, c)] -= sum;
-          }
-        }
-      }
-      BARRIER;
-    }
-    k += steps;
+// What a block of two (first, mixed; mixed, second) makes of a row of two, on its right.
+FUNCTION void divided(T first, T mixed, T second, T *x, T *y) {
+  const T a = first / mixed, b = second / mixed, scale = 1 / (a * b - 1) / mixed, kept = *x;
+  *x = scale * (b * kept - *y);
+  *y = scale * (a * *y - kept);
+}
+
+// The columns F of the pivot, below it, become F D^-1; steps: 1 or 2, how many they are.
+FUNCTION void ldl_quotients(GLOBAL const T *m, const Stack *of, i64 k, i64 steps, i64 r, T *x, T *y) {
+  *x = m[r * of->row + k * of->column];
+  *y = 0;
+  const T first = m[k * (of->row + of->column)];
+  if (steps == 1) {
+    *x /= first;
+  } else {
+    *y = m[r * of->row + (k + 1) * of->column];
+    divided(first, m[(k + 1) * of->row + k * of->column], m[(k + 1) * (of->row + of->column)], x, y);
   }
-  if (GROUP_ITEM == 0) OF(int, info)[GROUP_NUMBER] = (int)failed;
+}
+
+// The lower triangle; what is above is 0 already. state: the row of each matrix's pivot, and how many rows it has, 0 for a zero
+// pivot; info: the number, from 1, of the first zero pivot, or 0. A step begins with the end of the one before: its F D^-1.
+KERNEL ldl_pivot(BUFFER(a), BUFFER(pivots), BUFFER(state), BUFFER(info), Stack of, i64 n, i64 count, i64 begins) {
+  if (ITEM >= count) return;
+  GLOBAL T *m = MATRIX(T, a, of, ITEM);
+  GLOBAL int *pivot = OF(int, pivots) + ITEM * n, *now = OF(int, state) + ITEM * 2;
+  i64 k = 0;
+  if (begins) {
+    OF(int, info)[ITEM] = 0;
+  } else {
+    if ((k = now[0]) >= n) return;
+    for (i64 r = k + now[1]; r < n && now[1]; ++r) {
+      T x, y;
+      ldl_quotients(m, &of, k, now[1], r, &x, &y);
+      m[AT(of, r, k)] = x;
+      if (now[1] == 2) m[AT(of, r, k + 1)] = y;
+    }
+    k += now[1] ? now[1] : 1;
+  }
+  now[0] = (int)k;
+  if (k >= n) return;
+  // The pivot: the element on the diagonal, one further down, or a block of two.
+  const i64 i = k + 1 < n ? largest(m + AT(of, 0, k), of.row, k + 1, n) : k;
+  const T here = fabs(m[AT(of, k, k)]), there = fabs(m[AT(of, i, i)]), column = i > k ? fabs(m[AT(of, i, k)]) : (T)0;
+  T row = 0;
+  for (i64 c = k; c < n; ++c) {
+    const T size = c == i ? (T)0 : fabs(m[c < i ? AT(of, i, c) : AT(of, c, i)]);
+    if (above(size, row)) row = size;
+  }
+  const int zero = !(here > 0 || column > 0) || here != here;
+  const int stays = zero || here >= LDL_ALPHA * column || here >= LDL_ALPHA * column * (column / row);
+  const i64 steps = stays || there >= LDL_ALPHA * row ? 1 : 2, found = stays ? k : i, last = k + steps - 1;
+  now[1] = (int)(zero ? 0 : steps);
+  if (zero && !OF(int, info)[ITEM]) OF(int, info)[ITEM] = (int)(k + 1);
+  for (i64 s = k; s <= last; ++s) pivot[s] = (int)(steps == 1 ? found + 1 : -(found + 1));
+  if (found == last) return;
+  exchange(m + AT(of, last, last), m + AT(of, found, found));
+  for (i64 r = last + 1; r < n; ++r)
+    if (r != found) exchange(m + AT(of, r, last), m + (r < found ? AT(of, found, r) : AT(of, r, found)));
+  for (i64 c = k; c < last; ++c) exchange(m + AT(of, last, c), m + AT(of, found, c));
+}
+
+// The rest loses F D^-1 F^T: one row of it.
+KERNEL ldl_rest(BUFFER(a), BUFFER(state), Stack of, i64 n, i64 count) {
+  if (ITEM >= count) return;
+  const i64 number = ITEM / n, r = ITEM - number * n, k = OF(const int, state)[number * 2], steps = OF(const int, state)[number * 2 + 1];
+  if (!steps || r < k + steps) return;
+  GLOBAL T *m = MATRIX(T, a, of, number);
+  T x, y;
+  ldl_quotients(m, &of, k, steps, r, &x, &y);
+  for (i64 c = k + steps; c <= r; ++c) {
+    T sum = x * m[AT(of, c, k)];
+    if (steps == 2) sum += y * m[AT(of, c, k + 1)];
+    m[AT(of, r, c)] -= sum;
+  }
 }
 
 // One column of x, in place.
@@ -369,10 +362,10 @@ KERNEL ldl_solve(BUFFER(a), BUFFER(pivots), BUFFER(x), Stack a_of, Stack pivots_
       X(i) -= sum;
     }
     if (last > k) {
-      const T mixed = m[AT(a_of, last, k)], first = m[AT(a_of, k, k)] / mixed, second = m[AT(a_of, last, last)] / mixed;
-      const T scale = 1 / (first * second - 1) / mixed, x = X(k), y = X(last);
-      X(k) = scale * (second * x - y);
-      X(last) = scale * (first * y - x);
+      T x = X(k), y = X(last);
+      divided(m[AT(a_of, k, k)], m[AT(a_of, last, k)], m[AT(a_of, last, last)], &x, &y);
+      X(k) = x;
+      X(last) = y;
     } else {
       X(k) /= m[AT(a_of, k, k)];
     }

@@ -4,10 +4,6 @@
 // bytes. A row of work items is as long as the host says; ITEM is the number of one. Kernels look themselves whether theirs is
 // beyond the end, since rows are filled up to whole groups.
 //
-// Items of one group may share memory: GROUP_NUMBER is the group's, GROUP_ITEM an item's in it. A kernel declares what its group
-// shares as SHARED, and a function takes a pointer to it as LOCAL. At BARRIER an item waits for all others of its group, which
-// have to come to the same one; what they wrote before it is there then.
-//
 // T is the type that a kernel computes in, named when the text is compiled: float, double or i64. WIDE says that double exists.
 // The host also defines DIMS, how many dimensions operands with strides may have after neighbours were joined, and GROUP.
 #ifdef __CUDACC__
@@ -21,11 +17,6 @@ typedef signed char i8;
 #define GLOBAL
 #define FUNCTION static __device__ inline
 #define ITEM ((i64)blockIdx.x * blockDim.x + threadIdx.x)
-#define GROUP_NUMBER ((i64)blockIdx.x)
-#define GROUP_ITEM ((i64)threadIdx.x)
-#define BARRIER __syncthreads()
-#define SHARED __shared__
-#define LOCAL
 #define AS_FLOAT(bits) __uint_as_float(bits)
 #define AS_BITS(value) __float_as_uint(value)
 #define INFINITE __int_as_float(0x7f800000)
@@ -45,11 +36,6 @@ typedef char i8;
 #define GLOBAL __global
 #define FUNCTION static
 #define ITEM ((i64)get_global_id(0))
-#define GROUP_NUMBER ((i64)get_group_id(0))
-#define GROUP_ITEM ((i64)get_local_id(0))
-#define BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#define SHARED __local
-#define LOCAL __local
 #define AS_FLOAT(bits) as_float(bits)
 #define AS_BITS(value) as_uint(value)
 #define INFINITE INFINITY
