@@ -1,5 +1,4 @@
-"""Systems of linear equations, and what is made of their solutions: inverses, determinants,
-exponentials.
+"""Systems of linear equations and least squares, inverses, determinants, exponentials.
 
 One work item solves for one column of the right-hand side.
 """
@@ -7,7 +6,7 @@ One work item solves for one column of the right-hand side.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import isfinite, nan, prod
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,13 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
+from ..._dtypes import finfo
 from ...ops.table.arrays import elements
 from ..opencl import numbered
 from . import kernel
 from ._factors import (
     FILE,
+    MIRRORED,
     ONE,
     SAME,
     ZERO,
@@ -31,8 +32,9 @@ from ._factors import (
     stack_of,
     zero_pivots,
 )
-from ._launch import empty, rows, start, takes
-from ._products import Matrices, matrices
+from ._launch import empty, number, rows, start, takes
+from ._products import matrices
+from ._rearranging import filled, zeros
 
 _NONE, _LOWER, _UPPER, _UNIT, _TURNED = 0, 1, 2, 4, 8  # as in linalg.cl
 
@@ -211,3 +213,144 @@ def det(a: Any) -> Any:
 @kernel("_slogdet", "_linalg_slogdet")
 def slogdet(a: Any) -> Any:
     return _determinants(a, True)
+
+
+# ---- exponentials
+
+
+def _wide(a: Tensor) -> Any:
+    """float64 where the device has it: what the CPU computes in."""
+    device: Any = a._accelerator
+    return dtypes.float64 if numbered(device).facts.has_double else dtypes.float32
+
+
+@kernel("matrix_exp")
+def matrix_exp(a: Any) -> Any:
+    from ...ops.matrix.matrix_functions import exp_halvings, exp_quotient
+
+    if not takes(a) or not a.dtype.is_floating_point or a.dim() < 2 or a.shape[-1] != a.shape[-2]:
+        return NotImplemented
+    if not a.numel():
+        return empty(a.shape, a)
+    x = rows(a.detach(), _wide(a))
+    size = float(elements(x.abs().sum(-2).amax()))
+    if not isfinite(size):
+        return rows(x * nan, a.dtype)
+    halvings, eye = exp_halvings(size), empty(a.shape[-2:], x)
+    part(eye, eye, ZERO, ONE, ZERO)
+    found = _solution(*exp_quotient(x / 2.0**halvings, eye), True, "solve", False)
+    if found is NotImplemented:
+        return found
+    result = found[0]
+    for _ in range(halvings):
+        result = result @ result
+    return rows(result, a.dtype)
+
+
+# ---- singular values: only what does not depend on the signs of vectors, which LAPACK chooses
+
+_SWEEPS = 40  # ten are many
+
+
+def _orthogonal(a: Tensor, symmetric: bool) -> tuple[Tensor, Tensor, Tensor] | None:
+    """(W, V, s): W = a @ V with orthogonal columns, of lengths s; V is orthogonal. Of a.mT where
+    that has fewer columns. None where an element is not finite, or no end is found.
+
+    symmetric: only the lower triangle is read.
+    """
+    if symmetric:
+        a, given = empty(a.shape, a), a
+        part(given, a, MIRRORED, SAME, SAME)
+    elif a.shape[-1] > a.shape[-2]:
+        a = a.transpose(-1, -2)
+    *lead, m, n = a.shape
+    w = by_columns(a.shape, a, _wide(a))
+    _core.copy_values(w, a)
+    v, moved = by_columns((*lead, n, n), w), empty((1,), w, dtypes.int32)
+    part(v, v, ZERO, ONE, ZERO)
+    places = stack_of(matrices(w), lead), stack_of(matrices(v), lead)
+    pairs = (n + 1) // 2
+    count, least = prod(lead) * pairs, number(finfo(w.dtype).eps, w)
+    for _ in range(_SWEEPS):
+        filled(moved)
+        for turn in range(2 * pairs - 1):
+            sizes = m, n, pairs, count, turn
+            start(FILE, "jacobi", count, w, w, v, moved, *places, *sizes, least)
+        if not elements(moved)[0]:
+            s = (w * w).sum(-2).sqrt()
+            return (w, v, s) if elements(s.isfinite().all()) else None
+    return None
+
+
+def _threshold(s: Tensor, a: Tensor, atol: Any, rtol: Any) -> Tensor:
+    """Singular values that count are larger; the bounds are numbers, or tensors of one for each
+    matrix."""
+
+    def bound(value: Any) -> Any:
+        return value.unsqueeze(-1) if isinstance(value, Tensor) else value
+
+    absolute = bound(0.0 if atol is None else atol)
+    if rtol is None:
+        relative = (absolute <= 0) * (max(a.shape[-2:]) * finfo(a.dtype).eps)
+    else:
+        relative = bound(rtol)
+    smallest: Tensor = (s.amax(-1, keepdim=True) * relative).maximum(s.new_zeros(1) + absolute)
+    return smallest
+
+
+def _has_values(a: Any, *bounds: Any, symmetric: bool = False) -> bool:
+    """Whether singular values can be had, and compared with the bounds."""
+    numeric = all(isinstance(b, (int, float)) or b is None or takes(a, b) for b in bounds)
+    return real(a, square=symmetric) and numeric
+
+
+@kernel("_matrix_rank")
+def matrix_rank(a: Any, tol: Any, atol: Any, rtol: Any, hermitian: Any) -> Any:
+    if not _has_values(a, tol, atol, rtol, symmetric=bool(hermitian)):
+        return NotImplemented
+    if not a.numel():
+        return zeros(a.shape[:-2], a, dtypes.int64)
+    found = _orthogonal(a.detach(), bool(hermitian))
+    if found is None:
+        return NotImplemented
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    return (found[2] > _threshold(found[2], a, atol, rtol)).sum(-1)
+
+
+def _inverted(a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
+    if not _has_values(a, atol, rtol, symmetric=hermitian):
+        return NotImplemented
+    *lead, m, n = a.shape
+    if not a.numel():
+        return empty((*lead, n, m), a)
+    found = _orthogonal(a.detach(), hermitian)
+    if found is None:
+        return NotImplemented
+    w, v, s = found
+    inverse = s.reciprocal().masked_fill(s <= _threshold(s, a, atol, rtol), 0).unsqueeze(-2)
+    w, v = w * inverse, v * inverse
+    result = v @ w.mT if hermitian or m >= n else w @ v.mT
+    return rows(result, a.dtype)
+
+
+@kernel("pinv")
+def pinv(a: Any, rcond: Any, atol: Any, rtol: Any, hermitian: Any) -> Any:
+    return _inverted(a, atol, rtol if rcond is None else rcond, bool(hermitian))
+
+
+@kernel("_least_squares")
+def least_squares(a: Any, b: Any, rcond: Any, driver: Any) -> Any:
+    if not real(a, b) or a.shape[:-1] != b.shape[:-1]:
+        return NotImplemented
+    inverse = _inverted(a, None, rcond, False)
+    if inverse is NotImplemented:
+        return inverse
+    m, n = a.shape[-2:]
+    x = inverse @ b.detach()
+    left = empty((0,), a)
+    if m > n and driver != "gelsy":
+        rank = n if driver == "gels" else matrix_rank(a, None, None, rcond, False)
+        if driver == "gels" or (elements(rank) == n).all():
+            left = (a.detach() @ x - b.detach()).square().sum(-2)
+    return x, left

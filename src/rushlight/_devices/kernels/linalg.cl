@@ -383,4 +383,37 @@ KERNEL ldl_solve(BUFFER(a), BUFFER(pivots), BUFFER(x), Stack a_of, Stack pivots_
     k = begin;
   }
 }
+
+// ---- singular values, by Jacobi: pairs of columns are turned until all are orthogonal
+
+// One round, in which each column is in one pair at most; `turns` gets the same turns. moved: whether one was needed.
+KERNEL jacobi(BUFFER(a), BUFFER(turns), BUFFER(moved), Stack a_of, Stack turns_of, i64 rows, i64 columns, i64 pairs, i64 count, i64 round,
+              T least) {
+  if (ITEM >= count) return;
+  const i64 number = ITEM / pairs, pair = ITEM - number * pairs, others = 2 * pairs - 1;
+  const i64 i = pair ? (round + pair) % others : others, j = (round - pair + others) % others;
+  if (i >= columns || j >= columns) return;
+  GLOBAL T *m = MATRIX(T, a, a_of, number), *v = MATRIX(T, turns, turns_of, number);
+  T xx = 0, yy = 0, xy = 0;
+  for (i64 r = 0; r < rows; ++r) {
+    const T x = m[AT(a_of, r, i)], y = m[AT(a_of, r, j)];
+    xx += x * x;
+    yy += y * y;
+    xy += x * y;
+  }
+  if (!(fabs(xy) > least * sqrt(xx) * sqrt(yy))) return;
+  OF(int, moved)[0] = 1;
+  const T ratio = (yy - xx) / (2 * xy), slope = (ratio < 0 ? -1 : 1) / (fabs(ratio) + hypot((T)1, ratio));
+  const T c = 1 / sqrt(1 + slope * slope), s = c * slope;
+  for (i64 r = 0; r < rows; ++r) {
+    const T x = m[AT(a_of, r, i)], y = m[AT(a_of, r, j)];
+    m[AT(a_of, r, i)] = c * x - s * y;
+    m[AT(a_of, r, j)] = s * x + c * y;
+  }
+  for (i64 r = 0; r < columns; ++r) {
+    const T x = v[AT(turns_of, r, i)], y = v[AT(turns_of, r, j)];
+    v[AT(turns_of, r, i)] = c * x - s * y;
+    v[AT(turns_of, r, j)] = s * x + c * y;
+  }
+}
 #endif
