@@ -282,6 +282,16 @@ def test_exponential(scale, dtype):
     assert have.is_contiguous()
 
 
+def test_exponential_of_halves():
+    a = numbers(3, 3) / 2
+    for dtype, bound in (("float16", 2e-3), ("bfloat16", 2e-2)):
+        x = there(a, dtype)
+        want = linalg.matrix_exp(x.cpu().double()).numpy()
+        have = linalg.matrix_exp(x)
+        assert have.dtype is x.dtype
+        np.testing.assert_allclose(array(have), want, atol=bound * np.abs(want).max())
+
+
 def test_exponential_of_no_numbers():
     assert linalg.matrix_exp(there([[np.inf, 0], [0, 1]])).isnan().all()
 

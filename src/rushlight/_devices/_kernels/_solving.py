@@ -254,13 +254,15 @@ _SWEEPS = 40  # ten are many
 
 def _orthogonal(a: Tensor, symmetric: bool) -> tuple[Tensor, Tensor, Tensor] | None:
     """(W, V, s): W = a @ V with orthogonal columns, of lengths s; V is orthogonal. Of a.mT where
-    that has fewer columns. None where an element is not finite, or no end is found.
+    that has fewer columns. None where an element is not finite, no end is found, or there are too
+    many dimensions.
 
     symmetric: only the lower triangle is read.
     """
     if symmetric:
         a, given = empty(a.shape, a), a
-        part(given, a, MIRRORED, SAME, SAME)
+        if not part(given, a, MIRRORED, SAME, SAME):
+            return None
     elif a.shape[-1] > a.shape[-2]:
         a = a.transpose(-1, -2)
     *lead, m, n = a.shape
