@@ -33,6 +33,7 @@ from .products import matmul
 from .solving import (
     CHOLESKY,
     LinAlgError,
+    batch_element,
     check_matrices,
     cholesky_factor,
     cholesky_failure,
@@ -480,16 +481,19 @@ def _ldl_stack(a: Array, hermitian: bool, name: str, check: bool) -> tuple[Array
     info = np.reshape([f[2] for f in found], a.shape[:-2]).astype(np.int32)
     if check and info.any():
         at = next(i for i, f in enumerate(found) if f[2])
-        where = f"(Batch element {at}): " if info.ndim else ""
-        number = found[at][2]
-        raise RuntimeError(
-            f"torch.linalg.{name}: {where}D[{number},{number}] is zero and using it on ldl_solve "
-            "would result in a division by zero."
-        )
+        raise zero_in_ldl(name, a.ndim, at, found[at][2])
     return (
         np.reshape([f[0] for f in found], a.shape).astype(a.dtype),
         np.reshape([f[1] for f in found], a.shape[:-1]).astype(np.int32),
         info,
+    )
+
+
+def zero_in_ldl(name: str, ndim: int, i: int, number: int) -> RuntimeError:
+    """Matrix i of a stack has a zero on the diagonal of D."""
+    return RuntimeError(
+        f"torch.linalg.{name}: {batch_element(ndim, i)}D[{number},{number}] is zero and using it "
+        "on ldl_solve would result in a division by zero."
     )
 
 

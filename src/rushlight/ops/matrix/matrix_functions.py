@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Op
 from ..._devices import of
@@ -274,10 +273,10 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
         )
     x, residuals = _least_squares_op(A, b, rcond, driver)
     if driver == "gels":
-        rank = _core.wrap(np.empty(0, np.int64))
+        rank = of(A).tensor(np.empty(0, np.int64))
     else:
         rank = _rank_op(A, None, None, rcond, False)
-    values = _core.wrap(np.empty(0, A._form.real.dtype))
+    values = of(A).tensor(np.empty(0, A._form.real.dtype))
     if driver in ("gelsd", "gelss"):
         values = svdvals(A.detach())
     return lstsq_result((x.squeeze(-1) if vector else x, residuals, rank, values))
@@ -430,9 +429,20 @@ def _matrix_exp(a: Array) -> Array:
     size = float(np.abs(wide).sum(-2).max())
     if not math.isfinite(size):
         return np.full_like(a, complex(np.nan, np.nan) if a.dtype.kind == "c" else np.nan)
-    halvings = max(0, math.ceil(math.log2(size / 5.37))) if size > 5.37 else 0
-    x = wide / 2.0**halvings
-    eye = np.eye(a.shape[-1])
+    halvings = exp_halvings(size)
+    result = np.linalg.solve(*exp_quotient(wide / 2.0**halvings, np.eye(a.shape[-1])))
+    for _ in range(halvings):
+        result = result @ result
+    return result.astype(a.dtype)
+
+
+def exp_halvings(size: float) -> int:
+    """How often a matrix of a norm is halved before its exponential is taken."""
+    return max(0, math.ceil(math.log2(size / 5.37))) if size > 5.37 else 0
+
+
+def exp_quotient(x: Any, eye: Any) -> tuple[Any, Any]:
+    """The A and B of which the exponential of small matrices is the X of A @ X = B."""
     b = _PADE
     x2 = x @ x
     x4 = x2 @ x2
@@ -443,10 +453,7 @@ def _matrix_exp(a: Array) -> Array:
     even = (
         x6 @ (b[12] * x6 + b[10] * x4 + b[8] * x2) + b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * eye
     )
-    result = np.linalg.solve(even - odd, even + odd)
-    for _ in range(halvings):
-        result = result @ result
-    return result.astype(a.dtype)
+    return even - odd, even + odd
 
 
 def _matrix_exp_vjp(g: Tensor, A: Tensor) -> Tensor:

@@ -84,14 +84,22 @@ def stack_matrices(a: Array) -> Array:
     return a.reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
 
 
-def first_bad(a: Array, failed: Callable[[Array], bool]) -> tuple[str, Array]:
-    """'(Batch element 2): ' and the matrix, of the first one for which `failed` holds; the prefix
-    is empty without a stack."""
-    if a.ndim == 2:
-        return "", a
+def batch_element(ndim: int, i: int) -> str:
+    """'(Batch element 2): ', in which errors say where; empty without a stack."""
+    return "" if ndim == 2 else f"(Batch element {i}): "
+
+
+def number_of_bad(a: Array, failed: Callable[[Array], bool]) -> tuple[int, Array]:
+    """The number, from 0, of the first matrix of a stack for which `failed` holds, and it."""
     stack = stack_matrices(a)
-    i = next((i for i, m in enumerate(stack) if failed(m)), 0)
-    return f"(Batch element {i}): ", stack[i]
+    i = next((i for i, m in enumerate(stack) if a.ndim == 2 or failed(m)), 0)
+    return i, stack[i]
+
+
+def first_bad(a: Array, failed: Callable[[Array], bool]) -> tuple[str, Array]:
+    """What errors say of where the first matrix is for which `failed` holds, and the matrix."""
+    i, bad = number_of_bad(a, failed)
+    return batch_element(a.ndim, i), bad
 
 
 def raises(f: Callable[[Array], Any]) -> Callable[[Array], bool]:
@@ -137,14 +145,27 @@ def inv_arrays(name: str) -> Callable[[Array], Array]:
         try:
             return np.linalg.inv(a)
         except np.linalg.LinAlgError:
-            where, bad = first_bad(a, raises(np.linalg.inv))
-            raise LinAlgError(
-                f"linalg.{name}: {where}The diagonal element {_zero_pivot(bad)} is zero, the "
-                "inversion could not be "
-                "completed because the input matrix is singular."
-            ) from None
+            i, bad = number_of_bad(a, raises(np.linalg.inv))
+            raise singular_inverse(name, a.ndim, i, _zero_pivot(bad)) from None
 
     return inv
+
+
+def singular_inverse(name: str, ndim: int, i: int, pivot: int) -> LinAlgError:
+    """Matrix i of a stack has a zero pivot."""
+    return LinAlgError(
+        f"linalg.{name}: {batch_element(ndim, i)}The diagonal element {pivot} is zero, the "
+        "inversion could not be "
+        "completed because the input matrix is singular."
+    )
+
+
+def singular_solve(name: str, ndim: int, i: int) -> LinAlgError:
+    """Matrix i of a stack has a zero pivot."""
+    return LinAlgError(
+        f"torch.linalg.{name}: {batch_element(ndim, i)}The solver failed because the input matrix "
+        "is singular."
+    )
 
 
 def regular(make: Any, *lead: int) -> Any:
@@ -198,10 +219,8 @@ def solve_arrays(a: Array, b: Array, left: bool, name: str = "solve") -> Array:
         else:
             result = np.linalg.solve(a.swapaxes(-1, -2), x.swapaxes(-1, -2)).swapaxes(-1, -2)
     except np.linalg.LinAlgError:
-        where, _ = first_bad(a, raises(np.linalg.inv))
-        raise LinAlgError(
-            f"torch.linalg.{name}: {where}The solver failed because the input matrix is singular."
-        ) from None
+        i, _ = number_of_bad(a, raises(np.linalg.inv))
+        raise singular_solve(name, a.ndim, i) from None
     return np.ascontiguousarray(result[..., 0] if vector else result)
 
 
@@ -377,11 +396,16 @@ def minor_that_fails(a: Array) -> int:
 
 
 def cholesky_failure(name: str, a: Array) -> LinAlgError:
-    where, bad = first_bad(a, raises(_factor))
+    i, bad = number_of_bad(a, raises(_factor))
+    return not_positive(name, a.ndim, i, minor_that_fails(bad))
+
+
+def not_positive(name: str, ndim: int, i: int, order: int) -> LinAlgError:
+    """Matrix i of a stack has a leading minor that is not positive-definite."""
     return LinAlgError(
-        f"{name}: {where}The factorization could not be completed because the input is not "
-        "positive-definite "
-        f"(the leading minor of order {minor_that_fails(bad)} is not positive-definite)."
+        f"{name}: {batch_element(ndim, i)}The factorization could not be completed because the "
+        "input is not positive-definite "
+        f"(the leading minor of order {order} is not positive-definite)."
     )
 
 

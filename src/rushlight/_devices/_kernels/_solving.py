@@ -1,0 +1,358 @@
+"""Systems of linear equations and least squares, inverses, determinants, exponentials.
+
+One work item solves for one column of the right-hand side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite, nan, prod
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ... import _dtypes as dtypes
+from ..._core import Tensor
+from ..._dtypes import finfo
+from ...ops.table.arrays import elements
+from ..opencl import numbered
+from . import kernel
+from ._factors import (
+    FILE,
+    MIRRORED,
+    ONE,
+    SAME,
+    ZERO,
+    by_columns,
+    first_failure,
+    lu_factored,
+    part,
+    real,
+    stack_of,
+    zero_pivots,
+)
+from ._launch import empty, number, rows, start, takes
+from ._products import matrices
+from ._rearranging import filled, zeros
+
+_NONE, _LOWER, _UPPER, _UNIT, _TURNED = 0, 1, 2, 4, 8  # as in linalg.cl
+
+
+def _common(*stacks: Sequence[int]) -> tuple[int, ...] | None:
+    """The sizes that all are spread to."""
+    try:
+        return np.broadcast_shapes(*map(tuple, stacks))
+    except ValueError:
+        return None
+
+
+def _solved(
+    a: Tensor, x: Tensor, first: int, second: int = _NONE, pivots: Any = None, left: bool = True
+) -> bool:
+    """Solve for all of x, in place. a is spread to x's stack; left: x @ a otherwise."""
+    lead, n = x.shape[:-2], a.shape[-1]
+    m, to = matrices(a, lead), matrices(x)
+    if not left:
+        m, to = m.turned, to.turned
+        first, second = (how ^ _UPPER if how else how for how in (first, second))
+    there, here = stack_of(m, lead), stack_of(to, lead)
+    order = there if pivots is None else stack_of(matrices(pivots, lead, "r"), lead)
+    if there is None or here is None or order is None:
+        return False
+    columns = x.shape[-1 if left else -2]
+    count, steps = prod(lead) * columns, 0 if pivots is None else n
+    given = a, pivots, x, there, order, here, n, columns, count, steps, first, second
+    start(FILE, "solve", count, a, *given)
+    return True
+
+
+def _spread(b: Tensor, lead: Sequence[int], make: Any = by_columns) -> Tensor | None:
+    """The matrices b spread to a stack of these sizes, as new ones."""
+    x: Tensor = make((*lead, *b.shape[-2:]), b)
+    return x if part(b, x, SAME, SAME, SAME) else None
+
+
+# ---- triangular systems
+
+
+@kernel("solve_triangular", "_triangular_solve")
+def solve_triangular(a: Any, b: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
+    if not real(a, b) or a.shape[-1] != a.shape[-2] or b.shape[-2 if left else -1] != a.shape[-1]:
+        return NotImplemented
+    lead = _common(a.shape[:-2], b.shape[:-2])
+    x = None if lead is None else _spread(b, lead, empty)
+    how = (_UPPER if upper else _LOWER) | (_UNIT if unitriangular else 0)
+    return x if x is not None and _solved(a, x, how, left=left) else NotImplemented
+
+
+@kernel("cholesky_solve")
+def cholesky_solve(b: Any, factor: Any, upper: bool) -> Any:
+    if not real(factor, b) or factor.shape[-1] != factor.shape[-2]:
+        return NotImplemented
+    lead = _common(factor.shape[:-2], b.shape[:-2])
+    if lead is None or b.shape[-2] != factor.shape[-1]:
+        return NotImplemented
+    x = _spread(b, lead)
+    both = (_LOWER | _TURNED, _UPPER) if upper else (_LOWER, _UPPER | _TURNED)
+    return x if x is not None and _solved(factor, x, *both) else NotImplemented
+
+
+# ---- by LU
+
+
+def _by_lu(a: Tensor, x: Tensor | None, left: bool = True) -> Tensor | None:
+    """Solve for all of x, in place; what `zero_pivots` says of a."""
+    found = None if x is None else lu_factored(a if left else a.transpose(-1, -2))
+    if x is None or found is None:
+        return None
+    lu, pivots = found
+    to = x if left else x.transpose(-1, -2)
+    return zero_pivots(lu) if _solved(lu, to, _LOWER | _UNIT, _UPPER, pivots) else None
+
+
+def _inverse(a: Any, name: str, check: bool) -> Any:
+    from ...ops.matrix.solving import singular_inverse
+
+    if not real(a, square=True):
+        return NotImplemented
+    x = by_columns(a.shape, a)
+    part(x, x, ZERO, ONE, ZERO)
+    info = _by_lu(a.detach(), x)
+    if info is None:
+        return NotImplemented
+    failed = first_failure(info) if check else None
+    if failed is not None:
+        raise singular_inverse(name, a.dim(), *failed)
+    return x, info
+
+
+@kernel("inv")
+def inv(a: Any) -> Any:
+    found = _inverse(a, "inv", True)
+    return found if found is NotImplemented else found[0]
+
+
+@kernel("inv_ex")
+def inv_ex(a: Any, check_errors: bool) -> Any:
+    return _inverse(a, "inv_ex", check_errors)
+
+
+def _solution(a: Any, b: Any, left: bool, name: str, check: bool) -> Any:
+    from ...ops.matrix.solving import is_vector, singular_solve
+
+    if not real(a, square=True) or not takes(a, b) or a.dtype is not b.dtype or not b.dim():
+        return NotImplemented
+    vector = is_vector(tuple(a.shape), tuple(b.shape))
+    b = b.detach().unsqueeze(-1) if vector else b
+    lead = _common(a.shape[:-2], b.shape[:-2])
+    if lead is None or b.shape[-2 if left else -1] != a.shape[-1] or (vector and not left):
+        return NotImplemented
+    x = _spread(b, lead)
+    info = _by_lu(a.detach(), x, left)
+    if x is None or info is None:
+        return NotImplemented
+    failed = first_failure(info) if check else None
+    if failed is not None:
+        raise singular_solve(name, a.dim(), failed[0])
+    return x.squeeze(-1) if vector else x, info
+
+
+@kernel("solve")
+def solve(a: Any, b: Any, left: bool) -> Any:
+    found = _solution(a, b, left, "solve", True)
+    return found if found is NotImplemented else found[0]
+
+
+@kernel("solve_ex")
+def solve_ex(a: Any, b: Any, left: bool, check_errors: bool) -> Any:
+    return _solution(a, b, left, "solve_ex", check_errors)
+
+
+@kernel("ldl_solve")
+def ldl_solve(ld: Any, pivots: Any, b: Any, hermitian: bool) -> Any:
+    if not real(ld, b) or ld.shape[-1] != ld.shape[-2] or not takes(ld, pivots):
+        return NotImplemented
+    lead, n = _common(ld.shape[:-2], b.shape[:-2]), ld.shape[-1]
+    integers = not pivots.dtype.is_floating_point and pivots.dtype is not dtypes.bool
+    if lead is None or not integers or pivots.shape != ld.shape[:-1] or b.shape[-2] != n:
+        return NotImplemented
+    sizes = abs(elements(pivots).astype(np.int64))
+    if ((sizes < 1) | (sizes > n)).any():
+        return NotImplemented
+    x, order = _spread(b, lead), rows(pivots, dtypes.int32)
+    there, here = stack_of(matrices(ld, lead), lead), stack_of(matrices(order, lead, "r"), lead)
+    if x is None or there is None or here is None:
+        return NotImplemented
+    to, count = stack_of(matrices(x), lead), prod(lead) * x.shape[-1]
+    start(FILE, "ldl_solve", count, x, ld, order, x, there, here, to, n, x.shape[-1], count)
+    return x
+
+
+# ---- determinants
+
+
+def _determinants(a: Any, logarithm: bool) -> Any:
+    """The determinants, or their signs and the logarithms of their sizes."""
+    found = lu_factored(a) if real(a, square=True) else None
+    if found is None:
+        return NotImplemented
+    lu, pivots = found
+    lead = a.shape[:-2]
+    out, logarithms = empty(lead, a), empty(lead, a) if logarithm else None
+    operands = lu, pivots, out, logarithms, stack_of(matrices(lu), lead)
+    start(FILE, "determinant", out.numel(), a, *operands, a.shape[-1], out.numel(), int(logarithm))
+    return (out, logarithms) if logarithm else out
+
+
+@kernel("det")
+def det(a: Any) -> Any:
+    return _determinants(a, False)
+
+
+@kernel("_slogdet", "_linalg_slogdet")
+def slogdet(a: Any) -> Any:
+    return _determinants(a, True)
+
+
+# ---- exponentials
+
+
+def _wide(a: Tensor) -> Any:
+    """float64 where the device has it: what the CPU computes in."""
+    device: Any = a._accelerator
+    return dtypes.float64 if numbered(device).facts.has_double else dtypes.float32
+
+
+@kernel("matrix_exp")
+def matrix_exp(a: Any) -> Any:
+    from ...ops.matrix.matrix_functions import exp_halvings, exp_quotient
+
+    if not takes(a) or not a.dtype.is_floating_point or a.dim() < 2 or a.shape[-1] != a.shape[-2]:
+        return NotImplemented
+    if not a.numel():
+        return empty(a.shape, a)
+    x = rows(a.detach(), _wide(a))
+    size = float(elements(x.abs().sum(-2).amax()))
+    if not isfinite(size):
+        return rows(x * nan, a.dtype)
+    halvings, eye = exp_halvings(size), empty(a.shape[-2:], x)
+    part(eye, eye, ZERO, ONE, ZERO)
+    found = _solution(*exp_quotient(x / 2.0**halvings, eye), True, "solve", False)
+    if found is NotImplemented:
+        return found
+    result = found[0]
+    for _ in range(halvings):
+        result = result @ result
+    return rows(result, a.dtype)
+
+
+# ---- singular values: only what does not depend on the signs of vectors, which LAPACK chooses
+
+_SWEEPS = 40  # ten are many
+
+
+def _orthogonal(a: Tensor, symmetric: bool) -> tuple[Tensor, Tensor, Tensor] | None:
+    """(W, V, s): W = a @ V with orthogonal columns, of lengths s; V is orthogonal. Of a.mT where
+    that has fewer columns. None where an element is not finite, no end is found, or there are too
+    many dimensions.
+
+    symmetric: only the lower triangle is read.
+    """
+    if symmetric:
+        a, given = empty(a.shape, a), a
+        if not part(given, a, MIRRORED, SAME, SAME):
+            return None
+    elif a.shape[-1] > a.shape[-2]:
+        a = a.transpose(-1, -2)
+    *lead, m, n = a.shape
+    w = by_columns(a.shape, a, _wide(a))
+    _core.copy_values(w, a)
+    v, moved = by_columns((*lead, n, n), w), empty((1,), w, dtypes.int32)
+    part(v, v, ZERO, ONE, ZERO)
+    places = stack_of(matrices(w), lead), stack_of(matrices(v), lead)
+    pairs = (n + 1) // 2
+    count, least = prod(lead) * pairs, number(finfo(w.dtype).eps, w)
+    for _ in range(_SWEEPS):
+        filled(moved)
+        for turn in range(2 * pairs - 1):
+            sizes = m, n, pairs, count, turn
+            start(FILE, "jacobi", count, w, w, v, moved, *places, *sizes, least)
+        if not elements(moved)[0]:
+            s = (w * w).sum(-2).sqrt()
+            return (w, v, s) if elements(s.isfinite().all()) else None
+    return None
+
+
+def _threshold(s: Tensor, a: Tensor, atol: Any, rtol: Any) -> Tensor:
+    """Singular values that count are larger; the bounds are numbers, or tensors of one for each
+    matrix."""
+
+    def bound(value: Any) -> Any:
+        return value.unsqueeze(-1) if isinstance(value, Tensor) else value
+
+    absolute = bound(0.0 if atol is None else atol)
+    if rtol is None:
+        relative = (absolute <= 0) * (max(a.shape[-2:]) * finfo(a.dtype).eps)
+    else:
+        relative = bound(rtol)
+    smallest: Tensor = (s.amax(-1, keepdim=True) * relative).maximum(s.new_zeros(1) + absolute)
+    return smallest
+
+
+def _has_values(a: Any, *bounds: Any, symmetric: bool = False) -> bool:
+    """Whether singular values can be had, and compared with the bounds."""
+    numeric = all(isinstance(b, (int, float)) or b is None or takes(a, b) for b in bounds)
+    return real(a, square=symmetric) and numeric
+
+
+@kernel("_matrix_rank")
+def matrix_rank(a: Any, tol: Any, atol: Any, rtol: Any, hermitian: Any) -> Any:
+    if not _has_values(a, tol, atol, rtol, symmetric=bool(hermitian)):
+        return NotImplemented
+    if not a.numel():
+        return zeros(a.shape[:-2], a, dtypes.int64)
+    found = _orthogonal(a.detach(), bool(hermitian))
+    if found is None:
+        return NotImplemented
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    return (found[2] > _threshold(found[2], a, atol, rtol)).sum(-1)
+
+
+def _inverted(a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
+    if not _has_values(a, atol, rtol, symmetric=hermitian):
+        return NotImplemented
+    *lead, m, n = a.shape
+    if not a.numel():
+        return empty((*lead, n, m), a)
+    found = _orthogonal(a.detach(), hermitian)
+    if found is None:
+        return NotImplemented
+    w, v, s = found
+    inverse = s.reciprocal().masked_fill(s <= _threshold(s, a, atol, rtol), 0).unsqueeze(-2)
+    w, v = w * inverse, v * inverse
+    result = v @ w.mT if hermitian or m >= n else w @ v.mT
+    return rows(result, a.dtype)
+
+
+@kernel("pinv")
+def pinv(a: Any, rcond: Any, atol: Any, rtol: Any, hermitian: Any) -> Any:
+    return _inverted(a, atol, rtol if rcond is None else rcond, bool(hermitian))
+
+
+@kernel("_least_squares")
+def least_squares(a: Any, b: Any, rcond: Any, driver: Any) -> Any:
+    if not real(a, b) or a.shape[:-1] != b.shape[:-1]:
+        return NotImplemented
+    inverse = _inverted(a, None, rcond, False)
+    if inverse is NotImplemented:
+        return inverse
+    m, n = a.shape[-2:]
+    x = inverse @ b.detach()
+    left = empty((0,), a)
+    if m > n and driver != "gelsy":
+        rank = n if driver == "gels" else matrix_rank(a, None, None, rcond, False)
+        if driver == "gels" or (elements(rank) == n).all():
+            left = (a.detach() @ x - b.detach()).square().sum(-2)
+    return x, left
