@@ -68,7 +68,7 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 # Imported when they are asked for: modules, and under the name of their module what is in them.
 _MODULES = """accelerator amp ao compiler cpu distributed distributions explain export fft
 functional futures fx hub jit library masked memory monitor mps mtia multiprocessing
-nested onnx optim overrides package profiler quantization quasirandom serialization signal
+nested onnx opencl optim overrides package profiler quantization quasirandom serialization signal
 sparse testing torch_version types version xpu _VF __config__ _dynamo _higher_order_ops _inductor
 _jit_internal _library _logging _tensor_str _utils""".split()
 # The operations that have a `torch._foreach_` name, with and without a variant in place.
