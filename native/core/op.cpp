@@ -187,18 +187,19 @@ PyObject* run_on_stand_ins(Op* op, PyObject* function, PyObject* const* args, Py
   return PyObject_Vectorcall(f, given, 3, nullptr);
 }
 
-// The first tensor says where the others are expected. As in torch, the indices of a subscript may be on the CPU, and so may what has no
-// dimensions in a pointwise op or as the value that is filled in.
+// The first tensor says where the others are expected. As in torch, these may be on the CPU: the indices of a subscript, those into a
+// tensor on meta, what has no dimensions in a pointwise op, and the value that is filled in.
 int check_devices(Op* op, PyObject* const* slots, const Tensor* written) {
   const Tensor* first = written;
   const auto fits = [op, &first](Tensor* t, int i) {
     const char* name = PyUnicode_AsUTF8(op->params[i].name);
-    const bool index = !strcmp(name, "index") && !strncmp(op_name(op), "_index", 6);
+    const bool subscript = !strcmp(name, "index") && !strncmp(op_name(op), "_index", 6);
+    const bool index = subscript || (!strncmp(name, "ind", 3) && first && first->device() == DeviceType::Meta);
     const bool number = t->ndim() == 0 && (op->kind == Op::Pointwise || !strcmp(name, "value"));
     if (t->device() == DeviceType::Cpu && (index || number)) return true;
     if (!first) first = t;
     if (t->device() == first->device()) return true;
-    if (index && is_accelerator(t->device())) {
+    if (subscript && is_accelerator(t->device())) {
       PyErr_Format(
           PyExc_RuntimeError,
           "indices should be either on cpu or on the same device as the indexed tensor (%s). These are on %s; move them with "

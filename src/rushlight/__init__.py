@@ -66,7 +66,7 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
     _trace_calls.follow_environment()
 
 # Imported when they are asked for: modules, and under the name of their module what is in them.
-_MODULES = """accelerator amp ao compiler cpu distributed distributions explain export fft
+_MODULES = """accelerator amp ao compiler cpu devices distributed distributions explain export fft
 functional futures fx hub jit library masked memory monitor mps mtia multiprocessing
 nested onnx opencl optim overrides package profiler quantization quasirandom serialization signal
 sparse testing torch_version types version xpu _VF __config__ _dynamo _higher_order_ops _inductor
