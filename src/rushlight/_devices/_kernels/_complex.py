@@ -1,0 +1,474 @@
+"""Complex numbers: views of their parts, functions of single elements, and real kernels by parts.
+
+A function that is linear over real numbers is called for the real and the imaginary parts, one that
+is bilinear for the four pairs of them.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ... import _dtypes as dtypes
+from ..._core import Tensor
+from ..opencl import FOLDER
+from . import kernel, table
+from ._launch import code, empty, layout, start, takes
+
+__all__ = ["as_complex", "as_pairs", "is_complex", "mapped", "there"]
+
+_FILE = "complex.cl"
+_COMPLEX = {
+    dtypes.float16: dtypes.complex32,
+    dtypes.float32: dtypes.complex64,
+    dtypes.float64: dtypes.complex128,
+}
+_REAL = {c: r for r, c in _COMPLEX.items()}
+_WIDE = {dtypes.float64, dtypes.complex128}  # computed in double
+_NUMBER = -1  # as in complex.cl
+
+
+def _numbers() -> dict[str, int]:
+    """The numbers of the functions in complex.cl, by name."""
+    found = re.search(r"enum \{([^}]*)\}", (FOLDER / _FILE).read_text())
+    assert found
+    names = found[1].replace(",", " ").lower().split()
+    return {name: i for i, name in enumerate(names)}
+
+
+_FUNCTIONS = _numbers()
+
+# ---- what is a complex tensor here, and views of it
+
+
+def there(*tensors: Any) -> bool:
+    """Whether all are real or complex tensors on one accelerator, with nothing put off."""
+    device = tensors[0]._accelerator if isinstance(tensors[0], Tensor) else None
+    return device is not None and all(
+        isinstance(t, Tensor)
+        and t._accelerator == device
+        and (t.dtype in _REAL or takes(t))
+        and not (t.is_conj() or t.is_neg())
+        for t in tensors
+    )
+
+
+def is_complex(*tensors: Any) -> bool:
+    """Whether all are complex64 or complex128 tensors on one accelerator, with nothing put off."""
+    return there(*tensors) and all(t.dtype in _REAL and t.element_size() > 4 for t in tensors)
+
+
+def _shown(t: Tensor, dtype: Any, shape: Sequence[int], strides: Sequence[int]) -> Tensor:
+    """The memory of a tensor as another type."""
+    first = t._offset // dtype.itemsize
+    return _core.place(_core.storage_of(t), dtype, tuple(shape), tuple(strides), first)
+
+
+def as_pairs(z: Tensor) -> Tensor:
+    """The view as real and imaginary parts, in a last dimension of 2."""
+    strides = [2 * s for s in z.stride()]
+    return _shown(z, _REAL[z.dtype], (*z.shape, 2), (*strides, 1))
+
+
+def as_complex(x: Tensor) -> Tensor:
+    """The view of such pairs as complex numbers."""
+    return _shown(x, _COMPLEX[x.dtype], x.shape[:-1], [s // 2 for s in x.stride()[:-1]])
+
+
+def _part(z: Tensor, which: int) -> Tensor:
+    """The view of the real or imaginary parts."""
+    return _core.kernels.select(as_pairs(z), z.dim(), which)
+
+
+@kernel("view_as_real")
+def view_as_real(z: Any) -> Any:
+    return as_pairs(z) if isinstance(z, Tensor) and z.dtype in _REAL else NotImplemented
+
+
+@kernel("view_as_complex")
+def view_as_complex(x: Any) -> Any:
+    if not isinstance(x, Tensor) or x.dtype not in _COMPLEX or not x.dim() or x.shape[-1] != 2:
+        return NotImplemented
+    if not x.numel():
+        return empty(x.shape[:-1], x, _COMPLEX[x.dtype])
+    odd = [s % 2 for s in x.stride()[:-1]]
+    if x.stride(-1) != 1 or any(odd) or x._offset // x.element_size() % 2:
+        return NotImplemented
+    return as_complex(x)
+
+
+@kernel("_conj", "_neg_view", "alias")
+def _same(z: Any) -> Any:
+    """The view of everything; the op turns its bit."""
+    return z
+
+
+# ---- functions of elements
+
+
+def _operand(value: Any, shape: Sequence[int], like: Tensor, letter: str) -> Any:
+    """(the tensor or None, where its elements are and what they are); None in the place of the
+    second where kernels do not take its layout."""
+    if isinstance(value, Tensor) and value.dim() == 0 and value._accelerator is None:
+        value = value.item()
+    if not isinstance(value, Tensor):
+        number = complex(value)
+        parts = struct.pack(f"2{letter}", *_held(number.real, letter), *_held(number.imag, letter))
+        return None, struct.pack("14q", *(0,) * 13, _NUMBER) + parts
+    more = len(shape) - value.dim()
+    own = zip(value.stride(), value.shape, strict=True)
+    laid = layout(value, shape, [0] * more + [0 if n == 1 else s for s, n in own])
+    whole = None if laid is None else laid + struct.pack(f"q2{letter}", code(value), 0, 0)
+    return value, whole
+
+
+def _held(value: float, letter: str) -> tuple[float]:
+    """A number as T holds it: beyond the range of float it is infinite."""
+    with np.errstate(over="ignore"):
+        return (float(np.float32(value) if letter == "f" else value),)
+
+
+def mapped(name: str, *operands: Any, out: Tensor) -> Any:
+    """A function of elements of tensors and numbers, written to `out`; NotImplemented where kernels
+    do not take the layouts."""
+    if not out.numel():
+        return out
+    given = [t for t in operands if isinstance(t, Tensor) and t._accelerator is not None]
+    letter = "d" if any(t.dtype in _WIDE for t in (out, *given)) else "f"
+    parts = [_operand(value, out.shape, out, letter) for value in operands]
+    parts += [_operand(0, (), out, letter)] * (4 - len(parts))
+    laid = layout(out)
+    if laid is None or any(where is None for _, where in parts):
+        return NotImplemented
+    memory, places = zip(*parts, strict=True)
+    numbers = code(out), _FUNCTIONS[name], out.numel()
+    wide = "float64" if letter == "d" else "float32"
+    start(_FILE, "elementwise", out.numel(), out, *memory, out, *places, laid, *numbers, computes=wide)
+    return out
+
+
+def _new(shape: Sequence[int], dtype: Any, operands: Sequence[Any]) -> Tensor:
+    """A new tensor, laid out as the first of the operands that has the shape."""
+    for t in operands:
+        if isinstance(t, Tensor) and tuple(t.shape) == tuple(shape):
+            device: Any = t._accelerator
+            if device is not None:
+                strides = _core.like_strides(t)
+                return _core.empty_accelerated(device, tuple(shape), dtype.code, strides)
+    like = next(t for t in operands if isinstance(t, Tensor) and t._accelerator is not None)
+    return empty(shape, like, dtype)
+
+
+def _is_operand(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return there(value) if value._accelerator is not None else value.dim() == 0
+    return isinstance(value, (bool, int, float, complex))
+
+
+def _elementwise(function: str, order: Sequence[int], result: str) -> Callable[..., Any]:
+    """An op whose operands are those arguments in an order; result: "same", "real" or "bool"."""
+
+    def call(*args: Any) -> Any:
+        if len(args) <= max(order):
+            return NotImplemented
+        operands = [args[i] for i in order]
+        if not all(map(_is_operand, operands)):
+            return NotImplemented
+        tensors = [t for t in operands if isinstance(t, Tensor) and t._accelerator is not None]
+        complexes = [t.dtype for t in tensors if t.dtype in _REAL]
+        if not there(*tensors) or not complexes or dtypes.complex32 in complexes:
+            return NotImplemented
+        try:
+            shape = np.broadcast_shapes(*(tuple(t.shape) for t in tensors))
+        except ValueError:
+            return NotImplemented  # the CPU's error
+        widest = max(complexes, key=lambda d: int(d.itemsize))
+        dtype = {"same": widest, "real": _REAL[widest], "bool": dtypes.bool}[result]
+        return mapped(function, *operands, out=_new(shape, dtype, operands))
+
+    return call
+
+
+# By the name of the op: the function, where that has another name, and the order of its operands.
+_SAME: dict[str, tuple[str, Sequence[int]]] = {
+    **dict.fromkeys(("add",), ("add", (0, 1))),
+    "_add_scaled": ("add_scaled", (0, 1, 2)),
+    "sub": ("sub", (0, 1)),
+    "_sub_scaled": ("sub_scaled", (0, 1, 2)),
+    "rsub": ("sub", (1, 0)),
+    "_rsub_number": ("sub", (1, 0)),
+    "_rsub_scaled": ("sub_scaled", (1, 0, 2)),
+    "mul": ("mul", (0, 1)),
+    "div": ("div", (0, 1)),
+    "addcmul": ("add_product", (0, 1, 2, 3)),
+    "_addcmul_scaled": ("add_product", (0, 1, 2, 3)),
+    "addcdiv": ("add_quotient", (0, 1, 2, 3)),
+    "_addcdiv_scaled": ("add_quotient", (0, 1, 2, 3)),
+    "lerp": ("lerp", (0, 1, 2)),
+    "_lerp_number": ("lerp", (0, 1, 2)),
+    "ldexp": ("ldexp", (0, 1)),
+    "pow": ("pow", (0, 1)),
+    "_pow_number": ("pow", (0, 1)),
+    "_pow_base": ("pow", (0, 1)),
+    "_pow_two": ("square", (0,)),
+    "_pow_three": ("cube", (0,)),
+    "_pow_half": ("sqrt", (0,)),
+    "_pow_minus_half": ("rsqrt", (0,)),
+    "_pow_minus_one": ("reciprocal", (0,)),
+    "where": ("where", (0, 1, 2)),
+    "masked_fill": ("where", (1, 2, 0)),
+    "_masked_fill_number": ("where", (1, 2, 0)),
+    "conj_physical": ("conj", (0,)),
+}
+_OF_ONE = (
+    "neg sgn reciprocal square sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sigmoid silu sinc "
+    "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
+)
+for _name in _OF_ONE.split():
+    _SAME[_name] = _name, (0,)
+for _name, (_function, _order) in _SAME.items():
+    kernel(_name, complex=True)(_elementwise(_function, _order, "same"))
+for _name in ("abs", "angle"):
+    kernel(_name, complex=True)(_elementwise(_name, (0,), "real"))
+for _name in ("isnan", "isinf", "isfinite", "isreal"):
+    kernel(_name, complex=True)(_elementwise(_name, (0,), "bool"))
+kernel("logical_not", complex=True)(_elementwise("not", (0,), "bool"))
+for _name, _function in (
+    *((op + end, op) for op in ("eq", "ne") for end in ("", "_number")),
+    *((f"logical_{op}", op) for op in ("and", "or", "xor")),
+):
+    kernel(_name, complex=True)(_elementwise(_function, (0, 1), "bool"))
+
+
+# ---- of real numbers
+
+
+@kernel("conj_physical")
+def conj_physical(x: Any) -> Any:
+    return _cast(x, x.dtype) if takes(x) else NotImplemented
+
+
+@kernel("angle")
+def angle(x: Any) -> Any:
+    if not takes(x) or not x.dtype.is_floating_point:
+        return NotImplemented
+    return mapped("angle_of_real", x, out=_new(x.shape, x.dtype, [x]))
+
+
+@kernel("isreal")
+def isreal(x: Any) -> Any:
+    return mapped("isreal", x, out=_new(x.shape, dtypes.bool, [x])) if takes(x) else NotImplemented
+
+
+def _joined(name: str, a: Any, b: Any) -> Any:
+    """A complex tensor of two real ones."""
+    if not takes(a, b) or a.dtype is not b.dtype or a.dtype not in _COMPLEX:
+        return NotImplemented
+    try:
+        shape = np.broadcast_shapes(tuple(a.shape), tuple(b.shape))
+    except ValueError:
+        return NotImplemented
+    return mapped(name, a, b, out=empty(shape, a, _COMPLEX[a.dtype]))
+
+
+@kernel("complex")
+def complex_(a: Any, b: Any) -> Any:
+    return _joined("join", a, b)
+
+
+@kernel("polar")
+def polar(a: Any, b: Any) -> Any:
+    return NotImplemented if a.element_size() == 2 else _joined("polar", a, b)
+
+
+# ---- copies
+
+
+def _cast(x: Tensor, dtype: Any) -> Any:
+    """The values as another type, laid out as they are."""
+    out = _new(x.shape, dtype, [x])
+    if x.dtype.is_complex or dtype.is_complex:
+        return mapped("copy", x, out=out)
+    _core.copy_values(out, x)
+    return out
+
+
+@kernel("_to_copy", complex=True)
+def _to_copy(x: Any, dtype: Any) -> Any:
+    if not there(x) or not (x.dtype.is_complex or dtype.is_complex):
+        return NotImplemented
+    if dtype not in _REAL and dtype.code > dtypes.float64.code:
+        return NotImplemented
+    return _cast(x, dtype)
+
+
+@kernel("_to_format")
+def _to_format(x: Any, dtype: Any, memory_format: Any) -> Any:
+    from ...ops.making.copies import like_strides
+
+    if not there(x) or (dtype not in _REAL and dtype.code > dtypes.float64.code):
+        return NotImplemented
+    device: Any = x._accelerator
+    strides = like_strides(x, memory_format)
+    out = _core.empty_accelerated(device, tuple(x.shape), dtype.code, strides)
+    return copy_across(out, x)
+
+
+@kernel("_copy_across")
+def copy_across(to: Any, x: Any) -> Any:
+    """The values of x, spread to the shape of `to`, into its memory."""
+    if not there(to, x):
+        return NotImplemented
+    if to.dtype.is_complex or x.dtype.is_complex:
+        return mapped("copy", x, out=to)
+    _core.copy_values(to, x)
+    return to
+
+
+@kernel("_put_off")
+def put_off(x: Any, conjugate: bool, negative: bool) -> Any:
+    """The conjugates, negatives or both of elements."""
+    if not there(x) or (negative and x.dtype is dtypes.bool):
+        return NotImplemented
+    function = {(1, 0): "conj", (0, 1): "neg", (1, 1): "conj_neg"}[int(conjugate), int(negative)]
+    if not x.dtype.is_complex:
+        if not x.dtype.is_floating_point:
+            return NotImplemented
+        function = "neg" if negative else "copy"
+    return mapped(function, x, out=_new(x.shape, x.dtype, [x]))
+
+
+@kernel("_copied", "_overwrite", complex=True)
+def _copied(tensor: Any, source: Any, *_: Any) -> Any:
+    """What `copy_` and `fill_` with a tensor put in the place of a tensor."""
+    if not there(tensor) or not isinstance(source, Tensor) or source.dim() > tensor.dim():
+        return NotImplemented
+    if source._accelerator is None:
+        if source.dim() or source._meta:
+            return NotImplemented
+        return mapped("copy", source.item(), out=empty(tensor.shape, tensor))
+    sizes = zip(reversed(source.shape), reversed(tensor.shape), strict=False)
+    if not there(tensor, source) or not all(n in (1, m) for n, m in sizes):
+        return NotImplemented
+    return mapped("copy", source, out=empty(tensor.shape, tensor))
+
+
+@kernel("_overwrite_number", complex=True)
+def _overwrite_number(tensor: Any, value: Any) -> Any:
+    """What `fill_` with a number puts in the place of a tensor."""
+    if not there(tensor) or not isinstance(value, (bool, int, float, complex)):
+        return NotImplemented
+    return mapped("copy", value, out=empty(tensor.shape, tensor))
+
+
+@kernel("_zeroed", complex=True)
+def _zeroed(tensor: Any) -> Any:
+    return _overwrite_number(tensor, 0)
+
+
+# ---- real kernels by parts
+
+
+def _parts_of(value: Any, which: int) -> Any:
+    """An argument with the real or imaginary parts of its complex tensors."""
+    if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
+        return type(value)(_parts_of(v, which) for v in value)
+    return _part(value, which) if isinstance(value, Tensor) and value.dtype.is_complex else value
+
+
+def _tensors(args: Any) -> list[Tensor]:
+    found: list[Tensor] = []
+    for value in args:
+        if isinstance(value, (list, tuple)):
+            found += _tensors(value)
+        elif isinstance(value, Tensor):
+            found.append(value)
+    return found
+
+
+def _together(function: str, *parts: Any) -> Any:
+    """The complex results of a function of real ones, which may be tuples of them."""
+    if any(part is NotImplemented for part in parts):
+        return NotImplemented
+    if isinstance(parts[0], tuple):
+        found = tuple(_together(function, *each) for each in zip(*parts, strict=True))
+        return NotImplemented if any(f is NotImplemented for f in found) else found
+    if parts[0] is None:
+        return None
+    return mapped(function, *parts, out=_new(parts[0].shape, _COMPLEX[parts[0].dtype], parts))
+
+
+def _complexes(args: Sequence[Any]) -> bool:
+    """Whether there are complex tensors of one type among them, on the device alone."""
+    if any(isinstance(value, complex) for value in args):
+        return False
+    tensors = _tensors(args)
+    found = {t.dtype for t in tensors if t.dtype.is_complex}
+    return len(found) == 1 and found != {dtypes.complex32} and there(*tensors)
+
+
+def _linear(name: str) -> Callable[..., Any]:
+    def call(*args: Any) -> Any:
+        real = table.get(name)
+        if real is None or not _complexes(args):
+            return NotImplemented
+        return _together("join", *(real(*(_parts_of(a, part) for a in args)) for part in (0, 1)))
+
+    return call
+
+
+_LINEAR = (
+    "sum _sum_dims sum_to mean _mean_dims mean_backward cumsum trace _trace_transpose "
+    "_strided_backward _unfold_backward _col2im _im2col embedding_backward _embedding_transpose "
+    "gather_backward index_backward _take_backward max_pool_backward index_add scatter_add "
+    "index_select_backward _strided_gather _strided_scatter _viewed_sum repeat_backward "
+    "avg_pool avg_pool_backward adaptive_avg_pool adaptive_avg_pool_backward"
+).split()
+_LINEAR += [
+    f"_{kind}_pad{n}d{end}"
+    for kind in ("reflect", "replicate", "circular")
+    for n in (1, 2, 3)
+    for end in ("", "_transpose")
+]
+_LINEAR += [
+    f"_{kind}avg_pool{n}d{end}"
+    for kind in ("", "adaptive_")
+    for n in (1, 2, 3)
+    for end in ("", "_transpose")
+]
+for _name in _LINEAR:
+    kernel(_name, complex=True)(_linear(_name))
+
+
+def _bilinear(name: str, first: int = 0, second: int = 1) -> Callable[..., Any]:
+    """A function that is linear in each of two arguments."""
+
+    def call(*args: Any) -> Any:
+        real = table.get(name)
+        if real is None or len(args) <= second or not _complexes(args):
+            return NotImplemented
+        if not is_complex(args[first], args[second]):
+            return NotImplemented
+        if any(t is not args[first] and t is not args[second] for t in _tensors(args)):
+            return NotImplemented
+        found = []
+        for x, y in ((0, 0), (1, 1), (0, 1), (1, 0)):
+            given = list(args)
+            given[first], given[second] = _part(args[first], x), _part(args[second], y)
+            found.append(real(*given))
+        return _together("join_sums", *found)
+
+    return call
+
+
+for _name in (
+    *("matmul", "mm", "bmm", "mv", "dot", "linear"),
+    *("convolution", "convolution_input", "convolution_weight"),
+    *("_convolution", "_convolution_input", "_convolution_weight"),
+):
+    kernel(_name, complex=True)(_bilinear(_name))
