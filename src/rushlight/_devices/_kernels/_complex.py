@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -63,21 +64,17 @@ def is_complex(*tensors: Any) -> bool:
     return there(*tensors) and all(t.dtype in _REAL and t.element_size() > 4 for t in tensors)
 
 
-def _shown(t: Tensor, dtype: Any, shape: Sequence[int], strides: Sequence[int]) -> Tensor:
-    """The memory of a tensor as another type."""
-    first = t._offset // dtype.itemsize
-    return _core.place(_core.storage_of(t), dtype, tuple(shape), tuple(strides), first)
-
-
 def as_pairs(z: Tensor) -> Tensor:
     """The view as real and imaginary parts, in a last dimension of 2."""
     strides = [2 * s for s in z.stride()]
-    return _shown(z, _REAL[z.dtype], (*z.shape, 2), (*strides, 1))
+    shape, first = (*z.shape, 2), 2 * z._offset
+    return _core.place(_core.storage_of(z), _REAL[z.dtype], shape, (*strides, 1), first)
 
 
 def as_complex(x: Tensor) -> Tensor:
     """The view of such pairs as complex numbers."""
-    return _shown(x, _COMPLEX[x.dtype], x.shape[:-1], [s // 2 for s in x.stride()[:-1]])
+    strides, first = tuple(s // 2 for s in x.stride()[:-1]), x._offset // 2
+    return _core.place(_core.storage_of(x), _COMPLEX[x.dtype], x.shape[:-1], strides, first)
 
 
 def _part(z: Tensor, which: int) -> Tensor:
@@ -97,7 +94,7 @@ def view_as_complex(x: Any) -> Any:
     if not x.numel():
         return empty(x.shape[:-1], x, _COMPLEX[x.dtype])
     odd = [s % 2 for s in x.stride()[:-1]]
-    if x.stride(-1) != 1 or any(odd) or x._offset // x.element_size() % 2:
+    if x.stride(-1) != 1 or any(odd) or x._offset % 2:
         return NotImplemented
     return as_complex(x)
 
@@ -196,7 +193,7 @@ def _elementwise(function: str, order: Sequence[int], result: str) -> Callable[.
 
 # By the name of the op: the function, where that has another name, and the order of its operands.
 _SAME: dict[str, tuple[str, Sequence[int]]] = {
-    **dict.fromkeys(("add",), ("add", (0, 1))),
+    "add": ("add", (0, 1)),
     "_add_scaled": ("add_scaled", (0, 1, 2)),
     "sub": ("sub", (0, 1)),
     "_sub_scaled": ("sub_scaled", (0, 1, 2)),
@@ -212,6 +209,7 @@ _SAME: dict[str, tuple[str, Sequence[int]]] = {
     "lerp": ("lerp", (0, 1, 2)),
     "_lerp_number": ("lerp", (0, 1, 2)),
     "ldexp": ("ldexp", (0, 1)),
+    "logaddexp": ("log_add_exp", (0, 1)),
     "pow": ("pow", (0, 1)),
     "_pow_number": ("pow", (0, 1)),
     "_pow_base": ("pow", (0, 1)),
@@ -239,7 +237,7 @@ for _name in ("isnan", "isinf", "isfinite", "isreal"):
     kernel(_name, complex=True)(_elementwise(_name, (0,), "bool"))
 kernel("logical_not", complex=True)(_elementwise("not", (0,), "bool"))
 for _name, _function in (
-    *((op + end, op) for op in ("eq", "ne") for end in ("", "_number")),
+    *((name, op) for op in ("eq", "ne") for name in (op, f"_{op}_number")),
     *((f"logical_{op}", op) for op in ("and", "or", "xor")),
 ):
     kernel(_name, complex=True)(_elementwise(_function, (0, 1), "bool"))
@@ -375,9 +373,11 @@ def _zeroed(tensor: Any) -> Any:
 
 
 def _parts_of(value: Any, which: int) -> Any:
-    """An argument with the real or imaginary parts of its complex tensors."""
+    """An argument as a call for the real or imaginary parts gets it."""
     if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
         return type(value)(_parts_of(v, which) for v in value)
+    if isinstance(value, dtypes.dtype):
+        return _REAL.get(value, value)
     return _part(value, which) if isinstance(value, Tensor) and value.dtype.is_complex else value
 
 
@@ -404,71 +404,242 @@ def _together(function: str, *parts: Any) -> Any:
 
 
 def _complexes(args: Sequence[Any]) -> bool:
-    """Whether there are complex tensors of one type among them, on the device alone."""
-    if any(isinstance(value, complex) for value in args):
-        return False
+    """Whether the tensors among them are on a device, and the complex ones of one type."""
     tensors = _tensors(args)
     found = {t.dtype for t in tensors if t.dtype.is_complex}
-    return len(found) == 1 and found != {dtypes.complex32} and there(*tensors)
+    if len(found) != 1 or found == {dtypes.complex32} or not there(*tensors):
+        return False
+    return not any(isinstance(value, dtypes.dtype) and value not in found for value in args)
 
 
-def _linear(name: str) -> Callable[..., Any]:
+def _linear(name: str, number: int = -1) -> Callable[..., Any]:
+    """A function that is linear in all complex arguments together; number: the place of one that
+    may be no tensor."""
+
     def call(*args: Any) -> Any:
         real = table.get(name)
         if real is None or not _complexes(args):
             return NotImplemented
-        return _together("join", *(real(*(_parts_of(a, part) for a in args)) for part in (0, 1)))
+        found = []
+        for which in (0, 1):
+            given = [_parts_of(a, which) for a in args]
+            if 0 <= number < len(args) and isinstance(args[number], (bool, int, float, complex)):
+                value = complex(args[number])
+                given[number] = value.imag if which else value.real
+            if any(isinstance(value, complex) for value in given):
+                return NotImplemented
+            found.append(real(*given))
+        return _together("join", *found)
 
     return call
 
 
 _LINEAR = (
-    "sum _sum_dims sum_to mean _mean_dims mean_backward cumsum trace _trace_transpose "
-    "_strided_backward _unfold_backward _col2im _im2col embedding_backward _embedding_transpose "
-    "gather_backward index_backward _take_backward max_pool_backward index_add scatter_add "
-    "index_select_backward _strided_gather _strided_scatter _viewed_sum repeat_backward "
+    "sum _sum_dims sum_to mean _mean_dims cumsum trace _trace_transpose "
+    "_strided_backward _strided_gather _strided_scatter _strided_zeroed _unfold_backward "
+    "_col2im _im2col embedding_backward _embedding_transpose gather_backward index_backward "
+    "_take_backward max_pool_backward index_add scatter_add index_put put _scatter_zero "
+    "_fill_tensor slice_scatter select_scatter diagonal_scatter "
     "avg_pool avg_pool_backward adaptive_avg_pool adaptive_avg_pool_backward"
 ).split()
 _LINEAR += [
-    f"_{kind}_pad{n}d{end}"
-    for kind in ("reflect", "replicate", "circular")
-    for n in (1, 2, 3)
-    for end in ("", "_transpose")
-]
-_LINEAR += [
-    f"_{kind}avg_pool{n}d{end}"
-    for kind in ("", "adaptive_")
+    f"_{kind}{n}d{end}"
+    for kind in ("reflect_pad", "replicate_pad", "circular_pad", "avg_pool", "adaptive_avg_pool")
     for n in (1, 2, 3)
     for end in ("", "_transpose")
 ]
 for _name in _LINEAR:
     kernel(_name, complex=True)(_linear(_name))
+for _name, _place in (("_scatter_value", 3), ("_fill_number", 3), ("constant_pad_nd", 2)):
+    kernel(_name, complex=True)(_linear(_name, _place))
 
 
-def _bilinear(name: str, first: int = 0, second: int = 1) -> Callable[..., Any]:
-    """A function that is linear in each of two arguments."""
+@kernel("mean_backward", complex=True)
+def mean_backward(g: Any, shape: Any, dim: Any, keepdim: Any) -> Any:
+    from ._reductions import axes_of
 
-    def call(*args: Any) -> Any:
+    axes = axes_of(dim, len(shape)) if is_complex(g) and type(keepdim) is bool else None
+    if axes is None:
+        return NotImplemented
+    count = prod(shape[d] for d in axes)
+    part = mapped("mul", g, 1 / count if count else np.nan, out=_new(g.shape, g.dtype, [g]))
+    return part if part is NotImplemented else _core.kernels.spread(part, shape, dim, keepdim)
+
+
+def _products(real: Callable[[Any, Any], Any], x: Any, y: Any, conj: bool = False) -> Any:
+    """A function that is bilinear over real numbers, of x and y or the conjugate of y."""
+    if not is_complex(x, y) or x.dtype is not y.dtype:
+        return NotImplemented
+    found = []
+    for i, k in ((0, 0), (1, 1), (0, 1), (1, 0)):
+        found.append(real(_part(x, i), _part(y, k)))
+        if found[-1] is NotImplemented:
+            return NotImplemented
+    return _together("join_conj" if conj else "join_sums", *found)
+
+
+def _bilinear(name: str) -> Callable[..., Any]:
+    """A function that is linear in each of its first two arguments, the only complex ones."""
+
+    def call(x: Any, y: Any, *rest: Any) -> Any:
         real = table.get(name)
-        if real is None or len(args) <= second or not _complexes(args):
+        if real is None or _tensors(rest):
             return NotImplemented
-        if not is_complex(args[first], args[second]):
-            return NotImplemented
-        if any(t is not args[first] and t is not args[second] for t in _tensors(args)):
-            return NotImplemented
-        found = []
-        for x, y in ((0, 0), (1, 1), (0, 1), (1, 0)):
-            given = list(args)
-            given[first], given[second] = _part(args[first], x), _part(args[second], y)
-            found.append(real(*given))
-        return _together("join_sums", *found)
+        return _products(lambda a, b: real(a, b, *rest), x, y)
 
     return call
 
 
-for _name in (
-    *("matmul", "mm", "bmm", "mv", "dot", "linear"),
-    *("convolution", "convolution_input", "convolution_weight"),
-    *("_convolution", "_convolution_input", "_convolution_weight"),
-):
+for _name in ("matmul", "mm", "bmm", "mv", "dot", "_linalg_cross", "convolution_weight"):
     kernel(_name, complex=True)(_bilinear(_name))
+
+
+@kernel("vdot", complex=True)
+def vdot(a: Any, b: Any) -> Any:
+    return _products(table["dot"], b, a, conj=True)
+
+
+def _biased(name: str, channels_last: bool = False) -> Callable[..., Any]:
+    """A bilinear function of the first two arguments with a bias for each channel."""
+    product = _bilinear(name)
+
+    def call(x: Any, y: Any, bias: Any = None, *rest: Any) -> Any:
+        found = product(x, y, None, *rest)
+        if found is NotImplemented or bias is None:
+            return found
+        if not is_complex(bias) or bias.dtype is not found.dtype or bias.dim() != 1:
+            return NotImplemented
+        inner = 0 if channels_last else y.dim() - 2
+        added = _core.kernels.view(bias, (bias.shape[0], *(1,) * inner))
+        return mapped("add", found, added, out=found)
+
+    return call
+
+
+for _name in ("convolution", "_convolution", "convolution_input", "_convolution_input"):
+    kernel(_name, complex=True)(_biased(_name))
+kernel("linear", "_linear_bias", complex=True)(_biased("linear", channels_last=True))
+
+
+def _added(name: str) -> Callable[..., Any]:
+    """A product with something added."""
+
+    def call(input: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+        numbers = all(isinstance(n, (bool, int, float, complex)) for n in (beta, alpha))
+        if not numbers or not is_complex(input, a, b) or input.dtype is not a.dtype:
+            return NotImplemented
+        part = _part(input, 0)
+        found = _products(lambda x, y: table[name](part, x, y, 0, 1), a, b)
+        if found is NotImplemented:
+            return found
+        if beta == 0:
+            return mapped("mul", found, alpha, out=found)
+        return mapped("add_products", found, alpha, input, beta, out=found)
+
+    return call
+
+
+for _name in ("addmm", "addmv", "baddbmm", "addbmm", "addr"):
+    kernel(_name, complex=True)(_added(_name))
+
+
+def _gradients(name: str) -> Callable[..., Any]:
+    """The gradients of a product by its factors: each of g and the conjugate of the other one."""
+
+    def call(g: Any, a: Any, b: Any, needs: Any) -> Any:
+        found: list[Any] = []
+        for i, need in enumerate(needs):
+            alone = tuple(n if k == i else 0 for k, n in enumerate(needs))
+            which = i - len(needs)  # -2: the gradient of a, -1: that of b
+            if not need:
+                found.append(None)
+                continue
+            own, other = (a, b) if which == -2 else (b, a)
+            shape = own if own is None else _part(own, 0)
+            if which == -3:
+                given = None if b is None else _part(b, 0)
+                parts = [table[name](_part(g, k), None, given, alone)[i] for k in (0, 1)]
+                found.append(_together("join", *parts))
+                continue
+
+            def one(x: Any, y: Any, which: int = which, shape: Any = shape) -> Any:
+                factors = (shape, y) if which == -2 else (y, shape)
+                result = table[name](x, *factors, alone)  # noqa: B023 (called at once)
+                return result if result is NotImplemented else result[i]  # noqa: B023
+
+            found.append(NotImplemented if other is None else _products(one, g, other, conj=True))
+        return NotImplemented if any(f is NotImplemented for f in found) else tuple(found)
+
+    def checked(g: Any, a: Any, b: Any, needs: Any) -> Any:
+        given = [t for t in (g, a, b) if t is not None]
+        return call(g, a, b, needs) if is_complex(*given) else NotImplemented
+
+    return checked
+
+
+for _name in ("matmul_backward", "linear_backward"):
+    kernel(_name, complex=True)(_gradients(_name))
+
+# ---- what depends on sizes or truth alone
+
+
+def _of_sizes(name: str) -> Callable[..., Any]:
+    """A function of the absolute values."""
+
+    def call(z: Any, *rest: Any) -> Any:
+        if not is_complex(z) or any(isinstance(value, dtypes.dtype) for value in rest):
+            return NotImplemented
+        sizes = mapped("abs", z, out=_new(z.shape, _REAL[z.dtype], [z]))
+        return sizes if sizes is NotImplemented else table[name](sizes, *rest)
+
+    return call
+
+
+for _name in ("_vector_norm", "_distance_norm"):
+    kernel(_name, complex=True)(_of_sizes(_name))
+
+
+def _of_truth(name: str) -> Callable[..., Any]:
+    """A function of which elements are not 0."""
+
+    def call(z: Any, *rest: Any) -> Any:
+        real = table.get(name)
+        truth = _cast(z, dtypes.bool) if real is not None and is_complex(z) else NotImplemented
+        return truth if real is None or truth is NotImplemented else real(truth, *rest)
+
+    return call
+
+
+for _name in ("any", "all", "count_nonzero", "nonzero"):
+    kernel(_name, complex=True)(_of_truth(_name))
+
+
+def _spread_of(name: str, root: bool, mean: bool) -> Callable[..., Any]:
+    """The variance, which is that of the real parts and that of the imaginary ones."""
+
+    def call(z: Any, *rest: Any) -> Any:
+        if not is_complex(z):
+            return NotImplemented
+        found = [table["_var_mean"](_part(z, which), *rest) for which in (0, 1)]
+        if any(part is NotImplemented for part in found):
+            return NotImplemented
+        (of_re, re), (of_im, im) = found
+        variance = mapped("add", of_re, of_im, out=of_re)
+        if root and variance is not NotImplemented:
+            variance = mapped("sqrt", variance, out=variance)
+        return (variance, _together("join", re, im)) if mean else variance
+
+    return call
+
+
+for _name in ("var", "_var", "_std", "_var_mean", "_std_mean"):
+    kernel(_name, complex=True)(_spread_of(_name, "std" in _name, "mean" in _name))
+
+
+@kernel("_nan_to_num", complex=True)
+def _nan_to_num(z: Any, *numbers: Any) -> Any:
+    from ...ops.elementwise.elementary import nan_to_num
+
+    if not is_complex(z):
+        return NotImplemented
+    return as_complex(nan_to_num(as_pairs(z).contiguous(), *numbers))

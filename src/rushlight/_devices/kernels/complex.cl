@@ -14,10 +14,10 @@
 #define LOG_10 ((T)2.30258509299404568402)
 
 enum {
-  COPY, CONJ, NEG, CONJ_NEG, JOIN, JOIN_SUMS, POLAR,
+  COPY, CONJ, NEG, CONJ_NEG, JOIN, JOIN_SUMS, JOIN_CONJ, POLAR,
   ADD, ADD_SCALED, SUB, SUB_SCALED, MUL, DIV, ADD_PRODUCT, ADD_QUOTIENT, ADD_PRODUCTS, LERP, LDEXP,
   ABS, ANGLE, ANGLE_OF_REAL, SGN, RECIPROCAL, SQUARE, CUBE, SQRT, RSQRT, POW,
-  EXP, EXP2, EXPM1, LOG, LOG2, LOG10, LOG1P, SIGMOID, SILU, SINC,
+  EXP, EXP2, EXPM1, LOG, LOG2, LOG10, LOG1P, LOG_ADD_EXP, SIGMOID, SILU, SINC,
   SIN, COS, TAN, ASIN, ACOS, ATAN, SINH, COSH, TANH, ASINH, ACOSH, ATANH,
   WHERE, EQ, NE, AND, OR, XOR, NOT, ISNAN, ISINF, ISFINITE, ISREAL
 };
@@ -178,6 +178,7 @@ FUNCTION Z value_of(i64 what, Z a, Z b, Z c, Z d) {
     case CONJ_NEG: return z_of(-a.re, a.im);
     case JOIN: return z_of(a.re, b.re);
     case JOIN_SUMS: return z_of(a.re - b.re, c.re + d.re);
+    case JOIN_CONJ: return z_of(a.re + b.re, d.re - c.re);
     case POLAR: return z_of(a.re * cos(b.re), a.re * sin(b.re));
     case ADD: return sum_of(a, b);
     case ADD_SCALED: return sum_of(a, times(b, c));
@@ -216,6 +217,10 @@ FUNCTION Z value_of(i64 what, Z a, Z b, Z c, Z d) {
     case LOG2: return scaled(logarithm(a), 1 / LOG_2);
     case LOG10: return scaled(logarithm(a), 1 / LOG_10);
     case LOG1P: return logarithm(z_of(a.re + 1, a.im));
+    case LOG_ADD_EXP: {
+      const int first = a.re >= b.re;
+      return sum_of(first ? a : b, logarithm(sum_of(z_of(1, 0), exponential(first ? difference(b, a) : difference(a, b)))));
+    }
     case SIGMOID: return sigmoid(a);
     case SILU: return times(a, sigmoid(a));
     case SINC: {
