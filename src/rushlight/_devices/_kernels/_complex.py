@@ -145,7 +145,9 @@ def mapped(name: str, *operands: Any, out: Tensor) -> Any:
     memory, places = zip(*parts, strict=True)
     numbers = code(out), _FUNCTIONS[name], out.numel()
     wide = "float64" if letter == "d" else "float32"
-    start(_FILE, "elementwise", out.numel(), out, *memory, out, *places, laid, *numbers, computes=wide)
+    start(
+        _FILE, "elementwise", out.numel(), out, *memory, out, *places, laid, *numbers, computes=wide
+    )
     return out
 
 
@@ -543,38 +545,38 @@ for _name in ("addmm", "addmv", "baddbmm", "addbmm", "addr"):
     kernel(_name, complex=True)(_added(_name))
 
 
+def _gradient(name: str, g: Any, a: Any, b: Any, needs: Any, i: int) -> Any:
+    """The gradient of a bias, of a or of b alone: of g and the conjugate of the other factor."""
+    alone = tuple(need if k == i else 0 for k, need in enumerate(needs))
+    of_a, of_bias = i == len(needs) - 2, i == len(needs) - 3
+
+    def of_parts(*factors: Any) -> Any:
+        found = table[name](*factors, alone)
+        return found if found is NotImplemented else found[i]
+
+    if of_bias:
+        return _together("join", *(of_parts(_part(g, which), None, None) for which in (0, 1)))
+    own, other = (a, b) if of_a else (b, a)
+    if other is None:
+        return NotImplemented
+    like = None if own is None else _part(own, 0)
+    if of_a:
+        return _products(lambda x, y: of_parts(x, like, y), g, other, conj=True)
+    return _products(lambda x, y: of_parts(x, y, like), g, other, conj=True)
+
+
 def _gradients(name: str) -> Callable[..., Any]:
-    """The gradients of a product by its factors: each of g and the conjugate of the other one."""
+    """The gradients of a product by its factors."""
 
     def call(g: Any, a: Any, b: Any, needs: Any) -> Any:
-        found: list[Any] = []
-        for i, need in enumerate(needs):
-            alone = tuple(n if k == i else 0 for k, n in enumerate(needs))
-            which = i - len(needs)  # -2: the gradient of a, -1: that of b
-            if not need:
-                found.append(None)
-                continue
-            own, other = (a, b) if which == -2 else (b, a)
-            shape = own if own is None else _part(own, 0)
-            if which == -3:
-                given = None if b is None else _part(b, 0)
-                parts = [table[name](_part(g, k), None, given, alone)[i] for k in (0, 1)]
-                found.append(_together("join", *parts))
-                continue
-
-            def one(x: Any, y: Any, which: int = which, shape: Any = shape) -> Any:
-                factors = (shape, y) if which == -2 else (y, shape)
-                result = table[name](x, *factors, alone)  # noqa: B023 (called at once)
-                return result if result is NotImplemented else result[i]  # noqa: B023
-
-            found.append(NotImplemented if other is None else _products(one, g, other, conj=True))
+        if not is_complex(*(t for t in (g, a, b) if t is not None)):
+            return NotImplemented
+        found = [
+            _gradient(name, g, a, b, needs, i) if need else None for i, need in enumerate(needs)
+        ]
         return NotImplemented if any(f is NotImplemented for f in found) else tuple(found)
 
-    def checked(g: Any, a: Any, b: Any, needs: Any) -> Any:
-        given = [t for t in (g, a, b) if t is not None]
-        return call(g, a, b, needs) if is_complex(*given) else NotImplemented
-
-    return checked
+    return call
 
 
 for _name in ("matmul_backward", "linear_backward"):

@@ -141,6 +141,7 @@ FUNCTION Z sine(Z a) { return turned_back(sine_h(turned(a))); }
 
 // This and the inverse functions after Kahan, "Branch cuts for complex elementary functions" (1987).
 FUNCTION Z tangent_h(Z a) {
+  if (isinf(a.re) && !isfinite(a.im)) return z_of(copysign((T)1, a.re), 0);
   if (fabs(a.re) > 22) return z_of(copysign((T)1, a.re), 4 * sin(a.im) * cos(a.im) * exp(-2 * fabs(a.re)));
   const T t = tan(a.im), beta = 1 + t * t, s = sinh(a.re), rho = sqrt(1 + s * s);
   if (isinf(t)) return z_of(rho / s, 1 / t);
@@ -163,8 +164,10 @@ FUNCTION Z arc_cosine_h(Z a) {
 }
 
 FUNCTION Z arc_tangent_h(Z a) {
-  const T away = 1 - a.re;
-  return z_of((T)0.25 * log1p(4 * a.re / (away * away + a.im * a.im)), (T)0.5 * atan2(2 * a.im, away * (1 + a.re) - a.im * a.im));
+  if (isinf(a.re) || isinf(a.im)) return z_of(copysign((T)0, a.re), copysign(PI / 2, a.im));
+  const T re = fabs(a.re), away = 1 - re, square = a.im * a.im;
+  const T size = (T)0.25 * log1p(4 * re / (away * away + square));
+  return z_of(copysign(size, a.re), (T)0.5 * atan2(2 * a.im, away * (1 + re) - square));
 }
 
 FUNCTION Z sigmoid(Z a) { return one_over(sum_of(z_of(1, 0), exponential(z_of(-a.re, -a.im)))); }
@@ -199,7 +202,7 @@ FUNCTION Z value_of(i64 what, Z a, Z b, Z c, Z d) {
     case ANGLE_OF_REAL: return z_of(isnan(a.re) ? a.re : (a.re < 0 ? PI : (T)0), 0);
     case SGN: {
       const T size = hypot(a.re, a.im);
-      return size == 0 ? z_of(0, 0) : z_of(a.re / size, a.im / size);
+      return size == 0 ? z_of(0, 0) : over(a, z_of(size, 0));
     }
     case RECIPROCAL: return one_over(a);
     case SQUARE: return times(a, a);
@@ -216,7 +219,11 @@ FUNCTION Z value_of(i64 what, Z a, Z b, Z c, Z d) {
     case LOG: return logarithm(a);
     case LOG2: return scaled(logarithm(a), 1 / LOG_2);
     case LOG10: return scaled(logarithm(a), 1 / LOG_10);
-    case LOG1P: return logarithm(z_of(a.re + 1, a.im));
+    case LOG1P: {
+      const T beyond = a.re * (2 + a.re) + a.im * a.im;  // |1 + a|^2 - 1
+      if (fabs(beyond) < (T)0.5) return z_of((T)0.5 * log1p(beyond), atan2(a.im, a.re + 1));
+      return logarithm(z_of(a.re + 1, a.im));
+    }
     case LOG_ADD_EXP: {
       const int first = a.re >= b.re;
       return sum_of(first ? a : b, logarithm(sum_of(z_of(1, 0), exponential(first ? difference(b, a) : difference(a, b)))));
