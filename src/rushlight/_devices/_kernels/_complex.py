@@ -316,18 +316,18 @@ def _to_format(x: Any, dtype: Any, memory_format: Any) -> Any:
     device: Any = x._accelerator
     strides = like_strides(x, memory_format)
     out = _core.empty_accelerated(device, tuple(x.shape), dtype.code, strides)
-    return copy_across(out, x)
+    if not (x.dtype.is_complex or dtype.is_complex):
+        _core.copy_values(out, x)
+        return out
+    return mapped("copy", x, out=out)
 
 
 @kernel("_copy_across")
-def copy_across(to: Any, x: Any) -> Any:
-    """The values of x, spread to the shape of `to`, into its memory."""
-    if not there(to, x):
+def _copy_across(to: Any, x: Any) -> Any:
+    """Values into a tensor's memory, spread to its shape, where one of both is complex."""
+    if not there(to, x) or not (to.dtype.is_complex or x.dtype.is_complex):
         return NotImplemented
-    if to.dtype.is_complex or x.dtype.is_complex:
-        return mapped("copy", x, out=to)
-    _core.copy_values(to, x)
-    return to
+    return mapped("copy", x, out=to)
 
 
 @kernel("_put_off")

@@ -148,23 +148,28 @@ FUNCTION Z tangent_h(Z a) {
   return z_of(beta * rho * s / (1 + beta * s * s), t / (1 + beta * s * s));
 }
 
+FUNCTION int is_infinite(Z a) { return isinf(a.re) || isinf(a.im); }
+
 FUNCTION Z arc_sine(Z a) {
+  if (is_infinite(a)) return z_of(atan2(a.re, fabs(a.im)), copysign((T)INFINITE, a.im));
   const Z below = root(z_of(1 - a.re, -a.im)), above = root(z_of(1 + a.re, a.im));
   return z_of(atan2(a.re, below.re * above.re - below.im * above.im), asinh(below.re * above.im - below.im * above.re));
 }
 
 FUNCTION Z arc_cosine(Z a) {
+  if (is_infinite(a)) return z_of(atan2(fabs(a.im), a.re), copysign((T)INFINITE, -a.im));
   const Z below = root(z_of(1 - a.re, -a.im)), above = root(z_of(1 + a.re, a.im));
   return z_of(2 * atan2(below.re, above.re), asinh(above.re * below.im - above.im * below.re));
 }
 
 FUNCTION Z arc_cosine_h(Z a) {
+  if (is_infinite(a)) return z_of(INFINITE, atan2(a.im, a.re));
   const Z below = root(z_of(a.re - 1, a.im)), above = root(z_of(a.re + 1, a.im));
   return z_of(asinh(below.re * above.re + below.im * above.im), 2 * atan2(below.im, above.re));
 }
 
 FUNCTION Z arc_tangent_h(Z a) {
-  if (isinf(a.re) || isinf(a.im)) return z_of(copysign((T)0, a.re), copysign(PI / 2, a.im));
+  if (is_infinite(a)) return z_of(copysign((T)0, a.re), copysign(PI / 2, a.im));
   const T re = fabs(a.re), away = 1 - re, square = a.im * a.im;
   const T size = (T)0.25 * log1p(4 * re / (away * away + square));
   return z_of(copysign(size, a.re), (T)0.5 * atan2(2 * a.im, away * (1 + re) - square));
@@ -254,7 +259,7 @@ FUNCTION Z value_of(i64 what, Z a, Z b, Z c, Z d) {
     case XOR: return truth(is_true(a) != is_true(b));
     case NOT: return truth(!is_true(a));
     case ISNAN: return truth(isnan(a.re) || isnan(a.im));
-    case ISINF: return truth(isinf(a.re) || isinf(a.im));
+    case ISINF: return truth(is_infinite(a));
     case ISFINITE: return truth(isfinite(a.re) && isfinite(a.im));
     case ISREAL: return truth(a.im == 0);
     default: return a;
