@@ -468,6 +468,56 @@ def mean_backward(g: Any, shape: Any, dim: Any, keepdim: Any) -> Any:
     return part if part is NotImplemented else _core.kernels.spread(part, shape, dim, keepdim)
 
 
+def _multiplied(a: Tensor, b: Tensor, out: Tensor) -> bool:
+    return mapped("mul", a, b, out=out) is not NotImplemented
+
+
+@kernel("prod", "_prod_dim", complex=True)
+def prod_(z: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
+    """The products of pairs, until one is left."""
+    if not is_complex(z) or dtype not in (None, z.dtype) or type(keepdim) is not bool:
+        return NotImplemented
+    if dim is None:
+        z, dim, keepdim = _core.kernels.reshape(z, (z.numel(),)), 0, False
+    if type(dim) is not int or not -z.dim() <= dim < z.dim():
+        return NotImplemented
+    dim %= z.dim()
+    if not z.shape[dim]:
+        return NotImplemented
+    cut = _core.kernels.slice
+    while (n := z.shape[dim]) > 1:
+        half = n // 2
+        out = empty([n - half if d == dim else size for d, size in enumerate(z.shape)], z)
+        parts = (cut(z, dim, 0, half, 1), cut(z, dim, n - half, n, 1))
+        if not _multiplied(*parts, cut(out, dim, 0, half, 1)):
+            return NotImplemented
+        if n % 2:
+            mapped("copy", cut(z, dim, half, half + 1, 1), out=cut(out, dim, half, half + 1, 1))
+        z = out
+    found = _cast(z, z.dtype)
+    return found if keepdim or found is NotImplemented else _core.kernels.select(found, dim, 0)
+
+
+@kernel("cumprod", complex=True)
+def cumprod(z: Any, dim: Any, dtype: Any = None) -> Any:
+    """The products of 2, 4, 8, ... entries that end at each."""
+    if not is_complex(z) or dtype not in (None, z.dtype) or type(dim) is not int:
+        return NotImplemented
+    if not -max(z.dim(), 1) <= dim < max(z.dim(), 1):
+        return NotImplemented
+    if not z.dim():
+        return _cast(z, z.dtype)
+    cut, dim, apart, n = _core.kernels.slice, dim % z.dim(), 1, z.shape[dim]
+    found = _cast(z, z.dtype)
+    while apart < n and found is not NotImplemented:
+        before, found = found, _cast(found, z.dtype)
+        parts = cut(before, dim, 0, n - apart, 1), cut(before, dim, apart, n, 1)
+        if not _multiplied(*parts, cut(found, dim, apart, n, 1)):
+            return NotImplemented
+        apart *= 2
+    return found
+
+
 def _products(real: Callable[[Any, Any], Any], x: Any, y: Any, conj: bool = False) -> Any:
     """A function that is bilinear over real numbers, of x and y or the conjugate of y."""
     if not is_complex(x, y) or x.dtype is not y.dtype:
@@ -589,10 +639,11 @@ def _of_sizes(name: str) -> Callable[..., Any]:
     """A function of the absolute values."""
 
     def call(z: Any, *rest: Any) -> Any:
-        if not is_complex(z) or any(isinstance(value, dtypes.dtype) for value in rest):
+        if not _complexes((z, *rest)):
             return NotImplemented
         sizes = mapped("abs", z, out=_new(z.shape, _REAL[z.dtype], [z]))
-        return sizes if sizes is NotImplemented else table[name](sizes, *rest)
+        given = [_parts_of(value, 0) for value in rest]
+        return sizes if sizes is NotImplemented else table[name](sizes, *given)
 
     return call
 
