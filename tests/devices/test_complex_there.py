@@ -230,6 +230,8 @@ def test_what_the_core_asks_for():
     out = torch.zeros(4, 3, 2, dtype=torch.complex64).to("opencl")
     assert answer("_copy_across", (out[..., 1], z.t())) is not NotImplemented
     near(out, np.stack([0 * held.T, held.T], -1), "complex64")
+    assert answer("_copy_across", (out[..., 0], torch.tensor(2 - 1j))) is not NotImplemented
+    near(out, np.stack([0 * held.T + 2 - 1j, held.T], -1), "complex64")
     assert answer("_copy_across", (out.real, out.imag)) is NotImplemented  # the core's own
     near(answer("_put_off", (z, True, False)), held.conj())
     near(answer("_put_off", (z.t(), True, True)), -held.conj().T)

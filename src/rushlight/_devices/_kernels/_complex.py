@@ -325,7 +325,9 @@ def _to_format(x: Any, dtype: Any, memory_format: Any) -> Any:
 @kernel("_copy_across")
 def _copy_across(to: Any, x: Any) -> Any:
     """Values into a tensor's memory, spread to its shape, where one of both is complex."""
-    if not there(to, x) or not (to.dtype.is_complex or x.dtype.is_complex):
+    if not (to.dtype.is_complex or x.dtype.is_complex) or not there(to):
+        return NotImplemented
+    if not there(x) and (x._accelerator is not None or x.dim() or x._meta):
         return NotImplemented
     return mapped("copy", x, out=to)
 

@@ -8,6 +8,7 @@ the device.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -16,16 +17,17 @@ import numpy as np
 from ... import _core
 from ..._core import Tensor
 from . import kernel
-from ._complex import as_pairs, is_complex
+from ._complex import as_complex, as_pairs, is_complex
 from ._launch import computed, empty, number, rows, start, takes
 
 _FILE = "spectral.cl"
 _LARGEST = 31  # as in spectral.cl
-_KEPT = 64  # tables
+_KEPT, _LONGEST = 64, 1 << 18  # tables that are kept, and numbers of one at most
 _tables: dict[tuple[Any, ...], Tensor] = {}
 
 
-def _factors(n: int) -> list[int]:
+@lru_cache(256)
+def _factors(n: int) -> tuple[int, ...]:
     """What the steps of a length do, fours first; the last may be larger than a step takes."""
     found, factor = [], 4
     while n > 1:
@@ -36,7 +38,7 @@ def _factors(n: int) -> list[int]:
             factor = n
         else:
             factor = {4: 2, 2: 3}.get(factor, factor + 2)
-    return found
+    return tuple(found)
 
 
 def _power_above(n: int) -> int:
@@ -48,8 +50,8 @@ def _values(kind: str, n: int) -> Any:
     if kind == "roots":
         return np.exp(-2j * np.pi * np.arange(n) / n)
     # exp(-i pi k^2 / n): k^2 by whole numbers, so that the angle is right.
-    square = np.array([k * k % (2 * n) for k in range(n)], np.float64)
-    chirp = np.exp(-1j * np.pi * square / n)
+    k = np.arange(n)
+    chirp = np.exp(-1j * np.pi * (k * k % (2 * n)) / n)
     if kind == "chirp":
         return chirp
     whole = np.zeros(_power_above(2 * n - 1), np.complex128)
@@ -64,11 +66,13 @@ def _table(kind: str, n: int, like: Tensor) -> Tensor:
     key = kind, n, name, like._accelerator
     found = _tables.get(key)
     if found is None:
-        while len(_tables) >= _KEPT:
-            _tables.pop(next(iter(_tables)), None)
         pairs = np.ascontiguousarray(_values(kind, n)).view(np.float64).astype(name)
         device: Any = like._accelerator
-        found = _tables[key] = _core.copy_to(_core.wrap(pairs), device)
+        found = _core.copy_to(_core.wrap(pairs), device)
+        if n <= _LONGEST:
+            while len(_tables) >= _KEPT:
+                _tables.pop(next(iter(_tables)), None)
+            _tables[key] = found
     return found
 
 
@@ -103,8 +107,8 @@ class _Data:
         if factors[-1] > _LARGEST:
             size, chirp = _power_above(2 * n - 1), _table("chirp", n, like)
             spectrum = self.multiplied(size, chirp, 1, forward=forward).transformed(True)
-            kernel_of = _table("spectrum", n, like)
-            spectrum = spectrum.multiplied(size, kernel_of, 1 / size, forward=forward)
+            response = _table("spectrum", n, like)
+            spectrum = spectrum.multiplied(size, response, 1 / size, forward=forward)
             found = spectrum.transformed(False)
             return found.multiplied(n, chirp, scale, forward=forward, real=real)
         roots, done, data, spare = _table("roots", n, like), 1, self, None
@@ -130,8 +134,6 @@ def _data(x: Tensor, dim: int) -> _Data:
 
 def _shown(data: _Data, shape: Sequence[int]) -> Tensor:
     """The results as a tensor of a shape."""
-    from ._complex import as_complex
-
     if data.real:
         return _core.kernels.view(data.memory, tuple(shape))
     return as_complex(_core.kernels.view(data.memory, (*shape, 2)))

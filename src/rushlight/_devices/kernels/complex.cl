@@ -51,8 +51,11 @@ FUNCTION Z element(GLOBAL const u8 *p, i64 at, i64 type) {
   }
 }
 
+// One dimension needs no division.
+FUNCTION i64 place_in(const Layout *l, i64 index) { return l->ndim > 1 ? place_of(l, index) : index * l->strides[0]; }
+
 FUNCTION Z read(GLOBAL const u8 *p, i64 at, const Operand *o, i64 index) {
-  return o->type == IS_NUMBER ? z_of(o->re, o->im) : element(p, at + place_of(&o->places, index), o->type);
+  return o->type == IS_NUMBER ? z_of(o->re, o->im) : element(p, at + place_in(&o->places, index), o->type);
 }
 
 FUNCTION void write(GLOBAL u8 *p, i64 at, i64 type, Z value) {
@@ -75,6 +78,11 @@ FUNCTION void write(GLOBAL u8 *p, i64 at, i64 type, Z value) {
     case TYPE_BOOL: *q = value.re != 0 || value.im != 0; return;
     default: store(p, at, (int)type, value.re);
   }
+}
+
+FUNCTION T size_of(Z a) {
+  const T square = a.re * a.re + a.im * a.im;
+  return square > (T)1e-30 && square < (T)1e30 ? sqrt(square) : hypot(a.re, a.im);
 }
 
 FUNCTION Z turned(Z a) { return z_of(-a.im, a.re); }      // i a
@@ -199,14 +207,14 @@ FUNCTION Z value_of(i64 what, Z a, Z b, Z c, Z d) {
     case ADD_PRODUCTS: return sum_of(times(a, b), times(c, d));
     case LERP: {
       const Z way = difference(b, a);
-      return hypot(c.re, c.im) < (T)0.5 ? sum_of(a, times(c, way)) : difference(b, times(way, difference(z_of(1, 0), c)));
+      return size_of(c) < (T)0.5 ? sum_of(a, times(c, way)) : difference(b, times(way, difference(z_of(1, 0), c)));
     }
     case LDEXP: return times(a, power(z_of(2, 0), b));
-    case ABS: return z_of(hypot(a.re, a.im), 0);
+    case ABS: return z_of(size_of(a), 0);
     case ANGLE: return z_of(atan2(a.im, a.re), 0);
     case ANGLE_OF_REAL: return z_of(isnan(a.re) ? a.re : (a.re < 0 ? PI : (T)0), 0);
     case SGN: {
-      const T size = hypot(a.re, a.im);
+      const T size = size_of(a);
       return size == 0 ? z_of(0, 0) : over(a, z_of(size, 0));
     }
     case RECIPROCAL: return one_over(a);
@@ -271,6 +279,6 @@ KERNEL elementwise(BUFFER(a), BUFFER(b), BUFFER(c), BUFFER(d), BUFFER(out), Oper
   if (ITEM >= items) return;
   const Z x = read(a, a_at, &of_a, ITEM), y = read(b, b_at, &of_b, ITEM);
   const Z v = read(c, c_at, &of_c, ITEM), w = read(d, d_at, &of_d, ITEM);
-  write(out, out_at + place_of(&out_places, ITEM), out_type, value_of(what, x, y, v, w));
+  write(out, out_at + place_in(&out_places, ITEM), out_type, value_of(what, x, y, v, w));
 }
 #endif
