@@ -94,8 +94,10 @@ def view_as_complex(x: Any) -> Any:
     if not x.numel():
         return empty(x.shape[:-1], x, _COMPLEX[x.dtype])
     odd = [s % 2 for s in x.stride()[:-1]]
-    if x.stride(-1) != 1 or any(odd) or x._offset % 2:
+    if x.stride(-1) != 1 or any(odd):
         return NotImplemented
+    if x._offset % 2:  # which a copy on the host has not
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
     return as_complex(x)
 
 
