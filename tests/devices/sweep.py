@@ -61,7 +61,8 @@ def differing(have: Any, want: Any) -> str:
             continue
         x, y = (v.astype(np.complex128 if v.dtype.kind == "c" else np.float64) for v in (x, y))
         finite = np.abs(y[np.isfinite(y)])
-        near = RELATIVE * max(1.0, finite.max(initial=0.0)) if b.dtype.is_floating_point else 0
+        rounds = b.dtype.is_floating_point or b.dtype.is_complex
+        near = RELATIVE * max(1.0, finite.max(initial=0.0)) if rounds else 0
         if not np.allclose(x, y, rtol=RELATIVE if near else 0, atol=near, equal_nan=True):
             gap = np.abs(np.where(np.isfinite(x) & np.isfinite(y), x - y, 0)).max(initial=0)
             return f"values, by {gap:.2g}"

@@ -12,18 +12,32 @@ from pathlib import Path
 from typing import Any
 
 table: dict[str, Callable[..., Any]] = {}
+of_complex: dict[str, Callable[..., Any]] = {}  # asked where the table has nothing for a call
 
 
-def kernel(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Put a function into the table under these names."""
+def kernel(
+    *names: str, complex: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Put a function into the table under these names; complex: into the one of complex numbers."""
+    chosen = of_complex if complex else table
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
-            assert name not in table, name
-            table[name] = function
+            assert name not in chosen, name
+            chosen[name] = function
         return function
 
     return enter
+
+
+def answer(name: str, args: tuple[Any, ...]) -> Any:
+    """What a function of that name gives for a call; NotImplemented where there is none."""
+    for functions in (table, of_complex):
+        found = functions.get(name)
+        result = NotImplemented if found is None else found(*args)
+        if result is not NotImplemented:
+            return result
+    return NotImplemented
 
 
 for _module in sorted(Path(__file__).parent.glob("_*.py")):
