@@ -21,12 +21,13 @@ _FILE = "indexing.cl"
 _SET, _ADD, _MUL, _MAX, _MIN = range(5)
 _FEW = 512  # work items that are too few to go along a long index
 _CHUNK = 256  # as in indexing.cl
+_INTS = (int64, int32)
 _views = _core.kernels
 
 
 def _index(index: Any, like: Tensor) -> Any:
     """Contiguous 64-bit indices on the device of `like`; None where they are no indices."""
-    if not isinstance(index, Tensor) or index.dtype not in (int64, int32):
+    if not isinstance(index, Tensor) or index.dtype not in _INTS:
         return None
     if index._accelerator != like._accelerator:
         device: Any = like._accelerator
@@ -120,12 +121,29 @@ def _apart(values: Tensor, x: Tensor) -> Tensor:
 # ---- along one dimension
 
 
+def _is_dim(dim: Any, ndim: int) -> bool:
+    """Whether a tensor of `ndim` dimensions has that one; without any it counts as having one."""
+    return type(dim) is int and -max(ndim, 1) <= dim < max(ndim, 1)
+
+
+def _flat(x: Tensor) -> Tensor:
+    """With one dimension where there is none."""
+    return x if x.dim() else _views.view(x, (1,))
+
+
 @kernel("gather")
 def gather(x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
     if not movable(x):
         return NotImplemented
+    if not index.numel():
+        return empty(index.shape, x) if _is_dim(dim, x.dim()) else NotImplemented
     index = _index(index, x)
-    out = NotImplemented if index is None else made("gather", x, dim, index)
+    if index is None:
+        return NotImplemented
+    if not (x.dim() and index.dim()):
+        found = gather(_flat(x), dim, _flat(index)) if max(x.dim(), index.dim()) < 2 else None
+        return _views.view(found, tuple(index.shape)) if isinstance(found, Tensor) else NotImplemented
+    out = made("gather", x, dim, index)
     if not isinstance(out, Tensor):
         return out
     dim %= x.dim()
@@ -133,15 +151,20 @@ def gather(x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
     return _take(x, index, out, x_rest, index.stride(), (dim,))
 
 
-def _scatter(x: Any, dim: int, index: Any, src: Any, mode: int) -> Any:
+def scattered(x: Any, dim: int, index: Any, src: Any, mode: int) -> Any:
     """Write x; None where it is written."""
     if not movable(x, src) or not _adds(x, mode):
         return NotImplemented
+    if not index.numel():
+        same = src.dtype is x.dtype and _is_dim(dim, x.dim())
+        return None if same else NotImplemented
     index = _index(index, x)
     if index is None:
         return NotImplemented
+    if not (x.dim() and index.dim()) and max(x.dim(), index.dim()) < 2:
+        return scattered(_flat(x), dim, _flat(index), src, mode)
     said = made("scatter", x, dim, index, src, mode)
-    if said is NotImplemented or not index.numel():
+    if said is NotImplemented:
         return said
     dim, src = dim % x.dim(), _apart(src, x)
     others = [d for d in range(x.dim()) if d != dim]
@@ -157,17 +180,17 @@ def _scatter(x: Any, dim: int, index: Any, src: Any, mode: int) -> Any:
 
 @kernel("scatter_set")
 def scatter_set(x: Any, dim: int, index: Any, src: Any) -> Any:
-    return _scatter(x, dim, index, src, _SET)
+    return scattered(x, dim, index, src, _SET)
 
 
 @kernel("scatter_add")
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
-    return _scatter(x, dim, index, src, _ADD)
+    return scattered(x, dim, index, src, _ADD)
 
 
 @kernel("scatter")
 def scatter(x: Any, dim: int, index: Any, src: Any, mode: int) -> Any:
-    return _scatter(x, dim, index, src, mode) if _SET <= mode <= _MIN else NotImplemented
+    return scattered(x, dim, index, src, mode) if _SET <= mode <= _MIN else NotImplemented
 
 
 @kernel("gather_backward")
@@ -175,7 +198,7 @@ def gather_backward(g: Any, dim: int, index: Any, shape: Any) -> Any:
     if not takes(g):
         return NotImplemented
     out = zeros(shape, g)
-    return out if _scatter(out, dim, index, g, _ADD) is None else NotImplemented
+    return out if scattered(out, dim, index, g, _ADD) is None else NotImplemented
 
 
 def _number(value: Any, like: Tensor) -> Any:
@@ -193,7 +216,7 @@ def _scatter_value_(x: Any, dim: int, index: Any, value: Any) -> Any:
     if not movable(x):
         return NotImplemented
     element = _number(value, x)
-    return element if element is NotImplemented else _scatter(x, dim, index, element, _SET)
+    return element if element is NotImplemented else scattered(x, dim, index, element, _SET)
 
 
 def _duplicate(x: Tensor) -> Any:
@@ -222,7 +245,7 @@ def _put_along(g: Any, index: Any, shape: Any, dim: int, keepdim: bool, add: boo
     if not keepdim:
         g, index = _views.unsqueeze(g, dim), _views.unsqueeze(index, dim)
     out = zeros(shape, g, wide(g) if add else None)
-    if _scatter(out, dim, index, rows(g, out.dtype), _ADD if add else _SET) is not None:
+    if scattered(out, dim, index, rows(g, out.dtype), _ADD if add else _SET) is not None:
         return NotImplemented
     return rows(out, g.dtype)
 
@@ -325,38 +348,49 @@ def linear_index(sizes: Any, tensors: Any, counts: Any, check: bool) -> Any:
 
 @kernel("index_select")
 def index_select(x: Any, dim: int, index: Any) -> Any:
-    if not movable(x) or not x.dim() or index.dim() != 1 or not -x.dim() <= dim < x.dim():
+    if not movable(x) or index.dim() > 1 or not _is_dim(dim, x.dim()):
         return NotImplemented
+    if not x.dim():
+        return _duplicate(x) if index.numel() == 1 and index.dtype in _INTS else NotImplemented
+    index = _flat(index)
     return index_get(x, index, (dim % x.dim(),), dim % x.dim())
 
 
 @kernel("index_add")
 def index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
-    if not takes(x, source) or alpha != 1:
+    if not takes(x, source) or not isinstance(index, Tensor) or index.dtype not in _INTS:
         return NotImplemented
     index = _index(index, x)
-    if index is None or made("index_add", x, dim, index, source, alpha) is NotImplemented:
+    if index.dim() > 1 or x.dim() != source.dim():
         return NotImplemented
+    x, index, source = _flat(x), _flat(index), _flat(source)
+    if made("index_add", x, dim, index, source, 1) is NotImplemented:
+        return NotImplemented
+    if alpha != 1:
+        source = source * _number(alpha, source)
     return _put(x, index, (dim % x.dim(),), dim % x.dim(), source, _ADD)
 
 
 def _write_slices(x: Any, dim: int, index: Any, values: Any) -> Any:
-    if not movable(x, values) or not x.dim() or not -x.dim() <= dim < x.dim():
+    if not movable(x, values) or not _is_dim(dim, x.dim()):
         return NotImplemented
     if not isinstance(index, Tensor) or index.dtype is not int64 or index.dim() > 1:
         return NotImplemented
-    dim, index = dim % x.dim(), _views.reshape(index, (-1,))
+    x, index = _flat(x), _flat(index)
+    dim %= x.dim()
     return _put(x, index, (dim,), dim, values, _SET)
 
 
 @kernel("index_copy_")
 def index_copy_(x: Any, dim: int, index: Any, source: Any) -> Any:
-    if not movable(x, source) or source.dtype is not x.dtype or source.dim() != x.dim():
+    if not movable(x, source) or source.dtype is not x.dtype or not isinstance(index, Tensor):
         return NotImplemented
-    if not x.dim() or not -x.dim() <= dim < x.dim() or not isinstance(index, Tensor):
+    if not _is_dim(dim, x.dim()):
         return NotImplemented
+    x = _flat(x)
     want = [index.numel() if d == dim % x.dim() else n for d, n in enumerate(x.shape)]
-    return _write_slices(x, dim, index, source) if list(source.shape) == want else NotImplemented
+    fits = list(source.shape) == want if source.dim() else index.numel() == 1
+    return _write_slices(x, dim, index, source) if fits else NotImplemented
 
 
 @kernel("index_copy")
@@ -367,16 +401,16 @@ def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
     return out if index_copy_(out, dim, index, source) is None else NotImplemented
 
 
-@kernel("_fill_number_")
-def _fill_number_(x: Any, dim: int, index: Any, value: Any) -> Any:
+@kernel("_index_fill_number_")
+def _index_fill_number_(x: Any, dim: int, index: Any, value: Any) -> Any:
     if not movable(x) or (isinstance(value, complex) and not x.dtype.is_complex):
         return NotImplemented
     element = _number(value, x)
     return element if element is NotImplemented else _write_slices(x, dim, index, element)
 
 
-@kernel("_fill_tensor_")
-def _fill_tensor_(x: Any, dim: int, index: Any, value: Any) -> Any:
+@kernel("_index_fill_tensor_")
+def _index_fill_tensor_(x: Any, dim: int, index: Any, value: Any) -> Any:
     if not takes(x, value) or value.dim():
         return NotImplemented
     return _write_slices(x, dim, index, rows(value, x.dtype))
@@ -389,14 +423,14 @@ def _of_copy(write: Any, x: Any, *args: Any) -> Any:
     return out if write(out, *args) is None else NotImplemented
 
 
-@kernel("_fill_number")
-def _fill_number(x: Any, dim: int, index: Any, value: Any) -> Any:
-    return _of_copy(_fill_number_, x, dim, index, value)
+@kernel("_index_fill_number")
+def _index_fill_number(x: Any, dim: int, index: Any, value: Any) -> Any:
+    return _of_copy(_index_fill_number_, x, dim, index, value)
 
 
-@kernel("_fill_tensor")
-def _fill_tensor(x: Any, dim: int, index: Any, value: Any) -> Any:
-    return _of_copy(_fill_tensor_, x, dim, index, value)
+@kernel("_index_fill_tensor")
+def _index_fill_tensor(x: Any, dim: int, index: Any, value: Any) -> Any:
+    return _of_copy(_index_fill_tensor_, x, dim, index, value)
 
 
 # ---- rows of a table
@@ -422,10 +456,6 @@ def embedding_backward(g: Any, indices: Any, padding: Any, n: int) -> Any:
 
 
 # ---- all elements as one row
-
-
-def _flat(x: Tensor) -> Tensor:
-    return x if x.dim() else _views.view(x, (1,))
 
 
 @kernel("take")
@@ -487,13 +517,25 @@ def _column(places: Tensor, shape: Sequence[int], d: int, out: Tensor, first: in
 
 @kernel("nonzero")
 def nonzero(x: Any) -> Any:
-    if not takes(x) or not x.dim():
+    if not takes(x):
         return NotImplemented
     places, shape = _filled_places(x), tuple(x.shape)
     sizes, strides = (places.numel(), len(shape)), (1, places.numel())
     out = _core.empty_accelerated(x._accelerator, sizes, int64.code, strides)
     for d in range(len(shape)):
         _column(places, shape, d, out, d * places.numel())
+    return out
+
+
+@kernel("nonzero_static")
+def nonzero_static(x: Any, size: int, fill_value: int) -> Any:
+    if not takes(x) or size < 0:
+        return NotImplemented
+    out = filled(empty((size, x.dim()), x, int64), fill_value)
+    if size and x.dim():
+        found = nonzero(x)
+        n = min(size, found.shape[0])
+        copied(_views.slice(out, 0, 0, n, 1), _views.slice(found, 0, 0, n, 1))
     return out
 
 
@@ -587,5 +629,5 @@ def _pool_unpool(x: Any, indices: Any, shape: Any, n: int) -> Any:
     if not movable(x, indices):
         return NotImplemented
     out = zeros(shape, x)
-    done = _scatter(_planes(out, n), 1, _planes(indices, n), _planes(x, n), _SET)
+    done = scattered(_planes(out, n), 1, _planes(indices, n), _planes(x, n), _SET)
     return out if done is None else NotImplemented

@@ -73,7 +73,12 @@ def _copy(x: Tensor) -> Any:
     return copied(empty(x.shape, x), x)
 
 
-@kernel("_contiguous_copy")
+@kernel("alias")
+def alias(x: Any) -> Any:
+    return x
+
+
+@kernel("_contiguous_copy", "alias_copy", "detach_copy")
 def _contiguous_copy(x: Any) -> Any:
     return _copy(x) if movable(x) else NotImplemented
 
@@ -89,6 +94,15 @@ def _to_copy(x: Any, dtype: Any) -> Any:
     return out
 
 
+def turned(x: Tensor, axes: Sequence[int], out: Tensor) -> Any:
+    """x with dimensions in reverse into `out`; NotImplemented where kernels do not take it."""
+    if not x.numel():
+        return out
+    strides = [-s if d in axes else s for d, s in enumerate(x.stride())]
+    first = sum([(x.shape[d] - 1) * x.stride(d) for d in axes])
+    return out if arrange(x, out, strides, first) else NotImplemented
+
+
 @kernel("flip")
 def flip(x: Any, dims: Any) -> Any:
     from ...ops.layout.rearrange import _dims
@@ -96,12 +110,22 @@ def flip(x: Any, dims: Any) -> Any:
     if not movable(x):
         return NotImplemented
     axes = _dims(dims, x.dim())
-    out = empty(x.shape, x)
-    if not x.numel() or not x.dim():
-        return copied(out, x)
-    strides = [-s if d in axes else s for d, s in enumerate(x.stride())]
-    first = sum([(x.shape[d] - 1) * x.stride(d) for d in axes])
-    return out if arrange(x, out, strides, first) else NotImplemented
+    return turned(x, axes if x.dim() else (), empty(x.shape, x))
+
+
+@kernel("rot90")
+def rot90(x: Any, k: int, dims: Any) -> Any:
+    if not movable(x) or len(dims) != 2 or not all(-x.dim() <= d < x.dim() for d in dims):
+        return NotImplemented
+    first, second = (d % x.dim() for d in dims)
+    if first == second:
+        return NotImplemented
+    axes = ((), (second,), (first, second), (first,))[k % 4]
+    device, strides = x._accelerator, _core.like_strides(x)
+    out = _core.empty_accelerated(device, tuple(x.shape), x.dtype.code, strides)
+    found = turned(x, axes, out)
+    odd = k % 2 and found is not NotImplemented
+    return _views.transpose(found, first, second) if odd else found
 
 
 def _words(value: Any) -> tuple[int, ...]:
@@ -204,6 +228,35 @@ def _placed(g: Any, shape: Any, view: str, *args: Any) -> Any:
     return out if copied(part, g) is not NotImplemented else NotImplemented
 
 
+def _replaced(x: Any, src: Any, view: str, *args: Any) -> Any:
+    """A copy of x with src where a view shows it."""
+    same = movable(x, src) and (x.dtype is src.dtype or takes(x, src))
+    if not same or (view == "slice" and not x.dim()):
+        return NotImplemented
+    out = _copy(x)
+    if out is NotImplemented:
+        return out
+    part = getattr(_views, view)(out, *args)
+    if not isinstance(part, Tensor) or part.shape != src.shape:
+        return NotImplemented
+    return out if copied(part, src) is not NotImplemented else NotImplemented
+
+
+@kernel("select_scatter")
+def select_scatter(x: Any, src: Any, dim: int, index: int) -> Any:
+    return _replaced(x, src, "select", dim, index)
+
+
+@kernel("slice_scatter")
+def slice_scatter(x: Any, src: Any, dim: int, start: Any, end: Any, step: int) -> Any:
+    return _replaced(x, src, "slice", dim, start, end, step)
+
+
+@kernel("diagonal_scatter")
+def diagonal_scatter(x: Any, src: Any, offset: int, dim1: int, dim2: int) -> Any:
+    return _replaced(x, src, "diagonal", offset, dim1, dim2)
+
+
 @kernel("diag_embed")
 def diag_embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
     n = x.dim() + 1
@@ -294,11 +347,13 @@ def _channel_shuffle(x: Any, groups: int) -> Any:
 
 @kernel("_unfold_backward")
 def _unfold_backward(g: Any, shape: Any, dimension: int, size: int, step: int) -> Any:
-    if not takes(g) or not g.dtype.is_floating_point or not shape:
+    if not takes(g) or not g.dtype.is_floating_point:
         return NotImplemented
-    out, dim = empty(shape, g), dimension % len(shape)
+    if not shape:  # one window at most, of one element
+        g, dimension = _views.reshape(rows(g), (1, g.numel())), 0
+    out, dim = empty(shape, g), dimension % max(len(shape), 1)
     inner, windows = prod(shape[dim + 1 :]), g.shape[dim]
-    given = code(g), shape[dim], inner, windows, size, step, out.numel()
+    given = code(g), (*shape, 1)[dim], inner, windows, size, step, out.numel()
     if out.numel():
         start(_FILE, "add_windows", out.numel(), g, rows(g), out, *given)
     return out

@@ -50,7 +50,7 @@ _KERNELS = {
     "sigmoid_cpu_reduced_float": "sigmoid",
     "nonzero_count_cpu": "nonzero count_nonzero argwhere",
     "scatter_gather_tensor_cpu": "gather _scatter scatter",
-    "index_fill_cpu": "_fill_number index_fill",
+    "index_fill_cpu": "_index_fill_number index_fill",
     "clamp_scalar_cpu": "_clamp_numbers",
     "clamp_min_scalar_cpu": "relu",
     "addmm_impl_cpu_": "matmul mm addmm linear",
