@@ -12,7 +12,7 @@ from ..._dtypes import float32
 from . import kernel
 from ._launch import code, empty, layout, rows, start, takes
 
-__all__ = ["arrange", "copied", "filled", "movable", "zeros"]
+__all__ = ["arrange", "copied", "duplicate", "filled", "movable", "zeros"]
 
 _FILE = "rearranging.cl"
 _views = _core.kernels
@@ -68,7 +68,7 @@ def copied(to: Tensor, x: Tensor) -> Any:
     return to if arrange(x, to, _strides_to(x, to.shape)) else NotImplemented
 
 
-def _copy(x: Tensor) -> Any:
+def duplicate(x: Tensor) -> Any:
     """A contiguous copy."""
     return copied(empty(x.shape, x), x)
 
@@ -80,7 +80,7 @@ def alias(x: Any) -> Any:
 
 @kernel("_contiguous_copy", "alias_copy", "detach_copy")
 def _contiguous_copy(x: Any) -> Any:
-    return _copy(x) if movable(x) else NotImplemented
+    return duplicate(x) if movable(x) else NotImplemented
 
 
 @kernel("_to_copy")
@@ -138,7 +138,7 @@ def roll(x: Any, shifts: Any, dims: Any) -> Any:
     if not movable(x) or not by or ((along or len(by) != 1) and len(along) != len(by)):
         return NotImplemented
     if not x.numel() or not x.dim():
-        return _copy(x) if all(-1 <= d <= 0 or x.dim() for d in along) else NotImplemented
+        return duplicate(x) if all(-1 <= d <= 0 or x.dim() for d in along) else NotImplemented
     if any(not -x.dim() <= d < x.dim() for d in along):
         return NotImplemented
     if not along:
@@ -189,7 +189,7 @@ def _triangle(x: Any, diagonal: int, upper: bool) -> Any:
 
 
 def _whole(x: Tensor) -> Any:
-    return x if x.is_contiguous() else _copy(x)
+    return x if x.is_contiguous() else duplicate(x)
 
 
 @kernel("tril")
@@ -233,7 +233,7 @@ def _replaced(x: Any, src: Any, view: str, *args: Any) -> Any:
     same = movable(x, src) and (x.dtype is src.dtype or takes(x, src))
     if not same or (view == "slice" and not x.dim()):
         return NotImplemented
-    out = _copy(x)
+    out = duplicate(x)
     if out is NotImplemented:
         return out
     part = getattr(_views, view)(out, *args)
@@ -273,7 +273,7 @@ def diag_embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
 
 @kernel("_diagonal_copy")
 def _diagonal_copy(x: Any, offset: int) -> Any:
-    return _copy(_views.diagonal(x, offset, 0, 1)) if movable(x) else NotImplemented
+    return duplicate(_views.diagonal(x, offset, 0, 1)) if movable(x) else NotImplemented
 
 
 @kernel("_block_diag")
@@ -320,7 +320,7 @@ def _permuted(x: Any, sizes: Sequence[int], order: Sequence[int], shape: Sequenc
     """x seen with sizes, in another order of dimensions, as a contiguous tensor of a shape."""
     if not movable(x):
         return NotImplemented
-    found = _copy(_views.permute(_views.reshape(_whole(x), tuple(sizes)), tuple(order)))
+    found = duplicate(_views.permute(_views.reshape(_whole(x), tuple(sizes)), tuple(order)))
     return found if found is NotImplemented else _views.view(found, tuple(shape))
 
 
