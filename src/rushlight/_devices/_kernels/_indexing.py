@@ -142,8 +142,9 @@ def gather(x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
     if index is None:
         return NotImplemented
     if not (x.dim() and index.dim()):
-        found = gather(flat(x), dim, flat(index)) if max(x.dim(), index.dim()) < 2 else None
-        return _views.view(found, tuple(index.shape)) if isinstance(found, Tensor) else NotImplemented
+        fits = max(x.dim(), index.dim()) < 2
+        found = gather(flat(x), dim, flat(index)) if fits else NotImplemented
+        return found if found is NotImplemented else _views.view(found, tuple(index.shape))
     out = made("gather", x, dim, index)
     if not isinstance(out, Tensor):
         return out
@@ -283,7 +284,9 @@ def index_get(x: Any, index: Any, dims: Any, at: int) -> Any:
     return _take(x, index, out, x_rest, steps, indexed)
 
 
-def landed(x: Any, index: Any, dims: Any, at: int, values: Any, mode: int, left_out: int = -1) -> Any:
+def landed(
+    x: Any, index: Any, dims: Any, at: int, values: Any, mode: int, left_out: int = -1
+) -> Any:
     """Write x at the places; None where it is written."""
     if not movable(x, values) or not _adds(x, mode):
         return NotImplemented

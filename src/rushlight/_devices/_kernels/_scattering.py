@@ -35,11 +35,10 @@ def _reduced(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: 
         return NotImplemented
     if reduce == "mean" and x.dtype is bool_type:
         return NotImplemented
-    out = duplicate(x)
+    out, done = duplicate(x), None
     if not include_self and index.numel():
-        if scattered(flat(out), dim, index, _start(reduce, x), MODES["set"]) is not None:
-            return NotImplemented
-    if scattered(flat(out), dim, index, src, MODES[reduce]) is not None:
+        done = scattered(flat(out), dim, index, _start(reduce, x), MODES["set"])
+    if done is not None or scattered(flat(out), dim, index, src, MODES[reduce]) is not None:
         return NotImplemented
     if reduce != "mean" or not index.numel():
         return out
@@ -67,9 +66,7 @@ def _into(x: Any, found: Any) -> Any:
 
 
 @kernel("index_reduce")
-def index_reduce(
-    x: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool
-) -> Any:
+def index_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool) -> Any:
     if not takes(x, source) or not isinstance(index, Tensor) or index.dtype not in INTEGERS:
         return NotImplemented
     if reduce == "sum" or index.dim() > 1 or x.dim() != source.dim() or not is_dim(dim, x.dim()):

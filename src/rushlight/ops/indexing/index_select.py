@@ -335,8 +335,9 @@ def index_fill(input: Tensor, dim: int, index: Any, value: Number) -> Tensor:
 
 def index_fill_(input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """In-place version of `index_fill`."""
-    fill = _Tensor._index_fill_tensor_ if isinstance(value, _Tensor) else _Tensor._index_fill_number_
-    return fill(input, dim, index, value)
+    if isinstance(value, _Tensor):
+        return _Tensor._index_fill_tensor_(input, dim, index, value)
+    return _Tensor._index_fill_number_(input, dim, index, value)
 
 
 _Tensor.index_fill_ = index_fill_
