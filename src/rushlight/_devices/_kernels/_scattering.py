@@ -16,7 +16,7 @@ from ..._dtypes import bool as bool_type
 from ..._dtypes import int64
 from . import kernel
 from ._indexing import INTEGERS, MODES, element, flat, is_dim, landed, scattered
-from ._launch import empty, rows, takes
+from ._launch import code, empty, rows, start, takes
 from ._rearranging import copied, duplicate, filled, wide
 
 _views = _core.kernels
@@ -44,10 +44,9 @@ def _reduced(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: 
         return out
     counts = filled(empty(x.shape, x, int64), int(bool(include_self)))
     scattered(flat(counts), dim, index, element(1, counts), MODES["sum"])
-    counts = counts.clamp_(min=1)
-    if x.dtype.is_floating_point:
-        return rows(out / counts.to(wide(x)), x.dtype)
-    return out // counts.to(x.dtype)
+    if out.numel():
+        start("indexing.cl", "divide", out.numel(), out, out, counts, code(out), out.numel())
+    return out
 
 
 @kernel("scatter_reduce")
