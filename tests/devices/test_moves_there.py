@@ -108,6 +108,23 @@ def test_a_fill_and_a_fill_at_an_index_are_two():
     equal(there.index_fill_(1, long([0, 3]), 1e300).index_fill(1, long([1]), there[2, 2]), filled)
 
 
+MANY = {
+    "contiguous": lambda t: t.contiguous(),
+    "cat": lambda t: torch.cat([t, t], 2),
+    "roll": lambda t: t.roll((1, 1), (0, 2)),
+    "rot90": lambda t: torch.rot90(t, 1, (1, 3)),
+    "select_scatter": lambda t: torch.select_scatter(t, t[0], 0, 1),
+    "strided": lambda t: torch.as_strided_scatter(t, t[0, 0, 0, 0, 0, 0], (2, 2), (3, 1), 1),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_more_dimensions_than_kernels_take(name):
+    pair = both(numbers(2, 4, 2, 4, 2, 4, 2, 4))
+    seen = [t[:, ::2, :, 1::2, :, ::2, :, ::2].permute(7, 5, 3, 1, 0, 2, 4, 6) for t in pair]
+    agree(*map(MANY[name], seen))
+
+
 # ---- views by strides
 
 STRIDED = {

@@ -40,17 +40,20 @@ def zeros(shape: Sequence[int], like: Tensor, dtype: Any = None) -> Tensor:
     return filled(empty(shape, like, dtype))
 
 
-def arrange(x: Tensor, out: Tensor, strides: Sequence[int] | None = None, first: int = 0) -> bool:
+def arrange(x: Tensor, out: Tensor, strides: Sequence[int] | None = None, first: int = 0) -> None:
     """Elements of x into `out`, which may be a view: with the sizes of `out`, strides of x's memory
-    (in elements, from `first` on). Whether the layouts are ones that kernels take."""
-    there, here = layout(x, out.shape, strides), layout(out)
+    (in elements, from `first` on). Where there are more dimensions than kernels take, the first is
+    gone through here."""
+    steps = x.stride() if strides is None else strides
+    there, here = layout(x, out.shape, steps), layout(out)
     if there is None or here is None:
-        return False
+        for i in range(out.shape[0]):
+            arrange(x, _views.select(out, 0, i), steps[1:], first + i * steps[0])
+        return
     item = x.element_size()
     if out.numel():
         begin = x if not first else _views.strided(x, (), (), first)
         start(_FILE, "arrange", out.numel(), out, begin, out, there, here, item, out.numel())
-    return True
 
 
 def _strides_to(x: Tensor, shape: Sequence[int]) -> list[int]:
@@ -60,15 +63,16 @@ def _strides_to(x: Tensor, shape: Sequence[int]) -> list[int]:
     return [0] * more + [0 if size == 1 else stride for stride, size in own]
 
 
-def copied(to: Tensor, x: Tensor) -> Any:
-    """x, spread to the shape of `to`, into `to`. NotImplemented where kernels do not take them."""
+def copied(to: Tensor, x: Tensor) -> Tensor:
+    """x, spread to the shape of `to`, into `to`."""
     if to.dtype is not x.dtype:
         _core.copy_values(to, x)
-        return to
-    return to if arrange(x, to, _strides_to(x, to.shape)) else NotImplemented
+    else:
+        arrange(x, to, _strides_to(x, to.shape))
+    return to
 
 
-def duplicate(x: Tensor) -> Any:
+def duplicate(x: Tensor) -> Tensor:
     """A contiguous copy."""
     return copied(empty(x.shape, x), x)
 
@@ -94,13 +98,14 @@ def _to_copy(x: Any, dtype: Any) -> Any:
     return out
 
 
-def turned(x: Tensor, axes: Sequence[int], out: Tensor) -> Any:
-    """x with dimensions in reverse into `out`; NotImplemented where kernels do not take it."""
+def turned(x: Tensor, axes: Sequence[int], out: Tensor) -> Tensor:
+    """x with dimensions in reverse into `out`."""
     if not x.numel():
         return out
     strides = [-s if d in axes else s for d, s in enumerate(x.stride())]
     first = sum([(x.shape[d] - 1) * x.stride(d) for d in axes])
-    return out if arrange(x, out, strides, first) else NotImplemented
+    arrange(x, out, strides, first)
+    return out
 
 
 @kernel("flip")
@@ -124,8 +129,7 @@ def rot90(x: Any, k: int, dims: Any) -> Any:
     device, strides = x._accelerator, _core.like_strides(x)
     out = _core.empty_accelerated(device, tuple(x.shape), x.dtype.code, strides)
     found = turned(x, axes, out)
-    odd = k % 2 and found is not NotImplemented
-    return _views.transpose(found, first, second) if odd else found
+    return _views.transpose(found, first, second) if k % 2 else found
 
 
 def _words(value: Any) -> tuple[int, ...]:
@@ -169,8 +173,8 @@ def repeat(x: Any, repeats: Any) -> Any:
     for n, size in zip(repeats, sizes, strict=True):
         copies += (n, size) if n != 1 else (size,)
         once += (1, size) if n != 1 else (size,)
-    found = copied(_views.view(out, tuple(copies)), _views.view(rows(x), tuple(once)))
-    return found if found is NotImplemented else out
+    copied(_views.view(out, tuple(copies)), _views.view(rows(x), tuple(once)))
+    return out
 
 
 # ---- triangles and diagonals
@@ -180,15 +184,15 @@ def _triangle(x: Any, diagonal: int, upper: bool) -> Any:
     if not movable(x) or x.dim() < 2 or x.element_size() > 16:
         return NotImplemented
     whole, out = _whole(x), empty(x.shape, x)
-    if whole is NotImplemented or not x.numel():
-        return NotImplemented if whole is NotImplemented else out
+    if not x.numel():
+        return out
     n, m = x.shape[-2:]
     given = n, m, max(min(diagonal, m), -n), int(upper), x.element_size(), x.numel()
     start(_FILE, "triangle", x.numel(), x, whole, out, *given)
     return out
 
 
-def _whole(x: Tensor) -> Any:
+def _whole(x: Tensor) -> Tensor:
     return x if x.is_contiguous() else duplicate(x)
 
 
@@ -225,7 +229,8 @@ def _placed(g: Any, shape: Any, view: str, *args: Any) -> Any:
     part = getattr(_views, view)(out, *args)
     if not isinstance(part, Tensor) or part.shape != g.shape:
         return NotImplemented
-    return out if copied(part, g) is not NotImplemented else NotImplemented
+    copied(part, g)
+    return out
 
 
 def _replaced(x: Any, src: Any, view: str, *args: Any) -> Any:
@@ -234,12 +239,11 @@ def _replaced(x: Any, src: Any, view: str, *args: Any) -> Any:
     if not same or (view == "slice" and not x.dim()):
         return NotImplemented
     out = duplicate(x)
-    if out is NotImplemented:
-        return out
     part = getattr(_views, view)(out, *args)
     if not isinstance(part, Tensor) or part.shape != src.shape:
         return NotImplemented
-    return out if copied(part, src) is not NotImplemented else NotImplemented
+    copied(part, src)
+    return out
 
 
 @kernel("select_scatter")
@@ -313,7 +317,8 @@ def constant_pad_nd(x: Any, pad: Any, value: Any) -> Any:
         if a != slice(None):
             x = _views.slice(x, d, a.start, max(a.stop, a.start), 1)
             part = _views.slice(part, d, b.start, max(b.stop, b.start), 1)
-    return out if copied(part, x) is not NotImplemented else NotImplemented
+    copied(part, x)
+    return out
 
 
 def _permuted(x: Any, sizes: Sequence[int], order: Sequence[int], shape: Sequence[int]) -> Any:
@@ -321,7 +326,7 @@ def _permuted(x: Any, sizes: Sequence[int], order: Sequence[int], shape: Sequenc
     if not movable(x):
         return NotImplemented
     found = duplicate(_views.permute(_views.reshape(_whole(x), tuple(sizes)), tuple(order)))
-    return found if found is NotImplemented else _views.view(found, tuple(shape))
+    return _views.view(found, tuple(shape))
 
 
 @kernel("_pixel_shuffle")

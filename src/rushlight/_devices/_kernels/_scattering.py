@@ -61,7 +61,10 @@ def scatter_reduce_(x: Any, *args: Any) -> Any:
 
 def _into(x: Any, found: Any) -> Any:
     """Write what was found; None where it is written."""
-    return found if found is NotImplemented or copied(x, found) is NotImplemented else None
+    if found is not NotImplemented:
+        copied(x, found)
+        found = None
+    return found
 
 
 @kernel("index_reduce")

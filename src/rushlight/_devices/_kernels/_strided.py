@@ -43,10 +43,9 @@ def _written(buffer: Tensor, seen: Any, place: Any, values: Tensor, mode: str) -
     """Write values where `seen` (a method of the place) shows the buffer. Whether it was done."""
     part = seen(buffer)
     if mode == "set" and not _overlapping(part.shape, part.stride()):
-        return copied(part, values) is not NotImplemented
+        copied(part, values)
+        return True
     where = duplicate(seen(_numbers(place, buffer)))
-    if where is NotImplemented:
-        return False
     values = _views.expand(values, tuple(part.shape))
     return landed(buffer, where, (0,), 0, values, MODES[mode]) is None
 
@@ -74,8 +73,8 @@ def _strided_backward(
     mode = "sum" if _overlapping(size, stride) else "set"
     if not _written(buffer, place.part, place, g if mode == "set" else rows(g, wide(g)), mode):
         return NotImplemented
-    found = duplicate(place.whole(buffer))
-    if found is not NotImplemented and layout is not None and _overlapping(shape, layout):
+    found: Any = duplicate(place.whole(buffer))
+    if layout is not None and _overlapping(shape, layout):
         found = _shares(found, place)
     return found if found is NotImplemented else rows(found, g.dtype)
 
@@ -99,8 +98,7 @@ def _with_part(x: Any, src: Any, size: Any, stride: Any, offset: int, layout: An
         return NotImplemented
     place = _place(tuple(x.shape), size, stride, offset, layout)
     buffer = zeros((place.total,), x)
-    if copied(place.whole(buffer), x) is NotImplemented:
-        return NotImplemented
+    copied(place.whole(buffer), x)
     if not _written(buffer, place.part, place, src, "set"):
         return NotImplemented
     return duplicate(place.whole(buffer))
