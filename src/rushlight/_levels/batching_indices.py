@@ -10,8 +10,8 @@ from .._core import Op, Tensor
 from ..ops.elementwise.selection import _copied, _overwrite, fill, masked_fill
 from ..ops.elementwise.selection import _where as where
 from ..ops.indexing.index_select import (
-    _fill_number,
-    _fill_tensor,
+    _index_fill_number,
+    _index_fill_tensor,
     index_add,
     index_copy,
     index_select,
@@ -57,13 +57,13 @@ def _index_along(index: Tensor, x: Tensor, dim: int) -> Tensor:
     return row.expand((*x.shape[:dim], n, *x.shape[dim + 1 :]))
 
 
-@batching(index_add, index_copy, _fill_tensor, _fill_number)
+@batching(index_add, index_copy, _index_fill_tensor, _index_fill_number)
 def _index_write(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, dim, index = args[:3]
     if inner(index, level) is None and x.ndim:
         values = list(args)
         values[0], values[1] = batched(x, level), normal(dim, x.ndim) + 1
-        if op is _fill_tensor:
+        if op is _index_fill_tensor:
             if inner(args[3], level) is not None:
                 return x.index_copy(dim, index, args[3].expand(*_replace(x.shape, dim, len(index))))
         elif isinstance(args[3], Tensor):
@@ -74,9 +74,9 @@ def _index_write(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
         return _index_write(op, one, level).squeeze(0)
     dim = normal(dim, x.ndim)
     where = _index_along(index, x, dim)
-    if op is _fill_number:
+    if op is _index_fill_number:
         return x.scatter(dim, where, args[3])
-    source = args[3].expand(where.shape) if op is _fill_tensor else args[3]
+    source = args[3].expand(where.shape) if op is _index_fill_tensor else args[3]
     if op is index_add:
         return x.scatter_add(dim, where, source if args[4] == 1 else source * args[4])
     return x.scatter(dim, where, source)

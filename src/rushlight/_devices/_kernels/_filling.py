@@ -33,9 +33,9 @@ def _copied(tensor: Any, source: Any, non_blocking: bool = False) -> Any:
     return made
 
 
-@kernel("_overwrite")
+@kernel("_overwrite", "fill")
 def _overwrite(tensor: Any, value: Any) -> Any:
-    """What `fill_` puts in the place of a tensor."""
+    """A tensor filled with another's number: `fill`, and what `fill_` puts in the place of one."""
     return _copied(tensor, value) if value.dim() == 0 else NotImplemented
 
 
@@ -50,7 +50,7 @@ def _overwrite_number_(tensor: Any, value: Any) -> Any:
     return _write(tensor, value) if takes(tensor) else NotImplemented
 
 
-@kernel("_overwrite_number")
+@kernel("_overwrite_number", "_fill_number")
 def _overwrite_number(tensor: Any, value: Any) -> Any:
     if not takes(tensor):
         return NotImplemented

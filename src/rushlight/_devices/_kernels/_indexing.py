@@ -15,18 +15,20 @@ from ..._dtypes import bool as bool_type
 from ..._dtypes import int32, int64
 from . import kernel
 from ._launch import code, empty, layout, made, rows, start, takes
-from ._rearranging import copied, filled, movable, wide, zeros
+from ._rearranging import copied, duplicate, filled, movable, wide, zeros
 
 _FILE = "indexing.cl"
 _SET, _ADD, _MUL, _MAX, _MIN = range(5)
+MODES = {"set": _SET, "sum": _ADD, "mean": _ADD, "prod": _MUL, "amax": _MAX, "amin": _MIN}
 _FEW = 512  # work items that are too few to go along a long index
 _CHUNK = 256  # as in indexing.cl
+INTEGERS = (int64, int32)
 _views = _core.kernels
 
 
 def _index(index: Any, like: Tensor) -> Any:
     """Contiguous 64-bit indices on the device of `like`; None where they are no indices."""
-    if not isinstance(index, Tensor) or index.dtype not in (int64, int32):
+    if not isinstance(index, Tensor) or index.dtype not in INTEGERS:
         return None
     if index._accelerator != like._accelerator:
         device: Any = like._accelerator
@@ -120,12 +122,30 @@ def _apart(values: Tensor, x: Tensor) -> Tensor:
 # ---- along one dimension
 
 
+def is_dim(dim: Any, ndim: int) -> bool:
+    """Whether a tensor of `ndim` dimensions has that one; without any it counts as having one."""
+    return type(dim) is int and -max(ndim, 1) <= dim < max(ndim, 1)
+
+
+def flat(x: Tensor) -> Tensor:
+    """With one dimension where there is none."""
+    return x if x.dim() else _views.view(x, (1,))
+
+
 @kernel("gather")
 def gather(x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
     if not movable(x):
         return NotImplemented
+    if not index.numel():
+        return empty(index.shape, x) if is_dim(dim, x.dim()) else NotImplemented
     index = _index(index, x)
-    out = NotImplemented if index is None else made("gather", x, dim, index)
+    if index is None:
+        return NotImplemented
+    if not (x.dim() and index.dim()):
+        fits = max(x.dim(), index.dim()) < 2
+        found = gather(flat(x), dim, flat(index)) if fits else NotImplemented
+        return found if found is NotImplemented else _views.view(found, tuple(index.shape))
+    out = made("gather", x, dim, index)
     if not isinstance(out, Tensor):
         return out
     dim %= x.dim()
@@ -133,15 +153,20 @@ def gather(x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
     return _take(x, index, out, x_rest, index.stride(), (dim,))
 
 
-def _scatter(x: Any, dim: int, index: Any, src: Any, mode: int) -> Any:
+def scattered(x: Any, dim: int, index: Any, src: Any, mode: int) -> Any:
     """Write x; None where it is written."""
     if not movable(x, src) or not _adds(x, mode):
         return NotImplemented
+    if not index.numel():
+        same = src.dtype is x.dtype and is_dim(dim, x.dim())
+        return None if same else NotImplemented
     index = _index(index, x)
     if index is None:
         return NotImplemented
+    if not (x.dim() and index.dim()) and max(x.dim(), index.dim()) < 2:
+        return scattered(flat(x), dim, flat(index), src, mode)
     said = made("scatter", x, dim, index, src, mode)
-    if said is NotImplemented or not index.numel():
+    if said is NotImplemented:
         return said
     dim, src = dim % x.dim(), _apart(src, x)
     others = [d for d in range(x.dim()) if d != dim]
@@ -157,17 +182,17 @@ def _scatter(x: Any, dim: int, index: Any, src: Any, mode: int) -> Any:
 
 @kernel("scatter_set")
 def scatter_set(x: Any, dim: int, index: Any, src: Any) -> Any:
-    return _scatter(x, dim, index, src, _SET)
+    return scattered(x, dim, index, src, _SET)
 
 
 @kernel("scatter_add")
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
-    return _scatter(x, dim, index, src, _ADD)
+    return scattered(x, dim, index, src, _ADD)
 
 
 @kernel("scatter")
 def scatter(x: Any, dim: int, index: Any, src: Any, mode: int) -> Any:
-    return _scatter(x, dim, index, src, mode) if _SET <= mode <= _MIN else NotImplemented
+    return scattered(x, dim, index, src, mode) if _SET <= mode <= _MIN else NotImplemented
 
 
 @kernel("gather_backward")
@@ -175,10 +200,10 @@ def gather_backward(g: Any, dim: int, index: Any, shape: Any) -> Any:
     if not takes(g):
         return NotImplemented
     out = zeros(shape, g)
-    return out if _scatter(out, dim, index, g, _ADD) is None else NotImplemented
+    return out if scattered(out, dim, index, g, _ADD) is None else NotImplemented
 
 
-def _number(value: Any, like: Tensor) -> Any:
+def element(value: Any, like: Tensor) -> Any:
     """A number as a tensor without dimensions, in the dtype of another."""
     from ...ops.table.arrays import cell
 
@@ -192,19 +217,15 @@ def _number(value: Any, like: Tensor) -> Any:
 def _scatter_value_(x: Any, dim: int, index: Any, value: Any) -> Any:
     if not movable(x):
         return NotImplemented
-    element = _number(value, x)
-    return element if element is NotImplemented else _scatter(x, dim, index, element, _SET)
-
-
-def _duplicate(x: Tensor) -> Any:
-    return copied(empty(x.shape, x), x)
+    number = element(value, x)
+    return number if number is NotImplemented else scattered(x, dim, index, number, _SET)
 
 
 @kernel("_scatter_value")
 def _scatter_value(x: Any, dim: int, index: Any, value: Any) -> Any:
     if not movable(x):
         return NotImplemented
-    out = _duplicate(x)
+    out = duplicate(x)
     return out if _scatter_value_(out, dim, index, value) is None else NotImplemented
 
 
@@ -218,11 +239,11 @@ def _put_along(g: Any, index: Any, shape: Any, dim: int, keepdim: bool, add: boo
     if not movable(g) or not _adds(g, int(add)):
         return NotImplemented
     if not shape:
-        return _duplicate(g)
+        return duplicate(g)
     if not keepdim:
         g, index = _views.unsqueeze(g, dim), _views.unsqueeze(index, dim)
     out = zeros(shape, g, wide(g) if add else None)
-    if _scatter(out, dim, index, rows(g, out.dtype), _ADD if add else _SET) is not None:
+    if scattered(out, dim, index, rows(g, out.dtype), _ADD if add else _SET) is not None:
         return NotImplemented
     return rows(out, g.dtype)
 
@@ -232,7 +253,7 @@ def _take_along(x: Any, index: Any, dim: int, keepdim: bool, add: bool) -> Any:
     if not movable(x):
         return NotImplemented
     if not x.dim():
-        return _duplicate(x)
+        return duplicate(x)
     if keepdim:
         return gather(x, dim, index)
     found = gather(x, dim, _views.unsqueeze(index, dim))
@@ -263,7 +284,9 @@ def index_get(x: Any, index: Any, dims: Any, at: int) -> Any:
     return _take(x, index, out, x_rest, steps, indexed)
 
 
-def _put(x: Any, index: Any, dims: Any, at: int, values: Any, mode: int, left_out: int = -1) -> Any:
+def landed(
+    x: Any, index: Any, dims: Any, at: int, values: Any, mode: int, left_out: int = -1
+) -> Any:
     """Write x at the places; None where it is written."""
     if not movable(x, values) or not _adds(x, mode):
         return NotImplemented
@@ -284,7 +307,7 @@ def _put(x: Any, index: Any, dims: Any, at: int, values: Any, mode: int, left_ou
 
 @kernel("index_put")
 def index_put(x: Any, index: Any, dims: Any, at: int, values: Any, accumulate: bool) -> Any:
-    return _put(x, index, dims, at, values, _ADD if accumulate else _SET)
+    return landed(x, index, dims, at, values, _ADD if accumulate else _SET)
 
 
 @kernel("index_backward")
@@ -292,15 +315,15 @@ def index_backward(g: Any, index: Any, dims: Any, at: int, shape: Any) -> Any:
     if not takes(g):
         return NotImplemented
     out = zeros(shape, g)
-    return out if _put(out, index, dims, at, g, _ADD) is None else NotImplemented
+    return out if landed(out, index, dims, at, g, _ADD) is None else NotImplemented
 
 
 @kernel("_index_zero")
 def _index_zero(x: Any, index: Any, dims: Any, at: int) -> Any:
     if not movable(x):
         return NotImplemented
-    out = _duplicate(x)
-    done = _put(out, index, dims, at, zeros((), x), _SET)
+    out = duplicate(x)
+    done = landed(out, index, dims, at, zeros((), x), _SET)
     return out if done is None else NotImplemented
 
 
@@ -325,58 +348,69 @@ def linear_index(sizes: Any, tensors: Any, counts: Any, check: bool) -> Any:
 
 @kernel("index_select")
 def index_select(x: Any, dim: int, index: Any) -> Any:
-    if not movable(x) or not x.dim() or index.dim() != 1 or not -x.dim() <= dim < x.dim():
+    if not movable(x) or index.dim() > 1 or not is_dim(dim, x.dim()):
         return NotImplemented
+    if not x.dim():
+        return duplicate(x) if index.numel() == 1 and index.dtype in INTEGERS else NotImplemented
+    index = flat(index)
     return index_get(x, index, (dim % x.dim(),), dim % x.dim())
 
 
 @kernel("index_add")
 def index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
-    if not takes(x, source) or alpha != 1:
+    if not takes(x, source) or not isinstance(index, Tensor) or index.dtype not in INTEGERS:
         return NotImplemented
     index = _index(index, x)
-    if index is None or made("index_add", x, dim, index, source, alpha) is NotImplemented:
+    if index.dim() > 1 or x.dim() != source.dim():
         return NotImplemented
-    return _put(x, index, (dim % x.dim(),), dim % x.dim(), source, _ADD)
+    x, index, source = flat(x), flat(index), flat(source)
+    if made("index_add", x, dim, index, source, 1) is NotImplemented:
+        return NotImplemented
+    if alpha != 1:
+        source = source * element(alpha, source)
+    return landed(x, index, (dim % x.dim(),), dim % x.dim(), source, _ADD)
 
 
 def _write_slices(x: Any, dim: int, index: Any, values: Any) -> Any:
-    if not movable(x, values) or not x.dim() or not -x.dim() <= dim < x.dim():
+    if not movable(x, values) or not is_dim(dim, x.dim()):
         return NotImplemented
     if not isinstance(index, Tensor) or index.dtype is not int64 or index.dim() > 1:
         return NotImplemented
-    dim, index = dim % x.dim(), _views.reshape(index, (-1,))
-    return _put(x, index, (dim,), dim, values, _SET)
+    x, index = flat(x), flat(index)
+    dim %= x.dim()
+    return landed(x, index, (dim,), dim, values, _SET)
 
 
 @kernel("index_copy_")
 def index_copy_(x: Any, dim: int, index: Any, source: Any) -> Any:
-    if not movable(x, source) or source.dtype is not x.dtype or source.dim() != x.dim():
+    if not movable(x, source) or source.dtype is not x.dtype or not isinstance(index, Tensor):
         return NotImplemented
-    if not x.dim() or not -x.dim() <= dim < x.dim() or not isinstance(index, Tensor):
+    if not is_dim(dim, x.dim()):
         return NotImplemented
+    x = flat(x)
     want = [index.numel() if d == dim % x.dim() else n for d, n in enumerate(x.shape)]
-    return _write_slices(x, dim, index, source) if list(source.shape) == want else NotImplemented
+    fits = list(source.shape) == want if source.dim() else index.numel() == 1
+    return _write_slices(x, dim, index, source) if fits else NotImplemented
 
 
 @kernel("index_copy")
 def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
     if not movable(x):
         return NotImplemented
-    out = _duplicate(x)
+    out = duplicate(x)
     return out if index_copy_(out, dim, index, source) is None else NotImplemented
 
 
-@kernel("_fill_number_")
-def _fill_number_(x: Any, dim: int, index: Any, value: Any) -> Any:
+@kernel("_index_fill_number_")
+def _index_fill_number_(x: Any, dim: int, index: Any, value: Any) -> Any:
     if not movable(x) or (isinstance(value, complex) and not x.dtype.is_complex):
         return NotImplemented
-    element = _number(value, x)
-    return element if element is NotImplemented else _write_slices(x, dim, index, element)
+    number = element(value, x)
+    return number if number is NotImplemented else _write_slices(x, dim, index, number)
 
 
-@kernel("_fill_tensor_")
-def _fill_tensor_(x: Any, dim: int, index: Any, value: Any) -> Any:
+@kernel("_index_fill_tensor_")
+def _index_fill_tensor_(x: Any, dim: int, index: Any, value: Any) -> Any:
     if not takes(x, value) or value.dim():
         return NotImplemented
     return _write_slices(x, dim, index, rows(value, x.dtype))
@@ -385,18 +419,18 @@ def _fill_tensor_(x: Any, dim: int, index: Any, value: Any) -> Any:
 def _of_copy(write: Any, x: Any, *args: Any) -> Any:
     if not movable(x):
         return NotImplemented
-    out = _duplicate(x)
+    out = duplicate(x)
     return out if write(out, *args) is None else NotImplemented
 
 
-@kernel("_fill_number")
-def _fill_number(x: Any, dim: int, index: Any, value: Any) -> Any:
-    return _of_copy(_fill_number_, x, dim, index, value)
+@kernel("_index_fill_number")
+def _index_fill_number(x: Any, dim: int, index: Any, value: Any) -> Any:
+    return _of_copy(_index_fill_number_, x, dim, index, value)
 
 
-@kernel("_fill_tensor")
-def _fill_tensor(x: Any, dim: int, index: Any, value: Any) -> Any:
-    return _of_copy(_fill_tensor_, x, dim, index, value)
+@kernel("_index_fill_tensor")
+def _index_fill_tensor(x: Any, dim: int, index: Any, value: Any) -> Any:
+    return _of_copy(_index_fill_tensor_, x, dim, index, value)
 
 
 # ---- rows of a table
@@ -417,22 +451,18 @@ def embedding_backward(g: Any, indices: Any, padding: Any, n: int) -> Any:
         return NotImplemented
     out = zeros((n, g.shape[-1]), g, wide(g))
     left_out = -1 if padding is None else padding
-    done = _put(out, indices, (0,), 0, rows(g, out.dtype), _ADD, left_out)
+    done = landed(out, indices, (0,), 0, rows(g, out.dtype), _ADD, left_out)
     return rows(out, g.dtype) if done is None else NotImplemented
 
 
 # ---- all elements as one row
 
 
-def _flat(x: Tensor) -> Tensor:
-    return x if x.dim() else _views.view(x, (1,))
-
-
 @kernel("take")
 def take(x: Any, index: Any) -> Any:
     if not movable(x) or index.dtype is not int64 or (index.numel() and not x.numel()):
         return NotImplemented
-    return index_get(_flat(x), index, tuple(range(max(x.dim(), 1))), 0)
+    return index_get(flat(x), index, tuple(range(max(x.dim(), 1))), 0)
 
 
 @kernel("_take_backward")
@@ -450,7 +480,7 @@ def put_(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
         return NotImplemented
     values, dims = _views.view(rows(source), (source.numel(),)), range(max(x.dim(), 1))
     places = _views.reshape(rows(index), (index.numel(),))
-    return _put(_flat(x), places, tuple(dims), 0, values, _ADD if accumulate else _SET)
+    return landed(flat(x), places, tuple(dims), 0, values, _ADD if accumulate else _SET)
 
 
 @kernel("put")
@@ -487,13 +517,25 @@ def _column(places: Tensor, shape: Sequence[int], d: int, out: Tensor, first: in
 
 @kernel("nonzero")
 def nonzero(x: Any) -> Any:
-    if not takes(x) or not x.dim():
+    if not takes(x):
         return NotImplemented
     places, shape = _filled_places(x), tuple(x.shape)
     sizes, strides = (places.numel(), len(shape)), (1, places.numel())
     out = _core.empty_accelerated(x._accelerator, sizes, int64.code, strides)
     for d in range(len(shape)):
         _column(places, shape, d, out, d * places.numel())
+    return out
+
+
+@kernel("nonzero_static")
+def nonzero_static(x: Any, size: int, fill_value: int) -> Any:
+    if not takes(x) or size < 0:
+        return NotImplemented
+    out = filled(empty((size, x.dim()), x, int64), fill_value)
+    if size and x.dim():
+        found = nonzero(x)
+        n = min(size, found.shape[0])
+        copied(_views.slice(out, 0, 0, n, 1), _views.slice(found, 0, 0, n, 1))
     return out
 
 
@@ -537,7 +579,7 @@ def _masked_select_backward(g: Any, mask: Any, shape: Any) -> Any:
     out = zeros(shape, g)
     sizes = shape or (1,)
     dims = tuple(range(len(sizes)))
-    done = _put(_flat(out), _mask(mask, sizes), dims, 0, g, _SET)
+    done = landed(flat(out), _mask(mask, sizes), dims, 0, g, _SET)
     return out if done is None else NotImplemented
 
 
@@ -547,13 +589,13 @@ def masked_scatter_(x: Any, mask: Any, source: Any) -> Any:
         return NotImplemented
     if _common(mask.shape, x.shape) != tuple(x.shape):
         return NotImplemented
-    seen = _flat(x)
+    seen = flat(x)
     places: Any = _mask(mask, seen.shape)
     n = places.numel()
     if source.numel() < n:
         return NotImplemented
     values = _views.slice(_views.view(rows(source), (source.numel(),)), 0, 0, n, 1)
-    return _put(seen, places, tuple(range(seen.dim())), 0, values, _SET)
+    return landed(seen, places, tuple(range(seen.dim())), 0, values, _SET)
 
 
 @kernel("masked_scatter")
@@ -587,5 +629,5 @@ def _pool_unpool(x: Any, indices: Any, shape: Any, n: int) -> Any:
     if not movable(x, indices):
         return NotImplemented
     out = zeros(shape, x)
-    done = _scatter(_planes(out, n), 1, _planes(indices, n), _planes(x, n), _SET)
+    done = scattered(_planes(out, n), 1, _planes(indices, n), _planes(x, n), _SET)
     return out if done is None else NotImplemented

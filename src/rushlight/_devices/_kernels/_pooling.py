@@ -14,6 +14,7 @@ from typing import Any
 from ... import _dtypes as dtypes
 from . import kernel
 from ._launch import code, empty, made, number, rows, start, takes
+from ._rearranging import zeros
 
 _FILE = "pooling.cl"
 
@@ -191,7 +192,9 @@ def adaptive_avg_pool_backward(g: Any, sizes: Any) -> Any:
     if not _fits(g):
         return NotImplemented
     out = made("adaptive_avg_pool_backward", g, sizes)
-    if out is NotImplemented or not g.numel():
-        return NotImplemented
+    if out is NotImplemented:
+        return out
+    if not g.numel():
+        return zeros(out.shape, g)
     window = _window(sizes, g.shape[-len(sizes) :], 0)
     return _means("mean_pool_backward", g, out, window, False, None)

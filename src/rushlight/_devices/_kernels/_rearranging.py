@@ -12,7 +12,7 @@ from ..._dtypes import float32
 from . import kernel
 from ._launch import code, empty, layout, rows, start, takes
 
-__all__ = ["arrange", "copied", "filled", "movable", "zeros"]
+__all__ = ["arrange", "copied", "duplicate", "filled", "movable", "zeros"]
 
 _FILE = "rearranging.cl"
 _views = _core.kernels
@@ -40,17 +40,20 @@ def zeros(shape: Sequence[int], like: Tensor, dtype: Any = None) -> Tensor:
     return filled(empty(shape, like, dtype))
 
 
-def arrange(x: Tensor, out: Tensor, strides: Sequence[int] | None = None, first: int = 0) -> bool:
+def arrange(x: Tensor, out: Tensor, strides: Sequence[int] | None = None, first: int = 0) -> None:
     """Elements of x into `out`, which may be a view: with the sizes of `out`, strides of x's memory
-    (in elements, from `first` on). Whether the layouts are ones that kernels take."""
-    there, here = layout(x, out.shape, strides), layout(out)
+    (in elements, from `first` on). Where there are more dimensions than kernels take, the first is
+    gone through here."""
+    steps = x.stride() if strides is None else strides
+    there, here = layout(x, out.shape, steps), layout(out)
     if there is None or here is None:
-        return False
+        for i in range(out.shape[0]):
+            arrange(x, _views.select(out, 0, i), steps[1:], first + i * steps[0])
+        return
     item = x.element_size()
     if out.numel():
         begin = x if not first else _views.strided(x, (), (), first)
         start(_FILE, "arrange", out.numel(), out, begin, out, there, here, item, out.numel())
-    return True
 
 
 def _strides_to(x: Tensor, shape: Sequence[int]) -> list[int]:
@@ -60,22 +63,28 @@ def _strides_to(x: Tensor, shape: Sequence[int]) -> list[int]:
     return [0] * more + [0 if size == 1 else stride for stride, size in own]
 
 
-def copied(to: Tensor, x: Tensor) -> Any:
-    """x, spread to the shape of `to`, into `to`. NotImplemented where kernels do not take them."""
+def copied(to: Tensor, x: Tensor) -> Tensor:
+    """x, spread to the shape of `to`, into `to`."""
     if to.dtype is not x.dtype:
         _core.copy_values(to, x)
-        return to
-    return to if arrange(x, to, _strides_to(x, to.shape)) else NotImplemented
+    else:
+        arrange(x, to, _strides_to(x, to.shape))
+    return to
 
 
-def _copy(x: Tensor) -> Any:
+def duplicate(x: Tensor) -> Tensor:
     """A contiguous copy."""
     return copied(empty(x.shape, x), x)
 
 
-@kernel("_contiguous_copy")
+@kernel("alias")
+def alias(x: Any) -> Any:
+    return x
+
+
+@kernel("_contiguous_copy", "alias_copy", "detach_copy")
 def _contiguous_copy(x: Any) -> Any:
-    return _copy(x) if movable(x) else NotImplemented
+    return duplicate(x) if movable(x) else NotImplemented
 
 
 @kernel("_to_copy")
@@ -89,6 +98,16 @@ def _to_copy(x: Any, dtype: Any) -> Any:
     return out
 
 
+def turned(x: Tensor, axes: Sequence[int], out: Tensor) -> Tensor:
+    """x with dimensions in reverse into `out`."""
+    if not x.numel():
+        return out
+    strides = [-s if d in axes else s for d, s in enumerate(x.stride())]
+    first = sum([(x.shape[d] - 1) * x.stride(d) for d in axes])
+    arrange(x, out, strides, first)
+    return out
+
+
 @kernel("flip")
 def flip(x: Any, dims: Any) -> Any:
     from ...ops.layout.rearrange import _dims
@@ -96,12 +115,21 @@ def flip(x: Any, dims: Any) -> Any:
     if not movable(x):
         return NotImplemented
     axes = _dims(dims, x.dim())
-    out = empty(x.shape, x)
-    if not x.numel() or not x.dim():
-        return copied(out, x)
-    strides = [-s if d in axes else s for d, s in enumerate(x.stride())]
-    first = sum([(x.shape[d] - 1) * x.stride(d) for d in axes])
-    return out if arrange(x, out, strides, first) else NotImplemented
+    return turned(x, axes if x.dim() else (), empty(x.shape, x))
+
+
+@kernel("rot90")
+def rot90(x: Any, k: int, dims: Any) -> Any:
+    if not movable(x) or len(dims) != 2 or not all(-x.dim() <= d < x.dim() for d in dims):
+        return NotImplemented
+    first, second = (d % x.dim() for d in dims)
+    if first == second:
+        return NotImplemented
+    axes = ((), (second,), (first, second), (first,))[k % 4]
+    device, strides = x._accelerator, _core.like_strides(x)
+    out = _core.empty_accelerated(device, tuple(x.shape), x.dtype.code, strides)
+    found = turned(x, axes, out)
+    return _views.transpose(found, first, second) if k % 2 else found
 
 
 def _words(value: Any) -> tuple[int, ...]:
@@ -114,7 +142,7 @@ def roll(x: Any, shifts: Any, dims: Any) -> Any:
     if not movable(x) or not by or ((along or len(by) != 1) and len(along) != len(by)):
         return NotImplemented
     if not x.numel() or not x.dim():
-        return _copy(x) if all(-1 <= d <= 0 or x.dim() for d in along) else NotImplemented
+        return duplicate(x) if all(-1 <= d <= 0 or x.dim() for d in along) else NotImplemented
     if any(not -x.dim() <= d < x.dim() for d in along):
         return NotImplemented
     if not along:
@@ -145,8 +173,8 @@ def repeat(x: Any, repeats: Any) -> Any:
     for n, size in zip(repeats, sizes, strict=True):
         copies += (n, size) if n != 1 else (size,)
         once += (1, size) if n != 1 else (size,)
-    found = copied(_views.view(out, tuple(copies)), _views.view(rows(x), tuple(once)))
-    return found if found is NotImplemented else out
+    copied(_views.view(out, tuple(copies)), _views.view(rows(x), tuple(once)))
+    return out
 
 
 # ---- triangles and diagonals
@@ -156,16 +184,16 @@ def _triangle(x: Any, diagonal: int, upper: bool) -> Any:
     if not movable(x) or x.dim() < 2 or x.element_size() > 16:
         return NotImplemented
     whole, out = _whole(x), empty(x.shape, x)
-    if whole is NotImplemented or not x.numel():
-        return NotImplemented if whole is NotImplemented else out
+    if not x.numel():
+        return out
     n, m = x.shape[-2:]
     given = n, m, max(min(diagonal, m), -n), int(upper), x.element_size(), x.numel()
     start(_FILE, "triangle", x.numel(), x, whole, out, *given)
     return out
 
 
-def _whole(x: Tensor) -> Any:
-    return x if x.is_contiguous() else _copy(x)
+def _whole(x: Tensor) -> Tensor:
+    return x if x.is_contiguous() else duplicate(x)
 
 
 @kernel("tril")
@@ -201,7 +229,36 @@ def _placed(g: Any, shape: Any, view: str, *args: Any) -> Any:
     part = getattr(_views, view)(out, *args)
     if not isinstance(part, Tensor) or part.shape != g.shape:
         return NotImplemented
-    return out if copied(part, g) is not NotImplemented else NotImplemented
+    copied(part, g)
+    return out
+
+
+def _replaced(x: Any, src: Any, view: str, *args: Any) -> Any:
+    """A copy of x with src where a view shows it."""
+    same = movable(x, src) and (x.dtype is src.dtype or takes(x, src))
+    if not same or (view == "slice" and not x.dim()):
+        return NotImplemented
+    out = duplicate(x)
+    part = getattr(_views, view)(out, *args)
+    if not isinstance(part, Tensor) or part.shape != src.shape:
+        return NotImplemented
+    copied(part, src)
+    return out
+
+
+@kernel("select_scatter")
+def select_scatter(x: Any, src: Any, dim: int, index: int) -> Any:
+    return _replaced(x, src, "select", dim, index)
+
+
+@kernel("slice_scatter")
+def slice_scatter(x: Any, src: Any, dim: int, start: Any, end: Any, step: int) -> Any:
+    return _replaced(x, src, "slice", dim, start, end, step)
+
+
+@kernel("diagonal_scatter")
+def diagonal_scatter(x: Any, src: Any, offset: int, dim1: int, dim2: int) -> Any:
+    return _replaced(x, src, "diagonal", offset, dim1, dim2)
 
 
 @kernel("diag_embed")
@@ -220,7 +277,7 @@ def diag_embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
 
 @kernel("_diagonal_copy")
 def _diagonal_copy(x: Any, offset: int) -> Any:
-    return _copy(_views.diagonal(x, offset, 0, 1)) if movable(x) else NotImplemented
+    return duplicate(_views.diagonal(x, offset, 0, 1)) if movable(x) else NotImplemented
 
 
 @kernel("_block_diag")
@@ -260,15 +317,16 @@ def constant_pad_nd(x: Any, pad: Any, value: Any) -> Any:
         if a != slice(None):
             x = _views.slice(x, d, a.start, max(a.stop, a.start), 1)
             part = _views.slice(part, d, b.start, max(b.stop, b.start), 1)
-    return out if copied(part, x) is not NotImplemented else NotImplemented
+    copied(part, x)
+    return out
 
 
 def _permuted(x: Any, sizes: Sequence[int], order: Sequence[int], shape: Sequence[int]) -> Any:
     """x seen with sizes, in another order of dimensions, as a contiguous tensor of a shape."""
     if not movable(x):
         return NotImplemented
-    found = _copy(_views.permute(_views.reshape(_whole(x), tuple(sizes)), tuple(order)))
-    return found if found is NotImplemented else _views.view(found, tuple(shape))
+    found = duplicate(_views.permute(_views.reshape(_whole(x), tuple(sizes)), tuple(order)))
+    return _views.view(found, tuple(shape))
 
 
 @kernel("_pixel_shuffle")
@@ -294,11 +352,13 @@ def _channel_shuffle(x: Any, groups: int) -> Any:
 
 @kernel("_unfold_backward")
 def _unfold_backward(g: Any, shape: Any, dimension: int, size: int, step: int) -> Any:
-    if not takes(g) or not g.dtype.is_floating_point or not shape:
+    if not takes(g) or not g.dtype.is_floating_point:
         return NotImplemented
-    out, dim = empty(shape, g), dimension % len(shape)
+    if not shape:  # one window at most, of one element
+        g, dimension = _views.reshape(rows(g), (1, g.numel())), 0
+    out, dim = empty(shape, g), dimension % max(len(shape), 1)
     inner, windows = prod(shape[dim + 1 :]), g.shape[dim]
-    given = code(g), shape[dim], inner, windows, size, step, out.numel()
+    given = code(g), (*shape, 1)[dim], inner, windows, size, step, out.numel()
     if out.numel():
         start(_FILE, "add_windows", out.numel(), g, rows(g), out, *given)
     return out

@@ -8,6 +8,7 @@ from typing import Any
 from ... import _core
 from ... import _dtypes as dtypes
 from . import kernel
+from ._indexing import index_get
 from ._launch import code, computed, empty, rows, start, takes
 
 _SUM, _PROD, _LOG_SUM, _MAX, _MIN = range(5)  # as in scans.cl
@@ -294,24 +295,48 @@ def bincount(a: Any, weights: Any = None, minlength: Any = 0) -> Any:
     return out
 
 
+def _moved(a: Any, at: int, to: int) -> Any:
+    """With a dimension at another place, the others in their order."""
+    dims = [d for d in range(a.dim()) if d != at]
+    return _core.kernels.permute(a, (*dims[:to], at, *dims[to:]))
+
+
+def _order_of_slices(x: Any, consecutive: bool) -> Any:
+    """The stable order of the slices of the first dimension of a contiguous tensor."""
+    length = x.shape[0]
+    if x.dim() == 1 and not consecutive:
+        return order_of(x, False)
+    order = empty((length,), x, dtypes.int64)
+    start("scans.cl", "in_place", length, x, order, length)
+    run, width, other = 1, x.numel() // length, empty((length,), order)
+    while run < length and not consecutive:
+        start("scans.cl", "merge_rows", length, x, x, order, other, code(x), length, width, run)
+        order, other, run = other, order, 2 * run
+    return order
+
+
 @kernel("_unique_all", "_unique_dim", "_unique_runs")
 def distinct(a: Any, dim: Any, consecutive: Any) -> Any:
-    """(distinct elements, the number of each element's, how many there are of each)."""
-    if not takes(a) or not a.numel() or (dim is not None and (a.dim() != 1 or dim not in (0, -1))):
+    """(distinct elements or slices, the number of each one's, how many there are of each)."""
+    d = 0 if dim is None else _dimension(dim, a) if takes(a) and a.dim() else None
+    if not takes(a) or d is None:
         return NotImplemented
-    x, length = _flat(a), a.numel()
-    if consecutive:
-        order = empty((length,), a, dtypes.int64)
-        start("scans.cl", "in_place", length, x, order, length)
-    else:
-        order = order_of(x, False)
-    marks = empty((length,), a, dtypes.int64)
-    start("scans.cl", "mark_new", length, x, x, order, marks, code(x), length)
-    numbers = cumsum(marks, 0)
-    count = int(_core.kernels.select(numbers, 0, -1).item())
-    values, inverse = empty((count,), a), empty(a.shape, a, dtypes.int64)
-    starts, counts = (empty((count,), a, dtypes.int64) for _ in range(2))
-    given = (x, order, numbers, values, starts, inverse, code(x), length)
-    start("scans.cl", "collect_new", length, x, *given)
-    start("scans.cl", "lengths_of", count, x, starts, counts, count, length)
-    return values, inverse, counts
+    x = _flat(a) if dim is None else rows(_moved(a, d, 0))
+    length = x.shape[0]
+    if length and not x.numel():
+        return NotImplemented
+    order = _order_of_slices(x, bool(consecutive)) if length else empty((0,), x, dtypes.int64)
+    marks, count = empty((length,), x, dtypes.int64), 0
+    if length:
+        width = x.numel() // length
+        start("scans.cl", "mark_new", length, x, x, order, marks, code(x), length, width)
+        numbers = cumsum(marks, 0)
+        count = int(_core.kernels.select(numbers, 0, -1).item())
+    inverse = empty(a.shape if dim is None else (length,), x, dtypes.int64)
+    starts, firsts, counts = (empty((count,), x, dtypes.int64) for _ in range(3))
+    if length:
+        given = (order, numbers, starts, firsts, inverse, length)
+        start("scans.cl", "collect_new", length, x, *given)
+        start("scans.cl", "lengths_of", count, x, starts, counts, count, length)
+    values = index_get(x, firsts, (0,), 0)
+    return (values if dim is None else _moved(values, 0, d)), inverse, counts

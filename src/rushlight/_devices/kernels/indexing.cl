@@ -113,6 +113,19 @@ KERNEL land_lists(BUFFER(x), BUFFER(first), BUFFER(next), BUFFER(values), Layout
   }
 }
 
+// Sums become means, of integers rounded down; a place where nothing landed has none.
+KERNEL divide(BUFFER(x), BUFFER(counts), i64 type, i64 items) {
+  if (ITEM >= items) return;
+  const i64 count = OF(const i64, counts)[ITEM], to = x_at + ITEM * SIZE(type);
+  if (count < 2) return;
+  const T value = load(x, to, (int)type);
+#ifdef REAL
+  store(x, to, (int)type, value / (T)count);
+#else
+  store(x, to, (int)type, value / count - (value % count < 0));
+#endif
+}
+
 // One more index of several that count through the dimensions row by row.
 KERNEL count_on(BUFFER(index), BUFFER(out), Layout places, i64 size, i64 begins, i64 items) {
   if (ITEM >= items) return;

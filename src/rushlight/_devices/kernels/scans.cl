@@ -187,22 +187,54 @@ KERNEL in_place(BUFFER(order), i64 length) {
   if (ITEM < length) OF(i64, order)[ITEM] = ITEM;
 }
 
-// 1 where an element of an order differs from the one before, else 0.
-KERNEL mark_new(BUFFER(x), BUFFER(order), BUFFER(marks), i64 type, i64 length) {
-  if (ITEM >= length) return;
-  GLOBAL const i64 *places = OF(const i64, order);
-  const T value = load(x, x_at + places[ITEM] * SIZE(type), (int)type);
-  OF(i64, marks)[ITEM] = ITEM == 0 || value != load(x, x_at + places[ITEM - 1] * SIZE(type), (int)type);
+// The first of `width` elements that differ in two rows, or `width`. In an order NaN are alike.
+FUNCTION i64 differ_at(GLOBAL const u8 *x, i64 from, i64 type, i64 width, i64 a, i64 b, int in_order) {
+  for (i64 k = 0; k < width; ++k) {
+    const T one = load(x, from + (a * width + k) * SIZE(type), (int)type);
+    const T other = load(x, from + (b * width + k) * SIZE(type), (int)type);
+    if (one != other && !(in_order && one != one && other != other)) return k;
+  }
+  return width;
 }
 
-// numbers: how many distinct elements an order has up to each place. What they are, where each begins, and the number of each.
-KERNEL collect_new(BUFFER(x), BUFFER(order), BUFFER(numbers), BUFFER(values), BUFFER(starts), BUFFER(inverse), i64 type, i64 length) {
+// As merge_runs, of whole rows of `width` elements: the first that differ say which is before the other.
+KERNEL merge_rows(BUFFER(x), BUFFER(order), BUFFER(merged), i64 type, i64 length, i64 width, i64 run) {
+  if (ITEM >= length) return;
+  const i64 pair = ITEM / (2 * run) * (2 * run);
+  GLOBAL const i64 *places = OF(const i64, order);
+  const i64 middle = pair + run < length ? pair + run : length, end = pair + 2 * run < length ? pair + 2 * run : length;
+  const int left = ITEM < middle;
+  const i64 place = places[ITEM], other = left ? middle : pair;
+  i64 low = other, high = left ? end : middle;
+  while (low < high) {
+    const i64 at = low + (high - low) / 2, k = differ_at(x, x_at, type, width, places[at], place, 1);
+    int before = !left;  // of equal rows those of the left run are first
+    if (k < width) {
+      const T found = load(x, x_at + (places[at] * width + k) * SIZE(type), (int)type);
+      const T value = load(x, x_at + (place * width + k) * SIZE(type), (int)type);
+      before = left ? precedes(found, value, 0) : !precedes(value, found, 0);
+    }
+    if (before) low = at + 1;
+    else high = at;
+  }
+  OF(i64, merged)[pair + (ITEM - (left ? pair : middle)) + (low - other)] = place;
+}
+
+// 1 where a row of an order differs from the one before, else 0.
+KERNEL mark_new(BUFFER(x), BUFFER(order), BUFFER(marks), i64 type, i64 length, i64 width) {
+  if (ITEM >= length) return;
+  GLOBAL const i64 *places = OF(const i64, order);
+  OF(i64, marks)[ITEM] = ITEM == 0 || differ_at(x, x_at, type, width, places[ITEM], places[ITEM - 1], 0) < width;
+}
+
+// numbers: how many distinct rows an order has up to each place. Where each begins, its first place, and the number of each row.
+KERNEL collect_new(BUFFER(order), BUFFER(numbers), BUFFER(starts), BUFFER(firsts), BUFFER(inverse), i64 length) {
   if (ITEM >= length) return;
   const i64 place = OF(const i64, order)[ITEM], number = OF(const i64, numbers)[ITEM] - 1;
   OF(i64, inverse)[place] = number;
   if (ITEM > 0 && OF(const i64, numbers)[ITEM - 1] - 1 == number) return;
   OF(i64, starts)[number] = ITEM;
-  store(values, values_at + number * SIZE(type), (int)type, load(x, x_at + place * SIZE(type), (int)type));
+  OF(i64, firsts)[number] = place;
 }
 
 KERNEL lengths_of(BUFFER(starts), BUFFER(out), i64 count, i64 end) {

@@ -283,8 +283,8 @@ index_copy: Op = linear(
     formula={"input": "g, 0 at index", "source": "g[index]"},
     doc="The input with source written to the slices that an index names.",
 )
-_fill_number: Op = general(
-    "_fill_number(input: Tensor, dim: int, index: Tensor, value: Number)",
+_index_fill_number: Op = general(
+    "_index_fill_number(input: Tensor, dim: int, index: Tensor, value: Number)",
     write=_write_index_fill,
     overlap="self never",
     vjp={"input": lambda g, dim, index: _without(g, dim, index)},
@@ -298,14 +298,14 @@ _fill_number: Op = general(
     formula={"input": "g, 0 at index"},
     doc="`index_fill` with a number.",
 )
-_fill_tensor: Op = linear(
-    "_fill_tensor(input: Tensor, dim: int, index: Tensor, value: Tensor)",
+_index_fill_tensor: Op = linear(
+    "_index_fill_tensor(input: Tensor, dim: int, index: Tensor, value: Tensor)",
     write=_write_index_fill,
     overlap="self never",
     transpose={
         "input": lambda g, dim, index: _without(g, dim, index),
         "value": lambda g, dim, index: masked_fill(
-            g, _fill_number(zeros_like(g), dim, index, 1) == 0, 0
+            g, _index_fill_number(zeros_like(g), dim, index, 1) == 0, 0
         ).sum(),
     },
     in_place=True,
@@ -329,14 +329,15 @@ _fill_tensor: Op = linear(
 )
 def index_fill(input: Tensor, dim: int, index: Any, value: Number) -> Tensor:
     """The input with a number in the slices that an index names."""
-    fill = _fill_tensor if isinstance(value, _Tensor) else _fill_number
+    fill = _index_fill_tensor if isinstance(value, _Tensor) else _index_fill_number
     return fill(input, dim, index, value)
 
 
 def index_fill_(input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """In-place version of `index_fill`."""
-    fill = _Tensor._fill_tensor_ if isinstance(value, _Tensor) else _Tensor._fill_number_
-    return fill(input, dim, index, value)
+    if isinstance(value, _Tensor):
+        return _Tensor._index_fill_tensor_(input, dim, index, value)
+    return _Tensor._index_fill_number_(input, dim, index, value)
 
 
 _Tensor.index_fill_ = index_fill_

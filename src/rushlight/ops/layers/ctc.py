@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ... import _core
+from ..._devices import of
 from ..._levels.running import answered
 from ..elementwise.arithmetic import no_derivative
 from ..table.arrays import Array, elements, refuse
@@ -249,10 +250,10 @@ def ctc_loss(
             f"Expected targets to have values in [0, {classes}), but got value {rows[wrong][0]}"
         )
     refuse("ctc_loss_cpu", log_probs._form, "biuc", halves=True)
-    wrap = _core.wrap
-    loss = _losses_op(log_probs, wrap(rows), wrap(steps), wrap(lengths), blank, zero_infinity)
+    there = of(log_probs).tensor  # targets and lengths may be on the host
+    loss = _losses_op(log_probs, there(rows), there(steps), there(lengths), blank, zero_infinity)
     if reduction == "mean":
-        return (loss / wrap(np.maximum(lengths, 1).astype(loss.dtype.numpy))).mean()
+        return (loss / there(np.maximum(lengths, 1).astype(loss.dtype.numpy))).mean()
     return reduce_loss(loss.squeeze(0) if alone else loss, reduction)
 
 

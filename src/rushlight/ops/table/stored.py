@@ -17,7 +17,7 @@ diagonal_scatter as_strided_scatter _strided_scatter _strided_zeroed _zeroed _ov
 _overwrite_number repeat repeat_interleave roll flip masked_select _masked_select_backward
 constant_pad_nd diag_embed _block_diag _unsafe_view _embedding
 _embedding_transpose select_copy permute_copy _diagonal_copy _slice_backward
-_select_backward""".split()
+_select_backward fill _fill_number""".split()
 _COMPUTES = (
     "abs eq ne _eq_number _ne_number mul isnan isreal positive resolve_conj resolve_neg".split()
 )
@@ -50,7 +50,7 @@ _KERNELS = {
     "sigmoid_cpu_reduced_float": "sigmoid",
     "nonzero_count_cpu": "nonzero count_nonzero argwhere",
     "scatter_gather_tensor_cpu": "gather _scatter scatter",
-    "index_fill_cpu": "_fill_number index_fill",
+    "index_fill_cpu": "_index_fill_number index_fill",
     "clamp_scalar_cpu": "_clamp_numbers",
     "clamp_min_scalar_cpu": "relu",
     "addmm_impl_cpu_": "matmul mm addmm linear",

@@ -1,0 +1,127 @@
+"""Reductions of what an index puts in one place, and of segments of a dimension.
+
+Both start from numbers that are there, and let the elements land on them in order (_indexing.py).
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..._core import Tensor
+from ..._dtypes import bool as bool_type
+from ..._dtypes import int64
+from . import kernel
+from ._indexing import INTEGERS, MODES, element, flat, is_dim, landed, scattered
+from ._launch import code, empty, rows, start, takes
+from ._rearranging import copied, duplicate, filled, wide
+
+_views = _core.kernels
+
+
+def _start(reduce: str, x: Tensor) -> Any:
+    """What a place begins with when its own element does not count."""
+    from ...ops.indexing.scatter import _start as number
+
+    return element(number(reduce, x.dtype.numpy), x)
+
+
+def _reduced(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
+    """A copy of x, reduced with src at the places of the index."""
+    if not takes(x, src) or reduce not in MODES or reduce == "set":
+        return NotImplemented
+    if reduce == "mean" and x.dtype is bool_type:
+        return NotImplemented
+    out, done = duplicate(x), None
+    if not include_self and index.numel():
+        done = scattered(flat(out), dim, index, _start(reduce, x), MODES["set"])
+    if done is not None or scattered(flat(out), dim, index, src, MODES[reduce]) is not None:
+        return NotImplemented
+    if reduce != "mean" or not index.numel():
+        return out
+    counts = filled(empty(x.shape, x, int64), int(bool(include_self)))
+    scattered(flat(counts), dim, index, element(1, counts), MODES["sum"])
+    if out.numel():
+        start("indexing.cl", "divide", out.numel(), out, out, counts, code(out), out.numel())
+    return out
+
+
+@kernel("scatter_reduce")
+def scatter_reduce(x: Any, *args: Any) -> Any:
+    return _reduced(x, *args)
+
+
+@kernel("scatter_reduce_")
+def scatter_reduce_(x: Any, *args: Any) -> Any:
+    return _into(x, _reduced(x, *args))
+
+
+def _into(x: Any, found: Any) -> Any:
+    """Write what was found; None where it is written."""
+    if found is not NotImplemented:
+        copied(x, found)
+        found = None
+    return found
+
+
+@kernel("index_reduce")
+def index_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool) -> Any:
+    if not takes(x, source) or not isinstance(index, Tensor) or index.dtype not in INTEGERS:
+        return NotImplemented
+    if reduce == "sum" or index.dim() > 1 or x.dim() != source.dim() or not is_dim(dim, x.dim()):
+        return NotImplemented
+    if x.dtype is bool_type and not include_self:
+        return NotImplemented
+    seen, source = flat(x), flat(source)
+    dim %= seen.dim()
+    want = [index.numel() if d == dim else n for d, n in enumerate(seen.shape)]
+    if list(source.shape) != want:
+        return NotImplemented
+    sizes = [-1 if d == dim else 1 for d in range(seen.dim())]
+    spread = _views.expand(_views.reshape(index, tuple(sizes)), tuple(source.shape))
+    found = _reduced(seen, dim, spread, source, reduce, include_self)
+    return found if found is NotImplemented else _views.view(found, tuple(x.shape))
+
+
+@kernel("index_reduce_")
+def index_reduce_(x: Any, *args: Any) -> Any:
+    return _into(x, index_reduce(x, *args))
+
+
+# ---- segments
+
+
+@kernel("_segment_reduce")
+def segment_reduce(data: Any, lengths: Any, reduce: str, axis: int, initial: Any) -> Any:
+    from ...ops.indexing.segments import _UFUNCS
+
+    if not takes(data) or not data.dtype.is_floating_point or not data.numel():
+        return NotImplemented
+    lead, size, tail = data.shape[:axis], data.shape[axis], data.shape[axis + 1 :]
+    counts = lengths.reshape(prod(lead), -1)
+    segments = counts.shape[1]
+    first = _UFUNCS[reduce][1] if initial is None else initial
+    dtype = wide(data)
+    out = empty((prod(lead) * segments, *tail), data, dtype)
+    if not out.numel():
+        return _views.view(rows(out, data.dtype), (*lead, segments, *tail))
+    _core.copy_values(out, _core.wrap(np.asarray(first, dtype.numpy)))
+    # The segment of each place of the axis; what is behind the last one belongs to none.
+    owners = np.full((prod(lead), size), -1 - out.shape[0])
+    for row, (own, some) in enumerate(zip(owners, counts, strict=True)):
+        own[: some.sum()] = np.repeat(np.arange(segments) + row * segments, some)
+    there: Any = data._accelerator
+    index = _core.copy_to(_core.wrap(owners.reshape(-1)), there)
+    values = _views.view(rows(data, dtype), (owners.size, *tail))
+    mode = MODES[{"max": "amax", "min": "amin"}.get(reduce, reduce)]
+    if landed(out, index, (0,), 0, values, mode) is not None:
+        return NotImplemented
+    if reduce == "mean":
+        each = counts.reshape(-1, *(1 for _ in tail)).astype(dtype.numpy)
+        sizes = _core.copy_to(_core.wrap(each), there)
+        empty_one = float("nan") if initial is None else initial
+        out = (out / sizes.clamp(min=1)).masked_fill_(sizes == 0, empty_one)
+    return _views.view(rows(out, data.dtype), (*lead, segments, *tail))

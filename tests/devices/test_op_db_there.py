@@ -1,0 +1,67 @@
+"""The samples of PyTorch's own table of operators agree on the accelerator, but for the entries
+that differ on the CPU too (op_db_known.toml) and those that cannot be there (op_db_there.py)."""
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("expecttest", reason="PyTorch's table of operators needs it")
+
+import op_db_there
+
+VERSION = op_db_there.op_db.listed()[2]
+SAMPLES, PARTS = 4, 12  # of an entry, and of the table: each is a test
+
+pytestmark = pytest.mark.skipif(
+    op_db_there.op_db.version() != VERSION, reason=f"the list is that of PyTorch {VERSION}"
+)
+
+
+def wrong(names: list[str]) -> dict[str, str]:
+    """How entries differ."""
+    found = {
+        name: outcome.wrong for name, (outcome, _) in op_db_there.sweep(names, SAMPLES).items()
+    }
+    return {name: found[name][0] for name in names if found.get(name)}
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_samples_agree(part: int) -> None:
+    known = op_db_there.known()
+    names = [name for name in op_db_there.titles() if name not in known][part::PARTS]
+    assert len(names) > 40
+    assert wrong(names) == {}
+
+
+@pytest.mark.parametrize(
+    ("entry", "kernel", "said"),
+    [
+        ("sum", "sum", "value: shape"),
+        ("select_scatter", "select_scatter", "value: values"),
+        ("gather", "gather_backward", "gradient 1: values"),
+    ],
+)
+def test_a_wrong_kernel_is_seen(
+    monkeypatch: pytest.MonkeyPatch, entry: str, kernel: str, said: str
+) -> None:
+    from rushlight._devices._kernels import table
+
+    wrongs: dict[str, Any] = {
+        "sum": lambda a, *rest: a,
+        "select_scatter": lambda a, *rest: a.detach().clone(),
+        "gather_backward": lambda g, dim, index, shape: g.detach().new_zeros(shape),
+    }
+    assert not wrong([entry])
+    monkeypatch.setitem(table, kernel, wrongs[kernel])
+    assert wrong([entry])[entry].startswith(said)
+
+
+def test_random_numbers_are_compared_by_type_and_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry, functional = "nn.functional.dropout", op_db_there.subject.nn.functional
+    assert not wrong([entry])
+    dropout = functional.dropout
+    monkeypatch.setattr(functional, "dropout", lambda *given, **named: dropout(*given).sum())
+    assert wrong([entry])[entry].startswith("value: shape")
+    monkeypatch.setattr(functional, "dropout", lambda x, *given, **named: x * 2)
+    assert wrong([entry])[entry].startswith("value: values"), "nothing was drawn"
