@@ -93,6 +93,29 @@ bool resize_block(Storage* s, size_t nbytes) {
   return true;
 }
 
+// ---------------------------------------------------------------- what goes by way of the host
+
+namespace {
+
+std::mutex counting;
+std::map<std::string, uint64_t> fallbacks;  // calls by name
+std::atomic<bool> refusing;
+
+}  // namespace
+
+int count_fallback(const char* name, DeviceType device) {
+  if (refusing.load(std::memory_order_relaxed)) {
+    PyErr_Format(PyExc_NotImplementedError,
+                 "%s has no kernel on %s for these arguments, and calls by way of the host are refused "
+                 "(rushlight.devices.refuse_fallbacks).",
+                 name, device_name(device));
+    return -1;
+  }
+  const std::lock_guard<std::mutex> guard(counting);
+  ++fallbacks[name];
+  return 0;
+}
+
 // ---------------------------------------------------------------- to and from the host
 
 namespace {
@@ -174,6 +197,12 @@ int copy_across(Tensor* to, const Tensor* from) {
       PyObject* operand = as_object(const_cast<Tensor*>(from));
       return run_program_there(*same, integers ? DType::I64 : wide ? DType::F64 : DType::F32, &operand, 1, to);
     }
+    const Owned<Tensor> target(new_alias(to)), source(new_alias(from));
+    PyObject* args[] = {as_object(target.get()), as_object(source.get())};
+    const Ref done(target && source ? by_device("_copy_across", args, 2) : nullptr);
+    if (!done) return -1;
+    if (done.get() != Py_NotImplemented) return 0;
+    if (from_there && count_fallback("copy", to->device()) < 0) return -1;
   }
   if (!to_there) {
     const Owned<Tensor> here(host_copy(from));
@@ -186,27 +215,9 @@ int copy_across(Tensor* to, const Tensor* from) {
   return 0;
 }
 
-// ---------------------------------------------------------------- by way of the host
+// ---------------------------------------------------------------- calls
 
 namespace {
-
-std::mutex counting;
-std::map<std::string, uint64_t> fallbacks;  // calls by name
-std::atomic<bool> refusing;
-
-// -1 with an exception where calls must not go by way of the host.
-int count_fallback(const char* name, DeviceType device) {
-  if (refusing.load(std::memory_order_relaxed)) {
-    PyErr_Format(PyExc_NotImplementedError,
-                 "%s has no kernel on %s for these arguments, and calls by way of the host are refused "
-                 "(rushlight.devices.refuse_fallbacks).",
-                 name, device_name(device));
-    return -1;
-  }
-  const std::lock_guard<std::mutex> guard(counting);
-  ++fallbacks[name];
-  return 0;
-}
 
 // The arguments of a call as they are on the host, and what the call did to them.
 class HostCall {

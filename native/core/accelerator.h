@@ -22,6 +22,9 @@ int copy_across(Tensor* to, const Tensor* from);
 // A dense copy on a device, without history; bits of kLazy are not applied. nullptr with an exception.
 Tensor* copy_to(const Tensor* t, DeviceType device);
 
+// Counts a call that goes by way of the host. -1 with an exception where such calls are refused.
+int count_fallback(const char* name, DeviceType device);
+
 // Runs a pointwise program there, or by way of the host. -1 with an exception.
 int run_program_there(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out);
 int run_program_by_host(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out);

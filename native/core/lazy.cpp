@@ -15,6 +15,12 @@ Tensor* applied(Tensor* t, uint32_t bits) {
     return nullptr;
   }
   if (is_accelerator(t->device())) {
+    const Owned<Tensor> plain(new_alias(t));
+    PyObject* args[] = {as_object(plain.get()), bits & kConjBit ? Py_True : Py_False, bits & kNegBit ? Py_True : Py_False};
+    Ref found(plain ? by_device("_put_off", args, 3) : nullptr);
+    if (!found) return nullptr;
+    if (found.get() != Py_NotImplemented) return as_tensor(found.release());
+    if (count_fallback("resolve_conj_neg", t->device()) < 0) return nullptr;
     const Owned<Tensor> here(copy_to(t, DeviceType::Cpu)), done(here ? applied(here.get(), bits) : nullptr);
     return done ? copy_to(done.get(), t->device()) : nullptr;
   }

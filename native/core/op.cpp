@@ -228,8 +228,9 @@ int check_devices(Op* op, PyObject* const* slots, const Tensor* written) {
 
 // A copy of the first argument that the op's kernel has written; NotImplemented where it has not.
 PyObject* write_copy(Op* op, PyObject* const* slots) {
-  Ref copy(as_object(dense_copy(as_tensor(slots[0]))));
-  if (!copy) return nullptr;
+  const Tensor* from = as_tensor(slots[0]);
+  Ref copy(as_object(new_tensor(from->dtype, from->ndim(), from->sizes(), from->device())));
+  if (!copy || copy_into(as_tensor(copy.get()), from) < 0) return nullptr;
   PyObject* args[kMaxParams];
   std::copy_n(slots, op->n_params, args);
   args[0] = copy.get();

@@ -101,7 +101,7 @@ def view_as_complex(x: Any) -> Any:
     return as_complex(x)
 
 
-@kernel("_conj", "_neg_view", "alias")
+@kernel("_conj", "_neg_view")
 def _same(z: Any) -> Any:
     """The view of everything; the op turns its bit."""
     return z
@@ -247,24 +247,7 @@ for _name, _function in (
     kernel(_name, complex=True)(_elementwise(_function, (0, 1), "bool"))
 
 
-# ---- of real numbers
-
-
-@kernel("conj_physical")
-def conj_physical(x: Any) -> Any:
-    return _cast(x, x.dtype) if takes(x) else NotImplemented
-
-
-@kernel("angle")
-def angle(x: Any) -> Any:
-    if not takes(x) or not x.dtype.is_floating_point:
-        return NotImplemented
-    return mapped("angle_of_real", x, out=_new(x.shape, x.dtype, [x]))
-
-
-@kernel("isreal")
-def isreal(x: Any) -> Any:
-    return mapped("isreal", x, out=_new(x.shape, dtypes.bool, [x])) if takes(x) else NotImplemented
+# ---- of two real numbers
 
 
 def _joined(name: str, a: Any, b: Any) -> Any:
