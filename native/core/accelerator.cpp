@@ -163,8 +163,9 @@ void upload(const Tensor* from, const Tensor* to) {
 
 Tensor* host_copy(const Tensor* t) {
   Owned<Tensor> made(room_like(t));
-  if (made && t->numel()) download(t, made.get());
-  return made.release();
+  if (!made || !t->numel()) return made.release();
+  download(t, made.get());
+  return check_reports(t->device()) < 0 ? nullptr : made.release();
 }
 
 }  // namespace
@@ -340,7 +341,14 @@ PyObject* by_host(const char* name, PyObject* const* args, Py_ssize_t n, const C
 
 }  // namespace
 
+namespace {
+thread_local const char* asked_name = "";
+}
+
+const char* asked_of_device() { return asked_name; }
+
 PyObject* by_device(const char* name, PyObject* const* args, Py_ssize_t n) {
+  asked_name = name;
   PyObject* f = callbacks.on_accelerator.get();
   Ref tuple(f ? PyTuple_New(n) : nullptr);
   if (!tuple) return nullptr;
@@ -530,9 +538,12 @@ PyObject* opcode(PyObject*, PyObject* name) {
 PyObject* finish(PyObject*, PyObject* device) {
   const int number = static_cast<int>(PyLong_AsLong(device));
   if (PyErr_Occurred()) return nullptr;
-  const ReleaseGil release(true);
-  opencl::finish(number);
-  return Py_NewRef(Py_None);
+  {
+    const ReleaseGil release(true);
+    opencl::finish(number);
+  }
+  const DeviceType place = static_cast<DeviceType>(static_cast<int>(DeviceType::OpenCL) + number);
+  return check_reports(place) < 0 ? nullptr : Py_NewRef(Py_None);
 }
 
 PyObject* counts(PyObject*, PyObject* device) {

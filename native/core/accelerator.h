@@ -31,6 +31,10 @@ int run_program_by_host(const Program& program, DType compute, PyObject* const* 
 
 // What the device's own kernel of a name gives for a call; NotImplemented where it has none.
 PyObject* by_device(const char* name, PyObject* const* args, Py_ssize_t n);
+const char* asked_of_device();  // the name that this thread asked for last
+
+// Raises what kernels reported of numbers that they could not use: after a wait for the device. -1 with an exception.
+int check_reports(DeviceType device);
 
 // A call with tensors on an accelerator: by a kernel of the device, or by way of the host. `function`: what computes it on the CPU,
 // which gets ndarrays unless it is a kernel. A new reference, nullptr with an exception.
@@ -42,5 +46,6 @@ bool has_accelerated(PyObject* const* args, Py_ssize_t n);
 
 extern PyMethodDef kAcceleratorFunctions[];
 extern PyMethodDef kAcceleratorProgramFunctions[];
+extern PyMethodDef kAcceleratorReportFunctions[];
 
 }  // namespace rushlight

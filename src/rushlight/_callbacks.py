@@ -13,7 +13,7 @@ from . import _core
 from ._device import device, layout, memory_format, resolve
 from ._devices import meta
 from ._devices.cpu import beyond_memory
-from ._errors import OutOfMemoryError
+from ._errors import AcceleratorError, OutOfMemoryError
 from ._generator import Generator
 from ._levels import running
 from ._levels.dispatch import wrapped
@@ -81,6 +81,7 @@ _core.register(
         "interpreter": _accelerated("programs", "interpreter"),
         "specialised": _accelerated("programs", "specialised"),
         "OutOfMemoryError": OutOfMemoryError,
+        "AcceleratorError": AcceleratorError,
         "getitem": indexing.get_item,
         "setitem": indexing.set_item,
         "spread_to": indexing._spread_to,

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-__all__ = ["OutOfMemoryError", "dim_out_of_range", "not_implemented_for"]
+__all__ = ["AcceleratorError", "OutOfMemoryError", "dim_out_of_range", "not_implemented_for"]
 
 
 class OutOfMemoryError(RuntimeError):
     """Raised when an array does not fit in memory; a RuntimeError, as torch's.
 
     >>> issubclass(torch.OutOfMemoryError, RuntimeError)
+    True
+    """
+
+
+class AcceleratorError(RuntimeError):
+    """Raised when a device has met an error, such as an index beyond the end; a RuntimeError.
+
+    >>> issubclass(torch.AcceleratorError, RuntimeError)
     True
     """
 

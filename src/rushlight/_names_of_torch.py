@@ -270,10 +270,6 @@ class FatalError(Exception):
     """Raised where PyTorch gives up; nothing here raises it."""
 
 
-class AcceleratorError(RuntimeError):
-    """Raised where a device fails; nothing here raises it."""
-
-
 class _LoggerBase:
     """Counts what is reported to it; nothing reports."""
 
@@ -427,7 +423,7 @@ def _all() -> dict[str, Any]:
 _FUNCTIONS: tuple[Any, ...] = (
     *(cudnn_is_acceptable, mkldnn_convolution, sym_int, sym_float, sym_not, sym_max, sym_min),
     *(sym_ite, sym_sum, sym_constrain_range, sym_constrain_range_for_size, sym_fresh_size),
-    *(from_file, get_file_path, AggregationType, Tag, FatalError, AcceleratorError),
+    *(from_file, get_file_path, AggregationType, Tag, FatalError),
     *(LockingLogger, NoopLogger, classproperty, get_device_module, thread_safe_generator),
     *(init_num_threads, compiled_with_cxx11_abi, prepare_multiprocessing_environment),
     *(profiler_allow_cudagraph_cupti_lazy_reinit_cuda12, cond, while_loop),

@@ -51,6 +51,7 @@ Size = _size.Size
 e, pi, inf, nan = math.e, math.pi, math.inf, math.nan
 newaxis = None
 OutOfMemoryError = _errors.OutOfMemoryError
+AcceleratorError = _errors.AcceleratorError
 _nn: Any = None
 
 

@@ -17,6 +17,11 @@ THERE = "opencl"
 HERE = Path(__file__).resolve().parent
 
 
+@pytest.fixture(autouse=True)
+def named():
+    torch.ones(1, device=THERE)
+
+
 def alone(program, prepare=True, **variables):
     """What a program prints in a process of its own, in which PoCL is prepared."""
     head = f"import sys; sys.path.insert(0, {str(HERE)!r}); import _pocl\n"
@@ -218,6 +223,66 @@ class TestByTheHost:
         there, order = x.to(THERE).permute(7, 1, 5, 3, 4, 2, 6, 0), (7, 1, 5, 3, 4, 2, 6, 0)
         there.mul_(2)
         assert there.cpu().equal(x.permute(order) * 2)
+
+
+class TestReports:
+    """Numbers that a kernel cannot use: the host raises when it next waits for the device."""
+
+    @pytest.mark.parametrize(
+        "op, what, number, size, call",
+        [
+            ("index", "index", 9, 4, lambda x, bad: x[bad]),
+            ("index_put", "index", 9, 4, lambda x, bad: x.index_put((bad,), x[:2])),
+            ("index_select", "index", 9, 4, lambda x, bad: x.index_select(0, bad)),
+            ("index_add", "index", 9, 4, lambda x, bad: x.index_add(0, bad, x[:2])),
+            ("index_copy", "index", 9, 4, lambda x, bad: x.index_copy(0, bad, x[:2])),
+            ("gather", "index", 9, 4, lambda x, bad: x.gather(0, bad[:, None])),
+            ("scatter", "index", 9, 4, lambda x, bad: x.scatter(0, bad[:, None], x[:2, :1])),
+            ("scatter_add", "index", 9, 4, lambda x, bad: x.scatter_add(0, bad[:, None], x[:2])),
+            ("take", "index", -13, 12, lambda x, bad: x.take(bad[:1] - 14)),
+            ("embedding", "index", 9, 4, lambda x, bad: torch.nn.functional.embedding(bad, x)),
+            ("nll_loss", "target", 9, 3, lambda x, bad: torch.nn.functional.nll_loss(x[:2], bad)),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_raised_at_the_next_wait(self, op, what, number, size, call):
+        x = torch.arange(12.0, device=THERE).reshape(4, 3)
+        bad = torch.tensor([1, 9], device=THERE)
+        result = call(x, bad)
+        with pytest.raises(torch.AcceleratorError) as raised:
+            result.cpu()
+        lines = str(raised.value).splitlines()
+        assert lines[0] == (
+            f"OpenCL error: device-side assert triggered. {op}() was given the {what} {number}, "
+            f"which is out of bounds for a size of {size}:"
+        )
+        assert lines[1].strip().startswith(f'File "{__file__}", line ')
+        assert "lambda" in lines[1]
+        assert x.sum().item() == 66.0  # once raised, it is done with
+        torch.accelerator.synchronize()
+
+    def test_the_first_of_several(self):
+        x = torch.arange(3.0, device=THERE)
+        for number in (5, 7):
+            x[torch.tensor([number], device=THERE)]
+        with pytest.raises(torch.AcceleratorError, match="the index 5, which is out of bounds"):
+            torch.accelerator.synchronize()
+        torch.accelerator.synchronize()
+
+    def test_backward(self):
+        table = torch.ones(3, 2, device=THERE, requires_grad=True)
+        taken = torch.nn.functional.embedding(torch.tensor([2, 3], device=THERE), table)
+        taken.sum().backward()
+        with pytest.raises(torch.AcceleratorError, match=r"embedding\(\) was given the index 3"):
+            table.grad.tolist()
+        assert table.grad.tolist() == [[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]]
+
+    def test_what_is_left_out_on_purpose_is_not_told(self):
+        x = torch.zeros(2, 3, device=THERE)
+        target = torch.tensor([-100, 1], device=THERE)
+        assert torch.nn.functional.cross_entropy(x, target).item() > 0
+        rows = torch.nn.functional.embedding(target[1:], x, padding_idx=1)
+        assert rows.tolist() == [[0.0, 0.0, 0.0]]
 
 
 class TestThreads:

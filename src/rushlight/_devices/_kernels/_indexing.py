@@ -14,7 +14,7 @@ from ..._core import Tensor
 from ..._dtypes import bool as bool_type
 from ..._dtypes import int32, int64
 from . import kernel
-from ._launch import code, empty, layout, made, rows, start, takes
+from ._launch import code, empty, layout, made, rows, start, takes, told
 from ._rearranging import copied, duplicate, filled, movable, wide, zeros
 
 _FILE = "indexing.cl"
@@ -52,7 +52,7 @@ def _take(
         return NotImplemented
     if out.numel():
         given = prod(sizes), x.element_size(), out.numel()
-        start(_FILE, "take", out.numel(), index, x, index, out, *layouts, *given)
+        start(_FILE, "take", out.numel(), index, x, index, out, *layouts, *given, *told(x, "index"))
     return out
 
 
@@ -91,14 +91,14 @@ def _land(
     if items >= _FEW or length <= _FEW or index.numel() >= 2**31:
         given = x, index, values, x_rest, index_rest, values_rest, walk, places
         numbers = step * 8, length, size, left_out, *how, items
-        start(_FILE, "land", items, like, *given, *numbers)
+        start(_FILE, "land", items, like, *given, *numbers, *told(x, "index"))
         return x
     grouped = int(index.numel() != length)
     inner = step if grouped else 1
     heads = (items if grouped else 1) * size
     first = filled(empty((heads,), x, int32), -1)
     after = empty((index.numel(),), x, int32)
-    chained = size, left_out, length, inner, index.numel()
+    chained = size, left_out, length, inner, index.numel(), *told(x, "index")
     start(_FILE, "chain", index.numel(), index, index, first, after, *chained)
     start(_FILE, "order", heads, index, first, after, heads)
     listed = x, first, after, values, x_rest, values_rest, walk, places
@@ -341,7 +341,7 @@ def linear_index(sizes: Any, tensors: Any, counts: Any, check: bool) -> Any:
         places = layout(seen)
         if places is None:
             return NotImplemented
-        given = index, out, places, size, int(not i), out.numel()
+        given = index, out, places, size, int(not i), out.numel(), *told(out, "index")
         start(_FILE, "count_on", out.numel(), out, *given)
     return out
 

@@ -18,7 +18,18 @@ from ... import _dtypes as dtypes
 from ..._core import Tensor
 from ..opencl import LIMITS, kernel
 
-__all__ = ["code", "computed", "empty", "layout", "made", "number", "rows", "start", "takes"]
+__all__ = [
+    "code",
+    "computed",
+    "empty",
+    "layout",
+    "made",
+    "number",
+    "rows",
+    "start",
+    "takes",
+    "told",
+]
 
 _DIMS, _GROUP = LIMITS["DIMS"], LIMITS["GROUP"]
 
@@ -67,6 +78,12 @@ def code(tensor: Tensor) -> int:
 def number(value: float, like: Tensor) -> Any:
     """A number in the type that elements of `like` are computed in."""
     return getattr(np, computed(like.dtype))(value)
+
+
+def told(like: Tensor, what: str) -> tuple[Tensor, int]:
+    """What a kernel's TELLS are: it reports a number of this kind ("index") that it cannot use."""
+    device: Any = like._accelerator
+    return _core.accelerator_report(device, what)
 
 
 def empty(shape: Sequence[int], like: Tensor, dtype: Any = None) -> Tensor:

@@ -1,7 +1,8 @@
 """Losses: of pairs of elements, and of classes; each with its sum or mean.
 
-A work item does a loss; they are summed in parts, in order. A target that is no class gives a NaN,
-as a probability outside 0 and 1 does: the host would have to wait for the device to raise an error.
+A work item does a loss; they are summed in parts, in order. A target that is no class gives a NaN
+and is reported to the host, which raises when it next waits; a probability outside 0 and 1 gives a
+NaN alone.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from . import kernel
-from ._launch import code, empty, number, rows, start, takes
+from ._launch import code, empty, number, rows, start, takes, told
 
 _FILE = "losses.cl"
 _SQUARED, _SMOOTH, _HUBER, _PROBABILITY, _LOGIT, _MARGIN = range(6)  # kernels/losses.cl's
@@ -170,7 +171,7 @@ def _picked(
     weights = empty((target.numel(),), x, _wide(x))
     types = code(x), 0 if losses is None else code(losses)
     given = scores, target, weight, losses, weights, *types, target.numel(), *sizes
-    start(_FILE, "class_loss", target.numel(), x, *given)
+    start(_FILE, "class_loss", target.numel(), x, *given, *told(x, "target"))
     return weights
 
 
@@ -236,7 +237,7 @@ def multi_margin_loss(
     out = empty(target.shape, x)
     given = rows(x), rows(target), None if weight is None else rows(weight), out
     sizes = code(x), code(out), n, classes, int(p == 2), number(margin, x)
-    start(_FILE, "margin_loss", n, x, *given, *sizes)
+    start(_FILE, "margin_loss", n, x, *given, *sizes, *told(x, "target"))
     return out if reduction == "none" else _reduced(out, _number(x), reduction == "mean")
 
 

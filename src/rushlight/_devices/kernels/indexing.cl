@@ -1,5 +1,5 @@
 // Elements at the places of an index. `dims` are the dimensions that an index counts through row by row, `size` elements in all; one
-// below 0 counts from the end, and one that is outside reads zeros and writes nothing.
+// below 0 counts from the end. One that is outside is told to the host; it reads zeros and writes nothing.
 
 #define OUTSIDE ((i64)1 << 62)
 
@@ -9,11 +9,12 @@ FUNCTION i64 inside(i64 index, i64 size) {
 }
 
 KERNEL take(BUFFER(x), BUFFER(index), BUFFER(out), Layout x_rest, Layout index_places, Layout out_places, Layout dims, i64 size,
-            i64 item, i64 items) {
+            i64 item, i64 items, TELLS) {
   if (ITEM >= items) return;
-  const i64 at = inside(*(GLOBAL const i64 *)(index + index_at + place_of(&index_places, ITEM)), size);
+  const i64 given = *(GLOBAL const i64 *)(index + index_at + place_of(&index_places, ITEM)), at = inside(given, size);
   GLOBAL u8 *to = out + out_at + place_of(&out_places, ITEM);
   if (at < 0) {
+    TELL(given, size)
     move_bits(to, 0, item);
   } else {
     move(to, x + x_at + place_of(&x_rest, ITEM) + place_of(&dims, at), item);
@@ -50,12 +51,13 @@ FUNCTION void land_one(GLOBAL u8 *x, i64 to, GLOBAL const u8 *values, i64 from, 
 
 // A work item does what lies at one place of the dimensions that are not indexed: it goes along the index in order.
 KERNEL land(BUFFER(x), BUFFER(index), BUFFER(values), Layout x_rest, Layout index_rest, Layout values_rest, Layout values_along,
-            Layout dims, i64 step, i64 length, i64 size, i64 left_out, i64 type, i64 item, i64 mode, i64 items) {
+            Layout dims, i64 step, i64 length, i64 size, i64 left_out, i64 type, i64 item, i64 mode, i64 items, TELLS) {
   if (ITEM >= items) return;
   const i64 to = x_at + place_of(&x_rest, ITEM), from = values_at + place_of(&values_rest, ITEM);
   GLOBAL const u8 *next = index + index_at + place_of(&index_rest, ITEM);
   for (i64 k = 0; k < length; ++k, next += step) {
     const i64 at = inside(*(GLOBAL const i64 *)next, size);
+    if (at < 0) TELL(*(GLOBAL const i64 *)next, size)
     if (at < 0 || at == left_out) continue;
     land_one(x, to + place_of(&dims, at), values, from + place_of(&values_along, k), (int)type, item, mode);
   }
@@ -63,9 +65,10 @@ KERNEL land(BUFFER(x), BUFFER(index), BUFFER(values), Layout x_rest, Layout inde
 
 // Where few work items would go along a long index: for each of `groups` of `length` indices and each place, the list of what lands
 // there. `first` has a head for each, -1 where nothing landed, `next` the index after each one.
-KERNEL chain(BUFFER(index), BUFFER(first), BUFFER(next), i64 size, i64 left_out, i64 length, i64 inner, i64 items) {
+KERNEL chain(BUFFER(index), BUFFER(first), BUFFER(next), i64 size, i64 left_out, i64 length, i64 inner, i64 items, TELLS) {
   if (ITEM >= items) return;
   const i64 at = inside(OF(const i64, index)[ITEM], size);
+  if (at < 0) TELL(OF(const i64, index)[ITEM], size)
   if (at < 0 || at == left_out) return;
   // The index is contiguous, the dimension that it goes along is `inner` apart.
   const i64 group = ITEM / (length * inner) * inner + ITEM % inner;
@@ -127,9 +130,10 @@ KERNEL divide(BUFFER(x), BUFFER(counts), i64 type, i64 items) {
 }
 
 // One more index of several that count through the dimensions row by row.
-KERNEL count_on(BUFFER(index), BUFFER(out), Layout places, i64 size, i64 begins, i64 items) {
+KERNEL count_on(BUFFER(index), BUFFER(out), Layout places, i64 size, i64 begins, i64 items, TELLS) {
   if (ITEM >= items) return;
-  const i64 at = inside(*(GLOBAL const i64 *)(index + index_at + place_of(&places, ITEM)), size);
+  const i64 given = *(GLOBAL const i64 *)(index + index_at + place_of(&places, ITEM)), at = inside(given, size);
+  if (at < 0) TELL(given, size)
   GLOBAL i64 *to = OF(i64, out) + ITEM;
   const i64 before = begins ? 0 : *to;
   *to = at < 0 || before < 0 ? -OUTSIDE : before * size + at;

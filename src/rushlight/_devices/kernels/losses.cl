@@ -47,7 +47,7 @@ KERNEL squares_gradient(BUFFER(g), BUFFER(x), BUFFER(y), BUFFER(out), i64 type, 
 // Of scores (batch, classes, inner): the negatives of those that the targets pick, times their weight; and the weights, of
 // type T. Targets that are ignored or no class have weight 0; without scores the weights alone are wanted.
 KERNEL class_loss(BUFFER(scores), BUFFER(target), BUFFER(weight), BUFFER(losses), BUFFER(weights), i64 type, i64 out_type, i64 items,
-                  i64 classes, i64 inner, i64 ignored) {
+                  i64 classes, i64 inner, i64 ignored, TELLS) {
   if (ITEM >= items) return;
   const i64 t = OF(const i64, target)[ITEM];
   T own = 0, loss = 0;
@@ -58,6 +58,7 @@ KERNEL class_loss(BUFFER(scores), BUFFER(target), BUFFER(weight), BUFFER(losses)
       loss = -load(scores, scores_at + at * SIZE(type), (int)type) * own;
     }
   } else if (t != ignored) {
+    TELL(t, classes)
     loss = NOT_A_NUMBER;
   }
   if (losses) store(losses, losses_at + ITEM * SIZE(out_type), (int)out_type, loss);
@@ -80,11 +81,13 @@ KERNEL class_gradient(BUFFER(g), BUFFER(target), BUFFER(weight), BUFFER(total), 
 
 // Of rows of classes: the mean of max(0, margin - x[target] + x) to a power, without the target's own.
 KERNEL margin_loss(BUFFER(x), BUFFER(target), BUFFER(weight), BUFFER(out), i64 type, i64 out_type, i64 rows, i64 classes, i64 squared,
-                   T margin) {
+                   T margin, TELLS) {
   if (ITEM >= rows) return;
   const i64 t = OF(const i64, target)[ITEM], item = SIZE(type);
   T sum = NOT_A_NUMBER;
-  if (t >= 0 && t < classes) {
+  if (t < 0 || t >= classes) {
+    TELL(t, classes)
+  } else {
     const T own = load(x, x_at + (ITEM * classes + t) * item, (int)type);
     sum = 0;
     for (i64 c = 0; c < classes; ++c) {

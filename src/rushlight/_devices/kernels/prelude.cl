@@ -92,6 +92,14 @@ FUNCTION u16 to_bfloat(float value) {
   return (u16)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+// Of a number that a kernel cannot use: the host raises the first that was told when it next waits (accelerator_reports.cpp). A kernel
+// has TELLS among its parameters for that.
+#define TELLS BUFFER(told), i64 call
+#define TELL(number, end)                                                                              \
+  if (EXCHANGE((GLOBAL int *)(told + told_at), 1) == 0) {                                              \
+    OF(i64, told)[1] = call, OF(i64, told)[2] = (number), OF(i64, told)[3] = (end);                    \
+  }
+
 #ifdef T
 // The element of a type at a place in bytes.
 FUNCTION T load(GLOBAL const u8 *p, i64 at, int type) {
