@@ -206,11 +206,23 @@ def test_no_elements_and_no_dimensions() -> None:
     check(lambda x, i: x.take(i), one, torch.tensor([0, 0]))
 
 
+def told(number: int, size: int) -> None:
+    """The host is told of a number out of bounds, once."""
+    with pytest.raises(torch.AcceleratorError, match=f" {number}, which is out .* of {size}:"):
+        torch.accelerator.synchronize()
+
+
 def test_an_index_outside_reads_zeros_and_writes_nothing() -> None:
-    x, i = there(values(4, 3)), there(torch.tensor([1, 9, -7]))
-    assert torch.equal(here(x[i]), torch.stack([here(x)[1], torch.zeros(3), torch.zeros(3)]))
+    x, i = there(values(4, 3)), there(torch.tensor([1, 9, 9]))
+    found = x[i]
+    told(9, 4)
+    assert torch.equal(here(found), torch.stack([here(x)[1], torch.zeros(3), torch.zeros(3)]))
     y = x.clone()
+    y[i - 16] = 5.0
+    told(-15, 4)
+    assert torch.equal(here(y), here(x))
     y[i] = 5.0
+    told(9, 4)
     want = here(x)
     want[1] = 5.0
     assert torch.equal(here(y), want)

@@ -23,6 +23,7 @@ MODES = {"set": _SET, "sum": _ADD, "mean": _ADD, "prod": _MUL, "amax": _MAX, "am
 _FEW = 512  # work items that are too few to go along a long index
 _CHUNK = 256  # as in indexing.cl
 INTEGERS = (int64, int32)
+NONE = -(1 << 62)  # an index that is meant to be outside
 _views = _core.kernels
 
 

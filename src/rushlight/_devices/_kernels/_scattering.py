@@ -15,7 +15,7 @@ from ..._core import Tensor
 from ..._dtypes import bool as bool_type
 from ..._dtypes import int64
 from . import kernel
-from ._indexing import INTEGERS, MODES, element, flat, is_dim, landed, scattered
+from ._indexing import INTEGERS, MODES, NONE, element, flat, is_dim, landed, scattered
 from ._launch import code, empty, rows, start, takes
 from ._rearranging import copied, duplicate, filled, wide
 
@@ -110,7 +110,7 @@ def segment_reduce(data: Any, lengths: Any, reduce: str, axis: int, initial: Any
         return _views.view(rows(out, data.dtype), (*lead, segments, *tail))
     _core.copy_values(out, _core.wrap(np.asarray(first, dtype.numpy)))
     # The segment of each place of the axis; what is behind the last one belongs to none.
-    owners = np.full((prod(lead), size), -1 - out.shape[0])
+    owners = np.full((prod(lead), size), NONE)
     for row, (own, some) in enumerate(zip(owners, counts, strict=True)):
         own[: some.sum()] = np.repeat(np.arange(segments) + row * segments, some)
     there: Any = data._accelerator

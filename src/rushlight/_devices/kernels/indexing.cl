@@ -1,7 +1,7 @@
 // Elements at the places of an index. `dims` are the dimensions that an index counts through row by row, `size` elements in all; one
-// below 0 counts from the end. One that is outside is told to the host; it reads zeros and writes nothing.
+// below 0 counts from the end. One that is outside is told to the host; it reads zeros and writes nothing. NONE is meant to be outside.
 
-#define OUTSIDE ((i64)1 << 62)
+#define NONE (-((i64)1 << 62))
 
 FUNCTION i64 inside(i64 index, i64 size) {
   if (index < 0) index += size;
@@ -14,7 +14,7 @@ KERNEL take(BUFFER(x), BUFFER(index), BUFFER(out), Layout x_rest, Layout index_p
   const i64 given = *(GLOBAL const i64 *)(index + index_at + place_of(&index_places, ITEM)), at = inside(given, size);
   GLOBAL u8 *to = out + out_at + place_of(&out_places, ITEM);
   if (at < 0) {
-    TELL(given, size)
+    if (given != NONE) TELL(given, size)
     move_bits(to, 0, item);
   } else {
     move(to, x + x_at + place_of(&x_rest, ITEM) + place_of(&dims, at), item);
@@ -56,8 +56,8 @@ KERNEL land(BUFFER(x), BUFFER(index), BUFFER(values), Layout x_rest, Layout inde
   const i64 to = x_at + place_of(&x_rest, ITEM), from = values_at + place_of(&values_rest, ITEM);
   GLOBAL const u8 *next = index + index_at + place_of(&index_rest, ITEM);
   for (i64 k = 0; k < length; ++k, next += step) {
-    const i64 at = inside(*(GLOBAL const i64 *)next, size);
-    if (at < 0) TELL(*(GLOBAL const i64 *)next, size)
+    const i64 given = *(GLOBAL const i64 *)next, at = inside(given, size);
+    if (at < 0 && given != NONE) TELL(given, size)
     if (at < 0 || at == left_out) continue;
     land_one(x, to + place_of(&dims, at), values, from + place_of(&values_along, k), (int)type, item, mode);
   }
@@ -67,8 +67,8 @@ KERNEL land(BUFFER(x), BUFFER(index), BUFFER(values), Layout x_rest, Layout inde
 // there. `first` has a head for each, -1 where nothing landed, `next` the index after each one.
 KERNEL chain(BUFFER(index), BUFFER(first), BUFFER(next), i64 size, i64 left_out, i64 length, i64 inner, i64 items, TELLS) {
   if (ITEM >= items) return;
-  const i64 at = inside(OF(const i64, index)[ITEM], size);
-  if (at < 0) TELL(OF(const i64, index)[ITEM], size)
+  const i64 given = OF(const i64, index)[ITEM], at = inside(given, size);
+  if (at < 0 && given != NONE) TELL(given, size)
   if (at < 0 || at == left_out) return;
   // The index is contiguous, the dimension that it goes along is `inner` apart.
   const i64 group = ITEM / (length * inner) * inner + ITEM % inner;
@@ -136,7 +136,7 @@ KERNEL count_on(BUFFER(index), BUFFER(out), Layout places, i64 size, i64 begins,
   if (at < 0) TELL(given, size)
   GLOBAL i64 *to = OF(i64, out) + ITEM;
   const i64 before = begins ? 0 : *to;
-  *to = at < 0 || before < 0 ? -OUTSIDE : before * size + at;
+  *to = at < 0 || before < 0 ? NONE : before * size + at;
 }
 
 // ---- what is not zero
