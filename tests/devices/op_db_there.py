@@ -42,6 +42,13 @@ oracle, subject = op_db.oracle, op_db.subject
 NO_SPARSE = "Sparse tensors are on the CPU alone."
 LEFT_OUT = dict.fromkeys(("sparse.sampled_addmm", "sparse.mm(reduce)", "to_sparse"), NO_SPARSE)
 
+# Entries of which something goes by way of the host: LAPACK chooses the signs of these vectors.
+BY_HOST = frozenset(
+    "svd svd_lowrank pca_lowrank norm(nuc) linalg.cond linalg.eig linalg.eigvals linalg.eigh "
+    "linalg.eigvalsh linalg.lstsq linalg.lstsq(grad_oriented) linalg.norm "
+    "linalg.norm(subgradients_at_zero) linalg.svd linalg.svdvals".split()
+)
+
 
 def known() -> dict[str, str]:
     """The entries that need not agree, and why: these, and those that differ on the CPU."""

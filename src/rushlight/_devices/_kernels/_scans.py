@@ -253,8 +253,12 @@ def search_sorted(
     alike = (
         takes(bounds, values) and bounds.dtype is values.dtype and bounds.dtype is not dtypes.bool
     )
-    if not alike or sorter is not None or not bounds.dim() or side not in (None, "left", "right"):
+    if not alike or not bounds.dim() or side not in (None, "left", "right"):
         return NotImplemented
+    if sorter is not None:
+        if not takes(bounds, sorter) or sorter.shape != bounds.shape or not sorter.is_contiguous():
+            return NotImplemented
+        bounds = _core.kernels.gather(bounds, -1, sorter)
     if not (bounds.is_contiguous() and values.is_contiguous()) or (side == "left" and right):
         return NotImplemented  # the host warns, or refuses
     if bounds.dim() > 1 and values.shape[:-1] != bounds.shape[:-1]:

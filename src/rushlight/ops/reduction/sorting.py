@@ -389,7 +389,7 @@ def _as_tensor(value: Any, like: Any) -> Any:
     if not isinstance(value, (int, float, complex, np.generic)):
         raise TypeError(f"expected a Tensor or a number, got {type(value).__name__}")
     kind = like._form.dtype if isinstance(value, int) or like.is_floating_point() else np.float32
-    return _wrap(np.array(value, kind))
+    return _wrap(np.array(value, kind)).to(like.device)
 
 
 @composite(
