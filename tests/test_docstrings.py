@@ -23,6 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from rushlight._device import accelerators
+
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "rushlight"
 TABLES = sorted((SOURCE / "ops").rglob("examples.txt"))
 
@@ -226,6 +228,12 @@ def _check(example: Example, names: dict[str, Any]) -> None:
     if result.failed:
         pytest.fail("".join(said), pytrace=False)
     assert _settings(torch) == before
+
+
+@pytest.fixture(autouse=True)
+def no_accelerator_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a fresh process, whatever tests before this one did there."""
+    monkeypatch.setattr(type(accelerators), "wanted", False)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.name)

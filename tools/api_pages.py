@@ -55,6 +55,12 @@ PAGES = {
         "The graph as a person can read it: text, pictures, a page. Only rushlight has these.",
         ("explain",),
     ),
+    "devices": Page(
+        "rushlight.devices",
+        "What runs on an accelerator, and what goes by way of the host. Only rushlight has these; "
+        "what programs ask of an accelerator is torch.accelerator.",
+        ("devices", "accelerator"),
+    ),
     "autograd": Page(
         "torch.autograd",
         "Backward and gradients, modes, custom functions, the graph and its hooks.",
@@ -146,7 +152,7 @@ def room_of_any(value: Any) -> str:
 def full_name(namespace: str, name: str) -> str:
     """`torch.nn.Linear`; what only rushlight has is `rushlight.explain.svg`."""
     whole = namespace.partition(":")[0]
-    own = whole == "explain" or name == "install_as_torch"
+    own = whole in ("explain", "devices") or name == "install_as_torch"
     path = [] if whole == "torch" else [whole]
     return ".".join(["rushlight" if own else "torch", *path, name])
 

@@ -1,6 +1,7 @@
 """What runs on an accelerator, and what goes by way of the host.
 
-An accelerator is a device of OpenCL: `x.to("opencl")`. An op without a kernel there is computed by
+An accelerator is a device of OpenCL: `x.to("opencl")`. `torch.accelerator` has what programs ask of
+one, such as its memory. An op without a kernel there is computed by
 the CPU on copies of its arguments, and the result is copied back. That is right, and slow.
 """
 
