@@ -366,13 +366,15 @@ PyObject* by_device(const char* name, PyObject* const* args, Py_ssize_t n) {
   return PyObject_Vectorcall(f, given, 2, nullptr);
 }
 
-bool has_accelerated(PyObject* const* args, Py_ssize_t n) {
+std::atomic<bool> accelerators_opened;
+
+bool find_accelerated(PyObject* const* args, Py_ssize_t n) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* o = args[i];
     if (is_tensor(o)) {
       if (as_tensor(o)->flags & kAccelerator) return true;
     } else if (PyList_CheckExact(o) || PyTuple_CheckExact(o)) {
-      if (has_accelerated(PySequence_Fast_ITEMS(o), PySequence_Fast_GET_SIZE(o))) return true;
+      if (find_accelerated(PySequence_Fast_ITEMS(o), PySequence_Fast_GET_SIZE(o))) return true;
     }
   }
   return false;
@@ -441,6 +443,7 @@ PyObject* open_library(PyObject*, PyObject* path) {
     const ReleaseGil release(true);
     opencl::open(text);
   }
+  accelerators_opened.store(true);
   const std::vector<opencl::Facts>& devices = opencl::devices();
   Ref list(PyList_New(0));
   for (const opencl::Facts& f : devices) {

@@ -3,6 +3,8 @@
 // Storage::data of an accelerator is no address. It is a number that tensors of one storage count from, so that overlaps are seen as
 // on the CPU, and that no processor accepts: what takes it for an address by mistake stops there. `block_of` finds the memory.
 #pragma once
+#include <atomic>
+
 #include "core/core.h"
 #include "devices/opencl.h"
 
@@ -41,8 +43,13 @@ int check_reports(DeviceType device);
 PyObject* on_accelerator(const char* name, PyObject* function, PyObject* const* args, Py_ssize_t n);
 using HostFunction = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssize_t n);
 PyObject* kernel_on_accelerator(const char* name, HostFunction function, PyObject* self, PyObject* const* args, Py_ssize_t n);
+// Whether a library of accelerators was opened: before that no tensor is on one, and calls do not look.
+extern std::atomic<bool> accelerators_opened;
 // Whether an argument, or an item of a list, is a tensor on an accelerator.
-bool has_accelerated(PyObject* const* args, Py_ssize_t n);
+bool find_accelerated(PyObject* const* args, Py_ssize_t n);
+inline bool has_accelerated(PyObject* const* args, Py_ssize_t n) {
+  return accelerators_opened.load(std::memory_order_relaxed) && find_accelerated(args, n);
+}
 
 extern PyMethodDef kAcceleratorFunctions[];
 extern PyMethodDef kAcceleratorProgramFunctions[];

@@ -249,7 +249,8 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
   if (!for_each_tensor(op, slots, [](Tensor* t, int) { return !(t->flags & kMeta); })) {
     return run_on_stand_ins(op, function, slots, op->n_params);
   }
-  if (!for_each_tensor(op, slots, [](Tensor* t, int) { return !(t->flags & kAccelerator); })) {
+  if (accelerators_opened.load(std::memory_order_relaxed) &&
+      !for_each_tensor(op, slots, [](Tensor* t, int) { return !(t->flags & kAccelerator); })) {
     // Where the device has no kernel that writes, what the plain form gives is copied (see write_general).
     if (function == op->in_place.write) return by_device((std::string(op_name(op)) + "_").c_str(), slots, op->n_params);
     if (op->in_place.write && is_kernel(op->in_place.write)) {
