@@ -40,7 +40,11 @@ PyObject* kernel_on_accelerator(const char* name, HostFunction function, PyObjec
 // Whether an argument, or an item of a list, is a tensor on an accelerator.
 bool has_accelerated(PyObject* const* args, Py_ssize_t n);
 
+// How many dimensions the Layout of a kernel has (DIMS of the texts).
+constexpr int kLayoutDims = 6;
+
 extern PyMethodDef kAcceleratorFunctions[];
+extern PyMethodDef kAcceleratorLaunchFunctions[];
 extern PyMethodDef kAcceleratorProgramFunctions[];
 
 }  // namespace rushlight
