@@ -349,21 +349,39 @@ PyObject* by_host(const char* name, PyObject* const* args, Py_ssize_t n, const C
 }  // namespace
 
 namespace {
+
 thread_local const char* asked_name = "";
+
+// The functions of `_kernels` by name: the table, and the one of complex numbers. Borrowed, and good for ever; nullptr with an exception.
+PyObject* tables() {
+  static std::atomic<PyObject*> kept;
+  if (PyObject* found = kept.load(std::memory_order_acquire)) return found;
+  PyObject* f = callbacks.accelerator_tables.get();
+  Ref made(f ? PyObject_CallNoArgs(f) : nullptr);
+  if (!made) return nullptr;
+  PyObject* before = nullptr;
+  if (kept.compare_exchange_strong(before, made.get(), std::memory_order_acq_rel)) return made.release();
+  return before;  // another thread was first
 }
+
+}  // namespace
 
 const char* asked_of_device() { return asked_name; }
 
 PyObject* by_device(const char* name, PyObject* const* args, Py_ssize_t n) {
   asked_name = name;
-  PyObject* f = callbacks.on_accelerator.get();
-  Ref tuple(f ? PyTuple_New(n) : nullptr);
-  if (!tuple) return nullptr;
-  for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(args[i]));
-  const Ref text(PyUnicode_InternFromString(name));
+  PyObject* both = tables();
+  const Ref text(both ? PyUnicode_InternFromString(name) : nullptr);
   if (!text) return nullptr;
-  PyObject* given[] = {text.get(), tuple.get()};
-  return PyObject_Vectorcall(f, given, 2, nullptr);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(both); ++i) {
+    const Ref f(Py_XNewRef(PyDict_GetItemWithError(PyTuple_GET_ITEM(both, i), text.get())));
+    if (!f && PyErr_Occurred()) return nullptr;
+    if (!f) continue;
+    PyObject* result = PyObject_Vectorcall(f.get(), args, static_cast<size_t>(n), nullptr);
+    if (result != Py_NotImplemented) return result;
+    Py_DECREF(result);
+  }
+  return Py_NewRef(Py_NotImplemented);
 }
 
 std::atomic<bool> accelerators_opened;
@@ -473,51 +491,6 @@ PyObject* make_kernel(PyObject*, PyObject* args) {
   return Py_BuildValue("iy#", number, binary.data(), static_cast<Py_ssize_t>(binary.size()));
 }
 
-// launch(kernel, items, group, arguments): a tensor is its memory and its place in bytes; an int 64 bits; None no memory; anything
-// else its bytes.
-PyObject* launch(PyObject*, PyObject* args) {
-  int kernel;
-  Py_ssize_t items, group;
-  PyObject* list;
-  if (!PyArg_ParseTuple(args, "innO!", &kernel, &items, &group, &PyTuple_Type, &list)) return nullptr;
-  const Py_ssize_t n = PyTuple_GET_SIZE(list);
-  std::vector<opencl::Argument> arguments;
-  std::vector<int64_t> numbers;
-  std::vector<Ref> views;
-  numbers.reserve(static_cast<size_t>(n));
-  const auto number = [&](int64_t value) {
-    numbers.push_back(value);
-    arguments.push_back({sizeof(int64_t), &numbers.back()});
-  };
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* o = PyTuple_GET_ITEM(list, i);
-    if (is_tensor(o)) {
-      const Tensor* t = as_tensor(o);
-      if (!(t->flags & kAccelerator)) {
-        PyErr_SetString(PyExc_TypeError, "launch(): a tensor is not on an accelerator");
-        return nullptr;
-      }
-      const opencl::Block* block = block_of(t->storage());
-      arguments.push_back({sizeof(void*), block->memory ? &block->memory : nullptr});
-      number(t->offset());
-    } else if (o == Py_None) {
-      arguments.push_back({sizeof(void*), nullptr});
-      number(0);
-    } else if (PyLong_Check(o)) {
-      number(PyLong_AsLongLong(o));
-    } else {
-      Ref view(PyMemoryView_FromObject(o));
-      if (!view) return nullptr;
-      const Py_buffer* bytes = PyMemoryView_GET_BUFFER(view.get());
-      arguments.push_back({static_cast<size_t>(bytes->len), bytes->buf});
-      views.push_back(std::move(view));
-    }
-    if (PyErr_Occurred()) return nullptr;
-  }
-  opencl::launch(kernel, static_cast<size_t>(items), static_cast<size_t>(group), arguments);
-  Py_RETURN_NONE;
-}
-
 // copy_to(tensor, number): a dense copy on an accelerator, or for -1 on the host, without history.
 PyObject* copy_to_function(PyObject*, PyObject* args) {
   PyObject* o;
@@ -611,7 +584,6 @@ PyMethodDef kAcceleratorFunctions[] = {
     {"open_opencl", method_of<open_library>(), METH_O, "Opens a library of OpenCL: the facts of its devices."},
     {"accelerator_kernel", method_of<make_kernel>(), METH_VARARGS,
      "The number of a kernel of a text, compiled once, and its binary."},
-    {"accelerator_launch", method_of<launch>(), METH_VARARGS, "Queues a kernel."},
     {"copy_to", method_of<copy_to_function>(), METH_VARARGS, "A dense copy on another device, without history."},
     {"copy_values", method_of<copy_values>(), METH_VARARGS, "Copies values into a tensor's memory, without history."},
     {"opcode", method_of<opcode>(), METH_O, "The number of a pointwise instruction, or -1."},

@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace rushlight {
 namespace {
 
 // What pointwise.cl is compiled with, too (see limits).
-constexpr int kInputs = 8, kDims = 6, kRegisters = 32, kBlock = 8, kScalar = 255, kGroup = 64;
+constexpr int kInputs = 8, kDims = kLayoutDims, kRegisters = 32, kBlock = 8, kScalar = 255, kGroup = 64;
 struct Call {
   int32_t n_inputs, n_constants, n_instructions, result, out_type, ndim;
   int32_t types[kInputs];
@@ -36,7 +37,7 @@ struct Interpreter {
   std::string known;  // of each opcode 1 where it has it
 };
 
-constexpr int kind_of(DType compute) { return compute == DType::F32 ? 0 : compute == DType::F64 ? 1 : 2; }
+constexpr unsigned kind_of(DType compute) { return compute == DType::F32 ? 0 : compute == DType::F64 ? 1 : 2; }
 
 // nullptr with an exception.
 const Interpreter* interpreter(int device, DType compute) {
@@ -71,8 +72,8 @@ struct Code {
 // Interpreting has cost about what compiling costs after so many elements times steps.
 std::atomic<uint64_t> worth_compiling{uint64_t{1} << 26};
 
-// With `keeping` held.
-Code& code_of(const Program& program, DType compute, int device) {
+// By what it is made of: programs that are alike share it. With `keeping` held.
+Code& new_code(const Program& program, DType compute, int device) {
   static std::map<std::string, Code> kept;
   std::string key(1, static_cast<char>(device));
   key += static_cast<char>(kind_of(compute));
@@ -99,6 +100,16 @@ Code& code_of(const Program& program, DType compute, int device) {
   made.constants = held(constants);
   made.bytes = std::move(bytes);
   return kept[key] = std::move(made);
+}
+
+// By the program's number. With `keeping` held.
+Code& code_of(const Program& program, DType compute, int device) {
+  static std::unordered_map<uint64_t, Code*> known;
+  static uint64_t last = 0;
+  if (!program.number) program.number = ++last;
+  Code*& found = known[(program.number * kMostAccelerators + static_cast<uint64_t>(device)) * 3 + kind_of(compute)];
+  if (!found) found = &new_code(program, compute, device);
+  return *found;
 }
 
 int64_t bits_of(double value, DType compute) {
@@ -240,10 +251,12 @@ int run_program_there(const Program& program, DType compute, PyObject* const* op
     code_of(program, compute, device).kernels.emplace(signature, made);
   }
   note_path(Path::Kernel);
-  std::vector<opencl::Argument> arguments{{sizeof call, &call},
-                                          {sizeof(void*), code->instructions.memory ? &code->instructions.memory : nullptr},
-                                          {sizeof(void*), code->constants.memory ? &code->constants.memory : nullptr},
-                                          {sizeof(void*), &block_of(out->storage())->memory}};
+  std::vector<opencl::Argument> arguments;
+  arguments.reserve(4 + kInputs);
+  arguments.push_back({sizeof call, &call});
+  arguments.push_back({sizeof(void*), code->instructions.memory ? &code->instructions.memory : nullptr});
+  arguments.push_back({sizeof(void*), code->constants.memory ? &code->constants.memory : nullptr});
+  arguments.push_back({sizeof(void*), &block_of(out->storage())->memory});
   for (const opencl::Block* block : blocks) arguments.push_back({sizeof(void*), block ? &block->memory : nullptr});
   const int64_t items = own < 0 ? (call.count + kBlock - 1) / kBlock : call.count;
   opencl::launch(own < 0 ? with->kernel : own, static_cast<size_t>(items), kGroup, arguments);

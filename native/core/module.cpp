@@ -306,7 +306,8 @@ PyObject* make_module() {
   if (init_numpy(m) < 0) return nullptr;
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
   for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kFactFunctions, kTensorFunctions, kWrappedFunctions,
-                               kAcceleratorFunctions, kAcceleratorProgramFunctions, kAcceleratorReportFunctions, kStorageFunctions, kDlpackFunctions}) {
+                               kAcceleratorFunctions, kAcceleratorLaunchFunctions, kAcceleratorProgramFunctions,
+                               kAcceleratorReportFunctions, kStorageFunctions, kDlpackFunctions}) {
     if (PyModule_AddFunctions(m, methods) < 0) return nullptr;
   }
   if (init_tensor(m) < 0 || init_untyped_storage(m) < 0 || init_override(m) < 0 || init_node(m) < 0 || init_op(m) < 0 ||

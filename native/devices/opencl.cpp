@@ -1,7 +1,7 @@
 #include "devices/opencl.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -74,7 +74,6 @@ struct State {
   std::mutex lock, building;  // building is taken first
   void* library = nullptr;
   std::string path;
-  pid_t process = 0;
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<Facts> facts;
   std::vector<Kernel> kernels;
@@ -88,12 +87,15 @@ State& state() {
   return *made;
 }
 
+// In a child of a process that had opened the library: a driver does not work there.
+std::atomic<bool> forked;
+
 std::atomic<bool> as_cuda;
 
 std::string title() { return as_cuda.load(std::memory_order_relaxed) ? "CUDA" : "OpenCL"; }
 
 void check_process() {
-  if (state().process == getpid()) return;
+  if (!forked.load(std::memory_order_relaxed)) return;
   throw Failure("Cannot re-initialize " + title() + " in forked subprocess. To use " + title() +
                 " with multiprocessing, you must use the 'spawn' start method");
 }
@@ -218,7 +220,7 @@ void open(const std::string& path) {
   for (const auto& device : devices) s.facts.push_back(device->facts);
   s.devices = std::move(devices);
   s.library = library;
-  s.process = getpid();
+  pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
 }
 
 bool shown_as_cuda() { return as_cuda.load(std::memory_order_relaxed); }
@@ -264,7 +266,7 @@ Block take(int device, size_t bytes) {
 }
 
 void give(const Block& block) {
-  if (!block.memory || state().process != getpid()) return;
+  if (!block.memory || forked.load(std::memory_order_relaxed)) return;
   const std::lock_guard<std::mutex> guard(state().lock);
   Device& d = *state().devices[static_cast<size_t>(block.device)];
   d.free[block.capacity].push_back(block.memory);

@@ -60,6 +60,7 @@ struct Program {
   std::vector<double> constants;
   std::vector<int64_t> int_constants;  // the same constants, exact, for DType::I64 compute
   std::vector<Instr> code;
+  mutable uint64_t number = 0;  // where accelerators keep what they made of it (core/accelerator_programs.cpp)
 };
 
 // The same program as plain pointers: what crosses into the files compiled per instruction set, which keep clear of the

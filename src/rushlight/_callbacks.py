@@ -77,7 +77,7 @@ _core.register(
         "as_tensor": from_data.as_tensor,
         "beyond_memory": beyond_memory,
         "on_stand_ins": meta.run,
-        "on_accelerator": _accelerated("opencl", "answer"),
+        "accelerator_tables": _accelerated("_kernels", "tables"),
         "interpreter": _accelerated("programs", "interpreter"),
         "specialised": _accelerated("programs", "specialised"),
         "OutOfMemoryError": OutOfMemoryError,

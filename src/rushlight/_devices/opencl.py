@@ -24,7 +24,7 @@ from .._core import Tensor
 from .._device import accelerated, accelerators
 from .._dtypes import from_numpy_dtype, uint8
 
-__all__ = ["Facts", "OpenCL", "answer", "count", "kernel", "numbered", "text_of"]
+__all__ = ["Facts", "OpenCL", "count", "kernel", "numbered", "text_of"]
 
 _VARIABLE = "RUSHLIGHT_OPENCL_LIBRARY"
 _MISSING = (
@@ -224,8 +224,3 @@ def _keep(path: Path, content: bytes) -> None:
     except OSError:
         with contextlib.suppress(OSError):
             part.unlink()
-
-
-def answer(name: str, args: tuple[Any, ...]) -> Any:
-    """For the core: what a kernel of the device gives for a call; NotImplemented where none has."""
-    return import_module("rushlight._devices._kernels").answer(name, args)

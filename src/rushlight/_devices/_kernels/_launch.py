@@ -7,11 +7,8 @@ contiguous: see `rows`.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
@@ -31,7 +28,7 @@ __all__ = [
     "told",
 ]
 
-_DIMS, _GROUP = LIMITS["DIMS"], LIMITS["GROUP"]
+_GROUP = LIMITS["GROUP"]
 
 
 def start(
@@ -56,6 +53,8 @@ def start(
 
 def computed(dtype: Any) -> str:
     """The name of the dtype that elements of a dtype are computed in."""
+    if dtype is dtypes.float32:
+        return "float32"
     if dtype.is_floating_point:
         return "float64" if dtype is dtypes.float64 else "float32"
     return "int64"
@@ -63,11 +62,7 @@ def computed(dtype: Any) -> str:
 
 def takes(*tensors: Any) -> bool:
     """Whether all are tensors on one accelerator, of element types that kernels read."""
-    device = tensors[0]._accelerator if isinstance(tensors[0], Tensor) else None
-    return device is not None and all(
-        isinstance(t, Tensor) and t._accelerator == device and t.dtype.code <= dtypes.float64.code
-        for t in tensors
-    )
+    return _core.accelerator_takes(*tensors)
 
 
 def code(tensor: Tensor) -> int:
@@ -75,9 +70,9 @@ def code(tensor: Tensor) -> int:
     return int(tensor.dtype.code)
 
 
-def number(value: float, like: Tensor) -> Any:
+def number(value: float, like: Tensor) -> bytes:
     """A number in the type that elements of `like` are computed in."""
-    return getattr(np, computed(like.dtype))(value)
+    return _core.accelerator_number(value, like)
 
 
 def told(like: Tensor, what: str) -> tuple[Tensor, int]:
@@ -88,9 +83,7 @@ def told(like: Tensor, what: str) -> tuple[Tensor, int]:
 
 def empty(shape: Sequence[int], like: Tensor, dtype: Any = None) -> Tensor:
     """A contiguous tensor that nobody wrote, on the device of `like`."""
-    wanted = like.dtype if dtype is None else dtype
-    device: Any = like._accelerator
-    return _core.empty_accelerated(device, tuple(shape), wanted.code)
+    return _core.accelerator_empty(shape, like, (like.dtype if dtype is None else dtype).code)
 
 
 def made(name: str, *args: Any) -> Any:
@@ -99,33 +92,7 @@ def made(name: str, *args: Any) -> Any:
     The kernel is called with tensors on meta of the same layouts, so it looks at its arguments and
     computes nothing. NotImplemented, or None among the results, is passed on.
     """
-    like = next(a for a in _flat(args) if isinstance(a, Tensor))
-    return _there(getattr(_core.kernels, name)(*map(_on_meta, args)), like._accelerator)
-
-
-def _flat(args: Any) -> Any:
-    for a in args:
-        if isinstance(a, (list, tuple)):
-            yield from _flat(a)
-        else:
-            yield a
-
-
-def _on_meta(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return _core.empty_meta(tuple(value.shape), value.dtype.code, value.stride())
-    if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
-        return type(value)(map(_on_meta, value))
-    return value
-
-
-def _there(value: Any, device: Any) -> Any:
-    if isinstance(value, Tensor):
-        shape, code, strides = tuple(value.shape), value.dtype.code, value.stride()
-        return _core.empty_accelerated(device, shape, code, strides)
-    if isinstance(value, tuple):
-        return tuple(_there(v, device) for v in value)
-    return value
+    return _core.accelerator_made(getattr(_core.kernels, name), *args)
 
 
 def rows(tensor: Tensor, dtype: Any = None) -> Tensor:
@@ -143,19 +110,4 @@ def layout(tensor: Tensor, sizes: Sequence[int] | None = None, strides: Any = No
     Neighbouring dimensions that are gone through in one step are joined; None where more than six
     are left.
     """
-    sizes = tensor.shape if sizes is None else sizes
-    strides = tensor.stride() if strides is None else strides
-    joined: list[tuple[int, int]] = []
-    for size, stride in zip(sizes, strides, strict=True):
-        if size == 1:
-            continue
-        if joined and joined[-1][1] == stride * size:
-            joined[-1] = joined[-1][0] * size, stride
-        else:
-            joined.append((size, stride))
-    if len(joined) > _DIMS:
-        return None
-    item, rest = tensor.element_size(), [0] * (_DIMS - len(joined))
-    sizes = [size for size, _ in joined] + rest
-    steps = [stride * item for _, stride in joined] + rest
-    return struct.pack("13q", len(joined), *sizes, *steps)
+    return _core.accelerator_layout(tensor, sizes, strides)

@@ -24,7 +24,8 @@ __all__ = ["Matrices", "matrices", "one", "product", "stored"]
 
 _TILE = 4  # as in products.cl
 _TILES, _LEAST = 2048, 256  # a sum is cut where there are fewer tiles, into pieces of so many terms
-_NONE = struct.pack("13q", *(0,) * 13)
+_NUMBERS = struct.Struct("14q")
+_UNSTACKED = bytes(6 * 13 * 8)  # the six layouts of a product of two matrices
 
 
 class Matrices(NamedTuple):
@@ -46,16 +47,19 @@ def matrices(t: Tensor, lead: Sequence[int] = (), kind: str = "rc") -> Matrices:
 
     kind: its last dimensions, rows and columns ("rc"), one of them, or neither.
     """
-    strides = [0 if n == 1 else s for n, s in zip(t.shape, t.stride(), strict=True)]
+    strides = _core.accelerator_spans(t)
     at = len(strides) - len(kind)
-    last = dict(zip(kind, strides[at:], strict=True))
-    spread = (0,) * (len(lead) - at) + tuple(strides[:at])
-    return Matrices(t, spread, last.get("r", 0), last.get("c", 0))
+    row = strides[at] if "r" in kind else 0
+    column = strides[-1] if "c" in kind else 0
+    return Matrices(t, (0,) * (len(lead) - at) + strides[:at], row, column)
+
+
+_STORED = {t: f"-DSTORED={t.code}" for t in dtypes.ALL if t.is_floating_point}
 
 
 def stored(t: Tensor) -> str:
     """The option that names the element type of what a product reads."""
-    return f"-DSTORED={code(t)}" if t.dtype.is_floating_point else ""
+    return _STORED.get(t.dtype, "")
 
 
 def product(
@@ -78,11 +82,8 @@ def product(
     stacks, like, item = prod(stack), a.tensor, a.tensor.element_size()
     if not stacks * m * n:
         return True
-    own = [a.lead[summed:], b.lead[summed:], bias.lead if bias else (0,) * len(stack), out.lead]
-    who = [a.tensor, b.tensor, bias.tensor if bias else a.tensor, out.tensor]
-    laid = [layout(t, stack, s) for t, s in zip(who, own, strict=True)]
-    laid += [layout(x.tensor, parts, x.lead[:summed]) for x in (a, b)]
-    if None in laid:
+    laid = _laid(a, b, out, bias, lead, summed) if lead else _UNSTACKED
+    if laid is None:
         return False
     tiles = stacks * -(-m // _TILE) * -(-n // _TILE)
     pieces = max(1, min(_TILES // tiles, prod(parts) * k // _LEAST))
@@ -91,7 +92,7 @@ def product(
         each = x.tensor.element_size() if x else 0
         strides += [x.row * each, x.column * each] if x else [0, 0]
     numbers = stacks, m, n, k, prod(parts), pieces, *strides
-    given = struct.pack("14q", *numbers) + b"".join(one or _NONE for one in laid)
+    given = _NUMBERS.pack(*numbers) + laid
     added = bias.tensor if bias else None
     factors = number(alpha, like), number(beta if bias else 0, like)
     types = code(bias.tensor) if bias else 0, code(out.tensor)
@@ -105,6 +106,24 @@ def product(
         rest = target, added, out.tensor, given, *factors, *types
         start("products.cl", "sum_pieces", stacks * m * n, like, *rest, more=stored(like))
     return True
+
+
+def _laid(
+    a: Matrices,
+    b: Matrices,
+    out: Matrices,
+    bias: Matrices | None,
+    lead: Sequence[int],
+    summed: int,
+) -> bytes | None:
+    """The layouts of the stacks and of what is summed; None where one has too many dimensions."""
+    parts, stack = lead[:summed], lead[summed:]
+    none = bias or Matrices(a.tensor, (0,) * len(stack), 0, 0)
+    own = a.lead[summed:], b.lead[summed:], none.lead, out.lead
+    laid = [layout(x.tensor, stack, s) for x, s in zip((a, b, none, out), own, strict=True)]
+    laid += [layout(x.tensor, parts, x.lead[:summed]) for x in (a, b)]
+    found = [one for one in laid if one is not None]
+    return b"".join(found) if len(found) == len(laid) else None
 
 
 @cache
@@ -122,15 +141,19 @@ def one(like: Tensor) -> Tensor:
 
 def _multiplies(*tensors: Any) -> bool:
     """Whether all are numbers of one type."""
-    return (
-        takes(*tensors)
-        and all(t.dtype is tensors[0].dtype for t in tensors)
-        and tensors[0].dtype is not dtypes.bool
-    )
+    if not takes(*tensors):
+        return False
+    dtype = tensors[0].dtype
+    for t in tensors:
+        if t.dtype is not dtype:
+            return False
+    return dtype is not dtypes.bool
 
 
 def _spread(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...] | None:
     """The sizes that both are spread to."""
+    if a == b:
+        return tuple(a)
     try:
         return np.broadcast_shapes(tuple(a), tuple(b))
     except ValueError:
@@ -173,7 +196,7 @@ def _sum(bias: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1, summed: bool 
 
 def _sizes(kind: str, m: int, n: int) -> list[int]:
     """The sizes of the dimensions of a kind."""
-    return [{"r": m, "c": n}[which] for which in kind]
+    return [m if which == "r" else n for which in kind]
 
 
 def _fits(value: Any, like: Tensor) -> bool:
@@ -183,13 +206,18 @@ def _fits(value: Any, like: Tensor) -> bool:
     return type(value) is int and abs(value) < 2**7
 
 
+def _are(dims: tuple[int, ...], a: Any, b: Any) -> bool:
+    """Whether they are tensors of so many dimensions; stacks are as long."""
+    if not takes(a, b) or a.dim() != dims[0] or b.dim() != dims[1]:
+        return False
+    return dims != (3, 3) or a.shape[0] == b.shape[0]
+
+
 def _of(*dims: int) -> Any:
     """The product of tensors of so many dimensions; stacks are as long."""
 
     def function(a: Any, b: Any) -> Any:
-        if not takes(a, b) or (a.dim(), b.dim()) != dims or a.shape[:-2] != b.shape[:-2]:
-            return NotImplemented
-        return matmul(a, b)
+        return matmul(a, b) if _are(dims, a, b) else NotImplemented
 
     return function
 
@@ -204,9 +232,7 @@ def _added(*dims: int, summed: bool = False) -> Any:
     """The same with something added; the products of a stack are added up where `summed`."""
 
     def function(input: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Any:
-        if not takes(input, a, b) or (a.dim(), b.dim()) != dims or a.shape[:-2] != b.shape[:-2]:
-            return NotImplemented
-        return _sum(input, a, b, beta, alpha, summed)
+        return _sum(input, a, b, beta, alpha, summed) if _are(dims, a, b) else NotImplemented
 
     return function
 

@@ -56,16 +56,15 @@ def _layouts(a: Any, axes: tuple[int, ...], ordered: bool) -> Any:
 
     ordered: in the order of the elements' places; else in the order in which memory is read.
     """
-    for t in (a, rows(a)):
-        kept = [d for d in range(a.dim()) if d not in axes]
-        gone = sorted(axes) if ordered else sorted(axes, key=lambda d: -t.stride(d))
-        found = [
-            layout(t, [t.shape[d] for d in dims], [t.stride(d) for d in dims])
-            for dims in (kept, gone)
-        ]
-        if None not in found:
-            return t, *found
-    return None
+    sizes, strides = a.shape, a.stride()
+    kept = [d for d in range(len(sizes)) if d not in axes]
+    gone = sorted(axes) if ordered else sorted(axes, key=strides.__getitem__, reverse=True)
+    laid = [
+        layout(a, [sizes[d] for d in dims], [strides[d] for d in dims]) for dims in (kept, gone)
+    ]
+    if None not in laid:
+        return a, *laid
+    return None if a.is_contiguous() else _layouts(rows(a), axes, ordered)
 
 
 def reduce(
