@@ -227,6 +227,7 @@ class DistributedDataParallel(Module, Joinable):
             "dist.GradBucket",
             "torch.distributed.GradBucket",
             "GradBucket",
+            "Any",
         ):
             raise ValueError("Communication hook: bucket annotation should be dist.GradBucket.")
         given = signature.return_annotation
