@@ -2,7 +2,8 @@
 
 A shared block is a file without a name, mapped. Processes that are forked have it as it is; one
 that is sent a tensor by `multiprocessing` (an argument of a Process, a Queue, a Pipe) gets the
-file's number, and maps it, too. This is PyTorch's "file_descriptor" strategy.
+file's number, and maps it, too. This is PyTorch's "file_descriptor" strategy. A tensor of an
+accelerator is sent by value.
 """
 
 from __future__ import annotations
@@ -79,9 +80,9 @@ def _received(file: Any, nbytes: int, capacity: int) -> Any:
 
 
 def _reduce_storage(storage: Any) -> Any:
-    if not storage.is_shared():
+    block = storage._owner if storage.is_shared() else None
+    if block is None:  # by value; an accelerator's memory is never sent as it is
         return storage.__reduce_ex__(2)
-    block = storage._owner
     return _received, (DupFd(block.file), storage.nbytes(), len(block))
 
 
@@ -95,6 +96,8 @@ def _placed(cls: Any, storage: Any, dtype: Any, place: Any, requires_grad: bool)
 
 def _reduce_tensor(tensor: Any) -> Any:
     if not tensor.is_shared() or tensor.is_conj() or tensor.is_neg():
+        return tensor.__reduce_ex__(2)
+    if tensor._accelerator is not None and (tensor.is_leaf or not tensor.requires_grad):
         return tensor.__reduce_ex__(2)
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(

@@ -200,8 +200,21 @@ def _rebuild_meta(cls: Any, layout: Any, requires_grad: bool, state: Any) -> Any
     return result
 
 
+class _Values:
+    """A tensor on an accelerator among what it is rebuilt of: itself for `copy.copy`, its copy on
+    the CPU in a pickle."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+    def __reduce__(self) -> Any:
+        return self.tensor.cpu().__reduce_ex__(2)
+
+
 def _rebuild_there(cls: Any, values: Any, where: Any, requires_grad: bool, state: Any) -> Any:
-    result = values.to(where)
+    result = values.tensor if type(values) is _Values else values.to(where)
     if cls is not None or requires_grad:
         result = _core.make_subclass(cls or Tensor, result, requires_grad)
     if state:
@@ -219,7 +232,7 @@ def _reduce_ex(self: Any, protocol: int) -> Any:
         return _rebuild_meta, (cls, layout, self.requires_grad, self.__dict__)
     if self._accelerator is not None:
         cls = None if type(self) is Tensor else type(self)
-        values = self.detach().as_subclass(Tensor).cpu()
+        values = _Values(self.detach().as_subclass(Tensor))
         return _rebuild_there, (*(cls, values, self.device, self.requires_grad, self.__dict__),)
     array = memory_of(self)
     if self.dtype.name == "bfloat16":

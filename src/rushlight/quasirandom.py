@@ -171,13 +171,13 @@ class SobolEngine:
         self.seed = seed
         self.scramble = scramble
         self.dimension = dimension
-        self.sobolstate: Tensor = rl.zeros(dimension, self.MAXBIT, dtype=dtypes.int64)
+        self.sobolstate: Tensor = rl.zeros(dimension, self.MAXBIT, dtype=dtypes.int64, device="cpu")
         _sobol_engine_initialize_state_(self.sobolstate, dimension)
         self.shift: Tensor
         if scramble:
             self._scramble()
         else:
-            self.shift = rl.zeros(dimension, dtype=dtypes.int64)
+            self.shift = rl.zeros(dimension, dtype=dtypes.int64, device="cpu")
         self.quasi = self.shift.clone()
         self._first_point = (self.quasi / 2**self.MAXBIT).reshape(1, -1)
         self.num_generated = 0
@@ -235,9 +235,9 @@ class SobolEngine:
             generator = Generator()
             generator.manual_seed(self.seed)
         size = self.dimension, self.MAXBIT
-        bits = rl.randint(0, 2, size, generator=generator)
-        self.shift = (bits << rl.arange(self.MAXBIT)).sum(1)
-        matrices = rl.randint(0, 2, (*size, self.MAXBIT), generator=generator).tril()
+        bits = rl.randint(0, 2, size, generator=generator, device="cpu")
+        self.shift = (bits << rl.arange(self.MAXBIT, device="cpu")).sum(1)
+        matrices = rl.randint(0, 2, (*size, self.MAXBIT), generator=generator, device="cpu").tril()
         _sobol_engine_scramble_(self.sobolstate, matrices, self.dimension)
 
     def __repr__(self) -> str:

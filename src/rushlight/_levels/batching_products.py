@@ -88,7 +88,7 @@ def _check_product(op: Op, a: Tensor, b: Tensor) -> None:
 
 
 def _plain_like(t: Any) -> Any:
-    return zeros(tuple(t.shape), dtype=t.dtype)
+    return zeros(tuple(t.shape), dtype=t.dtype, device=t.device)
 
 
 @batching(vdot)
@@ -173,7 +173,7 @@ def _trace(op: Op, args: Sequence[Any], level: BatchLevel) -> Array:
 @batching(trace_transpose)
 def _trace_transpose(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     g, shape = args
-    return eye(*shape, dtype=g.dtype) * g
+    return eye(*shape, dtype=g.dtype, device=g.device) * g
 
 
 @batching(_cdist_op)

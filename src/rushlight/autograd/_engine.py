@@ -104,7 +104,7 @@ def _as_gradient(output: Tensor, gradient: Any) -> Tensor | None:
             )
         given = type(gradient).__name__
         try:
-            gradient = as_tensor(gradient, dtype=output.dtype)
+            gradient = as_tensor(gradient, dtype=output.dtype, device=output.device)
         except (TypeError, ValueError, RuntimeError) as error:
             raise TypeError(
                 f"gradients can be either Tensors or None, but got {given}. It cannot be made a "

@@ -100,27 +100,29 @@ def _size(tensor: Tensor) -> str:
 
 
 def _dense(tensor: Tensor) -> Tensor:
-    """The tensor, or RuntimeError: a collective reads memory of the CPU."""
-    if tensor.device.type != "cpu" or tensor.layout != rl.strided:
+    """The tensor, or RuntimeError where it has no dense memory."""
+    if tensor._meta or tensor.layout != rl.strided:
         raise RuntimeError(
             f"No backend type associated with device type {tensor.device.type}: a collective "
-            f"reads and writes dense tensors of the CPU, not {tensor.layout} on {tensor.device}."
+            f"reads and writes dense tensors, not {tensor.layout} on {tensor.device}."
         )
     return tensor
 
 
 def _read(tensor: Tensor) -> Tensor:
-    """A contiguous tensor of the values; the tensor's own memory where it is that."""
+    """A contiguous tensor of the values on the CPU; the tensor's own memory where it is that."""
     found = _dense(tensor).detach().resolve_conj().resolve_neg()
-    return found.contiguous()
+    return found.cpu().contiguous()
 
 
 def _written(tensor: Tensor) -> tuple[Tensor, _After | None]:
-    """Contiguous memory that a collective writes, with the values, and what brings it back."""
+    """Contiguous memory of the CPU that a collective writes, with the values, and what brings it
+    back."""
     own = _dense(tensor).detach()
-    if own.is_contiguous() and not own.is_conj() and not own.is_neg():
+    plain = not own.is_conj() and not own.is_neg()
+    if plain and own.is_contiguous() and own._accelerator is None:
         return own, None
-    copy = own.resolve_conj().resolve_neg().contiguous()
+    copy = own.resolve_conj().resolve_neg().cpu().contiguous()
 
     def back() -> None:
         own.copy_(copy)
@@ -142,7 +144,10 @@ def _each(*steps: _After | None) -> _After | None:
 
 
 def _joined(tensors: Sequence[Tensor]) -> Tensor | None:
-    """The memory of contiguous tensors that lie one after the other, as one flat tensor."""
+    """The memory of contiguous tensors that lie one after the other, as one flat tensor; None
+    where they do not, or are not on the CPU."""
+    if any(t._accelerator is not None for t in tensors):
+        return None
     if not tensors or not all(t.is_contiguous() and not t.is_conj() for t in tensors):
         return None
     first, place = tensors[0], tensors[0].data_ptr()
@@ -846,11 +851,13 @@ def monitored_barrier(
         return None
     limit = seconds(timeout) or own._limit
     ms = 0 if limit is None else round(limit * 1000)
-    token = rl.zeros(1, dtype=rl.uint8)
+    token = rl.zeros(1, dtype=rl.uint8, device="cpu")
     c = own._communicator
     if own.rank() == 0:
         others = range(1, own.size())
-        requests = {i: c.receive(rl.zeros(1, dtype=rl.uint8), i, 1, own=True) for i in others}
+        requests = {
+            i: c.receive(rl.zeros(1, dtype=rl.uint8, device="cpu"), i, 1, own=True) for i in others
+        }
         late = []
         for i, request in requests.items():
             lost = own._lost(i)
@@ -869,7 +876,10 @@ def monitored_barrier(
         answers = [c.send(token, i, 1, own=True) for i in others]
         Work("monitored_barrier", answers, kept=token, limit=limit).wait()
         return
-    asked = [c.send(token, 0, 1, own=True), c.receive(rl.zeros(1, dtype=rl.uint8), 0, 1, own=True)]
+    asked = [
+        c.send(token, 0, 1, own=True),
+        c.receive(rl.zeros(1, dtype=rl.uint8, device="cpu"), 0, 1, own=True),
+    ]
     try:
         lost = own._lost(0)
         Work("monitored_barrier", asked, kept=token, limit=limit, lost=lost).wait()

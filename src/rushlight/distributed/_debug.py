@@ -90,7 +90,7 @@ def check(group: Any, name: str, number: int, result: Any) -> None:
     own = f"CollectiveFingerPrint({print_})"[: _BYTES // 2]
     words = f"{own}\n{_site()}".encode()[:_BYTES].ljust(_BYTES, b"\0")
     mine = rl.frombuffer(bytearray(words), dtype=rl.uint8)
-    every = rl.empty(group.size() * _BYTES, dtype=rl.uint8)
+    every = rl.empty(group.size() * _BYTES, dtype=rl.uint8, device="cpu")
     Work(
         f"{name} (the comparison of debug mode)",
         [group._communicator.all_gather(every, mine)],

@@ -22,15 +22,15 @@ def from_tensor(tensor: Tensor) -> Any:
 
 
 def _length(data: Tensor) -> Tensor:
-    return rl.tensor([data.numel()], dtype=rl.int64)
+    return rl.tensor([data.numel()], dtype=rl.int64, device="cpu")
 
 
 def _padded(obj: Any, group: ProcessGroup) -> tuple[list[int], Tensor]:
     """How long each process's pickle is, and this one's, as long as the longest."""
     data = to_tensor(obj)
-    lengths = rl.zeros(group.size(), dtype=rl.int64)
+    lengths = rl.zeros(group.size(), dtype=rl.int64, device="cpu")
     _collectives.all_gather_into_tensor(lengths, _length(data), group)
-    padded = rl.zeros(int(lengths.max()), dtype=rl.uint8)
+    padded = rl.zeros(int(lengths.max()), dtype=rl.uint8, device="cpu")
     padded[: data.numel()] = data
     return lengths.tolist(), padded
 
@@ -41,7 +41,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | No
     if own is None:
         return
     lengths, padded = _padded(obj, own)
-    every = rl.empty(own.size(), padded.numel(), dtype=rl.uint8)
+    every = rl.empty(own.size(), padded.numel(), dtype=rl.uint8, device="cpu")
     _collectives.all_gather_into_tensor(every, padded, own)
     for i, length in enumerate(lengths):
         object_list[i] = from_tensor(every[i, :length])
@@ -69,7 +69,7 @@ def gather_object(
     if own.rank() != root:
         _collectives.gather(padded, None, group=own, group_dst=root)
         return
-    every = list(rl.empty(own.size(), padded.numel(), dtype=rl.uint8).unbind())
+    every = list(rl.empty(own.size(), padded.numel(), dtype=rl.uint8, device="cpu").unbind())
     _collectives.gather(padded, every, group=own, group_dst=root)
     assert object_gather_list is not None
     for i, length in enumerate(lengths):
@@ -88,14 +88,14 @@ def broadcast_object_list(
     if own is None:
         return
     root = place(own, src, group_src, default=0)
-    length = rl.zeros(len(object_list), dtype=rl.int64)
+    length = rl.zeros(len(object_list), dtype=rl.int64, device="cpu")
     parts = []
     if own.rank() == root:
         parts = [to_tensor(obj) for obj in object_list]
-        length = rl.tensor([part.numel() for part in parts], dtype=rl.int64)
+        length = rl.tensor([part.numel() for part in parts], dtype=rl.int64, device="cpu")
     _collectives.broadcast(length, group=own, group_src=root)
     total = int(length.sum())
-    data = rl.cat(parts) if parts else rl.empty(total, dtype=rl.uint8)
+    data = rl.cat(parts) if parts else rl.empty(total, dtype=rl.uint8, device="cpu")
     _collectives.broadcast(data, group=own, group_src=root)
     if own.rank() != root:
         for i, part in enumerate(data.split(length.tolist())):
@@ -119,9 +119,9 @@ def scatter_object_list(
         return
     root = place(own, src, group_src, default=0)
     if own.rank() != root:
-        length = rl.zeros(1, dtype=rl.int64)
+        length = rl.zeros(1, dtype=rl.int64, device="cpu")
         _collectives.scatter(length, None, group=own, group_src=root)
-        data = rl.empty(int(length), dtype=rl.uint8)
+        data = rl.empty(int(length), dtype=rl.uint8, device="cpu")
         _collectives.recv(data, group=own, group_src=root, tag=_TAG)
         scatter_object_output_list[0] = from_tensor(data)
         return
@@ -129,7 +129,9 @@ def scatter_object_list(
         raise ValueError("Argument ``scatter_object_input_list`` must be specified on source rank.")
     parts = [to_tensor(obj) for obj in scatter_object_input_list]
     lengths = [_length(part) for part in parts]
-    _collectives.scatter(rl.zeros(1, dtype=rl.int64), lengths, group=own, group_src=root)
+    _collectives.scatter(
+        rl.zeros(1, dtype=rl.int64, device="cpu"), lengths, group=own, group_src=root
+    )
     works = [
         _collectives.isend(part, group=own, group_dst=i, tag=_TAG)
         for i, part in enumerate(parts)
@@ -158,7 +160,7 @@ def send_object_list(
         return
     peer = place(own, dst, group_dst)
     parts = [to_tensor(obj) for obj in object_list]
-    lengths = rl.tensor([part.numel() for part in parts], dtype=rl.int64)
+    lengths = rl.tensor([part.numel() for part in parts], dtype=rl.int64, device="cpu")
     _collectives.send(lengths, group=own, group_dst=peer, tag=_TAG)
     if parts:
         _collectives.send(rl.cat(parts), group=own, group_dst=peer, tag=_TAG)
@@ -176,10 +178,10 @@ def recv_object_list(
     own = present("recv_object_list", group)
     if own is None:
         return -1
-    lengths = rl.zeros(len(object_list), dtype=rl.int64)
+    lengths = rl.zeros(len(object_list), dtype=rl.int64, device="cpu")
     sender = _collectives.recv(lengths, src, own, _TAG, group_src)
     if object_list:
-        data = rl.empty(int(lengths.sum()), dtype=rl.uint8)
+        data = rl.empty(int(lengths.sum()), dtype=rl.uint8, device="cpu")
         _collectives.recv(data, sender, own, _TAG)
         for i, part in enumerate(data.split(lengths.tolist())):
             object_list[i] = from_tensor(part)

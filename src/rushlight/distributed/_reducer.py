@@ -132,16 +132,17 @@ def assigned(parameters: Sequence[Tensor], sparse: Sequence[bool], cap: int) -> 
         if sparse[i] or size >= _ALONE:
             made.append([i])
             continue
-        indices, total = open_ones.get(p.dtype, ([], 0))
+        kind = p.dtype, p.device
+        indices, total = open_ones.get(kind, ([], 0))
         if not indices:
             made.append(indices)
         indices.append(i)
         total += size
-        if total >= limits.get(p.dtype, min(FIRST_BUCKET, cap)):
-            limits[p.dtype] = cap
-            open_ones.pop(p.dtype, None)
+        if total >= limits.get(kind, min(FIRST_BUCKET, cap)):
+            limits[kind] = cap
+            open_ones.pop(kind, None)
         else:
-            open_ones[p.dtype] = (indices, total)
+            open_ones[kind] = (indices, total)
     return sorted(made, key=lambda indices: -min(indices))  # a bucket is ready with its last
 
 
@@ -369,7 +370,7 @@ class Reducer:
     # ---- the end
 
     def _start_used(self) -> None:
-        counts = rl.tensor([int(used) for used in self._used], dtype=rl.int32)
+        counts = rl.tensor([int(used) for used in self._used], dtype=rl.int32, device="cpu")
         work = _collectives.all_reduce(counts, ReduceOp.SUM, self.group, True)
         self._used_work = (work, counts)
 
@@ -432,8 +433,10 @@ class Reducer:
         own = p.grad if p.grad is not None else rl.zeros_like(p).to_sparse(1)
         own = own.coalesce()
         count, size = own._nnz(), self.group.size()
-        counts = rl.zeros(size, dtype=rl.int64)
-        _collectives.all_gather_into_tensor(counts, rl.tensor([count], dtype=rl.int64), self.group)
+        counts = rl.zeros(size, dtype=rl.int64, device="cpu")
+        _collectives.all_gather_into_tensor(
+            counts, rl.tensor([count], dtype=rl.int64, device="cpu"), self.group
+        )
         told = counts.tolist()
         longest = max(told)
         if not longest:
@@ -472,7 +475,7 @@ class Reducer:
                     self._call_hook(bucket, zeros)
                     works.append(bucket.future)
             if self.find_unused or self.static:
-                none = rl.zeros(len(self.parameters), dtype=rl.int32)
+                none = rl.zeros(len(self.parameters), dtype=rl.int32, device="cpu")
                 works.append(_collectives.all_reduce(none, ReduceOp.SUM, self.group, True))
             for work in works:
                 work.wait()
@@ -607,18 +610,19 @@ def broadcast_coalesced(
 
 
 def _by_dtype(tensors: Sequence[Tensor], limit: int) -> Iterable[list[Tensor]]:
-    """Lists of tensors of one dtype, each of at most `limit` bytes or of one tensor."""
+    """Lists of tensors of one dtype and device, each of at most `limit` bytes or of one tensor."""
     open_ones: dict[Any, tuple[list[Tensor], int]] = {}
     for t in tensors:
         t = t.detach()
         size = t.numel() * t.element_size()
         if not size:
             continue
-        chosen, total = open_ones.get(t.dtype, ([], 0))
+        kind = t.dtype, t.device
+        chosen, total = open_ones.get(kind, ([], 0))
         if chosen and total + size > limit:
             yield chosen
             chosen, total = [], 0
         chosen.append(t)
-        open_ones[t.dtype] = (chosen, total + size)
+        open_ones[kind] = (chosen, total + size)
     for chosen, _ in open_ones.values():
         yield chosen

@@ -40,11 +40,22 @@ class Storage(NamedTuple):
     filled: bool = True  # in files of before PyTorch 1.6 the values come last
     there: Any = None  # the storage on an accelerator, where the location is one
 
+    @property
+    def device(self) -> Any:
+        return resolve("cpu") if self.there is None else self.there.device
+
+    def nbytes(self) -> int:
+        return self.data.size
+
     def cpu(self) -> Storage:
-        return self
+        return self if self.there is None else self._replace(location="cpu", there=None)
 
     def cuda(self, device: Any = None) -> Storage:
         return self.moved(str(cuda(device)))
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> Storage:
+        found = resolve(device)
+        return self.cpu() if found == resolve("cpu") else self.moved(str(found))
 
     def moved(self, location: str) -> Storage:
         """The storage on an accelerator."""

@@ -174,6 +174,7 @@ def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any
             [0., 1., 1.]])
     """
     _tensors("_spdiags", diagonals=diagonals, offsets=offsets)
+    _form.stay_here("_spdiags", diagonals, offsets)
     rows = diagonals.reshape(1, -1) if diagonals.dim() == 1 else diagonals
     if rows.dim() != 2:
         raise RuntimeError("Diagonals must be vector or matrix")

@@ -10,7 +10,7 @@ import numpy as np
 from .. import _core
 from .. import _root as rl
 from .._core import Tensor
-from .._device import sparse_coo
+from .._device import cpu, sparse_coo
 from ..nn import functional
 from ..ops.layout.shape import common_shape
 from ._convert import cast, coalesce, to_dense
@@ -537,10 +537,10 @@ def softmax(input: Any, dim: int, dtype: Any, log: bool) -> Any:
     found, group = np.unique(numbers, return_inverse=True)
     which, n = integers(group.ravel()), len(found)
     index = which.reshape(-1, *[1] * (v.ndim - 1)).expand(v.shape)
-    top = rl.full((n, *v.shape[1:]), float("-inf"), dtype=v.dtype)
+    top = rl.full((n, *v.shape[1:]), float("-inf"), dtype=v.dtype, device=cpu)
     top = top.scatter_reduce(0, index, v.detach(), "amax")
     shifted = v - top.index_select(0, which)
     e = shifted.exp()
-    whole = rl.zeros((n, *v.shape[1:]), dtype=v.dtype).index_add(0, which, e)
+    whole = rl.zeros((n, *v.shape[1:]), dtype=v.dtype, device=cpu).index_add(0, which, e)
     whole = whole.index_select(0, which)
     return build(p, shifted - whole.log() if log else e / whole, node)

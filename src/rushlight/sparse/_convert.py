@@ -9,8 +9,8 @@ import numpy as np
 from .. import _core
 from .. import _root as rl
 from .._core import Tensor
+from .._device import cpu, cuda, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from .._device import layout as _layout
-from .._device import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from ..ops.table.arguments import typed
 from ._form import (
     BLOCKED,
@@ -30,6 +30,7 @@ from ._form import (
     parts,
     record,
     refuse,
+    stay_here,
     values_at,
     values_of,
     wrap,
@@ -189,7 +190,7 @@ def sums(values: Tensor, group: Any, n: int) -> Tensor:
     shape = (n, *values.shape[1:])
     if values.dtype is rl.bool:
         return sums(values.to(rl.uint8), group, n).to(rl.bool)
-    return rl.zeros(shape, dtype=values.dtype).index_add(0, integers(group), values)
+    return rl.zeros(shape, dtype=values.dtype, device=cpu).index_add(0, integers(group), values)
 
 
 def _coalesced(t: Any, p: Parts) -> Any:
@@ -395,6 +396,7 @@ def _as_layout(g: Any, p: Parts) -> Any:
 
 
 def _dense_to_coo(t: Any, n: int | None) -> Any:
+    stay_here("_to_sparse", t)
     ndim = t.dim()
     if n is None:
         n = ndim
@@ -448,6 +450,7 @@ def _to_compressed(t: Any, target: _layout, blocksize: Any, dense_dim: int | Non
 
 
 def _dense_to_compressed(t: Any, target: _layout, blocksize: Any, n_dense: int) -> Any:
+    stay_here(f"_to_{repr(target)[6:]}", t)
     b = t.dim() - n_dense - 2
     rows, columns = _blocks(t.shape[b : b + 2], target, blocksize)
     outer = (*t.shape[:b], t.shape[b] // rows, t.shape[b + 1] // columns)
@@ -642,9 +645,7 @@ def to(
         elif isinstance(a, (str, int, rl.device)) and not isinstance(a, bool) and device is None:
             device = a
     if device is not None:
-        rl.zeros(0).to(device)  # raises for a device that is not here
-        if str(device) == "meta":
-            refuse("to.meta", (self,))
+        stay_here("to", device=device)
     if layout is not None and layout is not parts(self).layout:
         raise RuntimeError(
             "to(options) doesn't support converting to a different layout, but got self.layout "
@@ -676,8 +677,14 @@ def _cpu(self: Any, memory_format: Any = None) -> Any:
 
 
 @answers("cuda")
-def _cuda(self: Any, *args: Any, **kwargs: Any) -> Any:
-    return rl.zeros(0).cuda()  # raises
+def _cuda(self: Any, device: Any = None, *args: Any, **kwargs: Any) -> Any:
+    stay_here("cuda", device=cuda(device))
+
+
+@answers("_to_device")
+def _to_device(input: Any, device: Any, *args: Any) -> Any:
+    stay_here("to", device=device.name)
+    return input
 
 
 @answers("type")
@@ -712,24 +719,26 @@ def _new_zeros(self: Any, *size: Any, **kwargs: Any) -> Any:
     if p.layout is not sparse_coo:
         refuse("new_zeros", (self,))
     kind = kwargs.get("dtype") or p.value.dtype
-    indices = rl.empty((len(size), 0), dtype=rl.int64)
-    made = make(sparse_coo, size, (indices,), rl.empty(0, dtype=kind), True)
+    indices = rl.empty((len(size), 0), dtype=rl.int64, device=cpu)
+    made = make(sparse_coo, size, (indices,), rl.empty(0, dtype=kind, device=cpu), True)
     return made.requires_grad_() if kwargs.get("requires_grad") else made
 
 
 def _zeros(p: Parts, shape: Any, how: dict[str, Any]) -> Any:
     kind = how.get("dtype") or p.value.dtype
     if how.get("layout") is strided:
-        return rl.zeros(tuple(shape), dtype=kind, requires_grad=bool(how.get("requires_grad")))
+        return rl.zeros(
+            tuple(shape), dtype=kind, device=cpu, requires_grad=bool(how.get("requires_grad"))
+        )
     b = p.n_batch
-    value = rl.empty((*p.value.shape[:b], 0, *p.value.shape[b + 1 :]), dtype=kind)
+    value = rl.empty((*p.value.shape[:b], 0, *p.value.shape[b + 1 :]), dtype=kind, device=cpu)
     if p.layout is sparse_coo:
-        indices: tuple[Tensor, ...] = (rl.empty((p.n_sparse, 0), dtype=rl.int64),)
+        indices: tuple[Tensor, ...] = (rl.empty((p.n_sparse, 0), dtype=rl.int64, device=cpu),)
     else:
         plain = p.indices[1]
         indices = (
             rl.zeros_like(p.indices[0]),
-            rl.empty((*plain.shape[:-1], 0), dtype=plain.dtype),
+            rl.empty((*plain.shape[:-1], 0), dtype=plain.dtype, device=cpu),
         )
     made = make(p.layout, shape, indices, value, True)
     return made.requires_grad_() if how.get("requires_grad") else made
@@ -825,10 +834,10 @@ def _check_resized(size: Any, sparse_dim: int, dense_dim: int) -> None:
 def _resized(t: Any, p: Parts, size: Any, n: int) -> Any:
     indices, value = p.indices[0], p.value
     if n != p.n_sparse:
-        indices = rl.empty((n, 0), dtype=rl.int64)
+        indices = rl.empty((n, 0), dtype=rl.int64, device=cpu)
     wanted = (p.nnz, *size[n:])
     if tuple(value.shape) != wanted:
-        grown = rl.zeros(wanted, dtype=value.dtype)
+        grown = rl.zeros(wanted, dtype=value.dtype, device=cpu)
         if p.nnz:
             grown[tuple(slice(s) for s in value.shape)] = value
         value = grown
@@ -846,8 +855,8 @@ def sparse_resize_and_clear_(self: Any, size: Any, sparse_dim: int, dense_dim: i
     if p is None or p.layout is not sparse_coo:
         raise _dense_refused("sparse_resize_and_clear_")
     _check_resized(size, sparse_dim, dense_dim)
-    value = rl.empty((0, *size[sparse_dim:]), dtype=p.value.dtype)
-    indices = rl.empty((sparse_dim, 0), dtype=rl.int64)
+    value = rl.empty((0, *size[sparse_dim:]), dtype=p.value.dtype, device=cpu)
+    indices = rl.empty((sparse_dim, 0), dtype=rl.int64, device=cpu)
     return become(self, Parts(sparse_coo, size, (indices,), value, True))
 
 

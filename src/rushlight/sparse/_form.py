@@ -23,8 +23,8 @@ import numpy as np
 from .. import _core
 from .. import _root as rl
 from .._core import Flag, Op, Tensor
+from .._device import cpu, resolve, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from .._device import layout as _layout
-from .._device import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from .._levels.level import Level, Wrapper
 from .._size import Size
 from ..nn import Parameter
@@ -81,6 +81,7 @@ class Parts(Wrapper):
         values: Tensor,
         coalesced: bool = False,
     ) -> None:
+        stay_here("_sparse_tensor", *indices, values)
         super().__init__(LEVEL, values)
         self.layout, self.shape, self.indices = layout, Size(shape), indices
         self.coalesced = coalesced
@@ -294,6 +295,7 @@ def answer(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     handler = HANDLERS.get(name)
     if handler is None:
         refuse(name, args)
+    stay_here(name, *args, *kwargs.values(), device=kwargs.get("device"))
     out = kwargs.pop("out", None) if "out" in kwargs else None
     try:
         result = handler(*args, **kwargs)
@@ -328,6 +330,20 @@ def refuse(name: str, args: Sequence[Any]) -> NoReturn:
     )
 
 
+def stay_here(name: str, *values: Any, device: Any = None) -> None:
+    """Raise for a tensor that is not on the CPU, or a device that is not."""
+    found = None if device is None else resolve(device)
+    for v in tree(values):
+        if isinstance(v, Tensor) and (v._accelerator is not None or v._meta):
+            found = v.device
+            break
+    if found is not None and found is not cpu:
+        raise NotImplementedError(
+            f"Could not run 'aten::{name}' with arguments from the '{found.type.upper()}' backend. "
+            "Sparse tensors live on the CPU here: call .cpu() first."
+        )
+
+
 def tree(args: Sequence[Any]) -> list[Any]:
     """Arguments, and the elements of those that are lists."""
     return [x for a in args for x in (a if isinstance(a, (list, tuple)) else (a,))]
@@ -357,8 +373,8 @@ def coo(t: Any, name: str) -> Parts:
 def _blank(kind: Any) -> Tensor:
     """The element that stands in the memory of all sparse tensors of a type."""
     if kind.is_floating_point or kind.is_complex:
-        return rl.full((), float("nan"), dtype=kind)
-    return rl.full((), 1, dtype=kind)
+        return rl.full((), float("nan"), dtype=kind, device=cpu)
+    return rl.full((), 1, dtype=kind, device=cpu)
 
 
 def wrap(p: Parts) -> Any:

@@ -8,10 +8,18 @@ import numpy as np
 
 from .. import _root as rl
 from .._core import Tensor
-from .._device import cpu, resolve, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from .._device import (
+    cpu,
+    get_default_device,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
+)
 from .._device import layout as _layout
 from .._size import Size
-from ._form import BLOCKED, BY_ROWS, COMPRESSED, NAMES, Parts, build, make, parts
+from ._form import BLOCKED, BY_ROWS, COMPRESSED, NAMES, Parts, build, make, parts, stay_here
 
 __all__ = [
     "sparse_bsc_tensor",
@@ -32,17 +40,25 @@ class _Checks:
 def _values(values: Any, dtype: Any) -> Tensor:
     if isinstance(values, Tensor):
         return values if dtype is None else values.to(dtype)
-    return rl.as_tensor(values, dtype=dtype)
+    return rl.as_tensor(values, dtype=dtype, device=cpu)
 
 
 def _indices(indices: Any, keep: bool = False) -> Tensor:
-    made = indices if isinstance(indices, Tensor) else rl.as_tensor(indices)
+    made = indices if isinstance(indices, Tensor) else rl.as_tensor(indices, device=cpu)
     if parts(made) is not None:
         raise RuntimeError("expected the indices of a sparse tensor to be a dense tensor")
     made = made.detach()
     if keep and made.dtype in (rl.int32, rl.int64):
         return made
     return made.to(rl.int64)
+
+
+def _stay_here(name: str, given: list[Any], device: Any) -> None:
+    """Raise for what is not on the CPU. Without a device values say where the tensor is, and where
+    they are no tensor it is on the default device."""
+    if device is None and not any(isinstance(v, Tensor) for v in given[1:]):
+        device = get_default_device()
+    stay_here(name, *given, device=device)
 
 
 def _finished(made: Any, device: Any, requires_grad: bool, checks: bool | None) -> Any:
@@ -55,11 +71,6 @@ def _finished(made: Any, device: Any, requires_grad: bool, checks: bool | None) 
             )
         made.requires_grad_()
     return made
-
-
-def _here(device: Any) -> None:
-    if device is not None and resolve(device) is not cpu:
-        raise NotImplementedError(f"sparse tensors live on the CPU only, not on {device}")
 
 
 def sparse_coo_tensor(
@@ -86,12 +97,12 @@ def sparse_coo_tensor(
            values=tensor([3., 4.]),
            size=(2, 3), nnz=2, layout=torch.sparse_coo)
     """
-    _here(device)
     given = list(args)
     if indices is not None:
         given.insert(0, indices)
     if values is not None:
         given.insert(1, values)
+    _stay_here("sparse_coo_tensor", given[:2], device)
     if len(given) == 3:
         size = given.pop()
     if not given and size is not None:
@@ -103,7 +114,10 @@ def sparse_coo_tensor(
                 f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
             )
         kind = dtype or rl.get_default_dtype()
-        empty = rl.empty((len(shape), 0), dtype=rl.int64), rl.empty((0,), dtype=kind)
+        empty = (
+            rl.empty((len(shape), 0), dtype=rl.int64, device=cpu),
+            rl.empty((0,), dtype=kind, device=cpu),
+        )
         made = make(sparse_coo, shape, empty[:1], empty[1], True)
         return _finished(made, device, requires_grad, check_invariants)
     if len(given) != 2:
@@ -173,7 +187,7 @@ def _compressed(
     requires_grad: bool,
     checks: bool | None,
 ) -> Any:
-    _here(device)
+    _stay_here("sparse_compressed_tensor", [starts, plain, values], device)
     a, b, v = _indices(starts, True), _indices(plain, True), _values(values, dtype)
     block = 2 if layout in BLOCKED else 0
     # What makes no sense at all is refused; the rest only where it is to be checked.

@@ -13,7 +13,7 @@ import numpy as np
 from .. import _core
 from .. import _root as rl
 from .._core import Tensor
-from .._device import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from .._device import cpu, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from ..ops.table.arguments import typed
 from ._arithmetic import add, mul
 from ._convert import coalesce, to_dense
@@ -33,6 +33,7 @@ from ._form import (
     parts,
     record,
     refuse,
+    stay_here,
     transformed,
     values_at,
     values_of,
@@ -182,6 +183,7 @@ def _plain(t: Any) -> tuple[Any, Parts]:
 
 
 def _check(a: Any, b: Any, name: str) -> None:
+    stay_here(name, a, b)
     if a.dtype is not b.dtype:
         raise RuntimeError(
             f"expected scalar type {a.dtype.scalar_name} but found {b.dtype.scalar_name}"
@@ -238,7 +240,9 @@ def _composed(a: Any, b: Any) -> Any:
     """The product of dense ops, each of which has its rules for vmap and for tangents."""
     rows, columns = parts(a).places()
     part = b.index_select(0, integers(columns)) * values_of(a).unsqueeze(1)
-    return rl.zeros((a.shape[0], b.shape[1]), dtype=b.dtype).index_add(0, integers(rows), part)
+    return rl.zeros((a.shape[0], b.shape[1]), dtype=b.dtype, device=cpu).index_add(
+        0, integers(rows), part
+    )
 
 
 def _conjugate(t: Any) -> Any:
@@ -254,7 +258,7 @@ def times_dense(p: Parts, dense: Tensor) -> Tensor:
     rows, columns = p.places()
     m, k = p.shape[0], dense.shape[1]
     dense = dense.detach()
-    made = rl.zeros((m, k), dtype=dense.dtype)
+    made = rl.zeros((m, k), dtype=dense.dtype, device=cpu)
     step = max(256, _PIECE // max(k, 1))
     for start in range(0, len(rows), step):
         piece = slice(start, start + step)
@@ -480,7 +484,11 @@ def smm(input: Any, mat: Any) -> Any:
 def make_empty(m: int, n: int, dtype: Any) -> Any:
     """A sparse matrix of zeros."""
     return make(
-        sparse_coo, (m, n), (rl.empty((2, 0), dtype=rl.int64),), rl.empty(0, dtype=dtype), True
+        sparse_coo,
+        (m, n),
+        (rl.empty((2, 0), dtype=rl.int64, device=cpu),),
+        rl.empty(0, dtype=dtype, device=cpu),
+        True,
     )
 
 
@@ -505,7 +513,7 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
         refuse("sspaddmm", (mat2,))
     rows, columns = p.places()
     used, at = np.unique(rows, return_inverse=True)
-    whole = rl.zeros((len(used), mat2.shape[1]), dtype=mat1.dtype)
+    whole = rl.zeros((len(used), mat2.shape[1]), dtype=mat1.dtype, device=cpu)
     part = mat2.index_select(0, integers(columns)) * values_of(mat1).unsqueeze(1)
     whole = whole.index_add(0, integers(at.ravel()), part)
     places = np.stack(
@@ -539,7 +547,7 @@ def hspmm(mat1: Any, mat2: Any) -> Any:
     _check(mat1, mat2, "hspmm")
     rows, columns = p.places()
     used, at = np.unique(rows, return_inverse=True)
-    whole = rl.zeros((len(used), mat2.shape[1]), dtype=mat1.dtype)
+    whole = rl.zeros((len(used), mat2.shape[1]), dtype=mat1.dtype, device=cpu)
     part = mat2.index_select(0, integers(columns)) * values_of(mat1).unsqueeze(1)
     v = whole.index_add(0, integers(at.ravel()), part)
     shape = (mat1.shape[0], mat2.shape[1])
@@ -563,7 +571,7 @@ def reduced(a: Any, b: Tensor, reduce: str) -> Tensor:
     rows, columns = p.places()
     which = integers(rows)
     part = b.index_select(0, integers(columns)) * values_of(a).unsqueeze(1)
-    empty = rl.zeros((p.shape[0], b.shape[1]), dtype=part.dtype)
+    empty = rl.zeros((p.shape[0], b.shape[1]), dtype=part.dtype, device=cpu)
     if reduce in ("sum", "mean"):
         whole = empty.index_add(0, which, part)
         if reduce == "mean":
@@ -592,6 +600,7 @@ def sampled_addmm(
     if p is None or p.layout is not sparse_csr:
         layout = "Strided" if p is None else NAMES[p.layout]
         raise RuntimeError(f"Expected self to be a SparseCsr tensor, got {layout}")
+    stay_here("sampled_addmm", mat1, mat2)
     if p.n_batch:
         refuse("sampled_addmm", (input,))
     for name, matrix in (("mat1", mat1), ("mat2", mat2)):

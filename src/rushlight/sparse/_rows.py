@@ -10,13 +10,15 @@ from .. import _core
 from .. import _root as rl
 from .._core import Tensor
 from .._device import sparse_coo
-from ._form import Parts, build, integers, record
+from ._form import Parts, build, integers, record, stay_here
 
 __all__ = ["gathered", "rows"]
 
 
 def rows(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Any:
     """The rows of weight that indices name; the gradient of weight has a row for each of them."""
+    if weight._accelerator is not None:  # on meta nothing is computed backward
+        stay_here("embedding_sparse_backward", weight)
     before = _core.set_grad_enabled(False)
     try:
         made = rl.embedding(weight.detach(), indices, padding_idx)

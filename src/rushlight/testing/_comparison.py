@@ -193,6 +193,8 @@ def _compare_tensors(
     rtol, atol = rules.tolerances(actual.dtype, expected.dtype)
     with rl.no_grad():
         actual, expected = actual.detach(), expected.detach()
+        if actual.device != expected.device:
+            actual, expected = actual.cpu(), expected.cpu()
         if actual.dtype != expected.dtype:
             kind = rl.promote_types(actual.dtype, expected.dtype)
             actual, expected = actual.to(kind), expected.to(kind)

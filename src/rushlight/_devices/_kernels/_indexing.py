@@ -6,6 +6,7 @@ What several indices put in one place lands in the order of the index, whatever 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from math import prod
 from typing import Any
 
@@ -135,6 +136,8 @@ def flat(x: Tensor) -> Tensor:
 
 @kernel("gather")
 def gather(x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
+    if sparse_grad and x.requires_grad and _core.is_grad_enabled():
+        import_module("rushlight.sparse._form").stay_here("gather", x)
     if not movable(x):
         return NotImplemented
     if not index.numel():

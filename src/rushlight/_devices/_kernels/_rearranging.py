@@ -87,6 +87,18 @@ def _contiguous_copy(x: Any) -> Any:
     return duplicate(x) if movable(x) else NotImplemented
 
 
+@kernel("clone")
+def clone(x: Any, memory_format: Any) -> Any:
+    if not movable(x):
+        return NotImplemented
+    from ...ops.making.copies import like_strides
+
+    strides = like_strides(x, memory_format)
+    out = _core.empty_accelerated(x._accelerator, tuple(x.shape), x.dtype.code, strides)
+    _core.copy_values(out, x)
+    return out
+
+
 @kernel("_to_copy")
 def _to_copy(x: Any, dtype: Any) -> Any:
     if not takes(x) or x.is_neg() or dtype.is_complex or dtype.itemsize > 8:

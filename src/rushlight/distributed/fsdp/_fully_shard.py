@@ -142,11 +142,11 @@ class _Parameters:
 
     def _gather(self, kind: Any, ones: list[_One]) -> None:
         widths = [self._rows(one) * one.rest for one in ones]
-        source = rl.zeros(sum(widths), dtype=kind)
+        source = rl.zeros(sum(widths), dtype=kind, device="cpu")
         for one, place in zip(ones, source.split(widths), strict=True):
             part = one.divided.to_local()
             place[: part.numel()].copy_(part.reshape(-1))
-        found = rl.empty(self.count, source.numel(), dtype=kind)
+        found = rl.empty(self.count, source.numel(), dtype=kind, device="cpu")
         if found.numel():
             all_gather_into_tensor(found.view(-1), source, group=self.mesh.get_group())
         for one, places in zip(ones, found.split(widths, 1), strict=True):
@@ -159,7 +159,7 @@ class _Parameters:
         whole = one.whole()
         if whole is None or whole.dtype != kind:
             # Memory that the storage asked for itself, by growing, is given back when it shrinks.
-            memory = rl.empty(0, dtype=kind)
+            memory = rl.empty(0, dtype=kind, device=one.divided.to_local().device)
             steps = rl.empty(one.shape, dtype=kind, device="meta").stride()
             storage = memory.untyped_storage()
             storage.resize_(one.shape.numel() * kind.itemsize)
@@ -307,7 +307,7 @@ class _Parameters:
     def _scatter(self, kind: Any, ones: list[_One]) -> None:
         """One reduce-scatter; at its end, for each parameter, how many processes used it."""
         widths = [self._rows(one) * one.rest for one in ones] + [len(ones)]
-        source = rl.zeros(self.count, sum(widths), dtype=kind)
+        source = rl.zeros(self.count, sum(widths), dtype=kind, device="cpu")
         *places, used = source.split(widths, 1)
         for i, (one, place) in enumerate(zip(ones, places, strict=True)):
             whole = one.whole()
@@ -317,7 +317,7 @@ class _Parameters:
             used[:, i] = 1
             self._pack(one, place, gradient)
             whole.grad = None
-        part = rl.empty(source.shape[1], dtype=kind)
+        part = rl.empty(source.shape[1], dtype=kind, device="cpu")
         op = ReduceOp.AVG if self.divide_factor is None else ReduceOp.SUM
         reduce_scatter_tensor(part, source.view(-1), op, group=self.mesh.get_group())
         if self.divide_factor is not None:
@@ -339,7 +339,7 @@ class _Parameters:
     def _give(self, one: _One, own: Tensor) -> None:
         divided = one.divided
         local = divided.to_local()
-        part = own[: local.numel()].view(local.shape).to(local.dtype)
+        part = own[: local.numel()].view(local.shape).to(local)
         if divided.grad is None:
             divided.grad = divided._like(part)
         else:

@@ -179,7 +179,9 @@ class _AllGather(Function):
     @staticmethod
     def forward(ctx: Any, group: Any, tensor: Tensor) -> tuple[Tensor, ...]:
         ctx.group = group
-        whole = rl.empty(get_world_size(group), *tensor.shape, dtype=tensor.dtype)
+        whole = rl.empty(
+            get_world_size(group), *tensor.shape, dtype=tensor.dtype, device=tensor.device
+        )
         all_gather_into_tensor(whole, tensor, group)
         return tuple(part.clone() for part in whole)
 

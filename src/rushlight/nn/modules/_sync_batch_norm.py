@@ -110,15 +110,17 @@ def _joined_statistics(input: Tensor, group: Any) -> tuple[float, Tensor, Tensor
     """Values a channel, means and variances (biased) of all processes' batches, in float64."""
     channels = input.shape[1]
     count = input.numel() // channels
-    own = rl.zeros(2 * channels + 1, dtype=rl.float64)
+    own = rl.zeros(2 * channels + 1, dtype=rl.float64, device="cpu")
     if count:
         variance, mean = rl.var_mean(_wide(input), _over(input), correction=0)
-        own[0], own[1 : 1 + channels], own[1 + channels :] = count, mean, variance
+        own[0] = count
+        own[1 : 1 + channels].copy_(mean)
+        own[1 + channels :].copy_(variance)
     distributed = sys.modules["rushlight.distributed"]
-    all_ = rl.empty(distributed.get_world_size(group), len(own), dtype=rl.float64)
+    all_ = rl.empty_like(own.expand(distributed.get_world_size(group), -1))
     distributed.all_gather_into_tensor(all_, own, group)
     counts, means, variances = all_[:, :1], all_[:, 1 : 1 + channels], all_[:, 1 + channels :]
     total = counts.sum()
     mean = (counts * means).sum(0) / total
     variance = (counts * (variances + (means - mean).square())).sum(0) / total
-    return float(total), mean, variance
+    return float(total), mean.to(input.device), variance.to(input.device)

@@ -13,6 +13,8 @@ from typing import Any
 from ... import _core
 from ... import _root as rl
 from ..._core import Tensor
+from ..._device import is_accelerator
+from ..._pytree import tree_map
 from ...distributed import ReduceOp, _groups, _reducer, all_reduce
 from ...distributed.algorithms.join import DISABLED, Join, Joinable, JoinHook
 from ..modules.module import Module
@@ -32,7 +34,8 @@ class DistributedDataParallel(Module, Joinable):
     same graph, so that unused parameters and nested checkpoints are known after the first.
 
     Raises RuntimeError where no parameter needs a gradient or processes differ in their parameters,
-    ValueError where no process group was started or for device_ids: modules are on the CPU.
+    ValueError where no process group was started. device_ids: the number of the accelerator that
+    the module is on; inputs are brought there. A module on the CPU has none.
 
     >>> torch.distributed.init_process_group(rank=0, world_size=1)
     >>> model = nn.parallel.DistributedDataParallel(nn.Linear(2, 1))
@@ -96,7 +99,9 @@ class DistributedDataParallel(Module, Joinable):
         if device_ids is not None and len(device_ids) > 1:
             raise ValueError("device_ids can only be None or contain a single element.")
         devices = {p.device for _, p in named}
-        if device_ids or output_device is not None:
+        there = next(iter(devices))
+        alone = len(devices) == 1 and is_accelerator(there.type)
+        if (device_ids or output_device is not None) and not alone:
             raise ValueError(
                 "DistributedDataParallel device_ids and output_device arguments only work with "
                 "single-device/multiple-device GPU modules or CPU modules, but got device_ids "
@@ -109,8 +114,9 @@ class DistributedDataParallel(Module, Joinable):
                 "modules"
             )
         self.module = module
-        self.dim, self.device_ids, self.output_device = dim, None, None
-        self.device_type, self.device = "cpu", next(iter(devices))
+        numbers = [there.index] if device_ids else None
+        self.dim, self.device_ids, self.output_device = dim, numbers, numbers and numbers[0]
+        self.device_type, self.device = there.type, there
         self.is_multi_device_module = False
         self.broadcast_buffers = broadcast_buffers is not False
         self.forward_sync_buffers = (
@@ -165,6 +171,8 @@ class DistributedDataParallel(Module, Joinable):
             _uneven.begin(self, syncs)
         if self._sends_buffers():
             self._sync_buffers()
+        if self.device_ids:
+            inputs, kwargs = tree_map(self._brought, (inputs, kwargs))
         output = self.module(*inputs, **kwargs)
         if syncs:
             self.require_forward_param_sync = True
@@ -174,6 +182,10 @@ class DistributedDataParallel(Module, Joinable):
             self.require_forward_param_sync = False
             self.reducer.skip()
         return output
+
+    def _brought(self, value: Any) -> Any:
+        """An input on the module's device."""
+        return value.to(self.device) if isinstance(value, Tensor) else value
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -215,6 +227,7 @@ class DistributedDataParallel(Module, Joinable):
             "dist.GradBucket",
             "torch.distributed.GradBucket",
             "GradBucket",
+            "Any",
         ):
             raise ValueError("Communication hook: bucket annotation should be dist.GradBucket.")
         given = signature.return_annotation

@@ -248,7 +248,7 @@ def _edges(x: Tensor, column: Array, bins: Any, low_high: Any, dim: int) -> Tens
         )
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return linspace(low, high, count + 1, dtype=x.dtype)
+    return linspace(low, high, count + 1, dtype=x.dtype, device=x.device)
 
 
 def _counted(

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import _core
 from ..._core import Tensor
+from ..._devices import cpu, of
 from ..._dtypes import dtype
 from ..._size import Size
 
@@ -39,12 +39,13 @@ def in_steps(steps: Callable[..., Any], shapes: Callable[..., Any]) -> Callable[
         if found is None:
             return None
         stand_ins: list[Any] = []
+        where = next((of(v) for v in values if v is not None), cpu)
         for value, shape, want in zip(values, found, wants, strict=True):
             if value is None:
                 if shape is None:
                     stand_ins.append(None)
                     continue
-                value = _core.wrap(np.zeros((), dtype.numpy)).expand(shape)
+                value = where.tensor(np.zeros((), dtype.numpy)).expand(shape)
             stand_ins.append(value.detach())
             stand_ins[-1].requires_grad = want
         return steps(*stand_ins), tuple(stand_ins)

@@ -28,8 +28,8 @@ def _mean_of_bytes(rows: Tensor, group: ProcessGroup | None, length: int) -> Fut
     with_size = (own.size(), *rows.shape)
     scales = _scales(rows)
     sent = ((rows / scales[:, :1]).round() + scales[:, 1:]).clamp(0, 255).to(rl.uint8)
-    every_scale = rl.empty(own.size(), *scales.shape)
-    every = rl.empty(with_size, dtype=rl.uint8)
+    every_scale = rl.empty(own.size(), *scales.shape, device=scales.device)
+    every = rl.empty(with_size, dtype=rl.uint8, device=rows.device)
     first = all_gather_into_tensor(every_scale, scales, group=own, async_op=True)
     second = all_gather_into_tensor(every, sent, group=own, async_op=True)
     assert first is not None and second is not None
