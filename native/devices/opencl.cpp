@@ -55,6 +55,8 @@ constexpr uint32_t kType = 0x1000, kLargestGroup = 0x1004, kLargestBlock = 0x101
                    kVendor = 0x102c, kDriver = 0x102d, kVersion = 0x102f, kDoubles = 0x1032, kBinarySizes = 0x1165,
                    kBinaries = 0x1166, kBuildLog = 0x1183;
 constexpr uint64_t kCpu = 2;
+constexpr size_t kMostStaged = size_t{16} << 20;  // bytes of staged writes before one waits
+constexpr size_t kMostParameters = 1024;          // bytes of a kernel's arguments that every device takes
 constexpr Code kNoMemory = -4, kNoResources = -5, kNoHostMemory = -6, kBadSize = -61;
 
 struct Device {
@@ -63,6 +65,8 @@ struct Device {
   Handle id, context, queue;
   std::map<size_t, std::vector<Handle>> free;  // by capacity
   Counts counts{};
+  std::vector<std::unique_ptr<char[]>> staged;  // what the host wrote and the device may not have read yet
+  size_t staged_bytes = 0;
 };
 
 struct Kernel {
@@ -292,16 +296,50 @@ void reset_most(int device) {
   d.counts.most_kept = d.counts.kept;
 }
 
+namespace {
+
+// Runs a call that waits for all that was queued before it: what was staged until then has been read afterwards.
+template <class Wait>
+void waiting(Device& d, const char* what, const Wait& wait) {
+  std::vector<std::unique_ptr<char[]>> before;
+  {
+    const std::lock_guard<std::mutex> guard(state().lock);
+    before.swap(d.staged);
+    d.staged_bytes = 0;
+  }
+  const Code code = wait();
+  if (code != 0) {  // nobody knows what was done
+    for (auto& memory : before) static_cast<void>(memory.release());
+  }
+  check(code, what);
+}
+
+}  // namespace
+
 void read(const Block& from, size_t at, void* to, size_t bytes) {
   if (!bytes) return;
   Device& d = device_at(from.device);
-  check(d.call.EnqueueReadBuffer(d.queue, from.memory, 1, at, bytes, to, 0, nullptr, nullptr), "clEnqueueReadBuffer");
+  waiting(d, "clEnqueueReadBuffer",
+          [&] { return d.call.EnqueueReadBuffer(d.queue, from.memory, 1, at, bytes, to, 0, nullptr, nullptr); });
 }
 
 void write(const Block& to, size_t at, const void* from, size_t bytes) {
   if (!bytes) return;
   Device& d = device_at(to.device);
-  check(d.call.EnqueueWriteBuffer(d.queue, to.memory, 1, at, bytes, from, 0, nullptr, nullptr), "clEnqueueWriteBuffer");
+  if (bytes <= kMostStaged / 4) {
+    std::unique_ptr<char[]> copy(new char[bytes]);
+    std::memcpy(copy.get(), from, bytes);
+    const std::lock_guard<std::mutex> guard(state().lock);
+    if (d.staged_bytes + bytes <= kMostStaged) {
+      d.staged.reserve(d.staged.size() + 1);
+      check(d.call.EnqueueWriteBuffer(d.queue, to.memory, 0, at, bytes, copy.get(), 0, nullptr, nullptr), "clEnqueueWriteBuffer");
+      d.staged.push_back(std::move(copy));
+      d.staged_bytes += bytes;
+      return;
+    }
+  }
+  waiting(d, "clEnqueueWriteBuffer",
+          [&] { return d.call.EnqueueWriteBuffer(d.queue, to.memory, 1, at, bytes, from, 0, nullptr, nullptr); });
 }
 
 void copy(const Block& from, size_t from_at, const Block& to, size_t to_at, size_t bytes) {
@@ -313,7 +351,7 @@ void copy(const Block& from, size_t from_at, const Block& to, size_t to_at, size
 
 void finish(int device) {
   Device& d = device_at(device);
-  check(d.call.Finish(d.queue), "clFinish");
+  waiting(d, "clFinish", [&] { return d.call.Finish(d.queue); });
 }
 
 namespace {
@@ -385,6 +423,9 @@ void launch(int kernel, size_t items, size_t group, const std::vector<Argument>&
   State& s = state();
   const std::lock_guard<std::mutex> guard(s.lock);  // a kernel's arguments are set one by one
   const Kernel& k = s.kernels.at(static_cast<size_t>(kernel));
+  size_t bytes = 0;
+  for (const Argument& argument : arguments) bytes += argument.size;
+  if (bytes > kMostParameters) throw Failure("a kernel has " + std::to_string(bytes) + " bytes of arguments");
   for (size_t i = 0; i < arguments.size(); ++i) {
     check(k.device->call.SetKernelArg(k.handle, static_cast<uint32_t>(i), arguments[i].size, arguments[i].value), "clSetKernelArg");
   }

@@ -51,7 +51,8 @@ struct Counts {
 Counts counts(int device);
 void reset_most(int device);
 
-// Copies of bytes. Those from and to the host are done when these return.
+// Copies of bytes. One to the host is done when it returns, and all that was queued before; `from` of one from the host may be changed
+// then: small ones are copied aside and wait for nothing.
 void read(const Block& from, size_t at, void* to, size_t bytes);
 void write(const Block& to, size_t at, const void* from, size_t bytes);
 void copy(const Block& from, size_t from_at, const Block& to, size_t to_at, size_t bytes);
