@@ -54,4 +54,4 @@ def _given(root: Tensor, gradient: Tensor | None) -> Tensor:
         raise RuntimeError(
             f"grad can be implicitly created only for real scalar outputs but got {root.dtype}"
         )
-    return ones(tuple(root.shape), dtype=root.dtype)
+    return ones(tuple(root.shape), dtype=root.dtype, device=root.device)
