@@ -223,13 +223,13 @@ def _weighted_nll(
 def _nll_transpose(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     g, target, weight, ignored, reduction, shape = args
     if not g.ndim and inner(target, level) is None and inner(weight, level) is None:
-        one = ones((), dtype=g.dtype)
+        one = ones((), dtype=g.dtype, device=g.device)
         return _call(op, [one, target, weight, ignored, reduction, shape]) * g
     dim = 0 if len(shape) == 1 else 1
     classes, weights = _weights_of(target, weight, ignored, g)
     if reduction in _MEAN:
         weights = weights / weights.sum()
-    found = zeros(shape, dtype=g.dtype)
+    found = zeros(shape, dtype=g.dtype, device=g.device)
     return found.scatter(dim, classes.unsqueeze(dim), -(g * weights).unsqueeze(dim))
 
 
@@ -245,7 +245,7 @@ def _embedding(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     value, places = batched(weight, level), batched(indices, level)
     rows = weight.shape[0]
     if padding is not None and padding >= 0:
-        masked = arange(rows).eq(padding).unsqueeze(1)
+        masked = arange(rows, device=weight.device).eq(padding).unsqueeze(1)
         value = where(masked, value.detach(), value)
     return level.wrap(_call(op, [value.flatten(0, 1), first_rows(places, rows, level), -1]))
 

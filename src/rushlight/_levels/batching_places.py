@@ -56,13 +56,16 @@ def first_rows(index: Tensor, n: int, level: BatchLevel, what: str = "self") -> 
     """Places below n in one element, as places in all elements one after another; of a batched
     index with the batch in front."""
     for part in plain_parts(index):
+        if part.device.type != "cpu":
+            continue  # kernels there look for themselves
         a = part._array
         if a.size and not (-n <= a.min() and a.max() < n):
             raise IndexError(
                 f"index out of range in {what}: indices run from {a.min()} to {a.max()}, of {n}"
             )
     index = where(index < 0, index + n, index)
-    return index + (arange(level.size) * n).reshape(-1, *(1,) * (index.ndim - 1))
+    firsts = arange(level.size, device=index.device) * n
+    return index + firsts.reshape(-1, *(1,) * (index.ndim - 1))
 
 
 # ---- an index tensor for some dimensions joined
@@ -118,7 +121,7 @@ def _in_row(index: Tensor, n: int) -> Tensor:
 def _take_backward(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     g, index, shape = args
     n = math.prod(shape)
-    flat = zeros(n, dtype=g.dtype)
+    flat = zeros(n, dtype=g.dtype, device=g.device)
     return flat.scatter_add(0, _in_row(index, n), g.reshape(-1)).reshape(shape)
 
 
@@ -204,7 +207,7 @@ def _masked_scatter(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     at = (mask.reshape(-1).cumsum(0) - 1).clamp(min=0)
     row = source.reshape(-1)
     if not row.shape[0]:
-        row = zeros(1, dtype=row.dtype)
+        row = zeros(1, dtype=row.dtype, device=row.device)
     taken = at.masked_fill(~mask.reshape(-1), 0)
     return where(mask, row.gather(0, taken).reshape(shape), x)
 

@@ -337,7 +337,7 @@ def _rows(
     """The Jacobian of one output with respect to each input."""
     if vectorize and out.numel():
         n = out.numel()
-        basis = _making.eye(n, dtype=out.dtype).reshape(n, *out.shape)
+        basis = _making.eye(n, dtype=out.dtype, device=out.device).reshape(n, *out.shape)
         if not out.requires_grad:
             found: Any = (None,) * len(inputs)
         else:
@@ -351,7 +351,7 @@ def _rows(
                 is_grads_batched=True,
             )
         return tuple(
-            _making.zeros((*out.shape, *x.shape), dtype=x.dtype)
+            _making.zeros((*out.shape, *x.shape), dtype=x.dtype, device=x.device)
             if g is None
             else g.reshape(out.shape + x.shape)
             for g, x in zip(found, inputs, strict=True)
@@ -379,7 +379,7 @@ def _rows(
     return tuple(
         _stack(row).reshape(out.shape + x.shape)
         if row
-        else _making.zeros((*out.shape, *x.shape), dtype=x.dtype)
+        else _making.zeros((*out.shape, *x.shape), dtype=x.dtype, device=x.device)
         for row, x in zip(rows, inputs, strict=True)
     )
 
@@ -403,7 +403,7 @@ def _columns(func: Callable[..., Any], inputs: Any) -> Tensor | tuple[tuple[Tens
     jacobians = []
     for (out, _), every in zip(pairs, found, strict=True):
         if every is None:
-            every = _making.zeros((n, *out.shape), dtype=out.dtype)
+            every = _making.zeros((n, *out.shape), dtype=out.dtype, device=out.device)
         parts = every.detach().split(sizes, 0)
         jacobians.append(
             tuple(
@@ -418,7 +418,7 @@ def _directions(inputs: _Tensors, sizes: list[int]) -> list[Tensor]:
     """Of each input (a row for each unit vector) its part of all unit vectors."""
     found, start = [], 0
     for x, n in zip(inputs, sizes, strict=True):
-        rows = _making.zeros(sum(sizes), n, dtype=x.dtype)
+        rows = _making.zeros(sum(sizes), n, dtype=x.dtype, device=x.device)
         rows.narrow(0, start, n).diagonal().fill_(1)
         found.append(rows.reshape(x.shape))
         start += n

@@ -10,16 +10,17 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
+from ...ops.elementwise.arithmetic import _nonzero
 from ...ops.elementwise.comparison import isfinite, isnan
 from ...ops.elementwise.elementary import round as whole
 from ...ops.elementwise.elementary import sigmoid
 from ...ops.elementwise.selection import where
 from ...ops.layers.activation import gelu
 from . import kernel
-from ._launch import code, empty, number, rows, start, takes
+from ._launch import code, empty, layout, number, rows, start, takes
 from ._rearranging import zeros
 from ._softmax import log_softmax, softmax
-from ._special import common_shape, in_double
+from ._special import common_shape, in_double, there
 
 _FILE = "elements.cl"
 
@@ -72,9 +73,8 @@ def laid_in(out: Tensor, order: list[int]) -> Tensor:
     return made
 
 
-def _filled(a: Tensor, value: int, dtype: Any = None) -> Tensor:
-    """A new tensor of the shape of a, of one number."""
-    made = empty(a.shape, a, dtype)
+def filled_with(made: Tensor, value: int) -> Tensor:
+    """The tensor, every element of which gets one number."""
     _core.copy_values(made, _core.wrap(np.asarray(value, made.dtype.numpy)))
     return made
 
@@ -86,12 +86,14 @@ def nothing(a: Any) -> Any:
 
 @kernel("_one")
 def one(a: Any) -> Any:
-    return _filled(a, 1) if takes(a) else NotImplemented
+    return filled_with(empty(a.shape, a), 1) if takes(a) else NotImplemented
 
 
 @kernel("isreal")
 def isreal(a: Any) -> Any:
-    return _filled(a, 1, dtypes.bool) if takes(a) else NotImplemented
+    if not takes(a):
+        return NotImplemented
+    return filled_with(empty(a.shape, a, dtypes.bool), 1)
 
 
 @kernel("conj_physical")
@@ -174,6 +176,46 @@ def softmax_as(a: Any, dim: int, dtype: Any) -> Any:
 @kernel("_log_softmax_as")
 def log_softmax_as(a: Any, dim: int, dtype: Any) -> Any:
     return _as(log_softmax, a, dim, dtype)
+
+
+# ---- whole quotients
+
+_DOWN, _TOWARDS_ZERO, _REMAINDER, _REST = range(4)  # kernels/elements.cl's
+
+
+def _divided(which: int, a: Any, b: Any) -> Any:
+    """Of integers, and of halves, whose steps are rounded one by one."""
+    by_number = b._accelerator is None
+    a, b = there(a, b)
+    if not takes(a, b) or a.dtype is not b.dtype or a.dtype is dtypes.bool:
+        return NotImplemented
+    real, shape = a.dtype.is_floating_point, common_shape(a, b)
+    if shape is None or (real and (a.dtype.itemsize != 2 or which > _TOWARDS_ZERO)):
+        return NotImplemented
+    if by_number and not real:
+        _nonzero(np.asarray(b.item()))
+    spread = [_core.kernels.expand(t, shape) for t in (a, b)]
+    laid = [layout(t) for t in spread]
+    if None in laid:
+        return NotImplemented
+    out, found = empty(shape, a), None if by_number or real else zeros((1,), a, dtypes.int32)
+    start(_FILE, "divided", out.numel(), a, a, b, out, found, *laid, code(a), out.numel(), which)
+    if found is not None and found.item():
+        _nonzero(np.zeros(1, np.int64))  # raises
+    return laid_in(out, order_of(shape, *(t.stride() for t in spread)))
+
+
+def _division(which: int, *names: str) -> None:
+    @kernel(*names)
+    def function(a: Any, b: Any, rounding_mode: Any = None) -> Any:
+        return _divided(which, a, b)
+
+
+_division(_DOWN, "floor_divide", "_floor_divide_number", "_floor_divide_zero")
+_division(_DOWN, "_div_floor", "_div_floor_number")
+_division(_TOWARDS_ZERO, "_div_trunc", "_div_trunc_number")
+_division(_REMAINDER, "remainder", "_remainder_number", "_remainder_zero", "_remainder_of_number")
+_division(_REST, "fmod", "_fmod_number", "_fmod_zero")
 
 
 # ---- fake quantization

@@ -624,7 +624,7 @@ def _triangle(name: str, lower: bool, doc: str) -> None:
             return finished(result, how, where=where)
         result[0] = np.repeat(rows, counts)
         result[1] = np.arange(total) - np.repeat(np.cumsum(counts) - counts - first, counts)
-        return finished(result, how, function=name)
+        return finished(result, how, where=where, function=name)
 
 
 _triangle(
