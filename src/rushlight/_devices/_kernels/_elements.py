@@ -14,7 +14,8 @@ from ...ops.elementwise.arithmetic import _nonzero
 from ...ops.elementwise.comparison import isfinite, isnan
 from ...ops.elementwise.elementary import round as whole
 from ...ops.elementwise.elementary import sigmoid
-from ...ops.elementwise.selection import where
+from ...ops.elementwise.selection import maximum, minimum, where
+from ...ops.elementwise.special import xlogy
 from ...ops.layers.activation import gelu
 from . import kernel
 from ._launch import code, empty, layout, number, rows, start, takes
@@ -180,7 +181,7 @@ def log_softmax_as(a: Any, dim: int, dtype: Any) -> Any:
 
 # ---- whole quotients
 
-_DOWN, _TOWARDS_ZERO, _REMAINDER, _REST = range(4)  # kernels/elements.cl's
+_DOWN, _TOWARDS_ZERO, _REMAINDER, _REST, _COMMON_DIVISOR, _COMMON_MULTIPLE = range(6)  # kernels/elements.cl's
 
 
 def _divided(which: int, a: Any, b: Any) -> Any:
@@ -192,13 +193,15 @@ def _divided(which: int, a: Any, b: Any) -> Any:
     real, shape = a.dtype.is_floating_point, common_shape(a, b)
     if shape is None or (real and (a.dtype.itemsize != 2 or which > _TOWARDS_ZERO)):
         return NotImplemented
-    if by_number and not real:
+    divides = not real and which <= _REST
+    if by_number and divides:
         _nonzero(np.asarray(b.item()))
     spread = [_core.kernels.expand(t, shape) for t in (a, b)]
     laid = [layout(t) for t in spread]
     if None in laid:
         return NotImplemented
-    out, found = empty(shape, a), None if by_number or real else zeros((1,), a, dtypes.int32)
+    out = empty(shape, a)
+    found = zeros((1,), a, dtypes.int32) if divides and not by_number else None
     start(_FILE, "divided", out.numel(), a, a, b, out, found, *laid, code(a), out.numel(), which)
     if found is not None and found.item():
         _nonzero(np.zeros(1, np.int64))  # raises
@@ -216,6 +219,46 @@ _division(_DOWN, "_div_floor", "_div_floor_number")
 _division(_TOWARDS_ZERO, "_div_trunc", "_div_trunc_number")
 _division(_REMAINDER, "remainder", "_remainder_number", "_remainder_zero", "_remainder_of_number")
 _division(_REST, "fmod", "_fmod_number", "_fmod_zero")
+_division(_COMMON_DIVISOR, "gcd")
+_division(_COMMON_MULTIPLE, "lcm")
+
+
+# ---- functions of real numbers, of integers
+
+
+def _of_integers(names: str, function: Any, *, of_bool: bool = True) -> None:
+    """What ops are of integers, which are all finite and whole."""
+
+    @kernel(*names.split())
+    def functions(a: Any, *rest: Any) -> Any:
+        if not takes(a) or a.dtype.is_floating_point or (a.dtype is dtypes.bool and not of_bool):
+            return NotImplemented
+        return function(a.detach(), *rest)
+
+
+_of_integers("isnan isinf isposinf isneginf", lambda a: a != a)
+_of_integers("isfinite", lambda a: a == a)
+_of_integers("signbit", lambda a: a < 0, of_bool=False)
+_of_integers("floor ceil trunc round _nan_to_num", lambda a, *_: a + 0, of_bool=False)
+_of_integers("fmax", lambda a, b: maximum(a, b.detach()))
+_of_integers("fmin", lambda a, b: minimum(a, b.detach()))
+
+
+def _in_float(name: str, function: Any) -> None:
+    """An op of two tensors of halves, computed in float and rounded once."""
+
+    @kernel(name)
+    def of_halves(a: Any, b: Any) -> Any:
+        a, b = there(a, b)
+        if not takes(a, b) or not a.dtype.is_floating_point or a.dtype is not b.dtype:
+            return NotImplemented
+        if a.dtype.itemsize != 2:
+            return NotImplemented
+        return function(widened(a), widened(b)).to(a.dtype)
+
+
+for _name in ("xlogy", "_xlogy_number1"):
+    _in_float(_name, xlogy)
 
 
 # ---- fake quantization

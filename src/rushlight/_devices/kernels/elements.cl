@@ -55,6 +55,8 @@ KERNEL distances(BUFFER(x), BUFFER(y), BUFFER(out), i64 type, i64 items, i64 row
 #define DOWN 0
 #define TOWARDS_ZERO 1
 #define REMAINDER 2
+#define REST 3
+#define COMMON_DIVISOR 4
 
 #ifdef REAL
 FUNCTION T held(T value, i64 type) { return type == TYPE_F16 ? (T)from_half(to_half((float)value)) : (T)from_bfloat(to_bfloat((float)value)); }
@@ -71,8 +73,21 @@ FUNCTION T quotient_of(T a, T b, i64 type, i64 which) {
   return found - down > (T)0.5 ? down + 1 : down;
 }
 #else
+FUNCTION T common_divisor(T a, T b) {
+  while (b != 0) {
+    const T rest = b == -1 ? 0 : a % b;
+    a = b, b = rest;
+  }
+  return a < 0 ? -a : a;
+}
+
 FUNCTION T quotient_of(T a, T b, i64 type, i64 which) {
+  if (which == COMMON_DIVISOR) return common_divisor(a, b);
   if (b == 0) return 0;
+  if (which > COMMON_DIVISOR) {
+    const T multiple = a / common_divisor(a, b) * b;
+    return multiple < 0 ? -multiple : multiple;
+  }
   const i64 least = b == -1;  // the quotient of the least number is no number
   const T whole = least ? (T)(-(u64)a) : a / b, rest = least ? 0 : a % b;
   const T down = rest != 0 && (rest < 0) != (b < 0);
