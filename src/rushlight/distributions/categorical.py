@@ -48,7 +48,7 @@ class Categorical(ByProbabilities):
 
     @property
     def mean(self) -> Tensor:
-        return rl.full(self._extended_shape(), math.nan, dtype=self.probs.dtype)
+        return rl.full(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
 
     variance = mean
 
@@ -71,4 +71,4 @@ class Categorical(ByProbabilities):
         return -(logits * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        return self._enumerated(rl.arange(self._num_events), expand)
+        return self._enumerated(rl.arange(self._num_events, device=self._param.device), expand)

@@ -64,7 +64,7 @@ class Gamma(ExponentialFamily):
         return value
 
     def log_prob(self, value: Tensor) -> Tensor:
-        value = rl.as_tensor(value, dtype=self.rate.dtype)
+        value = rl.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         self._checked(value)
         return (
             rl.xlogy(self.concentration, self.rate)

@@ -38,7 +38,7 @@ class HalfCauchy(TransformedDistribution):
 
     @property
     def mean(self) -> Tensor:
-        return rl.full(self._extended_shape(), math.inf, dtype=self.scale.dtype)
+        return rl.full(self._extended_shape(), math.inf, dtype=self.scale.dtype, device=self.scale.device)
 
     @property
     def mode(self) -> Tensor:
@@ -49,7 +49,7 @@ class HalfCauchy(TransformedDistribution):
         return self.base_dist.variance
 
     def log_prob(self, value: Tensor) -> Tensor:
-        value = rl.as_tensor(self._checked(value), dtype=self.scale.dtype)
+        value = rl.as_tensor(self._checked(value), dtype=self.scale.dtype, device=self.scale.device)
         log_prob = self.base_dist.log_prob(value) + math.log(2)
         return log_prob.masked_fill(~(value >= 0), -math.inf)
 

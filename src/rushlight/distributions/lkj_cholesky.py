@@ -39,7 +39,7 @@ class LKJCholesky(Distribution):
             )
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
-        row = rl.arange(dim - 1, dtype=self.concentration.dtype)
+        row = rl.arange(dim - 1, dtype=self.concentration.dtype, device=self.concentration.device)
         row = rl.cat([row.new_zeros((1,)), row])
         marginal = self.concentration + 0.5 * (dim - 2)
         self._beta = Beta(row + 0.5, marginal.unsqueeze(-1) - 0.5 * row)
@@ -53,7 +53,7 @@ class LKJCholesky(Distribution):
         with rl.no_grad():
             square = self._beta.sample(sample_shape).unsqueeze(-1)
             shape = self._extended_shape(sample_shape)
-            normal = rl.randn(shape, dtype=square.dtype).tril(-1)
+            normal = rl.randn(shape, dtype=square.dtype, device=square.device).tril(-1)
             direction = normal / normal.norm(dim=-1, keepdim=True)
             direction[..., 0, :] = 0.0
             below = square.sqrt() * direction
@@ -63,7 +63,7 @@ class LKJCholesky(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         diagonal = self._checked(value).diagonal(dim1=-1, dim2=-2)[..., 1:]
-        power = self.dim - rl.arange(2, self.dim + 1)
+        power = self.dim - rl.arange(2, self.dim + 1, device=diagonal.device)
         power = 2 * (self.concentration - 1).unsqueeze(-1) + power
         density = (power * diagonal.log()).sum(-1)
         n = self.dim - 1

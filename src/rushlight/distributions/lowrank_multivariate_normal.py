@@ -25,7 +25,7 @@ def _scaled(W: Tensor, D: Tensor) -> Tensor:
 
 
 def _plus_identity(matrix: Tensor) -> Tensor:
-    return matrix + rl.eye(matrix.shape[-1], dtype=matrix.dtype)
+    return matrix + rl.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
 
 
 def _batch_capacitance_tril(W: Tensor, D: Tensor) -> Tensor:
@@ -139,8 +139,8 @@ class LowRankMultivariateNormal(Distribution):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         rank = self.cov_factor.shape[-1:]
-        of_factor = _standard_normal(shape[:-1] + rank, self.loc.dtype, None)
-        of_diagonal = _standard_normal(shape, self.loc.dtype, None)
+        of_factor = _standard_normal(shape[:-1] + rank, self.loc.dtype, self.loc.device)
+        of_diagonal = _standard_normal(shape, self.loc.dtype, self.loc.device)
         return (
             self.loc
             + _batch_mv(self._unbroadcasted_cov_factor, of_factor)

@@ -40,7 +40,7 @@ def _precision_to_scale_tril(precision: Tensor) -> Tensor:
     """The Cholesky factor of the inverse of a matrix."""
     reversed_factor = linalg.cholesky(rl.flip(precision, (-2, -1)))
     inverse = rl.transpose(rl.flip(reversed_factor, (-2, -1)), -2, -1)
-    identity = rl.eye(precision.shape[-1], dtype=precision.dtype)
+    identity = rl.eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
     return linalg.solve_triangular(inverse, identity, upper=False)
 
 
@@ -132,7 +132,7 @@ class MultivariateNormal(Distribution):
         return squares.expand(self._batch_shape + self._event_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, None)
+        noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
         return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
 
     def log_prob(self, value: Tensor) -> Tensor:

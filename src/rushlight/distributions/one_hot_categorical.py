@@ -64,7 +64,7 @@ class OneHotCategorical(OfCategories):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         n = self.event_shape[0]
-        values = rl.eye(n, dtype=self._param.dtype)
+        values = rl.eye(n, dtype=self._param.dtype, device=self._param.device)
         values = values.view((n, *(1,) * len(self.batch_shape), n))
         return values.expand((n, *self.batch_shape, n)) if expand else values
 

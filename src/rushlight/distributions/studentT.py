@@ -61,7 +61,7 @@ class StudentT(Distribution):
         return variance.masked_fill(self.df <= 1, math.nan)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        normal = _standard_normal(self._extended_shape(sample_shape), self.df.dtype, None)
+        normal = _standard_normal(self._extended_shape(sample_shape), self.df.dtype, self.df.device)
         squares = self._chi2.rsample(sample_shape)
         return self.loc + self.scale * (normal * rl.rsqrt(squares / self.df))
 

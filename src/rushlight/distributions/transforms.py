@@ -303,7 +303,7 @@ class CorrCholeskyTransform(Transform):
         eps = rl.finfo(x.dtype).eps
         r = vec_to_tril_matrix(x.clamp(min=-1 + eps, max=1 - eps), diag=-1)
         rest = (1 - r**2).sqrt().cumprod(-1)
-        r = r + rl.eye(r.shape[-1], dtype=r.dtype)
+        r = r + rl.eye(r.shape[-1], dtype=r.dtype, device=r.device)
         return r * F.pad(rest[..., :-1], [1, 0], value=1)
 
     def _inverse(self, y: Tensor) -> Tensor:
@@ -376,7 +376,7 @@ class StickBreakingTransform(_Fixed):
 
     @staticmethod
     def _offset(count: int, like: Tensor) -> Tensor:
-        return rl.arange(count, 0, -1, dtype=like.dtype)
+        return rl.arange(count, 0, -1, dtype=like.dtype, device=like.device)
 
     def _call(self, x: Tensor) -> Tensor:
         z = SigmoidTransform()(x - self._offset(x.shape[-1], x).log())

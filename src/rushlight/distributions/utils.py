@@ -39,7 +39,8 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
         )
     first = next((v for v in values if isinstance(v, Tensor)), None)
     dtype = rl.get_default_dtype() if first is None else first.dtype
-    tensors = [v if is_tensor_like(v) else rl.tensor(v, dtype=dtype) for v in values]
+    device = None if first is None else first.device
+    tensors = [v if is_tensor_like(v) else rl.tensor(v, dtype=dtype, device=device) for v in values]
     return tuple(rl.broadcast_tensors(*tensors))
 
 
@@ -123,7 +124,7 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     n = mat.shape[-1]
     if diag < -n or diag >= n:
         raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
-    rows, columns = rl.tril_indices(n, n, diag)
+    rows, columns = rl.tril_indices(n, n, diag, device=mat.device)
     return mat[..., rows, columns]
 
 
@@ -145,6 +146,6 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
         )
     size = round(n)
     matrix = vec.new_zeros((*vec.shape[:-1], size, size))
-    rows, columns = rl.tril_indices(size, size, diag)
+    rows, columns = rl.tril_indices(size, size, diag, device=vec.device)
     matrix[..., rows, columns] = vec
     return matrix

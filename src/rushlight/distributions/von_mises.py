@@ -26,9 +26,9 @@ def _log_modified_bessel_fn(x: Tensor, order: int = 0) -> Tensor:
 def _rejection_sample(loc: Tensor, concentration: Tensor, proposal_r: Tensor, x: Tensor) -> Tensor:
     """Angles from wrapped Cauchy numbers (Best and Fisher 1979), drawn for the whole of x until
     each place has one."""
-    done = rl.zeros(x.shape, dtype=rl.bool)
+    done = rl.zeros(x.shape, dtype=rl.bool, device=x.device)
     while not bool(done.all()):
-        u1, u2, u3 = rl.rand((3, *x.shape), dtype=loc.dtype).unbind()
+        u1, u2, u3 = rl.rand((3, *x.shape), dtype=loc.dtype, device=loc.device).unbind()
         z = rl.cos(math.pi * u1)
         f = (1 + proposal_r * z) / (proposal_r + z)
         c = concentration * (proposal_r - f)
@@ -85,7 +85,7 @@ class VonMises(Distribution):
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with rl.no_grad():
-            x = rl.empty(self._extended_shape(sample_shape), dtype=rl.float64)
+            x = rl.empty(self._extended_shape(sample_shape), dtype=rl.float64, device=self.loc.device)
             drawn = _rejection_sample(self._loc, self._concentration, self._proposal_r, x)
             return drawn.to(self.loc.dtype)
 

@@ -25,7 +25,7 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
     """The derivative of `mvlgamma`."""
     if not bool(x.gt((p - 1) / 2).all()):
         raise AssertionError("Wrong domain for multivariate digamma function.")
-    return rl.digamma(x.unsqueeze(-1) - rl.arange(p, dtype=x.dtype) / 2).sum(-1)
+    return rl.digamma(x.unsqueeze(-1) - rl.arange(p, dtype=x.dtype, device=x.device) / 2).sum(-1)
 
 
 class Wishart(ExponentialFamily):
@@ -82,7 +82,7 @@ class Wishart(ExponentialFamily):
             self.df = df.expand(batch)
         else:
             batch = matrix.shape[:-2]
-            self.df = rl.tensor(df, dtype=matrix.dtype)
+            self.df = rl.tensor(df, dtype=matrix.dtype, device=matrix.device)
         event_shape = matrix.shape[-2:]
         n = event_shape[-1]
         if bool(self.df.le(n - 1).any()):
@@ -106,7 +106,7 @@ class Wishart(ExponentialFamily):
     def _finish(self, made: Any) -> None:
         """What `made` draws its samples with."""
         made._batch_dims = [-(x + 1) for x in range(made.df.dim())]
-        steps = rl.arange(self._event_shape[-1], dtype=self._unbroadcasted_scale_tril.dtype)
+        steps = rl.arange(self._event_shape[-1], dtype=self._unbroadcasted_scale_tril.dtype, device=self._unbroadcasted_scale_tril.device)
         made._dist_chi2 = Chi2(made.df.unsqueeze(-1) - steps)
 
     def _expand_rest(self, new: Any, shape: Size) -> None:
@@ -132,7 +132,7 @@ class Wishart(ExponentialFamily):
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariance of the vectors."""
         factor = self._unbroadcasted_scale_tril
-        identity = rl.eye(self._event_shape[-1], dtype=factor.dtype)
+        identity = rl.eye(self._event_shape[-1], dtype=factor.dtype, device=factor.device)
         return self._matrix(rl.cholesky_solve(identity, factor))
 
     def _per_matrix(self, number: Tensor) -> Tensor:
@@ -159,9 +159,9 @@ class Wishart(ExponentialFamily):
         p = self._event_shape[-1]
         roots = self._dist_chi2.rsample(sample_shape).sqrt()
         noise = roots.clamp(min=rl.finfo(roots.dtype).eps).diag_embed(dim1=-2, dim2=-1)
-        rows, columns = rl.tril_indices(p, p, offset=-1)
+        rows, columns = rl.tril_indices(p, p, offset=-1, device=noise.device)
         shape = (*sample_shape, *self._batch_shape, p * (p - 1) // 2)
-        noise[..., rows, columns] = rl.randn(shape, dtype=noise.dtype)
+        noise[..., rows, columns] = rl.randn(shape, dtype=noise.dtype, device=noise.device)
         factor = self._unbroadcasted_scale_tril @ noise
         return factor @ factor.mT
 
