@@ -2,6 +2,7 @@
 CPU's, and no tensor stays on the CPU."""
 
 import copy
+import itertools
 
 import numpy as np
 import pytest
@@ -101,9 +102,7 @@ def trained(module, inputs):
     results = [t for t in tensors(out) if t.requires_grad]
     parameters = [p for p in module.parameters() if p.requires_grad]
     leaves = [t for t in tensors(inputs) if t.requires_grad] + parameters
-    seeds = [
-        torch.tensor(numbers(*t.shape, seed=9)).float().to(t.device) for t in results
-    ]
+    seeds = [torch.tensor(numbers(*t.shape, seed=9)).float().to(t.device) for t in results]
     wanted = leaves if results else []
     grads = torch.autograd.grad(results, wanted, seeds, allow_unused=True) if wanted else ()
     return tensors(out), [g for g in grads if g is not None], list(module.buffers())
@@ -127,6 +126,13 @@ IMAGE, VOLUME, ROW = (2, 4, 8, 8), (2, 4, 5, 6, 7), (2, 4, 9)
 
 HIDDEN = torch.arange(30).view(5, 6) % 4 == 1
 PADDED = torch.tensor([[False] * 6, [False] * 4 + [True] * 2])
+
+SHAPES_OF = ((1, ROW), (2, IMAGE), (3, VOLUME))
+
+
+def padding(kind, n):
+    return getattr(nn, f"{kind}Pad{n}d")(1, *([2.5] if kind == "Constant" else []))
+
 
 LAYERS = {
     # ---- linear
@@ -178,11 +184,11 @@ LAYERS = {
     # ---- padding
     **{
         f"{kind}Pad{n}d": (
-            lambda kind=kind, n=n: getattr(nn, f"{kind}Pad{n}d")(*((1, 2.5) if kind == "Constant" else (1,))),
+            lambda kind=kind, n=n: padding(kind, n),
             shape,
         )
         for kind in ("Constant", "Zero", "Reflection", "Replication", "Circular")
-        for n, shape in ((1, ROW), (2, IMAGE), (3, VOLUME))
+        for n, shape in SHAPES_OF
     },
     "ReflectionPad2d-uneven": (lambda: nn.ReflectionPad2d((1, 2, 0, 3)), IMAGE),
     "ZeroPad2d-less": (lambda: nn.ZeroPad2d((1, -2, 0, 3)), IMAGE),
@@ -190,8 +196,8 @@ LAYERS = {
     **{
         name: (lambda name=name: getattr(nn, name)(), (3, 5))
         for name in (
-            "CELU ELU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid Mish PReLU ReLU "
-            "ReLU6 SELU SiLU Sigmoid Softplus Softshrink Softsign Tanh Tanhshrink GELU"
+            "CELU ELU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid Mish PReLU "
+            "ReLU ReLU6 SELU SiLU Sigmoid Softplus Softshrink Softsign Tanh Tanhshrink GELU"
         ).split()
     },
     "GELU-tanh": (lambda: nn.GELU("tanh"), (3, 5)),
@@ -210,7 +216,7 @@ LAYERS = {
             lambda kind=kind, n=n, options=options: getattr(nn, f"{kind}{n}d")(4, **options),
             shape,
         )
-        for n, shape in ((1, ROW), (2, IMAGE), (3, VOLUME))
+        for n, shape in SHAPES_OF
         for kind, suffix, options in (
             ("BatchNorm", "", {}),
             ("BatchNorm", "-plain", {"affine": False, "track_running_stats": False}),
@@ -355,6 +361,7 @@ LAYERS = {
     # ---- distances
     "CosineSimilarity": (lambda: nn.CosineSimilarity(), (3, 5), (3, 5)),
     "PairwiseDistance": (lambda: nn.PairwiseDistance(p=3, keepdim=True), (3, 5), (3, 5)),
+    "LinearCrossEntropyLoss": (lambda: nn.LinearCrossEntropyLoss(4, 5), (3, 4), whole(5, 3)),
     # ---- containers
     "Sequential": (lambda: nn.Sequential(nn.Linear(4, 3), nn.Tanh()), (2, 4)),
     # ---- what is made when it is called
@@ -389,10 +396,11 @@ LOSSES = {
     "KLDivLoss": ({}, (3, 5), chances(3, 5)),
     "KLDivLoss-log": ({"log_target": True}, (3, 5), (3, 5)),
     "L1Loss": ({}, (3, 5), (3, 5)),
-    "LinearCrossEntropyLoss": None,
     "MSELoss": ({}, (3, 5), (3, 5)),
     "MarginRankingLoss": ({"margin": 0.2}, (5,), (5,), signs(5)),
-    "MultiLabelMarginLoss": ({}, (3, 4), torch.tensor([[3, 0, -1, 1], [-1, 0, 1, 2], [0, 1, 2, 3]])),
+    "MultiLabelMarginLoss": (
+        {}, (3, 4), torch.tensor([[3, 0, -1, 1], [-1, 0, 1, 2], [0, 1, 2, 3]]),
+    ),
     "MultiLabelSoftMarginLoss": ({"weight": above(4).detach()}, (3, 4), whole(2, 3, 4).float()),
     "MultiMarginLoss": ({"p": 2, "margin": 0.6}, (3, 5), whole(5, 3)),
     "NLLLoss": ({}, (3, 5), whole(5, 3)),
@@ -404,7 +412,6 @@ LOSSES = {
     "TripletMarginLoss": ({"swap": True, "p": 3}, (3, 5), (3, 5), (3, 5)),
     "TripletMarginWithDistanceLoss": ({}, (3, 5), (3, 5), (3, 5)),
 }  # fmt: skip
-del LOSSES["LinearCrossEntropyLoss"]
 
 
 @pytest.mark.usefixtures("refuse")
@@ -463,9 +470,10 @@ def tied():
 
 
 MADE = {
-    **{f"MaxUnpool{n}d": (lambda n=n: Unpool(n), s) for n, s in ((1, ROW), (2, IMAGE), (3, VOLUME))},
+    **{f"MaxUnpool{n}d": (lambda n=n: Unpool(n), shape) for n, shape in SHAPES_OF},
     "named": (Named, (2, 4)),
     "tied": (tied, (2, 4)),
+    "DataParallel": (lambda: nn.DataParallel(nn.Linear(4, 3)), (2, 4)),
     "pruned": (pruned, (2, 6)),
     "weight_norm": (lambda: nn.utils.weight_norm(nn.Linear(4, 3)), (2, 4)),
     "weight_norm-parametrized": (
@@ -477,7 +485,9 @@ MADE = {
     ),
     "orthogonal": (lambda: nn.utils.parametrizations.orthogonal(nn.Linear(4, 4)), (2, 4)),
     "orthogonal-cayley": (
-        lambda: nn.utils.parametrizations.orthogonal(nn.Linear(4, 3), orthogonal_map="cayley"), (2, 4),
+        lambda: nn.utils.parametrizations.orthogonal(
+            nn.Linear(4, 3), orthogonal_map="cayley"
+        ), (2, 4),
     ),
     "orthogonal-householder": (
         lambda: nn.utils.parametrizations.orthogonal(
@@ -498,7 +508,7 @@ LAZY = {
     "LazyLinear": ((3,), (2, 4)),
     **{
         f"Lazy{kind}{n}d": (arguments, shape)
-        for n, shape in ((1, ROW), (2, IMAGE), (3, VOLUME))
+        for n, shape in SHAPES_OF
         for kind, arguments in (
             ("Conv", (3, 2)), ("ConvTranspose", (3, 2)), ("BatchNorm", ()), ("InstanceNorm", ()),
         )
@@ -516,7 +526,9 @@ def test_lazy_layers(name):
     there.eval()
     plain = getattr(nn, name.removeprefix("Lazy"))
     options = {"affine": True, "track_running_stats": True} if "Norm" in name else {}
-    here = plain(shape[-1] if name == "LazyLinear" else shape[1], *arguments, **options).train(False)
+    here = plain(shape[-1] if name == "LazyLinear" else shape[1], *arguments, **options).train(
+        False
+    )
     here.load_state_dict(there.state_dict())
     agree(there(x.to(THERE)), here(x))
 
@@ -546,7 +558,9 @@ def test_random_layers(name):
     if "Alpha" not in name:
         np.testing.assert_allclose(values[~dropped], 1 / 0.7, rtol=1e-6)
     if name[-1] == "d" or "Feature" in name:  # whole channels
-        np.testing.assert_array_equal(dropped.min((*range(2, len(shape)),)), dropped.max((*range(2, len(shape)),)))
+        np.testing.assert_array_equal(
+            dropped.min((*range(2, len(shape)),)), dropped.max((*range(2, len(shape)),))
+        )
 
 
 @pytest.mark.usefixtures("refuse")
@@ -568,7 +582,24 @@ def test_dropout_between_layers(kind):
     assert all(p.grad.device.type == THERE for p in layer.parameters())
 
 
+NOT_CALLED = set("Module Container RNNBase RNNCellBase".split())
+IN_OTHERS = set("ModuleDict ModuleList ParameterDict ParameterList".split())
+
+
+def test_every_layer_is_here():
+    tables = LAYERS, LOSSES, MADE, LAZY, RANDOM
+    tested = {name.split("-")[0] for table in tables for name in table}
+    kinds = {
+        name
+        for name in nn.__all__
+        if isinstance(getattr(nn, name), type) and issubclass(getattr(nn, name), nn.Module)
+    }
+    assert len(kinds) > 150
+    assert kinds - tested - NOT_CALLED - IN_OTHERS == {"NLLLoss2d"}  # another name of NLLLoss
+
+
 # ---- where parameters are made
+
 
 @pytest.mark.usefixtures("refuse")
 @pytest.mark.parametrize("name", [n for n, (make, *_) in LAYERS.items() if n == n.split("-")[0]])
@@ -580,13 +611,34 @@ def test_made_there(name):
 
 
 CONSTRUCTED = {
-    "Linear": (4, 3), "Bilinear": (4, 3, 5), "Conv1d": (4, 6, 3), "Conv2d": (4, 6, 3), "Conv3d": (4, 3, 3),
-    "ConvTranspose2d": (4, 6, 3), "PReLU": (3,), "BatchNorm2d": (4,), "InstanceNorm2d": (4, 1e-5, 0.1, True, True),
-    "GroupNorm": (2, 4), "LayerNorm": (4,), "RMSNorm": (4,), "RNN": (4, 3), "LSTM": (4, 3), "GRU": (4, 3),
-    "RNNCell": (4, 3), "LSTMCell": (4, 3), "GRUCell": (4, 3), "MultiheadAttention": (8, 2),
-    "TransformerEncoderLayer": (8, 2, 16), "TransformerDecoderLayer": (8, 2, 16), "Transformer": (8, 2, 1, 1, 16),
-    "Embedding": (7, 3), "EmbeddingBag": (7, 3), "AdaptiveLogSoftmaxWithLoss": (5, 9, [3, 6]),
-    "LazyLinear": (3,), "LazyConv2d": (3, 2), "SyncBatchNorm": (4,),
+    "Linear": (4, 3),
+    "Bilinear": (4, 3, 5),
+    "Conv1d": (4, 6, 3),
+    "Conv2d": (4, 6, 3),
+    "Conv3d": (4, 3, 3),
+    "ConvTranspose2d": (4, 6, 3),
+    "PReLU": (3,),
+    "BatchNorm2d": (4,),
+    "InstanceNorm2d": (4, 1e-5, 0.1, True, True),
+    "GroupNorm": (2, 4),
+    "LayerNorm": (4,),
+    "RMSNorm": (4,),
+    "RNN": (4, 3),
+    "LSTM": (4, 3),
+    "GRU": (4, 3),
+    "RNNCell": (4, 3),
+    "LSTMCell": (4, 3),
+    "GRUCell": (4, 3),
+    "MultiheadAttention": (8, 2),
+    "TransformerEncoderLayer": (8, 2, 16),
+    "TransformerDecoderLayer": (8, 2, 16),
+    "Transformer": (8, 2, 1, 1, 16),
+    "Embedding": (7, 3),
+    "EmbeddingBag": (7, 3),
+    "AdaptiveLogSoftmaxWithLoss": (5, 9, [3, 6]),
+    "LazyLinear": (3,),
+    "LazyConv2d": (3, 2),
+    "SyncBatchNorm": (4,),
 }
 
 
@@ -658,9 +710,7 @@ CLIPS = {
         p, 0.1, nn.utils.get_total_norm([q.grad for q in p])
     ),
     "vector": lambda p: nn.utils.parameters_to_vector(p),
-    "from-vector": lambda p: nn.utils.vector_to_parameters(
-        torch.arange(23.0).to(p[0].device), p
-    ),
+    "from-vector": lambda p: nn.utils.vector_to_parameters(torch.arange(23.0).to(p[0].device), p),
 }
 
 
@@ -687,7 +737,7 @@ def test_functional_calls():
         def loss(held, x, net=net):
             return func.functional_call(net, held, (x,)).square().sum()
 
-        stacked, buffers = func.stack_module_state([net, net])
+        stacked, _ = func.stack_module_state([net, net])
         each = func.vmap(lambda p, net=net, x=x: func.functional_call(net, p, (x,)))(stacked)
         rows = func.vmap(func.grad(loss), (None, 0))(held, x.unsqueeze(1))
         found.append(
@@ -784,7 +834,9 @@ def test_initial_values(name):
     t = torch.empty(100, 100, device=THERE)
     assert fill(t) is t
     values = t.cpu().double().numpy()
-    assert abs(values.mean() - mean) < 0.05 and abs(values.std() - deviation) < 0.05 * (deviation + 0.01)
+    assert abs(values.mean() - mean) < 0.05 and abs(values.std() - deviation) < 0.05 * (
+        deviation + 0.01
+    )
     if name == "orthogonal_":
         np.testing.assert_allclose(values @ values.T, np.eye(100), atol=1e-5)
     if name == "sparse_":
@@ -800,11 +852,12 @@ def test_dirac():
 
 # ---- optimizers
 
-O = torch.optim
+KINDS = """Adadelta Adagrad Adam AdamW Adamax ASGD NAdam RAdam RMSprop Rprop SGD
+Adafactor""".split()
 STEPS = {
     **{
         f"{kind}{'-' * bool(word)}{word}": (kind, options)
-        for kind in "Adadelta Adagrad Adam AdamW Adamax ASGD NAdam RAdam RMSprop Rprop SGD Adafactor".split()
+        for kind in KINDS
         for word, options in (
             ("", {}),
             ("foreach", {"foreach": True}),
@@ -836,16 +889,17 @@ STEPS = {
     "SGD-dampening": ("SGD", {"momentum": 0.9, "dampening": 0.2, "foreach": False}),
     "ASGD-average": ("ASGD", {"t0": 2, "lambd": 0.1}),
     "Muon": ("Muon", {}),
-    "Muon-nesterov": ("Muon", {"nesterov": False, "weight_decay": 0.1, "adjust_lr_fn": "match_rms_adamw"}),
+    "Muon-nesterov": (
+        "Muon",
+        {"nesterov": False, "weight_decay": 0.1, "adjust_lr_fn": "match_rms_adamw"},
+    ),
     "Adafactor-decay": ("Adafactor", {"weight_decay": 0.1, "d": 1.5}),
 }
 
 
 def stepped(where, kind, options, steps=5):
     shapes = [(4, 3), (2, 5)] if kind == "Muon" else [(4, 3), (5,), (), (2, 3, 2)]
-    parameters = [
-        nn.Parameter(given(*shape, seed=i).to(where)) for i, shape in enumerate(shapes)
-    ]
+    parameters = [nn.Parameter(given(*shape, seed=i).to(where)) for i, shape in enumerate(shapes)]
     if options.get("differentiable"):
         parameters = [p.clone() for p in parameters]
     groups = [{"params": parameters[:1]}, {"params": parameters[1:], "lr": 0.02}]
@@ -900,7 +954,9 @@ def test_states_that_move(name):
     agree(have, want)
     of_want.load_state_dict(of_have.state_dict())
     for p in want:
-        assert all(t.device.type == "cpu" for t in of_want.state[p].values() if isinstance(t, torch.Tensor))
+        assert all(
+            t.device.type == "cpu" for t in of_want.state[p].values() if isinstance(t, torch.Tensor)
+        )
 
 
 @pytest.mark.usefixtures("refuse")
@@ -1018,7 +1074,8 @@ def test_scaled_gradients(kind):
 # ---- lists of tensors
 
 UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p
-log2 neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc clone max norm powsum zero""".split()
+log2 neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc clone max norm
+powsum zero""".split()
 PAIRS = "add sub mul div clamp_max clamp_min maximum minimum pow copy mm".split()
 TRIPLES = "addcmul addcdiv lerp".split()
 
@@ -1056,7 +1113,11 @@ def test_lists_of_two(name):
             continue
         if name != "copy":
             function = getattr(torch, f"_foreach_{name}")
-            made = [*function(these, those), *function(these, 0.5), *function(these, [0.5, 1.5, 2.0, 3.0])]
+            made = [
+                *function(these, those),
+                *function(these, 0.5),
+                *function(these, [0.5, 1.5, 2.0, 3.0]),
+            ]
             if name in ("add", "mul", "div"):
                 made += function(these, torch.tensor(0.5).to(where))
                 made += function(these, torch.tensor(0.5)) if name != "add" else ()
@@ -1092,3 +1153,261 @@ def test_lists_of_three(name):
 def test_norms_of_lists(order):
     found = [torch._foreach_norm(lists(where, torch.float32)[0], order) for where in ("cpu", THERE)]
     agree(found[1], found[0])
+
+
+# ---- gradients of each sample, and derivatives of functions
+
+
+def of_rows(f):
+    """The gradient of f for each row, by a table that all share."""
+    return lambda table, x, ids: torch.func.vmap(torch.func.grad(f), (None, 0, 0))(table, x, ids)
+
+
+TABLE, ROWS, IDS = given(5, 3), given(4, 3, 5, seed=1), whole(5, 4, 3)
+DERIVATIVES = {
+    "product": of_rows(lambda t, x, i: (x @ t).square().sum()),
+    "embedding": of_rows(lambda t, x, i: F.embedding(i, t).square().sum()),
+    "padding": of_rows(lambda t, x, i: F.embedding(i, t, 1).square().sum()),
+    "counted": of_rows(lambda t, x, i: F.embedding(i, t, scale_grad_by_freq=True).square().sum()),
+    "take": of_rows(lambda t, x, i: torch.take(t, i).square().sum()),
+    "cross_entropy": of_rows(lambda t, x, i: F.cross_entropy(x * t.t(), i)),
+    "nll_loss": of_rows(lambda t, x, i: F.nll_loss(x * t.t(), i, reduction="sum")),
+    "layer_norm": of_rows(lambda t, x, i: (F.layer_norm(x, (5,)) * t.t()).pow(3).sum()),
+    "attention": of_rows(
+        lambda t, x, i: F.scaled_dot_product_attention(x * t.t() / 4, x, x).square().sum()
+    ),
+    "masked_scatter": lambda t, x, i: torch.func.vmap(lambda x: x.masked_scatter(x > 0, x * 2))(x),
+    "jacrev": lambda t, x, i: torch.func.jacrev(lambda t: (x @ t).tanh().sum(1))(t),
+    "jacfwd": lambda t, x, i: torch.func.jacfwd(lambda t: (x @ t).tanh().sum(1))(t),
+    "hessian": lambda t, x, i: torch.func.hessian(lambda t: t.tanh().prod())(t),
+    "jacobian": lambda t, x, i: torch.autograd.functional.jacobian(
+        lambda t, u: (t.tanh().sum(1), u * 2), (t, x[0]), vectorize=True
+    ),
+    "forward": lambda t, x, i: torch.autograd.functional.jacobian(
+        lambda t: (t.tanh().sum(1), x[0]), t, vectorize=True, strategy="forward-mode"
+    ),
+    "hvp": lambda t, x, i: torch.autograd.functional.hvp(lambda t: t.tanh().prod(), t, t),
+}
+
+
+@pytest.mark.usefixtures("refuse")
+@pytest.mark.parametrize("name", DERIVATIVES)
+def test_derivatives(name):
+    want, have = (
+        DERIVATIVES[name](*(t.to(where) for t in (TABLE, ROWS, IDS))) for where in ("cpu", THERE)
+    )
+    agree(have, want)
+
+
+# ---- ops that the audit found on the host
+
+
+def whole_numbers(kind, where):
+    a = torch.tensor([[-128, 3, 0, 5], [8, -2, 9, 1], [12, 18, -27, 127]])
+    return a.to(kind).to(where), torch.tensor([2, -3, 4, -1]).to(kind).to(where)
+
+
+DIVISIONS = {
+    "floor_divide": (lambda a, b: a // b, np.floor_divide),
+    "remainder": (lambda a, b: a % b, np.remainder),
+    "fmod": (torch.fmod, np.fmod),
+    "down": (lambda a, b: torch.div(a, b, rounding_mode="floor"), np.floor_divide),
+    "towards_zero": (
+        lambda a, b: torch.div(a, b, rounding_mode="trunc"),
+        lambda a, b: np.trunc(a / b.astype(float)).astype(np.int64),
+    ),
+    "gcd": (torch.gcd, np.gcd),
+    "lcm": (torch.lcm, np.lcm),
+}
+
+
+@pytest.mark.usefixtures("refuse")
+@pytest.mark.parametrize("kind", [torch.int64, torch.int16, torch.uint8])
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_divisions(name, kind):
+    ours, plain = DIVISIONS[name]
+    for of_both in (
+        lambda a, b: (a, b),
+        lambda a, b: (a[:, :3], b[:3].reshape(3, 1)),
+        lambda a, b: (b, a[1:, :1] + 1),
+        lambda a, b: (a.T, b[:3]),
+    ):
+        x, y = of_both(*whole_numbers(kind, THERE))
+        u, v = of_both(*(t.numpy() for t in whole_numbers(kind, "cpu")))
+        have = ours(x, y)
+        assert have.dtype is kind and have.device.type == THERE
+        np.testing.assert_array_equal(have.cpu().numpy(), plain(u, v).astype(u.dtype))
+    a, b = whole_numbers(kind, THERE)
+    assert ours(a.t(), b[:3].expand(4, 3)).stride() == (1, 4)
+    if name in ("gcd", "lcm"):
+        return
+    for u, v in ((a, 3), (a, torch.tensor(3))) if name != "remainder" else ((a, 3), (7, b)):
+        u_here, v_here = (t.cpu() if isinstance(t, torch.Tensor) else t for t in (u, v))
+        np.testing.assert_array_equal(ours(u, v).cpu().numpy(), ours(u_here, v_here).numpy())
+    for zero in (0, torch.zeros_like(b)):
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            ours(a, zero)
+
+
+@pytest.mark.usefixtures("refuse")
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+def test_divisions_of_halves(kind):
+    """A double quotient is off by less than the distance of two halves, except near whole ones."""
+    values = torch.linspace(-9, 9, 37).to(kind)
+    a, b = values.reshape(-1, 1), values.reshape(1, -1) + 0.3
+    for mode in ("floor", "trunc"):
+        have = torch.div(a.to(THERE), b.to(THERE), rounding_mode=mode).cpu()
+        np.testing.assert_array_equal(
+            have.float().numpy(), torch.div(a, b, rounding_mode=mode).float().numpy()
+        )
+        exact = a.double() / b.double()
+        rounded = exact.floor() if mode == "floor" else exact.trunc()
+        clear = (exact - exact.round()).abs() > 0.1
+        assert clear.sum() > 500 and bool(
+            (have.double() == rounded)[clear & (exact.abs() < 64)].all()
+        )
+
+
+@pytest.mark.usefixtures("refuse")
+@pytest.mark.parametrize("kind", [torch.int64, torch.uint8, torch.bool])
+def test_integers_are_finite_and_whole(kind):
+    here, there = whole_numbers(kind, "cpu")[0].t(), whole_numbers(kind, THERE)[0].t()
+    functions = [torch.isnan, torch.isinf, torch.isposinf, torch.isneginf, torch.isfinite]
+    functions += [lambda t: torch.fmax(t, t.flip(0)), lambda t: torch.fmin(t, t.flip(0))]
+    if kind is not torch.bool:
+        functions += [torch.floor, torch.ceil, torch.trunc, torch.round, torch.nan_to_num]
+        functions += [torch.signbit]
+    agree([f(there) for f in functions], [f(here) for f in functions])
+
+
+@pytest.mark.usefixtures("refuse")
+def test_one_hot():
+    ids = torch.tensor([[0, 3, 1], [2, 2, 4]])
+    for n in (-1, 5, 9):
+        have = F.one_hot(ids.to(THERE), n)
+        assert have.dtype is torch.int64 and have.device.type == THERE
+        np.testing.assert_array_equal(have.cpu().numpy(), np.eye(max(n, 5), dtype=int)[ids.numpy()])
+    assert F.one_hot(ids[:0].to(THERE), 3).shape == (0, 3, 3)
+
+
+def test_one_hot_refuses():
+    for ids, n, words in (
+        ([0, 3], 3, "Class values must be smaller"),
+        ([-1, 3], 5, "Class values must be non-negative"),
+        ([], -1, "Can not infer"),
+    ):
+        with pytest.raises(RuntimeError, match=words):
+            F.one_hot(torch.tensor(ids, dtype=torch.int64).to(THERE), n)
+
+
+def all_alignments(log_probs, labels, blank):
+    """The loss by its definition: the sum over all sequences that collapse to the labels."""
+    time, classes = log_probs.shape
+    total = 0.0
+    for path in itertools.product(range(classes), repeat=time):
+        merged = [c for i, c in enumerate(path) if i == 0 or c != path[i - 1]]
+        if [c for c in merged if c != blank] == list(labels):
+            total += np.exp(sum(log_probs[t, c] for t, c in enumerate(path)))
+    return -np.log(total)
+
+
+@pytest.mark.usefixtures("refuse")
+@pytest.mark.parametrize("blank", [0, 2])
+def test_ctc_loss_is_that_of_all_alignments(blank):
+    log_probs = torch.tensor(numbers(5, 3, 3)).log_softmax(2)
+    a, b = (1, 2) if blank == 0 else (0, 1)
+    labels, steps = [(a, b), (a, a), (b,)], [5, 4, 3]
+    padded = torch.tensor([[*each, a][:2] for each in labels])
+    given = padded.to(THERE), torch.tensor(steps), torch.tensor([2, 2, 1])
+    x = log_probs.to(THERE).requires_grad_()
+    losses = F.ctc_loss(x, *given, blank, "none")
+    want = [all_alignments(log_probs[:n, k].numpy(), labels[k], blank) for k, n in enumerate(steps)]
+    np.testing.assert_allclose(losses.detach().cpu().numpy(), want, rtol=1e-12)
+
+
+@pytest.mark.usefixtures("refuse")
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+@pytest.mark.parametrize("zero", [False, True])
+def test_ctc_loss_of_any_lengths(kind, zero):
+    """Layouts, labels that repeat, inputs too short for their labels, and none at all."""
+    log_probs = torch.tensor(numbers(4, 7, 4)).to(kind).log_softmax(2).transpose(0, 1)
+    targets = torch.tensor([[1, 1, 2], [3, 2, 1], [2, 2, 2], [1, 3, 1]])
+    steps, lengths = torch.tensor([7, 5, 3, 0]), torch.tensor([3, 0, 3, 2])
+    found = []
+    for where in ("cpu", THERE):
+        x = log_probs.to(where).requires_grad_()
+        losses = F.ctc_loss(x, targets.to(where), steps, lengths, 0, "none", zero)
+        found.append([losses, *torch.autograd.grad(losses.sum(), x)])
+    agree(found[1], found[0], 1e-12 if kind is torch.float64 else 1e-5)
+    assert bool(found[0][0].isinf().any()) is not zero
+
+
+@pytest.mark.usefixtures("refuse")
+@pytest.mark.parametrize("norm", [1, 2, float("inf")])
+def test_rows_are_shortened(norm):
+    table = torch.tensor(numbers(6, 4)).to(THERE)
+    before, version = table.cpu().numpy(), table._version
+    F.embedding(torch.tensor([[1, 4], [4, 0]]).to(THERE), table, max_norm=1.0, norm_type=norm)
+    after, sizes = table.cpu().numpy(), np.linalg.norm(before, norm, axis=1)
+    np.testing.assert_array_equal(after[[2, 3, 5]], before[[2, 3, 5]])
+    shares = np.minimum(1, 1 / (sizes + 1e-7))[[0, 1, 4]]
+    np.testing.assert_allclose(after[[0, 1, 4]], before[[0, 1, 4]] * shares[:, None], rtol=1e-12)
+    assert table._version > version
+
+
+@pytest.mark.usefixtures("refuse")
+def test_copies_to_the_cpu():
+    for source in (given(3), whole(5, 3), given(1), given(3).double(), given(3).to(torch.bfloat16)):
+        here = torch.zeros(2, 3)
+        assert here.copy_(source.to(THERE)) is here
+        np.testing.assert_array_equal(here.numpy(), torch.zeros(2, 3).copy_(source).numpy())
+
+
+# ---- distributions
+
+
+ONE, HALF, EYE = torch.ones(3), torch.full((3,), 0.5), torch.eye(3)
+DISTRIBUTIONS = {
+    "Bernoulli": (HALF,), "Beta": (ONE, HALF), "Binomial": (5, HALF), "Categorical": (HALF,),
+    "Cauchy": (ONE, HALF), "Chi2": (ONE * 5,), "ContinuousBernoulli": (HALF - 0.2,),
+    "Dirichlet": (ONE,), "Exponential": (HALF,), "FisherSnedecor": (ONE * 5, ONE * 5),
+    "Gamma": (ONE, HALF), "GeneralizedPareto": (ONE, HALF, HALF / 5), "Geometric": (HALF,),
+    "Gumbel": (ONE, HALF), "HalfCauchy": (HALF,), "HalfNormal": (HALF,),
+    "InverseGamma": (ONE * 3, HALF), "Kumaraswamy": (ONE, HALF), "LKJCholesky": (3, HALF[0]),
+    "Laplace": (ONE, HALF), "LogNormal": (ONE, HALF), "LogisticNormal": (ONE, HALF),
+    "LowRankMultivariateNormal": (ONE, HALF.view(3, 1), HALF), "Multinomial": (5, HALF),
+    "MultivariateNormal": (ONE, EYE * 2), "NegativeBinomial": (ONE, HALF), "Normal": (ONE, HALF),
+    "OneHotCategorical": (HALF,), "Pareto": (ONE, HALF * 6), "Poisson": (ONE,),
+    "RelaxedBernoulli": (HALF[:1], HALF), "RelaxedOneHotCategorical": (HALF[:1], HALF),
+    "StudentT": (ONE * 5, HALF, 2.0), "Uniform": (-ONE, 3.0), "VonMises": (ONE, HALF),
+    "Weibull": (ONE, HALF), "Wishart": (ONE[0] * 5, EYE),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_distributions(name):
+    torch.manual_seed(0)
+    kind = getattr(torch.distributions, name)
+    there = kind(*(moved(p, THERE) for p in DISTRIBUTIONS[name]))
+    here = kind(*DISTRIBUTIONS[name])
+    drawn = there.rsample((4,)) if there.has_rsample else there.sample((4,))
+    have, want = [there.log_prob(drawn)], [here.log_prob(drawn.cpu())]
+    for told in ("mean", "variance", "entropy"):
+        try:
+            values = [getattr(d, told) for d in (there, here)]
+            values = [v() if callable(v) else v for v in values]
+        except NotImplementedError:
+            continue
+        have.append(values[0])
+        want.append(values[1])
+    if there.has_enumerate_support and name != "Binomial":
+        have.append(there.enumerate_support())
+        want.append(here.enumerate_support())
+    assert drawn.device.type == THERE and drawn.isfinite().all()
+    close(have, want)
+
+
+def close(have, want):
+    for h, w in zip(have, want, strict=True):
+        assert h.device.type == THERE and (h.dtype, h.shape) == (w.dtype, w.shape)
+        np.testing.assert_allclose(h.cpu().numpy(), w.numpy(), rtol=2e-4, atol=1e-5)

@@ -69,7 +69,9 @@ class Bernoulli(ByProbabilities, ExponentialFamily):
         return F.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        return self._enumerated(rl.arange(2, dtype=self._param.dtype, device=self._param.device), expand)
+        return self._enumerated(
+            rl.arange(2, dtype=self._param.dtype, device=self._param.device), expand
+        )
 
     @property
     def _natural_params(self) -> tuple[Tensor]:

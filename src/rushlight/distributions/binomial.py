@@ -78,4 +78,6 @@ class Binomial(ByProbabilities):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         count = self._one_count("enumerate_support")
-        return self._enumerated(rl.arange(1 + count, dtype=self._param.dtype, device=self._param.device), expand)
+        return self._enumerated(
+            rl.arange(1 + count, dtype=self._param.dtype, device=self._param.device), expand
+        )

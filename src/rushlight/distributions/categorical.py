@@ -48,7 +48,9 @@ class Categorical(ByProbabilities):
 
     @property
     def mean(self) -> Tensor:
-        return rl.full(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
+        return rl.full(
+            self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device
+        )
 
     variance = mean
 

@@ -36,7 +36,9 @@ class Cauchy(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return rl.full(self._extended_shape(), math.nan, dtype=self.loc.dtype, device=self.loc.device)
+        return rl.full(
+            self._extended_shape(), math.nan, dtype=self.loc.dtype, device=self.loc.device
+        )
 
     @property
     def mode(self) -> Tensor:
@@ -44,7 +46,9 @@ class Cauchy(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        return rl.full(self._extended_shape(), math.inf, dtype=self.loc.dtype, device=self.loc.device)
+        return rl.full(
+            self._extended_shape(), math.inf, dtype=self.loc.dtype, device=self.loc.device
+        )
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         noise = self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_()

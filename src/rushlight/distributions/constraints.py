@@ -326,7 +326,9 @@ class _Square(Constraint):
     event_dim = 2
 
     def check(self, value: Tensor) -> Tensor:
-        return rl.full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=rl.bool, device=value.device)
+        return rl.full(
+            value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=rl.bool, device=value.device
+        )
 
 
 class _Symmetric(_Square):

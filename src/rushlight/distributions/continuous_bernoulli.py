@@ -95,7 +95,11 @@ class ContinuousBernoulli(ByProbabilities, ExponentialFamily):
         return self._choice(variance, 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.icdf(rl.rand(self._extended_shape(sample_shape), dtype=self.probs.dtype, device=self.probs.device))
+        return self.icdf(
+            rl.rand(
+                self._extended_shape(sample_shape), dtype=self.probs.dtype, device=self.probs.device
+            )
+        )
 
     def log_prob(self, value: Tensor) -> Tensor:
         logits, value = broadcast_all(self.logits, self._checked(value))

@@ -49,7 +49,11 @@ class GeneralizedPareto(Distribution):
         return (x - self.loc) / self.scale
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.icdf(rl.rand(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device))
+        return self.icdf(
+            rl.rand(
+                self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device
+            )
+        )
 
     def log_prob(self, value: Tensor) -> Tensor:
         z = self._z(self._checked(value))

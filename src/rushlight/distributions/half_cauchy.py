@@ -38,7 +38,9 @@ class HalfCauchy(TransformedDistribution):
 
     @property
     def mean(self) -> Tensor:
-        return rl.full(self._extended_shape(), math.inf, dtype=self.scale.dtype, device=self.scale.device)
+        return rl.full(
+            self._extended_shape(), math.inf, dtype=self.scale.dtype, device=self.scale.device
+        )
 
     @property
     def mode(self) -> Tensor:

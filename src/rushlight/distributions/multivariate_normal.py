@@ -132,7 +132,9 @@ class MultivariateNormal(Distribution):
         return squares.expand(self._batch_shape + self._event_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
+        noise = _standard_normal(
+            self._extended_shape(sample_shape), self.loc.dtype, self.loc.device
+        )
         return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -49,7 +49,9 @@ class ExpRelaxedCategorical(OfCategories):
         new.temperature = self.temperature
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        u = rl.rand(self._extended_shape(sample_shape), dtype=self.logits.dtype, device=self.logits.device)
+        u = rl.rand(
+            self._extended_shape(sample_shape), dtype=self.logits.dtype, device=self.logits.device
+        )
         scores = (self.logits - (-clamp_probs(u).log()).log()) / self.temperature
         return scores - scores.logsumexp(dim=-1, keepdim=True)
 

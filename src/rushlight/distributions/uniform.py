@@ -60,7 +60,9 @@ class Uniform(Distribution):
         return (self.high - self.low).pow(2) / 12
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        noise = rl.rand(self._extended_shape(sample_shape), dtype=self.low.dtype, device=self.low.device)
+        noise = rl.rand(
+            self._extended_shape(sample_shape), dtype=self.low.dtype, device=self.low.device
+        )
         return self.low + noise * (self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -85,7 +85,9 @@ class VonMises(Distribution):
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with rl.no_grad():
-            x = rl.empty(self._extended_shape(sample_shape), dtype=rl.float64, device=self.loc.device)
+            x = rl.empty(
+                self._extended_shape(sample_shape), dtype=rl.float64, device=self.loc.device
+            )
             drawn = _rejection_sample(self._loc, self._concentration, self._proposal_r, x)
             return drawn.to(self.loc.dtype)
 

@@ -106,7 +106,11 @@ class Wishart(ExponentialFamily):
     def _finish(self, made: Any) -> None:
         """What `made` draws its samples with."""
         made._batch_dims = [-(x + 1) for x in range(made.df.dim())]
-        steps = rl.arange(self._event_shape[-1], dtype=self._unbroadcasted_scale_tril.dtype, device=self._unbroadcasted_scale_tril.device)
+        steps = rl.arange(
+            self._event_shape[-1],
+            dtype=self._unbroadcasted_scale_tril.dtype,
+            device=self._unbroadcasted_scale_tril.device,
+        )
         made._dist_chi2 = Chi2(made.df.unsqueeze(-1) - steps)
 
     def _expand_rest(self, new: Any, shape: Size) -> None:

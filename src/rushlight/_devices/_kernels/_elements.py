@@ -181,7 +181,9 @@ def log_softmax_as(a: Any, dim: int, dtype: Any) -> Any:
 
 # ---- whole quotients
 
-_DOWN, _TOWARDS_ZERO, _REMAINDER, _REST, _COMMON_DIVISOR, _COMMON_MULTIPLE = range(6)  # kernels/elements.cl's
+_DOWN, _TOWARDS_ZERO, _REMAINDER, _REST, _COMMON_DIVISOR, _COMMON_MULTIPLE = range(
+    6
+)  # kernels/elements.cl's
 
 
 def _divided(which: int, a: Any, b: Any) -> Any:
