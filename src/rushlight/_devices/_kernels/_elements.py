@@ -19,7 +19,7 @@ from ...ops.elementwise.special import xlogy
 from ...ops.layers.activation import gelu
 from . import kernel
 from ._launch import code, empty, layout, number, rows, start, takes
-from ._rearranging import zeros
+from ._rearranging import copied, zeros
 from ._softmax import log_softmax, softmax
 from ._special import common_shape, in_double, there
 
@@ -70,7 +70,7 @@ def laid_in(out: Tensor, order: list[int]) -> Tensor:
     for d in reversed(order):
         strides[d], step = step, step * out.shape[d]
     made = _core.empty_accelerated(device, tuple(out.shape), out.dtype.code, tuple(strides))
-    _core.copy_values(made, out)
+    copied(made, out)
     return made
 
 

@@ -1,5 +1,6 @@
 // The CTC loss of label sequences. Labels with a blank before, between and behind them are the states of a chain; (time, batch,
 // state) numbers of type T are logarithms of probabilities. The states of a step are computed side by side, one step after another.
+#ifdef REAL
 #define NEVER (-INFINITE)
 
 FUNCTION T log_of_both(T a, T b) {
@@ -94,3 +95,4 @@ KERNEL gradient(BUFFER(g), BUFFER(scores), BUFFER(targets), BUFFER(lengths), BUF
     store(out, out_at + at, (int)type, left);
   }
 }
+#endif
