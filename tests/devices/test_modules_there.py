@@ -1361,6 +1361,9 @@ def test_copies_to_the_cpu():
         here = torch.zeros(2, 3)
         assert here.copy_(source.to(THERE)) is here
         np.testing.assert_array_equal(here.numpy(), torch.zeros(2, 3).copy_(source).numpy())
+    turned = torch.complex(given(3), given(3, seed=4)).to(THERE).conj()
+    copied = torch.zeros(3, dtype=torch.complex64).copy_(turned)
+    np.testing.assert_array_equal(copied.numpy(), turned.cpu().resolve_conj().numpy())
 
 
 # ---- distributions

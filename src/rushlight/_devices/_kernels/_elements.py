@@ -181,14 +181,14 @@ def log_softmax_as(a: Any, dim: int, dtype: Any) -> Any:
 
 # ---- whole quotients
 
-_DOWN, _TOWARDS_ZERO, _REMAINDER, _REST, _COMMON_DIVISOR, _COMMON_MULTIPLE = range(
-    6
-)  # kernels/elements.cl's
+_DOWN, _TOWARDS_ZERO, _REMAINDER, _REST = range(4)  # kernels/elements.cl's
+_COMMON_DIVISOR, _COMMON_MULTIPLE = 4, 5
 
 
 def _divided(which: int, a: Any, b: Any) -> Any:
-    """Of integers, and of halves, whose steps are rounded one by one."""
-    by_number = b._accelerator is None
+    """Of integers, and of halves, whose steps are rounded one by one. The host waits to hear
+    whether a divisor was zero, which is the CPU's error."""
+    divisor = b.item() if b._accelerator is None and not b.dim() else None
     a, b = there(a, b)
     if not takes(a, b) or a.dtype is not b.dtype or a.dtype is dtypes.bool:
         return NotImplemented
@@ -196,14 +196,14 @@ def _divided(which: int, a: Any, b: Any) -> Any:
     if shape is None or (real and (a.dtype.itemsize != 2 or which > _TOWARDS_ZERO)):
         return NotImplemented
     divides = not real and which <= _REST
-    if by_number and divides:
-        _nonzero(np.asarray(b.item()))
+    if divides and divisor is not None:
+        _nonzero(np.asarray(divisor))
     spread = [_core.kernels.expand(t, shape) for t in (a, b)]
     laid = [layout(t) for t in spread]
     if None in laid:
         return NotImplemented
     out = empty(shape, a)
-    found = zeros((1,), a, dtypes.int32) if divides and not by_number else None
+    found = zeros((1,), a, dtypes.int32) if divides and divisor is None else None
     start(_FILE, "divided", out.numel(), a, a, b, out, found, *laid, code(a), out.numel(), which)
     if found is not None and found.item():
         _nonzero(np.zeros(1, np.int64))  # raises
