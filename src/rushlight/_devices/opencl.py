@@ -109,7 +109,9 @@ class OpenCL:
 
     def tensor(self, array: Any, requires_grad: bool = False) -> Tensor:
         found = self.from_host(_core.wrap(array))
-        return found.requires_grad_() if requires_grad else found
+        if requires_grad:
+            found.requires_grad = True  # transformed functions may not call requires_grad_()
+        return found
 
     def empty(self, shape: tuple[int, ...], code: int, strides: Any = None) -> Tensor:
         """A tensor that nobody wrote; code: of the dtype; strides in elements."""

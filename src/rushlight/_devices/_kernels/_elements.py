@@ -10,16 +10,18 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
+from ...ops.elementwise.arithmetic import _nonzero
 from ...ops.elementwise.comparison import isfinite, isnan
 from ...ops.elementwise.elementary import round as whole
 from ...ops.elementwise.elementary import sigmoid
-from ...ops.elementwise.selection import where
+from ...ops.elementwise.selection import maximum, minimum, where
+from ...ops.elementwise.special import xlogy
 from ...ops.layers.activation import gelu
 from . import kernel
-from ._launch import code, empty, number, rows, start, takes
-from ._rearranging import zeros
+from ._launch import code, empty, layout, number, rows, start, takes
+from ._rearranging import copied, zeros
 from ._softmax import log_softmax, softmax
-from ._special import common_shape, in_double
+from ._special import common_shape, in_double, there
 
 _FILE = "elements.cl"
 
@@ -68,13 +70,12 @@ def laid_in(out: Tensor, order: list[int]) -> Tensor:
     for d in reversed(order):
         strides[d], step = step, step * out.shape[d]
     made = _core.empty_accelerated(device, tuple(out.shape), out.dtype.code, tuple(strides))
-    _core.copy_values(made, out)
+    copied(made, out)
     return made
 
 
-def _filled(a: Tensor, value: int, dtype: Any = None) -> Tensor:
-    """A new tensor of the shape of a, of one number."""
-    made = empty(a.shape, a, dtype)
+def filled_with(made: Tensor, value: int) -> Tensor:
+    """The tensor, every element of which gets one number."""
     _core.copy_values(made, _core.wrap(np.asarray(value, made.dtype.numpy)))
     return made
 
@@ -86,12 +87,14 @@ def nothing(a: Any) -> Any:
 
 @kernel("_one")
 def one(a: Any) -> Any:
-    return _filled(a, 1) if takes(a) else NotImplemented
+    return filled_with(empty(a.shape, a), 1) if takes(a) else NotImplemented
 
 
 @kernel("isreal")
 def isreal(a: Any) -> Any:
-    return _filled(a, 1, dtypes.bool) if takes(a) else NotImplemented
+    if not takes(a):
+        return NotImplemented
+    return filled_with(empty(a.shape, a, dtypes.bool), 1)
 
 
 @kernel("conj_physical")
@@ -174,6 +177,90 @@ def softmax_as(a: Any, dim: int, dtype: Any) -> Any:
 @kernel("_log_softmax_as")
 def log_softmax_as(a: Any, dim: int, dtype: Any) -> Any:
     return _as(log_softmax, a, dim, dtype)
+
+
+# ---- whole quotients
+
+_DOWN, _TOWARDS_ZERO, _REMAINDER, _REST = range(4)  # kernels/elements.cl's
+_COMMON_DIVISOR, _COMMON_MULTIPLE = 4, 5
+
+
+def _divided(which: int, a: Any, b: Any) -> Any:
+    """Of integers, and of halves, whose steps are rounded one by one. The host waits to hear
+    whether a divisor was zero, which is the CPU's error."""
+    divisor = b.item() if b._accelerator is None and not b.dim() else None
+    a, b = there(a, b)
+    if not takes(a, b) or a.dtype is not b.dtype or a.dtype is dtypes.bool:
+        return NotImplemented
+    real, shape = a.dtype.is_floating_point, common_shape(a, b)
+    if shape is None or (real and (a.dtype.itemsize != 2 or which > _TOWARDS_ZERO)):
+        return NotImplemented
+    divides = not real and which <= _REST
+    if divides and divisor is not None:
+        _nonzero(np.asarray(divisor))
+    spread = [_core.kernels.expand(t, shape) for t in (a, b)]
+    laid = [layout(t) for t in spread]
+    if None in laid:
+        return NotImplemented
+    out = empty(shape, a)
+    found = zeros((1,), a, dtypes.int32) if divides and divisor is None else None
+    start(_FILE, "divided", out.numel(), a, a, b, out, found, *laid, code(a), out.numel(), which)
+    if found is not None and found.item():
+        _nonzero(np.zeros(1, np.int64))  # raises
+    return laid_in(out, order_of(shape, *(t.stride() for t in spread)))
+
+
+def _division(which: int, *names: str) -> None:
+    @kernel(*names)
+    def function(a: Any, b: Any, rounding_mode: Any = None) -> Any:
+        return _divided(which, a, b)
+
+
+_division(_DOWN, "floor_divide", "_floor_divide_number", "_floor_divide_zero")
+_division(_DOWN, "_div_floor", "_div_floor_number")
+_division(_TOWARDS_ZERO, "_div_trunc", "_div_trunc_number")
+_division(_REMAINDER, "remainder", "_remainder_number", "_remainder_zero", "_remainder_of_number")
+_division(_REST, "fmod", "_fmod_number", "_fmod_zero")
+_division(_COMMON_DIVISOR, "gcd")
+_division(_COMMON_MULTIPLE, "lcm")
+
+
+# ---- functions of real numbers, of integers
+
+
+def _of_integers(names: str, function: Any, *, of_bool: bool = True) -> None:
+    """What ops are of integers, which are all finite and whole."""
+
+    @kernel(*names.split())
+    def functions(a: Any, *rest: Any) -> Any:
+        if not takes(a) or a.dtype.is_floating_point or (a.dtype is dtypes.bool and not of_bool):
+            return NotImplemented
+        return function(a.detach(), *rest)
+
+
+_of_integers("isnan isinf isposinf isneginf", lambda a: a != a)
+_of_integers("isfinite", lambda a: a == a)
+_of_integers("signbit", lambda a: a < 0, of_bool=False)
+_of_integers("floor ceil trunc round _nan_to_num", lambda a, *_: a + 0, of_bool=False)
+_of_integers("fmax", lambda a, b: maximum(a, b.detach()))
+_of_integers("fmin", lambda a, b: minimum(a, b.detach()))
+
+
+def _in_float(name: str, function: Any) -> None:
+    """An op of two tensors of halves, computed in float and rounded once."""
+
+    @kernel(name)
+    def of_halves(a: Any, b: Any) -> Any:
+        a, b = there(a, b)
+        if not takes(a, b) or not a.dtype.is_floating_point or a.dtype is not b.dtype:
+            return NotImplemented
+        if a.dtype.itemsize != 2:
+            return NotImplemented
+        return function(widened(a), widened(b)).to(a.dtype)
+
+
+for _name in ("xlogy", "_xlogy_number1"):
+    _in_float(_name, xlogy)
 
 
 # ---- fake quantization

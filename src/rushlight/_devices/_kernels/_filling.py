@@ -9,6 +9,7 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
+from ...ops.elementwise.selection import _copied as _put
 from ...ops.table.arrays import cell
 from ..opencl import numbered
 from . import kernel
@@ -20,6 +21,9 @@ __all__ = ["between", "steps"]
 @kernel("_copied")
 def _copied(tensor: Any, source: Any, non_blocking: bool = False) -> Any:
     """What `copy_` puts in the place of a tensor."""
+    if tensor._accelerator is None:  # what is copied to the host goes there anyway
+        there = numbered(source._accelerator)
+        return NotImplemented if tensor._meta else _put(tensor.detach(), there.to_host(source))
     if not takes(tensor) or not isinstance(source, Tensor) or source._meta:
         return NotImplemented
     if source._accelerator is None and source.dtype.code <= dtypes.float64.code:

@@ -51,6 +51,59 @@ KERNEL distances(BUFFER(x), BUFFER(y), BUFFER(out), i64 type, i64 items, i64 row
 }
 #endif
 
+// What the text of the pointwise programs computes of integers, and of halves step by step, each rounded.
+#define DOWN 0
+#define TOWARDS_ZERO 1
+#define REMAINDER 2
+#define REST 3
+#define COMMON_DIVISOR 4
+
+#ifdef REAL
+FUNCTION T held(T value, i64 type) { return type == TYPE_F16 ? (T)from_half(to_half((float)value)) : (T)from_bfloat(to_bfloat((float)value)); }
+
+FUNCTION T quotient_of(T a, T b, i64 type, i64 which) {
+  const T plain = held(a / b, type);
+  if (which == TOWARDS_ZERO) return trunc(plain);
+  if (b == 0) return plain;
+  const T left = fmod(a, b);
+  T found = held(held(a - left, type) / b, type);
+  if (left != 0 && (b < 0) != (left < 0)) found = held(found - 1, type);
+  if (found == 0) return copysign((T)0, plain);
+  const T down = floor(found);
+  return found - down > (T)0.5 ? down + 1 : down;
+}
+#else
+FUNCTION T common_divisor(T a, T b) {
+  while (b != 0) {
+    const T rest = b == -1 ? 0 : a % b;
+    a = b, b = rest;
+  }
+  return a < 0 ? -a : a;
+}
+
+FUNCTION T quotient_of(T a, T b, i64 type, i64 which) {
+  if (which == COMMON_DIVISOR) return common_divisor(a, b);
+  if (b == 0) return 0;
+  if (which > COMMON_DIVISOR) {
+    const T multiple = a / common_divisor(a, b) * b;
+    return multiple < 0 ? -multiple : multiple;
+  }
+  const i64 least = b == -1;  // the quotient of the least number is no number
+  const T whole = least ? (T)(-(u64)a) : a / b, rest = least ? 0 : a % b;
+  const T down = rest != 0 && (rest < 0) != (b < 0);
+  return which == DOWN ? whole - down : which == TOWARDS_ZERO ? whole : which == REMAINDER ? rest + down * b : rest;
+}
+#endif
+
+// zero: gets 1 where a divisor is 0.
+KERNEL divided(BUFFER(a), BUFFER(b), BUFFER(out), BUFFER(zero), Layout a_places, Layout b_places, i64 type, i64 items, i64 which) {
+  if (ITEM >= items) return;
+  const T divisor = load(b, b_at + place_of(&b_places, ITEM), (int)type);
+  const T given = load(a, a_at + place_of(&a_places, ITEM), (int)type);
+  if (zero && divisor == 0) *OF(int, zero) = 1;
+  store(out, out_at + ITEM * SIZE(type), (int)type, quotient_of(given, divisor, type, which));
+}
+
 // Of words of 64 bits: those of each result in `parts` parts.
 KERNEL exclusive_or(BUFFER(x), BUFFER(out), Layout kept, Layout gone, i64 items, i64 length, i64 parts) {
   if (ITEM >= items) return;

@@ -105,6 +105,9 @@ def _embedding_again(g: Tensor, indices: Tensor, padding_idx: int) -> Tensor:
 def renormalize(weight: Any, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Shorten, in place, the rows that are named and longer than max_norm."""
     _core.check_in_place(weight, False)
+    if weight.device.type not in ("cpu", "meta"):
+        _renormalize_there(weight.detach(), indices.reshape(-1).long(), max_norm, norm_type)
+        return
     array = _core.to_write(weight)
     rows = np.unique(indices._array)
     _check_range(rows, array.shape[0])
@@ -114,6 +117,15 @@ def renormalize(weight: Any, indices: Tensor, max_norm: float, norm_type: float)
     array[rows[long]] = (widened(array[rows[long]]) * factor[:, None]).astype(array.dtype)
     _core.write_values(weight, array)
     _core.bump_versions([weight])
+
+
+def _renormalize_there(table: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
+    """The same in tensor operations. A row that is named often is written as often, alike."""
+    rows = table.index_select(0, indices)
+    wide = rows.float() if rows.element_size() == 2 else rows
+    sizes = wide.norm(norm_type, 1, keepdim=True)
+    shorter = wide * (max_norm / (sizes + 1e-7))
+    table.index_copy_(0, indices, shorter.where(sizes > max_norm, wide).to(table.dtype))
 
 
 def _row(padding_idx: int | None, n: int) -> int:

@@ -23,6 +23,7 @@ from .factory import (
     check_keywords,
     destination,
     finished,
+    leaf,
     made_there,
     numpy_of,
     shape_of,
@@ -262,7 +263,7 @@ def empty_strided(
     if where.makes:
         made = made_there(where, (extent,), numpy_dtype, {})
         _core.take_place(made, _core.storage_of(made), shape, steps, 0)
-        return made.requires_grad_() if how.get("requires_grad", False) else made
+        return leaf(made, how)
     flat = where.allocate((extent,), numpy_dtype)
     item = numpy_dtype.itemsize
     array = np.lib.stride_tricks.as_strided(flat, shape, [s * item for s in steps])
@@ -341,7 +342,7 @@ def _steps_there(
     made = made_there(where, (count,), numpy_dtype, {})
     if count:
         where.fill_steps(made, *numbers)
-    return made.requires_grad_() if how.get("requires_grad", False) else made
+    return leaf(made, how)
 
 
 def _count(count: float) -> int:
@@ -590,7 +591,7 @@ def eye(
     if where.makes and out is None:
         made = made_there(where, (n, n if m is None else m), numpy_dtype, {}, 0)
         _core.copy_values(made.diagonal(), where.made((), numpy_dtype, 1))
-        return made.requires_grad_() if how.get("requires_grad", False) else made
+        return leaf(made, how)
     array = where.allocate((n, n if m is None else m), numpy_dtype, 0)
     if where.has_memory:
         np.fill_diagonal(array, 1)

@@ -150,8 +150,18 @@ def made_there(
     where: Any, shape: tuple[int, ...], numpy_dtype: Any, how: dict[str, Any], fill: Any = None
 ) -> Any:
     """A tensor that a device makes itself, filled where asked."""
-    made = where.made(shape, numpy_dtype, fill)
-    return made.requires_grad_() if how.get("requires_grad", False) else made
+    return leaf(where.made(shape, numpy_dtype, fill), how)
+
+
+def leaf(made: Any, how: dict[str, Any]) -> Any:
+    """A new tensor, of which a gradient is wanted where the keywords of a call say so."""
+    if how.get("requires_grad", False):
+        if not made.dtype.is_floating_point and not made.dtype.is_complex:
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients"
+            )
+        made.requires_grad = True  # transformed functions may not call requires_grad_()
+    return made
 
 
 _PYTHON_TYPES = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool}

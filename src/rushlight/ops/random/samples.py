@@ -18,7 +18,15 @@ from ..._generator import fill as draw_into
 from ..._levels.running import draws
 from ..layout.shape import common_shape
 from ..making.creation import empty_like, zeros_like
-from ..making.factory import check_keywords, destination, finished, made_there, numpy_of, shape_of
+from ..making.factory import (
+    check_keywords,
+    destination,
+    finished,
+    leaf,
+    made_there,
+    numpy_of,
+    shape_of,
+)
 from ..table.arrays import fitted_number, is_stored, widened
 from ..table.kinds import composite, general
 from ..table.signature import Generator, Ints, Keywords, memory_format
@@ -47,7 +55,7 @@ def _made_there(
     """A tensor that a device makes and fills."""
     made = made_there(where, tuple(shape), numpy_dtype, {})
     draw_into(kernel, generator, made, *args)
-    return made.requires_grad_() if how.get("requires_grad", False) else made
+    return leaf(made, how)
 
 
 def _sampled(name: str, kernel: str, args: tuple[float, ...], said: str, doc: str) -> Any:
@@ -225,7 +233,7 @@ def randperm(
         keys = made_there(where, (n,), np.dtype(np.int64), {})
         draw_into("random_", generator, keys)
         order = keys.argsort().to(wanted)
-        return order.requires_grad_() if how.get("requires_grad", False) else order
+        return leaf(order, how)
     if where.has_memory:
         array = _kernels.randperm(state_of(generator), n)._array.astype(numpy_dtype, copy=False)
     else:
