@@ -305,9 +305,9 @@ PyObject* make_module() {
   PyObject* m = module.get();
   if (init_numpy(m) < 0) return nullptr;
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
-  for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kFactFunctions, kTensorFunctions, kWrappedFunctions,
-                               kAcceleratorFunctions, kAcceleratorLaunchFunctions, kAcceleratorProgramFunctions, kStorageFunctions,
-                               kDlpackFunctions}) {
+  for (PyMethodDef* methods :
+       {kSubscriptMethods, kSavedMethods, kFactFunctions, kTensorFunctions, kWrappedFunctions, kAcceleratorFunctions,
+        kAcceleratorLaunchFunctions, kAcceleratorProgramFunctions, kStorageFunctions, kDlpackFunctions}) {
     if (PyModule_AddFunctions(m, methods) < 0) return nullptr;
   }
   if (init_tensor(m) < 0 || init_untyped_storage(m) < 0 || init_override(m) < 0 || init_node(m) < 0 || init_op(m) < 0 ||
