@@ -14,7 +14,6 @@ import importlib.util
 import sys
 from pathlib import Path
 
-from rushlight import _core
 from rushlight._devices import opencl, programs
 
 ARCHITECTURES = "sm_80", "sm_90"
@@ -59,12 +58,14 @@ def texts() -> list[tuple[str, str]]:
         if path.stem == "prelude":
             continue
         for computed in ("float32", "float64", "int64"):
-            more = ""
+            options = [""]
             if path.name == "pointwise.cl":
-                names = programs.steps(computed)
-                more = " ".join(f"-DOP_{name}={_core.opcode(name)}" for name in names)
-            text = opencl.text_of(path.name, computed, True, more)
-            found.append((f"{path.name} in {computed}", text))
+                options = [programs.options(computed)]
+            if path.name == "products.cl":
+                options = ["", "-DTILED", "-DPACKED"]
+            for more in options:
+                text = opencl.text_of(path.name, computed, True, more)
+                found.append((f"{path.name} in {computed}", text))
     return found
 
 

@@ -1,7 +1,8 @@
 """Products of matrices, of stacks of them, and of vectors, and their gradients.
 
-All come down to `product`, one kernel in which every operand has strides, so that nothing is
-copied to be transposed, spread or cut.
+All come down to `product`, in which every operand has strides, so that nothing is copied to be
+transposed, spread or cut. Larger ones take another kernel: on a GPU tiles in local memory, and on a
+processor copies in the order in which they are read.
 """
 
 from __future__ import annotations
@@ -17,13 +18,16 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
+from ..opencl import LIMITS, numbered
 from . import kernel
 from ._launch import code, computed, empty, layout, number, rows, start, takes
 
 __all__ = ["Matrices", "matrices", "one", "product", "stored"]
 
-_TILE = 4  # as in products.cl
-_TILES, _LEAST = 2048, 256  # a sum is cut where there are fewer tiles, into pieces of so many terms
+_TILE, _BLOCK, _HIGH, _BROAD = 4, 64, 16, 8  # as in products.cl
+_SMALL, _SMALL_PRODUCT = 16, 1 << 17  # below, a product takes the kernel that needs no preparation
+# A sum is cut where there are fewer tiles or blocks, into pieces of so many terms at least.
+_TILES, _BLOCKS, _LEAST = 2048, 256, 256
 _NUMBERS = struct.Struct("14q")
 _UNSTACKED = bytes(6 * 13 * 8)  # the six layouts of a product of two matrices
 
@@ -85,27 +89,81 @@ def product(
     laid = _laid(a, b, out, bias, lead, summed) if lead else _UNSTACKED
     if laid is None:
         return False
-    tiles = stacks * -(-m // _TILE) * -(-n // _TILE)
-    pieces = max(1, min(_TILES // tiles, prod(parts) * k // _LEAST))
+    terms = prod(parts) * k
+    way = _way(like, sizes, terms, stacks)
+    tile, most = (_BLOCK, _BLOCKS) if way == "TILED" else (_TILE, _TILES)
+    tiles = stacks * -(-m // tile) * -(-n // tile)
+    pieces = 1 if way == "PACKED" else max(1, min(most // tiles, terms // _LEAST))
     strides = [a.row * item, a.column * item, b.row * item, b.column * item]
     for x in (bias, out):
         each = x.tensor.element_size() if x else 0
         strides += [x.row * each, x.column * each] if x else [0, 0]
-    numbers = stacks, m, n, k, prod(parts), pieces, *strides
-    given = _NUMBERS.pack(*numbers) + laid
+    given = _NUMBERS.pack(stacks, m, n, k, prod(parts), pieces, *strides) + laid
     added = bias.tensor if bias else None
     factors = number(alpha, like), number(beta if bias else 0, like)
     types = code(bias.tensor) if bias else 0, code(out.tensor)
+    how, file = stored(like), "products.cl"
+    if way == "PACKED":
+        left = _packed(a, lead, summed, (m, k), a.row, a.column, _HIGH)
+        right = _packed(b, lead, summed, (n, k), b.column, b.row, _BROAD)
+        copies = left[0], right[0], added, out.tensor, given, *factors, left[1], right[1], *types
+        items = stacks * -(-m // _HIGH) * -(-n // _BROAD)
+        start(file, "product_packed", items, like, *copies, more=f"{how} -DPACKED")
+        return True
     target = out.tensor
     if pieces > 1:
-        wide = getattr(dtypes, computed(like.dtype))
-        target = empty((pieces * stacks * m * n,), like, wide)
+        target = empty((pieces * stacks * m * n,), like, _computed(like))
     whole = a.tensor, b.tensor, added, target, given, *factors, code(like), *types
-    start("products.cl", "product", pieces * tiles, like, *whole, more=stored(like))
+    if way == "TILED":
+        items = pieces * tiles * LIMITS["GROUP"]
+        start(file, "product_tiled", items, like, *whole, more=f"{how} -DTILED")
+    else:
+        start(file, "product", pieces * tiles, like, *whole, more=how)
     if pieces > 1:
         rest = target, added, out.tensor, given, *factors, *types
-        start("products.cl", "sum_pieces", stacks * m * n, like, *rest, more=stored(like))
+        start(file, "sum_pieces", stacks * m * n, like, *rest, more=how)
     return True
+
+
+def _way(like: Tensor, sizes: tuple[int, int, int], terms: int, stacks: int) -> str:
+    """Which kernels a product takes: "", "TILED" or "PACKED", see products.cl."""
+    m, n, depth = sizes
+    if min(m, n) < _SMALL or stacks * m * n * terms < _SMALL_PRODUCT:
+        return ""
+    if numbered(like._accelerator).facts.is_cpu:
+        return "PACKED"
+    return "TILED" if depth >= _SMALL else ""
+
+
+def _packed(
+    x: Matrices,
+    lead: Sequence[int],
+    summed: int,
+    sizes: tuple[int, int],
+    line: int,
+    term: int,
+    width: int,
+) -> tuple[Tensor, int]:
+    """A copy in the order in which `product_packed` reads, and of how many stacks it is.
+
+    sizes: lines, and terms of each part; line, term: how far they are apart in x, in elements.
+    """
+    (lines, depth), parts, stack = sizes, lead[:summed], lead[summed:]
+    if not any(x.lead[summed:]):
+        stack = ()  # one for all
+    item, like, stacks = x.tensor.element_size(), x.tensor, prod(stack)
+    laid = layout(like, stack, x.lead[len(x.lead) - len(stack) :] if stack else ())
+    panels = stacks * -(-lines // width) * prod(parts) * depth
+    to = empty((panels * width,), like, _computed(like))
+    numbers = code(like), stacks, lines, depth, prod(parts), line * item, term * item, width
+    given = like, to, laid, layout(like, parts, x.lead[:summed]), *numbers
+    start("products.cl", "pack", panels, like, *given, more=f"{stored(like)} -DPACKED")
+    return to, stacks
+
+
+def _computed(like: Tensor) -> Any:
+    """The dtype that its elements are computed in."""
+    return getattr(dtypes, computed(like.dtype))
 
 
 def _laid(
@@ -128,8 +186,6 @@ def _laid(
 
 @cache
 def _one(device: Any, dtype: Any) -> Tensor:
-    from ..opencl import numbered
-
     there = numbered(device).from_host(_core.wrap(np.ones((), computed(dtype))))
     return rows(there, dtype)
 

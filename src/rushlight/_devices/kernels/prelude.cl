@@ -2,7 +2,8 @@
 //
 // A kernel is KERNEL name(parameters). A tensor is two parameters, BUFFER(p): its memory, and where its first element lies in
 // bytes. A row of work items is as long as the host says; ITEM is the number of one. Kernels look themselves whether theirs is
-// beyond the end, since rows are filled up to whole groups.
+// beyond the end, since rows are filled up to whole groups. Items of a group, MEMBER 0 to GROUP - 1 of group GROUP_NUMBER, share
+// what is LOCAL, and wait for each other at a BARRIER that all of them reach.
 //
 // T is the type that a kernel computes in, named when the text is compiled: float, double or i64. WIDE says that double exists.
 // The host also defines DIMS, how many dimensions operands with strides may have after neighbours were joined, and GROUP.
@@ -17,6 +18,10 @@ typedef signed char i8;
 #define GLOBAL
 #define FUNCTION static __device__ inline
 #define ITEM ((i64)blockIdx.x * blockDim.x + threadIdx.x)
+#define GROUP_NUMBER ((i64)blockIdx.x)
+#define MEMBER ((int)threadIdx.x)
+#define LOCAL __shared__
+#define BARRIER __syncthreads()
 #define AS_FLOAT(bits) __uint_as_float(bits)
 #define AS_BITS(value) __float_as_uint(value)
 #define INFINITE __int_as_float(0x7f800000)
@@ -36,6 +41,10 @@ typedef char i8;
 #define GLOBAL __global
 #define FUNCTION static
 #define ITEM ((i64)get_global_id(0))
+#define GROUP_NUMBER ((i64)get_group_id(0))
+#define MEMBER ((int)get_local_id(0))
+#define LOCAL __local
+#define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
 #define AS_FLOAT(bits) as_float(bits)
 #define AS_BITS(value) as_uint(value)
 #define INFINITE INFINITY

@@ -24,6 +24,109 @@ FUNCTION void finish(const Product *p, GLOBAL const u8 *bias, int bias_type, GLO
   store(out, place_of(&p->out_stack, stack) + row * p->out_row + column * p->out_column, out_type, value);
 }
 
+#if defined(TILED)
+
+// The same by groups, for GPUs: a group computes BLOCK x BLOCK elements. It brings SLICE terms of its rows of `a` and columns of `b`
+// into local memory at a time, and each item adds up 8 x 8 products of them, of rows and columns that are 8 apart.
+#define BLOCK 64
+#define SLICE 16
+#define EACH 8  // GROUP is EACH * EACH
+
+KERNEL product_tiled(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alpha, T beta, i64 type, i64 bias_type, i64 out_type) {
+  LOCAL T of_a[SLICE][BLOCK + 1], of_b[SLICE][BLOCK + 1];  // one more: neighbours of both directions lie in different banks
+  const i64 across = (p.columns + BLOCK - 1) / BLOCK, down = (p.rows + BLOCK - 1) / BLOCK, group = GROUP_NUMBER;
+  const i64 column = group % across * BLOCK, row = group / across % down * BLOCK;
+  const i64 stack = group / across / down % p.stacks, piece = group / across / down / p.stacks;
+  const i64 a_begin = a_at + place_of(&p.a_stack, stack), b_begin = b_at + place_of(&p.b_stack, stack);
+  const int me = MEMBER, x = me % EACH, y = me / EACH;
+  // Neighbours read neighbours in memory: along a row, or from row to row.
+  const int a_by_rows = p.a_column <= p.a_row, b_by_rows = p.b_column <= p.b_row;
+  T sums[EACH][EACH];
+  for (int i = 0; i < EACH; ++i)
+    for (int j = 0; j < EACH; ++j) sums[i][j] = 0;
+  const i64 total = p.parts * p.depth, end = total * (piece + 1) / p.pieces;
+  for (i64 k = total * piece / p.pieces; k < end;) {
+    const i64 part = k / p.depth, first = k - part * p.depth;
+    i64 count = p.depth - first < end - k ? p.depth - first : end - k;
+    if (count > SLICE) count = SLICE;
+    const i64 a_now = a_begin + place_of(&p.a_part, part) + first * p.a_column;
+    const i64 b_now = b_begin + place_of(&p.b_part, part) + first * p.b_row;
+    for (int i = me; i < SLICE * BLOCK; i += GROUP) {
+      const int a_row = a_by_rows ? i / SLICE : i % BLOCK, a_term = a_by_rows ? i % SLICE : i / BLOCK;
+      const int b_column = b_by_rows ? i % BLOCK : i / SLICE, b_term = b_by_rows ? i / BLOCK : i % SLICE;
+      of_a[a_term][a_row] = a_term < count && row + a_row < p.rows
+        ? load(a, a_now + a_term * p.a_column + (row + a_row) * p.a_row, STORED) : (T)0;
+      of_b[b_term][b_column] = b_term < count && column + b_column < p.columns
+        ? load(b, b_now + b_term * p.b_row + (column + b_column) * p.b_column, STORED) : (T)0;
+    }
+    BARRIER;
+    for (int c = 0; c < SLICE; ++c) {
+      T left[EACH], right[EACH];
+      for (int i = 0; i < EACH; ++i) left[i] = of_a[c][y + i * EACH];
+      for (int j = 0; j < EACH; ++j) right[j] = of_b[c][x + j * EACH];
+      for (int i = 0; i < EACH; ++i)
+        for (int j = 0; j < EACH; ++j) sums[i][j] += left[i] * right[j];
+    }
+    BARRIER;
+    k += count;
+  }
+  for (int i = 0; i < EACH; ++i) {
+    for (int j = 0; j < EACH; ++j) {
+      const i64 r = row + y + i * EACH, c = column + x + j * EACH;
+      if (r >= p.rows || c >= p.columns) continue;
+      if (p.pieces > 1)
+        OF(T, out)[((piece * p.stacks + stack) * p.rows + r) * p.columns + c] = sums[i][j];
+      else
+        finish(&p, bias + bias_at, (int)bias_type, out + out_at, (int)out_type, stack, r, c, sums[i][j], alpha, beta);
+    }
+  }
+}
+
+#elif defined(PACKED)
+
+// The same for processors, from copies of `a` and `b` in T in the order in which they are read: of HIGH rows of `a`, and of BROAD columns
+// of `b`, the first term of each, then the second. Lines beyond the end are 0.
+#define HIGH 16
+#define BROAD 8
+
+KERNEL pack(BUFFER(x), BUFFER(to), Layout stack_layout, Layout part_layout, i64 type, i64 stacks, i64 lines, i64 depth, i64 parts, i64 line_stride,
+            i64 term_stride, i64 width) {
+  const i64 panels = (lines + width - 1) / width, terms = parts * depth;
+  if (ITEM >= stacks * panels * terms) return;
+  const i64 term = ITEM % terms, panel = ITEM / terms % panels, stack = ITEM / terms / panels, part = term / depth;
+  const i64 at = x_at + place_of(&stack_layout, stack) + place_of(&part_layout, part) + (term - part * depth) * term_stride;
+  for (i64 i = 0; i < width; ++i) {
+    const i64 line = panel * width + i;
+    OF(T, to)[ITEM * width + i] = line < lines ? load(x, at + line * line_stride, STORED) : (T)0;
+  }
+}
+
+// a_stacks, b_stacks: 1, or p.stacks.
+KERNEL product_packed(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alpha, T beta, i64 a_stacks, i64 b_stacks, i64 bias_type,
+                      i64 out_type) {
+  const i64 across = (p.columns + BROAD - 1) / BROAD, down = (p.rows + HIGH - 1) / HIGH;
+  if (ITEM >= p.stacks * across * down) return;
+  const i64 high = ITEM % down, broad = ITEM / down % across, stack = ITEM / down / across, terms = p.parts * p.depth;
+  GLOBAL const T *x = OF(const T, a) + ((stack % a_stacks) * down + high) * terms * HIGH;
+  GLOBAL const T *y = OF(const T, b) + ((stack % b_stacks) * across + broad) * terms * BROAD;
+  T sums[HIGH][BROAD];
+  for (int i = 0; i < HIGH; ++i)
+    for (int j = 0; j < BROAD; ++j) sums[i][j] = 0;
+  for (i64 k = 0; k < terms; ++k, x += HIGH, y += BROAD) {
+    for (int i = 0; i < HIGH; ++i)
+      for (int j = 0; j < BROAD; ++j) sums[i][j] += x[i] * y[j];
+  }
+  for (int i = 0; i < HIGH; ++i) {
+    for (int j = 0; j < BROAD; ++j) {
+      const i64 row = high * HIGH + i, column = broad * BROAD + j;
+      if (row >= p.rows || column >= p.columns) continue;
+      finish(&p, bias + bias_at, (int)bias_type, out + out_at, (int)out_type, stack, row, column, sums[i][j], alpha, beta);
+    }
+  }
+}
+
+#else
+
 KERNEL product(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alpha, T beta, i64 type, i64 bias_type, i64 out_type) {
   const i64 across = (p.columns + TILE - 1) / TILE, down = (p.rows + TILE - 1) / TILE;
   const i64 column = ITEM % across, row = ITEM / across % down * TILE;
@@ -72,3 +175,4 @@ KERNEL sum_pieces(BUFFER(pieces), BUFFER(bias), BUFFER(out), Product p, T alpha,
   const i64 column = ITEM % p.columns, row = ITEM / p.columns % p.rows, stack = ITEM / p.columns / p.rows;
   finish(&p, bias + bias_at, (int)bias_type, out + out_at, (int)out_type, stack, row, column, sum, alpha, beta);
 }
+#endif
