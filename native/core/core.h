@@ -250,6 +250,7 @@ struct OutputMeta {
   static constexpr int kInline = 4;
   DType dtype;
   int8_t ndim;
+  DeviceType device;
   Py_ssize_t dims_inline[kInline];
   Py_ssize_t* dims_heap;
   const Py_ssize_t* dims() const { return ndim <= kInline ? dims_inline : dims_heap; }

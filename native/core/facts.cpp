@@ -118,7 +118,7 @@ PyObject* maker_of(PyObject*, PyObject* o) {
 PyObject* memory_of(PyObject*, PyObject* o) {
   if (!is_tensor(o)) Py_RETURN_NONE;
   Tensor* t = as_tensor(o);
-  if (t->flags & (kWrapped | kElsewhere) || !t->numel() || !t->storage_ || !t->storage_->data) Py_RETURN_NONE;
+  if (t->flags & (kWrapped | kMeta) || !t->numel() || !t->storage_ || !t->storage_->data) Py_RETURN_NONE;
   const Ref numbers(PyTuple_New(3 + 2 * t->ndim()));
   if (!numbers) return nullptr;
   const auto put = [&](int at, Py_ssize_t value) {

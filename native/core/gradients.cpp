@@ -43,6 +43,7 @@ PyObject* fit_to_edge(Node* n, int i, const Edge& e, PyObject* g, bool create_gr
     return nullptr;
   }
   DType dtype;
+  DeviceType device;
   int ndim;
   const Py_ssize_t* dims;
   if (e.node->kind == Node::Accumulate) {
@@ -55,19 +56,29 @@ PyObject* fit_to_edge(Node* n, int i, const Edge& e, PyObject* g, bool create_gr
     }
     ndim = v->ndim();
     dims = v->sizes();
-    if (v->device() != as_tensor(g)->device()) {
-      PyErr_Format(PyExc_RuntimeError, "%sinvalid gradient at index %d - expected device %s but got %s",
-                   n ? ("Function " + short_type_name(n) + " returned an ").c_str() : "", i, device_name(v->device()),
-                   device_name(as_tensor(g)->device()));
-      Py_DECREF(g);
-      return nullptr;
-    }
+    device = v->device();
   } else {
     if (e.nr >= static_cast<uint32_t>(e.node->n_outputs)) return g;
     const OutputMeta& m = e.node->metas[e.nr];
     ndim = m.ndim;
     dims = m.dims();
     dtype = m.dtype;
+    device = m.device;
+  }
+  if (device != as_tensor(g)->device()) {
+    // As in torch, a number moves, and so does what a copy from one device to another gives back.
+    const bool leaf = e.node->kind == Node::Accumulate, between = is_accelerator(device) || is_accelerator(as_tensor(g)->device());
+    if (between && (as_tensor(g)->ndim() == 0 || (n && short_type_name(n) == "CopyBackwards"))) {
+      const Ref here(g);
+      g = PyObject_CallMethod(here.get(), "to", "s", device_name(device));
+      if (!g) return nullptr;
+    } else if (between || leaf) {
+      PyErr_Format(PyExc_RuntimeError, "%sinvalid gradient at index %d - expected device %s but got %s",
+                   n ? ("Function " + short_type_name(n) + " returned an ").c_str() : "", i, device_name(device),
+                   device_name(as_tensor(g)->device()));
+      Py_DECREF(g);
+      return nullptr;
+    }
   }
   Tensor* a = as_tensor(g);
   const int shift = a->ndim() - ndim;
@@ -104,6 +115,7 @@ PyObject* implicit_gradient(PyObject* root, const Edge& e) {
     ndim = m.ndim;
     dims = m.dims();
     dtype = m.dtype;
+    device = m.device;
   }
   if (std::any_of(dims, dims + ndim, [](Py_ssize_t d) { return d != 1; })) {
     PyErr_SetString(PyExc_RuntimeError, "grad can be implicitly created only for scalar outputs");

@@ -97,6 +97,7 @@ int set_output_meta(Node* node, int nr, const Tensor* t) {
   const int ndim = t->ndim();
   const Py_ssize_t* dims = t->sizes();
   m.dtype = t->dtype;
+  m.device = t->device();
   Py_ssize_t* to = m.dims_inline;
   if (ndim > OutputMeta::kInline) {
     to = static_cast<Py_ssize_t*>(PyMem_Malloc(ndim * sizeof(Py_ssize_t)));
@@ -229,22 +230,24 @@ int set_hooks(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 
-// ((shape, dtype), ...) of the outputs; the Python side dresses it as torch's _input_metadata.
+// ((shape, dtype, name of the device), ...) of the outputs; the Python side dresses it as torch's _input_metadata.
 PyObject* get_output_metas(PyObject* self, void*) {
   Node* n = reinterpret_cast<Node*>(self);
   if (n->kind == Node::Accumulate) {
     if (!n->variable) return PyTuple_New(0);
     Ref shape(shape_of(n->variable));
-    return shape ? Py_BuildValue("((OO))", shape.get(), dtype_object(n->variable->dtype)) : nullptr;
+    const Tensor* v = n->variable;
+    return shape ? Py_BuildValue("((OOs))", shape.get(), dtype_object(v->dtype), device_name(v->device())) : nullptr;
   }
   Ref result(PyTuple_New(n->n_outputs));
   if (!result) return nullptr;
   for (int i = 0; i < n->n_outputs; ++i) {
     Ref shape(shape_tuple(n->metas[i].ndim, n->metas[i].dims()));
     if (!shape) return nullptr;
-    PyObject* pair = Py_BuildValue("(OO)", shape.get(), dtype_object(n->metas[i].dtype));
-    if (!pair) return nullptr;
-    PyTuple_SET_ITEM(result.get(), i, pair);
+    const OutputMeta& m = n->metas[i];
+    PyObject* meta = Py_BuildValue("(OOs)", shape.get(), dtype_object(m.dtype), device_name(m.device));
+    if (!meta) return nullptr;
+    PyTuple_SET_ITEM(result.get(), i, meta);
   }
   return result.release();
 }
@@ -390,7 +393,7 @@ PyGetSetDef kGetSet[] = {
     {"metadata", guarded<get_metadata>, guarded<refuse_assignment>, "A dictionary for the program's own use.",
      const_cast<char*>("metadata")},
     {"_hooks", guarded<get_hooks>, guarded<set_hooks>, "The hooks object, or None.", nullptr},
-    {"_output_metas", guarded<get_output_metas>, nullptr, "((shape, dtype), ...) of the outputs.", nullptr},
+    {"_output_metas", guarded<get_output_metas>, nullptr, "((shape, dtype, name of the device), ...) of the outputs.", nullptr},
     {"_op", guarded<get_op>, nullptr, "The table entry this is a call of, or None.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };

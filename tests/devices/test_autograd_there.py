@@ -265,3 +265,37 @@ class TestPrecision:
         tolerance = {torch.float16: 3e-3, torch.bfloat16: 3e-2, torch.float64: 1e-10}[dtype]
         for a, b in zip(here, there, strict=True):
             assert b.dtype is dtype and torch.allclose(b.cpu(), a, rtol=tolerance, atol=tolerance)
+
+
+class TestBetweenDevices:
+    def test_a_copy_into_a_tensor_of_the_other_device(self):
+        """As in PyTorch, the gradient goes back to where the source is; once more for twice."""
+        for here, there in (("cpu", THERE), (THERE, "cpu")):
+            source = leaf(3).detach().to(here).requires_grad_()
+            target = torch.zeros(3, device=there)
+            target.copy_(source * 2)
+            (g,) = torch.autograd.grad((target * target).sum(), source, create_graph=True)
+            assert g.device.type == here
+            assert torch.allclose(g.cpu(), 8 * source.detach().cpu())
+            g.sum().backward()
+            assert source.grad.device.type == here and source.grad.tolist() == [8.0] * 3
+
+    def test_what_a_node_receives_says_its_device(self):
+        y = leaf(2).detach().to(THERE).requires_grad_() * 2
+        assert y.grad_fn._input_metadata[0].device == y.device
+
+    def test_a_rule_that_answers_on_another_device(self):
+        class Wrong(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, g):
+                return g.cpu()
+
+        x = torch.ones(2, device=THERE, requires_grad=True)
+        for given in (x, x * 1):
+            with pytest.raises(RuntimeError, match=r"expected device opencl:0 but got cpu"):
+                Wrong.apply(given).sum().backward()
+        assert x.grad is None

@@ -131,7 +131,8 @@ def _shape_and_dtype(root: Tensor) -> tuple[Any, Any]:
     if not _is_edge(root):
         raise TypeError(f"expected a Tensor or a GradientEdge, got {type(root).__name__}")
     node, nr = root[:2]
-    return node._output_metas[nr]
+    shape, dtype, _ = node._output_metas[nr]
+    return shape, dtype
 
 
 def _check_gradient(index: int, output: Tensor, gradient: Tensor | None) -> None:

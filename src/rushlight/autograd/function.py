@@ -206,10 +206,10 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
     def _run_backward(self, grads: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
         if self.materialize_grads and any(g is None for g in grads):
             left = self._no_tensors if self._materialize_non_diff_grads else self._no_gradients
-            where = next((g.device for g in grads if g is not None), None)
+            metas = enumerate(zip(grads, self._output_metas, strict=True))
             grads = tuple(
                 _zeros(shape, dtype=dtype, device=where) if g is None and i not in left else g
-                for i, (g, (shape, dtype)) in enumerate(zip(grads, self._output_metas, strict=True))
+                for i, (g, (shape, dtype, where)) in metas
             )
         cls = self._forward_cls
         rule = cls.backward

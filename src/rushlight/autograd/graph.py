@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from .. import _core
 from .._core import Tensor
-from .._device import cpu
+from .._device import device
 from .._dtypes import dtype
 from .._handles import RemovableHandle
 from .._levels.running import transforms
@@ -393,15 +393,15 @@ class _InputMetadata:
     __slots__ = ("device", "dtype", "shape")
     is_nested_tensor = is_cpp_nested_tensor = False
 
-    def __init__(self, shape: Size, dtype: dtype) -> None:
-        self.shape, self.dtype, self.device = shape, dtype, cpu
+    def __init__(self, shape: Size, dtype: dtype, where: str) -> None:
+        self.shape, self.dtype, self.device = shape, dtype, device(where)
 
     def __repr__(self) -> str:
         return f"_InputMetadata(shape={self.shape}, dtype={self.dtype}, device={self.device})"
 
 
 def _input_metadata(node: Any) -> tuple[_InputMetadata, ...]:
-    return tuple(_InputMetadata(shape, dtype) for shape, dtype in node._output_metas)
+    return tuple(_InputMetadata(*each) for each in node._output_metas)
 
 
 def _call_node(node: Any, grads: tuple[Any, ...]) -> tuple[Tensor | None, ...]:

@@ -22,7 +22,7 @@ from .. import _core
 from .._core import Tensor
 from .._dtypes import dtype
 from ..autograd.graph import GradientEdge
-from ._names import Names, inside, memory_of
+from ._names import Names, inside
 
 __all__ = ["Constant", "Edge", "Graph", "Node", "Place", "Saved", "add_users"]
 
@@ -93,7 +93,7 @@ class Saved:
     def memory(self) -> tuple[int, int]:
         """(address, bytes) of the whole memory that it keeps alive; (0, 0) where it has none of
         its own."""
-        found = None if self.tensor is None else memory_of(self.tensor)
+        found = None if self.tensor is None else _core.memory_of(self.tensor)
         return (0, 0) if found is None else found[:2]
 
 
@@ -391,7 +391,7 @@ def _node(raw: Any) -> tuple[Node, list[tuple[Any, int, int, str]]]:
         node=raw,
         name=type(raw).__name__,
         kind=_kind(raw),
-        outputs=raw._output_metas,
+        outputs=tuple((shape, dtype) for shape, dtype, _ in raw._output_metas),
         place=None if made is None else Place(*made),
         freed=None if freed is None else Place(*freed),
         released=released,

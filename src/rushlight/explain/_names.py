@@ -19,7 +19,6 @@ __all__ = [
     "escaped",
     "inside",
     "is_module",
-    "memory_of",
     "names_for",
     "quiet",
     "shown_name",
@@ -64,16 +63,6 @@ def _middle_out(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1 - left]}…{text[len(text) - left :]}"
 
 
-def memory_of(t: Tensor) -> tuple[int, int, tuple[int, ...]] | None:
-    """(address, bytes) of the whole memory behind a tensor, on an accelerator too, and how it
-    shows that; None where there is none of its own."""
-    if t._accelerator is None or t._wrapped is not None or not t.numel():
-        return _core.memory_of(t)
-    storage = _core.storage_of(t)
-    how = t.dtype.code, t.is_conj(), t.is_neg(), t.storage_offset(), *t.shape, *t.stride()
-    return storage.data_ptr(), storage.nbytes(), how
-
-
 class Names:
     """Names for tensors, the first that is given to each; and the modules that were met."""
 
@@ -87,7 +76,7 @@ class Names:
         name = self.given(tensor)
         if name:
             return name
-        memory = memory_of(tensor)
+        memory = _core.memory_of(tensor)
         return "" if memory is None else self._by_memory.get(memory, "")
 
     def given(self, tensor: Tensor) -> str:
@@ -150,7 +139,7 @@ class Names:
     def _take(self, label: str, tensor: Tensor) -> None:
         if id(tensor) not in self._named:
             self._named[id(tensor)] = (label, tensor)
-            memory = memory_of(tensor)
+            memory = _core.memory_of(tensor)
             if memory is not None:
                 self._by_memory.setdefault(memory, label)
             if inside(tensor) is not tensor:
