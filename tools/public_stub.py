@@ -539,7 +539,7 @@ def base_body() -> list[str]:
             constants.append(f"{name}: _{type(value).__name__}")
         elif value is None:
             constants.append(f"{name}: None")
-        elif type(value).__name__ == "_TensorType":
+        elif type(value).__name__ == "TensorType":
             constants.append(f"{name}: Any")
         else:
             homes = (m for m in _TYPED if vars(sys.modules[f"rushlight.{m}"]).get(name) is value)

@@ -17,6 +17,7 @@ from . import backends as backends
 from . import compiler as compiler
 from . import cpu as cpu
 from . import cuda as cuda
+from . import devices as devices
 from . import distributed as distributed
 from . import distributions as distributions
 from . import explain as explain
@@ -39,6 +40,7 @@ from . import multiprocessing as multiprocessing
 from . import nested as nested
 from . import nn as nn
 from . import onnx as onnx
+from . import opencl as opencl
 from . import optim as optim
 from . import overrides as overrides
 from . import package as package

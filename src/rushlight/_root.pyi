@@ -25,6 +25,7 @@ from ._dtypes import finfo as finfo
 from ._dtypes import get_default_dtype as get_default_dtype
 from ._dtypes import iinfo as iinfo
 from ._dtypes import promote_types as promote_types
+from ._errors import AcceleratorError as AcceleratorError
 from ._errors import OutOfMemoryError as OutOfMemoryError
 from ._generator import Generator as Generator
 from ._generator import Generator as _Generator

@@ -16,7 +16,6 @@ from ._dtypes import ALL as _ALL
 from ._missing import missing_name as _missing_name
 
 __all__ = [
-    "Graph",
     "current_accelerator",
     "current_device_idx",
     "current_device_index",
@@ -127,23 +126,6 @@ def get_device_capability(device: Any = None, /) -> dict[str, Any]:
     has_double = numbered(_present.number_of(device)).facts.has_double
     kinds = {d for d in _ALL if has_double or d.name not in ("float64", "complex128")}
     return {"supported_dtypes": kinds}
-
-
-class Graph:
-    """Calls that are recorded and started at once: a queue of OpenCL does not record them.
-
-    Raises RuntimeError where there is no accelerator, NotImplementedError where there is one.
-
-    >>> torch.accelerator.Graph()
-    Traceback (most recent call last):
-    RuntimeError: Cannot access accelerator device when none is available.
-    """
-
-    def __init__(self, keep_graph: bool = False, **options: Any) -> None:
-        _needed()
-        raise NotImplementedError(
-            "torch.accelerator.Graph: a queue of OpenCL does not record calls; call them again."
-        )
 
 
 def empty_cache() -> None:
