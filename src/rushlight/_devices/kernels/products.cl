@@ -24,6 +24,16 @@ FUNCTION void finish(const Product *p, GLOBAL const u8 *bias, int bias_type, GLO
   store(out, place_of(&p->out_stack, stack) + row * p->out_row + column * p->out_column, out_type, value);
 }
 
+// From what the kernels below wrote for each piece.
+KERNEL sum_pieces(BUFFER(pieces), BUFFER(bias), BUFFER(out), Product p, T alpha, T beta, i64 bias_type, i64 out_type) {
+  const i64 each = p.stacks * p.rows * p.columns;
+  if (ITEM >= each) return;
+  T sum = 0;
+  for (i64 i = 0; i < p.pieces; ++i) sum += OF(const T, pieces)[i * each + ITEM];
+  const i64 column = ITEM % p.columns, row = ITEM / p.columns % p.rows, stack = ITEM / p.columns / p.rows;
+  finish(&p, bias + bias_at, (int)bias_type, out + out_at, (int)out_type, stack, row, column, sum, alpha, beta);
+}
+
 #if defined(TILED)
 
 // The same by groups, for GPUs: a group computes BLOCK x BLOCK elements. It brings SLICE terms of its rows of `a` and columns of `b`
@@ -101,18 +111,21 @@ KERNEL pack(BUFFER(x), BUFFER(to), Layout stack_layout, Layout part_layout, i64 
   }
 }
 
-// a_stacks, b_stacks: 1, or p.stacks.
-KERNEL product_packed(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alpha, T beta, i64 a_stacks, i64 b_stacks, i64 bias_type,
-                      i64 out_type) {
+// Sums of long rows are cut into pieces here too. Of the columns, `panels` panels of all stacks are there, from number `first` on: see
+// pack_columns in convolution.cl. a_stacks, b_stacks: how many there are; they come again and again.
+KERNEL product_packed(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alpha, T beta, i64 a_stacks, i64 b_stacks, i64 first,
+                      i64 panels, i64 bias_type, i64 out_type) {
   const i64 across = (p.columns + BROAD - 1) / BROAD, down = (p.rows + HIGH - 1) / HIGH;
-  if (ITEM >= p.stacks * across * down) return;
-  const i64 high = ITEM % down, broad = ITEM / down % across, stack = ITEM / down / across, terms = p.parts * p.depth;
-  GLOBAL const T *x = OF(const T, a) + ((stack % a_stacks) * down + high) * terms * HIGH;
-  GLOBAL const T *y = OF(const T, b) + ((stack % b_stacks) * across + broad) * terms * BROAD;
+  const i64 high = ITEM % down, panel = first + ITEM / down % panels, piece = ITEM / down / panels;
+  if (piece >= p.pieces) return;
+  const i64 broad = panel % across, stack = panel / across, terms = p.parts * p.depth;
+  const i64 begin = terms * piece / p.pieces, end = terms * (piece + 1) / p.pieces;
+  GLOBAL const T *x = OF(const T, a) + (((stack % a_stacks) * down + high) * terms + begin) * HIGH;
+  GLOBAL const T *y = OF(const T, b) + (((stack % b_stacks) * across + broad - first) * terms + begin) * BROAD;
   T sums[HIGH][BROAD];
   for (int i = 0; i < HIGH; ++i)
     for (int j = 0; j < BROAD; ++j) sums[i][j] = 0;
-  for (i64 k = 0; k < terms; ++k, x += HIGH, y += BROAD) {
+  for (i64 k = begin; k < end; ++k, x += HIGH, y += BROAD) {
     for (int i = 0; i < HIGH; ++i)
       for (int j = 0; j < BROAD; ++j) sums[i][j] += x[i] * y[j];
   }
@@ -120,7 +133,10 @@ KERNEL product_packed(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p
     for (int j = 0; j < BROAD; ++j) {
       const i64 row = high * HIGH + i, column = broad * BROAD + j;
       if (row >= p.rows || column >= p.columns) continue;
-      finish(&p, bias + bias_at, (int)bias_type, out + out_at, (int)out_type, stack, row, column, sums[i][j], alpha, beta);
+      if (p.pieces > 1)
+        OF(T, out)[((piece * p.stacks + stack) * p.rows + row) * p.columns + column] = sums[i][j];
+      else
+        finish(&p, bias + bias_at, (int)bias_type, out + out_at, (int)out_type, stack, row, column, sums[i][j], alpha, beta);
     }
   }
 }
@@ -164,15 +180,5 @@ KERNEL product(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alp
         finish(&p, bias + bias_at, (int)bias_type, out + out_at, (int)out_type, stack, row + i, column + j * across, sums[i][j], alpha, beta);
     }
   }
-}
-
-// From what `product` wrote for each piece.
-KERNEL sum_pieces(BUFFER(pieces), BUFFER(bias), BUFFER(out), Product p, T alpha, T beta, i64 bias_type, i64 out_type) {
-  const i64 each = p.stacks * p.rows * p.columns;
-  if (ITEM >= each) return;
-  T sum = 0;
-  for (i64 i = 0; i < p.pieces; ++i) sum += OF(const T, pieces)[i * each + ITEM];
-  const i64 column = ITEM % p.columns, row = ITEM / p.columns % p.rows, stack = ITEM / p.columns / p.rows;
-  finish(&p, bias + bias_at, (int)bias_type, out + out_at, (int)out_type, stack, row, column, sum, alpha, beta);
 }
 #endif
