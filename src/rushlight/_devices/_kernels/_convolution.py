@@ -16,7 +16,7 @@ from ..._core import Tensor
 from ..opencl import numbered
 from . import kernel
 from ._launch import code, computed, empty, made, rows, start, takes
-from ._products import BROAD, Matrices, Panels, matrices, one, product, stored
+from ._products import Matrices, Panels, broad, matrices, one, product, stored
 
 _TILE = 4  # as in convolution.cl
 _TILES, _LEAST = 2048, 256  # sums are cut where there are fewer tiles, into pieces of so many terms
@@ -95,11 +95,12 @@ def _wide(t: Tensor) -> Any:
 def _run_packed(c: _Convolution, bias: Tensor | None) -> Tensor:
     """The same from copies of the matrix and of the patches; of these, not all at a time."""
     a, x, columns, terms = c.a, c.x, prod(c.v), prod(c.r)
-    panels = c.images * c.groups * -(-columns // BROAD)
-    most = min(panels, max(1, _COPIED // (terms * BROAD * _wide(x).itemsize)))
+    width = broad(x)
+    panels = c.images * c.groups * -(-columns // width)
+    most = min(panels, max(1, _COPIED // (terms * width * _wide(x).itemsize)))
 
     def copies() -> Panels:
-        to, given = empty((most * BROAD * terms,), x, _wide(x)), c.geometry()
+        to, given = empty((most * width * terms,), x, _wide(x)), c.geometry()
         for first in range(0, panels, most):
             count = min(most, panels - first)
             whole = x, to, given, first, count, code(x)

@@ -22,9 +22,9 @@ from ..opencl import LIMITS, numbered
 from . import kernel
 from ._launch import code, computed, empty, layout, number, rows, start, takes
 
-__all__ = ["BROAD", "Matrices", "Panels", "matrices", "one", "product", "stored"]
+__all__ = ["Matrices", "Panels", "broad", "matrices", "one", "product", "stored"]
 
-_TILE, _BLOCK, _HIGH, BROAD = 4, 64, 16, 8  # as in products.cl
+_TILE, _BLOCK, _HIGH = 4, 64, 8  # as in products.cl
 _SMALL, _SMALL_PRODUCT = 16, 1 << 17  # below, a product takes the kernel that needs no preparation
 # A sum is cut where there are fewer tiles or blocks, into pieces of so many terms at least.
 _TILES, _BLOCKS, _LEAST = 2048, 256, 256
@@ -119,8 +119,9 @@ def product(
     if way == "PACKED":
         left, many = _packed(a, lead, summed, (m, k), a.row, a.column, _HIGH)
         if columns is None:
-            right, of = _packed(b, lead, summed, (n, k), b.column, b.row, BROAD)
-            columns = iter([(right, of, 0, stacks * -(-n // BROAD))])
+            width = broad(like)
+            right, of = _packed(b, lead, summed, (n, k), b.column, b.row, width)
+            columns = iter([(right, of, 0, stacks * -(-n // width))])
         high = pieces * -(-m // _HIGH)
         for right, *these in columns:
             copies = left, right, added, target, given, *factors, many, *these, *types
@@ -179,6 +180,11 @@ def _packed(
 def _computed(like: Tensor) -> Any:
     """The dtype that its elements are computed in."""
     return getattr(dtypes, computed(like.dtype))
+
+
+def broad(like: Tensor) -> int:
+    """The columns of a panel, BROAD in prelude.cl."""
+    return 32 // _computed(like).itemsize
 
 
 def _laid(
