@@ -9,16 +9,19 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from ... import _dtypes as dtypes
 from ..._core import Tensor
+from ..opencl import numbered
 from . import kernel
 from ._launch import code, computed, empty, made, rows, start, takes
-from ._products import Matrices, matrices, one, product, stored
+from ._products import Matrices, Panels, broad, matrices, one, product, stored
 
 _TILE = 4  # as in convolution.cl
 _TILES, _LEAST = 2048, 256  # sums are cut where there are fewer tiles, into pieces of so many terms
+# Products of packed copies: rows that they need, what they multiply at least, bytes of patches.
+_FEW, _SMALL, _COPIED = 2, 1 << 17, 1 << 26
 
 
 def _three(values: Sequence[int], fill: int) -> list[int]:
@@ -32,44 +35,87 @@ def _steps(t: Tensor) -> list[int]:
     return [*strides[:2], *_three(strides[2:], 0)]
 
 
-def _run(
-    a: Tensor,
-    x: Tensor,
-    bias: Any,
-    out: Tensor,
-    images: int,
-    groups: int,
-    size: int,
-    v: Sequence[int],
-    r: Sequence[int],
-    places: Sequence[Sequence[int]],
-    a_steps: Sequence[int],
-    x_steps: Sequence[int],
-) -> Tensor:
-    """The product; size: rows of a group. The rest is as in the text of the kernel."""
+class _Convolution(NamedTuple):
+    """A product of a matrix in `a` with patches of `x`; the rest is as in the text of the kernel."""
+
+    a: Tensor
+    x: Tensor
+    out: Tensor
+    images: int
+    groups: int
+    rows: int  # of a group
+    v: Sequence[int]
+    r: Sequence[int]
+    by_v: Sequence[int]
+    by_r: Sequence[int]
+    shift: Sequence[int]
+    over: Sequence[int]
+    a_steps: Sequence[int]
+    x_steps: Sequence[int]
+
+    def geometry(self, pieces: int = 1) -> bytes:
+        counts = self.images * self.groups, self.groups, self.rows, prod(self.v), pieces
+        each = *self.by_v, *self.by_r, *self.shift, *self.over, *_three(self.x.shape[2:], 1)
+        steps = *self.a_steps, *self.x_steps
+        return struct.pack("41q", *counts, *self.v, *self.r, *each, *steps)
+
+
+def _run(c: _Convolution, bias: Any = None) -> Tensor:
+    a, x, out = c.a, c.x, c.out
     if not out.numel():
         return out
-    stacks, columns = images * groups, prod(v)
-    tiles = stacks * -(-size // _TILE) * -(-columns // _TILE)
-    lines = prod(r[:3])
-    pieces = 1 if bias is not None else max(1, min(_TILES // tiles, lines, lines * r[3] // _LEAST))
-    sizes = _three(x.shape[2:], 1)
-    numbers = [stacks, groups, size, columns, pieces, *v, *r]
-    numbers += [n for which in (*places, sizes) for n in which]
-    given = struct.pack("41q", *numbers, *a_steps, *x_steps)
+    added = None if bias is None else rows(bias)
+    if c.rows >= _FEW and out.numel() * prod(c.r) >= _SMALL and _on_processor(a):
+        return _run_packed(c, added)
+    tiles = c.images * c.groups * -(-c.rows // _TILE) * -(-prod(c.v) // _TILE)
+    lines = prod(c.r[:3])
+    pieces = 1 if bias is not None else max(1, min(_TILES // tiles, lines, lines * c.r[3] // _LEAST))
     target = out
     if pieces > 1:
-        wide = getattr(dtypes, computed(out.dtype))
-        target = empty((pieces, out.numel()), out, wide)
-    added = None if bias is None else rows(bias)
+        target = empty((pieces, out.numel()), out, _wide(out))
     types = int(bias is not None), code(a), code(target)
-    whole = a, x, added, target, given, *types
+    whole = a, x, added, target, c.geometry(pieces), *types
     start("convolution.cl", "convolve", pieces * tiles, a, *whole, more=stored(a))
     if pieces > 1:
         ones, n = matrices(one(target), (), ""), out.numel()
         flat = Matrices(out, (), 0, 1)
         product(ones, matrices(target), flat, (), (1, n, pieces))
     return out
+
+
+def _on_processor(t: Tensor) -> bool:
+    return numbered(t._accelerator).facts.is_cpu
+
+
+def _wide(t: Tensor) -> Any:
+    """The dtype that its elements are computed in."""
+    return getattr(dtypes, computed(t.dtype))
+
+
+def _run_packed(c: _Convolution, bias: Tensor | None) -> Tensor:
+    """The same from copies of the matrix and of the patches; of these, not all at a time."""
+    a, x, columns, terms = c.a, c.x, prod(c.v), prod(c.r)
+    width = broad(x)
+    panels = c.images * c.groups * -(-columns // width)
+    most = min(panels, max(1, _COPIED // (terms * width * _wide(x).itemsize)))
+
+    def copies() -> Panels:
+        to, given = empty((most * width * terms,), x, _wide(x)), c.geometry()
+        for first in range(0, panels, most):
+            count = min(most, panels - first)
+            whole = x, to, given, first, count, code(x)
+            start("convolution.cl", "pack_columns", count * c.r[0], x, *whole, more=stored(x))
+            yield to, c.images * c.groups, first, count
+
+    lead = *c.r[:3], c.images, c.groups
+    group, row, *steps = (s // a.element_size() for s in c.a_steps)
+    left = Matrices(a, (*steps[:3], 0, group), row, steps[3])
+    right = Matrices(x, (0,) * 5, 0, 0)
+    each = c.rows * columns
+    to = Matrices(c.out, (c.groups * each, each), columns, 1)
+    added = None if bias is None else Matrices(bias, (0, c.rows), 1, 0)
+    product(left, right, to, lead, (c.rows, columns, c.r[3]), 3, added, columns=copies())
+    return c.out
 
 
 @kernel("convolution")
@@ -87,7 +133,8 @@ def convolution(
     places = _three(stride, 1), _three(dilation, 1), [-p for p in _three(padding, 0)], [1] * 3
     a_steps = [size * of_w[0], of_w[0], of_w[1], *of_w[2:]]
     x_steps = [of_x[0], channels * of_x[1], 0, of_x[1], *of_x[2:]]
-    return _run(w, x, bias, out, x.shape[0], groups, size, v, r, places, a_steps, x_steps)
+    c = _Convolution(w, x, out, x.shape[0], groups, size, v, r, *places, a_steps, x_steps)
+    return _run(c, bias)
 
 
 @kernel("convolution_input")
@@ -113,7 +160,8 @@ def convolution_input(
     places = [1] * 3, back, _three(padding, 0), _three(stride, 1)
     a_steps = [channels * of_w[0], of_w[1], of_w[0], *of_w[2:]]
     x_steps = [of_g[0], channels * of_g[1], 0, of_g[1], *of_g[2:]]
-    return _run(w, g, bias, out, g.shape[0], groups, size, v, r, places, a_steps, x_steps)
+    c = _Convolution(w, g, out, g.shape[0], groups, size, v, r, *places, a_steps, x_steps)
+    return _run(c, bias)
 
 
 @kernel("convolution_weight")
@@ -131,7 +179,7 @@ def convolution_weight(
     places = _three(dilation, 1), _three(stride, 1), [-p for p in _three(padding, 0)], [1] * 3
     a_steps = [size * of_g[1], of_g[1], of_g[0], *of_g[2:]]
     x_steps = [0, channels * of_x[1], of_x[1], of_x[0], *of_x[2:]]
-    return _run(g, x, None, out, 1, groups, size, v, r, places, a_steps, x_steps)
+    return _run(_Convolution(g, x, out, 1, groups, size, v, r, *places, a_steps, x_steps))
 
 
 # ---- patches as columns

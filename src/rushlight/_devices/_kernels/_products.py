@@ -8,7 +8,7 @@ processor copies in the order in which they are read.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from math import prod
 from typing import Any, NamedTuple
@@ -22,14 +22,19 @@ from ..opencl import LIMITS, numbered
 from . import kernel
 from ._launch import code, computed, empty, layout, number, rows, start, takes
 
-__all__ = ["Matrices", "matrices", "one", "product", "stored"]
+__all__ = ["Matrices", "Panels", "broad", "matrices", "one", "product", "stored"]
 
-_TILE, _BLOCK, _HIGH, _BROAD = 4, 64, 16, 8  # as in products.cl
+_TILE, _BLOCK, _HIGH = 4, 64, 8  # as in products.cl
 _SMALL, _SMALL_PRODUCT = 16, 1 << 17  # below, a product takes the kernel that needs no preparation
 # A sum is cut where there are fewer tiles or blocks, into pieces of so many terms at least.
 _TILES, _BLOCKS, _LEAST = 2048, 256, 256
+# A product of copies: terms whose copies stay near the processor, and numbers of all pieces.
+_NEAR, _PARTIAL = 1024, 1 << 22
 _NUMBERS = struct.Struct("14q")
 _UNSTACKED = bytes(6 * 13 * 8)  # the six layouts of a product of two matrices
+
+# Copies of columns: where they are, of how many stacks, the number of the first panel, how many.
+Panels = Iterator[tuple[Tensor, int, int, int]]
 
 
 class Matrices(NamedTuple):
@@ -76,11 +81,13 @@ def product(
     bias: Matrices | None = None,
     alpha: float = 1,
     beta: float = 1,
+    columns: Panels | None = None,
 ) -> bool:
     """out = alpha * a @ b + beta * bias; False where the stacks have too many dimensions.
 
     sizes: rows, columns, and terms of a sum. The products are added up over the first `summed` of
-    the leading dimensions, which `out` and `bias` do not have.
+    the leading dimensions, which `out` and `bias` do not have. columns: panels of the columns of b,
+    for a product of packed copies; nothing else is read of b then.
     """
     (m, n, k), parts, stack = sizes, lead[:summed], lead[summed:]
     stacks, like, item = prod(stack), a.tensor, a.tensor.element_size()
@@ -90,10 +97,13 @@ def product(
     if laid is None:
         return False
     terms = prod(parts) * k
-    way = _way(like, sizes, terms, stacks)
+    way = "PACKED" if columns else _way(like, sizes, terms, stacks)
     tile, most = (_BLOCK, _BLOCKS) if way == "TILED" else (_TILE, _TILES)
     tiles = stacks * -(-m // tile) * -(-n // tile)
-    pieces = 1 if way == "PACKED" else max(1, min(most // tiles, terms // _LEAST))
+    cut = most // tiles, terms // _LEAST
+    if way == "PACKED":
+        cut = _PARTIAL // (stacks * m * n), terms // _NEAR
+    pieces = max(1, min(cut))
     strides = [a.row * item, a.column * item, b.row * item, b.column * item]
     for x in (bias, out):
         each = x.tensor.element_size() if x else 0
@@ -103,25 +113,31 @@ def product(
     factors = number(alpha, like), number(beta if bias else 0, like)
     types = code(bias.tensor) if bias else 0, code(out.tensor)
     how, file = stored(like), "products.cl"
-    if way == "PACKED":
-        left = _packed(a, lead, summed, (m, k), a.row, a.column, _HIGH)
-        right = _packed(b, lead, summed, (n, k), b.column, b.row, _BROAD)
-        copies = left[0], right[0], added, out.tensor, given, *factors, left[1], right[1], *types
-        items = stacks * -(-m // _HIGH) * -(-n // _BROAD)
-        start(file, "product_packed", items, like, *copies, more=f"{how} -DPACKED")
-        return True
     target = out.tensor
     if pieces > 1:
         target = empty((pieces * stacks * m * n,), like, _computed(like))
-    whole = a.tensor, b.tensor, added, target, given, *factors, code(like), *types
-    if way == "TILED":
-        items = pieces * tiles * LIMITS["GROUP"]
-        start(file, "product_tiled", items, like, *whole, more=f"{how} -DTILED")
+    if way == "PACKED":
+        left, many = _packed(a, lead, summed, (m, k), a.row, a.column, _HIGH)
+        if columns is None:
+            width = broad(like)
+            right, of = _packed(b, lead, summed, (n, k), b.column, b.row, width)
+            columns = iter([(right, of, 0, stacks * -(-n // width))])
+        high = pieces * -(-m // _HIGH)
+        for right, *these in columns:
+            copies = left, right, added, target, given, *factors, many, *these, *types
+            items = high * these[-1]
+            start(file, "product_packed", items, like, *copies, more=f"{how} -DPACKED")
     else:
-        start(file, "product", pieces * tiles, like, *whole, more=how)
+        whole = a.tensor, b.tensor, added, target, given, *factors, code(like), *types
+        if way == "TILED":
+            items = pieces * tiles * LIMITS["GROUP"]
+            start(file, "product_tiled", items, like, *whole, more=f"{how} -DTILED")
+        else:
+            start(file, "product", pieces * tiles, like, *whole, more=how)
     if pieces > 1:
         rest = target, added, out.tensor, given, *factors, *types
-        start(file, "sum_pieces", stacks * m * n, like, *rest, more=how)
+        more = f"{how} -D{way}" if way else how
+        start(file, "sum_pieces", stacks * m * n, like, *rest, more=more)
     return True
 
 
@@ -149,10 +165,10 @@ def _packed(
     sizes: lines, and terms of each part; line, term: how far they are apart in x, in elements.
     """
     (lines, depth), parts, stack = sizes, lead[:summed], lead[summed:]
-    if not any(x.lead[summed:]):
-        stack = ()  # one for all
+    while stack and not x.lead[len(x.lead) - len(stack)]:
+        stack = stack[1:]  # one for all of these
     item, like, stacks = x.tensor.element_size(), x.tensor, prod(stack)
-    laid = layout(like, stack, x.lead[len(x.lead) - len(stack) :] if stack else ())
+    laid = layout(like, stack, x.lead[len(x.lead) - len(stack) :])
     panels = stacks * -(-lines // width) * prod(parts) * depth
     to = empty((panels * width,), like, _computed(like))
     numbers = code(like), stacks, lines, depth, prod(parts), line * item, term * item, width
@@ -164,6 +180,11 @@ def _packed(
 def _computed(like: Tensor) -> Any:
     """The dtype that its elements are computed in."""
     return getattr(dtypes, computed(like.dtype))
+
+
+def broad(like: Tensor) -> int:
+    """The columns of a panel, BROAD in prelude.cl."""
+    return 32 // _computed(like).itemsize
 
 
 def _laid(

@@ -81,6 +81,58 @@ KERNEL convolve(BUFFER(a), BUFFER(x), BUFFER(bias), BUFFER(out), Geometry g, i64
   }
 }
 
+// The columns of the product in the order in which `product_packed` (products.cl) reads them: of BROAD columns, which are a panel, the first
+// term of each, then the second. Those of all stacks are counted, and `panels` of them copied, from number `first` on. A work item
+// copies the terms of one q.
+
+KERNEL pack_columns(BUFFER(x), BUFFER(to), Geometry g, i64 first, i64 panels, i64 type) {
+  const i64 q = ITEM % g.r[0], panel = first + ITEM / g.r[0], across = (g.columns + BROAD - 1) / BROAD;
+  if (panel >= first + panels) return;
+  const i64 stack = panel / across, column = panel % across * BROAD;
+  const i64 begin = x_at + stack / g.groups * g.x_image + stack % g.groups * g.x_group + q * g.x_q;
+  i64 v0[BROAD], v1[BROAD], v2[BROAD], of_u[BROAD];
+  i64 rest = column;
+  v2[0] = rest % g.v[3], rest /= g.v[3];
+  v1[0] = rest % g.v[2], rest /= g.v[2];
+  v0[0] = rest % g.v[1], rest /= g.v[1];
+  of_u[0] = begin + rest * g.x_u;
+  for (int j = 1; j < BROAD; ++j) {
+    v0[j] = v0[j - 1], v1[j] = v1[j - 1], v2[j] = v2[j - 1] + 1, of_u[j] = of_u[j - 1];
+    if (v2[j] == g.v[3]) v2[j] = 0, ++v1[j];
+    if (v1[j] == g.v[2]) v1[j] = 0, ++v0[j];
+    if (v0[j] == g.v[1]) v0[j] = 0, of_u[j] += g.x_u;
+  }
+  const i64 lines = g.r[1] * g.r[2], size = g.sizes[2], over = g.over[2], step = g.x_steps[2];
+  const i64 count = g.columns - column < BROAD ? g.columns - column : BROAD;
+  const int beside = count == BROAD && v2[BROAD - 1] == v2[0] + BROAD - 1 && over == 1;  // all on one line
+  GLOBAL T *now = OF(T, to) + ITEM * lines * g.r[3] * BROAD;
+  for (i64 line = 0; line < lines; ++line) {
+    i64 at[BROAD], p2[BROAD];  // where the line begins, -1 where there is none; the place on it, times `over`
+    for (int j = 0; j < BROAD; ++j) {
+      const i64 p0 = seen(&g, 0, v0[j], line / g.r[2]), p1 = seen(&g, 1, v1[j], line % g.r[2]);
+      at[j] = j >= count || p0 < 0 || p1 < 0 ? -1 : of_u[j] + p0 * g.x_steps[0] + p1 * g.x_steps[1];
+      p2[j] = v2[j] * g.by_v[2] + g.shift[2];
+    }
+    for (i64 r2 = 0; r2 < g.r[3]; ++r2, now += BROAD) {
+      if (beside && at[0] >= 0 && p2[0] >= 0 && p2[BROAD - 1] < size) {
+        const i64 place = at[0] + p2[0] * step;
+        if (g.by_v[2] * step == SIZE(STORED)) {
+          for (int j = 0; j < BROAD; ++j) now[j] = load(x, place + j * SIZE(STORED), STORED);
+        } else {
+          for (int j = 0; j < BROAD; ++j) now[j] = load(x, place + j * g.by_v[2] * step, STORED);
+        }
+      } else {
+        for (int j = 0; j < BROAD; ++j) {
+          const i64 whole = over == 1 ? p2[j] : p2[j] / over;
+          const int inside = at[j] >= 0 && p2[j] >= 0 && whole < size && whole * over == p2[j];
+          now[j] = inside ? load(x, at[j] + whole * step, STORED) : (T)0;
+        }
+      }
+      for (int j = 0; j < BROAD; ++j) p2[j] += g.by_r[2];
+    }
+  }
+}
+
 // ---- patches as columns
 
 typedef struct {

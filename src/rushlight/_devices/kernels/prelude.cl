@@ -109,6 +109,14 @@ FUNCTION u16 to_bfloat(float value) {
     OF(i64, told)[1] = call, OF(i64, told)[2] = (number), OF(i64, told)[3] = (end);                    \
   }
 
+// Columns that products of packed copies compute together: as many as processors add up at a time.
+#define NAME_FOR_(head, type) head##type
+#define NAME_FOR(head, type) NAME_FOR_(head, type)
+#define BROAD_float 8
+#define BROAD_double 4
+#define BROAD_i64 4
+#define BROAD NAME_FOR(BROAD_, T)
+
 #ifdef T
 // The element of a type at a place in bytes.
 FUNCTION T load(GLOBAL const u8 *p, i64 at, int type) {

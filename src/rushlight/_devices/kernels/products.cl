@@ -14,14 +14,23 @@ typedef struct {
   Layout a_stack, b_stack, bias_stack, out_stack, a_part, b_part;
 } Product;
 
-FUNCTION void finish(const Product *p, GLOBAL const u8 *bias, int bias_type, GLOBAL u8 *out, int out_type, i64 stack, i64 row, i64 column,
-                     T sum, T alpha, T beta) {
+// Of a stack whose bias and results begin at these places.
+FUNCTION void finish(const Product *p, GLOBAL const u8 *bias, int bias_type, GLOBAL u8 *out, int out_type, i64 row, i64 column, T sum,
+                     T alpha, T beta) {
   T value = alpha * sum;
-  if (beta != 0) {
-    const i64 at = place_of(&p->bias_stack, stack) + row * p->bias_row + column * p->bias_column;
-    value += beta * load(bias, at, bias_type);
-  }
-  store(out, place_of(&p->out_stack, stack) + row * p->out_row + column * p->out_column, out_type, value);
+  if (beta != 0) value += beta * load(bias, row * p->bias_row + column * p->bias_column, bias_type);
+  store(out, row * p->out_row + column * p->out_column, out_type, value);
+}
+
+// From what the kernels below wrote for each piece.
+KERNEL sum_pieces(BUFFER(pieces), BUFFER(bias), BUFFER(out), Product p, T alpha, T beta, i64 bias_type, i64 out_type) {
+  const i64 each = p.stacks * p.rows * p.columns;
+  if (ITEM >= each) return;
+  T sum = 0;
+  for (i64 i = 0; i < p.pieces; ++i) sum += OF(const T, pieces)[i * each + ITEM];
+  const i64 column = ITEM % p.columns, row = ITEM / p.columns % p.rows, stack = ITEM / p.columns / p.rows;
+  const i64 bias_begin = bias_at + place_of(&p.bias_stack, stack), out_begin = out_at + place_of(&p.out_stack, stack);
+  finish(&p, bias + bias_begin, (int)bias_type, out + out_begin, (int)out_type, row, column, sum, alpha, beta);
 }
 
 #if defined(TILED)
@@ -70,6 +79,7 @@ KERNEL product_tiled(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p,
     BARRIER;
     k += count;
   }
+  const i64 bias_begin = bias_at + place_of(&p.bias_stack, stack), out_begin = out_at + place_of(&p.out_stack, stack);
   for (int i = 0; i < EACH; ++i) {
     for (int j = 0; j < EACH; ++j) {
       const i64 r = row + y + i * EACH, c = column + x + j * EACH;
@@ -77,17 +87,21 @@ KERNEL product_tiled(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p,
       if (p.pieces > 1)
         OF(T, out)[((piece * p.stacks + stack) * p.rows + r) * p.columns + c] = sums[i][j];
       else
-        finish(&p, bias + bias_at, (int)bias_type, out + out_at, (int)out_type, stack, r, c, sums[i][j], alpha, beta);
+        finish(&p, bias + bias_begin, (int)bias_type, out + out_begin, (int)out_type, r, c, sums[i][j], alpha, beta);
     }
   }
 }
 
-#elif defined(PACKED)
+#elif defined(PACKED) && !defined(__CUDACC__)
 
-// The same for processors, from copies of `a` and `b` in T in the order in which they are read: of HIGH rows of `a`, and of BROAD columns
-// of `b`, the first term of each, then the second. Lines beyond the end are 0.
-#define HIGH 16
-#define BROAD 8
+// The same for processors, which OpenCL only has, from copies of `a` and `b` in T in the order in which they are read: of HIGH rows of
+// `a`, and of BROAD columns of `b`, the first term of each, then the second. Lines beyond the end are 0.
+#define HIGH 8
+#define FOR_ROWS(of) of(0) of(1) of(2) of(3) of(4) of(5) of(6) of(7)  // sums with names of their own stay in registers
+#define LINE_float float8
+#define LINE_double double4
+#define LINE_i64 long4
+#define LINE NAME_FOR(LINE_, T)  // BROAD numbers
 
 KERNEL pack(BUFFER(x), BUFFER(to), Layout stack_layout, Layout part_layout, i64 type, i64 stacks, i64 lines, i64 depth, i64 parts, i64 line_stride,
             i64 term_stride, i64 width) {
@@ -101,26 +115,36 @@ KERNEL pack(BUFFER(x), BUFFER(to), Layout stack_layout, Layout part_layout, i64 
   }
 }
 
-// a_stacks, b_stacks: 1, or p.stacks.
-KERNEL product_packed(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alpha, T beta, i64 a_stacks, i64 b_stacks, i64 bias_type,
-                      i64 out_type) {
+// Sums of long rows are cut into pieces here too. Of the columns, `panels` panels of all stacks are there, from number `first` on: see
+// pack_columns in convolution.cl. a_stacks, b_stacks: how many there are; they come again and again.
+KERNEL product_packed(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alpha, T beta, i64 a_stacks, i64 b_stacks, i64 first,
+                      i64 panels, i64 bias_type, i64 out_type) {
   const i64 across = (p.columns + BROAD - 1) / BROAD, down = (p.rows + HIGH - 1) / HIGH;
-  if (ITEM >= p.stacks * across * down) return;
-  const i64 high = ITEM % down, broad = ITEM / down % across, stack = ITEM / down / across, terms = p.parts * p.depth;
-  GLOBAL const T *x = OF(const T, a) + ((stack % a_stacks) * down + high) * terms * HIGH;
-  GLOBAL const T *y = OF(const T, b) + ((stack % b_stacks) * across + broad) * terms * BROAD;
-  T sums[HIGH][BROAD];
-  for (int i = 0; i < HIGH; ++i)
-    for (int j = 0; j < BROAD; ++j) sums[i][j] = 0;
-  for (i64 k = 0; k < terms; ++k, x += HIGH, y += BROAD) {
-    for (int i = 0; i < HIGH; ++i)
-      for (int j = 0; j < BROAD; ++j) sums[i][j] += x[i] * y[j];
+  const i64 high = ITEM % down, panel = first + ITEM / down % panels, piece = ITEM / down / panels;
+  if (piece >= p.pieces) return;
+  const i64 broad = panel % across, stack = panel / across, terms = p.parts * p.depth;
+  const i64 begin = terms * piece / p.pieces, end = terms * (piece + 1) / p.pieces;
+  GLOBAL const T *x = OF(const T, a) + (((stack % a_stacks) * down + high) * terms + begin) * HIGH;
+  GLOBAL const T *y = OF(const T, b) + (((stack % b_stacks) * across + broad - first) * terms + begin) * BROAD;
+#define BEGIN(i) LINE sum##i = 0;
+#define ADD(i) sum##i += x[i] * line;
+#define KEEP(i) found[i] = sum##i;
+  FOR_ROWS(BEGIN)
+  for (i64 k = begin; k < end; ++k, x += HIGH, y += BROAD) {
+    const LINE line = *(GLOBAL const LINE *)y;
+    FOR_ROWS(ADD)
   }
+  LINE found[HIGH];
+  FOR_ROWS(KEEP)
+  const i64 bias_begin = bias_at + place_of(&p.bias_stack, stack), out_begin = out_at + place_of(&p.out_stack, stack);
   for (int i = 0; i < HIGH; ++i) {
     for (int j = 0; j < BROAD; ++j) {
       const i64 row = high * HIGH + i, column = broad * BROAD + j;
       if (row >= p.rows || column >= p.columns) continue;
-      finish(&p, bias + bias_at, (int)bias_type, out + out_at, (int)out_type, stack, row, column, sums[i][j], alpha, beta);
+      if (p.pieces > 1)
+        OF(T, out)[((piece * p.stacks + stack) * p.rows + row) * p.columns + column] = ((const T *)&found[i])[j];
+      else
+        finish(&p, bias + bias_begin, (int)bias_type, out + out_begin, (int)out_type, row, column, ((const T *)&found[i])[j], alpha, beta);
     }
   }
 }
@@ -156,23 +180,14 @@ KERNEL product(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alp
     }
     k += count;
   }
+  const i64 bias_begin = bias_at + place_of(&p.bias_stack, stack), out_begin = out_at + place_of(&p.out_stack, stack);
   for (int i = 0; i < TILE && row + i < p.rows; ++i) {
     for (int j = 0; j < TILE && column + j * across < p.columns; ++j) {
       if (p.pieces > 1)
         OF(T, out)[((piece * p.stacks + stack) * p.rows + row + i) * p.columns + column + j * across] = sums[i][j];
       else
-        finish(&p, bias + bias_at, (int)bias_type, out + out_at, (int)out_type, stack, row + i, column + j * across, sums[i][j], alpha, beta);
+        finish(&p, bias + bias_begin, (int)bias_type, out + out_begin, (int)out_type, row + i, column + j * across, sums[i][j], alpha, beta);
     }
   }
-}
-
-// From what `product` wrote for each piece.
-KERNEL sum_pieces(BUFFER(pieces), BUFFER(bias), BUFFER(out), Product p, T alpha, T beta, i64 bias_type, i64 out_type) {
-  const i64 each = p.stacks * p.rows * p.columns;
-  if (ITEM >= each) return;
-  T sum = 0;
-  for (i64 i = 0; i < p.pieces; ++i) sum += OF(const T, pieces)[i * each + ITEM];
-  const i64 column = ITEM % p.columns, row = ITEM / p.columns % p.rows, stack = ITEM / p.columns / p.rows;
-  finish(&p, bias + bias_at, (int)bias_type, out + out_at, (int)out_type, stack, row, column, sum, alpha, beta);
 }
 #endif
