@@ -62,7 +62,9 @@ def texts() -> list[tuple[str, str]]:
             if path.name == "pointwise.cl":
                 options = [programs.options(computed)]
             if path.name == "products.cl":
-                options = ["", "-DTILED", "-DPACKED"]
+                options = ["", "-DTILED"]
+            if path.name == "softmax.cl":
+                options = ["", "-DGROUPS"]
             for more in options:
                 text = opencl.text_of(path.name, computed, True, more)
                 found.append((f"{path.name} in {computed}", text))

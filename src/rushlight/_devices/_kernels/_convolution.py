@@ -1,7 +1,8 @@
 """Convolutions and their gradients, and patches of images as columns.
 
 The three kinds of convolution are one kernel, a product with patches that are read where they lie;
-see convolution.cl for what its numbers mean.
+see convolution.cl for what its numbers mean. Of larger ones on a processor, the matrix and the
+patches are copied in the order in which products read them, some patches at a time.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from ._products import Matrices, Panels, broad, matrices, one, product, stored
 
 _TILE = 4  # as in convolution.cl
 _TILES, _LEAST = 2048, 256  # sums are cut where there are fewer tiles, into pieces of so many terms
-# Products of packed copies: rows that they need, what they multiply at least, bytes of patches.
-_FEW, _SMALL, _COPIED = 2, 1 << 17, 1 << 26
+# Products of packed copies: what they multiply at least, and bytes of patches at a time.
+_SMALL, _COPIED = 1 << 17, 1 << 26
 
 
 def _three(values: Sequence[int], fill: int) -> list[int]:
@@ -36,7 +37,7 @@ def _steps(t: Tensor) -> list[int]:
 
 
 class _Convolution(NamedTuple):
-    """A product of a matrix in `a` with patches of `x`; the rest is as in the text of the kernel."""
+    """A product of a matrix in `a` with patches of `x`; the rest is as in convolution.cl."""
 
     a: Tensor
     x: Tensor
@@ -65,11 +66,13 @@ def _run(c: _Convolution, bias: Any = None) -> Tensor:
     if not out.numel():
         return out
     added = None if bias is None else rows(bias)
-    if c.rows >= _FEW and out.numel() * prod(c.r) >= _SMALL and _on_processor(a):
+    if out.numel() * prod(c.r) >= _SMALL and numbered(a._accelerator).facts.is_cpu:
         return _run_packed(c, added)
     tiles = c.images * c.groups * -(-c.rows // _TILE) * -(-prod(c.v) // _TILE)
     lines = prod(c.r[:3])
-    pieces = 1 if bias is not None else max(1, min(_TILES // tiles, lines, lines * c.r[3] // _LEAST))
+    pieces = (
+        1 if bias is not None else max(1, min(_TILES // tiles, lines, lines * c.r[3] // _LEAST))
+    )
     target = out
     if pieces > 1:
         target = empty((pieces, out.numel()), out, _wide(out))
@@ -81,10 +84,6 @@ def _run(c: _Convolution, bias: Any = None) -> Tensor:
         flat = Matrices(out, (), 0, 1)
         product(ones, matrices(target), flat, (), (1, n, pieces))
     return out
-
-
-def _on_processor(t: Tensor) -> bool:
-    return numbered(t._accelerator).facts.is_cpu
 
 
 def _wide(t: Tensor) -> Any:

@@ -1,12 +1,21 @@
-"""Softmax along a dimension, and its gradient: a work item does a row."""
+"""Softmax along a dimension, and its gradient.
+
+A work item does a row. Long rows of neighbours have kernels of their own: on a GPU a group does
+one, and on a processor vectors are computed.
+"""
 
 from __future__ import annotations
 
 from math import prod
 from typing import Any
 
+from ... import _core
+from ... import _dtypes as dtypes
+from ..opencl import LIMITS, numbered
 from . import kernel
-from ._launch import code, made, rows, start, takes
+from ._launch import code, computed, empty, made, rows, start, takes
+
+_LONG = 64  # elements of a row that has kernels of its own
 
 
 def _softmax(name: str, a: Any, dim: int, dtype: Any = None) -> Any:
@@ -18,8 +27,28 @@ def _softmax(name: str, a: Any, dim: int, dtype: Any = None) -> Any:
     length, inner = _row(out, dim)
     log = int(name == "log_softmax")
     items = out.numel() // length
-    start("softmax.cl", "softmax", items, a, rows(a), out, code(a), items, length, inner, log)
+    _start("softmax", (rows(a), out), items, length, inner, log)
     return out
+
+
+def _start(
+    name: str, tensors: tuple[Any, ...], items: int, length: int, inner: int, log: int
+) -> None:
+    file, out = "softmax.cl", tensors[-1]
+    if inner > 1 or length < _LONG:
+        given = *tensors, code(out), items, length, inner, log
+        start(file, name, items, out, *given)
+    elif numbered(out._accelerator).facts.is_cpu:
+        wide = getattr(dtypes, computed(out.dtype))
+        to = out if out.dtype is wide else empty(out.shape, out, wide)
+        given = *(rows(t, wide) for t in tensors[:-1]), to, items, length, log
+        start(file, f"{name}_lines", items, out, *given, more="-DLINES")
+        if to is not out:
+            _core.copy_values(out, to)
+    else:
+        given = *tensors, code(out), length, log
+        threads = items * LIMITS["GROUP"]
+        start(file, f"{name}_groups", threads, out, *given, more="-DGROUPS")
 
 
 def _row(t: Any, dim: int) -> tuple[int, int]:
@@ -47,8 +76,7 @@ def _backward(name: str, g: Any, y: Any, dim: int) -> Any:
         return out
     length, inner = _row(y, dim)
     log, items = int(name == "log_softmax_backward"), out.numel() // length
-    given = rows(g), rows(y), out, code(y), items, length, inner, log
-    start("softmax.cl", "softmax_backward", items, y, *given)
+    _start("softmax_backward", (rows(g), rows(y), out), items, length, inner, log)
     return out
 
 

@@ -81,8 +81,8 @@ KERNEL convolve(BUFFER(a), BUFFER(x), BUFFER(bias), BUFFER(out), Geometry g, i64
   }
 }
 
-// The columns of the product in the order in which `product_packed` (products.cl) reads them: of BROAD columns, which are a panel, the first
-// term of each, then the second. Those of all stacks are counted, and `panels` of them copied, from number `first` on. A work item
+// The columns of the product in the order in which `product_packed` (products.cl) reads them: of BROAD columns, which are a panel, the
+// first term of each, then the second. Panels of all stacks are counted, and `panels` of them copied, from number `first` on. A work item
 // copies the terms of one q.
 
 KERNEL pack_columns(BUFFER(x), BUFFER(to), Geometry g, i64 first, i64 panels, i64 type) {

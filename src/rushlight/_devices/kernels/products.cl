@@ -103,8 +103,8 @@ KERNEL product_tiled(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p,
 #define LINE_i64 long4
 #define LINE NAME_FOR(LINE_, T)  // BROAD numbers
 
-KERNEL pack(BUFFER(x), BUFFER(to), Layout stack_layout, Layout part_layout, i64 type, i64 stacks, i64 lines, i64 depth, i64 parts, i64 line_stride,
-            i64 term_stride, i64 width) {
+KERNEL pack(BUFFER(x), BUFFER(to), Layout stack_layout, Layout part_layout, i64 type, i64 stacks, i64 lines, i64 depth, i64 parts,
+            i64 line_stride, i64 term_stride, i64 width) {
   const i64 panels = (lines + width - 1) / width, terms = parts * depth;
   if (ITEM >= stacks * panels * terms) return;
   const i64 term = ITEM % terms, panel = ITEM / terms % panels, stack = ITEM / terms / panels, part = term / depth;
@@ -115,8 +115,8 @@ KERNEL pack(BUFFER(x), BUFFER(to), Layout stack_layout, Layout part_layout, i64 
   }
 }
 
-// Sums of long rows are cut into pieces here too. Of the columns, `panels` panels of all stacks are there, from number `first` on: see
-// pack_columns in convolution.cl. a_stacks, b_stacks: how many there are; they come again and again.
+// The copies of the columns are `panels` panels, counted through all stacks, from number `first` on: see pack_columns in convolution.cl.
+// a_stacks, b_stacks: how many were copied; further stacks take the same again.
 KERNEL product_packed(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alpha, T beta, i64 a_stacks, i64 b_stacks, i64 first,
                       i64 panels, i64 bias_type, i64 out_type) {
   const i64 across = (p.columns + BROAD - 1) / BROAD, down = (p.rows + HIGH - 1) / HIGH;
@@ -186,7 +186,8 @@ KERNEL product(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alp
       if (p.pieces > 1)
         OF(T, out)[((piece * p.stacks + stack) * p.rows + row + i) * p.columns + column + j * across] = sums[i][j];
       else
-        finish(&p, bias + bias_begin, (int)bias_type, out + out_begin, (int)out_type, row + i, column + j * across, sums[i][j], alpha, beta);
+        finish(&p, bias + bias_begin, (int)bias_type, out + out_begin, (int)out_type, row + i, column + j * across, sums[i][j], alpha,
+               beta);
     }
   }
 }
