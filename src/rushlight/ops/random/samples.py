@@ -27,7 +27,7 @@ from ..making.factory import (
     numpy_of,
     shape_of,
 )
-from ..table.arrays import fitted_number, is_stored, widened
+from ..table.arrays import fitted_number, is_stored
 from ..table.kinds import composite, general
 from ..table.signature import Generator, Ints, Keywords, memory_format
 from .fills import DIGITS, bernoulli_, check_deviation, check_type, integer_range
@@ -378,8 +378,8 @@ def multinomial(
 ) -> Tensor:
     """Indices drawn by the weights in each row."""
     where = of(input)
-    weights = (where.to_host(input) if where.makes else input)._array
-    if weights.dtype.kind not in "f" and weights.dtype.name != "bfloat16":
+    kind = input._form.dtype
+    if kind.kind not in "f" and kind.name != "bfloat16":
         raise RuntimeError(
             "multinomial only supports floating-point dtypes for input, got: "
             f"{input.dtype.scalar_name}"
@@ -388,7 +388,9 @@ def multinomial(
         raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_name}")
     if where.has_memory:
         state = state_of(for_host(generator, input))
-        array = _kernels.multinomial(state, widened(weights), num_samples, replacement)
+        weights = input.detach().float() if kind.itemsize == 2 else input.detach()
+        made = _kernels.multinomial(state, weights, num_samples, replacement)
+        array = (where.to_host(made) if where.makes else made)._array
     else:
         array = where.allocate((*input.shape[:-1], num_samples), np.int64)
     return finished(array, {}, out, where, function="multinomial")
