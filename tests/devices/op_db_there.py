@@ -45,8 +45,8 @@ LEFT_OUT = dict.fromkeys(("sparse.sampled_addmm", "sparse.mm(reduce)", "to_spars
 # Entries of which something goes by way of the host: LAPACK chooses the signs of these vectors,
 # and the host draws by weights.
 BY_HOST = frozenset(
-    "multinomial svd svd_lowrank pca_lowrank norm(nuc) linalg.cond linalg.eig linalg.eigvals linalg.eigh "
-    "linalg.eigvalsh linalg.lstsq linalg.lstsq(grad_oriented) linalg.norm "
+    "multinomial svd svd_lowrank pca_lowrank norm(nuc) linalg.cond linalg.eig linalg.eigvals "
+    "linalg.eigh linalg.eigvalsh linalg.lstsq linalg.lstsq(grad_oriented) linalg.norm "
     "linalg.norm(subgradients_at_zero) linalg.svd linalg.svdvals".split()
 )
 
