@@ -5,6 +5,7 @@
 // (bool < int < float < complex); Python numbers likewise, with the default float and int64 as their types.
 #include "core/accelerator.h"
 #include "core/layout.h"
+#include "core/op.h"
 #include "core/tensor.h"
 
 #include <cmath>
