@@ -60,6 +60,11 @@ def set_printoptions(
     linewidth: characters a line (80).
     profile: 'default', 'short' or 'full': a value for each of the above, which they override.
     sci_mode: scientific notation always (True), never (False), or where it reads better (None).
+
+    >>> torch.set_printoptions(precision=2)
+    >>> torch.tensor([1 / 3])
+    tensor([0.33])
+    >>> torch.set_printoptions(profile="default")
     """
     changed = dict(_PROFILES.get(profile, {})) if profile is not None else {}
     if precision is not None:

@@ -225,17 +225,6 @@ def get_float32_matmul_precision() -> str:
     return "highest"
 
 
-def set_printoptions(**options: Any) -> None:
-    """How tensors print: precision, threshold, edgeitems, linewidth, profile, sci_mode.
-
-    >>> torch.set_printoptions(precision=2)
-    >>> torch.tensor([1 / 3])
-    tensor([0.33])
-    >>> torch.set_printoptions(profile="default")
-    """
-    _printing.set_printoptions(**options)
-
-
 def _exports() -> dict[str, Any]:
     names: dict[str, Any] = dict(ops.namespace("torch"))
     names.update({n: getattr(_dtypes, n) for n in _dtypes.__all__ if n != "set_default_dtype"})
@@ -250,6 +239,7 @@ def _exports() -> dict[str, Any]:
     modes = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
     for n in (*modes, "is_grad_enabled", "is_inference_mode_enabled"):
         names[n] = getattr(autograd.grad_mode, n)
+    names["set_printoptions"] = _printing.set_printoptions
     anomaly = autograd.anomaly_mode
     for n in ("is_anomaly_enabled", "is_anomaly_check_nan_enabled", "set_anomaly_enabled"):
         names[n] = getattr(anomaly, n)

@@ -753,7 +753,7 @@ def typename(obj: Any) -> str:
     "(tensor: Tensor, other: Number) -> dtype",
     "(scalar1: Number, scalar2: Number) -> dtype",
 )
-def result_type(tensor1: Tensor, tensor2: Tensor) -> Any:
+def result_type(tensor: Any, other: Any) -> Any:
     """The dtype of arithmetic between two tensors or numbers.
 
     >>> torch.result_type(torch.tensor([1, 2]), 0.5)
@@ -761,7 +761,7 @@ def result_type(tensor1: Tensor, tensor2: Tensor) -> Any:
     >>> torch.result_type(torch.tensor([1], dtype=torch.int8), 100)
     torch.int8
     """
-    return _core.result_type((tensor1, tensor2))
+    return _core.result_type((tensor, other))
 
 
 namespace("torch").update(

@@ -78,7 +78,13 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 @contextlib.contextmanager
-def fork_rng(devices: Any = None, enabled: bool = True, **more: Any) -> Iterator[None]:
+def fork_rng(
+    devices: Any = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: Any = None,
+) -> Iterator[None]:
     """Draw inside the block without the outside noticing, on accelerators too.
 
     >>> _ = torch.manual_seed(0)

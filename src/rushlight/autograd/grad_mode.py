@@ -190,11 +190,11 @@ class no_grad(_Mode):
 
     _on = False
 
-    def __new__(cls, function: Any = None) -> Any:
+    def __new__(cls, orig_func: Any = None) -> Any:
         mode = super().__new__(cls)
-        if function is None:
+        if orig_func is None:
             return mode
-        return mode(function)
+        return mode(orig_func)
 
     prev = False  # what it was before the block, as torch calls it
 

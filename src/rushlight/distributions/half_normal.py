@@ -55,8 +55,8 @@ class HalfNormal(TransformedDistribution):
     def cdf(self, value: Tensor) -> Tensor:
         return 2 * self.base_dist.cdf(self._checked(value)) - 1
 
-    def icdf(self, value: Tensor) -> Tensor:
-        return self.base_dist.icdf((value + 1) / 2)
+    def icdf(self, prob: Tensor) -> Tensor:
+        return self.base_dist.icdf((prob + 1) / 2)
 
     def entropy(self) -> Tensor:
         return self.base_dist.entropy() - math.log(2)

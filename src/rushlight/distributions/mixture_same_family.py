@@ -95,12 +95,12 @@ class MixtureSameFamily(Distribution):
         apart = (self.component_distribution.mean - self._pad(self.mean)).pow(2.0)
         return self._averaged(self.component_distribution.variance) + self._averaged(apart)
 
-    def cdf(self, value: Tensor) -> Tensor:
-        each = self.component_distribution.cdf(self._pad(value))
+    def cdf(self, x: Tensor) -> Tensor:
+        each = self.component_distribution.cdf(self._pad(x))
         return (each * self.mixture_distribution.probs).sum(-1)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        each = self.component_distribution.log_prob(self._pad(self._checked(value)))
+    def log_prob(self, x: Tensor) -> Tensor:
+        each = self.component_distribution.log_prob(self._pad(self._checked(x)))
         weights = rl.log_softmax(self.mixture_distribution.logits, dim=-1)
         return rl.logsumexp(each + weights, dim=-1)
 

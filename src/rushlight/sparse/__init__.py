@@ -54,7 +54,7 @@ def _tensors(name: str, **given: Any) -> None:
             )
 
 
-def mm(mat1: Any, mat2: Any, reduce: str | None = None, *, out: Any = None) -> Any:
+def mm(sparse: Any, dense: Any, reduce: str | None = None, *, out: Any = None) -> Any:
     """The product of a sparse matrix with a dense or sparse one.
 
     The gradient for a sparse matrix is sparse, at its places. reduce: of compressed rows, "sum",
@@ -69,28 +69,28 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None, *, out: Any = None) -> A
            values=tensor([2., 2.]),
            size=(2, 3), nnz=2, layout=torch.sparse_coo)
     """
-    _tensors("_sparse_mm", mat1=mat1, mat2=mat2)
+    _tensors("_sparse_mm", sparse=sparse, dense=dense)
     if reduce is not None:
-        made = _products.reduced(mat1, mat2, reduce)
-    elif _parts(mat1) is None and _parts(mat2) is None:
-        made = mat1.mm(mat2)
+        made = _products.reduced(sparse, dense, reduce)
+    elif _parts(sparse) is None and _parts(dense) is None:
+        made = sparse.mm(dense)
     else:
-        made = _products.product(mat1, mat2, "SparseAddmmBackward0")
+        made = _products.product(sparse, dense, "SparseAddmmBackward0")
     return made if out is None else out.copy_(made)
 
 
-def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0) -> Any:
-    """beta * mat + alpha * (mat1 @ mat2), of which mat1 is sparse; its gradient is, too.
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0) -> Any:
+    """beta * input + alpha * (mat1 @ mat2), of which mat1 is sparse; its gradient is, too.
 
     >>> a = torch.eye(2).to_sparse()
     >>> torch.sparse.addmm(torch.ones(2, 2), a, torch.ones(2, 2), beta=2.0)
     tensor([[3., 3.],
             [3., 3.]])
     """
-    _tensors("_sparse_addmm", mat=mat, mat1=mat1, mat2=mat2)
-    if _parts(mat1) is None and _parts(mat2) is None and _parts(mat) is None:
-        return mat.addmm(mat1, mat2, beta=beta, alpha=alpha)
-    return _products._addmm("SparseAddmmBackward0", mat, mat1, mat2, beta, alpha)
+    _tensors("_sparse_addmm", input=input, mat1=mat1, mat2=mat2)
+    if _parts(mat1) is None and _parts(mat2) is None and _parts(input) is None:
+        return input.addmm(mat1, mat2, beta=beta, alpha=alpha)
+    return _products._addmm("SparseAddmmBackward0", input, mat1, mat2, beta, alpha)
 
 
 @_typed(

@@ -467,8 +467,8 @@ def _must_be_matrix(name: str, dense: Any) -> None:
         raise RuntimeError(f"{name}: Argument #3: matrices expected, got {dense.dim()}D tensor")
 
 
-@typed("smm(input: Tensor, mat: Tensor)")
-def smm(input: Any, mat: Any) -> Any:
+@typed("smm(input: Tensor, mat2: Tensor)")
+def smm(input: Any, mat2: Any) -> Any:
     """The product of a sparse and a dense matrix, as a sparse one.
 
     >>> s = torch.sparse_coo_tensor([[0], [1]], [2.0], (2, 2))
@@ -477,8 +477,8 @@ def smm(input: Any, mat: Any) -> Any:
             [0.]])
     """
     _must_be_coo("smm", input)
-    _must_be_matrix("sspaddmm", mat)
-    return sspaddmm(make_empty(input.shape[0], mat.shape[1], input.dtype), input, mat)
+    _must_be_matrix("sspaddmm", mat2)
+    return sspaddmm(make_empty(input.shape[0], mat2.shape[1], input.dtype), input, mat2)
 
 
 def make_empty(m: int, n: int, dtype: Any) -> Any:

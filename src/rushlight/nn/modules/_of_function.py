@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .module import Module
 
@@ -17,10 +17,15 @@ class OfFunction(Module):
     # Attributes that are printed, by name.
     _shown: ClassVar[tuple[str, ...]] = ()
 
-    def forward(self, *inputs: Any, **named: Any) -> Any:
+    if not TYPE_CHECKING:  # layers of two inputs have parameters of their own
+
+        def forward(self, input: Any) -> Any:
+            return self._result(input)
+
+    def _result(self, *inputs: Any) -> Any:
         """The function's result for these inputs and the layer's settings."""
         settings = {name: getattr(self, name) for name in self._passed}
-        return self._function(*inputs, **named, **settings)
+        return self._function(*inputs, **settings)
 
     def extra_repr(self) -> str:
         return ", ".join(f"{name}={getattr(self, name)}" for name in self._shown)

@@ -23,6 +23,9 @@ class CosineSimilarity(OfFunction):
         self.dim = dim
         self.eps = eps
 
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return self._result(x1, x2)
+
 
 class PairwiseDistance(OfFunction):
     """The p-norm of the difference along the last dimension.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rushlight._root import Tensor
 
@@ -41,6 +41,11 @@ class _Loss(OfFunction):
         if size_average is not None or reduce is not None:
             reduction = _legacy_reduction(size_average, reduce)
         self.reduction = reduction
+
+    if not TYPE_CHECKING:  # losses of other inputs have parameters of their own
+
+        def forward(self, input: Tensor, target: Tensor) -> Any:
+            return self._result(input, target)
 
 
 class _WeightedLoss(_Loss):
@@ -271,7 +276,7 @@ class PoissonNLLLoss(_Loss):
         self.eps = eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:  # the parameter's own name
-        return super().forward(log_input, target)
+        return self._result(log_input, target)
 
 
 class GaussianNLLLoss(_Loss):
@@ -288,6 +293,9 @@ class GaussianNLLLoss(_Loss):
         super().__init__(reduction=reduction)
         self.full = full
         self.eps = eps
+
+    def forward(self, input: Tensor, target: Tensor, var: Tensor) -> Any:
+        return self._result(input, target, var)
 
 
 class HingeEmbeddingLoss(_Loss):
@@ -332,6 +340,9 @@ class CosineEmbeddingLoss(_Loss):
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Any:
+        return self._result(input1, input2, target)
+
 
 class MarginRankingLoss(_Loss):
     """max(0, margin - target * (input1 - input2)); the target, 1 or -1, says which is to be larger.
@@ -352,6 +363,9 @@ class MarginRankingLoss(_Loss):
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Any:
+        return self._result(input1, input2, target)
 
 
 class MultiLabelMarginLoss(_Loss):
@@ -452,6 +466,9 @@ class TripletMarginLoss(_Loss):
         self.eps = eps
         self.swap = swap
 
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Any:
+        return self._result(anchor, positive, negative)
+
 
 class TripletMarginWithDistanceLoss(_Loss):
     """`TripletMarginLoss` with a distance of the program's own.
@@ -478,6 +495,9 @@ class TripletMarginWithDistanceLoss(_Loss):
         self.margin = margin
         self.swap = swap
 
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Any:
+        return self._result(anchor, positive, negative)
+
 
 class CTCLoss(_Loss):
     """The negative log-likelihood of label sequences over all their alignments with the input.
@@ -499,3 +519,8 @@ class CTCLoss(_Loss):
         super().__init__(reduction=reduction)
         self.blank = blank
         self.zero_infinity = zero_infinity
+
+    def forward(
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor
+    ) -> Any:
+        return self._result(log_probs, targets, input_lengths, target_lengths)

@@ -270,12 +270,12 @@ abs = pointwise(
 _abs_in_place = _core.Tensor.abs_
 
 
-def abs_(self: Tensor) -> Tensor:
+def abs_(input: Tensor) -> Tensor:
     """In-place version of `abs`."""
-    if isinstance(self, _core.Tensor) and self.dtype.is_complex:
-        _core.check_in_place(self, self.requires_grad and _core.is_grad_enabled())
+    if isinstance(input, _core.Tensor) and input.dtype.is_complex:
+        _core.check_in_place(input, input.requires_grad and _core.is_grad_enabled())
         raise RuntimeError("In-place abs is not supported for complex tensors.")
-    return _abs_in_place(self)
+    return _abs_in_place(input)
 
 
 add_method("abs_", abs_, function=True)
@@ -510,10 +510,13 @@ def nan_to_num(
 
 
 def nan_to_num_(
-    self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+    input: Tensor,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
 ) -> Tensor:
     """In-place version of `nan_to_num`."""
-    return _finite_only_in_place(self, *_replacements(self, nan, posinf, neginf))
+    return _finite_only_in_place(input, *_replacements(input, nan, posinf, neginf))
 
 
 add_method("nan_to_num_", nan_to_num_, function=True)

@@ -81,7 +81,7 @@ def _where(
 alias("where", _where, method=False)
 add_method(
     "where",
-    lambda self, condition, other: where(condition, self, other),
+    lambda input, condition, other: where(condition, input, other),
     "The tensor where the condition holds, else other.",
 )
 
@@ -227,19 +227,19 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
     return _clamp_high(input, max, **more) if min is None else _clamp(input, min, max, **more)
 
 
-def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
+def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """In-place version of `clamp`."""
-    if not self.dtype.is_differentiable:
+    if not input.dtype.is_differentiable:
         bounds = [b for b in (min, max) if isinstance(b, (int, float, _core.Tensor))]
-        found = _core.result_type([self, *bounds])
-        if not _core.can_cast(found.code, self.dtype.code):
-            _core.refuse_cast(found.scalar_name, self.dtype.c_name)
+        found = _core.result_type([input, *bounds])
+        if not _core.can_cast(found.code, input.dtype.code):
+            _core.refuse_cast(found.scalar_name, input.dtype.c_name)
     if max is None:
         if min is None:
-            _core.check_in_place(self, self.requires_grad and _core.is_grad_enabled())
+            _core.check_in_place(input, input.requires_grad and _core.is_grad_enabled())
             raise _no_bound()
-        return _clamp_low_in_place(self, min)
-    return _clamp_high_in_place(self, max) if min is None else _clamp_in_place(self, min, max)
+        return _clamp_low_in_place(input, min)
+    return _clamp_high_in_place(input, max) if min is None else _clamp_in_place(input, min, max)
 
 
 _clamp_in_place = _core.make_in_place(_clamp, "clamp_")

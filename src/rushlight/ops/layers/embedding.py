@@ -384,7 +384,7 @@ def _one_hot(indices: Array, n: int) -> Array:
 
 
 one_hot = constant(
-    "one_hot(tensor: Tensor, num_classes: int = -1)",
+    "one_hot(input: Tensor, num_classes: int = -1)",
     _one_hot,
     where="nn",
     samples=lambda make: [(make(3, kind="int", low=0, high=4), 5)],

@@ -512,7 +512,7 @@ def group_norm(
     return native_group_norm_op(input, num_groups, weight, bias, eps)[0]
 
 
-@composite(where="nn torch", method=False)
+@composite(where="nn", method=False)
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -598,7 +598,25 @@ def local_response_norm(
     return input / (mean * alpha + k).pow(beta)
 
 
+def _torch_instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """`nn.functional.instance_norm` with torch's own order of the arguments, all given."""
+    return instance_norm(
+        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
+    )
+
+
 alias("batch_norm", _torch_batch_norm, method=False)
+alias("instance_norm", _torch_instance_norm, method=False)
 alias("layer_norm", _torch_layer_norm, method=False)
 alias("native_layer_norm", native_layer_norm, method=False)
 

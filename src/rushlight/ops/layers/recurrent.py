@@ -376,6 +376,14 @@ def _functions(mode: str, states: str) -> None:
         return end if mode == "LSTM" else end[0]
 
     name = mode.lower()
+    state = "hx: Sequence[Tensor]" if mode == "LSTM" else "hx: Tensor"
+    how = (
+        "params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, "
+    )
+    network.overloads = (  # type: ignore[attr-defined]
+        f"(input: Tensor, {state}, {how}bidirectional: bool, batch_first: bool)",
+        f"(data: Tensor, batch_sizes: Tensor, {state}, {how}bidirectional: bool)",
+    )
     network.__doc__ = f"All layers of a network, without a module: the outputs{states}."
     cell.__doc__ = f"One step of a network{states.replace('the last', 'the next')}."
     for called, function in ((name, network), (f"{name}_cell", cell)):

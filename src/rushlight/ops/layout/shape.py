@@ -345,9 +345,9 @@ def expand_as(input: Tensor, other: Tensor) -> Any:
     signature="broadcast_to(input: Tensor, size: Sizes)",
     samples=lambda make: [(make(3, 1), (2, 3, 4))],
 )
-def broadcast_to(input: Tensor, *size: Ints) -> Any:
+def broadcast_to(input: Tensor, *sizes: Ints, size: Ints | None = None) -> Any:
     """`expand` to a shape."""
-    return expand(input, _shape_argument("broadcast_to", size, None))
+    return expand(input, _shape_argument("broadcast_to", sizes, size))
 
 
 def common_shape(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:

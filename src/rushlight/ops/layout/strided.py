@@ -461,6 +461,11 @@ def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Any:
     return _reseat("swapaxes_", self, _transpose_in_place, axis0, axis1)
 
 
+def swapdims_(self: Tensor, dim0: int, dim1: int) -> Any:
+    """In-place version of `swapdims`."""
+    return _reseat("swapdims_", self, _transpose_in_place, dim0, dim1)
+
+
 def unsqueeze_(self: Tensor, dim: int) -> Any:
     """In-place version of `unsqueeze`."""
     return _reseat("unsqueeze_", self, _unsqueeze_in_place, dim)
@@ -482,31 +487,38 @@ def as_strided_(
     return _reseat("as_strided_", self, as_strided, size, stride, storage_offset)
 
 
-def resize_(self: Tensor, *size: Ints, memory_format: memory_format | None = None) -> Tensor:
+def resize_(
+    input: Tensor,
+    *sizes: Ints,
+    size: Ints | None = None,
+    memory_format: memory_format | None = None,
+) -> Tensor:
     """Another size, elements kept in storage order; new ones are unset."""
-    if not size:
+    if size is None and not sizes:
         raise TypeError('resize_() missing 1 required positional arguments: "size"')
-    given: Any = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    given: Any = sizes if size is None else size
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
+        given = sizes[0]
     try:
         wanted = tuple([as_int(n) for n in given])
     except TypeError:
         raise TypeError(
             "resize_(): argument 'size' (position 1) must be tuple of ints, not "
-            + type(size[0]).__name__
+            + type(given[0]).__name__
         ) from None
-    _core.check_captured(self, "resize_", None)
-    if self.requires_grad and not self.is_inference() and not _core.is_inference():
+    _core.check_captured(input, "resize_", None)
+    if input.requires_grad and not input.is_inference() and not _core.is_inference():
         raise RuntimeError("cannot resize variables that require grad")
     if memory_format is preserve_format:
         raise RuntimeError("Unsupported memory formatPreserve")
-    if self.shape != wanted:
-        _core.check_place(self, False)
-        _core.take_place(self, _core.storage_of(self), wanted, None, self.storage_offset())
-        self._bump_version()
+    if input.shape != wanted:
+        _core.check_place(input, False)
+        _core.take_place(input, _core.storage_of(input), wanted, None, input.storage_offset())
+        input._bump_version()
     if memory_format is not None:
         strides = format_strides(wanted, memory_format)
-        _core.take_place(self, _core.storage_of(self), wanted, strides, self.storage_offset())
-    return self
+        _core.take_place(input, _core.storage_of(input), wanted, strides, input.storage_offset())
+    return input
 
 
 def resize_as_(
@@ -610,6 +622,7 @@ for _method in (
     t_,
     transpose_,
     swapaxes_,
+    swapdims_,
     unsqueeze_,
     squeeze_,
     as_strided_,
@@ -618,4 +631,3 @@ for _method in (
     set_,
 ):
     setattr(Tensor, _method.__name__, _method)
-setattr(Tensor, "swapdims_", swapaxes_)  # noqa: B010 - the stub of the core lists no methods

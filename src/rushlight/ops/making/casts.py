@@ -81,7 +81,7 @@ def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, 
     """What `to` is asked for: (device, dtype, copy, memory format). What it is said by depends on
     the first argument: a device and perhaps a dtype, a dtype, or a tensor that has both."""
     names: tuple[str, ...] = _TO
-    if args and isinstance(args[0], Tensor):
+    if "tensor" in kwargs or (args and isinstance(args[0], Tensor)):
         names = ("tensor", *_TO[2:])
     elif args and isinstance(args[0], (dtypes.dtype, type)):
         names = _TO[1:]

@@ -543,10 +543,10 @@ def lu_solve(
 
 
 def _torch_lu_solve(
-    b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None
+    input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None
 ) -> Tensor:
     """`linalg.lu_solve` in torch's older form."""
-    result = lu_solve(LU_data, LU_pivots, b)
+    result = lu_solve(LU_data, LU_pivots, input)
     return result if out is None else written(out, result, "lu_solve")
 
 

@@ -147,8 +147,8 @@ def _householder_product(a: Array, tau: Array) -> Array:
     return _reflected(a, tau, first, False)
 
 
-def _householder_vjp(g: Tensor, A: Tensor, tau: Tensor) -> Any:
-    return _reflected_vjp(g, A, tau, _eye_like(A), False)[:2]
+def _householder_vjp(g: Tensor, input: Tensor, tau: Tensor) -> Any:
+    return _reflected_vjp(g, input, tau, _eye_like(input), False)[:2]
 
 
 def _eye_like(A: Tensor) -> Tensor:
@@ -164,15 +164,14 @@ def _product_samples(make: Any) -> Any:
 
 
 householder_product: Op = general(
-    "householder_product(A: Tensor, tau: Tensor)",
+    "householder_product(input: Tensor, tau: Tensor)",
     _householder_product,
-    vjp={"A, tau": _householder_vjp},
+    vjp={"input, tau": _householder_vjp},
     node="LinalgHouseholderProductBackward0",
     where="linalg",
     out="cast",
     samples=_product_samples,
-    keeps="columns: A",
-    overloads=("(input: Tensor, tau, *, out)",),
+    keeps="columns: input",
     doc="The first columns of the product of reflections: the Q that `geqrf` keeps.",
     batch="trailing",
 )
@@ -224,18 +223,19 @@ def _ormqr(a: Array, tau: Array, c: Array, left: bool, transpose: bool) -> Array
 
 
 def _ormqr_vjp(
-    g: Tensor, input: Tensor, tau: Tensor, other: Tensor, left: bool, transpose: bool
+    g: Tensor, input: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool
 ) -> Any:
     if left:
-        return _reflected_vjp(g, input, tau, other, transpose)
-    ga, gtau, gc = _reflected_vjp(g.mH, input, tau, other.mH, not transpose)
+        return _reflected_vjp(g, input, input2, input3, transpose)
+    ga, gtau, gc = _reflected_vjp(g.mH, input, input2, input3.mH, not transpose)
     return ga, gtau, gc.mH
 
 
 ormqr: Op = general(
-    "ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False)",
+    "ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, "
+    "transpose: bool = False)",
     _ormqr,
-    vjp={"input, tau, other": _ormqr_vjp},
+    vjp={"input, input2, input3": _ormqr_vjp},
     out="torch.ormqr: Expected input and result to have the same dtype, but input has "
     "dtype{want.scalar_name} and result has dtype {got.scalar_name}",
     samples=lambda make: [
@@ -243,10 +243,9 @@ ormqr: Op = general(
         (make(3, 2), make(2), make(4, 3), False, True),
         (make(2, 3, 3), make(2, 3), make(2, 3, 1), True, True),
     ],
-    keeps="columns: other",
-    overloads=("(input, input2: Tensor, input3: Tensor, left, transpose, *, out)",),
-    doc="The product of all reflections (their adjoint with transpose) times other; other times it "
-    "with left=False.",
+    keeps="columns: input3",
+    doc="The product of all reflections of `input` and their factors input2 (their adjoint with "
+    "transpose) times input3; input3 times it with left=False.",
     batch="trailing",
 )
 alias("orgqr", householder_product)

@@ -288,8 +288,14 @@ def _one_parameter(
     name: str, default: float | None, parameter: str, check: Callable[..., Any], node: str, doc: str
 ) -> None:
     fill = _filler(name, node)
+    given = f"{parameter}: float" + ("" if default is None else f" = {default}")
 
-    @composite(name=name, where="Tensor", doc=doc)
+    @composite(
+        name=name,
+        where="Tensor",
+        doc=doc,
+        signature=f"{name}(self: Tensor, {given}, *, generator: Generator | None = None)",
+    )
     def method(
         self: Tensor,
         value: float = default,  # type: ignore[assignment]

@@ -624,12 +624,14 @@ logsumexp: Op = general(
 alias("logsumexp", logsumexp, method=False, where="special")
 
 
-@composite(where="Tensor")
-def sum_to_size(input: Tensor, *size: Ints) -> Any:
+@composite(where="Tensor", signature="sum_to_size(input: Tensor, size: Sizes)")
+def sum_to_size(input: Tensor, *sizes: Ints, size: Any = None) -> Any:
     """The sum that undoes broadcasting from `size`."""
-    if not size:
+    if size is not None:
+        sizes = tuple(size)
+    elif not sizes:
         raise TypeError('sum_to_size() missing 1 required positional arguments: "size"')
-    shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    shape = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
     have = tuple(input.shape)
     lead = len(have) - len(shape)
     if lead < 0 or not _all([n in (1, h) for n, h in zip(shape, have[lead:], strict=True)]):

@@ -99,7 +99,8 @@ def sort(
     overloads=(
         "(input, *, stable: bool, dim, descending, out)",
         "(input, dim, descending)",
-    )
+    ),
+    out="exact",
 )
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """Where each entry of the sorted dimension was."""

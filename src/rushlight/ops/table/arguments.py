@@ -44,6 +44,8 @@ _ALIASES = {
     "x": "input",
     "from_": "from",
 }
+# The documentation of torch.linalg calls matrices A and B; torch's functions take other names.
+_MATRICES = {"input": "A", "other": "B", "b": "B", "input2": "L"}
 
 
 def _entry(function: Any) -> Any:
@@ -331,6 +333,9 @@ def explain(
     """torch's sentence about the arguments of a call that raised `error`; the arguments in today's
     order, where they are in one that torch had before; or None: the error stands."""
     name = function.__name__
+    today = _by_own_names(function, method, args, kwargs)
+    if today is not None:
+        return today
     if name.startswith("_"):
         return None
     given = args
@@ -355,6 +360,33 @@ def explain(
     if text is None:
         return _renamed(name, method, error)
     return text
+
+
+def _by_own_names(
+    function: Any, method: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments of a call, by the function's own names, where one of torch's signatures has
+    other names in their places; None where the call is not of that kind."""
+    if isinstance(function, _core.Op) and function.__name__[-1] == "_" and not args:
+        first = next((k for k in kwargs if _ALIASES.get(k, k) == "input"), None)
+        if first is not None:  # what is changed stands first
+            return (kwargs[first],), {k: v for k, v in kwargs.items() if k != first}
+    names = [p.name for p in _own(function).params]
+    unknown = {k for k in kwargs if k != "out" and _ALIASES.get(k, k) not in names}
+    for listed in _listed(function):
+        there = {
+            p.name: n for p, n in zip(listed.params, names, strict=False) if not p.keyword_only
+        }
+        here = {k: there.get(k, k) for k in kwargs}
+        if unknown <= {*there} and any(k != n for k, n in here.items()):
+            signature = listed.without_first() if method else listed
+            given = args[1:] if method else args
+            if _misfit("", "", signature, given, kwargs, method, frozenset()) is None:
+                return args, {here[k]: v for k, v in kwargs.items()}
+    matrix = {k: _MATRICES.get(_ALIASES.get(k, k), "") for k in unknown}
+    if matrix and all(m in names and m not in kwargs for m in matrix.values()):
+        return args, {matrix.get(k, k): v for k, v in kwargs.items()}
+    return None
 
 
 def wrong(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:

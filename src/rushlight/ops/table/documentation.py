@@ -163,7 +163,7 @@ def install() -> None:
         },
         _core.Public: {
             "__doc__": property(_of_public),
-            "__signature__": property(lambda p: public_signature(_target(p), p._method)),
+            "__signature__": property(lambda p: public_signature(inspect.unwrap(p), p._method)),
         },
         _core.Attribute: {"__doc__": property(lambda a: _text(a, plain(a)))},
     }
