@@ -198,8 +198,15 @@ def set_num_interop_threads(n: _int) -> None: ...
 def set_num_threads(n: _int) -> None:
     """How many threads long kernels may use."""
 
-def set_printoptions() -> None:
-    """How tensors print: precision, threshold, edgeitems, linewidth, profile, sci_mode."""
+def set_printoptions(
+    precision: _int | None = None,
+    threshold: _float | None = None,
+    edgeitems: _int | None = None,
+    linewidth: _float | None = None,
+    profile: _str | None = None,
+    sci_mode: _bool | None = None,
+) -> None:
+    """Changes how tensors are printed; what is left out stays as it is, but for `sci_mode`."""
 
 def set_warn_always(b: _bool) -> None:
     """Whether warnings that are given once come each time."""

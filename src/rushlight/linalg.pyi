@@ -53,7 +53,7 @@ def eig(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def eigh(A: Tensor, UPLO: _str = ..., *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues, rising, and the eigenvectors of symmetric (Hermitian) matrices."""
 
-def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of the product of reflections: the Q that `geqrf` keeps."""
 
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:

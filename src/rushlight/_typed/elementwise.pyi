@@ -185,7 +185,7 @@ def clip(
 ) -> Tensor:
     """input, but at least min and at most max (numbers or tensors); where they cross, max."""
 
-def clip_(self: Tensor, min: Any = None, max: Any = None) -> Tensor: ...
+def clip_(input: Tensor, min: Any = None, max: Any = None) -> Tensor: ...
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """real + i * imag."""
 

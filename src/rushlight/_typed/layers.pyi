@@ -6,7 +6,7 @@ from builtins import float as _float
 from builtins import int as _int
 from builtins import str as _str
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from .._core import Tensor
 from .._dtypes import dtype as _dtype
@@ -21,7 +21,6 @@ from ..ops.layers.fake_quantization import (
     fused_moving_avg_obs_fake_quant as fused_moving_avg_obs_fake_quant,
 )
 from ..ops.layers.normalization import group_norm as group_norm
-from ..ops.layers.normalization import instance_norm as instance_norm
 from ..ops.layers.normalization import native_layer_norm as native_layer_norm
 from ..ops.layers.normalization import rms_norm as rms_norm
 from ..ops.layers.padding import channel_shuffle as channel_shuffle
@@ -191,9 +190,30 @@ def grid_sampler_3d(
 ) -> Tensor:
     """`grid_sampler` of images of 3 dimensions."""
 
-def gru(*args: Any) -> tuple[Tensor, ...]:
-    """All layers of a network, without a module: the outputs, the last state."""
-
+@overload
+def gru(
+    input: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+    batch_first: _bool,
+) -> Tensor: ...
+@overload
+def gru(
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+) -> Tensor: ...
 def gru_cell(
     input: Tensor,
     hx: Any,
@@ -206,6 +226,19 @@ def gru_cell(
 
 def hardshrink(input: Tensor, lambd: _Number = 0.5, *, out: Tensor | None = None) -> Tensor:
     """input outside of [-lambd, lambd], 0 inside."""
+
+def instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: _bool,
+    momentum: _float,
+    eps: _float,
+    cudnn_enabled: _bool,
+) -> Tensor:
+    """Mean 0 and variance 1 over each channel of each sample, then weight and bias."""
 
 def layer_norm(
     input: Tensor,
@@ -222,9 +255,30 @@ def log_softmax(
 ) -> Tensor:
     """The logarithm of softmax, exact where softmax is small."""
 
-def lstm(*args: Any) -> tuple[Tensor, ...]:
-    """All layers of a network, without a module: the outputs, the last hidden and cell state."""
-
+@overload
+def lstm(
+    input: Tensor,
+    hx: Sequence[Tensor],
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+    batch_first: _bool,
+) -> Tensor: ...
+@overload
+def lstm(
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Sequence[Tensor],
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+) -> Tensor: ...
 def lstm_cell(
     input: Tensor,
     hx: Any,
@@ -283,9 +337,30 @@ def relu(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) ->
     """max(input, 0)."""
 
 def relu_(input: Tensor) -> Tensor: ...
-def rnn_relu(*args: Any) -> tuple[Tensor, ...]:
-    """All layers of a network, without a module: the outputs, the last state."""
-
+@overload
+def rnn_relu(
+    input: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+    batch_first: _bool,
+) -> Tensor: ...
+@overload
+def rnn_relu(
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+) -> Tensor: ...
 def rnn_relu_cell(
     input: Tensor,
     hx: Any,
@@ -296,9 +371,30 @@ def rnn_relu_cell(
 ) -> Tensor:
     """One step of a network, the next state."""
 
-def rnn_tanh(*args: Any) -> tuple[Tensor, ...]:
-    """All layers of a network, without a module: the outputs, the last state."""
-
+@overload
+def rnn_tanh(
+    input: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+    batch_first: _bool,
+) -> Tensor: ...
+@overload
+def rnn_tanh(
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
+    has_biases: _bool,
+    num_layers: _int,
+    dropout: _float,
+    train: _bool,
+    bidirectional: _bool,
+) -> Tensor: ...
 def rnn_tanh_cell(
     input: Tensor,
     hx: Any,

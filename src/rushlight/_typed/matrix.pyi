@@ -129,7 +129,9 @@ def lu(
 ) -> tuple[Tensor, Tensor]:
     """A = P @ L @ U."""
 
-def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
+def lu_solve(
+    input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None
+) -> Tensor:
     """The solution of A @ X = B, given the LU factors of A."""
 
 def lu_unpack(
@@ -167,13 +169,13 @@ def nuclear_norm(
 ) -> Tensor:
     """The sum of the singular values of matrices."""
 
-def orgqr(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of the product of reflections: the Q that `geqrf` keeps."""
 
 def ormqr(
     input: Tensor,
-    tau: Tensor,
-    other: Tensor,
+    input2: Tensor,
+    input3: Tensor,
     left: _bool = True,
     transpose: _bool = False,
     *,

@@ -111,8 +111,8 @@ class MatrixMethods:
     def orgqr(self, tau: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     def ormqr(
         self,
-        tau: Tensor,
-        other: Tensor,
+        input2: Tensor,
+        input3: Tensor,
         left: _bool = True,
         transpose: _bool = False,
         *,

@@ -1,12 +1,16 @@
 """The functions in torch that stand in no room of ops/. Written by tools/public_stub.py."""
 
 from builtins import bool as _bool
+from builtins import complex as _complex
+from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from .._core import Tensor
 from .._dtypes import dtype as _dtype
+
+_Number: TypeAlias = _int | _float | _bool | _complex
 
 def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor: ...
 def as_strided_(
@@ -41,5 +45,5 @@ def numel(input: Tensor) -> _int:
     """The number of elements."""
 
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor: ...
-def result_type(tensor1: Tensor, tensor2: Tensor) -> _dtype:
+def result_type(tensor: Tensor, other: Tensor | _Number) -> _dtype:
     """The dtype of arithmetic between two tensors or numbers."""

@@ -57,7 +57,12 @@ def argmin(
     """The index of the smallest element; the first of several."""
 
 def argsort(
-    input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False
+    input: Tensor,
+    dim: _int = -1,
+    descending: _bool = False,
+    stable: _bool = False,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Where each entry of the sorted dimension was."""
 

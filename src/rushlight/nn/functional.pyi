@@ -26,7 +26,6 @@ from .._typed.layers import conv_transpose2d as conv_transpose2d
 from .._typed.layers import conv_transpose3d as conv_transpose3d
 from .._typed.layers import group_norm as group_norm
 from .._typed.layers import hardshrink as hardshrink
-from .._typed.layers import instance_norm as instance_norm
 from .._typed.layers import max_pool1d as max_pool1d
 from .._typed.layers import max_pool1d_with_indices as max_pool1d_with_indices
 from .._typed.layers import max_pool2d as max_pool2d
@@ -92,6 +91,7 @@ from ..ops.layers.margin_loss import multilabel_soft_margin_loss as multilabel_s
 from ..ops.layers.margin_loss import soft_margin_loss as soft_margin_loss
 from ..ops.layers.multi_head import multi_head_attention_forward as multi_head_attention_forward
 from ..ops.layers.normalization import batch_norm as batch_norm
+from ..ops.layers.normalization import instance_norm as instance_norm
 from ..ops.layers.normalization import layer_norm as layer_norm
 from ..ops.layers.normalization import local_response_norm as local_response_norm
 from ..ops.layers.normalization import normalize as normalize
@@ -309,7 +309,7 @@ def max_unpool3d(
 def mish(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """input * tanh(softplus(input))."""
 
-def one_hot(tensor: Tensor, num_classes: _int = -1, *, out: Tensor | None = None) -> Tensor:
+def one_hot(input: Tensor, num_classes: _int = -1, *, out: Tensor | None = None) -> Tensor:
     """1 at the place that each integer names, 0 elsewhere."""
 
 def silu(input: Tensor, inplace: _bool = False, *, out: Tensor | None = None) -> Tensor:
