@@ -4,6 +4,7 @@
 #   make run        train the digits network of examples/ on real data
 #   make examples   all scripts of examples/, one after the other, and a table of what came out
 #   make test       the test suite; compares with PyTorch too where it is installed (make torch)
+#   make comparisons with PyTorch: only the tests that asked for it when `make test` ran without it
 #   make sanitize   the suite on a build with AddressSanitizer and UndefinedBehaviorSanitizer
 #   make fuzz       random programs for SECONDS=60, from SEED=1; with SANITIZE=1 on the build of `make sanitize`
 #   make libraries  quick starts of libraries built on PyTorch, in an environment where torch is rushlight
@@ -38,7 +39,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
 # libstdc++ too: AddressSanitizer looks up __cxa_throw as it starts, and the interpreter is no C++ program.
 RUNTIMES = $(foreach library,libasan.so libubsan.so libstdc++.so.6,$(shell $${CXX:-c++} -print-file-name=$(library)))
 
-.PHONY: cuda-check run examples test sanitize fuzz libraries bench docs lint torch wheel install clean
+.PHONY: cuda-check run examples test comparisons sanitize fuzz libraries bench docs lint torch wheel install clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/installed $(VENV)/examples
@@ -49,6 +50,9 @@ examples: $(VENV)/installed $(VENV)/examples $(VENV)/transformers
 
 test: $(VENV)/installed $(VENV)/test $(VENV)/examples
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+comparisons: $(VENV)/installed $(VENV)/test $(VENV)/examples $(VENV)/torch
+	$(BIN)/python -m pytest --comparisons $(PYTEST_ARGS)
 
 bench: $(VENV)/installed $(VENV)/torch wheel
 	$(BIN)/python benchmarks/compare.py $(BENCH_ARGS)
@@ -143,5 +147,5 @@ $(VENV)-sanitize/installed: $(VENV)-sanitize/ready $(SOURCES)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-libraries build dist examples/out .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/pictures/*.html
+	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-libraries .venv-ci* build dist examples/out .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/pictures/*.html
 	find src tests benchmarks tools examples -name __pycache__ -type d -prune -exec rm -rf {} +

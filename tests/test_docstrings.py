@@ -24,6 +24,7 @@ import numpy as np
 import pytest
 
 from rushlight._device import accelerators
+from test_import_arrows import imports_of_torch
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "rushlight"
 TABLES = sorted((SOURCE / "ops").rglob("examples.txt"))
@@ -200,8 +201,9 @@ def _names(library: str) -> dict[str, Any]:
     # PyTorch imports some of its rooms only when asked.
     for room in ("autograd.forward_ad", "autograd.profiler", "func", "nn.utils.rnn"):
         importlib.import_module(f"{library}.{room}")
-    for room in ("utils.checkpoint", "utils.data"):
+    for room in ("utils.checkpoint", "utils.data", "distributed.checkpoint"):
         importlib.import_module(f"{library}.{room}")
+    importlib.import_module(f"{library}.distributed.elastic.multiprocessing.errors")
     return {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "np": np}
 
 
@@ -266,6 +268,13 @@ def test_example_prints_the_same_in_pytorch(example: Example):
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.name)
 def test_example_claims_something(example: Example):
     assert any(step.want for step in _steps(example.text)), f"{example.name}: it shows no result"
+
+
+def test_no_example_imports_pytorch():
+    """In an example `torch` is rushlight: an import would find PyTorch, or nothing."""
+    every = [*EXAMPLES, *_docstrings(SOURCE / f"{ALONE}.py")]
+    programs = [(e.name, "".join(step.source for step in _steps(e.text))) for e in every]
+    assert [name for name, program in programs if imports_of_torch(program)] == []
 
 
 def test_blocks_are_in_order():

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from test_import_arrows import ORDER
+from test_import_arrows import ORDER, imports_of_torch
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("docs", "src", "examples", "benchmarks", "tests")
@@ -107,6 +107,13 @@ def test_links_lead_to_files(page: Path):
     links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text)]
     local = [link for link in links if link and not re.match(r"[a-z]+:", link)]
     assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_program_imports_pytorch(page: Path):
+    """What a page shows runs where PyTorch is not: its blocks of Python are one program."""
+    program = "".join(b.text for b in blocks(str(page)) if b.language == "python")
+    assert imports_of_torch(program) == []
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])

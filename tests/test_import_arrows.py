@@ -14,6 +14,27 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "rushlight"
 
+
+def imports_of_torch(program: str) -> list[int]:
+    """The lines where a program imports PyTorch: a `torch` not made rushlight by then."""
+    tree = ast.parse(program)
+    made = [n.lineno for n in ast.walk(tree) if getattr(n, "attr", "") == "install_as_torch"]
+    found = []
+    for node in ast.walk(tree):
+        modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            modules = [node.module or ""]
+        if any(module.partition(".")[0] == "torch" for module in modules):
+            found.append(node.lineno)
+    return [line for line in found if not any(earlier < line for earlier in made)]
+
+
+def test_imports_of_torch_are_found():
+    program = "import os, torch.nn as nn\ndef f():\n    from torch import tensor\n"
+    assert imports_of_torch(program + "import torchvision, rushlight as torch\n") == [1, 3]
+    assert imports_of_torch("rushlight.install_as_torch()\n" + program) == []
+
+
 # The rooms from left to right, those within a line too; a module belongs to the longest prefix of
 # its name that is listed. "" is the package itself, the facade of facades.
 ORDER = [

@@ -131,7 +131,7 @@ def load(
     does not have, other sizes, and files that are missing or damaged.
 
     >>> import tempfile
-    >>> import torch.distributed.checkpoint as dcp
+    >>> dcp = torch.distributed.checkpoint
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = dcp.save({"w": torch.ones(2), "step": 7}, checkpoint_id=folder, no_dist=True)
     ...     state = {"w": torch.zeros(2), "step": 0}

@@ -195,7 +195,7 @@ def save(
     Raises CheckpointException on all ranks when it fails on one.
 
     >>> import os, tempfile
-    >>> import torch.distributed.checkpoint as dcp
+    >>> dcp = torch.distributed.checkpoint
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = dcp.save({"w": torch.ones(2)}, checkpoint_id=folder, no_dist=True)
     ...     sorted(os.listdir(folder))

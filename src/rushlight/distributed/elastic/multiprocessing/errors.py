@@ -22,8 +22,8 @@ class ProcessFailure:
     """A process that failed: its local rank, its number, its exit code (negative: the signal), and
     what its error file says.
 
-    >>> from torch.distributed.elastic.multiprocessing.errors import ProcessFailure
-    >>> ProcessFailure(1, 4711, -9, "").signal_name()
+    >>> errors = torch.distributed.elastic.multiprocessing.errors
+    >>> errors.ProcessFailure(1, 4711, -9, "").signal_name()
     'SIGKILL'
     """
 
@@ -102,8 +102,8 @@ def get_error_handler() -> ErrorHandler:
 def record(fn: _F, error_handler: ErrorHandler | None = None) -> _F:
     """A decorator of a main function: what it raises is written to a file, and raised on.
 
-    >>> from torch.distributed.elastic.multiprocessing.errors import record
-    >>> @record
+    >>> errors = torch.distributed.elastic.multiprocessing.errors
+    >>> @errors.record
     ... def main():
     ...     return 3
     >>> main()
