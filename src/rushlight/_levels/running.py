@@ -23,7 +23,6 @@ __all__ = [
     "only",
     "running",
     "transforms",
-    "without_tangents",
 ]
 
 
@@ -77,16 +76,6 @@ def only(levels: list[Any]) -> Iterator[None]:
         yield
     finally:
         state.stack = before
-
-
-@contextmanager
-def without_tangents() -> Iterator[None]:
-    """For a block, ops compute no tangents: those of a custom Function are its `jvp`'s to give."""
-    before, state.forward = state.forward, False
-    try:
-        yield
-    finally:
-        state.forward = before
 
 
 def below(level: Level) -> list[Any]:

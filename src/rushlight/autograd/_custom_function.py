@@ -10,7 +10,7 @@ from .. import _core
 from .._core import Tensor
 from .._levels.batch import BatchLevel
 from .._levels.dual import DualLevel, let_have_tangent
-from .._levels.running import below, only, without_tangents
+from .._levels.running import below, only
 from .._levels.structure import at_level, batched_at, parts_at, with_tangent
 from .._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from ..ops.making.creation import zeros_like
@@ -124,6 +124,23 @@ class _Mapped(Function):
             level.active = active
         return (None, None, None, *results)
 
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        cls, level, batched, context, _ = ctx.call
+        given = [
+            level.wrap(t) if b and t is not None else t
+            for t, b in zip(tangents[3:], batched, strict=True)
+        ]
+        context._in_jvp = True
+        try:
+            with only([*below(level), level]):
+                found = cls.jvp(context, *given)
+        finally:
+            context._in_jvp = False
+        outs = found if isinstance(found, tuple) else (found,)
+        values = tuple(_ensure_batched(t, level) if isinstance(t, Tensor) else t for t in outs)
+        return values if isinstance(found, tuple) else values[0]
+
 
 @functools.cache
 def _mapped_class(cls: type) -> Any:
@@ -181,7 +198,7 @@ def with_tangents(cls: Any, args: tuple[Any, ...], level: DualLevel) -> Any:
     ]
     context._in_jvp = True
     try:
-        with only(below(level)), without_tangents():
+        with only(below(level)):
             found = cls.jvp(context, *tangents)
     finally:
         context._in_jvp, context.saved_for_forward = False, ()

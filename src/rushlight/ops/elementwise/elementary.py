@@ -322,7 +322,7 @@ sgn = pointwise(
 
 
 def _copysign_partial(input: Tensor | Symbol, out: Tensor | Symbol) -> Tensor:
-    return where(input == 0, 0, out / input)
+    return sign(input) * sign(out)
 
 
 copysign = pointwise(

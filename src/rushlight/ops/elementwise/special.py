@@ -22,7 +22,6 @@ from ..table.reference import add_method, alias
 from ..table.samples import one
 from ..table.signature import Tensor
 from .elementary import cos, erf, erfc, exp, log, log1p, sin
-from .powers import log_of
 from .selection import where
 
 _PI = math.pi
@@ -292,20 +291,6 @@ zeta: Op = _special(
 # ---- products with logarithms
 
 
-def _log_of(g: Tensor, input: Tensor | Symbol, other: Tensor | Symbol | float) -> Tensor:
-    return where((input == 0) & (other <= 0), 0, g * log_of(other))
-
-
-def _log1p_of(g: Tensor, input: Tensor | Symbol, other: Tensor | Symbol | float) -> Tensor:
-    return where((input == 0) & (other <= -1), 0, g * _log1p(other))
-
-
-def _log1p(value: Tensor | Symbol | float) -> Tensor | Symbol | float:
-    if isinstance(value, (_core.Tensor, Symbol)):
-        return log1p(value)
-    return math.log1p(value) if value > -1 else -math.inf if value == -1 else math.nan
-
-
 def _xlogy_values(a: Array, b: Array) -> Array:
     return np.where(np.isnan(b), b, np.where(a == 0, 0, a * np.log(b)))
 
@@ -355,12 +340,12 @@ def _log_product(
     return op
 
 
-xlogy = _log_product(
+xlogy: Any = _log_product(
     "xlogy",
     "XlogyBackward",
     _xlogy_values,
-    _log_of,
-    lambda input, other: input / other,
+    lambda g, input, other: where((input == 0) & (other <= 0), 0, xlogy(g, other)),
+    lambda input, other: where((input == 0) & (other == 0), 0, input / other),
     "xlogy_cpu",
     "input * log(other), 0 where input is 0.",
     kernel="xlogy",
@@ -370,12 +355,12 @@ xlogy = _log_product(
     in_place="function",
     aten="xlogy_.Tensor | xlogy_.Scalar_Other",
 )
-xlog1py = _log_product(
+xlog1py: Any = _log_product(
     "xlog1py",
     "SpecialXlog1PyBackward",
     _xlog1py_values,
-    _log1p_of,
-    lambda input, other: input / (other + 1),
+    lambda g, input, other: where((input == 0) & (other <= -1), 0, xlog1py(g, other)),
+    lambda input, other: where((input == 0) & (other == -1), 0, input / (other + 1)),
     "xlog1py_cpu",
     "input * log1p(other), 0 where input is 0.",
     forward=lambda input, other: where(
@@ -443,10 +428,19 @@ def _odds(p: Any) -> Any:
     return log(p / (1 - p))
 
 
+# sin(z) / z has the slope z times this polynomial of z * z, enough for |z| < 1, where the formula
+# subtracts equal numbers.
+_SINC_SLOPE = [(-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(9, 0, -1)]
+
+
 def _sinc_slope(input: Tensor | Symbol) -> Tensor:
     angle = input * _PI
-    below = angle * input  # 0 long before the input is
-    return where(below == 0, 0, (angle * cos(angle) - sin(angle)) / below)
+    near = abs(angle) < 1
+    small, large = where(near, angle, 0), where(near, 1, angle)
+    square, series = small * small, _SINC_SLOPE[0]
+    for coefficient in _SINC_SLOPE[1:]:
+        series = series * square + coefficient
+    return _PI * where(near, small * series, (cos(large) - sin(large) / large) / large)
 
 
 def _sinc_values(a: Array) -> Array:

@@ -278,12 +278,18 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 # ---- exponential below 0
 
 
+def _exp_below(x: Tensor | Symbol) -> Tensor | Symbol:
+    """exp(x) below 0, for `where` to choose: what is not chosen must have finite derivatives too,
+    where there will be any."""
+    return exp(x if isinstance(x, Symbol) else where(x >= 0, 0, x))
+
+
 def _elu(x: Symbol, alpha: float, scale: float) -> Any:
     return where(x > 0, x * scale, expm1(x) * (alpha * scale))
 
 
 def _elu_slope(x: Tensor | Symbol, alpha: float, scale: float) -> Tensor | Symbol:
-    return where(x > 0, scale, exp(x) * (alpha * scale))
+    return where(x > 0, scale, _exp_below(x) * (alpha * scale))
 
 
 def _elu_reference(a: Array, alpha: float, scale: float) -> Array:
@@ -298,7 +304,7 @@ elu = _activation(
     below_zero=("alpha", "elu"),
     forward=lambda input, alpha: where(input > 0, input, expm1(input) * alpha),
     reference=lambda a, alpha, inplace: _elu_reference(a, alpha, 1.0),
-    partials={"input": lambda input, alpha: where(input > 0, 1, exp(input) * alpha)},
+    partials={"input": lambda input, alpha: where(input > 0, 1, _exp_below(input) * alpha)},
     refuses={_NOT_FLOAT: "elu_cpu"},
     doc="input above 0, alpha * (e ** input - 1) below.",
 )
@@ -322,7 +328,7 @@ celu = _activation(
     reference=lambda a, alpha, inplace: np.where(a > 0, a, np.expm1(a / alpha) * alpha).astype(
         a.dtype
     ),
-    partials={"input": lambda input, alpha: where(input > 0, 1, exp(input / alpha))},
+    partials={"input": lambda input, alpha: where(input > 0, 1, _exp_below(input / alpha))},
     refuses={_NOT_FLOAT: "elu_cpu"},
     doc="input above 0, alpha * (e ** (input / alpha) - 1) below.",
 )

@@ -17,6 +17,7 @@ from ..._core import Op, Reduction
 from ..table.arrays import Array, common_type, listed, refuse, rounded, scalar_name, widened
 from ..table.kinds import composite, general, linear
 from ..table.signature import Flag, Tensor
+from .activation import logsigmoid
 from .loss import REDUCTIONS, broadcast_sizes, reduce_array, reduction_asked, share_of
 from .softmax import log_softmax
 
@@ -440,16 +441,12 @@ def _bce_logits_input(
     return _weighted(g, weight, reduction, input.numel()) * slope
 
 
-def log_sigmoid(x: Tensor) -> Any:
-    return -((-x.abs()).exp().log1p() + (-x).clamp_min(0))
-
-
 def _bce_logits_target(
     g: Tensor, input: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: str
 ) -> Tensor:
     slope = -input
     if pos_weight is not None:
-        slope = log_sigmoid(slope) - pos_weight * log_sigmoid(input)
+        slope = logsigmoid(slope) - pos_weight * logsigmoid(input)
     return _weighted(g, weight, reduction, input.numel()) * slope
 
 

@@ -16,6 +16,7 @@ from ..elementwise.selection import where
 from ..table.arrays import Array, anywhere, listed, refuse
 from ..table.kinds import composite, pointwise
 from ..table.signature import Flag, Tensor
+from .activation import hardtanh
 from .adaptive_pooling import adaptive_avg_pools
 from .padding import resampling
 
@@ -448,10 +449,10 @@ def grid_sample(
         x = grid.select(-1, len(spatial) - 1 - k)
         x = (x + 1) * ((size - 1) / 2) if align_corners else ((x + 1) * size - 1) / 2
         if mode != "bicubic":
-            if padding_mode == "border":
-                x = x.clamp(0, size - 1)
-            elif padding_mode == "reflection":
-                x = _mirror(x, size, align_corners).clamp(0, size - 1)
+            if padding_mode == "reflection":
+                x = _mirror(x, size, align_corners)
+            if padding_mode != "zeros":
+                x = hardtanh(x, 0, size - 1)  # a clamp that is flat at its bounds too
         every.append(_grid_taps(x, size, mode, padding_mode, align_corners))
     flat = input.reshape(n, c, math.prod(spatial))
     total: Any = None

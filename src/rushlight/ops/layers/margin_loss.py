@@ -8,7 +8,7 @@ from ... import _core
 from ..table.arrays import Array, listed, refuse, scalar_name
 from ..table.kinds import composite, general
 from ..table.signature import Flag, Tensor
-from .class_loss import log_sigmoid
+from .activation import logsigmoid
 from .loss import (
     OVER_N,
     REDUCTIONS,
@@ -221,7 +221,7 @@ def multilabel_soft_margin_loss(
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")
     refuse("log_sigmoid_cpu", input._form, "biuc")
-    loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
     return reduce_loss(loss.sum(-1) / input.size(-1), reduction)

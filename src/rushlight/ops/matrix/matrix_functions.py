@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import _dtypes as dtypes
-from ..._core import Op
+from ..._core import Op, is_grad_enabled
 from ..._devices import of
 from ..._levels.running import answered
 from ...return_types import named
@@ -293,19 +293,60 @@ def _det(a: Array) -> Any:
 
 def _adjugate_conj(A: Tensor, out: Tensor) -> Tensor:
     """conj(det(A) inv(A)).mT: the gradient of the determinant, of singular matrices too."""
-    if not anywhere(out == 0):
-        return out.conj().unsqueeze(-1).unsqueeze(-1) * inv(A).mH
-    # Through the singular values: the product of all but one exists where the inverse does not.
-    u, s, vh = svd_op(A, False)
-    n = s.shape[-1]
-    diagonal = of(s).tensor(np.eye(n, dtype=bool))
-    others = s.unsqueeze(-2).expand(*s.shape, n).masked_fill(diagonal, 1.0)
-    phase = det(u) * det(vh)
-    product = u * others.prod(-1).unsqueeze(-2)
-    return phase.unsqueeze(-1).unsqueeze(-1) * matmul(product, vh)
+    if anywhere(out == 0):
+        return _by_singular_part(A)
+    inverse = inv(A)
+    if A.numel() and (A._wrapped is not None or (A.requires_grad and is_grad_enabled())):
+        # Nearly singular ones have a gradient still; what it is made of has no derivative to trust.
+        size = A.detach().abs().amax((-2, -1)) * inverse.detach().abs().amax((-2, -1))
+        if anywhere(size * _resolution(A) > 1):
+            return _by_singular_part(A)
+    return out.conj().unsqueeze(-1).unsqueeze(-1) * inverse.mH
 
 
-det = general(
+def _resolution(A: Tensor) -> float:
+    return math.sqrt(np.finfo(A._form.dtype).eps)
+
+
+def _by_singular_part(A: Tensor) -> Tensor:
+    """The same as a polynomial in what is nearly singular: exact, and all of its derivatives.
+
+    In the bases of the singular vectors, which are taken as constant, A is a matrix P whose last
+    k rows and columns are small. det(P) is that of the first ones, inverted safely, times that of
+    their Schur complement, whose determinant and adjugate need no division (Faddeev, LeVerrier).
+    """
+    u, s, vh = (x.detach() for x in svd_op(A.detach(), False))
+    n, k = s.shape[-1], 1
+    floor = s.narrow(-1, 0, 1) * _resolution(A)
+    while k < n and anywhere(s.narrow(-1, n - 1 - k, 1) <= floor):
+        k += 1
+    part = matmul(matmul(u.mH, A), vh.mH)
+    first, right, below, small = (
+        x for rows in part.split([n - k, k], -2) for x in rows.split([n - k, k], -1)
+    )
+    inverse = inv(first)
+    left, up = matmul(below, inverse), matmul(inverse, right)
+    small = small - matmul(below, up)
+    eye = of(A).tensor(np.eye(k, dtype=A._form.dtype))
+    adjugate = eye.expand(small.shape)
+    for i in range(1, k):
+        adjugate = matmul(small, adjugate)
+        adjugate = adjugate - _trace(adjugate) / i * eye
+    rest = _trace(matmul(small, adjugate)) / k
+    across = matmul(up, adjugate)
+    rows = (
+        cat([rest * inverse + matmul(across, left), -across], -1),
+        cat([-matmul(adjugate, left), adjugate], -1),
+    )
+    factor = (-1) ** (k - 1) * (det(u) * det(first) * det(vh)).unsqueeze(-1).unsqueeze(-1)
+    return matmul(matmul(u, (factor * cat(rows, -2)).mH), vh)
+
+
+def _trace(x: Tensor) -> Tensor:
+    return x.diagonal(0, -2, -1).sum(-1).unsqueeze(-1).unsqueeze(-1)
+
+
+det: Op = general(
     "det(A: Tensor)",
     _det,
     vjp={"A": lambda g, A, out: g.unsqueeze(-1).unsqueeze(-1) * _adjugate_conj(A, out)},

@@ -1,0 +1,165 @@
+"""Derivatives at the edges of functions, as users of PyTorch reported them.
+
+`test_edges.py` looks for the kinds of these in the whole table. The expectations are mathematics:
+series, polynomials, one-sided slopes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as torch
+
+F = torch.nn.functional
+jacfwd, jacrev = torch.func.jacfwd, torch.func.jacrev
+TWICE = list(itertools.product((jacrev, jacfwd), repeat=2))
+
+
+@pytest.mark.parametrize("padding", ["border", "reflection"])
+@pytest.mark.parametrize("corners", [True, False])
+@pytest.mark.parametrize("n", [2, 3])
+def test_grid_sample_on_the_border(n: int, corners: bool, padding: str) -> None:
+    ramp = torch.arange(1.0, 6.0).expand(1, 1, *[5] * n)  # rises along x
+    for edge in (-1.0, 1.0):
+        at = [
+            edge * (1 if corners else 4 / 5),
+            *[0.0] * (n - 1),
+        ]  # the first or last pixel's middle
+        grid = torch.tensor(at).reshape(1, *[1] * n, n).requires_grad_()
+        F.grid_sample(ramp, grid, padding_mode=padding, align_corners=corners).sum().backward()
+        assert grid.grad.flatten().tolist() == [0.0] * n
+
+
+def test_identity_of_a_spatial_transformer() -> None:
+    theta = torch.tensor([[[1.0, 0, 0], [0, 1.0, 0]]], requires_grad=True)
+    image = torch.arange(5.0).expand(1, 1, 5, 5)
+    grid = F.affine_grid(theta, (1, 1, 5, 5), align_corners=True)
+    F.grid_sample(image, grid, padding_mode="border", align_corners=True).sum().backward()
+    # The slope 2 of the inner columns: x = -1/2, 0, 1/2 in 5 rows.
+    assert theta.grad.flatten().tolist() == [0, 0, 30, 0, 0, 0]
+
+
+def test_losses_at_logits_of_zero() -> None:
+    x = torch.zeros((), requires_grad=True)
+    t = torch.tensor(0.3, requires_grad=True)
+    weight = torch.tensor(3.0)
+    loss = F.binary_cross_entropy_with_logits(x, t, pos_weight=weight)
+    (g,) = torch.autograd.grad(loss, t, create_graph=True)
+    # log(sigmoid(-x)) - 3 log(sigmoid(x)) has the slope -1/2 - 3/2 at 0.
+    assert torch.autograd.grad(g, x)[0].item() == -2
+    logits = torch.zeros(1, 2, requires_grad=True)
+    targets = torch.tensor([[1.0, 0.0]])
+    F.multilabel_soft_margin_loss(logits, targets).backward()
+    assert logits.grad.tolist() == [[-0.25, 0.25]]
+
+
+@pytest.mark.parametrize("outer, inner", TWICE)
+@pytest.mark.parametrize("f", [F.elu, F.selu, F.celu, lambda x: F.celu(x, 0.5)])
+def test_exponential_that_is_not_chosen(f: Callable[..., Any], outer: Any, inner: Any) -> None:
+    assert outer(inner(f))(torch.tensor(100.0)).item() == 0
+    assert outer(inner(f))(torch.tensor(800.0, dtype=torch.float64)).item() == 0
+    assert math.isnan(inner(f)(torch.tensor(math.nan)).item())
+
+
+@pytest.mark.parametrize("outer, inner", TWICE)
+def test_sinc_near_zero(outer: Any, inner: Any) -> None:
+    for x in (0.0, 1e-40, 1e-20, 1e-4, 1e-2):
+        x32 = torch.tensor(x)
+        slope = -(math.pi**2) / 3 * x + math.pi**4 / 30 * x**3
+        assert inner(torch.sinc)(x32).item() == pytest.approx(slope, rel=1e-5 if x > 1e-38 else 0.1)
+        curve = -(math.pi**2) / 3 + math.pi**4 / 10 * x**2
+        assert outer(inner(torch.sinc))(x32).item() == pytest.approx(curve, rel=1e-5)
+
+
+class _Cube(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x * x * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_forward(*inputs)
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        return 3 * ctx.saved_tensors[0] ** 2 * g
+
+    @staticmethod
+    def jvp(ctx, t):
+        return 3 * ctx.saved_tensors[0] ** 2 * t
+
+
+@pytest.mark.parametrize("order", list(itertools.product((jacrev, jacfwd), repeat=3)))
+def test_jvp_of_a_custom_function_is_differentiated(order: Any) -> None:
+    f, found = _Cube.apply, []
+    for derivative in order:
+        f = derivative(f)
+        found.append(f(torch.tensor(2.0)).item())
+    assert found == [12, 12, 6]
+
+
+def _coefficients(f: Callable[[complex], Any], n: int) -> np.ndarray:
+    """Those of a polynomial of degree n, from its values on the unit circle."""
+    around = np.exp(2j * np.pi * np.arange(n + 1) / (n + 1))
+    return np.fft.fft([f(z) for z in around]) / (n + 1)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("n, rank", [(n, r) for n in (1, 2, 3, 4) for r in range(n + 1)])
+def test_derivatives_of_det_at_any_rank(n: int, rank: int, dtype: str) -> None:
+    rng = np.random.default_rng(n + 10 * rank)
+
+    def draw(*shape: int) -> np.ndarray:
+        found = rng.normal(size=shape)
+        return found if dtype == "float64" else found + 1j * rng.normal(size=shape)
+
+    a, h = draw(n, rank) @ draw(rank, n), draw(n, n)
+    exact = _coefficients(lambda z: np.linalg.det(a + z * h), n)
+    a, h = torch.from_numpy(a), torch.from_numpy(h)
+
+    def rev(f: Any) -> Any:
+        def derivative(x: Any) -> Any:
+            value, pull = torch.func.vjp(f, x)
+            return pull(torch.ones_like(value))[0].conj()
+
+        return derivative
+
+    def fwd(f: Any) -> Any:
+        return lambda x: torch.func.jvp(f, (x,), (torch.ones_like(x),))[1]
+
+    for order in itertools.product((rev, fwd), repeat=3):
+        f = lambda x: torch.linalg.det(a + x * h)
+        for k, derivative in enumerate(order, 1):
+            f = derivative(f)
+            found = f(torch.zeros((), dtype=a.dtype)).detach().resolve_conj().numpy()
+            expected = exact[k] * math.factorial(k) if k <= n else 0
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("f, zero", [(torch.xlogy, 0.0), (torch.special.xlog1py, -1.0)])
+def test_products_with_logarithms_that_are_not_chosen(f: Any, zero: float) -> None:
+    x = torch.ones(3, requires_grad=True)
+    y = torch.tensor([0.0, 1.0, 2.0]) + zero
+    torch.where(y > zero, f(x, y), 0.0).sum().backward()
+    assert x.grad.tolist() == pytest.approx([0, 0, math.log(2)])
+    y.requires_grad_()
+    f(torch.zeros(3), y).sum().backward()
+    assert y.grad.tolist() == [0, 0, 0]  # 0 for every y
+
+
+@pytest.mark.parametrize("outer, inner", TWICE)
+def test_copysign_is_straight(outer: Any, inner: Any) -> None:
+    for x in (0.7, 1e-30, -1e-40, math.inf):
+        assert inner(torch.copysign)(torch.tensor(x), torch.tensor(-2.0)).item() == -math.copysign(
+            1, x
+        )
+        assert outer(inner(torch.copysign))(torch.tensor(x), torch.tensor(-2.0)).item() == 0
