@@ -106,5 +106,5 @@ def test_processes_on_several_machines_are_told_how_to_start():
 
     store = torch.distributed.HashStore()
     store.set("rushlight/adopted/host1", "elsewhere")
-    with pytest.raises(RuntimeError, match=r"several machines .*elsewhere.*rushlight torchrun"):
+    with pytest.raises(RuntimeError, match=r"several machines .*elsewhere.*with mpirun or srun"):
         _adopted.join(store, 0, 2)

@@ -202,6 +202,13 @@ def test_a_launchers_number_of_processes_that_does_not_fit_is_refused(monkeypatc
         (["--nproc-per-node=0"], "--nproc-per-node=0: a number from 1, auto or cpu is expected"),
         (["--nproc-per-node=gpu"], "rushlight computes on the CPU"),
         (["--nnodes=x"], "--nnodes=x: a number, or LEAST:MOST, is expected"),
+        (["--nnodes=1:4"], "--nnodes=1:4: torchrun starts the processes of one machine"),
+        (
+            ["--nnodes=2", "--node-rank=1", "--nproc-per-node=4", "-m"],
+            "`mpirun -n 8 --host HOST0:4,HOST1:4 rushlight run -m train.py`, or with Slurm "
+            "`srun --nodes=2 --ntasks-per-node=4 rushlight run -m train.py`",
+        ),
+        (["--node-rank=1"], "--node-rank=1: 0 is expected, for one machine"),
         (["--tee=4"], "--tee=4: 0, 1, 2 or 3 is expected"),
         (["--rdzv-endpoint=host:x"], "HOST or HOST:PORT is expected"),
         (["--signals-to-handle=SIGKILL"], "SIGKILL is no signal to handle"),

@@ -1,15 +1,18 @@
 """Stores: each call beside PyTorch's, other processes, other threads, and a hostile network."""
 
+import contextlib
 import copy
 import gc
 import os
 import pickle
 import socket
+import struct
 import threading
 import time
 from datetime import timedelta
 
 import pytest
+from _jobs import wait_until
 
 from _alone import run_alone
 from _subject import NAME, torch
@@ -417,6 +420,200 @@ def test_a_number_that_is_none_leaves_the_store_usable():
     with pytest.raises(ValueError, match="stoll"):
         store.add("a", 1)
     assert store.get("a") == b"text"
+
+
+# ---- strangers: nothing ends the server, keeps it from the others, or alters what they have set
+
+if NAME != "torch":
+    from rushlight.distributed import _store_server as server
+    from rushlight.distributed._store_server import HELLO, Operation, packed
+
+strangers = pytest.mark.skipif(NAME == "torch", reason="PyTorch has another protocol")
+NUMBERS = [b"", b"0", b"-1", b"9" * 5000, b"1e9", str(2**63).encode(), str(-(2**63)).encode()]
+SECONDS = [float("nan"), float("inf"), -float("inf"), 0.0, -1.0, 1e-300, 2147484.0, 1e12, 1e308]
+
+
+def stranger(store, data=b""):
+    """A connection that has greeted."""
+    made = socket.create_connection(("localhost", store.port), 5)
+    made.sendall((HELLO if data is not None else b"") + (data or b""))
+    return made
+
+
+def check_serves(store):
+    """The store answers, to an old connection and to a new one, and has what was set."""
+    loop = store._server._loop
+    assert loop.thread.is_alive()
+    begin = time.monotonic()
+    assert store.get("mine") == b"kept"
+    other = dist.TCPStore("localhost", store.port, None, False, timedelta(seconds=20))
+    assert other.get("mine") == b"kept"
+    assert time.monotonic() - begin < 15
+
+
+@strangers
+def test_every_operation_with_extreme_fields_leaves_the_server_and_its_values():
+    store = master()
+    store.set("mine", "kept")
+    fields = [[], [b""], *([b"x", number] for number in NUMBERS), [b"\xff" * 70000], [b"x"] * 5]
+    fields += [[b"x", struct.pack("<d", seconds)] for seconds in SECONDS]
+    fields += [[struct.pack("<d", seconds)] for seconds in SECONDS]
+    fields += [[b""] * 3, [b"x", b"", b"y"], [b"x"] * 4000, [b"x", b"y" * 9]]
+    made = []
+    for operation in [*range(18), 127, 255]:
+        for each in fields:
+            made.append(stranger(store, packed(operation, each)))
+        while len(made) > 100:
+            made.pop(0).close()
+        check_serves(store)
+    for each in made:
+        each.close()
+    check_serves(store)
+
+
+@strangers
+def test_what_is_cut_off_anywhere_does_nothing():
+    store = master()
+    store.set("mine", "kept")
+    whole = HELLO + packed(Operation.SET, [b"/mine", b"lost"])
+    for end in range(len(whole)):
+        with stranger(store, None) as connection:
+            connection.sendall(whole[:end])
+    check_serves(store)
+
+
+@strangers
+def test_who_says_nothing_loses_the_connection(monkeypatch):
+    monkeypatch.setattr(server, "_GREETING", 0.2)
+    store = master()
+    store.set("mine", "kept")
+    with stranger(store, None) as silent, stranger(store, None) as slow:
+        slow.sendall(HELLO[:5])
+        assert silent.recv(1) == b"" and slow.recv(1) == b""
+    check_serves(store)
+
+
+@strangers
+def test_who_does_not_read_holds_one_answer_and_nobody_up():
+    store = master()
+    store.set("mine", "kept")
+    key = b"k" * (8 << 20)
+    flood = packed(Operation.SET, [key, b""])
+    flood += packed(Operation.COMPARE_SET, [b"missing", key, b""]) + b"".join(
+        packed(Operation.COMPARE_SET, [b"missing", b"expected", b""]) for _ in range(200_000)
+    )
+    with stranger(store) as connection:
+        sending = threading.Thread(target=lambda: failing(connection.sendall, flood), daemon=True)
+        sending.start()
+        for _ in range(20):
+            check_serves(store)
+            held = [len(c.to_send) + len(c.received) for c in store._server._loop.clients]
+            assert sum(held) < 40 << 20
+    sending.join(10)
+    check_serves(store)
+
+
+def failing(function, *args):
+    """Call, whatever comes of the call."""
+    with contextlib.suppress(OSError):
+        function(*args)
+
+
+@strangers
+@pytest.mark.parametrize(
+    ("operation", "fields", "said"),
+    [
+        ("GET", [b"/large"] * 300 + [struct.pack("<d", 1.0)], b"at most 1048576 bytes"),
+        ("APPEND", [b"/large", bytes(1 << 19)], b"at most 1048576 bytes"),
+        ("SET", [b"key", bytes(450_000)] * 2, b"The store is full"),
+        ("PUSH", [b"key", bytes(900_000)], b"The store is full"),
+    ],
+)
+def test_what_would_take_too_much_is_refused(monkeypatch, operation, fields, said):
+    store = master()
+    store.set("mine", "kept")
+    store.set("large", bytes(3 << 18))
+    monkeypatch.setattr(server, "LIMIT", 1 << 20)
+    store._server._loop.table.most = (6 << 18) + 5000
+    with stranger(store, packed(Operation[operation], fields)) as connection:
+        assert said in connection.recv(300)
+    assert store.get("large") == bytes(3 << 18)
+    check_serves(store)
+
+
+@strangers
+def test_half_sent_requests_have_a_bound_together(monkeypatch):
+    monkeypatch.setattr(server, "_UNDER_WAY", 6 << 20)
+    store = master()
+    store.set("mine", "kept")
+    half = server._LENGTH.pack(100 << 20) + bytes(2 << 20)
+    made = [stranger(store, half) for _ in range(8)]
+    check_serves(store)
+    clients = store._server._loop.clients
+    assert wait_until(lambda: sum(len(c.received) for c in clients) <= 6 << 20)
+    assert made[0].recv(1) == b""  # the oldest goes
+    check_serves(store)
+
+
+@strangers
+def test_no_memory_ends_one_connection_alone(monkeypatch):
+    store = master()
+    store.set("mine", "kept")
+    run = server.Table.run
+
+    def short(table, operation, fields):
+        if b"huge" in fields:
+            raise MemoryError
+        return run(table, operation, fields)
+
+    monkeypatch.setattr(server.Table, "run", short)
+    wait = packed(Operation.WAIT, [b"huge", struct.pack("<d", 9.0)])
+    with stranger(store, wait) as waits, stranger(store) as asks:
+        asks.sendall(packed(Operation.CHECK, [b"huge"]))
+        assert asks.recv(1) == b""
+        with stranger(store, packed(Operation.SET, [b"huge", b""])) as sets:
+            assert sets.recv(1) == b""
+        store._server._loop.table.values[b"huge"] = b""
+        check_serves(store)
+        assert waits.recv(1) == b""
+    check_serves(store)
+
+
+@pytest.mark.parametrize("days", [25, 50, 400, 40_000])
+def test_a_wait_of_many_days(days):
+    store = master()
+    other = dist.TCPStore(
+        "127.0.0.1", store.port, None, False, timedelta(days=days), wait_for_workers=False
+    )
+    found = []
+    thread = threading.Thread(target=lambda: found.append(other.get("late")), daemon=True)
+    thread.start()
+    time.sleep(0.1)
+    store.set("late", "here")
+    thread.join(10)
+    assert found == [b"here"]
+
+
+@strangers
+def test_an_answer_that_drips_ends_with_the_patience():
+    with socket.create_server(("localhost", 0)) as fake:
+
+        def drip():
+            connection, _ = fake.accept()
+            with connection:
+                while True:
+                    try:
+                        connection.sendall(b"\1")
+                    except OSError:
+                        return
+                    time.sleep(0.05)
+
+        threading.Thread(target=drip, daemon=True).start()
+        store = dist.TCPStore("127.0.0.1", fake.getsockname()[1], None, False)
+        begin = time.monotonic()
+        with pytest.raises(dist.DistNetworkError, match="timed out"):
+            store._exchange(Operation.COUNT, [], 0.5)
+        assert time.monotonic() - begin < 5
 
 
 FORKED = """

@@ -38,7 +38,7 @@ def join(store: Store, rank: int, world_size: int) -> None:
         names = ", ".join(ascii(host.decode())[1:-1] for host in sorted(set(hosts)))
         raise RuntimeError(
             f"The {world_size} processes are on several machines ({names}), where nobody started "
-            "them together. Start them with `rushlight torchrun`, mpirun or srun."
+            "them together. Start them with mpirun or srun."
         )
     others = [other for other in range(world_size) if other != rank]
     numbers = shared.multi_get([f"pid{other}" for other in others]) if others else []

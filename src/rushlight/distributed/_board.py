@@ -1,8 +1,8 @@
 """The board of a job: a small file in memory where each rank says which collective it is in.
 
 A rank that waits too long reads there which ranks have not come; the supervisor (_launch.py) reads
-there that a rank has given up waiting, and shows where the late ones are. There is one board a
-machine, with a slot for each rank of it. Writing costs well under a microsecond: a few fields are
+there that a rank has given up waiting, and shows where the late ones are. The board
+has a slot for each rank. Writing costs well under a microsecond: a few fields are
 packed into the mapped file.
 
 The variable RUSHLIGHT_BOARD names the file. Without it there is no board.
@@ -22,10 +22,9 @@ VARIABLE = "RUSHLIGHT_BOARD"
 # The states of a slot.
 OUTSIDE, INSIDE, TIMED_OUT = range(3)
 
-# At the front: the first rank of the board, how many there are, and how often the supervisor has
-# told of late ranks.
-_HEADER = struct.Struct("qqq")
-_TOLD = 16  # where the last of them is
+# At the front: how many ranks there are, and how often the supervisor has told of late ones.
+_HEADER = struct.Struct("qq")
+_TOLD = 8  # where the second of them is
 # A slot: state, sequence, group, since when, name. Whether a waiting rank has called it late, by
 # another writer, stands behind, so that no write of the one meets the other's.
 _ENTRY = struct.Struct("qqqd64s")
@@ -68,14 +67,13 @@ class Board:
     def __init__(self, path: str, rank: int) -> None:
         with open(path, "r+b") as file:
             self._memory = mmap.mmap(file.fileno(), 0)
-        self.first, self.ranks, _ = _HEADER.unpack_from(self._memory)
+        self.ranks, _ = _HEADER.unpack_from(self._memory)
         self._slot = self._place(rank)
 
     def _place(self, rank: int) -> int:
-        if not self.first <= rank < self.first + self.ranks:
-            last = self.first + self.ranks - 1
-            raise ValueError(f"the board has ranks {self.first} to {last}, not {rank}")
-        return _FIRST + _SLOT * (rank - self.first)
+        if not 0 <= rank < self.ranks:
+            raise ValueError(f"the board has ranks 0 to {self.ranks - 1}, not {rank}")
+        return _FIRST + _SLOT * rank
 
     def entered(self, sequence: int, name: str, group: int = 0) -> None:
         """This rank is in its `sequence`-th collective of a group; sequences only grow."""
@@ -96,12 +94,12 @@ class Board:
 
     def entries(self) -> list[Entry]:
         """What every slot says."""
-        return [self.entry(rank) for rank in range(self.first, self.first + self.ranks)]
+        return [self.entry(rank) for rank in range(self.ranks)]
 
     def behind(
         self, sequence: int, ranks: Sequence[int] | None = None, group: int = 0
     ) -> list[int]:
-        """The ranks of this machine that have not come to a collective of a group.
+        """The ranks that have not come to a collective of a group.
 
         `ranks` are the group's members; without it, all. A rank that is busy in another group has
         not come.
@@ -121,8 +119,7 @@ class Board:
         collective then. The supervisor ends the job soon after.
         """
         for rank in late:
-            if self.first <= rank < self.first + self.ranks:
-                _ONE.pack_into(self._memory, self._place(rank) + _LATE, 1)
+            _ONE.pack_into(self._memory, self._place(rank) + _LATE, 1)
         _ONE.pack_into(self._memory, self._slot, TIMED_OUT)
         end = time.monotonic() + wait
         while not self._told() and time.monotonic() < end:
@@ -141,10 +138,10 @@ class Board:
         self._memory.close()
 
 
-def create(path: str, ranks: int, first: int = 0) -> None:
-    """Make the file of a board of `ranks` ranks, the first of which has the number `first`."""
+def create(path: str, ranks: int) -> None:
+    """Make the file of a board of `ranks` ranks."""
     with open(path, "xb") as file:
-        file.write(_HEADER.pack(first, ranks, 0).ljust(_FIRST, b"\0"))
+        file.write(_HEADER.pack(ranks, 0).ljust(_FIRST, b"\0"))
         file.write(bytes(_SLOT * ranks))
 
 

@@ -1,7 +1,5 @@
 """The supervisor of a job: starts its processes through mpirun, watches them, ends them.
 
-With several machines there is one on each (_nodes.py), for the processes of that machine.
-
 Each process (_rank.py) calls the supervisor at a socket in the job's private folder and is handed
 its environment, the program, and the supervisor's own output streams: what ranks print passes
 through nobody. What mpirun prints itself is put aside, and shown last if a failure is not
@@ -27,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import _board, _mpirun, _nodes, _told
+from . import _board, _mpirun, _told
 from ._streams import Call, Calls, Copied, Kept, Source
 
 # How often the supervisor looks at the board and at mpirun, in seconds.
@@ -39,17 +37,13 @@ _BY_SIGNAL = re.compile(r"process rank (\d+) with PID (\d+) on node \S+ exited o
 _BY_ABORT = re.compile(r'process rank (\d+) with PID (\d+) on node \S+ calling "abort"')
 _BY_CODE = re.compile(r"Process name: \[[^]]*,(\d+)\] Exit code: (\d+)")
 _BANNER = re.compile(r"^-{60,}\n.*?^-{60,}\n?", re.DOTALL | re.MULTILINE)
-# What mpirun warns of where its child on another machine was quicker than itself: it means nothing.
-_QUICKER = re.compile(r"^.*plm:ssh: Warning: setpgid\(.*\n*", re.MULTILINE)
-# What MPI says of a process whose peer has ended.
-_SEVERED = re.compile(r"^\[[^]\n]*\] \*\*\* .*\n?", re.MULTILINE)
 
 
 @dataclass
 class Job:
     """What is to be run, and how. `arguments` are those of `rushlight`, or a command's own."""
 
-    processes: int  # on this machine
+    processes: int
     arguments: list[str]
     name: str
     python: bool = True
@@ -60,15 +54,12 @@ class Job:
     role: str = "default"
     max_restarts: int = 0
     log_dir: str | None = None
-    # For each local rank: 1 for standard output, 2 for standard error, 3 for both.
+    # For each rank: 1 for standard output, 2 for standard error, 3 for both.
     redirects: dict[int, int] = field(default_factory=dict)
     tee: dict[int, int] = field(default_factory=dict)
-    shown: set[int] | None = None  # the local ranks whose output is shown; None for all
+    shown: set[int] | None = None  # the ranks whose output is shown; None for all
     shutdown: float = 5.0  # seconds that processes have to end in, when asked by SIGTERM
     signals: tuple[str, ...] = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
-    nodes: int = 1  # machines, each with so many processes and a supervisor
-    node: int = 0  # which of them this one is
-    join_timeout: float = 300.0  # seconds that the supervisors wait for each other
 
 
 @dataclass
@@ -78,7 +69,6 @@ class Outcome:
     code: int = 0
     failures: list[_told.Failure] = field(default_factory=list)
     signal: int = 0
-    why: str = ""  # what has ended the job on another machine
 
 
 @dataclass
@@ -115,52 +105,32 @@ class _Started:
 def supervise(job: Job) -> Outcome:
     """Run a job to its end, with its restarts; what fails is told on standard error.
 
-    Raises RuntimeError where mpirun is missing and there are several processes, and where the
-    supervisors of several machines do not find each other.
+    Raises RuntimeError where mpirun is missing and there are several processes.
     """
-    nodes = None
     try:
-        if job.nodes > 1:
-            nodes = _nodes.meet(job)
-            job = nodes.job
-        return _supervise(job, nodes)
+        return _supervise(job)
     except KeyboardInterrupt:  # while no process runs
         return Outcome(128 + signal.SIGINT, [], signal.SIGINT)
 
 
-def _supervise(job: Job, nodes: _nodes.Nodes | None) -> Outcome:
+def _supervise(job: Job) -> Outcome:
     folder = _folder()
     log_dir = folder if job.log_dir is None else _log_dir(job)
     keep = False
     outcome = Outcome()
     try:
         for count in itertools.count():
-            if nodes is not None and (end := nodes.next()) is not None:
-                outcome.code = int(end.get("code", 1))
-                outcome.why = "" if outcome.failures else str(end["why"])
-                break
-            attempt = _Attempt(job, folder, log_dir, count, nodes)
+            attempt = _Attempt(job, folder, log_dir, count)
             with _handled(attempt, job.signals):
                 outcome = attempt.run()
             keep = keep or any(failure.error_file for failure in outcome.failures)
-            if nodes is not None:
-                why = nodes.agree(outcome.failures)
-                if not outcome.signal:
-                    outcome.why = outcome.why or why
-                if outcome.failures and not job.node:
-                    outcome.code = outcome.failures[0].exit_code()
-                outcome.code = outcome.code or int(bool(outcome.why))
-            if outcome.signal or outcome.why or not (outcome.code or job.node):
+            if outcome.signal or not outcome.code:
                 break
             _told.tell_failures(job.name, outcome.failures, count, job.max_restarts)
-            if count == job.max_restarts and not job.node:
+            if count == job.max_restarts:
                 break
-        if nodes is not None:
-            nodes.end(outcome.code, outcome.failures, outcome.why)
     finally:
         _clear(folder, keep and log_dir == folder)
-    if outcome.why:
-        _told.write(2, f"{job.name}: {outcome.why}; all ranks were ended.\n")
     if outcome.failures:
         _told.hand_on(outcome.failures[0])
     return outcome
@@ -180,7 +150,7 @@ def _rank_command(job: Job, socket: str) -> list[str]:
 
 
 def _command(job: Job, python: list[str]) -> list[str]:
-    """The command line that starts the processes of one machine."""
+    """The command line that starts the processes."""
     try:
         start = [_mpirun.mpirun(), "-n", str(job.processes)]
     except RuntimeError:
@@ -242,24 +212,17 @@ def _handled(attempt: _Attempt, names: tuple[str, ...]) -> Iterator[None]:
 class _Attempt:
     """One start of all the processes."""
 
-    def __init__(
-        self, job: Job, folder: str, log_dir: str, count: int, nodes: _nodes.Nodes | None
-    ) -> None:
-        self.job, self.count, self.nodes = job, count, nodes
-        self.first = job.node * job.processes  # this machine's first rank
+    def __init__(self, job: Job, folder: str, log_dir: str, count: int) -> None:
+        self.job, self.count = job, count
         self.folder = os.path.join(folder, f"attempt_{count}")
         self.socket = os.path.join(self.folder, "socket")
         self.log_dir = os.path.join(log_dir, f"attempt_{count}")
-        for rank in self._ranks():
+        for rank in range(job.processes):
             os.makedirs(self._own(rank))
             os.makedirs(os.path.dirname(self._error_file(rank)), exist_ok=True)
-        python, self.variables = _rank_command(job, self.socket), dict[str, str]()
-        if nodes is None:
-            self.command = _command(job, python)
-        else:
-            self.command, self.variables = nodes.command(self.folder, python)
-        _board.create(self._board(), job.processes, self.first)
-        self.board = _board.Board(self._board(), self.first)
+        self.command = _command(job, _rank_command(job, self.socket))
+        _board.create(self._board(), job.processes)
+        self.board = _board.Board(self._board(), 0)
         self.port = job.master_port or _free_port()
         if job.input is not None:
             with open(self._input(), "wb") as file:
@@ -267,16 +230,12 @@ class _Attempt:
         self.started: dict[int, _Started] = {}
         self.failures: list[_told.Failure] = []
         self.signal = 0
-        self.why = ""  # what has ended the job on another machine
         self.deadline: float | None = None  # when those that still run are killed
         self.selector = selectors.DefaultSelector()
 
     def _own(self, rank: int, *names: str) -> str:
         """The folder of a process, or a file in it."""
-        return os.path.join(self.folder, str(rank - self.first), *names)
-
-    def _ranks(self) -> range:
-        return range(self.first, self.first + self.job.processes)
+        return os.path.join(self.folder, str(rank), *names)
 
     def _board(self) -> str:
         return os.path.join(self.folder, "board")
@@ -292,9 +251,7 @@ class _Attempt:
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)
         }
-        environment |= _mpirun.settings(one_machine=self.nodes is None) | self.variables
-        for link in () if self.nodes is None else self.nodes.watched(self._heard):
-            self._add(link)
+        environment |= _mpirun.settings(one_machine=True)
         with subprocess.Popen(
             self.command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as self.mpirun:
@@ -325,21 +282,17 @@ class _Attempt:
         while self.mpirun.poll() is None:
             self._read(_TICK)
             self._look_at_board()
-            if self.nodes is not None:
-                self.nodes.look(self.folder)
             if self.deadline is not None and time.monotonic() > self.deadline:
                 return
 
     def _look_at_board(self) -> None:
         """Show where the late ranks are, once a rank has given up waiting for them."""
-        if self.failures or self.signal or self.why:
+        if self.failures or self.signal:
             return
         entries = self.board.entries()
         if all(entry.state != _board.TIMED_OUT for entry in entries):
             return
-        failure = _told.tell_late(entries, self.started, self._own)
-        failure.local = failure.rank - self.first
-        self.failures.append(failure)
+        self.failures.append(_told.tell_late(entries, self.started, self._own))
         self.board.tell()
         self._set_deadline()
 
@@ -349,22 +302,6 @@ class _Attempt:
             self.deadline = time.monotonic()
             return
         self.signal = number
-        if self.nodes is not None:
-            name = signal.Signals(number).name
-            self.nodes.tell("stop", why=f"{name} has come to node {self.job.node}")
-        self._ask_to_end()
-
-    def _heard(self, node: int, message: dict[str, Any]) -> None:
-        """Another supervisor says that the job is to end, or that its own part has ended."""
-        assert self.nodes is not None
-        self.nodes.note(node, message)
-        self._set_deadline()
-        if self.nodes.why and not self.signal and not self.why:
-            self.why = self.nodes.why
-            self.nodes.tell("stop", but=node, why=self.why)
-            self._ask_to_end()
-
-    def _ask_to_end(self) -> None:
         for process in list(self.started.values()):
             process.send(signal.SIGTERM)
         if len(self.started) < self.job.processes:
@@ -405,7 +342,7 @@ class _Attempt:
     def _hear(self, call: Call, words: list[bytes]) -> None:
         """A process says its rank and number, or that it is about to end with an exit code."""
         rank, number = int(words[1]), int(words[2])
-        assert rank in self._ranks()
+        assert 0 <= rank < self.job.processes
         if words[0] == b"end":
             if not any(failure.rank == rank for failure in self.failures):
                 self._failed(rank, self.started[rank].pid, number)
@@ -434,10 +371,9 @@ class _Attempt:
         error_file = self._error_file(rank)
         found = error_file if os.path.exists(error_file) else ""
         self.failures.append(_told.Failure(rank, pid, code, found, time.time(), what))
-        self.failures[-1].local = rank % self.job.processes
 
     def _error_file(self, rank: int) -> str:
-        return os.path.join(self.log_dir, str(rank - self.first), _told.ERROR_FILE)
+        return os.path.join(self.log_dir, str(rank), _told.ERROR_FILE)
 
     def _arguments(self, rank: int) -> list[str]:
         """The program's arguments; one process alone draws curves."""
@@ -447,17 +383,17 @@ class _Attempt:
         return words
 
     def _environment(self, rank: int) -> dict[str, str]:
-        job, size = self.job, str(self.job.processes * self.job.nodes)
+        job, size = self.job, str(self.job.processes)
         found = {
             "RANK": str(rank),
-            "LOCAL_RANK": str(rank - self.first),
+            "LOCAL_RANK": str(rank),
             "ROLE_RANK": str(rank),
             "WORLD_SIZE": size,
-            "LOCAL_WORLD_SIZE": str(job.processes),
+            "LOCAL_WORLD_SIZE": size,
             "ROLE_WORLD_SIZE": size,
             "ROLE_NAME": job.role,
-            "GROUP_RANK": str(job.node),
-            "GROUP_WORLD_SIZE": str(job.nodes),
+            "GROUP_RANK": "0",
+            "GROUP_WORLD_SIZE": "1",
             "MASTER_ADDR": job.master_addr,
             "MASTER_PORT": str(self.port),
             "TORCHELASTIC_RUN_ID": job.run_id,
@@ -476,7 +412,7 @@ class _Attempt:
 
     def _stream(self, rank: int, descriptor: int) -> int:
         """Where a process's standard output or error goes: a descriptor to hand on."""
-        job, rank = self.job, rank - self.first
+        job = self.job
         silent = job.shown is not None and rank not in job.shown
         path = os.path.join(self.log_dir, str(rank), ("stdout.log", "stderr.log")[descriptor - 1])
         if job.tee.get(rank, 0) & descriptor:
@@ -493,22 +429,17 @@ class _Attempt:
         """The exit code and the failures, those that mpirun alone knows of too."""
         code = self.mpirun.returncode
         code = 128 - code if code < 0 else code
-        err = _QUICKER.sub("", err)
         if self.signal:
             return Outcome(128 + self.signal, [], self.signal)
-        if self.why:
-            return Outcome(1, self.failures, why=self.why)
         if code and not self.failures:
             self._ask_mpirun(" ".join(err.split()), code)
         if self.failures:
             err = _BANNER.sub("", err).strip(" \0\r\n")
             err += "\n" if err else ""
-            if self.nodes is not None:
-                err = _SEVERED.sub("", err)
             code = self.failures[0].exit_code()
         _told.write(1, out)
         _told.write(2, err)
-        if code and not self.failures and not self.job.node:
+        if code and not self.failures:
             ended = f"exit code {code}" if code < 128 else f"exit code {code} (128 and a signal)"
             _told.write(2, f"mpirun (pid: {self.mpirun.pid}) ended with {ended}, and all ranks.\n")
         return Outcome(code, self.failures)

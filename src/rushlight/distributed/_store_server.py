@@ -3,12 +3,18 @@
 A request is an operation and some fields of bytes. As bytes it is: its length, the operation's
 number, and for each field its length and the field. FileStore writes the same bytes to its file.
 Nothing is unpickled, and each length is checked before memory is taken for it.
+
+Whoever reaches the port may say anything: no connection ends the server, keeps it from the others
+for longer than one request takes, or has it take more memory than the constants below say.
 """
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import errno
+import math
+import os
 import re
 import selectors
 import socket
@@ -20,7 +26,14 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 HELLO = b"rushlight-store-1\n"  # what a client says first
-LIMIT = 1 << 28  # bytes of a request or an answer: 256 MiB
+LIMIT = 1 << 28  # bytes of a request, an answer or a value: 256 MiB
+HOUR = 3600.0  # seconds of one wait for the network: the kernel counts milliseconds in 32 bits
+_FIELDS = 1 << 20  # of a request or an answer
+_UNDER_WAY = 1 << 30  # bytes that the server keeps of requests and answers on their way
+_LARGE = 1 << 20  # bytes of a request from which on these are counted
+_SLICE = 0.005  # seconds for which requests of one connection are run in a row
+_GREETING = 30.0  # seconds in which a connection has to begin with HELLO
+_EACH = 200  # bytes that a key, or a value of a queue, takes besides its own
 DONE, LATE, FAILED = 0, 1, 2  # the states of an answer
 
 _LENGTH = struct.Struct("<I")
@@ -63,6 +76,8 @@ def packed(code: int, fields: Sequence[bytes]) -> bytes:
     size = sum(map(len, parts))
     if size > LIMIT:
         raise ValueError(f"A store takes at most {LIMIT} bytes at a time, but this has {size}.")
+    if len(fields) > _FIELDS:
+        raise ValueError(f"A store takes {_FIELDS} keys at a time, but this has {len(fields)}.")
     return b"".join([_LENGTH.pack(size), *parts])
 
 
@@ -76,6 +91,8 @@ def unpacked(data: bytes) -> tuple[int, list[bytes]]:
         end = at + 4 + _LENGTH.unpack_from(data, at)[0]
         fields.append(data[at + 4 : end])
         at = end
+        if len(fields) > _FIELDS:
+            break
     if not data or at != len(data):
         raise ValueError("not a store's message")
     return data[0], fields
@@ -96,7 +113,7 @@ def frames(buffer: bytearray) -> Iterator[bytes]:
 
 def _number(text: bytes) -> int:
     """The number that a value begins with, as C++ reads it."""
-    found = _NUMBER.match(text)
+    found = _NUMBER.match(text[:4000])  # more digits than Python makes a number of
     if found is None:
         raise ValueError("stoll")
     if not -_INT64 <= int(found[1]) < _INT64:
@@ -104,12 +121,31 @@ def _number(text: bytes) -> int:
     return int(found[1])
 
 
-class Table:
-    """The values and the queues of one store."""
+def _memory() -> float:
+    """Half of this machine's main memory, in bytes."""
+    with contextlib.suppress(AttributeError, ValueError, OSError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2
+    return 4e9
 
-    def __init__(self) -> None:
+
+class Table:
+    """The values and the queues of one store. most: the bytes that they may take."""
+
+    def __init__(self, most: float = math.inf) -> None:
         self.values: dict[bytes, bytes] = {}
         self.queues: dict[bytes, deque[bytes]] = {}
+        self.most, self.size = most, 0
+
+    def _check_room(self, fields: Sequence[bytes]) -> None:
+        if self.size + sum(map(len, fields)) + _EACH * len(fields) > self.most:
+            raise ValueError(f"The store is full: it has {self.size} bytes, and may have no more.")
+
+    def _put(self, key: bytes, value: bytes) -> None:
+        if len(value) > LIMIT:
+            raise ValueError(f"A value of a store has at most {LIMIT} bytes, not {len(value)}.")
+        before = self.values.get(key)
+        self.values[key] = value
+        self.size += len(value) + (_EACH + len(key) if before is None else -len(before))
 
     def ready(self, operation: int, keys: Sequence[bytes]) -> bool:
         """Whether an operation that may wait can run."""
@@ -123,34 +159,40 @@ class Table:
         Raises ValueError for an operation or fields that there are not.
         """
         values = self.values
+        if operation <= Operation.COMPARE_SET or operation == Operation.PUSH:
+            self._check_room(fields)
         match operation, fields:
             case Operation.SET, [*pairs] if len(pairs) % 2 == 0:
-                values.update(zip(pairs[::2], pairs[1::2], strict=True))
+                for key, value in zip(pairs[::2], pairs[1::2], strict=True):
+                    self._put(key, value)
                 return []
             case Operation.ADD, [key, number]:
                 total = _number(values.get(key, b"0")) + _number(number)
                 total = (total + _INT64) % (2 * _INT64) - _INT64
-                values[key] = b"%d" % total
+                self._put(key, b"%d" % total)
                 return [values[key]]
             case Operation.APPEND, [key, value]:
-                values[key] = values.get(key, b"") + value
+                self._put(key, values.get(key, b"") + value)
                 return []
             case Operation.COMPARE_SET, [key, expected, desired]:
                 if key not in values and expected:
                     return [expected]
                 if values.get(key, b"") == expected or key not in values:
-                    values[key] = desired
+                    self._put(key, desired)
                 return [values[key]]
             case Operation.CHECK, [*keys]:
                 return [b"%d" % all(key in values or key in self.queues for key in keys)]
             case Operation.DELETE, [key]:
-                return [b"%d" % (values.pop(key, None) is not None)]
+                gone = values.pop(key, None)
+                self.size -= 0 if gone is None else _EACH + len(key) + len(gone)
+                return [b"%d" % (gone is not None)]
             case Operation.COUNT, []:
                 return [b"%d" % len(values)]
             case Operation.KEYS, []:
                 return list(values)
             case Operation.PUSH, [key, value]:
                 self.queues.setdefault(key, deque()).append(value)
+                self.size += _EACH + len(key) + len(value)
                 return []
             case Operation.LENGTH, [key]:
                 return [b"%d" % len(self.queues.get(key, ()))]
@@ -158,6 +200,7 @@ class Table:
                 if key not in self.queues:
                     return []
                 value = self.queues[key].popleft()
+                self.size -= _EACH + len(key) + len(value)
                 if not self.queues[key]:
                     del self.queues[key]
                 return [value]
@@ -175,8 +218,10 @@ class _Client:
         self.connection = connection
         self.greeted = False
         self.received = bytearray()
+        self.since = time.monotonic()  # when the first of what is received came
         self.to_send = bytearray()
-        self.waits: tuple[int, list[bytes], float] | None = None  # operation, keys, until when
+        self.waits: tuple[int, list[bytes]] | None = None  # operation, keys
+        self.until: float | None = self.since + _GREETING  # the end of what is waited for
 
 
 class _Loop:
@@ -184,8 +229,9 @@ class _Loop:
 
     def __init__(self, listening: socket.socket) -> None:
         self.listening = listening
-        self.table = Table()
+        self.table = Table(_memory())
         self.clients: set[_Client] = set()
+        self.busy: set[_Client] = set()  # who may have sent more than was run so far
         self.selector = selectors.DefaultSelector()
         self.wake, self.woken = socket.socketpair()
         for end in (self.listening, self.woken):
@@ -195,18 +241,25 @@ class _Loop:
         self.thread.start()
 
     def _run(self) -> None:
-        while True:
-            untils = [client.waits[2] for client in self.clients if client.waits]
-            patience = max(0.0, min(untils) - time.monotonic()) if untils else None
-            for key, events in self.selector.select(patience):
-                if key.fileobj is self.woken:
-                    self._close()
-                    return
-                if key.fileobj is self.listening:
-                    self._take_connection()
-                else:
-                    self._serve(key.data, events)
-            self._look_at_waiting()
+        while self._turn():
+            pass
+        self._close()
+
+    def _turn(self) -> bool:
+        """Wait for something to do, and do it; False at the end."""
+        untils = [client.until for client in self.clients if client.until is not None]
+        patience = max(0.0, min(untils) - time.monotonic()) if untils else HOUR
+        for key, events in self.selector.select(0.0 if self.busy else min(patience, HOUR)):
+            if key.fileobj is self.woken:
+                return False
+            if key.fileobj is self.listening:
+                self._take_connection()
+            else:
+                self._serve(key.data, events)
+        for client in list(self.busy):
+            self._serve(client, 0)
+        self._look_at_waiting()
+        return True
 
     def _take_connection(self) -> None:
         try:
@@ -216,27 +269,44 @@ class _Loop:
                 time.sleep(0.05)  # until some file is closed
             return
         connection.setblocking(False)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with contextlib.suppress(OSError):  # on macOS where the other has gone
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         client = _Client(connection)
         self.clients.add(client)
         self.selector.register(connection, selectors.EVENT_READ, client)
 
     def _serve(self, client: _Client, events: int) -> None:
         """Read and answer; who sends what is no request loses the connection."""
+        if client not in self.clients:
+            return
         try:
             if events & selectors.EVENT_READ:
-                data = client.connection.recv(1 << 16)
-                if not data:
-                    raise ConnectionResetError
-                client.received += data
-                self._requests(client)
+                self._receive(client)
             self._send(client)
+            if not client.to_send:
+                self._requests(client)
         except BlockingIOError:
             return
-        except (OSError, ValueError):
+        except (OSError, ValueError, MemoryError):
             self._drop(client)
 
+    def _receive(self, client: _Client) -> None:
+        data = client.connection.recv(1 << 16)
+        if not data:
+            raise ConnectionResetError
+        if not client.received:
+            client.since = time.monotonic()
+        client.received += data
+        if len(client.received) > _LARGE:
+            large = [each for each in self.clients if len(each.received) > _LARGE]
+            if sum(len(each.received) + len(each.to_send) for each in self.clients) > _UNDER_WAY:
+                oldest = min(large, key=lambda each: each.since)
+                if oldest is client:
+                    raise MemoryError
+                self._drop(oldest)
+
     def _requests(self, client: _Client) -> None:
+        """Run what has come, for a moment, and until an answer cannot be sent at once."""
         received = client.received
         if not client.greeted:
             if not HELLO.startswith(received[: len(HELLO)]):
@@ -244,19 +314,28 @@ class _Loop:
             if len(received) < len(HELLO):
                 return
             del received[: len(HELLO)]
-            client.greeted = True
+            client.greeted, client.until = True, None
+        end = time.monotonic() + _SLICE
+        self.busy.discard(client)
         for message in frames(received):
             operation, fields = unpacked(message)
             if client.waits is not None:
                 raise ValueError("a request before the answer")
             if operation < Operation.WAIT:
                 self._answer(client, operation, fields)
+                self._send(client)
             else:
                 *keys, seconds = fields
                 (patience,) = struct.unpack("<d", seconds) if len(seconds) == 8 else (0.0,)
                 if not keys and operation == Operation.POP:
                     raise ValueError("no queue")
-                client.waits = operation, keys, time.monotonic() + max(0.0, min(patience, 1e9))
+                client.waits = operation, keys
+                client.until = time.monotonic() + max(0.0, min(patience, 1e9))
+            if client.to_send:
+                return
+            if time.monotonic() > end:
+                self.busy.add(client)
+                return
 
     def _answer(self, client: _Client, operation: int, fields: list[bytes]) -> None:
         try:
@@ -270,21 +349,30 @@ class _Loop:
         while changed:  # one that takes from a queue may leave nothing to the next
             changed = False
             for client in list(self.clients):
-                if client.waits is None:
+                if client.until is None:
                     continue
-                operation, keys, until = client.waits
-                if self.table.ready(operation, keys):
-                    self._answer(client, operation, keys)
-                elif time.monotonic() >= until:
-                    client.to_send += packed(LATE, [])
-                else:
+                late = time.monotonic() >= client.until
+                if client.waits is None:  # for its greeting
+                    if late:
+                        self._drop(client)
                     continue
-                client.waits = None
+                try:
+                    operation, keys = client.waits
+                    if self.table.ready(operation, keys):
+                        self._answer(client, operation, keys)
+                    elif late:
+                        client.to_send += packed(LATE, [])
+                    else:
+                        continue
+                except MemoryError:
+                    self._drop(client)
+                    continue
+                client.waits = client.until = None
                 changed = True
                 self._serve(client, 0)
 
     def _send(self, client: _Client) -> None:
-        """Send what fits; while something is left, nothing more is read of that client."""
+        """Send what fits; while something is left, nothing more is read or run of that client."""
         while client.to_send:
             try:
                 del client.to_send[: client.connection.send(client.to_send)]
@@ -295,9 +383,11 @@ class _Loop:
             self.selector.modify(client.connection, wanted, client)
 
     def _drop(self, client: _Client) -> None:
-        self.selector.unregister(client.connection)
-        client.connection.close()
-        self.clients.discard(client)
+        if client in self.clients:
+            self.clients.remove(client)
+            self.busy.discard(client)
+            self.selector.unregister(client.connection)
+            client.connection.close()
 
     def _close(self) -> None:
         for end in (self.listening, self.woken, *(each.connection for each in self.clients)):

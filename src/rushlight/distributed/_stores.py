@@ -21,7 +21,7 @@ from datetime import timedelta
 from typing import Any
 
 from ._errors import DistNetworkError, DistStoreError
-from ._store_server import CHANGES, DONE, HELLO, LATE, LIMIT, Operation, Server, Table
+from ._store_server import CHANGES, DONE, HELLO, HOUR, LATE, LIMIT, Operation, Server, Table
 from ._store_server import packed as _packed
 from ._store_server import unpacked as _unpacked
 
@@ -535,7 +535,7 @@ class TCPStore(_TableStore):
         until, pause = time.monotonic() + seconds, 0.01
         while True:
             try:
-                left = max(0.001, until - time.monotonic())
+                left = min(max(0.001, until - time.monotonic()), HOUR)
                 self._connection = socket.create_connection((self._host, self._port), left)
                 break
             except (OSError, UnicodeError) as error:
@@ -568,12 +568,13 @@ class TCPStore(_TableStore):
                 self._forked = False
                 self._connect()
             try:
-                self._connection.settimeout(patience)
+                until = time.monotonic() + patience
+                self._connection.settimeout(min(patience, HOUR))
                 self._connection.sendall(request)
-                (size,) = struct.unpack("<I", self._receive(4))
+                (size,) = struct.unpack("<I", self._receive(4, until))
                 if size > LIMIT:
                     raise ValueError(f"a message of {size} bytes")
-                code, found = _unpacked(self._receive(size))
+                code, found = _unpacked(self._receive(size, until))
             except (OSError, ValueError) as error:
                 self._connection.close()
                 raise DistNetworkError(
@@ -586,10 +587,17 @@ class TCPStore(_TableStore):
             raise ValueError(found[0].decode())
         return found
 
-    def _receive(self, size: int) -> bytes:
+    def _receive(self, size: int, until: float) -> bytes:
         data = bytearray()
         while len(data) < size:
-            part = self._connection.recv(min(size - len(data), 1 << 20))
+            left = until - time.monotonic()
+            if left <= 0:
+                raise TimeoutError("timed out")
+            self._connection.settimeout(min(left, HOUR))
+            try:
+                part = self._connection.recv(min(size - len(data), 1 << 20))
+            except TimeoutError:
+                continue
             if not part:
                 raise ConnectionResetError(
                     "Failed to recv, got 0 bytes. Connection was likely closed. "

@@ -37,7 +37,6 @@ class Failure:
     time: float
     what: str = ""  # said in place of an exit code
     host: str = field(default_factory=socket.gethostname)
-    local: int = 0  # its number on its machine
 
     def message(self) -> str:
         """What the error file says; empty without one."""
@@ -108,7 +107,7 @@ def tell_failures(name: str, failures: Sequence[Failure], count: int, restarts: 
         lines += [
             f"  time      : {when}",
             f"  host      : {failure.host}",
-            f"  rank      : {failure.rank} (local_rank: {failure.local})",
+            f"  rank      : {failure.rank} (local_rank: {failure.rank})",
             f"  exitcode  : {code} (pid: {failure.pid})",
             f"  error_file: {failure.error_file or '<N/A>'}",
         ]
@@ -151,8 +150,8 @@ def tell_late(
     collective = f"{_shown(first.name)} (collective {first.sequence})"
     who = ", ".join(str(entry.rank) for entry in waiting)
     wait = f"{'rank' if len(waiting) == 1 else 'ranks'} {who} waited {seconds:.1f} s"
-    if not late:  # those that have not come are on other machines
-        what = f"waited {seconds:.1f} s in {collective} for ranks of other machines"
+    if not late:  # all have come, and MPI does not end
+        what = f"waited {seconds:.1f} s in {collective}, to which all ranks have come"
         pid = started[first.rank].pid if first.rank in started else 0
         return Failure(first.rank, pid, 1, "", time.time(), what)
     for rank in late[:_SHOWN]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import signal
 import sys
 import uuid
@@ -31,8 +32,6 @@ globals().update(
 
 __getattr__ = _missing_name(__name__)
 
-_PORT = 29500  # of node 0, where none is given
-
 _UNUSED = (  # each with its default
     ("--monitor-interval", 0.1),
     ("--start-method", "spawn"),
@@ -43,6 +42,7 @@ _UNUSED = (  # each with its default
     ("--duplicate-stdout-filters", ""),
     ("--duplicate-stderr-filters", ""),
     ("--rdzv-backend", "static"),
+    ("--rdzv-conf", ""),
 )
 
 
@@ -68,14 +68,13 @@ def get_args_parser() -> argparse.ArgumentParser:
         given = os.environ.get(variable, "0") not in ("", "0")
         parser.add_argument(*short, *_both(option), action="store_true", default=given, help=help)
 
-    add("--nnodes", "1:1", "number of machines")
+    add("--nnodes", "1:1", "1: mpirun or srun starts the processes of several machines")
     add("--nproc-per-node", "1", "processes on each machine: a number, auto or cpu")
-    add("--node-rank", 0, "number of this machine", type=int)
+    add("--node-rank", 0, "0: the number of this machine", type=int)
     add("--master-addr", None, "address of machine 0")
     add("--master-port", 0, "port on machine 0; a free one where none is given", type=int)
     add("--rdzv-endpoint", "", "HOST[:PORT], for --master-addr and --master-port")
     add("--rdzv-id", "none", "name of the job")
-    add("--rdzv-conf", "", "join_timeout=300: seconds that machines wait for each other")
     flag("--standalone", "one machine, and a free port")
     add("--max-restarts", 0, "how often all processes are started again after one failed", type=int)
     add("--role", "default", "name of the processes in copied output")
@@ -163,17 +162,21 @@ def job(args: argparse.Namespace) -> _launch.Job:
     from . import _launch
 
     processes, nodes = counts(args)
-    least, _, most = str(args.nnodes).partition(":")
-    if nodes > 1 and most and int(least) != nodes:
-        raise ValueError(
-            f"--nnodes={args.nnodes}: the number of machines does not change, give one"
-        )
-    if not 0 <= args.node_rank < nodes:
-        raise ValueError(f"--node-rank={args.node_rank}: 0 to {nodes - 1} is expected")
-    address, port = endpoint(args)
     arguments = [args.training_script, *args.training_script_args]
     if not args.no_python:
         arguments = ["run", *(["-m"] if args.module else []), *arguments]
+    if nodes > 1:
+        program = shlex.join(arguments if args.no_python else ["rushlight", *arguments])
+        hosts = f"HOST0:{processes},HOST1:{processes}{',...' if nodes > 2 else ''}"
+        raise ValueError(
+            f"--nnodes={args.nnodes}: torchrun starts the processes of one machine. Those of "
+            "several are started from one place: "
+            f"`mpirun -n {processes * nodes} --host {hosts} {program}`, or with Slurm "
+            f"`srun --nodes={nodes} --ntasks-per-node={processes} {program}`"
+        )
+    if args.node_rank:
+        raise ValueError(f"--node-rank={args.node_rank}: 0 is expected, for one machine")
+    address, port = endpoint(args)
     shown = {int(rank) for rank in str(args.local_ranks_filter).split(",") if rank.strip()}
     return _launch.Job(
         processes,
@@ -181,8 +184,8 @@ def job(args: argparse.Namespace) -> _launch.Job:
         args.training_script,
         python=not args.no_python,
         master_addr=address or "localhost",
-        master_port=port or (_PORT if nodes > 1 else 0),
-        run_id=str(uuid.uuid4()) if args.rdzv_id == "none" and nodes == 1 else args.rdzv_id,
+        master_port=port,
+        run_id=str(uuid.uuid4()) if args.rdzv_id == "none" else args.rdzv_id,
         role=args.role,
         max_restarts=args.max_restarts,
         log_dir=args.log_dir,
@@ -191,9 +194,6 @@ def job(args: argparse.Namespace) -> _launch.Job:
         shown=shown or None,
         shutdown=float(args.shutdown_timeout),
         signals=tuple(_signals(args.signals_to_handle)),
-        nodes=nodes,
-        node=args.node_rank,
-        join_timeout=_join_timeout(args.rdzv_conf),
     )
 
 
@@ -212,7 +212,7 @@ def place(processes: int, nodes: int) -> _joined.Place | None:
     from . import _joined
 
     found = None if "TORCHELASTIC_RUN_ID" in os.environ else _joined.place(os.environ)
-    if found is None or found.size == 1 or (nodes > 1 and found.size == nodes):
+    if found is None or found.size == 1:
         return None
     if processes * nodes not in (1, found.size):
         raise ValueError(
@@ -257,15 +257,6 @@ def _nodes(text: str) -> int:
     if not least.isdecimal() or (most and not most.isdecimal()) or int(most or least) < 1:
         raise ValueError(f"--nnodes={text}: a number, or LEAST:MOST, is expected")
     return int(most or least)
-
-
-def _join_timeout(text: str) -> float:
-    """The seconds in which machines must find each other, by `--rdzv-conf`."""
-    words = dict(item.partition("=")[::2] for item in str(text).split(","))
-    try:
-        return float(words.get("join_timeout", 300.0))
-    except ValueError:
-        raise ValueError(f"--rdzv-conf={text}: join_timeout=SECONDS is expected") from None
 
 
 def _streams(option: str, text: str, processes: int) -> dict[int, int]:
