@@ -1,4 +1,4 @@
-"""On the accelerator too every op reads a bool as true where its byte is not 0, whatever else it is."""
+"""On the accelerator too every op reads a bool as true where its byte is not 0."""
 
 import numpy as np
 import pytest

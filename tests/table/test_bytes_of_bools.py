@@ -1,7 +1,7 @@
 """Every op reads a bool as true where its byte is not 0, whatever else the byte is.
 
-Such bytes come from outside: `view(torch.bool)`, `frombuffer`, `from_numpy`, DLPack, files. The call
-on them must give what it gives on bools of the bytes 0 and 1. `tests/devices` runs this there too.
+Such bytes come from outside: `view(torch.bool)`, `frombuffer`, `from_numpy`, DLPack, files. The
+call on them must give what it gives on bools of the bytes 0 and 1.
 """
 
 from __future__ import annotations
@@ -25,22 +25,24 @@ def bools(truth: np.ndarray, true: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(np.asarray(bytes_)).view(torch.bool)
 
 
+def placed(t: torch.Tensor, true: np.ndarray, *, every: bool) -> torch.Tensor:
+    """Bools in the place of a tensor; of numbers, if every tensor shall be some."""
+    a = t._array
+    if a.dtype == bool:
+        return bools(a, true)
+    return bools(np.resize(BYTES, a.shape), true) if every else t
+
+
 def odd_calls(name: str, dtype: str = "") -> Iterator[tuple[Call, Call]]:
-    """Calls of odd bools, and the same calls of even ones: where a sample has some, and everywhere."""
+    """Calls of odd bools, and the same of even ones: where a sample has some, and everywhere."""
     for call in calls(name, dtype):
         for every in (False, True):
-
-            def having(true: np.ndarray, call: Call = call, every: bool = every) -> Call:
-                def one(t: torch.Tensor) -> torch.Tensor:
-                    a = t._array
-                    if a.dtype == bool:
-                        return bools(a, true)
-                    return bools(np.resize(BYTES, a.shape), true) if every else t
-
-                return call.mapped(one)
-
-            if any(t.dtype is torch.bool for t in having(TRUE).tensors):
-                yield having(TRUE), having(np.ones(1, np.uint8))
+            odd, even = (
+                call.having([placed(t, true, every=every) for t in call.tensors])
+                for true in (TRUE, np.ones(1, np.uint8))
+            )
+            if any(t.dtype is torch.bool for t in odd.tensors):
+                yield odd, even
 
 
 def read(t: torch.Tensor) -> np.ndarray:
