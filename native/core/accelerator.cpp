@@ -398,7 +398,7 @@ bool find_accelerated(PyObject* const* args, Py_ssize_t n) {
   return false;
 }
 
-PyObject* on_accelerator(const char* name, PyObject* function, PyObject* const* args, Py_ssize_t n) {
+PyObject* on_accelerator(const char* name, PyObject* function, PyObject* const* args, Py_ssize_t n, bool first_shared) {
   PyObject* result = by_device(name, args, n);
   if (result != Py_NotImplemented) return result;
   Py_DECREF(result);
@@ -407,13 +407,14 @@ PyObject* on_accelerator(const char* name, PyObject* function, PyObject* const* 
     std::vector<PyObject*> values(given, given + n);
     for (Py_ssize_t i = 0; i < n; ++i) {
       if (is_tensor(given[i])) {
-        arrays.emplace_back(array_of(as_tensor(given[i])));
+        Tensor* t = as_tensor(given[i]);
+        arrays.emplace_back(first_shared && !i ? array_of(t) : array_to_read(t));
       } else if ((PyList_CheckExact(given[i]) || PyTuple_CheckExact(given[i])) && PySequence_Fast_GET_SIZE(given[i]) &&
                  is_tensor(PySequence_Fast_GET_ITEM(given[i], 0))) {
         const Py_ssize_t items = PySequence_Fast_GET_SIZE(given[i]);
         Ref list(PyList_New(items));
         for (Py_ssize_t k = 0; list && k < items; ++k) {
-          PyObject* array = array_of(as_tensor(PySequence_Fast_GET_ITEM(given[i], k)));
+          PyObject* array = array_to_read(as_tensor(PySequence_Fast_GET_ITEM(given[i], k)));
           if (!array) return nullptr;
           PyList_SET_ITEM(list.get(), k, array);
         }

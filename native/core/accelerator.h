@@ -40,7 +40,7 @@ int check_reports(DeviceType device);
 
 // A call with tensors on an accelerator: by a kernel of the device, or by way of the host. `function`: what computes it on the CPU,
 // which gets ndarrays unless it is a kernel. A new reference, nullptr with an exception.
-PyObject* on_accelerator(const char* name, PyObject* function, PyObject* const* args, Py_ssize_t n);
+PyObject* on_accelerator(const char* name, PyObject* function, PyObject* const* args, Py_ssize_t n, bool first_shared);
 using HostFunction = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssize_t n);
 PyObject* kernel_on_accelerator(const char* name, HostFunction function, PyObject* self, PyObject* const* args, Py_ssize_t n);
 // Whether a library of accelerators was opened: before that no tensor is on one, and calls do not look.

@@ -110,6 +110,7 @@ void restride(Tensor* t);
 bool is_array(PyObject* o);
 // The ndarray over a tensor's memory: a new reference to the one that it keeps, nullptr with an exception.
 PyObject* array_of(Tensor* t);
+PyObject* array_to_read(Tensor* t);  // the same, or bools of the bytes 0 and 1 where those in memory are others
 PyObject* new_array_of(Tensor* t);  // one of its own, which a program may do with as it likes
 PyObject* stand_in_array(const Tensor* t);  // what NumPy code sees of a tensor without memory here: its shape and type, and zeros
 PyObject* read_only_array_of(Tensor* t);

@@ -218,6 +218,33 @@ PyObject* array_of(Tensor* t) {
   return array;
 }
 
+namespace {
+
+// Whether a byte between a tensor's first and its last is neither 0 nor 1.
+bool has_other_bytes(const Tensor* t) {
+  Py_ssize_t low = 0, high = 0;
+  for (int i = 0; i < t->ndim(); ++i) {
+    if (!t->size(i)) return false;
+    const Py_ssize_t reach = (t->size(i) - 1) * t->stride(i);
+    (reach < 0 ? low : high) += reach;
+  }
+  const char* data = t->data();
+  uint8_t bits = 0;
+  for (Py_ssize_t i = low; i <= high; ++i) bits |= static_cast<uint8_t>(data[i]);
+  return bits > 1;
+}
+
+}  // namespace
+
+PyObject* array_to_read(Tensor* t) {
+  if (t->dtype != DType::Bool || t->device() != DeviceType::Cpu || !has_other_bytes(t)) return array_of(t);
+  const Owned<Tensor> bytes(cast(t, DType::U8));
+  const Owned<Tensor> truth(
+      bytes ? new_on_storage(hold(bytes->storage()), DType::Bool, bytes->ndim(), bytes->sizes(), bytes->strides(), bytes->offset_)
+            : nullptr);
+  return truth ? array_of(truth.get()) : nullptr;
+}
+
 PyObject* read_only_array_of(Tensor* t) {
   PyObject* array = new_array_of(t);
   if (array) PyArray_CLEARFLAGS(as_array(array), NPY_ARRAY_WRITEABLE);

@@ -249,6 +249,8 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
   if (!for_each_tensor(op, slots, [](Tensor* t, int) { return !(t->flags & kMeta); })) {
     return run_on_stand_ins(op, function, slots, op->n_params);
   }
+  // Whether the first argument's own memory is shown or written.
+  const bool shared = op->result.view || op->result.multi_view || function == op->in_place.write;
   if (accelerators_opened.load(std::memory_order_relaxed) &&
       !for_each_tensor(op, slots, [](Tensor* t, int) { return !(t->flags & kAccelerator); })) {
     // Where the device has no kernel that writes, what the plain form gives is copied (see write_general).
@@ -258,14 +260,14 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
       if (written != Py_NotImplemented) return written;
       Py_DECREF(written);
     }
-    return on_accelerator(op_name(op), function, slots, op->n_params);
+    return on_accelerator(op_name(op), function, slots, op->n_params, shared);
   }
   note_path(Path::Numpy);
   Held<kMaxParams> held;
   for (int i = 0; i < op->n_params; ++i) {
     PyObject* o = slots[i];
     if (is_tensor(o)) {
-      PyObject* array = array_of(as_tensor(o));
+      PyObject* array = shared && !i ? array_of(as_tensor(o)) : array_to_read(as_tensor(o));
       if (!array) return nullptr;
       args[i] = held.take(array);
     } else if (op->params[i].kind == Param::TensorList) {
@@ -273,7 +275,7 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
       Ref list(PyList_New(n));
       if (!list) return nullptr;
       for (Py_ssize_t k = 0; k < n; ++k) {
-        PyObject* array = array_of(as_tensor(PySequence_Fast_GET_ITEM(o, k)));
+        PyObject* array = array_to_read(as_tensor(PySequence_Fast_GET_ITEM(o, k)));
         if (!array) return nullptr;
         PyList_SET_ITEM(list.get(), k, array);
       }

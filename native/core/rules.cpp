@@ -95,7 +95,7 @@ int run_fused(Node* node, PyObject* const* grads, uint64_t left_out, PyObject** 
   if (!native) {
     if (meta) return 0;  // the rules are ops, which know the layouts of their results
     for (size_t i = 0; i < n; ++i) {
-      if (is_tensor(args[i])) owned[i] = Ref(array_of(as_tensor(args[i])));
+      if (is_tensor(args[i])) owned[i] = Ref(array_to_read(as_tensor(args[i])));
       if (!(args[i] = owned[i].get())) return -1;
     }
   }

@@ -187,14 +187,14 @@ PyObject* mask_positions(Tensor* mask) {
   const uint8_t* bits = reinterpret_cast<const uint8_t*>(as_tensor(owner.get())->data());
   const Py_ssize_t n = mask->numel();
   Py_ssize_t count = 0;
-  for (Py_ssize_t i = 0; i < n; ++i) count += bits[i];
+  for (Py_ssize_t i = 0; i < n; ++i) count += bits[i] != 0;
   Tensor* found = new_tensor(DType::I64, 1, &count);
   if (!found) return nullptr;
   int64_t* to = reinterpret_cast<int64_t*>(found->data());
   int64_t* const end = to + count;
   for (Py_ssize_t i = 0; to != end; ++i) {
     *to = i;
-    to += bits[i];
+    to += bits[i] != 0;
   }
   return as_object(found);
 }

@@ -86,8 +86,8 @@ struct Landing {
 };
 template <>
 struct Landing<Truth> {
-  static Truth add(Truth a, Truth b) { return {static_cast<uint8_t>(a.value | b.value)}; }
-  static Truth mul(Truth a, Truth b) { return {static_cast<uint8_t>(a.value & b.value)}; }
+  static Truth add(Truth a, Truth b) { return {static_cast<uint8_t>(a.value || b.value)}; }
+  static Truth mul(Truth a, Truth b) { return {static_cast<uint8_t>(a.value && b.value)}; }
 };
 template <class R>
 struct Landing<Complex<R>> {

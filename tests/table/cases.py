@@ -156,7 +156,7 @@ class Call:
     fixed: frozenset[int] = field(default_factory=frozenset)
 
     def __repr__(self) -> str:
-        tree = mapped(lambda t: f"{t._array.dtype}{list(t._array.shape)}", (self.args, self.kwargs))
+        tree = mapped(lambda t: f"{t._form.dtype}{list(t._form.shape)}", (self.args, self.kwargs))
         return f"{self.name}{tree}"
 
     @property

@@ -9,6 +9,12 @@ namespace {
 
 // --- integers and truth values: plain loops, the compiler vectorises them ---
 
+// A bool's byte may be anything where it comes from outside; all but 0 are true.
+struct Truth {
+  uint8_t byte;
+  explicit operator uint64_t() const { return byte != 0; }
+};
+
 // Sums and products, which wrap, in 64 bits.
 template <bool Product>
 RUSHLIGHT_INLINE uint64_t accumulate(uint64_t a, uint64_t b) {
@@ -40,7 +46,7 @@ void integer_columns(const char* in, ptrdiff_t n, ptrdiff_t row_stride, ptrdiff_
 template <bool Product>
 Reducer integer_reducer(DType dtype) {
   switch (dtype) {
-    case DType::Bool:
+    case DType::Bool: return {DType::I64, integer_rows<Product, Truth>, integer_columns<Product, Truth>};
     case DType::U8: return {DType::I64, integer_rows<Product, uint8_t>, integer_columns<Product, uint8_t>};
     case DType::I8: return {DType::I64, integer_rows<Product, int8_t>, integer_columns<Product, int8_t>};
     case DType::I16: return {DType::I64, integer_rows<Product, int16_t>, integer_columns<Product, int16_t>};
@@ -131,13 +137,14 @@ Reducer extreme_reducer(DType result) {
   return {result, extreme_rows<R, Element, T>, extreme_columns<R, Element, T>};
 }
 
-// Any and All of all types, Max and Min of integers.
+// Any and All of all types, Max and Min of integers; of bools these are Any and All.
 template <Reduce R>
 Reducer extreme_reducer(DType dtype) {
   constexpr bool truth = R == Reduce::Any || R == Reduce::All;
+  constexpr Reduce kOfBools = R == Reduce::Max ? Reduce::Any : R == Reduce::Min ? Reduce::All : R;
   const DType result = truth ? DType::Bool : dtype;
   switch (dtype) {
-    case DType::Bool:
+    case DType::Bool: return extreme_reducer<kOfBools, uint8_t, int8_t>(result);
     case DType::U8: return extreme_reducer<R, uint8_t, int8_t>(result);
     case DType::I8: return extreme_reducer<R, int8_t, int8_t>(result);
     case DType::I16: return extreme_reducer<R, int16_t, int16_t>(result);
@@ -279,12 +286,21 @@ void integer_arg_rows(const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrd
   }
 }
 
+template <bool Largest>
+void truth_arg_rows(const char* in, ptrdiff_t rows, ptrdiff_t row_stride, ptrdiff_t n, int64_t* out) {
+  for (ptrdiff_t r = 0; r < rows; r++, in += row_stride) {
+    ptrdiff_t i = 0;
+    while (i < n && (in[i] != 0) != Largest) i++;
+    out[r] = i < n ? i : 0;
+  }
+}
+
 using ArgRows = void (*)(const char*, ptrdiff_t, ptrdiff_t, ptrdiff_t, int64_t*);
 
 template <bool Largest>
 ArgRows arg_rows_for(DType dtype) {
   switch (dtype) {
-    case DType::Bool:
+    case DType::Bool: return truth_arg_rows<Largest>;
     case DType::U8: return integer_arg_rows<Largest, uint8_t, int8_t>;
     case DType::I8: return integer_arg_rows<Largest, int8_t, int8_t>;
     case DType::I16: return integer_arg_rows<Largest, int16_t, int16_t>;

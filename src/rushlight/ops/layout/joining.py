@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op, Tensor
+from ..._devices import of
 from ..making.factory import room_for
 from ..table.arrays import Array, as_type, common_type, dim_in
 from ..table.kinds import composite, linear
@@ -100,7 +101,7 @@ def _joined(gs: Sequence[Any], shapes: list[tuple[int, ...]], join: Op, dim: int
     for g, shape in zip(gs, shapes, strict=True):
         if g is None:
             if shape not in zero:
-                zero[shape] = _wrap(np.zeros(shape, given.dtype.numpy))
+                zero[shape] = of(given).tensor(np.zeros(shape, given.dtype.numpy))
             g = zero[shape]
         pieces.append(g)
     return join(pieces, dim)

@@ -203,7 +203,7 @@ def _logcumsumexp_tangent(t: Any, input: Any, out: Any, dim: int) -> Any:
         return t
     # Weights exp(x_j - out_i) for j <= i: never above 1, where a quotient of sums could overflow.
     x, y, t = input.movedim(dim, -1), out.movedim(dim, -1), t.movedim(dim, -1)
-    row = arange(x.shape[-1])
+    row = arange(x.shape[-1], device=x.device)
     earlier = row <= row.unsqueeze(1)
     away = x.unsqueeze(-2) - y.unsqueeze(-1)
     weights = where(earlier, where(earlier, away, 0).exp(), 0)

@@ -176,7 +176,9 @@ def fitted_number(value: Any, dtype: np.dtype[Any]) -> Any:
     fraction. A number beyond the type's range, nan and inf for integers, and an imaginary part for
     real types are refused.
     """
-    if isinstance(value, (np.generic, np.ndarray)):
+    if isinstance(value, _core.Tensor):
+        value = value.item()
+    elif isinstance(value, (np.generic, np.ndarray)):
         value = float(value) if value.dtype.kind == "V" else value.item()
     if isinstance(value, int):  # so wide numbers never reach an op
         if value >= 2**64:
