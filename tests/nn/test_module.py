@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import io
 import pickle
 import warnings
 import weakref
@@ -349,6 +350,39 @@ def test_a_parameter_shares_memory_and_prints_as_one():
     assert repr(parameter) == expected
     assert repr(copy.deepcopy(parameter)) == expected
     assert type(pickle.loads(pickle.dumps(parameter))) is nn.Parameter
+
+
+def test_a_parameter_keeps_the_attributes_that_a_program_sets():
+    """By pickle and copy.copy; deepcopy drops them, as in PyTorch."""
+
+    class Slotted(nn.Parameter):
+        __slots__ = ("place",)
+
+    net, slotted = nn.Linear(2, 2), Slotted(torch.ones(2))
+    net.weight.decay, slotted.place, slotted.decay = 0.5, 3, 0.25
+    for protocol in range(6):
+        assert pickle.loads(pickle.dumps(net, protocol)).weight.decay == 0.5
+    shared = copy.copy(net.weight)
+    assert shared.decay == 0.5 and shared.data_ptr() == net.weight.data_ptr()
+    assert not hasattr(copy.deepcopy(net.weight), "decay")
+    back = pickle.loads(pickle.dumps(slotted))
+    assert (type(back), back.place, back.decay) == (nn.Parameter, 3, 0.25)
+
+
+@pytest.mark.parametrize("layer", ["LazyLinear(3)", "LazyBatchNorm1d()", "LazyConv1d(2, 1)"])
+def test_lazy_modules_are_saved_before_their_first_call(layer):
+    lazy = eval(f"nn.{layer}")
+    with io.BytesIO() as file:
+        torch.save([lazy, lazy.state_dict()], file)
+        file.seek(0)
+        back, state = torch.load(file, weights_only=False)
+    named = [*lazy.named_parameters(), *lazy.named_buffers()]
+    assert {name: type(state[name]) for name, _ in named} == {n: type(t) for n, t in named}
+    fresh = eval(f"nn.{layer}")
+    fresh.load_state_dict(state)
+    for each in (back, fresh):
+        each(torch.ones(2, 4, 5)[:, :, 0] if "Conv" not in layer else torch.ones(2, 4, 5))
+        assert type(each).__name__ == type(lazy).__name__.removeprefix("Lazy")
 
 
 def test_repr():

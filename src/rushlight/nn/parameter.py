@@ -64,7 +64,11 @@ class Parameter(rl.Tensor, metaclass=_ParameterMeta):
         )
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
+        parts = self.data, self.requires_grad, OrderedDict[int, Any]()
+        state = self.__getstate__()
+        if not state:
+            return _rebuild_parameter, parts
+        return _rebuild_parameter_with_state, (*parts, state)
 
 
 _core.register(parameter=Parameter)
@@ -74,6 +78,17 @@ PRINTED_AS_TENSOR.add(Parameter)
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Tensor:
     """What unpickling a Parameter calls (hooks are never saved)."""
     return Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(
+    data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any
+) -> Tensor:
+    """The same for a Parameter with attributes of its own."""
+    made = _rebuild_parameter(data, requires_grad, backward_hooks)
+    for attributes in state if isinstance(state, tuple) else (state,):  # those in slots come second
+        for name, value in (attributes or {}).items():
+            setattr(made, name, value)
+    return made
 
 
 class _BufferMeta(type(rl.Tensor)):  # type: ignore[misc]

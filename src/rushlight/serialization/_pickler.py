@@ -94,7 +94,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
             return Global("torch", "device"), obj.__reduce__()[1]
         if isinstance(obj, layout):
             return _LAYOUT, (repr(obj),)
-        if _tensors.is_tensor(obj):
+        if _tensors.has_values(obj):
             return self._tensor(obj)
         return NotImplemented
 
@@ -107,6 +107,8 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
             )
         if obj is _tensors.parameter_type():
             return self._write_global("torch.nn.parameter", "Parameter", obj)
+        if module == "rushlight.nn.parameter" and isinstance(obj, type):
+            return self._write_global("torch.nn.parameter", obj.__qualname__, obj)
         super().save_global(obj, name)
 
     def _save_name(self, obj: Global) -> None:

@@ -48,6 +48,11 @@ def is_tensor(obj: object) -> bool:
     return isinstance(obj, base.Tensor)
 
 
+def has_values(obj: object) -> bool:
+    """Whether an object is a tensor, and not a lazy layer's that has no shape yet."""
+    return is_tensor(obj) and not hasattr(type(obj), "cls_to_become")
+
+
 def storage_bytes(storage: Any, copied: dict[int, tuple[Any, Bytes]]) -> Bytes:
     """The bytes of a storage; of an accelerator's, those of one copy in main memory."""
     if storage._accelerator is None:
