@@ -379,8 +379,8 @@ class _Named:
     def __repr__(self) -> str:
         return f"torch.{self._name}"
 
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return _constant, (self._name,)
+    def __reduce__(self) -> str:
+        return self._name
 
     def __copy__(self) -> _Named:
         return self
@@ -419,11 +419,6 @@ def _named(kind: type[_Kind], name: str) -> _Kind:
     self = object.__new__(kind)
     object.__setattr__(self, "_name", name)
     return self
-
-
-def _constant(name: str) -> object:
-    """What a pickled layout or memory format calls to become the constant again."""
-    return globals()[name]
 
 
 strided = _named(layout, "strided")

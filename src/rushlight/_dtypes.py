@@ -209,8 +209,8 @@ class dtype:
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return _by_name, (self.name,)
+    def __reduce__(self) -> str:
+        return self.name
 
     def __copy__(self) -> dtype:
         return self

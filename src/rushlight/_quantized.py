@@ -22,13 +22,8 @@ class qscheme(_Named):
     __slots__ = ()
     __module__ = "rushlight"
 
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return _scheme, (self._name,)
-
-
-def _scheme(name: str) -> Any:
-    """What a pickled scheme calls to become the constant again."""
-    return NAMES[name]
+    def __reduce__(self) -> str:
+        return self._name
 
 
 def _named(name: str) -> qscheme:

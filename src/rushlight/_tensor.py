@@ -20,11 +20,21 @@ from ._handles import warn_if_has_hooks
 from ._levels.opaque_array import ITEM, MEMORY
 from ._levels.running import answered
 from ._missing import missing_attribute
+from ._pickled import OURS, dotted, root
+from ._rebuilding import _rebuild_from_type_v2 as _rebuild_from_type_v2
+from ._rebuilding import tensor_parts, with_bits
 from ._sparse_methods import METHODS as SPARSE_METHODS
 from .ops.table.arrays import Array, as_type, is_stored
 from .ops.table.signature import dtype, memory_format, overloaded
 from .ops.table.statement import LAZY, namespace, quietly
-from .storage import TypedStorage, UntypedStorage, legacy_types, never, warn_of_typed
+from .storage import (
+    LegacyType,
+    TypedStorage,
+    UntypedStorage,
+    legacy_types,
+    never,
+    warn_of_typed,
+)
 
 __all__ = ["TensorType", "cuda_types", "memory_of", "tensor_types", "with_bits"]
 
@@ -119,13 +129,6 @@ def _array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool 
 def memory_of(self: Any) -> Array:
     """The array behind a tensor, with which a copy of the tensor also needs its two bits."""
     return self._array if self._wrapped is not None else self._seen
-
-
-def with_bits(t: Any, conj: bool, neg: bool) -> Any:
-    """A new tensor, with the bits of a conjugate or a negative that was put off."""
-    t._set_flag(LAZY["conj"], conj and t.dtype.is_complex)
-    t._set_flag(LAZY["neg"], neg)
-    return t
 
 
 def _check_storage(self: Any) -> None:
@@ -226,6 +229,8 @@ def _reduce_ex(self: Any, protocol: int) -> Any:
     _check_storage(self)
     if self._hooks is not None:
         warn_if_has_hooks(self)
+    if root() != OURS:
+        return tensor_parts(self)
     if not of(self).has_memory:
         cls = None if type(self) is Tensor else type(self)
         layout = (tuple(self.shape), self.dtype, self.stride())
@@ -690,10 +695,21 @@ tensor([[ 7., 11.],
         [ 9., 13.]])
 """
 
-copyreg.pickle(dtypes.dtype, lambda d: (_dtype_by_name, (d.name,)))
+
+def _reduce_class(cls: Any) -> Any:
+    """Tensor and the old classes are torch's by name, which only some programs can import."""
+    module, _, inner = cls.__module__.partition(".")
+    if module == "torch" and root() == OURS:
+        return dotted(f"{inner}.{cls.__qualname__}".lstrip("."))
+    return cls.__qualname__
+
+
+for _meta in (type(Tensor), TensorType, LegacyType):
+    copyreg.pickle(_meta, _reduce_class)
 
 
 def _dtype_by_name(name: str) -> dtype:
+    """What pickles up to version 0.10 call for a dtype."""
     return dtypes._by_name(name)
 
 

@@ -3,7 +3,6 @@ processes, tensors laid end to end, what a tensor is rebuilt from."""
 
 from __future__ import annotations
 
-import importlib
 import sys
 import traceback
 from collections import defaultdict
@@ -15,8 +14,16 @@ from . import _core
 from . import _root as rl
 from ._device import device as Device
 from ._missing import missing_name as _missing_name
+from ._pickled import import_dotted_name as _import_dotted_name
+from ._rebuilding import _rebuild_device_tensor_from_numpy as _rebuild_device_tensor_from_numpy
+from ._rebuilding import _rebuild_meta_tensor_no_storage as _rebuild_meta_tensor_no_storage
+from ._rebuilding import _rebuild_tensor as _rebuild_tensor
+from ._rebuilding import _rebuild_tensor_v2 as _rebuild_tensor_v2
+from ._rebuilding import _rebuild_tensor_v3 as _rebuild_tensor_v3
+from ._rebuilding import set_attributes as _set_obj_state
 from ._root import Tensor
 from .nn.parameter import _rebuild_parameter as _rebuild_parameter
+from .nn.parameter import _rebuild_parameter_with_state as _rebuild_parameter_with_state
 
 
 class DisableTorchFunctionSubclass:
@@ -136,33 +143,6 @@ def _reorder_tensors_as(
     return tuple(next(rest[tensor.type()]) for tensor in ordered_tensors)
 
 
-def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Tensor:
-    """The tensor that views a storage so."""
-    return rl.empty(0, dtype=storage.dtype).set_(storage, storage_offset, size, stride)
-
-
-def _rebuild_tensor_v2(
-    storage: Any,
-    storage_offset: int,
-    size: Any,
-    stride: Any,
-    requires_grad: bool,
-    backward_hooks: Any,
-    metadata: Any = None,
-) -> Tensor:
-    """The same, and whether it wants a gradient."""
-    return _rebuild_tensor(storage, storage_offset, size, stride).requires_grad_(requires_grad)
-
-
-def _import_dotted_name(name: str) -> Any:
-    """The object of a full name, such as "torch.nn.Linear"."""
-    first, *rest = name.split(".")
-    found: Any = importlib.import_module(first)
-    for part in rest:
-        found = getattr(found, part)
-    return found
-
-
 class classproperty:
     """A property of the class itself."""
 
@@ -180,4 +160,4 @@ def is_compiling() -> bool:
     return False
 
 
-__getattr__ = _missing_name(__name__)
+__getattr__ = _missing_name(__name__, late={"_rebuild_sparse_tensor": "rushlight.sparse._making"})

@@ -25,7 +25,7 @@ class _Named(tuple[Any, ...]):
     _fields: tuple[str, ...] = ()
     n_fields = n_sequence_fields = n_unnamed_fields = 0
 
-    def __new__(cls, items: Iterable[Any]) -> _Named:
+    def __new__(cls, items: Iterable[Any], dict: Any = None) -> _Named:
         self = tuple.__new__(cls, items)
         if len(self) != len(cls._fields):
             raise TypeError(
@@ -39,7 +39,7 @@ class _Named(tuple[Any, ...]):
         return f"torch.return_types.{type(self).__name__}(\n{items})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (tuple(self),)
+        return type(self), (tuple(self), {})
 
 
 def named(name: str, *fields: str, out: bool = True) -> type[_Named]:

@@ -11,6 +11,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from operator import index as as_int
 from typing import Any
 
@@ -52,6 +53,13 @@ def from_bytes(data: Any, where: device = cpu) -> Any:
     return storage if where is cpu else storage.to(device=where)
 
 
+def _load_from_bytes(b: bytes) -> Any:
+    """The storage that a plain pickle holds as a file in it."""
+    from io import BytesIO
+
+    return import_module("rushlight.serialization").load(BytesIO(b), weights_only=False)
+
+
 # ---- UntypedStorage
 
 
@@ -78,11 +86,6 @@ def _deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
     if self._cdata not in copied:
         copied[self._cdata] = self.clone()
     return copied[self._cdata]
-
-
-def _reduce(self: Any) -> Any:
-    content = (bytes_of(self)._array.tobytes(),)
-    return from_bytes, content if self._accelerator is None else (*content, self.device)
 
 
 def _to(self: Any, *, device: DeviceLike, non_blocking: bool = False) -> Any:
@@ -241,7 +244,6 @@ _METHODS: dict[str, Any] = {
     "__iter__": lambda self: iter(self.tolist()),
     "__copy__": _clone,
     "__deepcopy__": _deepcopy,
-    "__reduce__": _reduce,
     "__sizeof__": lambda self: object.__sizeof__(self) + self.nbytes(),
     "clone": _clone,
     "cpu": lambda self: self.to(device="cpu"),
@@ -474,9 +476,6 @@ class TypedStorage:
         warn_of_typed()
         return self._like(_deepcopy(self._untyped_storage, memo))
 
-    def __reduce__(self) -> Any:
-        return _typed, (self._untyped_storage, self.dtype)
-
     def cpu(self) -> TypedStorage:
         """The storage in main memory."""
         warn_of_typed()
@@ -563,14 +562,14 @@ class TypedStorage:
         return " " + "\n ".join(map(str, self.tolist())) + "\n" + end
 
 
-def _typed(untyped: Any, dtype: dtype) -> TypedStorage:
+def typed(untyped: Any, dtype: dtype) -> TypedStorage:
     return TypedStorage(wrap_storage=untyped, dtype=dtype, _internal=True)
 
 
 def _cast(storage: TypedStorage, dtype: dtype) -> TypedStorage:
     made = storage._elements().to(dtype)
     made = made.clone() if dtype is storage.dtype else made
-    return _typed(made.untyped_storage(), dtype)
+    return typed(made.untyped_storage(), dtype)
 
 
 def _cast_method(dtype: dtype) -> Any:
@@ -586,7 +585,7 @@ for _name, _dtype in (CASTS | _COMPLEX).items():
     setattr(TypedStorage, _name, _cast_method(_dtype))
 
 
-class _Legacy(type):
+class LegacyType(type):
     """The older names: calling one makes a TypedStorage, and those of the dtype are instances."""
 
     _dtype: Any
@@ -628,7 +627,7 @@ def legacy_types() -> dict[str, type]:
             continue
         name = f"{kind.scalar_name}Storage"
         doc = f"A TypedStorage of dtype {kind.name}.\n\n>>> torch.{name}(2).size()\n2"
-        types[name] = _Legacy(name, (), {"_dtype": kind, "__module__": "torch", "__doc__": doc})
+        types[name] = LegacyType(name, (), {"_dtype": kind, "__module__": "torch", "__doc__": doc})
     types["Storage"] = types["FloatStorage"]
     return types
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from rushlight import _core
 from rushlight import _root as rl
+from rushlight._rebuilding import set_attributes
 from rushlight._root import Tensor
 from rushlight._tensor import PRINTED_AS_TENSOR
 
@@ -84,11 +85,10 @@ def _rebuild_parameter_with_state(
     data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any
 ) -> Tensor:
     """The same for a Parameter with attributes of its own."""
-    made = _rebuild_parameter(data, requires_grad, backward_hooks)
-    for attributes in state if isinstance(state, tuple) else (state,):  # those in slots come second
-        for name, value in (attributes or {}).items():
-            setattr(made, name, value)
-    return made
+    return set_attributes(_rebuild_parameter(data, requires_grad, backward_hooks), state)
+
+
+_rebuild_parameter.__module__ = _rebuild_parameter_with_state.__module__ = "rushlight._utils"
 
 
 class _BufferMeta(type(rl.Tensor)):  # type: ignore[misc]

@@ -4,7 +4,8 @@ A checkpoint is a zip archive of uncompressed records: `data.pkl` is the pickled
 every tensor is a call of `torch._utils._rebuild_tensor_v2` on a storage named by a persistent id
 `('storage', torch.FloatStorage, key, location, numel)`; `data/<key>` is that storage's memory;
 `version` and `byteorder` say what they say. Tensors that share a storage name the same key, and so
-share memory again when loaded. Files of the format before PyTorch 1.6 are read but never written.
+share memory again when loaded. In files of the format before PyTorch 1.6 the storages come last, in
+one stream with the pickles.
 
 `_pickler` is how objects are written and `_writer` the file around them; `_unpickler` is what
 PyTorch's names stand for when they are read, `_safe` what a file that is not trusted may do,
@@ -19,6 +20,7 @@ import os
 import pickle
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import IO, Any, TypeAlias
 
 from rushlight.serialization._pickler import Pickler
@@ -57,10 +59,16 @@ def save(
     pickle_module: Any = pickle,
     pickle_protocol: int = 2,
     _use_new_zipfile_serialization: bool = True,
+    *,
+    names: str = "torch",
 ) -> None:
     """Writes `obj` to a path or a binary file, in a form that PyTorch's `torch.load` reads.
 
     Nothing is written when `obj` cannot be pickled.
+
+    names: with "torch" the library's classes and functions go by PyTorch's names, so that PyTorch
+        opens whole modules, and `load` does too; with "rushlight" by their own.
+    _use_new_zipfile_serialization: with False, the format from before PyTorch 1.6.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -69,11 +77,8 @@ def save(
     >>> list(torch.load(file))
     ['weight', 'bias']
     """
-    if not _use_new_zipfile_serialization:
-        raise NotImplementedError(
-            "save(): the format from before PyTorch 1.6 is read but not written; "
-            "leave out _use_new_zipfile_serialization=False."
-        )
+    if names not in ("torch", "rushlight"):
+        raise ValueError(f"save(): names is 'torch' or 'rushlight', not {names!r}")
     path = os.fspath(f) if isinstance(f, str | os.PathLike) else None
     if path is None and not hasattr(f, "write"):
         raise AttributeError(
@@ -85,8 +90,15 @@ def save(
         raise RuntimeError(f"Parent directory {folder} does not exist.")
 
     pickled = io.BytesIO()
-    pickler = Pickler(pickled, pickle_protocol)
+    stream = not _use_new_zipfile_serialization
+    pickler = Pickler(pickled, pickle_protocol, names == "torch", stream)
     pickler.dump(obj)
+    if stream:
+        from rushlight.serialization._writer import write_stream
+
+        with nullcontext(f) if path is None else open(path, "wb") as opened:
+            write_stream(opened, pickled.getbuffer(), pickler, pickle_protocol)
+        return
 
     records: dict[str, Any] = {
         "data.pkl": pickled.getbuffer(),

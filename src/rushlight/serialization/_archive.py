@@ -12,6 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from rushlight import _dtypes as dtypes
+from rushlight._rebuilding import STREAM_MAGIC, STREAM_VERSION
 from rushlight.serialization._records import ZIP_MAGIC, Records, new_storage
 from rushlight.serialization._safe import SafeUnpickler, is_allowed
 from rushlight.serialization._settings import (
@@ -26,8 +27,6 @@ from rushlight.serialization._unpickler import Identity, Storage, Unpickler, dec
 
 from .._device import device, is_accelerator
 
-_LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
-_LEGACY_PROTOCOL = 1001
 _NEWEST = 10  # the highest version that PyTorch 2.13 reads
 
 
@@ -187,10 +186,10 @@ def _check_legacy(next_pickle: Callable[[], Any]) -> None:
         raise pickle.UnpicklingError(
             f"this is not a file that save() writes: {described(error)}"
         ) from error
-    if type(magic) is not int or magic != _LEGACY_MAGIC:
+    if type(magic) is not int or magic != STREAM_MAGIC:
         raise RuntimeError("Invalid magic number; corrupt file? It holds a pickle, no checkpoint.")
     protocol = next_pickle()
-    if type(protocol) is not int or protocol != _LEGACY_PROTOCOL:
+    if type(protocol) is not int or protocol != STREAM_VERSION:
         raise RuntimeError(f"Invalid protocol version: {shown(protocol)}")
     next_pickle()
 

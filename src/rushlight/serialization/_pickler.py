@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections import OrderedDict
 from typing import IO, Any, ClassVar
 
+from rushlight import _core
 from rushlight import _dtypes as dtypes
 from rushlight._device import device as Device
 from rushlight._device import layout
 from rushlight._size import Size
+from rushlight.ops.table.statement import path_of
 from rushlight.serialization import _tensors
 from rushlight.serialization._tensors import Bytes, Parts
 from rushlight.storage import TypedStorage, UntypedStorage
@@ -35,6 +38,8 @@ _SPARSE = Global("torch._utils", "_rebuild_sparse_tensor")
 _FROM_TYPE = Global("torch._tensor", "_rebuild_from_type_v2")
 _LAYOUT = Global("torch.serialization", "_get_layout")
 _UNTYPED = Global("torch.storage", "UntypedStorage")
+# Parts of the library that PyTorch does not have: their files need rushlight anyway.
+_OURS_ALONE = re.compile(r"(explain|devices|opencl)(\.|$)")
 _DTYPES = {dtype: Global("torch", dtype.name) for dtype in dtypes.ALL}
 # PyTorch has typed storages for all dtypes but the wide unsigned ones and those of fewest bits.
 STORAGES = {
@@ -63,16 +68,25 @@ _PythonPickler: Any = pickle._Pickler
 
 
 class Pickler(_PythonPickler):  # type: ignore[misc]
-    def __init__(self, file: IO[bytes], protocol: int) -> None:
+    def __init__(
+        self, file: IO[bytes], protocol: int, torch_names: bool = True, stream: bool = False
+    ) -> None:
+        """torch_names: whether classes go by PyTorch's. stream: for the format before PyTorch 1.6,
+        in which a storage may be a view of another: here never."""
         super().__init__(file, protocol)
+        self._torch_names = torch_names
+        self._views: tuple[None, ...] = (None,) if stream else ()
         self.storages: list[Bytes] = []
+        self.itemsizes: list[int] = []  # of the storages' elements
         self._copied: dict[int, tuple[Any, Bytes]] = {}
         self._keys: dict[object, tuple[str, dtypes.dtype]] = {}
 
     def persistent_id(self, obj: object) -> tuple[Global | str, ...] | None:
         if type(obj) is StorageId:
-            return obj.identity
-        return self._bare(obj) if isinstance(obj, (TypedStorage, UntypedStorage)) else None
+            return (*obj.identity, *self._views)
+        if isinstance(obj, (TypedStorage, UntypedStorage)):
+            return (*self._bare(obj), *self._views)
+        return None
 
     def _bare(self, obj: Any) -> tuple[Any, ...]:
         """A storage by itself."""
@@ -99,17 +113,40 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         return NotImplemented
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
-        # What is public here is public under the same name there.
-        module = getattr(obj, "__module__", None)
-        if obj is _tensors.tensor_type() or (module == "rushlight" and isinstance(obj, type)):
-            return self._write_global(
-                "torch", "Tensor" if obj is _tensors.tensor_type() else obj.__qualname__, obj
-            )
+        # What is here is under the same name there, but for the package's.
+        if obj is _tensors.tensor_type():
+            return self._write_global("torch", "Tensor", obj)
         if obj is _tensors.parameter_type():
             return self._write_global("torch.nn.parameter", "Parameter", obj)
-        if module == "rushlight.nn.parameter" and isinstance(obj, type):
-            return self._write_global("torch.nn.parameter", obj.__qualname__, obj)
+        module = getattr(obj, "__module__", None) or ""
+        package, _, inner = module.partition(".")
+        name = name or getattr(obj, "__qualname__", None) or obj.__name__
+        ours = package == "rushlight" and self._torch_names and not _OURS_ALONE.match(inner)
+        if (ours or package == "torch") and "<" not in name:
+            return self._write_name(f"torch.{inner}".rstrip("."), name, obj)
         super().save_global(obj, name)
+
+    def _write_name(self, module: str, name: str, obj: object) -> None:
+        if "." not in name:
+            self._write_global(module, name, obj)
+        elif self.proto >= 4:
+            self.save(module)
+            self.save(name)
+            self.write(pickle.STACK_GLOBAL)
+            self.memoize(obj)
+        else:
+            path, _, last = name.rpartition(".")
+            self.save_reduce(getattr, (Global(module, path), last), obj=obj)
+
+    def _save_function(self, function: Any) -> None:
+        """A function of the table: by the name that programs know."""
+        path = path_of(function)
+        if not path:
+            raise pickle.PicklingError(f"Can't pickle {function!r}: programs have no name for it")
+        place, _, name = f"torch.{path}".rpartition(".")
+        if place == "torch.Tensor":
+            place, name = "torch", f"Tensor.{name}"
+        self._write_name(place, name, function)
 
     def _save_name(self, obj: Global) -> None:
         self._write_global(obj.module, obj.name, obj)
@@ -125,6 +162,8 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         **_PythonPickler.dispatch,
         Global: _save_name,
         dtypes.dtype: _save_dtype,
+        _core.Op: _save_function,
+        _core.Public: _save_function,
     }
 
     def _plain(self, parts: Parts) -> tuple[Any, tuple[Any, ...]]:
@@ -169,6 +208,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
                 "Cannot save multiple tensors or storages that view the same data as different "
                 f"types. One of them is {dtype}, another {parts.dtype}: save a .clone() of one."
             )
-        if int(key) == len(self.storages):
-            self.storages.append(data)  # which also keeps its address from being used again
+        if int(key) == len(self.storages):  # its address is not used again while the list keeps it
+            self.storages.append(data)
+            self.itemsizes.append(dtype.itemsize if dtype in STORAGES else 1)
         return key

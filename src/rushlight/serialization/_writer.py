@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+import sys
 import zipfile
 from collections.abc import Mapping
 from typing import Any
 
+from rushlight._rebuilding import stream_head
+from rushlight.serialization._pickler import Pickler
 from rushlight.serialization._settings import settings
 
 _ALIGNMENT = 64  # of storages within the file, so that they can be mapped into memory as they are
@@ -20,6 +24,18 @@ class _Sink:
 
     def flush(self) -> None:
         pass
+
+
+def write_stream(file: Any, pickled: Any, pickler: Pickler, protocol: int) -> None:
+    """Writes a file of the format before PyTorch 1.6, from where the file stands."""
+    storages = pickler.storages
+    for each in stream_head():
+        pickle.dump(each, file, protocol)
+    file.write(pickled)
+    pickle.dump([str(key) for key in range(len(storages))], file, protocol)
+    for data, itemsize in zip(storages, pickler.itemsizes, strict=True):
+        file.write((data.size // itemsize).to_bytes(8, sys.byteorder))
+        file.write(data.data)
 
 
 def write_records(file: Any, folder: str, records: Mapping[str, Any]) -> None:

@@ -480,3 +480,6 @@ def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
     return sparse_compressed_tensor(
         starts, plain, values, size, layout=layout, check_invariants=True
     )
+
+
+_rebuild_sparse_tensor.__module__ = "rushlight._utils"  # torch's place for the function

@@ -191,6 +191,21 @@ class HookMethods:
         return add(self._load_state_dict_post_hooks, hook)
 
 
+class NoHooks(OrderedDict[int, Any]):
+    """Stands in a module's state for hooks that it does not have: pickled as an empty OrderedDict,
+    and cheap to copy."""
+
+    def __reduce__(self) -> Any:
+        return OrderedDict, (), None, None, iter(self.items())
+
+    def __copy__(self) -> OrderedDict[int, Any]:
+        return OrderedDict(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> OrderedDict[int, Any]:
+        return OrderedDict(self)
+
+
+NAMES = [name for name, hooks in vars(HookMethods).items() if isinstance(hooks, LazyHooks)]
 ON_CALL = [name for name, hooks in vars(HookMethods).items() if getattr(hooks, "on_call", False)]
 
 

@@ -27,6 +27,11 @@ from ._state import _IncompatibleKeys as _IncompatibleKeys
 _Tensor = rl.Tensor
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
 
+
+def _is_ours(function: Any) -> bool:
+    return function.__module__.startswith(("rushlight.nn.", "torch.nn."))
+
+
 _COMPLEX = (
     "Complex modules are a new feature under active development whose design may change, "
     "and some modules might not work as expected when using complex tensors as parameters or "
@@ -204,10 +209,24 @@ class Module(StateMethods):
                 return
         super().__delattr__(name)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """As PyTorch's modules are: with the hooks that this one does not have."""
+        reduced: Any = super().__reduce_ex__(protocol)
+        if isinstance(reduced, str) or len(reduced) < 3 or "_parameters" not in (reduced[2] or ()):
+            return reduced  # of a class that reduces itself
+        absent: dict[str, Any] = {n: _hooks.NoHooks() for n in _hooks.NAMES if n not in reduced[2]}
+        state = {"_is_full_backward_hook": None, **absent, **reduced[2]}
+        if _is_ours(type(self).__setstate__):  # which finds out for itself
+            state.pop("_plain", None)
+        return (*reduced[:2], state, *reduced[3:])
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         attributes = self.__dict__
         attributes.update(state)
         attributes.setdefault("_non_persistent_buffers_set", set())
+        for name in _hooks.NAMES:
+            if name in attributes and not attributes[name]:
+                del attributes[name]
         if any(hooks in attributes for hooks in _hooks.ON_CALL):
             attributes["_plain"] = False
         for registry in _REGISTRIES:  # up to version 0.2 members were in the __dict__ as well

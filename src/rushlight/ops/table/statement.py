@@ -26,6 +26,7 @@ from typing import Any, TypeVar, Unpack
 from ... import _core
 from ..._core import Asks, Flag, Keeps, OpKind, Overlap, Source
 from ..._devices.meta import like_first, shapes
+from ..._pickled import dotted
 from .signature import parse
 from .stored import stored_words
 from .words import BATCH, SHARED_WRITES, TRAITS, Spec
@@ -291,13 +292,42 @@ def _find(where: str, name: str) -> Any:
     return _NAMESPACES[where].get(name) or OPS[name].function
 
 
+# Where PyTorch's programs find the functions of a namespace. nn.functional comes first: what it
+# shares with torch takes more arguments there.
+_PATHS = {
+    "nn": "nn.functional.",
+    "torch": "",
+    "linalg": "linalg.",
+    "fft": "fft.",
+    "special": "special.",
+}
+
+
+def path_of(function: Any) -> str:
+    """The name of a function below PyTorch's module, such as "nn.functional.gelu"; "" where
+    programs have none."""
+    name = function.__name__
+    spaces = [(path, _NAMESPACES[where]) for where, path in _PATHS.items()]
+    spaces.append(("Tensor.", vars(_core.Tensor)))
+    for path, functions in spaces:
+        if functions.get(name) is function and path + name not in _DEPRECATED:
+            return path + name
+    for path, functions in spaces:  # under another name than its own
+        for known, each in functions.items():
+            if each is function:
+                return path + known
+    return ""
+
+
+_DEPRECATED = {"nn.functional.sigmoid", "nn.functional.tanh"}
+
+
 def _reduce(function: Any) -> Any:
     name = function.__name__
+    if path := path_of(function):
+        return dotted(path)
     if getattr(sys.modules.get(function.__module__), name, None) is function:
         return name
-    for where, functions in (*_NAMESPACES.items(), ("method", vars(_core.Tensor))):
-        if functions.get(name) is function:
-            return _find, (where, name)
     return _find, ((OPS[name].namespace if name in OPS else "method"), name)
 
 
