@@ -44,6 +44,7 @@ ORDER = [
     *(
         "_missing",
         "_elsewhere",
+        "_named_only",
         "_errors",
         "_dtypes",
         "_device",
@@ -61,7 +62,7 @@ ORDER = [
     *("_shared", "storage", "_dlpack", "_sparse_methods", "_tensor", "_tensor_rare", "random"),
     *("_levels", "autograd"),
     "_root",  # torch's root namespace without the rooms built on it
-    *("nn", "optim", "func", "nn.utils.stateless", "nn.attention.flex_attention"),
+    *("nn", "optim", "func", "nn.utils.stateless", "_functorch", "nn.attention.flex_attention"),
     "_foreach",
     *("_tensor_str", "_absent_device", "_present_device", "opencl", "cuda", "cpu", "mps", "xpu"),
     *("accelerator", "__config__"),

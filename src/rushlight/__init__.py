@@ -11,6 +11,7 @@ In the examples of docstrings `nn` and `F` are `torch.nn` and `torch.nn.function
 
 import gc as _gc
 import os as _os
+import sys as _sys
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 _collects = _gc.isenabled()
@@ -19,6 +20,7 @@ try:
     from . import _core as _core
     from . import _root as _base
     from . import func as func  # before the names are copied: it changes some of them
+    from ._missing import ByRow as _ByRow
     from ._missing import missing_name as _missing_name
     from ._version import __version__ as __version__
 
@@ -35,6 +37,8 @@ try:
     from . import backends, cuda, linalg, nn, special, utils
     from ._torch_alias import install_as_torch
     from .func import vmap
+
+    _sys.meta_path.append(_ByRow())
 finally:
     if _collects:
         _gc.enable()

@@ -1,4 +1,5 @@
-"""`rushlight as-torch on | off | status`: a package `torch` in this environment that is rushlight.
+"""`rushlight as-torch on | off | status`: a package `torch` in this environment that is rushlight,
+and `functorch`, which comes with it.
 
 It is a module of a few lines and a dist-info, so that pip counts a requirement of torch as met.
 What it consists of stands in its RECORD; `off` removes the files of the RECORD and nothing else.
@@ -27,11 +28,12 @@ stand_in()
 _FILES = {
     "torch/__init__.py": _MODULE,
     "torch/py.typed": "",
+    "functorch/__init__.py": _MODULE.replace("stand_in()", 'stand_in("functorch")'),
     f"{_INFO}/METADATA": METADATA,
     f"{_INFO}/WHEEL": "Wheel-Version: 1.0\nGenerator: rushlight\nRoot-Is-Purelib: true\n"
     "Tag: py3-none-any\n",
     f"{_INFO}/INSTALLER": f"{_INSTALLER}\n",
-    f"{_INFO}/top_level.txt": "torch\n",
+    f"{_INFO}/top_level.txt": "functorch\ntorch\n",
 }
 _RECORD = f"{_INFO}/RECORD"
 

@@ -10,7 +10,7 @@ rushlight does not have it yet. The exceptions are those that programs probe for
 torch.foo`).
 
 This module knows only names, from torch_names.txt (tools/torch_names.py writes it), read at the
-first miss; `_more_names` has those that are here and that few programs use.
+first miss; `_named_only` and `_more_names` have those that are here and that few programs use.
 """
 
 from __future__ import annotations
@@ -78,6 +78,15 @@ def missing_attribute(owner: str, name: str, namespace: str) -> AttributeError:
     return AttributeError(f"{sentence} {not_yet(f'{namespace}.{name}')}", name=name)
 
 
+class ByRow:
+    """The last of `sys.meta_path`: finds modules that are here by a row of named_only.txt."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
+        if not fullname.startswith("rushlight."):
+            return None
+        return import_module("rushlight._named_only").spec_of(fullname)
+
+
 def missing_name(
     module: str,
     late: Mapping[str, str] = {},
@@ -102,6 +111,12 @@ def missing_name(
             kept()[name] = value
             return value
         caller = sys._getframe(1)
+        if name[:2] != "__":
+            own = namespace.removeprefix("torch.")
+            value = import_module("rushlight._named_only").find(own, name)
+            if value is not NotImplemented:
+                kept()[name] = value
+                return value
         unlisted = name[:1] != "_" and namespace not in _torch_names()
         if unlisted or torch_has(namespace, name):
             value = import_module("rushlight._more_names").find(namespace, name)

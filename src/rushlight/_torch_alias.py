@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from importlib.abc import Loader  # not at run time: they are slow to import
     from importlib.metadata import Distribution, DistributionFinder
 
+# The packages of PyTorch, and ours.
+NAMES = {"torch": "rushlight", "functorch": "rushlight._functorch.deprecated"}
 # Set by `rushlight run` to its interpreter's sys.prefix; read by _child/sitecustomize.py.
 CHILD_VARIABLE = "RUSHLIGHT_AS_TORCH"
 
 
 class TorchFinder:
-    """Finds `torch` and its submodules in rushlight."""
+    """Finds `torch` and `functorch` with their submodules in rushlight."""
 
     def find_spec(
         self,
@@ -42,12 +44,13 @@ class TorchFinder:
         path: Sequence[str] | None = None,
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
-        if fullname != "torch" and not fullname.startswith("torch."):
+        first, *rest = fullname.split(".")
+        if first not in NAMES:
             return None
         if fullname == "torch":
             loader = cast("Loader", _Root())
             return ModuleSpec(fullname, loader, origin=_rushlight().__file__, is_package=True)
-        ours = "rushlight" + fullname.removeprefix("torch")
+        ours = ".".join([NAMES[first], *rest])
         try:
             module = importlib.import_module(ours)
         except ModuleNotFoundError as error:
@@ -158,11 +161,14 @@ def install_as_torch() -> None:
     importlib.import_module("torch")
 
 
-def stand_in() -> None:
-    """Called by a package `torch` on disk (`rushlight as-torch`): become rushlight instead."""
-    half_done = sys.modules.pop("torch")
+def stand_in(name: str = "torch") -> None:
+    """Called by a package `torch` or `functorch` on disk (`rushlight as-torch`): become rushlight
+    instead."""
+    half_done = sys.modules.pop(name)
     install_as_torch()
-    sys.modules["torch"].__spec__ = half_done.__spec__
+    importlib.import_module(name)
+    if name == "torch":
+        sys.modules[name].__spec__ = half_done.__spec__
 
 
 def inherit_in_children() -> None:

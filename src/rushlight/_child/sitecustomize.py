@@ -31,7 +31,7 @@ class _AtFirstImport:
         path: Sequence[str] | None = None,
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
-        if fullname != "torch":
+        if fullname not in ("torch", "functorch"):
             return None
         sys.meta_path.remove(self)
         from rushlight._torch_alias import TorchFinder

@@ -6,7 +6,6 @@ with its tensors), `_mpi` (how memory reaches MPI), `_work` (how a process waits
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from .._missing import missing_name as _missing_name
@@ -72,7 +71,6 @@ from ._groups import (
     new_subgroups_by_enumeration,
     split_group,
 )
-from ._named_only import NamedOnly as _NamedOnly
 from ._objects import (
     all_gather_object,
     broadcast_object_list,
@@ -159,7 +157,6 @@ __all__ = [
 all_gather_single = _all_gather_base = all_gather_into_tensor
 reduce_scatter_single = _reduce_scatter_base = reduce_scatter_tensor
 
-sys.meta_path.append(_NamedOnly())
 __getattr__: Any = _missing_name(
     __name__,
     {

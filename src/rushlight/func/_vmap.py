@@ -1,13 +1,19 @@
-"""A function over all elements of a dimension at once: vmap."""
+"""A function over all elements of a dimension at once: vmap.
+
+The module is `torch._functorch.vmap` too: the names of its parts and their arguments are PyTorch's,
+since libraries put their own in the place of some of them.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._core import Tensor
 from .._levels.batch import BatchLevel
+from .._levels.running import below, only, transforms
 from .._levels.structure import batched_at, one_of
 from .._pytree import TreeSpec, broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from ..ops.layout.joining import cat
@@ -25,9 +31,10 @@ def _checked_randomness(randomness: str) -> None:
         )
 
 
-def _flat_in_dims(
+def _process_batched_inputs(
     in_dims: int | tuple[int | None, ...], args: tuple[Any, ...], func: Any
-) -> tuple[list[Any], list[Any], Any]:
+) -> tuple[int, list[Any], list[Any], Any]:
+    """How many elements there are, the dimension of each tensor, the tensors, their structure."""
     name = name_of(func)
     if not isinstance(in_dims, int) and not isinstance(in_dims, tuple):
         raise ValueError(
@@ -67,7 +74,7 @@ def _flat_in_dims(
                 f"so expected in_dim to satisfy -{x.ndim} <= in_dim < {x.ndim}."
             )
         dims[i] = d % x.ndim
-    return leaves, dims, spec
+    return _batch_size(leaves, dims), dims, leaves, spec
 
 
 def _batch_size(leaves: list[Tensor], dims: list[int | None]) -> int:
@@ -106,25 +113,25 @@ def vmap(
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        leaves, dims, spec = _flat_in_dims(in_dims, args, func)
-        size = _batch_size(leaves, dims)
-        moved = [
-            x if d is None or d == 0 else x.movedim(d, 0) for x, d in zip(leaves, dims, strict=True)
-        ]
+        size, dims, leaves, spec = _process_batched_inputs(in_dims, args, func)
 
         def run(part: list[Any], n: int) -> Any:
-            return _mapped(func, part, dims, spec, n, out_dims, randomness, kwargs)
+            with BatchLevel(n, randomness) as level:
+                inside = _create_batched_inputs(dims, part, level.depth, spec)
+                return _unwrap_batched(func(*inside, **kwargs), out_dims, level.depth, n, func)
 
         if chunk_size is None or chunk_size >= size:
-            return run(moved, size)
+            return run(leaves, size)
         results = []
         state = get_rng_state() if randomness == "same" else None
         for start in range(0, size, chunk_size):
             if state is not None:  # the same in all chunks
                 set_rng_state(state)
-            stop = min(start + chunk_size, size)
-            part = [x if d is None else x[start:stop] for x, d in zip(moved, dims, strict=True)]
-            results.append(run(part, stop - start))
+            n = min(chunk_size, size - start)
+            part = [
+                x if d is None else x.narrow(d, start, n) for x, d in zip(leaves, dims, strict=True)
+            ]
+            results.append(run(part, n))
         return _concatenated(results, out_dims)
 
     return wrapped
@@ -154,65 +161,87 @@ def _out_dims_of(out_dims: int, spec: TreeSpec, func: Any) -> list[int]:
     return found
 
 
-def _element(x: Tensor, dim: int, level: BatchLevel) -> Tensor:
-    """What stands for the elements of dimension 0, which the program has as `dim`."""
-    made = level.wrap(x)
+def _add_batch_dim(x: Tensor, dim: int, level: int) -> Tensor:
+    """What stands for the elements of a dimension in the running transform of that number."""
+    within: BatchLevel = transforms()[level - 1]
+    if dim:
+        with only(below(within)):
+            x = x.movedim(dim, 0)
+    made = within.wrap(x)
     made._wrapped.shown_at = dim
     return made
 
 
-def _mapped(
-    func: Any,
-    leaves: list[Tensor],
-    dims: list[int | None],
-    spec: TreeSpec,
-    size: int,
-    out_dims: int,
-    randomness: str,
-    kwargs: Any,
-) -> Any:
-    with BatchLevel(size, randomness) as level:
-        inside = [
-            x if d is None else _element(x, d, level) for x, d in zip(leaves, dims, strict=True)
-        ]
-        outputs = func(*tree_unflatten(inside, spec), **kwargs)
-        outs, out_spec = tree_flatten(outputs)
-        where = _out_dims_of(out_dims, out_spec, func)
-        results = []
-        for o, d in zip(outs, where, strict=True):
-            if not is_tensor(o):
-                if d is None:
-                    results.append(o)
-                    continue
-                raise ValueError(
-                    f"vmap({name_of(func)}, ...): `{name_of(func)}` must only return Tensors, got "
-                    f"type {type(o)}. Did you mean to set out_dims= to None for output?"
-                )
-            results.append(_unbatched(o, d, level, func, out_dims))
-    return tree_unflatten(results, out_spec)
+def _create_batched_inputs(dims: list[Any], leaves: list[Any], level: int, spec: TreeSpec) -> Any:
+    """The arguments of the mapped function."""
+    inside = [
+        x if d is None else _add_batch_dim(x, d, level) for x, d in zip(leaves, dims, strict=True)
+    ]
+    return tree_unflatten(inside, spec)
 
 
-def _unbatched(o: Tensor, d: int, level: BatchLevel, func: Any, out_dims: int) -> Tensor:
-    value = batched_at(o, level)
-    if d is None:
-        if value is not None:
-            w = o._wrapped
-            one = one_of(o) if w.level is level else None
-            if one is not None:
-                return one
-            raise ValueError(
-                f"vmap({name_of(func)}, ...): `{name_of(func)}` can not return a BatchedTensor "
-                "when out_dim is None"
-            )
+def _unwrap_batched(outputs: Any, out_dims: Any, level: int, size: int, func: Any) -> Any:
+    """Its results, with all elements in them."""
+    outs, spec = tree_flatten(outputs)
+    where = _out_dims_of(out_dims, spec, func)
+    name = name_of(func)
+    return tree_unflatten(
+        [
+            _maybe_remove_batch_dim(name, o, level, size, d)
+            for o, d in zip(outs, where, strict=True)
+        ],
+        spec,
+    )
+
+
+def _maybe_remove_batch_dim(name: str, o: Any, level: int, size: int, d: int | None) -> Any:
+    if not is_tensor(o):
+        if d is None:
+            return o
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(o)}. Did you "
+            "mean to set out_dims= to None for output?"
+        )
+    within: BatchLevel = transforms()[level - 1]
+    if d is not None:
+        return _remove_batch_dim(o, level, size, d)
+    if batched_at(o, within) is None:
         return o
+    w = o._wrapped
+    one = one_of(o) if w.level is within else None
+    if one is not None:
+        return one
+    raise ValueError(
+        f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
+    )
+
+
+def _remove_batch_dim(o: Tensor, level: int, size: int, d: int) -> Tensor:
+    """All elements of a result, in a dimension."""
+    value = batched_at(o, transforms()[level - 1])
     if value is None:
-        value = o.expand(level.size, *o.shape)
+        value = o.expand(size, *o.shape)
     if not -value.ndim <= d < value.ndim:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-value.ndim}, "
             f"{value.ndim - 1}], but got {d})"
         )
     return value if d == 0 else value.movedim(0, d)
+
+
+def _vmap_increment_nesting(size: int, randomness: str) -> int:
+    """Begin to map by hand; the number that the transform has."""
+    _checked_randomness(randomness)
+    level: BatchLevel = BatchLevel(size, randomness).__enter__()
+    return level.depth
+
+
+def _vmap_decrement_nesting() -> int:
+    """End what was begun last; the number that it had."""
+    level = transforms()[-1]
+    level.__exit__()
+    depth: int = level.depth
+    return depth
 
 
 def _concatenated(results: list[Tensor], out_dims: int) -> Tensor:
@@ -222,3 +251,47 @@ def _concatenated(results: list[Tensor], out_dims: int) -> Tensor:
     columns = zip(*(leaves for leaves, _ in flat), strict=True)
     joined = [c[0] if d is None else cat(list(c), d) for c, d in zip(columns, dims, strict=True)]
     return tree_unflatten(joined, spec)
+
+
+# ---- names of torch._functorch.vmap
+
+_get_name, _broadcast_to_and_flatten = name_of, broadcast_to_and_flatten
+
+
+@contextlib.contextmanager
+def vmap_increment_nesting(batch_size: int, randomness: str) -> Iterator[int]:
+    """A block in which tensors are mapped by hand; the number of its transform."""
+    try:
+        yield _vmap_increment_nesting(batch_size, randomness)
+    finally:
+        _vmap_decrement_nesting()
+
+
+def wrap_batched(args: Any, bdims: Any, level: int) -> Any:
+    """Arguments as a mapped function sees them."""
+    leaves, spec = tree_flatten(args)
+    dims = broadcast_to_and_flatten(bdims, spec)
+    if dims is None:
+        raise AssertionError("the dimensions are not of the structure of the arguments")
+    return _create_batched_inputs(dims, leaves, level, spec)
+
+
+def unwrap_batched(args: Any, level: int) -> tuple[Any, Any]:
+    """Results of a mapped function with all elements, and where these are: dimension 0, or None
+    where all elements have the same."""
+    leaves, spec = tree_flatten(args)
+    within: BatchLevel = transforms()[level - 1]
+    values = [batched_at(x, within) if is_tensor(x) else None for x in leaves]
+    found = [x if v is None else v for x, v in zip(leaves, values, strict=True)]
+    dims = [None if v is None else 0 for v in values]
+    return tree_unflatten(found, spec), tree_unflatten(dims, spec)
+
+
+def restore_vmap(func: Any, in_dims: Any, batch_size: int, randomness: str) -> Any:
+    """A function mapped so that its results come with where their elements are."""
+
+    def inner(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        with vmap_increment_nesting(batch_size, randomness) as level:
+            return unwrap_batched(func(*wrap_batched(args, in_dims, level), **kwargs), level)
+
+    return inner

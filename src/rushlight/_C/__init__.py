@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import Any
 
-from . import _core
-from . import _root as _root
-from ._levels import running as _running
-from ._levels.batch import Batch as _Batch
-from ._utils import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
-from .autograd import grad_mode as _grad_mode
-from .autograd._saved import SavedTensor as _SavedTensor
-from .autograd.function import DelayedError as _DelayedError
-from .autograd.graph import Node as _Node
+from .. import _core
+from .. import _root as _root
+from .._levels import running as _running
+from .._missing import missing_name as _missing_name
+from .._utils import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from ..autograd import grad_mode as _grad_mode
+from ..autograd._saved import SavedTensor as _SavedTensor
+from ..autograd.function import DelayedError as _DelayedError
+from ..autograd.graph import Node as _Node
 
 Node = _core.Node
 _Node.register(_DelayedError)  # its class is a node's in torch
@@ -50,17 +52,17 @@ class TensorBase(metaclass=_TensorBaseMeta):
 _TensorBase = TensorBase
 
 
-class _autograd:
-    """torch._C._autograd."""
+class _Part(ModuleType):
+    """A submodule: names that are elsewhere here."""
 
-    SavedTensor = _SavedTensor
+    def __init__(self, name: str, **names: Any) -> None:
+        super().__init__(f"{__name__}.{name}", f"torch._C.{name}.")
+        self.__dict__.update(names)
+        sys.modules[self.__name__] = self
 
 
-class _functions:
-    """torch._C._functions."""
-
-    AccumulateGrad = _core.AccumulateGrad
-    DelayedError = _DelayedError
+_autograd = _Part("_autograd", SavedTensor=_SavedTensor)
+_functions = _Part("_functions", AccumulateGrad=_core.AccumulateGrad, DelayedError=_DelayedError)
 
 
 def _current_graph_task_id() -> int:
@@ -163,25 +165,6 @@ def _are_functorch_transforms_active() -> bool:
     return bool(_running.state.stack)
 
 
-class _functorch:
-    """torch._C._functorch."""
-
-    @staticmethod
-    def is_legacy_batchedtensor(tensor: Any) -> bool:
-        """False: there is one kind of batched tensor."""
-        return False
-
-    @staticmethod
-    def is_batchedtensor(tensor: Any) -> bool:
-        """Whether a tensor stands for several, inside vmap."""
-        return type(tensor._wrapped) is _Batch
-
-    @staticmethod
-    def is_functorch_wrapped_tensor(tensor: Any) -> bool:
-        """Whether a tensor stands for others, inside vmap, grad or jvp."""
-        return tensor._wrapped is not None
-
-
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """What the arguments of `Tensor.to` say: device, dtype, non_blocking, memory_format."""
     device = kwargs.pop("device", None)
@@ -221,14 +204,14 @@ class Value(Graph):
     """A value of a traced program in PyTorch; nothing is one here."""
 
 
-class _Bindings:
+class _Bindings(_Part):
     """The functions of a namespace, with the prefix that their names have in torch._C."""
 
     def __init__(
-        self, module: str, prefix: str, renamed: dict[str, str] | None = None, **own: Any
+        self, name: str, module: str, prefix: str, renamed: dict[str, str] | None = None
     ) -> None:
+        super().__init__(name)
         self._module, self._prefix, self._renamed = module, prefix, renamed or {}
-        self.__dict__.update(own)
 
     def _parse_to(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
         """What arguments of `Module.to` say: device, type, non_blocking, memory format."""
@@ -246,7 +229,9 @@ class _Bindings:
         raise AttributeError(f"module 'torch._C' has no function {name!r}")
 
 
-_nn = _Bindings("nn.functional", "", {"log_sigmoid": "logsigmoid"}, _parse_to=_parse_to)
-_linalg = _Bindings("linalg", "linalg_")
-_special = _Bindings("special", "special_")
-_fft = _Bindings("fft", "fft_")
+_nn = _Bindings("_nn", "nn.functional", "", {"log_sigmoid": "logsigmoid"})
+_linalg = _Bindings("_linalg", "linalg", "linalg_")
+_special = _Bindings("_special", "special", "special_")
+_fft = _Bindings("_fft", "fft", "fft_")
+
+__getattr__ = _missing_name(__name__, late={"_functorch": "_functorch"})
