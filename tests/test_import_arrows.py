@@ -24,6 +24,8 @@ ORDER = [
         "_missing",
         "_elsewhere",
         "_errors",
+        "__future__",
+        "_determinism",
         "_dtypes",
         "_device",
         "_size",

@@ -5,15 +5,19 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from . import _core
+from . import _core, _determinism
 from . import _root as _root
+from . import storage as _storage
 from ._levels import running as _running
 from ._levels.batch import Batch as _Batch
 from ._utils import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from .autograd import grad_mode as _grad_mode
 from .autograd._saved import SavedTensor as _SavedTensor
+from .autograd._saved import hooks_are_enabled as _hooks_are_enabled
 from .autograd.function import DelayedError as _DelayedError
+from .autograd.function import UndefinedGrad as _UndefinedGrad
 from .autograd.graph import Node as _Node
+from .ops.table.arrays import dim_in as _dim_in
 
 Node = _core.Node
 _Node.register(_DelayedError)  # its class is a node's in torch
@@ -50,10 +54,18 @@ class TensorBase(metaclass=_TensorBaseMeta):
 _TensorBase = TensorBase
 
 
+StorageBase = _storage._StorageBase
+
+
 class _autograd:
     """torch._C._autograd."""
 
     SavedTensor = _SavedTensor
+
+    @staticmethod
+    def _saved_tensors_hooks_is_enabled() -> bool:
+        """Whether hooks on saved tensors may be entered."""
+        return _hooks_are_enabled()
 
 
 class _functions:
@@ -61,6 +73,7 @@ class _functions:
 
     AccumulateGrad = _core.AccumulateGrad
     DelayedError = _DelayedError
+    UndefinedGrad = _UndefinedGrad
 
 
 def _current_graph_task_id() -> int:
@@ -148,6 +161,27 @@ def _log_api_usage_once(event: str) -> None:
     """Nothing is counted."""
 
 
+def _set_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """`torch.use_deterministic_algorithms`."""
+    _root.use_deterministic_algorithms(mode, warn_only=warn_only)
+
+
+_get_deterministic_algorithms = _root.are_deterministic_algorithms_enabled
+_get_deterministic_algorithms_warn_only = _root.is_deterministic_algorithms_warn_only_enabled
+
+
+def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
+    """Whether `torch.empty` and its kin fill in deterministic mode."""
+    if not isinstance(mode, bool):
+        raise RuntimeError(f"expected a bool, but got {type(mode).__name__}")
+    _determinism.fills = mode
+
+
+def _get_deterministic_fill_uninitialized_memory() -> bool:
+    """Whether `torch.empty` and its kin fill in deterministic mode."""
+    return _determinism.fills
+
+
 def _get_default_device() -> str:
     """The device that tensors are made on, as text."""
     return str(_root.get_default_device())
@@ -180,6 +214,23 @@ class _functorch:
     def is_functorch_wrapped_tensor(tensor: Any) -> bool:
         """Whether a tensor stands for others, inside vmap, grad or jvp."""
         return tensor._wrapped is not None
+
+    @staticmethod
+    def reshape_dim_into(src: int, dst: int, x: Any) -> Any:
+        """The tensor with dimension `src` moved before dimension `dst` of what is left, and one
+        with it."""
+        src = _dim_in(src, x.ndim)
+        dst = _dim_in(dst, x.ndim - 1)
+        moved = x.movedim(src, dst)
+        return moved.flatten(dst, dst + 1)
+
+    @staticmethod
+    def reshape_dim_outof(src: int, size1: int, x: Any) -> Any:
+        """The tensor with dimension `src` as two, the first of size `size1`."""
+        src = _dim_in(src, x.ndim)
+        if x.shape[src] % size1:
+            raise RuntimeError(f"shape[src] % size1 == 0: {x.shape[src]} is no multiple of {size1}")
+        return x.unflatten(src, (size1, x.shape[src] // size1))
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:

@@ -359,6 +359,7 @@ def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, An
             f"legacy constructor expects device type: cpu but device type: {where} was passed"
         )
     from ._size import Size
+    from .ops.making.creation import unset
     from .ops.making.factory import allocate, shape_of
     from .ops.making.from_data import array_of
 
@@ -379,7 +380,7 @@ def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, An
         if isinstance(first, float):
             raise TypeError("new(): data must be a sequence (got float)")
         return _core.wrap_data(array_of(first, dtype))
-    return _wrap(allocate(shape_of("new", args), dtype.numpy))
+    return unset(_wrap(allocate(shape_of("new", args), dtype.numpy)))
 
 
 def _legacy_name(dtype: Any) -> str:
