@@ -46,6 +46,8 @@ ORDER = [
         "_elsewhere",
         "_named_only",
         "_errors",
+        "__future__",
+        "_determinism",
         "_dtypes",
         "_device",
         "_size",

@@ -18,6 +18,11 @@ def show() -> str:
     return "PyTorch built with:\n" + "".join(f"  - {line}\n" for line in lines)
 
 
+def _cxx_flags() -> str:
+    """The compiler's flags of the build."""
+    return " -O3 -DNDEBUG"
+
+
 def parallel_info() -> str:
     """How many threads calls run on.
 

@@ -73,8 +73,8 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
 _MODULES = """accelerator amp ao compiler cpu devices distributed distributions explain export fft
 functional futures fx hub jit library masked memory monitor mps mtia multiprocessing
 nested onnx opencl optim overrides package profiler quantization quasirandom serialization signal
-sparse testing torch_version types version xpu _VF __config__ _dynamo _higher_order_ops _inductor
-_jit_internal _library _logging _tensor_str _utils""".split()
+sparse testing torch_version types version xpu _VF __config__ __future__ _dynamo _higher_order_ops
+_inductor _jit_internal _library _logging _tensor_str _utils""".split()
 # The operations that have a `torch._foreach_` name, with and without a variant in place.
 _EACH = """abs acos add addcdiv addcmul asin atan ceil clamp_max clamp_min cos cosh div erf erfc exp
 expm1 floor frac lerp lgamma log log10 log1p log2 maximum minimum mul neg pow reciprocal round rsqrt

@@ -337,7 +337,10 @@ _MODULES: dict[str, Any] = {
     "torch.optim": lambda: {
         "swap_in_optimizer_params_and_state": swap_in_optimizer_params_and_state
     },
-    "torch.autograd": lambda: {"NestedIOFunction": _NestedIOFunction},
+    "torch.autograd": lambda: {
+        "NestedIOFunction": _NestedIOFunction,
+        "kineto_available": _kineto_available,
+    },
     "torch.autograd.profiler": lambda: {
         "EnforceUnique": _EnforceUnique,
         "KinetoStepTracker": _KinetoStepTracker,

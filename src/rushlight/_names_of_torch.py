@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import _core, _dtypes, _jit_types
+from . import _dtypes, _jit_types
 from ._control_flow import cond, while_loop
 from ._core import Tensor
 from ._device import LAYOUTS
@@ -404,7 +404,7 @@ def _all() -> dict[str, Any]:
         "AVG": AggregationType.AVG,
         "LoggerBase": _LoggerBase,
         "Node": refused_class("Node", _COMPILED),
-        "StorageBase": _core.UntypedStorage,
+        "StorageBase": _C.StorageBase,
         "DisableTorchFunction": _C.DisableTorchFunction,
         "DisableTorchFunctionSubclass": _C.DisableTorchFunctionSubclass,
         "PRIVATE_OPS": ("unique_dim",),

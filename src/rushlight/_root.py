@@ -14,7 +14,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from . import _core as _core
-from . import _dtypes, _errors, _size
+from . import _determinism, _dtypes, _errors, _size
 from ._dtypes import dtype
 
 # The core makes shapes and element types of these; it must know them before any op is defined.
@@ -107,19 +107,24 @@ def set_default_tensor_type(t: str | type) -> None:
         _device.set_default_device(_device.cuda(None) if on_cuda else None)
 
 
-_deterministic = 0  # 0: off, 1: warns, 2: on
-
-
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Accepted: every kernel here is deterministic.
+    """Refuse what PyTorch calls not deterministic, and fill the memory of `torch.empty`.
+
+    Every kernel here is deterministic anyway.
 
     >>> torch.use_deterministic_algorithms(True)
-    >>> torch.ones(3).cumsum(0)
-    tensor([1., 2., 3.])
+    >>> torch.empty(2)
+    tensor([nan, nan])
     >>> torch.use_deterministic_algorithms(False)
     """
-    global _deterministic
-    _deterministic = (1 if warn_only else 2) if mode else 0
+    for name, value in (("mode", mode), ("warn_only", warn_only)):
+        if not isinstance(value, builtins.bool):
+            place = " (position 1)" if name == "mode" else ""
+            raise TypeError(
+                f"_set_deterministic_algorithms(): argument '{name}'{place} must be bool, not "
+                f"{type(value).__name__}"
+            )
+    _determinism.level = (1 if warn_only else 2) if mode else 0
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -130,7 +135,7 @@ def are_deterministic_algorithms_enabled() -> bool:
     True
     >>> torch.use_deterministic_algorithms(False)
     """
-    return _deterministic > 0
+    return _determinism.level > 0
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
@@ -139,7 +144,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
     >>> torch.is_deterministic_algorithms_warn_only_enabled()
     False
     """
-    return _deterministic == 1
+    return _determinism.level == 1
 
 
 _DEBUG_MODES = ("default", "warn", "error")
@@ -153,7 +158,6 @@ def set_deterministic_debug_mode(debug_mode: builtins.int | str) -> None:
     1
     >>> torch.set_deterministic_debug_mode(0)
     """
-    global _deterministic
     if not isinstance(debug_mode, (builtins.int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
     modes = _DEBUG_MODES if isinstance(debug_mode, str) else (0, 1, 2)
@@ -161,7 +165,7 @@ def set_deterministic_debug_mode(debug_mode: builtins.int | str) -> None:
         listed = "`default`, `warn`, `error`" if isinstance(debug_mode, str) else "0, 1, or 2"
         said = f"expected one of {listed}" if isinstance(debug_mode, str) else f"expected {listed}"
         raise RuntimeError(f"invalid value of debug_mode, {said}, but got {debug_mode}")
-    _deterministic = modes.index(debug_mode)  # type: ignore[arg-type]
+    _determinism.level = modes.index(debug_mode)  # type: ignore[arg-type]
 
 
 def get_deterministic_debug_mode() -> builtins.int:
@@ -170,7 +174,7 @@ def get_deterministic_debug_mode() -> builtins.int:
     >>> torch.get_deterministic_debug_mode()
     0
     """
-    return _deterministic
+    return _determinism.level
 
 
 def set_warn_always(b: bool, /) -> None:

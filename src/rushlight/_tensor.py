@@ -26,7 +26,7 @@ from ._rebuilding import tensor_parts, with_bits
 from ._sparse_methods import METHODS as SPARSE_METHODS
 from .ops.table.arrays import Array, as_type, is_stored
 from .ops.table.signature import dtype, memory_format, overloaded
-from .ops.table.statement import LAZY, namespace, quietly
+from .ops.table.statement import namespace, quietly
 from .storage import (
     LegacyType,
     TypedStorage,
@@ -364,6 +364,7 @@ def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, An
             f"legacy constructor expects device type: cpu but device type: {where} was passed"
         )
     from ._size import Size
+    from .ops.making.creation import unset
     from .ops.making.factory import allocate, shape_of
     from .ops.making.from_data import array_of
 
@@ -384,7 +385,7 @@ def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, An
         if isinstance(first, float):
             raise TypeError("new(): data must be a sequence (got float)")
         return _core.wrap_data(array_of(first, dtype))
-    return _wrap(allocate(shape_of("new", args), dtype.numpy))
+    return unset(_wrap(allocate(shape_of("new", args), dtype.numpy)))
 
 
 def _legacy_name(dtype: Any) -> str:

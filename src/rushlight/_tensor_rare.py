@@ -51,6 +51,10 @@ def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
     return _resize(self, *tensor.shape)
 
 
+def _fix_weakref(self: Tensor) -> None:
+    """Nothing: a tensor that a program has lost is not kept for it."""
+
+
 def _storage_type(self: Tensor) -> type:
     """The class of storages with the tensor's dtype."""
     found: type = getattr(sys.modules["rushlight"], f"{self.dtype.scalar_name}Storage")
@@ -173,6 +177,7 @@ _RARE = {
     "resize": _resize,
     "resize_as": _resize_as,
     "storage_type": _storage_type,
+    "_fix_weakref": _fix_weakref,
     "new_empty_strided": _new_empty_strided,
     "dim_order": _dim_order,
     "module_load": _module_load,
@@ -229,6 +234,7 @@ for _name, _member in _RARE.items():
     if callable(_member):
         _member.__name__ = _member.__qualname__ = _name
     setattr(Tensor, _name, _member)
+Tensor._grad_fn = property(lambda self: self.grad_fn)
 
 
 # ---- methods that torch has as functions, too

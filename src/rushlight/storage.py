@@ -63,6 +63,35 @@ def _load_from_bytes(b: bytes) -> Any:
 # ---- UntypedStorage
 
 
+class _StorageBaseMeta(type):
+    """Makes StorageBase the name of all that UntypedStorage is."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], names: dict[str, Any]) -> Any:
+        if not bases:
+            return super().__new__(cls, name, bases, names)
+        return type(name, tuple([UntypedStorage if b is _StorageBase else b for b in bases]), names)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, UntypedStorage)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, UntypedStorage)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Cannot directly construct StorageBase; subclass it and then construct that"
+        )
+
+
+class _StorageBase(metaclass=_StorageBaseMeta):
+    """What PyTorch's storages are derived from; here another name for UntypedStorage."""
+
+    __module__ = "torch._C"
+
+
+_StorageBase.__name__ = _StorageBase.__qualname__ = "StorageBase"
+
+
 def _device(self: Any) -> device:
     if self._is_meta:
         return _META
@@ -463,6 +492,9 @@ class TypedStorage:
     def resize_(self, size: int) -> None:
         """Another size, in elements; new ones are not set."""
         warn_of_typed()
+        self._resize_(size)
+
+    def _resize_(self, size: int) -> None:
         self._untyped_storage.resize_(size * self.dtype.itemsize)
 
     def clone(self) -> TypedStorage:

@@ -7,14 +7,17 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from .. import _core
+from .. import _core, _determinism
 from .. import _root as _root
+from .. import storage as _storage
 from .._levels import running as _running
 from .._missing import missing_name as _missing_name
 from .._utils import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from ..autograd import grad_mode as _grad_mode
 from ..autograd._saved import SavedTensor as _SavedTensor
+from ..autograd._saved import hooks_are_enabled as _hooks_are_enabled
 from ..autograd.function import DelayedError as _DelayedError
+from ..autograd.function import UndefinedGrad as _UndefinedGrad
 from ..autograd.graph import Node as _Node
 
 Node = _core.Node
@@ -52,6 +55,9 @@ class TensorBase(metaclass=_TensorBaseMeta):
 _TensorBase = TensorBase
 
 
+StorageBase = _storage._StorageBase
+
+
 class _Part(ModuleType):
     """A submodule: names that are elsewhere here."""
 
@@ -61,8 +67,15 @@ class _Part(ModuleType):
         sys.modules[self.__name__] = self
 
 
-_autograd = _Part("_autograd", SavedTensor=_SavedTensor)
-_functions = _Part("_functions", AccumulateGrad=_core.AccumulateGrad, DelayedError=_DelayedError)
+_autograd = _Part(
+    "_autograd", SavedTensor=_SavedTensor, _saved_tensors_hooks_is_enabled=_hooks_are_enabled
+)
+_functions = _Part(
+    "_functions",
+    AccumulateGrad=_core.AccumulateGrad,
+    DelayedError=_DelayedError,
+    UndefinedGrad=_UndefinedGrad,
+)
 
 
 def _current_graph_task_id() -> int:
@@ -148,6 +161,27 @@ def _get_function_stack_at(level: int) -> Any:
 
 def _log_api_usage_once(event: str) -> None:
     """Nothing is counted."""
+
+
+def _set_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """`torch.use_deterministic_algorithms`."""
+    _root.use_deterministic_algorithms(mode, warn_only=warn_only)
+
+
+_get_deterministic_algorithms = _root.are_deterministic_algorithms_enabled
+_get_deterministic_algorithms_warn_only = _root.is_deterministic_algorithms_warn_only_enabled
+
+
+def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
+    """Whether `torch.empty` and its kin fill in deterministic mode."""
+    if not isinstance(mode, bool):
+        raise RuntimeError(f"expected a bool, but got {type(mode).__name__}")
+    _determinism.fills = mode
+
+
+def _get_deterministic_fill_uninitialized_memory() -> bool:
+    """Whether `torch.empty` and its kin fill in deterministic mode."""
+    return _determinism.fills
 
 
 def _get_default_device() -> str:

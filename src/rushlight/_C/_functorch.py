@@ -13,6 +13,7 @@ from ..func._vmap import (
     _vmap_decrement_nesting,
     _vmap_increment_nesting,
 )
+from ..ops.table.arrays import dim_in as _dim_in
 
 __all__ = ["_add_batch_dim", "_remove_batch_dim"]
 __all__ += ["_vmap_decrement_nesting", "_vmap_increment_nesting"]
@@ -56,6 +57,21 @@ def maybe_get_bdim(tensor: Tensor) -> int:
 def maybe_current_level() -> int | None:
     """The number of the innermost running transform, or None."""
     return len(_transforms()) or None
+
+
+def reshape_dim_into(src: int, dst: int, x: Tensor) -> Tensor:
+    """The tensor with dimension `src` moved before dimension `dst` of what is left, and one with
+    it."""
+    src, dst = _dim_in(src, x.ndim), _dim_in(dst, x.ndim - 1)
+    return x.movedim(src, dst).flatten(dst, dst + 1)
+
+
+def reshape_dim_outof(src: int, size1: int, x: Tensor) -> Tensor:
+    """The tensor with dimension `src` as two, the first of size `size1`."""
+    src = _dim_in(src, x.ndim)
+    if x.shape[src] % size1:
+        raise RuntimeError(f"shape[src] % size1 == 0: {x.shape[src]} is no multiple of {size1}")
+    return x.unflatten(src, (size1, x.shape[src] // size1))
 
 
 def reshape_dim_into(src: int, dst: int, x: Tensor) -> Tensor:

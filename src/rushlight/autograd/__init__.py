@@ -51,4 +51,4 @@ __all__ = [
 # torch.autograd.gradcheck is the function, as in PyTorch.
 gradcheck, gradgradcheck = _gradcheck.gradcheck, _gradcheck.gradgradcheck
 
-__getattr__ = _missing_name(__name__)
+__getattr__ = _missing_name(__name__, late={"profiler_util": "profiler_util"})

@@ -96,6 +96,11 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         _state.refusal = before
 
 
+def hooks_are_enabled() -> bool:
+    """Whether hooks on saved tensors may be entered on this thread."""
+    return _state.refusal is None
+
+
 class SavedTensor:
     """A value that a node keeps, before unpacking: `node._raw_saved_<name>`."""
 

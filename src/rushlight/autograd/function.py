@@ -558,28 +558,58 @@ class DelayedError:
         self.message = message.decode() if isinstance(message, bytes) else message
 
     def __call__(self, *inputs: Any) -> Any:
+        return Error._passed(inputs, self.message)
+
+
+class _Passing(_core.FunctionNode):
+    """A node of tensors that are passed on."""
+
+    __module__ = "builtins"  # as torch's prints
+
+    def __init__(self, message: str = "") -> None:
+        self.message = message
+
+    @classmethod
+    def _passed(cls, inputs: tuple[Any, ...], *message: str) -> Any:
         results = [v.detach() if isinstance(v, Tensor) else v for v in inputs]
         wanted = any(isinstance(v, Tensor) and v.requires_grad for v in inputs)
         if wanted and _core.is_grad_enabled():
-            node = Error(self.message)
+            node = cls(*message)
             node._set_edges(inputs)
             node._attach(results, results)
         return tuple(results) if len(results) != 1 else results[0]
 
+    def _release_saved(self) -> None:
+        pass
 
-class Error(_core.FunctionNode):
+
+class Error(_Passing):
     """A node that raises when a gradient reaches it."""
-
-    __module__ = "builtins"  # as torch's prints
-
-    def __init__(self, message: str) -> None:
-        self.message = message
 
     def _run_backward(self, grads: tuple[Tensor, ...]) -> tuple[Any, ...]:
         raise RuntimeError(self.message)
 
-    def _release_saved(self) -> None:
-        pass
+
+class UndefinedGradBackward(_Passing):
+    """A node that passes no gradient on."""
+
+    def _run_backward(self, grads: tuple[Tensor, ...]) -> tuple[Any, ...]:
+        return (None,)
+
+
+class UndefinedGrad:
+    """Passes a tensor on; in a backward its gradient is lost. `torch._C._functions.UndefinedGrad`.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> torch._C._functions.UndefinedGrad()(x).backward()
+    >>> x.grad is None
+    True
+    """
+
+    def __call__(self, *inputs: Any) -> Any:
+        if len(inputs) != 1:
+            raise TypeError(f"expected 1 arguments, got {len(inputs)} instead")
+        return UndefinedGradBackward._passed(inputs)
 
 
 class InplaceFunction(Function):

@@ -44,6 +44,7 @@ __getattr__ = _missing_name(
         "UninitializedBuffer": "parameter",
         "UninitializedParameter": "parameter",
         "attention": "attention",
+        "grad": "grad",
         "parallel": "parallel",
     },
 )

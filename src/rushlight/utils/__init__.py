@@ -17,8 +17,8 @@ __getattr__ = _missing_name(
     late={
         name: name
         for name in """_contextlib _device _python_dispatch backcompat benchmark checkpoint
-        collect_env cpp_extension data dlpack flop_counter mobile_optimizer model_zoo tensorboard
-        throughput_benchmark""".split()
+        collect_env cpp_extension data deterministic dlpack flop_counter mobile_optimizer
+        model_zoo tensorboard throughput_benchmark""".split()
     }
     | dict.fromkeys(
         """generate_methods_for_privateuse1_backend rename_privateuse1_backend

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from rushlight import _root as rl
 
+from ... import __future__
 from ..._core import Tensor
 from ..parameter import Parameter
 from ._hooks import HookMethods
@@ -238,6 +239,11 @@ class StateMethods(HookMethods):
                             stacklevel=2,
                         )
                     current.copy_(value)
+                    return None
+                if __future__.get_swap_module_params_on_conversion() and (
+                    current.is_meta is value.is_meta
+                ):
+                    current.data = value.detach()
                     return None
                 if isinstance(current, Parameter):
                     if isinstance(value, Parameter):

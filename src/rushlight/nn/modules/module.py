@@ -15,6 +15,7 @@ from typing import Any, Self
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from ... import __future__
 from ..._device import DeviceLike
 from .._moving import target
 from ..parameter import Buffer, Parameter
@@ -41,6 +42,15 @@ _COMPLEX = (
 )
 
 # Hooks common to all modules.
+_global_backward_hooks = GLOBAL.backward
+_global_backward_pre_hooks = GLOBAL.backward_pre
+_global_buffer_registration_hooks = GLOBAL.on_buffer
+_global_forward_hooks = GLOBAL.forward
+_global_forward_hooks_always_called = GLOBAL.forward_always
+_global_forward_hooks_with_kwargs = GLOBAL.forward_with_kwargs
+_global_forward_pre_hooks = GLOBAL.forward_pre
+_global_module_registration_hooks = GLOBAL.on_module
+_global_parameter_registration_hooks = GLOBAL.on_parameter
 register_module_backward_hook = _hooks.register_module_backward_hook
 register_module_buffer_registration_hook = _hooks.register_module_buffer_registration_hook
 register_module_forward_hook = _hooks.register_module_forward_hook
@@ -481,7 +491,8 @@ class Module(StateMethods):
             grad = parameter.grad
             with rl.no_grad():
                 moved = fn(parameter)
-                if moved.is_meta is not parameter.is_meta:  # a tensor stays on its device
+                new = __future__.get_overwrite_module_params_on_conversion()
+                if new or moved.is_meta is not parameter.is_meta:  # a tensor stays on its device
                     moved = self._parameters[name] = Parameter(moved, parameter.requires_grad)
                     moved.grad = None if grad is None else fn(grad)
                     continue
@@ -606,6 +617,16 @@ class Module(StateMethods):
                 else:
                     grad.requires_grad_(False)
                 grad.zero_()
+
+    def _replicate_for_data_parallel(self) -> Self:
+        """A module of the same attributes, without parameters: those are set on it."""
+        replica = self.__new__(type(self))
+        replica.__dict__.update(self.__dict__)
+        replica._parameters = {}
+        replica._buffers = self._buffers.copy()
+        replica._modules = self._modules.copy()
+        replica._is_replica = True
+        return replica
 
     def share_memory(self) -> Self:
         """Moves all parameters and buffers to shared memory."""

@@ -120,6 +120,14 @@ class RNNBase(Module):
         """The parameters of each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Any]:
+        return [getattr(self, name, None) for name in self._flat_weights_names]
+
     def _weights(self, place: int) -> Weights:
         """The weights of layer and direction number `place`."""
         values = [getattr(self, name) for name in self._all_weights[place]]

@@ -185,31 +185,44 @@ class Identity(BasePruningMethod):
         return default_mask
 
 
+def _validate_pruning_amount_init(amount: Amount) -> None:
+    """An error for what is neither a count nor a share."""
+    if not isinstance(amount, numbers.Real):
+        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+    whole = isinstance(amount, numbers.Integral)
+    if (whole and amount < 0) or (not whole and not 0 <= float(amount) <= 1):
+        raise ValueError(
+            f"amount={amount} should either be a float in the range [0, 1] or a non-negative "
+            "integer"
+        )
+
+
+def _validate_pruning_amount(amount: Amount, tensor_size: int) -> None:
+    """An error for a count that is more than there is."""
+    if isinstance(amount, numbers.Integral) and amount > tensor_size:
+        raise ValueError(
+            f"amount={amount} should be smaller than the number of parameters to "
+            f"prune={tensor_size}"
+        )
+
+
+def _compute_nparams_toprune(amount: Amount, tensor_size: int) -> Amount:
+    """How many of so many are pruned."""
+    return amount if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
+
+
 class _ByAmount(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
     amount: Amount
 
     def __init__(self, amount: Amount) -> None:
-        if not isinstance(amount, numbers.Real):
-            raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-        whole = isinstance(amount, numbers.Integral)
-        if (whole and amount < 0) or (not whole and not 0 <= float(amount) <= 1):
-            raise ValueError(
-                f"amount={amount} should either be a float in the range [0, 1] or a non-negative "
-                "integer"
-            )
+        _validate_pruning_amount_init(amount)
         self.amount = amount
 
     def _count(self, of: int) -> int:
         """How many of so many are pruned."""
-        if not isinstance(self.amount, numbers.Integral):
-            return round(self.amount * of)
-        if self.amount > of:
-            raise ValueError(
-                f"amount={self.amount} should be smaller than the number of parameters to "
-                f"prune={of}"
-            )
-        return int(self.amount)
+        _validate_pruning_amount(self.amount, of)
+        return int(_compute_nparams_toprune(self.amount, of))
 
 
 class RandomUnstructured(_ByAmount):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import _core
+from ... import _core, _determinism
 from ..._core import Op
 from ..._size import Size
 from ..elementwise.selection import fill_, masked_fill, size_mismatch, where
@@ -78,6 +78,8 @@ _take_backward: Op = linear(
 
 
 def _write_put(x: Array, index: Array, source: Array, accumulate: bool) -> None:
+    if not accumulate:
+        _determinism.alert("put_")
     _long("put_", index)
     if x.dtype != source.dtype:
         raise RuntimeError(

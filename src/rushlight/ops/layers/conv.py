@@ -298,6 +298,25 @@ _convolution_weight: Op = bilinear(
     "gradient, other the image.",
 )
 
+
+def convolution_gradient(
+    of: str,
+    g: Tensor,
+    other: Tensor,
+    shape: _Ints,
+    stride: _Ints,
+    padding: _Ints,
+    dilation: _Ints,
+    groups: int,
+) -> Tensor:
+    """A convolution's gradient, of a size, in its "input" (`other`: the weight) or its "weight"."""
+    if of == "input":
+        made: Tensor = _convolution_input(g, other, None, shape, stride, padding, dilation, groups)
+        return made
+    made = _convolution_weight(g, other, shape, stride, padding, dilation, groups)
+    return made
+
+
 # ---- the public functions
 
 

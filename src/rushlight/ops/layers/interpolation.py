@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..._devices import of
+from ..._dtypes import uint8
 from ..elementwise.selection import where
 from ..table.arrays import Array, anywhere, listed, refuse
-from ..table.kinds import composite, pointwise
+from ..table.kinds import composite, constant, pointwise
 from ..table.signature import Flag, Tensor
 from .activation import hardtanh
 from .adaptive_pooling import adaptive_avg_pools
@@ -75,6 +76,10 @@ def _cubic_taps(n: int, out: int, scale: float | None, corners: bool) -> tuple[A
     return places, np.stack([_cubic(part - t, -0.75) for t in (-1, 0, 1, 2)])
 
 
+def _as_it_is(n: int, nearest: bool) -> tuple[Array | None, ...]:
+    return np.arange(n)[None], None if nearest else np.ones((1, n))
+
+
 @functools.lru_cache(maxsize=256)
 def _antialias_taps(
     n: int, out: int, scale: float | None, corners: bool, cubic: bool
@@ -110,6 +115,42 @@ _upsamples["bilinear-aa", 2] = resampling(
     "_upsample_bilinear2d_aa", "UpsampleBilinear2DAaBackward0"
 )
 _upsamples["bicubic-aa", 2] = resampling("_upsample_bicubic2d_aa", "UpsampleBicubic2DAaBackward0")
+
+
+def _whole(tap: tuple[Array, ...]) -> tuple[Array, Array, int]:
+    """Places and weights for bytes: the weights of one place added up, then as whole numbers of
+    2 ** -bits that fit 16 bits."""
+    places, weights = tap[0], tap[1].copy()
+    for k in range(1, len(weights)):
+        weights[k] += np.where(places[k] == places[k - 1], weights[k - 1], 0.0)
+    top = max(float(weights.max()), 0.0)
+    bits = next((b for b in range(22) if int(0.5 + top * 2 ** (b + 1)) >= 1 << 15), 22)
+    weights[:-1][places[1:] == places[:-1]] = 0.0
+    return places, np.trunc(weights * 2**bits + np.copysign(0.5, weights)).astype(np.int32), bits
+
+
+def _resample_bytes(x: Array, taps: Any) -> Array:
+    few = x.shape[1] <= 4  # then torch leaves out what changes no size
+    for axis, tap in reversed(taps):
+        places, weights, bits = _whole(tap)
+        if few and places.shape[1] == x.shape[axis]:
+            continue
+        shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+        total: Any = np.int32(1 << (bits - 1))
+        for at, weight in zip(places, weights, strict=True):
+            total = total + x.take(at, axis) * weight.reshape(shape)
+        x = np.clip(total >> bits, 0, 255).astype(np.uint8)
+    return x.copy()
+
+
+_upsample_bytes = constant(
+    "_upsample_bytes(input: Tensor, taps: Any)",
+    _resample_bytes,
+    method=False,
+    keeps="format: input",
+    batch="folded",
+    doc="Weighted sums of bytes along dimensions, rounded after each.",
+)
 
 
 def _target(
@@ -216,6 +257,16 @@ def interpolate(
     return resampled(input, mode, wanted, factors, bool(align_corners), antialias)
 
 
+def _refusing(mode: str, n: int, antialias: bool) -> str:
+    """The name of torch's kernel that has no code for an element type."""
+    if antialias:
+        return "compute_index_ranges_weights"
+    if n == 2 and mode != "bicubic":
+        return f"upsample_{mode.removesuffix('-exact')}2d_channels_last"
+    kind = "nearest" if mode.startswith("nearest") else "cubic" if mode == "bicubic" else "linear"
+    return f"compute_indices_weights_{kind}"
+
+
 def resampled(
     input: Tensor,
     mode: str,
@@ -228,14 +279,18 @@ def resampled(
     places are that are read."""
     n = len(wanted)
     kind = input._form.dtype.kind
-    if kind in "bic" or (kind == "u" and mode not in ("nearest", "nearest-exact")):
-        last = "_channels_last" if n > 1 else ""
-        name = "nearest" if mode.startswith("nearest") else mode
-        refuse(f"upsample_{name}{n}d{last}", input._form, "biuc")
+    bytes_ = input.dtype is uint8 and mode in ("bilinear", "bicubic")
+    if not bytes_ and (kind in "bic" or (kind == "u" and mode not in ("nearest", "nearest-exact"))):
+        refuse(_refusing(mode, n, antialias), input._form, "biuc")
+    as_is = list(input.shape[2:]) == list(wanted) and (
+        antialias or bytes_ or mode != "bicubic"
+    )  # whatever the factors say
     taps = []
     for i, (have, out, factor) in enumerate(zip(input.shape[2:], wanted, factors, strict=True)):
         have = int(have)
-        if mode in ("nearest", "nearest-exact"):
+        if as_is:
+            tap = _as_it_is(have, mode.startswith("nearest"))
+        elif mode in ("nearest", "nearest-exact"):
             tap = _nearest_taps(have, out, factor, mode == "nearest-exact")
         elif antialias:
             refuse("compute_index_ranges_weights", input._form, "", halves=True)
@@ -245,6 +300,8 @@ def resampled(
         else:
             tap = _linear_taps(have, out, factor, corners)
         taps.append((i + 2, tap))
+    if bytes_:
+        return _upsample_bytes(input, tuple(taps))
     return _upsamples[mode + ("-aa" if antialias else ""), n](input, tuple(taps))
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import _core
+from ... import _core, _determinism
 from ..._core import Op
 from ..table.arrays import Array, listed, refuse, rounded, unshared, widened
 from ..table.kinds import composite, general, linear
@@ -439,6 +439,7 @@ def _unpool(n: int) -> None:
         output_size: Ints | None = None,
     ) -> Tensor:
         k = each_dim(kernel_size, name, "kernel_size", n)
+        _determinism.alert(f"max_unpooling{max(n, 2)}d_forward_out")
         refuse(f"max_unpool{max(n, 2)}d", input._form, "biuc")
         s = k if stride is None else each_dim(stride, name, "stride", n)
         p = each_dim(padding, name, "padding", n)

@@ -22,13 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from ... import _core
+from ... import _core, _determinism
 from ..._core import Op, Tensor
 from ..._device import preserve_format
 from ..._size import Size
 from ..elementwise.complex_numbers import neg_view, resolve_conj, view_as_complex, view_as_real
 from ..making.copies import format_strides, suggested_format
-from ..making.creation import empty_strided
+from ..making.creation import empty_strided, unset
 from ..table.arrays import Array, is_half
 from ..table.kinds import composite, general, linear
 from ..table.signature import Ints, Sizes, memory_format, overloaded
@@ -511,6 +511,7 @@ def resize_(
         raise RuntimeError("cannot resize variables that require grad")
     if memory_format is preserve_format:
         raise RuntimeError("Unsupported memory formatPreserve")
+    before = input.untyped_storage().nbytes() if _determinism.level else 0
     if input.shape != wanted:
         _core.check_place(input, False)
         _core.take_place(input, _core.storage_of(input), wanted, None, input.storage_offset())
@@ -518,6 +519,11 @@ def resize_(
     if memory_format is not None:
         strides = format_strides(wanted, memory_format)
         _core.take_place(input, _core.storage_of(input), wanted, strides, input.storage_offset())
+    if _determinism.level:
+        start = -(-before // input.itemsize)
+        rest = input.untyped_storage().nbytes() // input.itemsize - start
+        if rest > 0:
+            unset(as_strided(input.detach(), (rest,), (1,), start))
     return input
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import _core
+from ... import _core, _determinism
 from ... import _dtypes as dtypes
 from ..._core import Tensor
 from ..._device import preserve_format
@@ -32,6 +32,30 @@ from .factory import (
 from .from_data import array_of, placed, warn_of_copy
 
 # ---- filled
+
+
+def _set_all(made: Any, value: Any) -> Any:
+    """Sets all elements of a new tensor: no version, no graph."""
+    element = cell(value, made._form.dtype)
+    if made._accelerator is not None:
+        _core.copy_values(made, of(made).from_host(_core.wrap(np.asarray(element))))
+    elif of(made).has_memory:
+        made._seen[...] = element
+    return made
+
+
+def unset(made: Any) -> Any:
+    """A tensor whose elements are not set; in deterministic mode filled: NaN, or the largest."""
+    if not (_determinism.level and _determinism.fills):
+        return made
+    return _set_all(made, _unset_value(made.dtype))
+
+
+def _unset_value(kind: dtypes.dtype) -> Any:
+    """What deterministic mode fills memory with."""
+    if kind.is_floating_point or kind.is_complex:
+        return math.nan
+    return True if kind is dtypes.bool else dtypes.iinfo(kind).max
 
 
 def _filled(name: str, value: int, doc: str) -> Any:
@@ -79,6 +103,8 @@ def _filled_like(name: str, create: Any, value: int | None, doc: str) -> Any:
             made = made_there(where, tuple(shape), kind.numpy, how, value)
         else:
             made = finished(where.allocate(shape, kind.numpy, value), how, None, where, name)
+        if value is None:
+            unset(made)
         return made if strides is None else lay_out(made, strides)
 
     @answered("new")
@@ -136,15 +162,15 @@ def empty(
     shape = shape_of("empty", size)
     where = destination(how, "empty", out)
     if where.makes and out is None and memory_format is None:
-        return made_there(where, shape, numpy_of(how.get("dtype"), "empty"), how)
+        return unset(made_there(where, shape, numpy_of(how.get("dtype"), "empty"), how))
     array = where.allocate(shape, numpy_of(how.get("dtype"), "empty", out))
     if memory_format is None:
-        return finished(array, how, out, where, function="empty")
+        return unset(finished(array, how, out, where, function="empty"))
     if out is not None:
         raise RuntimeError("'memory_format' argument is incompatible with 'out' tensor argument")
     if memory_format is preserve_format:
         raise RuntimeError("unsupported memory format Preserve")
-    made = finished(array, how, out, where, function="empty")
+    made = unset(finished(array, how, out, where, function="empty"))
     return lay_out(made, format_strides(shape, memory_format))
 
 
@@ -204,13 +230,7 @@ def full_like(
 ) -> Tensor:
     """A tensor of another's size and dtype filled with one value."""
     check_keywords(how, "full_like")
-    made = empty_like(input, memory_format=memory_format, **how)
-    value = cell(fill_value, made._form.dtype)
-    if made._accelerator is not None:
-        _core.copy_values(made, of(made).from_host(_core.wrap(np.asarray(value))))
-    elif of(made).has_memory:
-        made._seen[...] = value
-    return made
+    return _set_all(empty_like(input, memory_format=memory_format, **how), fill_value)
 
 
 @answered("new")
@@ -263,11 +283,11 @@ def empty_strided(
     if where.makes:
         made = made_there(where, (extent,), numpy_dtype, {})
         _core.take_place(made, _core.storage_of(made), shape, steps, 0)
-        return leaf(made, how)
+        return unset(leaf(made, how))
     flat = where.allocate((extent,), numpy_dtype)
     item = numpy_dtype.itemsize
     array = np.lib.stride_tricks.as_strided(flat, shape, [s * item for s in steps])
-    made = finished(array, how)
+    made = unset(finished(array, how))
     return made if extent else lay_out(made, steps)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import types
 from collections.abc import Callable
@@ -68,6 +69,14 @@ class _MomentumCycle(LRScheduler):
             group["betas"] = (momentum, *group["betas"][1:])
         else:
             group["momentum"] = momentum
+
+
+def _same_height(x: float) -> float:
+    return 1.0
+
+
+def _half_each_cycle(x: float) -> float:
+    return 1 / (2.0 ** (x - 1))
 
 
 class CyclicLR(_MomentumCycle):
@@ -137,10 +146,17 @@ class CyclicLR(_MomentumCycle):
         """The height of cycle `x`, or at step `x`."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
-        if self.mode == "triangular":
-            return 1.0
-        result: float = 1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else self.gamma**x
-        return result
+        scale: Callable[[float], float] = self._scale_fn_ref
+        return scale(x)
+
+    @property
+    def _scale_fn_ref(self) -> Any:
+        """The height that the mode gives; None where a function does."""
+        if self._scale_fn_custom is not None:
+            return None
+        if self.mode == "exp_range":
+            return functools.partial(pow, self.gamma)
+        return _same_height if self.mode == "triangular" else _half_each_cycle
 
     def get_lr(self) -> list[float]:
         self._warn_outside_step()

@@ -14,6 +14,13 @@ HAS_NUMPY = True
 IS_WINDOWS = False
 MP_STATUS_CHECK_INTERVAL = 5.0
 
+
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """Four numbers for NumPy's generator in a worker."""
+    numbers: list[int] = _worker._numpy_seed(base_seed, worker_id).tolist()
+    return numbers
+
+
 _missing = _missing_name(__name__)
 
 
