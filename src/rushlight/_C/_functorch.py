@@ -74,20 +74,4 @@ def reshape_dim_outof(src: int, size1: int, x: Tensor) -> Tensor:
     return x.unflatten(src, (size1, x.shape[src] // size1))
 
 
-def reshape_dim_into(src: int, dst: int, x: Tensor) -> Tensor:
-    """A dimension laid into another one, counted without it: the elements of it come first."""
-    src, dst = src % x.ndim, dst % (x.ndim - 1)
-    shape = [n for d, n in enumerate(x.shape) if d != src]
-    shape[dst] *= x.shape[src]
-    return x.movedim(src, dst).reshape(shape)
-
-
-def reshape_dim_outof(src: int, size1: int, x: Tensor) -> Tensor:
-    """A dimension cut in two, the first of which has this size."""
-    src %= x.ndim
-    if x.shape[src] % size1:
-        raise RuntimeError(f"{size1} does not divide the size {x.shape[src]} of dimension {src}")
-    return x.reshape(*x.shape[:src], size1, x.shape[src] // size1, *x.shape[src + 1 :])
-
-
 __getattr__ = _missing_name(__name__)

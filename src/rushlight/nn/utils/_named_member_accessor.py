@@ -78,7 +78,7 @@ class NamedMemberAccessor:
         """The submodule of a name; of "", the module."""
         return self.module.get_submodule(name)
 
-    def get_tensor(self, name: str) -> Tensor:
+    def get_tensor(self, name: str) -> Tensor | None:
         """The tensor of a name."""
         module, last = self._place(name)
         if not hasattr(module, last):
@@ -100,7 +100,7 @@ class NamedMemberAccessor:
         """Put a tensor in its place; what was there before."""
         return swap_tensor(*self._place(name), value, allow_missing)
 
-    def get_tensors(self, names: Iterable[str]) -> list[Tensor]:
+    def get_tensors(self, names: Iterable[str]) -> list[Tensor | None]:
         """The tensors of several names."""
         return [self.get_tensor(name) for name in names]
 
