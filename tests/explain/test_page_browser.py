@@ -525,8 +525,8 @@ def test_steps_by_keys_slider_and_play(opened):
     on(tab, "step-back").click()
     assert count.inner_text() == "Step 10 of 11"
     on(tab, "step-play").click()
-    tab.wait_for_selector("text=Step 11 of 11", timeout=5000)
-    tab.wait_for_selector("#play[aria-pressed=false]", timeout=5000)
+    tab.wait_for_selector("text=Step 11 of 11")
+    tab.wait_for_selector("#play[aria-pressed=false]")
 
 
 def test_steps_open_the_boxes_on_the_way_unless_told_not_to(opened):

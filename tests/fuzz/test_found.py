@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from _alone import PATIENCE
+
 HERE = Path(__file__).resolve().parent
 PROGRAMS = sorted((HERE / "found").glob("*.txt"))
 
@@ -17,7 +19,7 @@ def test_found(path, tmp_path):
         [sys.executable, str(HERE / "child.py"), "program", str(path)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         cwd=tmp_path,
         env=os.environ | {"PYTHONHASHSEED": "0"},
     )
