@@ -10,7 +10,7 @@ from _subject import NAME
 # Seconds after which a test takes a process or a thread for hung. Other work may slow the machine
 # down manyfold, so tests wait for what happens, and only a defect waits so long. What a test starts
 # and expects to be ended sleeps longer than that.
-PATIENCE = 300
+PATIENCE = 900
 
 
 def run_alone(program: str, stack: int | None = None, debug: bool = False) -> str:
