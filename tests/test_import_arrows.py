@@ -223,14 +223,8 @@ def test_nothing_imports_pytorch(folder: str) -> None:
     wrong = []
     for path in sorted((ROOT / folder).rglob("*")):
         if path.suffix == ".py":
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                names = []
-                if isinstance(node, ast.Import):
-                    names = [alias.name for alias in node.names]
-                elif isinstance(node, ast.ImportFrom) and not node.level:
-                    names = [node.module or ""]
-                if any(name.split(".")[0] == "torch" for name in names):
-                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+            lines = imports_of_torch(path.read_text(encoding="utf-8"))
+            wrong += [f"{path.relative_to(ROOT)}:{line}" for line in lines]
         elif path.suffix in (".cpp", ".h"):
             for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
                 code = text.split("//")[0]

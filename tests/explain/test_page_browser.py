@@ -92,8 +92,10 @@ def box(tab, title):
 
 def transform(tab):
     """(x, y, scale) of the camera, when it has come to rest."""
-    tab.wait_for_timeout(300)
-    text = tab.locator("#camera").get_attribute("transform")
+    text = ""
+    while (now := tab.locator("#camera").get_attribute("transform")) != text:
+        text = now
+        tab.wait_for_timeout(300)
     return tuple(float(x) for x in re.findall(r"-?[\d.]+(?:e-?\d+)?", text))
 
 
