@@ -34,9 +34,9 @@ def test_the_fuzzer_finds_a_crash(tmp_path):
         main = __import__("runpy").run_path(str(HERE / "__main__.py"))
     finally:
         sys.path.remove(str(HERE))
-    assert main["fails"](["import os", "x = 1", "os.abort()"], 30)
-    assert not main["fails"](["x = 1", "y = 1 / 0"], 30)
-    assert main["minimal"](["x = 1", "import os", "y = 2", "os.abort()"], 30, 20) == [
+    assert main["fails"](["import os", "x = 1", "os.abort()"], PATIENCE)
+    assert not main["fails"](["x = 1", "y = 1 / 0"], PATIENCE)
+    assert main["minimal"](["x = 1", "import os", "y = 2", "os.abort()"], PATIENCE, 20) == [
         "import os",
         "os.abort()",
     ]
