@@ -7,10 +7,13 @@ import textwrap
 
 from _subject import NAME
 
+# Seconds after which a test takes a process or a thread for hung. Other work may slow the machine
+# down manyfold, so tests wait for what happens, and only a defect waits so long. What a test starts
+# and expects to be ended sleeps longer than that.
+PATIENCE = 900
 
-def run_alone(
-    program: str, timeout: int = 120, stack: int | None = None, debug: bool = False
-) -> str:
+
+def run_alone(program: str, stack: int | None = None, debug: bool = False) -> str:
     """Run a program in a fresh interpreter and give its output; anything but exit code 0 fails.
 
     `stack` bounds the C stack in bytes. `debug` fills freed Python memory with a pattern, so that
@@ -30,7 +33,7 @@ def run_alone(
         [sys.executable, "-c", source],
         capture_output=True,
         text=True,
-        timeout=timeout,
+        timeout=PATIENCE,
         preexec_fn=bounded if stack else None,
         env=environment,
     )

@@ -7,6 +7,7 @@ A run without PyTorch also notes, in pytest's cache, which tests asked for it: b
 import os
 import sys
 import warnings
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@cache
 def _noted(config: pytest.Config) -> set[str]:
     cache = getattr(config, "cache", None)
     return set(cache.get(NOTES, [])) if cache else set()

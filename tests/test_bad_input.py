@@ -13,6 +13,7 @@ import textwrap
 import numpy as np
 import pytest
 
+from _alone import PATIENCE
 from _subject import NAME, torch
 
 
@@ -208,7 +209,7 @@ def test_a_failed_backward_changes_no_gradient():
 # Probes in a process of their own
 
 
-def survives(program: str, timeout: int = 60) -> str:
+def survives(program: str) -> str:
     """Run a program that must end by itself with status 0; what it printed."""
     source = f"import {NAME} as torch, numpy as np, sys\n" + textwrap.dedent(program)
     try:
@@ -216,12 +217,12 @@ def survives(program: str, timeout: int = 60) -> str:
             [sys.executable, "-X", "faulthandler", "-c", source],
             capture_output=True,
             text=True,
-            timeout=timeout,
+            timeout=PATIENCE,
             env=os.environ,
         )
     except subprocess.TimeoutExpired as late:
         said = (late.stdout or b"").decode() + (late.stderr or b"").decode()
-        pytest.fail(f"did not end in {timeout} s; the last it said:\n{said[-500:]}", pytrace=False)
+        pytest.fail(f"did not end in {PATIENCE} s; the last it said:\n{said[-500:]}", pytrace=False)
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr[-3000:]}"
     return done.stdout
 
@@ -284,8 +285,7 @@ attempt(fill)
 y = (x * 2).sum()
 y.backward()
 print(x.grad[0, 0].item())
-""",
-        timeout=100,
+"""
     )
     lines = out.split()
     assert lines[0] in ("MemoryError", "RuntimeError") and lines[-1] == "2.0"
@@ -435,8 +435,7 @@ for owner in (torch, x):
             count += 1
         sys.stderr.seek(0) if sys.stderr.seekable() else None
 print("alive", count)
-""",
-        timeout=60,
+"""
     )
     assert "BAD" not in out and out.split()[-2] == "alive"
 

@@ -16,7 +16,6 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -253,9 +252,9 @@ def test_examples_that_need_a_process_of_their_own():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.skipif(not find_spec("torch"), reason="could not import 'torch'")
 @pytest.mark.parametrize("example", SHARED, ids=lambda e: e.name)
 def test_example_prints_the_same_in_pytorch(example: Example):
+    pytest.importorskip("torch")
     names = _names("torch")
     if (
         example.name.startswith(("cuda.", "backends."))

@@ -15,12 +15,21 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "rushlight"
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All within a node but expressions, in which no import stands and most of the time goes."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.expr):
+            yield child
+            yield from statements(child)
+
+
 def imports_of_torch(program: str) -> list[int]:
     """The lines where a program imports PyTorch: a `torch` not made rushlight by then."""
-    tree = ast.parse(program)
-    made = [n.lineno for n in ast.walk(tree) if getattr(n, "attr", "") == "install_as_torch"]
-    found = []
-    for node in ast.walk(tree):
+    made, found = [], []
+    for node in statements(ast.parse(program)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            name = getattr(node.value.func, "attr", "")
+            made += [node.lineno] if name == "install_as_torch" else []
         modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and not node.level:
             modules = [node.module or ""]
@@ -165,8 +174,8 @@ def imports(path: Path, module: str) -> Iterator[tuple[str, int, bool]]:
             elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
                 for other in child.orelse:
                     yield from walk(other, inside)
-            else:
-                function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            elif not isinstance(child, ast.expr):
+                function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
                 yield from walk(child, inside or function)
 
     yield from walk(ast.parse(path.read_text(encoding="utf-8")), False)
@@ -226,14 +235,8 @@ def test_nothing_imports_pytorch(folder: str) -> None:
     wrong = []
     for path in sorted((ROOT / folder).rglob("*")):
         if path.suffix == ".py":
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                names = []
-                if isinstance(node, ast.Import):
-                    names = [alias.name for alias in node.names]
-                elif isinstance(node, ast.ImportFrom) and not node.level:
-                    names = [node.module or ""]
-                if any(name.split(".")[0] == "torch" for name in names):
-                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+            lines = imports_of_torch(path.read_text(encoding="utf-8"))
+            wrong += [f"{path.relative_to(ROOT)}:{line}" for line in lines]
         elif path.suffix in (".cpp", ".h"):
             for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
                 code = text.split("//")[0]

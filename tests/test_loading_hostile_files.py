@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
+from _alone import PATIENCE
 from fuzz.files import ORDERED, REBUILD, SET, name, number, storage, tensor, text
 from rushlight.serialization import safe_globals
 
@@ -613,7 +614,7 @@ def test_mutated_files(tmp_path):
     """Some of what tests/fuzz/files.py makes; in a process of its own, which it may take along."""
     program = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); from fuzz import files; "
-        f"print(files.run(1, 400, 60, {str(tmp_path)!r}))"
+        f"print(files.run(1, 400, {PATIENCE}, {str(tmp_path)!r}))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]

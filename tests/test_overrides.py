@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import pytest
 
+from _alone import PATIENCE
 from _subject import NAME, submodule, torch
 
 F = submodule("nn.functional")
@@ -838,13 +839,13 @@ def test_modes_and_switches_belong_to_a_thread():
     def other():
         with Noting() as noting, torch._C.DisableTorchFunctionSubclass():
             entered.set()
-            done.wait(10)
+            done.wait(PATIENCE)
             torch.ones(1)
         seen.extend(noting.names)
 
     thread = threading.Thread(target=other)
     thread.start()
-    entered.wait(10)
+    entered.wait(PATIENCE)
     x = of(Logged, 1.0) + 1
     assert type(x) is Logged and Logged.calls == [Tensor.add]
     done.set()

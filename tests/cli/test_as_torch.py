@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import rushlight
+from _alone import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,7 @@ def environment(tmp_path_factory):
                 cwd=place,
                 capture_output=True,
                 text=True,
-                timeout=120,
+                timeout=PATIENCE,
                 env=kept,
             )
 

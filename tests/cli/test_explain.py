@@ -9,6 +9,8 @@ import textwrap
 
 import pytest
 
+from _alone import PATIENCE
+
 TRAIN = """
     import sys
     import torch
@@ -38,7 +40,7 @@ def explain(tmp_path):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         )
 
@@ -81,7 +83,7 @@ def run_plainly(folder):
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
 

@@ -10,6 +10,7 @@ import zipfile
 import pytest
 
 import rushlight
+from _alone import PATIENCE
 
 VERSION = rushlight.__version__
 
@@ -46,7 +47,7 @@ def start(command, folder, stdin=None, **environment):
         stdin=subprocess.DEVNULL if stdin is None else None,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         env=os.environ | environment,
     )
 

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
+from _alone import PATIENCE
+
 
 class Line(NamedTuple):
     direction: str
@@ -55,7 +57,7 @@ def program(tmp_path):
             stdout=subprocess.PIPE,
             stderr=options.pop("stderr", subprocess.PIPE),
             text=True,
-            timeout=120,
+            timeout=PATIENCE,
             **options,
         )
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from _alone import PATIENCE
 from _subject import NAME, submodule, torch
 
 data = submodule("utils.data")
@@ -294,7 +295,7 @@ class Dies(Squares):
 
 class Sleeps(Squares):
     def __getitem__(self, index):
-        time.sleep(30)
+        time.sleep(3600)
 
 
 @pytest.mark.parametrize(
@@ -309,10 +310,8 @@ class Sleeps(Squares):
 def test_a_worker_that_fails_otherwise(dataset, options, text):
     if NAME == "torch" and not isinstance(dataset, Sleeps):
         pytest.skip("PyTorch waits for ever, or prints to stderr")
-    start = time.monotonic()
     with pytest.raises(Exception, match=text):
         list(data.DataLoader(dataset, num_workers=1, **options))
-    assert time.monotonic() - start < 20
 
 
 PROGRAM = Path(__file__).parent / "left_loader.py"
@@ -341,7 +340,7 @@ def test_workers_end_when_their_parent_has_gone(how, method, do, persistent):
         assert program.stdout.readline() == b"ready\n"
         if how in SIGNALS:
             program.send_signal(getattr(signal, how))
-        program.communicate(timeout=5)  # the end of the output that all processes share
+        program.communicate(timeout=PATIENCE)  # the end of the output that all processes share
 
 
 @pytest.mark.parametrize("begun", [False, True], ids=["made", "half-way"])
@@ -359,7 +358,7 @@ def test_workers_end_with_the_loader_and_its_iterator(persistent, begun):
         assert len(workers) == 2
         del loader, batches
         for worker in workers:
-            worker.join(5)
+            worker.join(PATIENCE)
             assert not worker.is_alive()
     finally:
         gc.enable()
@@ -389,8 +388,8 @@ def test_a_forked_process_has_persistent_workers_of_its_own():
     reader, writer = context.Pipe(duplex=False)
     child = context.Process(target=lambda: writer.send(numbers()))
     child.start()
-    assert reader.poll(20) and reader.recv() == [0, 1, 2, 3, 4, 5, 6]
-    child.join(20)
+    assert reader.poll(PATIENCE) and reader.recv() == [0, 1, 2, 3, 4, 5, 6]
+    child.join(PATIENCE)
     assert child.exitcode == 0 and numbers() == [0, 1, 2, 3, 4, 5, 6]
 
 
@@ -407,18 +406,20 @@ def test_a_loader_goes_on_after_its_persistent_workers_died(tmp_path):
 
 
 @pytest.mark.skipif("fork" not in METHODS, reason="needs fork")
-def test_a_worker_that_dies_is_noticed_though_its_pipe_stays_open():
+def test_a_worker_that_dies_is_noticed_though_its_pipe_stays_open(tmp_path):
     """A process that the worker started has inherited the pipe."""
 
     class Forks(Squares):
         def __getitem__(self, index):
             if os.fork() == 0:
-                time.sleep(10)
+                while not (tmp_path / "noticed").exists():
+                    time.sleep(0.05)
             os._exit(3)
 
     if NAME == "torch":
         pytest.skip("PyTorch's workers have one pipe together")
-    start = time.monotonic()
-    with pytest.raises(RuntimeError, match="exited unexpectedly"):
-        list(data.DataLoader(Forks(), num_workers=1, multiprocessing_context="fork"))
-    assert time.monotonic() - start < 8
+    try:
+        with pytest.raises(RuntimeError, match="exited unexpectedly"):
+            list(data.DataLoader(Forks(), num_workers=1, multiprocessing_context="fork"))
+    finally:
+        (tmp_path / "noticed").touch()

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from _alone import PATIENCE
+
 HERE = Path(__file__).resolve().parent
 SCRIPT = HERE.parent / "data" / "gpu_script.txt"
 SAID = """device cuda:0 True
@@ -38,7 +40,7 @@ def run(folder, *words, **variables):
         [sys.executable, "-c", COMMAND, str(HERE), *map(str, words)],
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=PATIENCE,
         cwd=folder,
         env={**os.environ, "RUSHLIGHT_CUDA": "", **variables},
     )

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from _alone import PATIENCE
+
 HERE = Path(__file__).resolve().parent
 PROGRAM = """
 import sys
@@ -23,7 +25,9 @@ SAID = "5 [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]"
 def run(cache):
     environment = os.environ | {"RUSHLIGHT_KERNEL_CACHE": str(cache)}
     command = [sys.executable, "-c", PROGRAM, str(HERE)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=PATIENCE
+    )
     assert done.stdout.strip() == SAID, done.stderr
 
 

@@ -15,6 +15,7 @@ import pytest
 from scipy import stats
 
 import rushlight as torch
+from _alone import PATIENCE
 from rushlight import devices, explain, func
 
 D = torch.distributions
@@ -533,7 +534,7 @@ def test_two_processes(tmp_path):
     program.write_text(_PROGRAM.format(folder=str(Path(__file__).parent)))
     command = [sys.executable, "-m", "rushlight", "run", "--nproc", "2", str(program)]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, env=dict(os.environ), check=False
+        command, capture_output=True, text=True, timeout=PATIENCE, env=dict(os.environ), check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     each = [[1.0, 2.0], [2.0, 4.0]]

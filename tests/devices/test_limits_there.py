@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import rushlight as torch
+from _alone import PATIENCE
 from rushlight import _core, devices
 
 THERE = "opencl"
@@ -32,7 +33,7 @@ def alone(program, prepare=True, **variables):
         [sys.executable, "-c", head + program],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         env=os.environ | variables,
     )
     assert done.returncode == 0, done.stderr[-2000:]

@@ -8,6 +8,8 @@ import textwrap
 import time
 from pathlib import Path
 
+from _alone import PATIENCE
+
 
 def environment(**more):
     """This process's environment without what a launcher would have given it."""
@@ -36,20 +38,19 @@ def start(folder, program, *options, arguments=(), **more):
 
 
 def run(folder, program, *options, arguments=(), **more):
-    """The same, run to its end: exit code, output, errors and the seconds that it took."""
-    begin = time.monotonic()
+    """The same, run to its end: exit code, output and errors."""
     with start(folder, program, *options, arguments=arguments, **more) as process:
         try:
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGTERM)  # the supervisor ends its processes
             raise
-    return Done(process.returncode, out, err, time.monotonic() - begin)
+    return Done(process.returncode, out, err)
 
 
 class Done:
-    def __init__(self, code, out, err, seconds):
-        self.code, self.out, self.err, self.seconds = code, out, err, seconds
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
 
 
 def alive(pid):
@@ -61,7 +62,7 @@ def alive(pid):
     return state not in "ZX"
 
 
-def wait_until(condition, seconds=10.0):
+def wait_until(condition, seconds=PATIENCE):
     """Wait until a condition is true, at most so long; whether it is."""
     end = time.monotonic() + seconds
     while not (found := condition()) and time.monotonic() < end:

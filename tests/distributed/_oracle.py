@@ -12,6 +12,8 @@ import textwrap
 import pytest
 from _jobs import environment
 
+from _alone import PATIENCE
+
 _HEAD = """
 import json, sys
 import torch
@@ -66,7 +68,7 @@ def compare(folder, program, processes):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE,
         )
         assert runs[name].returncode == 0, runs[name].stderr
     differing, names = [], set()

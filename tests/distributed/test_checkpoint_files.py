@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from _jobs import environment, run
 
+from _alone import PATIENCE
 from _subject import torch
 
 dcp = importlib.import_module("rushlight.distributed.checkpoint")
@@ -169,7 +170,7 @@ def test_async_save_has_the_values_of_the_call(tmp_path):
     weight = torch.ones(100_000)
     future = dcp.async_save({"w": weight}, checkpoint_id=tmp_path)
     weight.zero_()
-    assert future.result(timeout=10).version == "1.0.0"
+    assert future.result(timeout=PATIENCE).version == "1.0.0"
     got = {"w": torch.zeros(100_000)}
     dcp.load(got, checkpoint_id=tmp_path)
     assert got["w"].sum().item() == 100_000
@@ -276,7 +277,7 @@ def test_a_process_killed_at_any_moment_leaves_a_whole_checkpoint(tmp_path):
     """
     (tmp_path / "train.py").write_text(textwrap.dedent(program))
     command = [sys.executable, "train.py"]
-    subprocess.run(command, cwd=tmp_path, env=environment(), check=True, timeout=30)
+    subprocess.run(command, cwd=tmp_path, env=environment(), check=True, timeout=PATIENCE)
 
 
 def test_a_checkpoint_as_one_file_and_back(tmp_path):

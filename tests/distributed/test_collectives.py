@@ -10,9 +10,11 @@ import pytest
 from _jobs import environment, run
 from _oracle import compare
 
+from _alone import PATIENCE
+
 PROGRAM = """
 from datetime import timedelta
-dist.init_process_group("gloo", timeout=timedelta(seconds=20))
+dist.init_process_group("gloo", timeout=timedelta(seconds=200))
 rank, size = dist.get_rank(), dist.get_world_size()
 ops = dist.ReduceOp
 floats = [torch.float32, torch.float64, torch.bfloat16, torch.float16]
@@ -215,7 +217,7 @@ import torch
 import torch.distributed as dist
 from rushlight.distributed import _mpi
 
-dist.init_process_group(timeout=timedelta(seconds=20))
+dist.init_process_group(timeout=timedelta(seconds=200))
 rank, size = dist.get_rank(), dist.get_world_size()
 assert size == 2
 
@@ -315,7 +317,7 @@ except RuntimeError as error:
 else:
     raise AssertionError
 """
-    subprocess.run([sys.executable, "-c", program], check=True, env=environment(), timeout=30)
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment(), timeout=PATIENCE)
 
 
 def test_a_program_of_one_process_imports_no_mpi():
@@ -324,4 +326,4 @@ import sys, rushlight
 found = [n for n in sys.modules if n == "mpi4py" or n.startswith("rushlight.distributed._mpi")]
 assert not found, found
 """
-    subprocess.run([sys.executable, "-c", program], check=True, env=environment(), timeout=30)
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment(), timeout=PATIENCE)

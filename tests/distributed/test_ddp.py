@@ -7,6 +7,7 @@ import textwrap
 import pytest
 from _jobs import environment, run
 
+from _alone import PATIENCE
 from _subject import torch
 from rushlight.distributed._reducer import assigned
 
@@ -248,7 +249,9 @@ def test_parameters_without_gradient_are_named():
             print(error)
     """
     command = [sys.executable, "-m", "rushlight", "run", "-c", textwrap.dedent(program)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=30)
+    done = subprocess.run(
+        command, env=environment(), capture_output=True, text=True, timeout=PATIENCE
+    )
     assert "Expected to have finished reduction in the prior iteration" in done.stdout, done.stderr
     assert "did not receive grad for rank 0: b.bias, b.weight\n" in done.stdout
     assert "indices which did not receive grad for rank 0: 2 3\n" in done.stdout

@@ -9,6 +9,8 @@ import pytest
 from _jobs import environment, run
 from _oracle import END
 
+from _alone import PATIENCE
+
 PROGRAM = (
     '''
 import json, os, sys
@@ -167,7 +169,7 @@ def by_torch(folder, size):
     ]
     try:
         for process in processes:
-            _, errors = process.communicate(timeout=60)
+            _, errors = process.communicate(timeout=PATIENCE)
             assert process.returncode == 0, errors
     finally:
         for process in processes:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from _jobs import environment
 
+from _alone import PATIENCE
+
 SCRIPT = Path(__file__).resolve().parent.parent.parent / "examples" / "ddp_digits.py"
 LOSS = re.compile(r"epoch (\d+) batch +(\d+)  loss ([\d.]+)")
 
@@ -20,7 +22,7 @@ def run(out, processes, *arguments, options=()):
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
 
 

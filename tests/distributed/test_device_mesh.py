@@ -7,6 +7,7 @@ import pytest
 from _jobs import environment, run
 from _oracle import compare
 
+from _alone import PATIENCE
 from _subject import torch
 
 PROGRAM = """
@@ -298,7 +299,7 @@ assert mesh["tp"].get_group().size() == 1
 assert rushlight.distributed.is_initialized()
 assert "mpi4py" not in sys.modules
 """
-    subprocess.run([sys.executable, "-c", program], check=True, env=environment(), timeout=30)
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment(), timeout=PATIENCE)
 
 
 def test_an_array_of_no_ranks_is_refused():

@@ -1,18 +1,21 @@
-"""Ranks that raise, die or hang, interrupted jobs: all ends soon, and the cause is told."""
+"""Ranks that raise, die or hang, interrupted jobs: all ends, and the cause is told.
+
+The ranks that must not be waited for sleep for an hour: a job that waited for them would hang.
+"""
 
 import json
 import os
 import re
 import signal
-import time
+import threading
 
 import pytest
 from _jobs import alive, children, run, start, wait_until
 
+from _alone import PATIENCE
 from rushlight.distributed import _board
+from rushlight.distributed import run as torchrun
 from rushlight.distributed.elastic.multiprocessing import errors
-
-SECONDS = 10  # in which a job has to end that failed
 
 
 def test_a_rank_that_raises_shows_its_traceback_first_and_ends_the_job(tmp_path):
@@ -20,7 +23,7 @@ def test_a_rank_that_raises_shows_its_traceback_first_and_ends_the_job(tmp_path)
         import os, time
         if os.environ["RANK"] == "1":
             raise ValueError("boom")
-        time.sleep(60)
+        time.sleep(3600)
     """
     done = run(tmp_path, program, "run", "--nproc", "2")
     lines = done.err.splitlines()
@@ -33,7 +36,6 @@ def test_a_rank_that_raises_shows_its_traceback_first_and_ends_the_job(tmp_path)
     assert "train.py failed: rank 1 ended with exit code 1" in lines
     assert done.err.count("rank 1") == 1  # mpirun says nothing beside
     assert done.code == 1
-    assert done.seconds < SECONDS
 
 
 def test_a_rank_that_raises_while_others_wait_in_mpi_does_not_wait_for_them(tmp_path):
@@ -46,7 +48,7 @@ def test_a_rank_that_raises_while_others_wait_in_mpi_does_not_wait_for_them(tmp_
     """
     done = run(tmp_path, program, "run", "--nproc", "2")
     assert done.err.startswith("Traceback (most recent call last):\n")
-    assert (done.code, done.seconds < SECONDS) == (1, True)
+    assert done.code == 1
 
 
 def test_sys_exit_of_a_rank_is_the_commands_exit_code_after_its_atexit(tmp_path):
@@ -55,10 +57,10 @@ def test_sys_exit_of_a_rank_is_the_commands_exit_code_after_its_atexit(tmp_path)
         atexit.register(print, "cleaned up")
         if os.environ["RANK"] == "1":
             sys.exit(7)
-        time.sleep(60)
+        time.sleep(3600)
     """
     done = run(tmp_path, program, "torchrun", "--nproc-per-node", "2")
-    assert (done.code, done.out, done.seconds < SECONDS) == (7, "cleaned up\n", True)
+    assert (done.code, done.out) == (7, "cleaned up\n")
 
 
 @pytest.mark.parametrize(
@@ -75,14 +77,14 @@ def test_a_rank_that_dies_is_told_with_its_signal(tmp_path, dies, first, reason,
         if os.environ["RANK"] == "1":
             print(os.getpid(), flush=True)
             {dies}
-        time.sleep(60)
+        time.sleep(3600)
     """
     done = run(tmp_path, program, "run", "--nproc", "2")
     assert done.err.startswith(first)
     assert re.search(rf"failed: rank 1 .*{re.escape(reason)}", done.err)
     assert f"(pid: {done.out.strip()})" in done.err
     assert "prterun" not in done.err
-    assert (done.code, done.seconds < SECONDS) == (code, True)
+    assert done.code == code
 
 
 def test_a_rank_that_does_not_come_is_shown_where_it_is(tmp_path):
@@ -105,7 +107,7 @@ def test_a_rank_that_does_not_come_is_shown_where_it_is(tmp_path):
         raise RuntimeError("waited for nothing")
     """
     done = run(tmp_path, program, "run", "--nproc", "2")
-    first = r"rank 1 has not come to all_reduce \(collective 2\); rank 0 waited 0\.\d s\."
+    first = r"rank 1 has not come to all_reduce \(collective 2\); rank 0 waited \d+\.\d s\."
     assert re.match(first, done.err)
     place, trace, outer, _, inner, *_ = done.err.splitlines()
     assert place.endswith("is here:")
@@ -115,7 +117,7 @@ def test_a_rank_that_does_not_come_is_shown_where_it_is(tmp_path):
     assert inner.endswith(", in busy")
     assert done.err.index("in busy") < done.err.index("waited for nothing")
     assert "train.py failed: rank 1 has not come to all_reduce" in done.err
-    assert (done.code, done.seconds < SECONDS) == (1, True)
+    assert done.code == 1
 
 
 def test_restarts_are_counted_and_told_and_the_last_one_decides(tmp_path):
@@ -139,7 +141,7 @@ STAY = """
     with open("pid" + os.environ["RANK"] + ".new", "w") as file:
         file.write(str(os.getpid()))
     os.rename(file.name, "pid" + os.environ["RANK"])
-    time.sleep(60)
+    time.sleep(3600)
 """
 
 
@@ -158,27 +160,25 @@ def started(folder, *options, arguments=()):
 def test_an_interrupted_job_leaves_no_process(tmp_path, number, group):
     command, pids = started(tmp_path, "run", "--nproc", "2")
     assert all(map(alive, pids))
-    begin = time.monotonic()
     (os.killpg if group else os.kill)(command.pid, number)
-    command.communicate(timeout=SECONDS)
+    command.communicate(timeout=PATIENCE)
     assert command.returncode == -number  # a shell's 130 and 143
-    assert wait_until(lambda: not any(map(alive, pids)), SECONDS - time.monotonic() + begin)
+    assert wait_until(lambda: not any(map(alive, pids)))
 
 
 def test_processes_that_ignore_sigterm_are_killed(tmp_path):
     options = ["torchrun", "--nproc-per-node=2", "--shutdown-timeout=1"]
+    assert torchrun.job(torchrun.parse_args([*options[1:], "train.py"])).shutdown == 1
     command, pids = started(tmp_path, *options, arguments=["ignore"])
-    begin = time.monotonic()
     command.terminate()
-    command.communicate(timeout=SECONDS)
-    assert time.monotonic() - begin < 4
+    command.communicate(timeout=PATIENCE)
     assert not any(map(alive, pids))
 
 
 def test_when_mpirun_is_killed_its_processes_end(tmp_path):
     command, pids = started(tmp_path, "run", "--nproc", "2")
     os.kill(pids[0], signal.SIGKILL)
-    _, err = command.communicate(timeout=SECONDS)
+    _, err = command.communicate(timeout=PATIENCE)
     assert "mpirun" in err
     assert command.returncode == 137
     assert not any(map(alive, pids))
@@ -192,7 +192,7 @@ def test_what_record_writes_is_told_and_handed_on(tmp_path):
         def main():
             if os.environ["RANK"] == "1":
                 raise ValueError("boom")
-            time.sleep(60)
+            time.sleep(3600)
         main()
     """
     place = tmp_path / "error.json"
@@ -232,8 +232,9 @@ def test_a_rank_that_has_given_up_goes_on_when_that_was_told(tmp_path):
     _board.create(path, ranks=2)
     board = _board.Board(path, 0)
     board.tell()
-    begin = time.monotonic()
-    board.timed_out([1])
-    assert time.monotonic() - begin < 1
+    waits = threading.Thread(target=board.timed_out, args=([1], 2 * PATIENCE), daemon=True)
+    waits.start()
+    waits.join(PATIENCE)
+    assert not waits.is_alive()
     assert [entry.late for entry in board.entries()] == [False, True]
     assert board.entry(0).state == _board.TIMED_OUT

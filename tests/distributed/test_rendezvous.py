@@ -5,10 +5,11 @@ from datetime import timedelta
 
 import pytest
 
+from _alone import PATIENCE
 from _subject import torch
 
 dist = torch.distributed
-SOON = timedelta(seconds=5)
+LATE = timedelta(seconds=PATIENCE)
 NAMES = ["RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"]
 
 
@@ -27,9 +28,9 @@ def both_meet(first, second):
     found, stores = {}, []  # the first one's store serves the other
 
     def meet(arguments):
-        store, rank, size = next(dist.rendezvous(*arguments, timeout=SOON))
+        store, rank, size = next(dist.rendezvous(*arguments, timeout=LATE))
         stores.append(store)
-        store.set_timeout(SOON)
+        store.set_timeout(LATE)
         store.set(f"from{rank}", str(rank))
         found[rank] = store.get(f"from{1 - rank}"), size
 

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from _alone import PATIENCE
 from rushlight.futures import Future, collect_all, wait_all
 
 
@@ -13,7 +14,7 @@ def test_a_thread_waits():
     thread.start()
     assert not future.done()
     future.set_result(5)
-    thread.join(10)
+    thread.join(PATIENCE)
     assert seen == [5] and future.done() and future.value() == 5
 
 

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from _alone import PATIENCE
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 run_examples = importlib.import_module("run_examples")
@@ -45,7 +47,7 @@ def run(name: str, library: str, out: Path) -> str:
         run_examples.command(name, library, arguments),
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=PATIENCE,
         env=os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "COLUMNS": "200"},
     )
     assert done.returncode == 0, f"{library}:\n{done.stdout}\n{done.stderr[-3000:]}"

@@ -90,6 +90,7 @@ class Pages:
             offline=True,
         )
         tab = context.new_page()
+        tab.set_default_timeout(900_000)  # however busy the machine is
         tab.on("console", self._console)
         tab.on("pageerror", lambda error: self.complaints.append(f"raised: {error}"))
         tab.on("request", self._request)

@@ -18,6 +18,7 @@ import pytest
 from scipy import special
 
 import rushlight
+from _alone import PATIENCE
 from rushlight import nn
 from rushlight.explain._formulas import Formula, local_gradient, rule
 from rushlight.ops import OPS
@@ -629,7 +630,7 @@ def test_without_sources_there_is_no_rule_and_no_derived_formula():
     print(local_gradient(torch.matmul, "input").text)
     """
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE
     )
     assert done.stdout.splitlines() == ["None None", "'' 1", "g · otherᵀ"]
 
@@ -637,6 +638,6 @@ def test_without_sources_there_is_no_rule_and_no_derived_formula():
 def test_importing_rushlight_reads_no_sources_and_loads_no_formulas():
     code = "import sys, rushlight; print([m for m in sys.modules if 'rushlight.explain' in m])"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE
     )
     assert done.stdout.strip() == "[]"

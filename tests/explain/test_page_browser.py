@@ -92,8 +92,10 @@ def box(tab, title):
 
 def transform(tab):
     """(x, y, scale) of the camera, when it has come to rest."""
-    tab.wait_for_timeout(300)
-    text = tab.locator("#camera").get_attribute("transform")
+    text = ""
+    while (now := tab.locator("#camera").get_attribute("transform")) != text:
+        text = now
+        tab.wait_for_timeout(300)
     return tuple(float(x) for x in re.findall(r"-?[\d.]+(?:e-?\d+)?", text))
 
 
@@ -525,8 +527,8 @@ def test_steps_by_keys_slider_and_play(opened):
     on(tab, "step-back").click()
     assert count.inner_text() == "Step 10 of 11"
     on(tab, "step-play").click()
-    tab.wait_for_selector("text=Step 11 of 11", timeout=5000)
-    tab.wait_for_selector("#play[aria-pressed=false]", timeout=5000)
+    tab.wait_for_selector("text=Step 11 of 11")
+    tab.wait_for_selector("#play[aria-pressed=false]")
 
 
 def test_steps_open_the_boxes_on_the_way_unless_told_not_to(opened):

@@ -17,6 +17,8 @@ import time
 import pytest
 from watched import HOSTILE, TRAIN, Screen, is_picture, table
 
+from _alone import PATIENCE
+
 
 @pytest.fixture
 def surroundings(tmp_path):
@@ -44,7 +46,7 @@ def command(tmp_path, surroundings):
             env=surroundings(picture),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE,
             **options,
         )
 
@@ -89,7 +91,7 @@ def terminal(tmp_path, surroundings):
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         os.close(theirs)
-        out, ends = b"", time.monotonic() + 120
+        out, ends = b"", time.monotonic() + PATIENCE
         while time.monotonic() < ends:
             if interrupt is not None and interrupt.encode() in out:
                 process.send_signal(signal.SIGINT)
@@ -105,7 +107,7 @@ def terminal(tmp_path, surroundings):
                 break
             out += data
         os.close(ours)
-        return out.decode(), process.wait(60)
+        return out.decode(), process.wait(PATIENCE)
 
     return run
 
@@ -295,7 +297,7 @@ def test_an_exception_in_a_terminal(terminal):
 
 def test_an_interrupt(terminal, tmp_path):
     text, code = terminal(
-        TRAIN + "print('waiting', flush=True)\nimport time; time.sleep(100)",
+        TRAIN + "print('waiting', flush=True)\nimport time; time.sleep(3600)",
         interrupt="waiting",
         picture=True,
     )

@@ -663,10 +663,11 @@ def run(seed, count, seconds, keep=None):
     path, end = folder / "last.pt", time.monotonic() + seconds
     with safe_globals(ADDED), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # What is imported late, and what pickle notes on classes.
+        # What is imported late, by `random` as well, and what pickle notes on classes.
         data, _ = pickled([torch.ones(2), Canary(), Slotted(), Listening()])
         outcome(path, archive(random.Random(0), data, [bytes(8)]), len(data), False)
         repr(torch.ones(2))
+        random.Random("a text")
         before = state_of_the_process()
         for index in range(count):
             if time.monotonic() > end:

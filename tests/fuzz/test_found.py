@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from _alone import PATIENCE
+
 HERE = Path(__file__).resolve().parent
 PROGRAMS = sorted((HERE / "found").glob("*.txt"))
 
@@ -17,7 +19,7 @@ def test_found(path, tmp_path):
         [sys.executable, str(HERE / "child.py"), "program", str(path)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         cwd=tmp_path,
         env=os.environ | {"PYTHONHASHSEED": "0"},
     )
@@ -32,9 +34,9 @@ def test_the_fuzzer_finds_a_crash(tmp_path):
         main = __import__("runpy").run_path(str(HERE / "__main__.py"))
     finally:
         sys.path.remove(str(HERE))
-    assert main["fails"](["import os", "x = 1", "os.abort()"], 30)
-    assert not main["fails"](["x = 1", "y = 1 / 0"], 30)
-    assert main["minimal"](["x = 1", "import os", "y = 2", "os.abort()"], 30, 20) == [
+    assert main["fails"](["import os", "x = 1", "os.abort()"], PATIENCE)
+    assert not main["fails"](["x = 1", "y = 1 / 0"], PATIENCE)
+    assert main["minimal"](["x = 1", "import os", "y = 2", "os.abort()"], PATIENCE, 20) == [
         "import os",
         "os.abort()",
     ]

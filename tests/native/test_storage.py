@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rushlight
+from _alone import PATIENCE
 from _subject import torch
 
 
@@ -26,7 +27,10 @@ def described(t):
 def run(source: str) -> str:
     """What a program prints, in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(source)], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", textwrap.dedent(source)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
