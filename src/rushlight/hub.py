@@ -6,6 +6,7 @@ Nothing is downloaded: what is wanted from the network is named, with the place 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -13,6 +14,7 @@ import re
 import sys
 import urllib.parse
 import urllib.request
+import uuid
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -111,7 +113,7 @@ def list(
     source: str = "github",
 ) -> builtins.list[str]:
     """The names of the models that a folder's hubconf.py makes."""
-    module = _hubconf(github, "local" if os.path.isdir(str(github)) else source)
+    module = _hubconf(github, source)
     return [n for n, f in vars(module).items() if callable(f) and not n.startswith("_")]
 
 
@@ -124,7 +126,7 @@ def help(
     source: str = "github",
 ) -> str | None:
     """What a model's function says of itself."""
-    module = _hubconf(github, "local" if os.path.isdir(str(github)) else source)
+    module = _hubconf(github, source)
     text: str | None = _entry(module, model).__doc__
     return text
 
@@ -160,8 +162,14 @@ def download_url_to_file(
     digest = hashlib.sha256(data).hexdigest()
     if hash_prefix and not digest.startswith(hash_prefix):
         raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{digest}")')
-    with open(dst, "wb") as file:
-        file.write(data)
+    beside = f"{dst}.{uuid.uuid4().hex}.partial"  # a file that is there under its name is whole
+    try:
+        with open(beside, "xb") as file:
+            file.write(data)
+        os.replace(beside, dst)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(beside)
 
 
 def load_state_dict_from_url(

@@ -23,7 +23,15 @@ from . import _root as rl
 from ._core import Tensor
 from ._device import device as _device
 from ._elsewhere import refusing as _refusing
+from ._levels.composites import batch_level, warn_of_loop
 from ._missing import missing_name as _missing_name
+from ._pytree import (
+    broadcast_to_and_flatten,
+    tree_flatten,
+    tree_leaves,
+    tree_map_only,
+    tree_unflatten,
+)
 from .autograd.function import Function
 from .ops.table.aten import CUSTOM
 
@@ -38,6 +46,7 @@ __all__ = [
     "impl",
     "impl_abstract",
     "infer_schema",
+    "opcheck",
     "register_autocast",
     "register_autograd",
     "register_fake",
@@ -138,6 +147,62 @@ def infer_schema(
     return f"{op_name or ''}({', '.join(parts)}) -> {shown}"
 
 
+class _Call:
+    """A call of an operator that takes or gives lists of tensors, which a Function has flat."""
+
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        self.flat, self._given = tree_flatten(values)
+        self._found: Any = None
+
+    def arguments(self, flat: Any) -> tuple[Any, ...]:
+        found: tuple[Any, ...] = tree_unflatten(list(flat), self._given)
+        return found
+
+    def taken(self, result: Any) -> tuple[Any, ...]:
+        """The result of the operator, flat."""
+        flat, self._found = tree_flatten(result)
+        return tuple(flat)
+
+    def result(self, flat: Any) -> Any:
+        return tree_unflatten(list(flat), self._found)
+
+    def dims(self, dims: Any) -> tuple[Any, ...]:
+        """The dimensions of a batch in the result: one for all, or as the result stands."""
+        return tuple(broadcast_to_and_flatten(dims, self._found) or ())
+
+    def gradients(self, found: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The gradients of all arguments, flat; None stands for no gradient of a list, too."""
+        given = self.arguments(self.flat)
+        if len(found) > len(given) and not any(found[len(given) :]):
+            found = found[: len(given)]
+        flat: list[Any] = [None]
+        for value, grad in zip(given, found, strict=False):
+            count = len(tree_flatten(value)[0])
+            grads = [grad] if not isinstance(value, (list, tuple)) else grad
+            flat += [None] * count if grads is None else grads
+            if len(found) != len(given) or (grads is not None and len(grads) != count):
+                raise RuntimeError(
+                    "Expected the return from backward to be of the same structure as the inputs. "
+                    f"Got: {tree_flatten(found)[1]} (return from backward), {self._given} (inputs)"
+                )
+        return tuple(flat)
+
+
+def _defaults_at_the_end(values: Sequence[Any], defaults: Sequence[Any]) -> int:
+    """How many of the last values are the parameters' defaults."""
+    count = 0
+    for value, default in zip(reversed(values), reversed(defaults[: len(values)]), strict=True):
+        if isinstance(value, (Tensor, list, tuple)) or value != default:
+            break
+        count += 1
+    return count
+
+
+def _memory(t: Tensor) -> int:
+    """What is the same for two tensors in the same memory."""
+    return t.untyped_storage()._cdata if t._wrapped is None else id(t)
+
+
 class CustomOpDef:
     """An operator that `custom_op` made; it is called as its function is."""
 
@@ -152,6 +217,7 @@ class CustomOpDef:
         self._backward: Callable[..., Any] | None = None
         self._setup: Callable[..., Any] | None = None
         self._vmap: Callable[..., Any] | None = None
+        self._lists = re.search(r"Tensor(\([^)]*\))?\??\[", schema) is not None
         self._function = self._make_function()
 
     def __repr__(self) -> str:
@@ -164,8 +230,16 @@ class CustomOpDef:
     ) -> None:
         """Give it a backward: `backward(ctx, *grads)`, one gradient for each argument.
 
-        setup_context: `(ctx, inputs, output)`, called after each forward to save for it.
+        setup_context: `(ctx, inputs, output)`, called after each forward to save for it. An
+        argument or a result that is a list of tensors has a list of gradients. Gradients of last
+        arguments that have their default values may be left out.
         """
+        if self._mutated or self._schema.endswith("-> ()"):
+            raise RuntimeError(
+                f"Cannot register autograd formula for non-functional operator {self!r} with "
+                f"schema {self._qualname}{self._schema}. Please create a functional operator and "
+                "register an autograd formula for that."
+            )
         self._backward, self._setup = backward, setup_context
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
@@ -212,8 +286,41 @@ class CustomOpDef:
                         f"{self._qualname} writes its argument {name!r}, which requires grad: an "
                         "operator that writes cannot be differentiated."
                     )
+            if batch_level([*bound.arguments.values()]) is not None:
+                raise self._no_loop("the fallback path doesn't work on out= or view ops", ";")
             return self._run(bound.arguments)
-        return self._function.apply(*bound.arguments.values())
+        return self._applied(tuple(bound.arguments.values()))
+
+    def _applied(self, values: tuple[Any, ...]) -> Any:
+        if not self._lists:
+            return self._function.apply(*values)
+        call = _Call(values)
+        return call.result(self._function.apply(call, *call.flat))
+
+    def _no_loop(self, why: str, mark: str = ".") -> RuntimeError:
+        return RuntimeError(
+            f"Batching rule not implemented for {self._qualname}{mark} {why}. "
+            "torch.library.register_vmap gives one."
+        )
+
+    def _loop(self, info: Any, in_dims: tuple[Any, ...], *values: Any) -> Any:
+        """What vmap does without a rule: the operator runs once for each element."""
+        if self._schema.endswith("-> ()"):
+            raise self._no_loop("The fallback path does not support operations with no returns")
+        if self._lists:
+            raise self._no_loop("We could not generate a fallback")
+        if info.batch_size == 0:
+            raise self._no_loop("The fallback path does not support vmap over dims of size 0")
+        warn_of_loop(self._qualname)
+        rows = []
+        for i in range(info.batch_size):
+            pairs = zip(values, in_dims, strict=True)
+            row = self._applied(tuple(v if d is None else v.select(d, i) for v, d in pairs))
+            rows.append(row if isinstance(row, tuple) else (row,))
+        if not all(isinstance(out, Tensor) for out in rows[0]):
+            raise self._no_loop("We could not generate a fallback")
+        found = tuple(rl.stack(outs) for outs in zip(*rows, strict=True))
+        return (found, (0,) * len(found)) if isinstance(row, tuple) else (found[0], 0)
 
     def _check(self, i: int, name: str, value: Any) -> None:
         p = self._signature.parameters[name]
@@ -234,8 +341,15 @@ class CustomOpDef:
         kinds = {n: p.kind for n, p in self._signature.parameters.items()}
         named = {n: v for n, v in arguments.items() if kinds[n] is inspect.Parameter.KEYWORD_ONLY}
         result = function(*[v for n, v in arguments.items() if n not in named], **named)
-        for out in result if isinstance(result, (tuple, list)) else (result,):
-            if isinstance(out, Tensor) and any(out is t for t in tensors):
+        self._check_aliases([*arguments.values()], result)
+        return result
+
+    def _check_aliases(self, arguments: Any, result: Any) -> None:
+        seen = {_memory(t) for t in tree_leaves(arguments) if isinstance(t, Tensor)}
+        for out in tree_leaves(result):
+            if not isinstance(out, Tensor):
+                continue
+            if _memory(out) in seen:
                 raise RuntimeError(
                     f"{self._name} (with implementation in {inspect.getmodule(self._init_fn)}): "
                     "The output of this custom operator (1) must not also be an input to this "
@@ -245,7 +359,7 @@ class CustomOpDef:
                     "clone of the offending output tensor(s) (e.g. return x.clone()) or refactor "
                     "the custom operator to not return y."
                 )
-        return result
+            seen.add(_memory(out))
 
     def _make_function(self) -> Any:
         op = self
@@ -256,14 +370,23 @@ class CustomOpDef:
             if p.kind is inspect.Parameter.KEYWORD_ONLY
         ]
 
+        count = len(names) - len(only_named)
+        defaults = [p.default for p in self._signature.parameters.values()]
+
         def forward(*values: Any) -> Any:
-            return op._run(dict(zip(names, values, strict=True)))
+            if not op._lists:
+                return op._run(dict(zip(names, values, strict=True)))
+            call, *flat = values
+            return call.taken(op._run(dict(zip(names, call.arguments(flat), strict=True))))
 
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            if op._lists:
+                ctx._call, *flat = inputs
+                inputs, output = ctx._call.arguments(flat), ctx._call.result(output)
+            ctx._spare = _defaults_at_the_end(inputs[:count], defaults)
             if op._setup is None:
                 return
             if only_named:
-                count = len(names) - len(only_named)
                 named = dict(zip(only_named, inputs[count:], strict=True))
                 op._setup(ctx, inputs[:count], named, output)
             else:
@@ -275,19 +398,33 @@ class CustomOpDef:
                     f"Trying to backward through {op._namespace}.{op._name}.default but no "
                     "autograd formula was registered. Please use register_autograd to add one."
                 )
+            if op._lists:
+                results = ctx._call.result(grads)
+                grads = results if isinstance(results, tuple) else (results,)
             found = op._backward(ctx, *grads)
-            if only_named:
-                found = found if isinstance(found, tuple) else (found,)
-                found = (*found, *[None] * len(only_named))
-            return found
+            found = found if isinstance(found, tuple) else (found,)
+            if count - ctx._spare <= len(found) < count:
+                found = (*found, *[None] * (count - len(found)))
+            found = (*found, *[None] * len(only_named))
+            return ctx._call.gradients(found) if op._lists else found
 
         members: dict[str, Any] = {
             "forward": staticmethod(forward),
             "setup_context": staticmethod(setup_context),
             "backward": staticmethod(backward),
         }
-        if self._vmap is not None:
-            members["vmap"] = staticmethod(self._vmap)
+        rule = self._vmap
+        if rule is None:
+            members["vmap"] = staticmethod(self._loop)
+        elif not self._lists:
+            members["vmap"] = staticmethod(rule)
+        else:
+
+            def of_lists(info: Any, in_dims: Any, call: Any, *flat: Any) -> Any:
+                found, dims = rule(info, call.arguments(in_dims[1:]), *call.arguments(flat))
+                return call.taken(found), call.dims(dims)
+
+            members["vmap"] = staticmethod(of_lists)
         return type(
             f"GeneratedBackwardFor_{self._namespace}_{self._name}_default", (Function,), members
         )
@@ -450,6 +587,9 @@ class _SchemaOp(CustomOpDef):
             return self._composite(*args, **kwargs)
         return super().__call__(*args, **kwargs)
 
+    def _check_aliases(self, arguments: Any, result: Any) -> None:
+        """Nothing: the schema says what may be an alias."""
+
     def _run(self, arguments: dict[str, Any]) -> Any:
         if self._composite is not None and not self._kernels:
             self._kernels["cpu"] = self._composite
@@ -587,6 +727,125 @@ def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = N
 
 
 impl_abstract = register_fake
+
+# ---- opcheck
+
+
+class OpCheckError(Exception):
+    """An operator does not do what was registered for it."""
+
+
+def _copied(values: Any, device: str | None = None) -> Any:
+    def copy(t: Tensor) -> Tensor:
+        made = t.detach().clone()
+        return (made if device is None else made.to(device)).requires_grad_(t.requires_grad)
+
+    return tree_map_only(Tensor, copy, values)
+
+
+def _results(op: CustomOpDef, given: Any) -> list[Any]:
+    args, kwargs = given
+    return tree_leaves(op(*args, **kwargs))
+
+
+def _check_schema(op: CustomOpDef, given: Any) -> None:
+    args, kwargs = _copied(given)
+    bound = op._signature.bind(*args, **kwargs)
+    before = _copied(bound.arguments)
+    op(*args, **kwargs)
+    for name, value in bound.arguments.items():
+        pairs = zip(tree_leaves(value), tree_leaves(before[name]), strict=True)
+        changed = [t for t, b in pairs if isinstance(t, Tensor) and not rl.equal(t, b)]
+        if changed and name not in op._mutated:
+            raise RuntimeError(f"Argument {name} is not defined as mutable but was mutated")
+
+
+def _check_autograd(op: CustomOpDef, given: Any) -> None:
+    """That a backward, where gradients are wanted and there is one, gives as many as it must."""
+    args, kwargs = _copied(given)
+    wanted = [t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor) and t.requires_grad]
+    if wanted and op._backward is not None:
+        outs = [t for t in _results(op, (args, kwargs)) if isinstance(t, Tensor) and t.grad_fn]
+        rl.autograd.grad(outs, wanted, [rl.ones_like(t) for t in outs], allow_unused=True)
+
+
+def _check_fake(op: CustomOpDef, given: Any) -> None:
+    if op._fake is None and "meta" not in op._kernels and not hasattr(op, "_composite"):
+        raise RuntimeError(
+            f"There was no fake impl registered for {op!r}. This is necessary for "
+            "torch.compile/export/fx tracing to work. Please use `torch.library.register_fake` to "
+            "add an fake impl."
+        )
+    real, fake = _results(op, _copied(given)), _results(op, _copied(given, "meta"))
+    if len(real) != len(fake):
+        raise RuntimeError(f"The fake impl gives {len(fake)} results, and the operator {len(real)}")
+    for i, (r, f) in enumerate(zip(real, fake, strict=True)):
+        for what in ("shape", "dtype") if isinstance(r, Tensor) else ():
+            if getattr(r, what) != getattr(f, what):
+                raise RuntimeError(
+                    f"{what} {getattr(f, what)} of result {i} of the fake impl is not equal to "
+                    f"{getattr(r, what)} of the operator"
+                )
+
+
+_CHECKS: dict[str, Callable[[CustomOpDef, Any], None]] = {
+    "test_schema": _check_schema,
+    "test_autograd_registration": _check_autograd,
+    "test_faketensor": _check_fake,
+    "test_aot_dispatch_dynamic": _check_fake,  # programs are recorded by what op makes of meta
+}
+
+
+def opcheck(
+    op: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    test_utils: str | Sequence[str] = tuple(_CHECKS),
+    raise_exception: bool = True,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> dict[str, Any]:
+    """Try whether an operator does what was registered for it: arguments that it writes, the
+    number of gradients, and what it is on the device meta.
+
+    Raises OpCheckError, or gives the exceptions without `raise_exception`.
+
+    >>> @torch.library.custom_op("examples::thrice", mutates_args=())
+    ... def thrice(x: torch.Tensor) -> torch.Tensor:
+    ...     return 3 * x
+    >>> _ = thrice.register_fake(lambda x: torch.empty_like(x))
+    >>> torch.library.opcheck(thrice, (torch.ones(2),), test_utils="test_schema")
+    {'test_schema': 'SUCCESS'}
+    """
+    if (rtol is None) != (atol is None):
+        raise ValueError("opcheck(op, ...): if you specify one of rtol/atol, you must specify both")
+    found = op if isinstance(op, CustomOpDef) else getattr(op, "_op", None)
+    if not isinstance(found, CustomOpDef):
+        raise ValueError(
+            "opcheck(op, ...): op must be instance of torch._ops.OpOverload, e.g. "
+            f"torch.ops.aten.sin.default, got {type(op)}: here, an operator of `custom_op` or "
+            "`define`."
+        )
+    names = tuple(_CHECKS) if test_utils == "ALL" else test_utils
+    names = (names,) if isinstance(names, str) else names
+    if not isinstance(names, (tuple, list)) or not set(names) <= _CHECKS.keys():
+        raise ValueError(
+            f"opcheck(op, ..., test_utils={names}), expected test_utils to be subset of "
+            f"{tuple(_CHECKS)} but it was not"
+        )
+    results: dict[str, Any] = {}
+    for name in names:
+        try:
+            _CHECKS[name](found, (args, kwargs or {}))
+            results[name] = "SUCCESS"
+        except Exception as error:
+            if raise_exception:
+                raise OpCheckError(
+                    f"opcheck(op, ...): {name} failed with {error} (scroll up for stack trace)"
+                ) from error
+            results[name] = error
+    return results
 
 
 def fallthrough_kernel() -> None:

@@ -16,6 +16,8 @@ from _alone import PATIENCE
 from _subject import torch
 
 dcp = importlib.import_module("rushlight.distributed.checkpoint")
+filesystem = importlib.import_module("rushlight.distributed.checkpoint.filesystem")
+metadata = importlib.import_module("rushlight.distributed.checkpoint.metadata")
 format_utils = importlib.import_module("rushlight.distributed.checkpoint.format_utils")
 DATA = Path(__file__).parents[1] / "data" / "dcp_2_processes"
 
@@ -316,3 +318,37 @@ def test_the_metadata_names_pytorchs_classes_only(tmp_path):
         "torch.distributed.checkpoint.filesystem",
         "torch.distributed.checkpoint.metadata",
     }
+
+
+def named_things():
+    """What `.metadata` may name, and what it may make: as instructions of a pickle."""
+    for name in filesystem._READ:
+        module, _, attribute = name.rpartition(".")
+        yield f"c{module}\n{attribute}\n".encode()
+    properties = b"ctorch.distributed.checkpoint.metadata\n"
+    yield properties + b"_MEM_FORMAT_ENCODING\nK\x01\x85R"
+    yield b"ctorch.serialization\n_get_layout\nX\x0d\0\0\0torch.strided\x85R"
+    yield b"ctorch\nSize\nK\x01\x85\x85R"
+    yield properties + b"BytesStorageMetadata\n)\x81"
+    yield b"ccollections\nOrderedDict\n)R"
+
+
+ATTRIBUTES = ["__repr__", "__init__", "__class__", "__call__", "__defaults__", "numel", "value"]
+
+
+def test_the_metadata_sets_attributes_of_nothing_that_was_there(tmp_path):
+    """By pickle's BUILD with both kinds of state; reading goes on after it, or is refused."""
+    dcp.save({"w": torch.ones(2)}, checkpoint_id=tmp_path)
+    kept = list(filesystem._READ.values())
+    kept += [*metadata._MEM_FORMAT_ENCODING, torch.strided]
+    before = [dict(vars(x)) for x in kept if hasattr(x, "__dict__")]
+    defaults = filesystem._path.__defaults__
+    for thing in named_things():
+        for name in ATTRIBUTES:
+            state = b"}X" + len(name).to_bytes(4, "little") + name.encode() + b"K\x07s"
+            for form in (state, b"N" + state + b"\x86", state + b"N\x86"):
+                (tmp_path / ".metadata").write_bytes(b"\x80\x02" + thing + form + b"b.")
+                failure({"w": torch.zeros(2)}, tmp_path)
+    assert [dict(vars(x)) for x in kept if hasattr(x, "__dict__")] == before
+    assert filesystem._path.__defaults__ is defaults
+    assert repr(torch.Size([1])) == "torch.Size([1])"

@@ -70,3 +70,29 @@ def test_hashes(tmp_path):
     with pytest.raises(RuntimeError, match="invalid hash value"):
         hub.download_url_to_file((tmp_path / "a").as_uri(), str(tmp_path / "c"), "00")
     assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize("call", ["list", "help", "load"])
+def test_a_folder_of_that_name_where_the_program_stands_is_not_run(tmp_path, monkeypatch, call):
+    (tmp_path / "own" / "repo").mkdir(parents=True)
+    (tmp_path / "own" / "repo" / "hubconf.py").write_text("open('run', 'w').close()\n")
+    (tmp_path / "hubconf.py").write_text("open('run', 'w').close()\n")
+    monkeypatch.chdir(tmp_path)
+    for name in ("own/repo", "own/repo:main", ".", "./own/repo", str(tmp_path / "own" / "repo")):
+        with pytest.raises(RuntimeError, match="would download the repository"):
+            getattr(hub, call)(name, *([] if call == "list" else ["net"]))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_copy_that_is_cut_off_leaves_no_file_under_the_name(tmp_path, monkeypatch):
+    (tmp_path / "a").write_bytes(b"whole")
+
+    def killed(*args):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(hub.os, "replace", killed)
+        hub.download_url_to_file((tmp_path / "a").as_uri(), str(tmp_path / "b"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a"]
+    hub.download_url_to_file((tmp_path / "a").as_uri(), str(tmp_path / "b"))
+    assert (tmp_path / "b").read_bytes() == b"whole"

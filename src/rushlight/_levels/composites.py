@@ -19,7 +19,7 @@ from .opaque_array import FLOW, ITEM, Unreadable
 from .running import maps
 from .structure import batched_at, youngest
 
-__all__ = ["by_element", "like", "new", "no_value", "warn_of_loop"]
+__all__ = ["batch_level", "by_element", "like", "new", "no_value", "warn_of_loop"]
 
 
 _warned: set[str] = set()
@@ -37,7 +37,7 @@ def warn_of_loop(name: str) -> None:
         )
 
 
-def _batch_level(args: Sequence[Any]) -> Any:
+def batch_level(args: Sequence[Any]) -> Any:
     """The youngest level of a batch among arguments."""
     w = youngest([a for a in args if isinstance(a, (Tensor, list, tuple))])
     while w is not None and not w.level.maps:
@@ -50,7 +50,7 @@ def by_element(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     try:
         return function(*args, **kwargs)
     except RuntimeError as error:
-        level = _batch_level((*args, *kwargs.values()))
+        level = batch_level((*args, *kwargs.values()))
         if level is None or not (isinstance(error, Unreadable) or str(error) in (ITEM, FLOW)):
             raise
     warn_of_loop(function.__name__)
@@ -105,7 +105,7 @@ def new(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Tensor:
 def no_value(text: str, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A function whose result is a Python value of its own: there is none for a batch."""
     if maps() and any(
-        isinstance(a, Tensor) and _batch_level((a,)) is not None for a in tree_flatten(args)[0]
+        isinstance(a, Tensor) and batch_level((a,)) is not None for a in tree_flatten(args)[0]
     ):
         raise RuntimeError(text)
     return function(*args, **kwargs)

@@ -7,6 +7,7 @@ folder has the one checkpoint or the other. What no `.metadata` names is removed
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import io
 import os
@@ -18,7 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
-from typing import IO, Any, Self
+from typing import IO, Any, ClassVar, Self
 
 from ... import _dtypes as dtypes
 from ... import serialization
@@ -249,8 +250,34 @@ _READ: dict[str, Any] = {
 }
 
 
-class _MetadataUnpickler(pickle.Unpickler):
-    """Reads the classes of metadata and no others: reading it runs nothing that a file names."""
+_FIELDS = {
+    kind: {field.name for field in dataclasses.fields(kind)}
+    for kind in (*(getattr(_metadata, name) for name in _metadata.__all__), _StorageInfo)
+}
+# The pure-Python unpickler, whose instruction that sets attributes can be replaced.
+_PythonUnpickler: Any = pickle._Unpickler
+
+
+class _MetadataUnpickler(_PythonUnpickler):  # type: ignore[misc]
+    """Reads the classes of metadata and no others: reading it runs nothing that a file names, and
+    sets nothing but the fields of the metadata that it makes."""
+
+    dispatch: ClassVar[dict[int, Any]] = dict(_PythonUnpickler.dispatch)
+
+    def _build(self) -> None:
+        state, target = self.stack.pop(), self.stack[-1]
+        if type(target) is _metadata.TensorProperties:
+            target.__setstate__(state)
+        elif (
+            type(target) in _FIELDS
+            and type(state) is dict
+            and state.keys() <= _FIELDS[type(target)]
+        ):
+            vars(target).update(state)
+        else:
+            raise pickle.UnpicklingError(f"it sets attributes of a {type(target).__name__}")
+
+    dispatch[pickle.BUILD[0]] = _build
 
     def find_class(self, module: str, name: str) -> Any:
         found = _READ.get(f"{module}.{name}")
