@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import sys
+import types
 from typing import Any
 
 from . import _core
@@ -16,6 +18,7 @@ from .autograd.function import DelayedError as _DelayedError
 from .autograd.graph import Node as _Node
 
 Node = _core.Node
+Generator = _root.Generator
 _Node.register(_DelayedError)  # its class is a node's in torch
 _FunctionBase = _core.FunctionNode
 _TensorMeta = type(_core.Tensor)
@@ -48,6 +51,17 @@ class TensorBase(metaclass=_TensorBaseMeta):
 
 
 _TensorBase = TensorBase
+
+
+class _Functions(type):
+    """Gives the functions of torch by name."""
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(_root, name)
+
+
+class _VariableFunctionsClass(metaclass=_Functions):
+    """Where PyTorch's pickles look for the functions of torch."""
 
 
 class _autograd:
@@ -221,12 +235,13 @@ class Value(Graph):
     """A value of a traced program in PyTorch; nothing is one here."""
 
 
-class _Bindings:
+class _Bindings(types.ModuleType):
     """The functions of a namespace, with the prefix that their names have in torch._C."""
 
     def __init__(
         self, module: str, prefix: str, renamed: dict[str, str] | None = None, **own: Any
     ) -> None:
+        super().__init__(module)
         self._module, self._prefix, self._renamed = module, prefix, renamed or {}
         self.__dict__.update(own)
 
@@ -250,3 +265,6 @@ _nn = _Bindings("nn.functional", "", {"log_sigmoid": "logsigmoid"}, _parse_to=_p
 _linalg = _Bindings("linalg", "linalg_")
 _special = _Bindings("special", "special_")
 _fft = _Bindings("fft", "fft_")
+for _name in ("_nn", "_linalg", "_special", "_fft"):  # pickles look for their functions there
+    globals()[_name].__name__ = f"{__name__}.{_name}"
+    sys.modules[f"{__name__}.{_name}"] = globals()[_name]

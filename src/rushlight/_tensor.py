@@ -26,7 +26,7 @@ from ._rebuilding import tensor_parts, with_bits
 from ._sparse_methods import METHODS as SPARSE_METHODS
 from .ops.table.arrays import Array, as_type, is_stored
 from .ops.table.signature import dtype, memory_format, overloaded
-from .ops.table.statement import LAZY, namespace, quietly
+from .ops.table.statement import namespace, quietly
 from .storage import (
     LegacyType,
     TypedStorage,

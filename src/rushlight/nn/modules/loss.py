@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from rushlight._root import Tensor
 
+from ..._missing import missing_name as _missing_name
 from .. import functional as F
 from ._of_function import OfFunction
 from .distance import PairwiseDistance
@@ -499,3 +500,8 @@ class CTCLoss(_Loss):
         super().__init__(reduction=reduction)
         self.blank = blank
         self.zero_infinity = zero_infinity
+
+
+__getattr__ = _missing_name(
+    __name__, late={"LinearCrossEntropyLoss": "rushlight.nn.modules.linear_loss"}
+)

@@ -120,6 +120,16 @@ class RNNBase(Module):
         """The parameters of each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """With the lists of weights that PyTorch's forward reads."""
+        names = [name for layer in self._all_weights for name in layer]
+        flat = [getattr(self, name) for name in names]
+        return {**self.__dict__, "_flat_weights_names": names, "_flat_weights": flat}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        derived = ("_flat_weights_names", "_flat_weights")
+        super().__setstate__({name: v for name, v in state.items() if name not in derived})
+
     def _weights(self, place: int) -> Weights:
         """The weights of layer and direction number `place`."""
         values = [getattr(self, name) for name in self._all_weights[place]]
