@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import types
+from importlib.machinery import ModuleSpec
 from typing import Any
 
 from . import _core
@@ -266,5 +267,7 @@ _linalg = _Bindings("linalg", "linalg_")
 _special = _Bindings("special", "special_")
 _fft = _Bindings("fft", "fft_")
 for _name in ("_nn", "_linalg", "_special", "_fft"):  # pickles look for their functions there
-    globals()[_name].__name__ = f"{__name__}.{_name}"
-    sys.modules[f"{__name__}.{_name}"] = globals()[_name]
+    _bindings = globals()[_name]
+    _bindings.__name__ = f"{__name__}.{_name}"
+    _bindings.__spec__ = ModuleSpec(_bindings.__name__, None)
+    sys.modules[_bindings.__name__] = _bindings
