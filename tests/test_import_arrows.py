@@ -52,6 +52,7 @@ ORDER = [
     *("_version", "torch_version", "version", "_torch_metadata", "_as_torch"),
     *(
         "_missing",
+        "_pickled",
         "_elsewhere",
         "_named_only",
         "_errors",
@@ -70,7 +71,16 @@ ORDER = [
     *("ops.table", "ops.making", "ops.elementwise", "ops.layout", "ops.random", "ops.matrix"),
     *("ops.reduction", "ops.indexing", "ops.spectral", "ops.layers", "ops"),
     "_devices._kernels",  # asked for when a tensor is on an accelerator
-    *("_shared", "storage", "_dlpack", "_sparse_methods", "_tensor", "_tensor_rare", "random"),
+    *(
+        "_shared",
+        "storage",
+        "_rebuilding",
+        "_dlpack",
+        "_sparse_methods",
+        "_tensor",
+        "_tensor_rare",
+        "random",
+    ),
     *("_levels", "autograd"),
     "_root",  # torch's root namespace without the rooms built on it
     *("nn", "optim", "func", "nn.utils.stateless", "_functorch", "nn.attention.flex_attention"),

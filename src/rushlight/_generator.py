@@ -143,7 +143,16 @@ class Generator:
         return Generator(self.device).set_state(self.get_state())
 
     def __reduce__(self) -> Any:
-        return _restore_generator, (self.get_state(), str(self.device))
+        there = is_accelerator(self.device.type)
+        seed, offset = self.initial_seed(), self.get_offset() if there else None
+        return type(self), (self.device,), (seed, offset, self.get_state())
+
+    def __setstate__(self, state: tuple[int, int | None, Tensor]) -> None:
+        seed, offset, content = state
+        self.manual_seed(seed)
+        if offset is not None:
+            self.set_offset(offset)
+        self.set_state(content)
 
 
 _NO_GENERATORS = {
@@ -165,10 +174,6 @@ def _device_of(given: Any) -> device:
             f"{type(given).__name__}"
         )
     return device(given)
-
-
-def _restore_generator(state: Any, where: str = "cpu") -> Generator:
-    return Generator(where).set_state(state)
 
 
 default_generator = Generator()

@@ -27,6 +27,8 @@ class RemovableHandle:
     next_id: int = 0
     id: int
 
+    __module__ = "rushlight.utils.hooks"
+
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.hooks_dict_ref = weakref.ref(hooks_dict)
         self.id = RemovableHandle.next_id

@@ -7,8 +7,12 @@ always.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import FunctionType, ModuleType
 from typing import Any
+
+from ._missing import torch_has, torch_spelling
 
 OURS = "rushlight"
 _ROOTS = [OURS]
@@ -20,8 +24,37 @@ def root() -> str:
 
 
 def name_torch() -> None:
-    """From now on, plain pickles name torch."""
+    """From now on, plain pickles name torch, and so do the classes that are there."""
     _ROOTS[:] = ["torch"]
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == OURS:
+            name_module(module)
+
+
+def public_place(module: str, name: str) -> str:
+    """The module of PyTorch's in which what a module of ours calls so is found: the same, or one
+    above where programs know the name."""
+    place = torch_spelling(module)
+    outer = name.partition(".")[0]
+    while not torch_has(place, outer):
+        if "." not in place:
+            return torch_spelling(module)
+        place = place.rpartition(".")[0]
+    return place
+
+
+def name_module(module: ModuleType) -> None:
+    """Gives the classes and functions of a module of ours the `__module__` that PyTorch's have,
+    which is where pickles look for them."""
+    for value in list(vars(module).values()):
+        if isinstance(value, (type, FunctionType)):
+            own = value.__module__
+            if own is not None and own.partition(".")[0] == OURS:
+                value.__module__ = place = public_place(own, value.__qualname__)
+                for part in list(vars(value).values()) if isinstance(value, type) else ():
+                    function = part.__func__ if isinstance(part, staticmethod) else part
+                    if isinstance(function, FunctionType) and function.__module__ == own:
+                        function.__module__ = place
 
 
 def import_dotted_name(name: str) -> Any:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, cast
 
 from rushlight._missing import missing_name as _missing_name
 from rushlight._missing import not_yet, torch_has
+from rushlight._pickled import name_module, name_torch
 from rushlight._version import TORCH_VERSION
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class TorchFinder:
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
         first, *rest = fullname.split(".")
+        if first == "rushlight":
+            return _named_as_torch(fullname, path, target)
         if first not in NAMES:
             return None
         if fullname == "torch":
@@ -76,6 +79,38 @@ class TorchFinder:
 
         if context.name is None or context.name.lower() == "torch":
             yield TorchDistribution()
+
+
+def _named_as_torch(
+    fullname: str, path: Sequence[str] | None, target: ModuleType | None
+) -> ModuleSpec | None:
+    """A module of ours, whose classes are to say that they are torch's."""
+    from importlib.machinery import PathFinder
+
+    spec = PathFinder.find_spec(fullname, path, target)
+    if spec is not None and spec.loader is not None:
+        spec.loader = cast("Loader", _Naming(spec.loader))
+    return spec
+
+
+class _Naming:
+    """Loads a module as another loader does, which takes its place, and names the classes."""
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__spec__ is not None:
+            module.__spec__.loader = self.loader
+        module.__loader__ = self.loader
+        self.loader.exec_module(module)
+        name_module(module)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.loader, name)
 
 
 class _Root:
@@ -159,6 +194,7 @@ def install_as_torch() -> None:
         # again.
         sys.meta_path.insert(0, TorchFinder())
     importlib.import_module("torch")
+    name_torch()
 
 
 def stand_in(name: str = "torch") -> None:

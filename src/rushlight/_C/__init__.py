@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..autograd.function import UndefinedGrad as _UndefinedGrad
 from ..autograd.graph import Node as _Node
 
 Node = _core.Node
+Generator = _root.Generator
 _Node.register(_DelayedError)  # its class is a node's in torch
 _FunctionBase = _core.FunctionNode
 _TensorMeta = type(_core.Tensor)
@@ -58,13 +60,25 @@ _TensorBase = TensorBase
 StorageBase = _storage._StorageBase
 
 
+class _Functions(type):
+    """Gives the functions of torch by name."""
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(_root, name)
+
+
+class _VariableFunctionsClass(metaclass=_Functions):
+    """Where PyTorch's pickles look for the functions of torch."""
+
+
 class _Part(ModuleType):
     """A submodule: names that are elsewhere here."""
 
     def __init__(self, name: str, **names: Any) -> None:
         super().__init__(f"{__name__}.{name}", f"torch._C.{name}.")
         self.__dict__.update(names)
-        sys.modules[self.__name__] = self
+        self.__spec__ = ModuleSpec(self.__name__, None)
+        sys.modules[self.__name__] = self  # pickles look for functions there
 
 
 _autograd = _Part(

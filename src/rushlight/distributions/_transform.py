@@ -31,7 +31,8 @@ class Transform:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size = cache_size
-        self._cached_x_y: tuple[Any, Any] = (None, None)
+        if cache_size == 1:
+            self._cached_x_y: tuple[Any, Any] = (None, None)
         self._inv: Any = None
         super().__init__()
 
@@ -116,6 +117,8 @@ class Transform:
 
 
 class _InverseTransform(Transform):
+    __module__ = "rushlight.distributions.transforms"
+
     def __init__(self, transform: Transform) -> None:
         super().__init__(cache_size=transform._cache_size)
         self._inv: Any = transform

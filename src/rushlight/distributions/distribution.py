@@ -18,6 +18,9 @@ __all__ = ["Distribution"]
 _Self = TypeVar("_Self", bound="Distribution")
 
 
+_OWN = ("rushlight.distributions.", "torch.distributions.")
+
+
 class Distribution:
     """A distribution over values of shape `event_shape`, one for each index of `batch_shape`.
 
@@ -87,7 +90,7 @@ class Distribution:
 
     def _expands_as(self) -> type[Distribution]:
         """The class of this package that this one is or extends."""
-        return next(c for c in type(self).__mro__ if c.__module__.startswith(f"{__package__}."))
+        return next(c for c in type(self).__mro__ if c.__module__.startswith(_OWN))
 
     def _expand_parameters(self, new: Any, shape: Size) -> None:
         # Those of this package's class: a subclass may have other parameters, and others' names.

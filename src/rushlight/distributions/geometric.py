@@ -37,7 +37,7 @@ class Geometric(ByProbabilities):
         validate_args: bool | None = None,
     ) -> None:
         self._take(probs, logits)
-        super().__init__(self._param.size(), validate_args=validate_args)
+        super().__init__(vars(self).pop("_param").size(), validate_args=validate_args)
         if self._validate_args and probs is not None and not bool((self.probs > 0).all()):
             value = self.probs.data[~(self.probs > 0)]
             raise ValueError(

@@ -20,9 +20,7 @@ from ._transform import (
     _Fixed,
     identity_transform,
 )
-from ._transform import (
-    _InverseTransform as _InverseTransform,
-)
+from ._transform import _InverseTransform as _InverseTransform
 from .utils import lazy_property, sum_rightmost, tril_matrix_to_vec, vec_to_tril_matrix
 
 __all__ = [

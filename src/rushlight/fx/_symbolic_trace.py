@@ -94,7 +94,7 @@ def _patch_function(fn: Any, nargs: int) -> types.FunctionType:
 def _annotations(fn: Any) -> dict[str, Any]:
     """A function's annotations; of the library's own, which are texts, those that say Tensor."""
     found: dict[str, Any] = inspect.get_annotations(fn)
-    if not str(fn.__module__).startswith("rushlight."):
+    if not str(fn.__module__).startswith(("rushlight.", "torch.")):
         return found
     if fn is nn.Sequential.forward:  # PyTorch's says nothing
         return {}

@@ -402,7 +402,7 @@ class GraphModule(nn.Module):
         files = []
         for name, module in self.named_children():
             if type(module).__name__ in _SAFE and type(module).__module__.startswith(
-                "rushlight.nn"
+                ("rushlight.nn", "torch.nn")
             ):
                 body.append(f"    self.{name} = torch.nn.{module!r}")
                 continue

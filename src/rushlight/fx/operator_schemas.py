@@ -139,7 +139,7 @@ def normalize_module(
             f"Tried to normalize arguments for module target {target} but root did not have that "
             "target!"
         ) from error
-    if not type(module).__module__.startswith("rushlight.nn"):
+    if not type(module).__module__.startswith(("rushlight.nn", "torch.nn")):
         return None
     return _args_kwargs_to_normalized_args_kwargs(
         inspect.signature(module.forward), args, kwargs or {}, normalize_to_only_use_kwargs

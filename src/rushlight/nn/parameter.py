@@ -65,7 +65,8 @@ class Parameter(rl.Tensor, metaclass=_ParameterMeta):
         )
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        parts = self.data, self.requires_grad, OrderedDict[int, Any]()
+        hooks: OrderedDict[int, Any] = OrderedDict()
+        parts = self.data, self.requires_grad, hooks
         state = self.__getstate__()
         if not state:
             return _rebuild_parameter, parts

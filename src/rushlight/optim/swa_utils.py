@@ -248,8 +248,30 @@ class SWALR(LRScheduler):
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
         self._anneal_strategy = anneal_strategy
+        self._set_anneal_func()
         self.anneal_epochs = anneal_epochs
         super().__init__(optimizer, last_epoch)
+
+    @staticmethod
+    def _linear_anneal(t: float) -> float:
+        return _between("linear", 0, 1, t)
+
+    @staticmethod
+    def _cosine_anneal(t: float) -> float:
+        return _between("cos", 0, 1, t)
+
+    def _set_anneal_func(self) -> None:
+        cosine = self._anneal_strategy == "cos"
+        self.anneal_func = self._cosine_anneal if cosine else self._linear_anneal
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer and the function."""
+        return {name: v for name, v in super().state_dict().items() if name != "anneal_func"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes over what `state_dict` returned."""
+        super().load_state_dict(state_dict)
+        self._set_anneal_func()
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
@@ -259,7 +281,7 @@ class SWALR(LRScheduler):
         # The weight of `swa_lr` before this step and after it: from the former follows the rate
         # that another schedule has left.
         old, new = (
-            _between(self._anneal_strategy, 0, 1, max(0, min(1, n / max(1, self.anneal_epochs))))
+            self.anneal_func(max(0, min(1, n / max(1, self.anneal_epochs))))
             for n in (count - 1, count)
         )
         rates = []

@@ -31,6 +31,7 @@ from rushlight.serialization._unpickler import (
     get_safe_globals,
     safe_globals,
 )
+from rushlight.serialization._unpickler import get_layout as _get_layout  # noqa: F401  files name it
 
 from .._device import device
 from . import _settings

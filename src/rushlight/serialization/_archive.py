@@ -23,7 +23,13 @@ from rushlight.serialization._settings import (
 )
 from rushlight.serialization._tensors import Bytes
 from rushlight.serialization._text import described, printed, shown
-from rushlight.serialization._unpickler import Identity, Storage, Unpickler, decoded
+from rushlight.serialization._unpickler import (
+    Identity,
+    Storage,
+    Unpickler,
+    decoded,
+    values_come_last,
+)
 
 from .._device import device, is_accelerator
 
@@ -150,8 +156,16 @@ def load_legacy(
         return Unpickler(file, storage_of, options).load()
 
     _check_legacy(next_pickle)
-    result = next_pickle()
-    keys = next_pickle()
+    with values_come_last() as check:
+        result = next_pickle()
+        keys = next_pickle()
+        _fill_all(file, keys, storages)
+        check()
+    return result
+
+
+def _fill_all(file: IO[bytes], keys: Any, storages: dict[str, Storage]) -> None:
+    """Reads the values of all storages, in the order of their keys."""
     if type(keys) is not list or not all(type(key) in (str, bytes) for key in keys):
         raise RuntimeError(f"load(): {shown(keys)} is no list of storages")
     keys = [decoded(key) for key in keys]
@@ -162,7 +176,6 @@ def load_legacy(
         )
     for key in keys:
         _fill(file, storages[key])
-    return result
 
 
 def _check_no_tar(file: IO[bytes], weights_only: bool) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pickle
 import re
 from collections import OrderedDict
+from types import FunctionType
 from typing import IO, Any, ClassVar
 
 from rushlight import _core
 from rushlight import _dtypes as dtypes
 from rushlight._device import device as Device
 from rushlight._device import layout
+from rushlight._pickled import public_place
 from rushlight._size import Size
 from rushlight.ops.table.statement import path_of
 from rushlight.serialization import _tensors
@@ -123,7 +125,8 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         name = name or getattr(obj, "__qualname__", None) or obj.__name__
         ours = package == "rushlight" and self._torch_names and not _OURS_ALONE.match(inner)
         if (ours or package == "torch") and "<" not in name:
-            return self._write_name(f"torch.{inner}".rstrip("."), name, obj)
+            place = public_place(module, name) if ours else module
+            return self._write_name(place, name, obj)
         super().save_global(obj, name)
 
     def _write_name(self, module: str, name: str, obj: object) -> None:
@@ -160,6 +163,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
 
     dispatch: ClassVar[dict[type, Any]] = {
         **_PythonPickler.dispatch,
+        FunctionType: save_global,
         Global: _save_name,
         dtypes.dtype: _save_dtype,
         _core.Op: _save_function,

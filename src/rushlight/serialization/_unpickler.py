@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -278,19 +279,44 @@ def _with_state(tensor: Tensor, state: Any) -> Any:
     return tensor
 
 
-def _layout(name: object) -> layout:
+def get_layout(name: object) -> layout:
     found = LAYOUTS.get(name) if isinstance(name, str) else None
     if found is None:
         raise pickle.UnpicklingError(f"unknown layout {shown(name)}")
     return found
 
 
+_sparse = threading.local()
+
+
+@contextmanager
+def values_come_last() -> Iterator[Callable[[], None]]:
+    """Within, sparse tensors are not checked; what is given checks them, once there are values."""
+    later: list[tuple[Any, Any]] = []
+    _sparse.later = later
+
+    def check() -> None:
+        del _sparse.later
+        for kind, data in later:
+            _rebuild_sparse(kind, data)
+
+    try:
+        yield check
+    finally:
+        vars(_sparse).pop("later", None)
+
+
 def _rebuild_sparse(kind: object, data: object) -> Any:
     """A sparse tensor of its layout, and its indices, values and size; all of them are checked."""
     if not isinstance(kind, layout) or not isinstance(data, tuple):
         raise pickle.UnpicklingError(f"a sparse tensor is made of {shown(kind)}")
+    later = getattr(_sparse, "later", None)
     try:
-        return import_module("rushlight.sparse._making")._rebuild_sparse_tensor(kind, data)
+        making = import_module("rushlight.sparse._making")
+        made = making._rebuild_sparse_tensor(kind, data, later is None)
+        if later is not None:
+            later.append((kind, data))
+        return made
     except (RuntimeError, TypeError, ValueError, IndexError) as error:
         raise pickle.UnpicklingError(f"a sparse tensor of the file is not valid: {error}") from None
 
@@ -304,7 +330,7 @@ PIECES: dict[str, object] = {
     **{f"torch.{dtype.name}": dtype for dtype in dtypes.ALL},
     **{f"torch.{named.name}": StorageType(dtype) for dtype, named in STORAGES.items()},
     "torch.storage.UntypedStorage": StorageType(None),
-    "torch.serialization._get_layout": _layout,
+    "torch.serialization._get_layout": get_layout,
     "torch._utils._rebuild_tensor": _rebuild_tensor,
     "torch._utils._rebuild_tensor_v2": _rebuild_tensor,
     "torch._utils._rebuild_tensor_v3": _rebuild_tensor_v3,
@@ -408,7 +434,9 @@ class Unpickler(pickle.Unpickler):
         self._storage_of = storage_of
         self._bare = BareStorages()
 
-    def persistent_load(self, identity: tuple[StorageType | str, ...]) -> TypedStorage:
+    def persistent_load(self, identity: tuple[StorageType | str, ...]) -> Any:
+        if type(identity) is tuple and len(identity) == 4 and decoded(identity[0]) == "module":
+            return identity[1]  # a class, and where it was written: its source may be another here
         return self._bare(self._storage_of(storage_identity(identity)))
 
     def find_class(self, module: str, name: str) -> Any:

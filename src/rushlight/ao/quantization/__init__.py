@@ -134,4 +134,7 @@ def fuse_modules(
     return model
 
 
+for _stub in (QuantStub, DeQuantStub, QuantWrapper):
+    _stub.__module__ = f"{__name__}.stubs"  # where PyTorch has them
+
 __getattr__ = _missing_name(__name__)

@@ -184,7 +184,8 @@ class HookMethods:
     def _register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
-        return add(self._load_state_dict_pre_hooks, OnModule(hook, self) if with_module else hook)
+        wrapped = _WrappedHook(hook, self if with_module else None)
+        return add(self._load_state_dict_pre_hooks, wrapped)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """`hook(module, incompatible_keys)` after loading; may change the lists in place."""
@@ -209,27 +210,36 @@ NAMES = [name for name, hooks in vars(HookMethods).items() if isinstance(hooks, 
 ON_CALL = [name for name, hooks in vars(HookMethods).items() if getattr(hooks, "on_call", False)]
 
 
-class OnModule:
-    """A hook whose first argument is a module, which it does not keep alive."""
+class _WrappedHook:
+    """A hook before loading. Its first argument may be a module, which it does not keep alive."""
 
-    def __init__(self, hook: Callable[..., Any], module: Any) -> None:
+    __module__ = "rushlight.nn.modules.module"
+    module: Any
+
+    def __init__(self, hook: Callable[..., Any], module: Any = None) -> None:
         self.hook = hook
-        self.module = weakref.ref(module)
+        self.with_module = module is not None
+        if self.with_module:
+            self.module = weakref.ref(module)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self.with_module:
+            return self.hook(*args, **kwargs)
         module = self.module()
         if module is None:
             raise RuntimeError("You are trying to call the hook of a dead Module!")
         return self.hook(module, *args, **kwargs)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"hook": self.hook, "module": self.module()}
+        state = {"hook": self.hook, "with_module": self.with_module}
+        return {**state, "module": self.module()} if self.with_module else state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        if state["module"] is None:
-            raise RuntimeError("You are trying to revive the hook of a dead Module!")
-        self.hook = state["hook"]
-        self.module = weakref.ref(state["module"])
+        self.hook, self.with_module = state["hook"], state["with_module"]
+        if self.with_module:
+            if state["module"] is None:
+                raise RuntimeError("You are trying to revive the hook of a dead Module!")
+            self.module = weakref.ref(state["module"])
 
 
 # --- hooks common to all modules ---

@@ -564,13 +564,14 @@ class MultiheadAttention(Module):
 
         packed = self._qkv_same_embed_dim
         shapes = {
+            "in_proj_weight": (3 * embed_dim, embed_dim),
             "q_proj_weight": (embed_dim, embed_dim),
             "k_proj_weight": (embed_dim, self.kdim),
             "v_proj_weight": (embed_dim, self.vdim),
-            "in_proj_weight": (3 * embed_dim, embed_dim),
         }
-        names = sorted(shapes) if packed else shapes  # PyTorch's orders
-        for name in names:
+        if not packed:  # PyTorch's orders
+            shapes["in_proj_weight"] = shapes.pop("in_proj_weight")
+        for name in shapes:
             parameter(name, packed == (name == "in_proj_weight"), *shapes[name])
         parameter("in_proj_bias", bias, 3 * embed_dim)
         self.out_proj = NonDynamicallyQuantizableLinear(

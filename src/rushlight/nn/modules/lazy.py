@@ -32,9 +32,9 @@ class LazyModuleMixin:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         module: Any = self
-        module._load_hook = module._register_load_state_dict_pre_hook(_take_shapes, True)
+        module._load_hook = module._register_load_state_dict_pre_hook(self._lazy_load_hook)
         module._initialize_hook = module.register_forward_pre_hook(
-            _infer_parameters, with_kwargs=True
+            self._infer_parameters, with_kwargs=True
         )
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
@@ -62,24 +62,23 @@ class LazyModuleMixin:
                 plain = is_lazy(value) or keep_vars
                 destination[prefix + name] = value if plain else value.detach()
 
+    def _lazy_load_hook(
+        self, state_dict: Any, prefix: str, metadata: Any, strict: bool, *lists: Any
+    ) -> None:
+        """Gives uninitialised members the shapes of what is loaded into them."""
+        module: Any = self
+        for name, value in {**module._parameters, **module._buffers}.items():
+            loaded = state_dict.get(prefix + name)
+            if is_lazy(value) and loaded is not None and not is_lazy(loaded):
+                value.materialize(loaded.shape)
 
-def _take_shapes(
-    module: Any, state_dict: Any, prefix: str, metadata: Any, strict: bool, *lists: Any
-) -> None:
-    """Gives uninitialised members the shapes of what is loaded into them."""
-    for name, value in {**module._parameters, **module._buffers}.items():
-        loaded = state_dict.get(prefix + name)
-        if is_lazy(value) and loaded is not None and not is_lazy(loaded):
-            value.materialize(loaded.shape)
-
-
-def _infer_parameters(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """The first call: shapes, values, and the plain class."""
-    module.initialize_parameters(*args, **kwargs)
-    if module.has_uninitialized_params():
-        raise RuntimeError(f"module {module._get_name()} has not been fully initialized")
-    module._initialize_hook.remove()
-    module._load_hook.remove()
-    del module._initialize_hook, module._load_hook
-    if module.cls_to_become is not None:
-        module.__class__ = module.cls_to_become
+    def _infer_parameters(self, module: Any, args: Any, kwargs: Any = None) -> None:
+        """The first call: shapes, values, and the plain class."""
+        module.initialize_parameters(*args, **(kwargs or {}))
+        if module.has_uninitialized_params():
+            raise RuntimeError(f"module {module._get_name()} has not been fully initialized")
+        module._initialize_hook.remove()
+        module._load_hook.remove()
+        del module._initialize_hook, module._load_hook
+        if module.cls_to_become is not None:
+            module.__class__ = module.cls_to_become

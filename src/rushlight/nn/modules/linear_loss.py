@@ -48,6 +48,13 @@ class LinearCrossEntropyOptions:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __getstate__(self) -> list[Any]:
+        """The values alone, as of PyTorch's dataclass."""
+        return list(vars(self).values())
+
+    def __setstate__(self, state: list[Any]) -> None:
+        self.__init__(*state)  # type: ignore[misc]
+
     def __repr__(self) -> str:
         said = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
         return f"LinearCrossEntropyOptions({said})"
@@ -111,3 +118,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
             f"reduction={self.reduction}, ignore_index={self.ignore_index}, "
             f"label_smoothing={self.label_smoothing}, options={self.options}"
         )
+
+
+# Where PyTorch has them.
+LinearCrossEntropyLoss.__module__ = "rushlight.nn.modules.loss"
+LinearCrossEntropyOptions.__module__ = "rushlight.nn.modules.linear_cross_entropy_options"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rushlight._root import Tensor
 
+from ..._missing import missing_name as _missing_name
 from .. import functional as F
 from ._of_function import OfFunction
 from .distance import PairwiseDistance
@@ -524,3 +525,8 @@ class CTCLoss(_Loss):
         self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor
     ) -> Any:
         return self._result(log_probs, targets, input_lengths, target_lengths)
+
+
+__getattr__ = _missing_name(
+    __name__, late={"LinearCrossEntropyLoss": "rushlight.nn.modules.linear_loss"}
+)

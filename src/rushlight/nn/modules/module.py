@@ -59,6 +59,7 @@ register_module_full_backward_hook = _hooks.register_module_full_backward_hook
 register_module_full_backward_pre_hook = _hooks.register_module_full_backward_pre_hook
 register_module_module_registration_hook = _hooks.register_module_module_registration_hook
 register_module_parameter_registration_hook = _hooks.register_module_parameter_registration_hook
+_WrappedHook = _hooks._WrappedHook
 
 
 class Module(StateMethods):

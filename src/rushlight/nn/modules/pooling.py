@@ -177,21 +177,21 @@ class AvgPool3d(_AvgPoolNd):
 class _AdaptivePool(Module):
     """Windows chosen so that the result has `output_size`; None keeps the input's size."""
 
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+    def __init__(self, output_size: Any) -> None:
         super().__init__()
         self.output_size = output_size
-        self.return_indices = return_indices
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
 
 
-class _AdaptiveAvgPool(_AdaptivePool):
-    def __init__(self, output_size: Any) -> None:
+class _AdaptiveMaxPool(_AdaptivePool):
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__(output_size)
+        self.return_indices = return_indices
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+class AdaptiveAvgPool1d(_AdaptivePool):
     """Means over (N, C, L) or (C, L) that leave `output_size` places.
 
     >>> nn.AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 2.0, 3.0, 4.0]]))
@@ -202,7 +202,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+class AdaptiveAvgPool2d(_AdaptivePool):
     """Means over (N, C, H, W) or (C, H, W) that leave `output_size` places.
 
     >>> nn.AdaptiveAvgPool2d((1, 1))(torch.rand(2, 8, 7, 5)).shape
@@ -213,7 +213,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+class AdaptiveAvgPool3d(_AdaptivePool):
     """Means over (N, C, D, H, W) or (C, D, H, W) that leave `output_size` places.
 
     >>> nn.AdaptiveAvgPool3d(2)(torch.rand(1, 4, 4, 4)).shape
@@ -224,7 +224,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool):
         return F.adaptive_avg_pool3d(input, self.output_size)
 
 
-class AdaptiveMaxPool1d(_AdaptivePool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     """Maxima over (N, C, L) or (C, L) that leave `output_size` places.
 
     >>> nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 2.0, 3.0, 4.0]]))
@@ -235,7 +235,7 @@ class AdaptiveMaxPool1d(_AdaptivePool):
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
-class AdaptiveMaxPool2d(_AdaptivePool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     """Maxima over (N, C, H, W) or (C, H, W) that leave `output_size` places.
 
     >>> nn.AdaptiveMaxPool2d((2, 3))(torch.rand(2, 8, 7, 5)).shape
@@ -246,7 +246,7 @@ class AdaptiveMaxPool2d(_AdaptivePool):
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
-class AdaptiveMaxPool3d(_AdaptivePool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     """Maxima over (N, C, D, H, W) or (C, D, H, W) that leave `output_size` places.
 
     >>> nn.AdaptiveMaxPool3d((1, None, 2))(torch.rand(2, 8, 7, 5, 3)).shape

@@ -20,6 +20,8 @@ from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from .module import Module
 
+_FLAT = ("_flat_weights_names", "_flat_weights")
+
 
 class RNNBase(Module):
     """Parameters, checks and the loop over layers and directions of `RNN`, `LSTM` and `GRU`.
@@ -127,6 +129,13 @@ class RNNBase(Module):
     @property
     def _flat_weights(self) -> list[Any]:
         return [getattr(self, name, None) for name in self._flat_weights_names]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With the lists of weights that PyTorch's forward reads."""
+        return {**self.__dict__, **{name: getattr(self, name) for name in _FLAT}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({name: v for name, v in state.items() if name not in _FLAT})
 
     def _weights(self, place: int) -> Weights:
         """The weights of layer and direction number `place`."""

@@ -89,7 +89,8 @@ class SpectralNorm:
         module.register_buffer(f"{name}_u", u)
         module.register_buffer(f"{name}_v", v)
         module.register_forward_pre_hook(hook)
-        module._register_state_dict_hook(_Version(name))
+        module._register_state_dict_hook(SpectralNormStateDictHook(hook))
+        module._register_load_state_dict_pre_hook(SpectralNormLoadStateDictPreHook(hook))
         return hook
 
     def remove(self, module: Module) -> None:
@@ -99,24 +100,48 @@ class SpectralNorm:
         for name in ("", "_u", "_v", "_orig"):
             delattr(module, self.name + name)
         module.register_parameter(self.name, Parameter(weight.detach()))
-        hooks = module._state_dict_hooks
-        for key, hook in list(hooks.items()):
-            if isinstance(hook, _Version) and hook.name == self.name:
-                del hooks[key]
+        for hooks in (module._state_dict_hooks, module._load_state_dict_pre_hooks):
+            for key, hook in list(hooks.items()):
+                if getattr(getattr(hook, "hook", hook), "fn", None) is self:
+                    del hooks[key]
 
     def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module, module.training))
 
 
-class _Version:
+class SpectralNormStateDictHook:
     """Notes in a state_dict's metadata that both vectors are in it, as PyTorch looks for."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, fn: SpectralNorm) -> None:
+        self.fn = fn
 
     def __call__(self, module: Any, state_dict: Any, prefix: str, metadata: dict[str, Any]) -> None:
         versions = metadata.setdefault("spectral_norm", {})
-        versions[f"{self.name}.version"] = SpectralNorm._version
+        versions[f"{self.fn.name}.version"] = SpectralNorm._version
+
+
+class SpectralNormLoadStateDictPreHook:
+    """Computes the second vector for a state_dict of before PyTorch 1.0, which has one."""
+
+    def __init__(self, fn: SpectralNorm) -> None:
+        self.fn = fn
+
+    def __call__(
+        self, state_dict: Any, prefix: str, metadata: Any, strict: bool, missing: list[str], *_: Any
+    ) -> None:
+        name = prefix + self.fn.name
+        version = metadata.get("spectral_norm", {}).get(f"{self.fn.name}.version")
+        if version is not None or name not in state_dict:
+            return
+        absent = [name + end for end in ("_orig", "_u") if name + end not in state_dict]
+        if absent:
+            missing.extend(absent if strict else ())
+            return
+        with rl.no_grad():
+            plain, normed = state_dict[f"{name}_orig"], state_dict.pop(name)
+            matrix, u = self.fn.reshape_weight_to_matrix(plain), state_dict[f"{name}_u"]
+            v = rl.linalg.pinv(matrix).mv(u)
+            state_dict[f"{name}_v"] = v * ((plain / normed).mean() / u.dot(matrix.mv(v)))
 
 
 def spectral_norm(

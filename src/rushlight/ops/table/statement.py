@@ -307,9 +307,8 @@ def path_of(function: Any) -> str:
     """The name of a function below PyTorch's module, such as "nn.functional.gelu"; "" where
     programs have none."""
     name = function.__name__
-    spaces: list[tuple[str, Mapping[str, Any]]] = [
-        (path, _NAMESPACES[where]) for where, path in _PATHS.items()
-    ]
+    spaces: list[tuple[str, Mapping[str, Any]]]
+    spaces = [(path, _NAMESPACES[where]) for where, path in _PATHS.items()]
     spaces.append(("Tensor.", vars(_core.Tensor)))
     for path, functions in spaces:
         if functions.get(name) is function and path + name not in _DEPRECATED:

@@ -71,14 +71,6 @@ class _MomentumCycle(LRScheduler):
             group["momentum"] = momentum
 
 
-def _same_height(x: float) -> float:
-    return 1.0
-
-
-def _half_each_cycle(x: float) -> float:
-    return 1 / (2.0 ** (x - 1))
-
-
 class CyclicLR(_MomentumCycle):
     """From `base_lr` straight up to `max_lr` in `step_size_up` steps and down again, and so on
     (Smith 2017); step it after every batch.
@@ -134,6 +126,7 @@ class CyclicLR(_MomentumCycle):
         self.scale_mode = scale_mode
         if scale_fn is None:
             self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
+        self._init_scale_fn()
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self.base_momentums, self.max_momentums = self._take_momenta(
@@ -144,19 +137,25 @@ class CyclicLR(_MomentumCycle):
 
     def scale_fn(self, x: float) -> float:
         """The height of cycle `x`, or at step `x`."""
-        if self._scale_fn_custom is not None:
-            return self._scale_fn_custom(x)
-        scale: Callable[[float], float] = self._scale_fn_ref
-        return scale(x)
+        return (self._scale_fn_custom or self._scale_fn_ref)(x)
 
-    @property
-    def _scale_fn_ref(self) -> Any:
-        """The height that the mode gives; None where a function does."""
-        if self._scale_fn_custom is not None:
-            return None
-        if self.mode == "exp_range":
-            return functools.partial(pow, self.gamma)
-        return _same_height if self.mode == "triangular" else _half_each_cycle
+    def _init_scale_fn(self) -> None:
+        exponential = functools.partial(self._exp_range_scale_fn, self.gamma)
+        named = {"triangular": self._triangular_scale_fn, "triangular2": self._triangular2_scale_fn}
+        if self._scale_fn_custom is None:
+            self._scale_fn_ref = named.get(self.mode, exponential)
+
+    @staticmethod
+    def _triangular_scale_fn(x: float) -> float:
+        return 1.0
+
+    @staticmethod
+    def _triangular2_scale_fn(x: float) -> float:
+        return 1 / (2.0 ** (x - 1))
+
+    @staticmethod
+    def _exp_range_scale_fn(gamma: float, x: float) -> float:
+        return gamma**x
 
     def get_lr(self) -> list[float]:
         self._warn_outside_step()
@@ -178,6 +177,7 @@ class CyclicLR(_MomentumCycle):
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer; of `scale_fn`, the attributes of a callable object."""
         state = super().state_dict()
+        state.pop("_scale_fn_ref", None)
         scale = state["_scale_fn_custom"]
         if scale is not None:
             function = isinstance(scale, types.FunctionType)
@@ -191,6 +191,7 @@ class CyclicLR(_MomentumCycle):
         if attributes is not None and self._scale_fn_custom is not None:
             self._scale_fn_custom.__dict__.update(attributes)
         super().load_state_dict(state)
+        self._init_scale_fn()
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):

@@ -114,7 +114,7 @@ class LengthCheck:
 
     def __init__(self, loader: Any) -> None:
         self.dataset = loader.dataset
-        self.told = loader._reported_length
+        self.told = loader._IterableDataset_len_called
         self.workers = loader.num_workers
         self.yielded = 0
 

@@ -212,7 +212,7 @@ class WorkerIterator(BaseDataLoaderIter):
 
     def _begin(self, loader: Any) -> None:
         """Sets up a pass and asks for the first batches."""
-        self._check = LengthCheck(loader) if loader._iterable else None
+        self._check = LengthCheck(loader) if loader._dataset_kind else None
         self._places: Iterator[Any] = iter(self._sampler)
         self._sent = 0  # tasks given out
         self._given = 0  # number of the next batch to yield

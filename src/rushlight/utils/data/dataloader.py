@@ -74,7 +74,7 @@ class DataLoader(Generic[T_co]):
     tensor([4])
     """
 
-    _initialized = False
+    __initialized = False
 
     def __init__(
         self,
@@ -126,8 +126,8 @@ class DataLoader(Generic[T_co]):
             from .graph_settings import apply_shuffle_settings
 
             dataset, shuffle = apply_shuffle_settings(dataset, shuffle), None
-        self._iterable = isinstance(dataset, IterableDataset)
-        if self._iterable:
+        self._dataset_kind = int(isinstance(dataset, IterableDataset))
+        if self._dataset_kind == _DatasetKind.Iterable:
             for name, value in (
                 ("shuffle", shuffle),
                 ("sampler", sampler),
@@ -153,7 +153,7 @@ class DataLoader(Generic[T_co]):
                 "and is mutually exclusive with drop_last"
             )
         if sampler is None:
-            if self._iterable:
+            if self._dataset_kind == _DatasetKind.Iterable:
                 sampler = _InfiniteConstantSampler()
             elif shuffle:
                 sampler = RandomSampler(dataset, generator=generator)
@@ -173,24 +173,33 @@ class DataLoader(Generic[T_co]):
         self.pin_memory_device = pin_memory_device
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
-        self.multiprocessing_context = multiprocessing_context
+        self.__multiprocessing_context = multiprocessing_context
         self.generator = generator
         self.persistent_workers = persistent_workers
         self.in_order = in_order
         if collate_fn is None:
             collate_fn = default_collate if self._auto_collation else default_convert
         self.collate_fn = collate_fn
-        self._reported_length: int | None = None
+        self._IterableDataset_len_called: int | None = None
         self._iterator: Any = None
-        self._initialized = True
+        self.__initialized = True
         self.check_worker_number_rationality()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self._initialized and name in _FIXED:
+        if self.__initialized and name in _FIXED:
             raise ValueError(
                 f"{name} attribute should not be set after {type(self).__name__} is initialized"
             )
         super().__setattr__(name, value)
+
+    @property
+    def multiprocessing_context(self) -> Any:
+        """How workers are started: a method's name, a context, or None."""
+        return self.__multiprocessing_context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, multiprocessing_context: Any) -> None:
+        self.__multiprocessing_context = multiprocessing_context
 
     @property
     def _auto_collation(self) -> bool:
@@ -201,9 +210,9 @@ class DataLoader(Generic[T_co]):
         return self.batch_sampler if self._auto_collation else self.sampler
 
     def __len__(self) -> int:
-        if not self._iterable:
+        if self._dataset_kind == _DatasetKind.Map:
             return len(self._index_sampler)
-        length = self._reported_length = len(self.dataset)
+        length = self._IterableDataset_len_called = len(self.dataset)
         if self.batch_size is not None:
             full, rest = divmod(length, self.batch_size)
             length = full + (1 if rest and not self.drop_last else 0)
@@ -274,7 +283,7 @@ class _SingleProcessDataLoaderIter(BaseDataLoaderIter):
         self._fetch = fetcher(
             loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last
         )
-        self._check = LengthCheck(loader) if loader._iterable else None
+        self._check = LengthCheck(loader) if loader._dataset_kind else None
 
     def __iter__(self) -> Iterator[Any]:
         return self

@@ -118,3 +118,13 @@ class RoutedDecoderIterDataPipe(IterDataPipe[Any]):
 
     def __len__(self) -> int:
         return len(self.datapipe)
+
+
+# Where PyTorch has them, and its files look for them.
+for _place, _pipe in (
+    ("filelister", FileListerIterDataPipe),
+    ("fileopener", FileOpenerIterDataPipe),
+    ("streamreader", StreamReaderIterDataPipe),
+    ("routeddecoder", RoutedDecoderIterDataPipe),
+):
+    _pipe.__module__ = f"{__package__}.{_place}"

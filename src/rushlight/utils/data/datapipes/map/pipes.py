@@ -177,3 +177,15 @@ class SequenceWrapperMapDataPipe(MapDataPipe[Any]):
 
     def __len__(self) -> int:
         return len(self.sequence)
+
+
+# Where PyTorch has them, and its files look for them.
+for _place, _pipe in (
+    ("callable", MapperMapDataPipe),
+    ("combinatorics", ShufflerIterDataPipe),
+    ("combining", ConcaterMapDataPipe),
+    ("combining", ZipperMapDataPipe),
+    ("grouping", BatcherMapDataPipe),
+    ("utils", SequenceWrapperMapDataPipe),
+):
+    _pipe.__module__ = f"{__package__}.{_place}"
