@@ -55,6 +55,11 @@ def from_bytes(data: Any, where: device = cpu) -> Any:
 # ---- UntypedStorage
 
 
+def _new_shared(cls: Any, size: int, *, device: DeviceLike = "cpu") -> Any:
+    """A new storage in memory that other processes see."""
+    return cls(size, device=device).share_memory_()
+
+
 def _device(self: Any) -> device:
     if self._is_meta:
         return _META
@@ -251,6 +256,7 @@ _METHODS: dict[str, Any] = {
     "untyped": _itself,
     "pin_memory": _itself,
     "byteswap": _byteswap,
+    "_new_shared": classmethod(_new_shared),
     "share_memory_": _share_memory,
     "get_device": lambda self: -1 if self._is_meta else self.device.index,
     "is_shared": _is_shared,
@@ -528,6 +534,13 @@ class TypedStorage:
         dtype = dtypes.get_default_dtype() if dtype is None else dtype
         made = UntypedStorage.from_buffer(*args, dtype=dtype, **kwargs)
         return TypedStorage(wrap_storage=made, dtype=dtype, _internal=True)
+
+    @classmethod
+    def _new_shared(cls, size: int) -> Any:
+        """A new storage in memory that other processes see."""
+        kind = getattr(cls, "_dtype", None) or dtypes.get_default_dtype()
+        made = UntypedStorage._new_shared(size * kind.itemsize)
+        return TypedStorage(wrap_storage=made, dtype=kind, _internal=True)
 
     @property
     def device(self) -> Any:
