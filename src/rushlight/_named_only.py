@@ -26,6 +26,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+from operator import attrgetter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -88,7 +89,7 @@ def _answering(value: Any) -> Callable[..., Any]:
 def _from(place: str, name: str) -> Any:
     """A name of another module; with the name ".", the module."""
     module = import_module(place if place[0] != "." else _PACKAGE + place[1:])
-    return module if name == "." else getattr(module, name)
+    return module if name == "." else attrgetter(name)(module)
 
 
 @cache

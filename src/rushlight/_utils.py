@@ -100,6 +100,17 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
     )
 
 
+def _get_device_module(device_type: str) -> Any:
+    """The module of a kind of device: `torch.cuda` of "cuda"."""
+    try:
+        return importlib.import_module(f"rushlight.{device_type}")
+    except ImportError:
+        raise RuntimeError(
+            f"Device '{device_type}' does not have a corresponding module registered as "
+            f"'torch.{device_type}'."
+        ) from None
+
+
 def _get_available_device_type() -> str | None:
     """The kind of accelerator that is here: None."""
     return None

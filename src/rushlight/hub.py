@@ -35,13 +35,17 @@ HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 _hub_dir: str | None = None
 
 
+def _get_torch_home() -> str:
+    """$TORCH_HOME, or "torch" in the user's cache."""
+    cache = os.getenv("XDG_CACHE_HOME", os.path.join("~", ".cache"))
+    return os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
+
+
 def get_dir() -> str:
     """The folder for what is kept: as set, or "hub" in $TORCH_HOME, or in the user's cache."""
     if _hub_dir is not None:
         return _hub_dir
-    cache = os.getenv("XDG_CACHE_HOME", os.path.join("~", ".cache"))
-    home = os.getenv("TORCH_HOME", os.path.join(cache, "torch"))
-    return os.path.join(os.path.expanduser(home), "hub")
+    return os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:

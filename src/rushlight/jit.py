@@ -61,6 +61,8 @@ __all__ = [
     "wait",
 ]
 
+__path__: list[str] = []  # its modules are rows of named_only.txt
+
 _T = TypeVar("_T")
 _F = TypeVar("_F", bound=Callable[..., Any])
 _NO_SCRIPT = "programs run as Python, and there is no TorchScript; save the state_dict instead."

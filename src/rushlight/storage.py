@@ -92,6 +92,11 @@ class _StorageBase(metaclass=_StorageBaseMeta):
 _StorageBase.__name__ = _StorageBase.__qualname__ = "StorageBase"
 
 
+def _new_shared(cls: Any, size: int, *, device: DeviceLike = "cpu") -> Any:
+    """A new storage in memory that other processes see."""
+    return cls(size, device=device).share_memory_()
+
+
 def _device(self: Any) -> device:
     if self._is_meta:
         return _META
@@ -282,6 +287,7 @@ _METHODS: dict[str, Any] = {
     "untyped": _itself,
     "pin_memory": _itself,
     "byteswap": _byteswap,
+    "_new_shared": classmethod(_new_shared),
     "share_memory_": _share_memory,
     "get_device": lambda self: -1 if self._is_meta else self.device.index,
     "is_shared": _is_shared,
@@ -559,6 +565,13 @@ class TypedStorage:
         dtype = dtypes.get_default_dtype() if dtype is None else dtype
         made = UntypedStorage.from_buffer(*args, dtype=dtype, **kwargs)
         return TypedStorage(wrap_storage=made, dtype=dtype, _internal=True)
+
+    @classmethod
+    def _new_shared(cls, size: int) -> Any:
+        """A new storage in memory that other processes see."""
+        kind = getattr(cls, "_dtype", None) or dtypes.get_default_dtype()
+        made = UntypedStorage._new_shared(size * kind.itemsize)
+        return TypedStorage(wrap_storage=made, dtype=kind, _internal=True)
 
     @property
     def device(self) -> Any:

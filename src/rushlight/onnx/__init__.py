@@ -9,8 +9,7 @@ globals().update(
     _refuse_all(
         "torch.onnx",
         """ONNXProgram ExportableModule InputObserver ExportOptions JitScalarType export
-        dynamo_export
-        register_custom_op_symbolic unregister_custom_op_symbolic""",
+        dynamo_export""",
         _NO_ONNX,
     )
 )

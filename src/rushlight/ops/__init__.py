@@ -21,6 +21,7 @@ __all__ = [
     "OPS",
     "aten",
     "install_documentation",
+    "load_library",
     "namespace",
     "overridable",
     "put_gates",
@@ -35,3 +36,17 @@ def __getattr__(name: str) -> _OpNamespace:
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _OpNamespace(name)
+
+
+def load_library(path: str) -> None:
+    """Load operators: those of torchvision's library that are written here in terms of other ops.
+
+    Raises OSError for any other library, since it needs PyTorch's C++ core.
+    """
+    from importlib import import_module
+
+    parts = str(path).replace("\\", "/").split("/")
+    if parts[-2:-1] == ["torchvision"] and parts[-1].startswith("_C."):
+        import_module("rushlight._torchvision").define()
+    else:
+        import_module("rushlight._classes").classes.load_library(path)

@@ -14,6 +14,7 @@ from weakref import WeakSet
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from .._missing import missing_name as _missing_name
 from ..utils.hooks import RemovableHandle
 
 Group = dict[str, Any]
@@ -407,3 +408,6 @@ def _cast_state(param: Tensor, value: Any, key: str | None = None) -> Any:
     if isinstance(value, Iterable) and not isinstance(value, str):
         return type(value)(_cast_state(param, v) for v in value)  # type: ignore[call-arg]
     return value
+
+
+__getattr__ = _missing_name(__name__)

@@ -16,9 +16,9 @@ __getattr__ = _missing_name(
     __name__,
     late={
         name: name
-        for name in """_contextlib _device _python_dispatch backcompat benchmark checkpoint
+        for name in """_contextlib _device _python_dispatch _pytree backcompat benchmark checkpoint
         collect_env cpp_extension data deterministic dlpack flop_counter mobile_optimizer
-        model_zoo tensorboard throughput_benchmark""".split()
+        model_zoo tensorboard throughput_benchmark weak""".split()
     }
     | dict.fromkeys(
         """generate_methods_for_privateuse1_backend rename_privateuse1_backend

@@ -204,6 +204,31 @@ def is_namedtuple(obj: Any) -> bool:
 is_namedtuple_class = is_namedtuple_instance = _is_namedtuple_instance = is_namedtuple
 
 
+def is_structseq_instance(obj: Any) -> bool:
+    """Whether something is a named tuple of C code (`torch.return_types.max`)."""
+    return is_structseq_class(type(obj))
+
+
+def is_structseq_class(cls: type) -> bool:
+    """Whether a class is one of such tuples."""
+    return isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "n_sequence_fields")
+
+
+def _list_flatten(d: list[Any]) -> tuple[list[Any], None]:
+    """The elements of a list."""
+    return d, None
+
+
+def _list_flatten_with_keys(d: list[Any]) -> tuple[list[tuple[Any, Any]], None]:
+    """Its elements with their places."""
+    return [(SequenceKey(i), x) for i, x in enumerate(d)], None
+
+
+def _list_unflatten(values: Iterable[Any], context: Any) -> list[Any]:
+    """The list of those elements."""
+    return list(values)
+
+
 def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
     """The values of a dict, and its keys."""
     return list(d.values()), list(d)

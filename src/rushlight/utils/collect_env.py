@@ -84,6 +84,35 @@ def get_os(run_lambda: Any = None) -> str:
     return f"{name} ({platform.machine()})"
 
 
+def _said(run_lambda: Any, command: str, pattern: str) -> str | None:
+    """What the pattern finds in what a command says, run as the caller tells."""
+    status, out, _ = run_lambda(command)
+    found = re.search(pattern, out) if status == 0 else None
+    return found.group(1) if found else None
+
+
+def get_gcc_version(run_lambda: Any) -> str | None:
+    """The version of gcc; None without it."""
+    return _said(run_lambda, "gcc --version", r"gcc (.*)")
+
+
+def get_nvidia_driver_version(run_lambda: Any) -> str | None:
+    """The version of NVIDIA's driver; None without it."""
+    return _said(run_lambda, "nvidia-smi", r"Driver Version: (.*?) ")
+
+
+def get_gpu_info(run_lambda: Any) -> str | None:
+    """NVIDIA's cards, one a line; None without them."""
+    status, out, _ = run_lambda("nvidia-smi -L")
+    return re.sub(r" \(UUID: .+?\)", "", out) if status == 0 else None
+
+
+def get_cpu_info(run_lambda: Any) -> str:
+    """What the system says of the processor."""
+    status, out, error = run_lambda("lscpu")
+    return str(out if status == 0 else error)
+
+
 def get_env_info() -> SystemEnv:
     """What is known of the machine."""
     wanted = ("torch", "numpy", "onnx", "mypy", "rushlight", "triton")
@@ -97,7 +126,7 @@ def get_env_info() -> SystemEnv:
         torch_version=TORCH_VERSION,
         is_debug_build="False",
         cuda_compiled_version="None",
-        gcc_version=_first(["gcc", "--version"], r"gcc (.*)"),
+        gcc_version=get_gcc_version(run),
         clang_version=_first(["clang", "--version"], r"clang version (.*)"),
         cmake_version=_first(["cmake", "--version"], r"cmake (.*)"),
         os=get_os(),
@@ -107,8 +136,8 @@ def get_env_info() -> SystemEnv:
         is_cuda_available="False",
         cuda_runtime_version=None,
         cuda_module_loading="N/A",
-        nvidia_driver_version=None,
-        nvidia_gpu_models=None,
+        nvidia_driver_version=get_nvidia_driver_version(run),
+        nvidia_gpu_models=get_gpu_info(run),
         cudnn_version=None,
         is_xpu_available="False",
         pip_version="pip3",

@@ -17,6 +17,7 @@ from rushlight._root import Tensor
 
 from ... import __future__
 from ..._device import DeviceLike
+from ..._missing import missing_name as _missing_name
 from .._moving import target
 from ..parameter import Buffer, Parameter
 from . import _hooks
@@ -248,6 +249,14 @@ class Module(StateMethods):
     def __dir__(self) -> list[str]:
         members = [*self._parameters, *self._buffers, *self._modules]
         return sorted({key for key in [*super().__dir__(), *members] if not key[0].isdigit()})
+
+    def _replicate_for_data_parallel(self) -> Any:
+        """A copy with tables of its own, of the same parameters, buffers and children."""
+        made = self.__new__(type(self))
+        made.__dict__ = {**self.__dict__, "_is_replica": True}
+        for name in ("_parameters", "_buffers", "_modules"):
+            made.__dict__[name] = self.__dict__[name].copy()
+        return made
 
     # --- registration ---
 
@@ -660,3 +669,6 @@ def _indented(text: str) -> str:
     """`text` with every line after the first moved right by two; blank lines stay empty."""
     first, *rest = text.split("\n")
     return "\n".join([first, *("  " + line if line.strip() else "" for line in rest)])
+
+
+__getattr__ = _missing_name(__name__)

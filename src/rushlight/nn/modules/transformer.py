@@ -14,6 +14,7 @@ from rushlight._root import Tensor
 
 from ... import _dtypes as dtypes
 from ..._device import DeviceLike
+from ..._missing import missing_name as _missing_name
 from .. import functional as F
 from .. import init
 from .activation import GELU, MultiheadAttention, ReLU
@@ -477,3 +478,6 @@ class Transformer(Module):
         for parameter in self.parameters():
             if parameter.dim() > 1:
                 init.xavier_uniform_(parameter)
+
+
+__getattr__ = _missing_name(__name__)

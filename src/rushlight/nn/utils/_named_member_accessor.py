@@ -78,12 +78,12 @@ class NamedMemberAccessor:
         """The submodule of a name; of "", the module."""
         return self.module.get_submodule(name)
 
-    def get_tensor(self, name: str) -> Tensor | None:
+    def get_tensor(self, name: str) -> Any:
         """The tensor of a name."""
         module, last = self._place(name)
         if not hasattr(module, last):
             raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-        tensor = getattr(module, last)
+        tensor: Any = getattr(module, last)
         if not isinstance(tensor, Tensor) and tensor is not None:
             raise TypeError(f"{tensor} is not an instance of torch.Tensor")
         return tensor
@@ -100,7 +100,7 @@ class NamedMemberAccessor:
         """Put a tensor in its place; what was there before."""
         return swap_tensor(*self._place(name), value, allow_missing)
 
-    def get_tensors(self, names: Iterable[str]) -> list[Tensor | None]:
+    def get_tensors(self, names: Iterable[str]) -> list[Tensor]:
         """The tensors of several names."""
         return [self.get_tensor(name) for name in names]
 

@@ -342,6 +342,8 @@ class WorkerIterator(BaseDataLoaderIter):
             tasks.close()
         self._tasks = []
 
+    _shutdown_workers = _shutdown  # PyTorch's private name
+
     def has_workers(self) -> bool:
         """Whether there are workers, of this process: a forked child has a copy of the iterator
         alone.
