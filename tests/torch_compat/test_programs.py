@@ -1,7 +1,8 @@
 """Short programs that print the same on both libraries, or raise and warn alike.
 
 A program is a few lines, and the value of the last is what it gives; what stands before the first
-colon of a warning's or an error's text, and its class, is compared too. Programs in `programs.txt`
+colon of a warning's or an error's text, and its class, is compared too, but for PyTorch's warning
+that complex32 is new. Programs in `programs.txt`
 are separated by blank lines.
 """
 
@@ -44,7 +45,9 @@ def _run(torch: Any, program: str) -> tuple[Any, Any]:
             result = _sentence(error)
         finally:
             torch.use_deterministic_algorithms(False)
-    return result, [_sentence(w.message) for w in warned]
+    return result, [
+        s for s in map(_sentence, [w.message for w in warned]) if "ComplexHalf" not in s[1]
+    ]
 
 
 @pytest.fixture(autouse=True)
