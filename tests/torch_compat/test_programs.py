@@ -32,7 +32,12 @@ def _sentence(error: Any) -> tuple[str, str]:
 
 
 def _run(torch: Any, program: str) -> tuple[Any, Any]:
-    names: dict[str, Any] = {"torch": torch, "F": torch.nn.functional, "__name__": "program"}
+    names: dict[str, Any] = {
+        "torch": torch,
+        "F": torch.nn.functional,
+        "__name__": "program",
+        "importlib": importlib,
+    }
     tree = ast.parse(program)
     last = ast.Expression(tree.body.pop().value)  # type: ignore[attr-defined]
     torch.manual_seed(0)
