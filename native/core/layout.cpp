@@ -389,6 +389,10 @@ Tensor* made(Storage* storage, DType dtype, int ndim, const Py_ssize_t* sizes, c
 }
 
 void raise_too_large(int ndim, const Py_ssize_t* sizes) {
+  if (std::find(sizes, sizes + ndim, 0) != sizes + ndim) {
+    PyErr_SetString(PyExc_RuntimeError, "Stride calculation overflowed");
+    return;
+  }
   PyErr_Format(PyExc_RuntimeError, "Storage size calculation overflowed with sizes=%s", sizes_text(sizes, ndim).c_str());
 }
 

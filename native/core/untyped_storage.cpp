@@ -189,7 +189,11 @@ PyObject* untyped_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     refuse_arguments(args, kwargs);
     return nullptr;
   }
-  return new_object(type, storage_of_bytes(what));
+  Storage* filled = storage_of_bytes(what);
+  if (!filled || place != DeviceType::Meta) return new_object(type, filled);
+  const size_t nbytes = filled->nbytes;
+  drop(filled);
+  return new_object(type, new_storage(nbytes, place));
 }
 
 // Arguments were read by `__new__`.
@@ -450,6 +454,10 @@ int read_layout(Py_ssize_t item, PyObject* sizes, PyObject* strides, Py_ssize_t 
   for (int i = 0; i < l->ndim; ++i) {
     empty |= l->shape[i] == 0;
     fits &= l->shape[i] >= 0 && !__builtin_mul_overflow(numel, l->shape[i] ? l->shape[i] : 1, &numel);
+  }
+  if (!fits && empty) {
+    PyErr_SetString(PyExc_RuntimeError, "Stride calculation overflowed");
+    return -1;
   }
   if (!fits) {
     PyErr_Format(PyExc_RuntimeError, "numel: integer multiplication overflow. The sizes are %s.",

@@ -253,7 +253,7 @@ def state_of(generator: Generator | None) -> Any:
 def draw(kernel: str, generator: Generator | None, array: Any, *args: Any) -> Any:
     """Fill an array; element types without a sampler of their own draw as float32
     and are rounded."""
-    if array.dtype.kind == "c":
+    if array.dtype.kind == "c" or array.dtype.names:
         return _draw_parts(kernel, generator, array, *args)
     sampler = getattr(_kernels, kernel)
     if sampler(state_of(generator), array, *args) is NotImplemented:
@@ -286,7 +286,7 @@ def _draw_parts(kernel: str, generator: Any, array: Any, *args: float) -> Any:
         not_implemented_for(
             names.get(kernel, kernel), dtypes.from_numpy_dtype(array.dtype).scalar_name
         )
-    real = array.real
+    real = array[array.dtype.names[0]] if array.dtype.names else array.real
     shape, strides = (*array.shape, 2), (*array.strides, real.itemsize)
     draw(kernel, generator, np.lib.stride_tricks.as_strided(real, shape, strides), *args)
     return array

@@ -183,6 +183,8 @@ def _inside(value: Any) -> bytes:
 
 
 def _reduce_untyped(self: Any) -> Any:
+    if self._is_meta:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     if root() != OURS:
         return _load_from_bytes, (storage_stream(self),)
     content = (bytes_of(self)._array.tobytes(),)

@@ -155,11 +155,38 @@ def _converter(dtype: dtype) -> Any:
     return convert
 
 
+def _only_here(self: Any, name: str) -> None:
+    if self._is_meta or self._accelerator is not None:
+        raise RuntimeError(f"{name}: only available on CPU")
+
+
+def _share_fd_cpu_(self: Any) -> Any:
+    """Refused: `share_memory_` moves memory, and what shares it is no program's affair here."""
+    _only_here(self, "_share_fd_")
+    raise NotImplementedError("_share_fd_cpu_: the parts of shared memory cannot be had here")
+
+
+def _share_filename_cpu_(self: Any) -> Any:
+    """Refused: see `_share_fd_cpu_`."""
+    _only_here(self, "_share_filename_")
+    raise NotImplementedError("_share_filename_cpu_: the parts of shared memory cannot be had here")
+
+
+def _write_file(self: Any, f: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
+    """Writes the bytes to a file, after the number of elements where asked."""
+    if self._is_meta:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    if save_size:
+        f.write((self.nbytes() // element_size).to_bytes(8, "little"))
+    f.write(bytes_of(self)._array.tobytes())
+
+
 def _share_memory(self: Tensor) -> Tensor:
     """Move the bytes to memory that processes share: those forked from now on, and those that are
     sent a tensor of it. An accelerator's stay there."""
     if self._accelerator is not None:
         return self
+    _only_here(self, "_share_fd_")
     from . import _shared  # most programs never share
 
     return _shared.share(self)
@@ -289,6 +316,9 @@ _METHODS: dict[str, Any] = {
     "byteswap": _byteswap,
     "_new_shared": classmethod(_new_shared),
     "share_memory_": _share_memory,
+    "_share_fd_cpu_": _share_fd_cpu_,
+    "_share_filename_cpu_": _share_filename_cpu_,
+    "_write_file": _write_file,
     "get_device": lambda self: -1 if self._is_meta else self.device.index,
     "is_shared": _is_shared,
     "is_pinned": _says_no("Whether the memory is page-locked"),
@@ -394,8 +424,11 @@ class TypedStorage:
             raise RuntimeError(f"{said}\nToo many positional arguments")
         what = args[0] if args else 0
         if isinstance(what, Sequence):
-            made = _tensor(what, dtype=self.dtype)
-            self._untyped_storage = made.clone().untyped_storage()
+            untyped = _tensor(what, dtype=self.dtype).clone().untyped_storage()
+            there = None if device is None else resolve(device)
+            if there == _META:
+                untyped = UntypedStorage(untyped.nbytes(), device=there)
+            self._untyped_storage = untyped if there is None else untyped.to(device=there)
             return
         try:
             size = as_int(what)
@@ -612,6 +645,8 @@ def typed(untyped: Any, dtype: dtype) -> TypedStorage:
 
 
 def _cast(storage: TypedStorage, dtype: dtype) -> TypedStorage:
+    if storage._untyped_storage._is_meta:
+        return TypedStorage(storage._size(), dtype=dtype, device=_META, _internal=True)
     made = storage._elements().to(dtype)
     made = made.clone() if dtype is storage.dtype else made
     return typed(made.untyped_storage(), dtype)
@@ -628,6 +663,18 @@ def _cast_method(dtype: dtype) -> Any:
 
 for _name, _dtype in (CASTS | _COMPLEX).items():
     setattr(TypedStorage, _name, _cast_method(_dtype))
+
+
+def _of_bytes(name: str) -> Any:
+    def method(self: Any, *args: Any) -> Any:
+        return getattr(self._untyped_storage, name)(*args)
+
+    method.__name__ = name
+    return method
+
+
+for _name in ("_share_fd_cpu_", "_share_filename_cpu_", "_write_file"):
+    setattr(TypedStorage, _name, _of_bytes(_name))
 
 
 class LegacyType(type):

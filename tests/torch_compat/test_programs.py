@@ -1,7 +1,8 @@
 """Short programs that print the same on both libraries, or raise and warn alike.
 
 A program is a few lines, and the value of the last is what it gives; what stands before the first
-colon of a warning's or an error's text, and its class, is compared too. Programs in `programs.txt`
+colon of a warning's or an error's text, and its class, is compared too, but for PyTorch's warning
+that complex32 is new. Programs in `programs.txt`
 are separated by blank lines.
 """
 
@@ -31,7 +32,12 @@ def _sentence(error: Any) -> tuple[str, str]:
 
 
 def _run(torch: Any, program: str) -> tuple[Any, Any]:
-    names: dict[str, Any] = {"torch": torch, "F": torch.nn.functional, "__name__": "program"}
+    names: dict[str, Any] = {
+        "torch": torch,
+        "F": torch.nn.functional,
+        "__name__": "program",
+        "importlib": importlib,
+    }
     tree = ast.parse(program)
     last = ast.Expression(tree.body.pop().value)  # type: ignore[attr-defined]
     torch.manual_seed(0)
@@ -44,7 +50,9 @@ def _run(torch: Any, program: str) -> tuple[Any, Any]:
             result = _sentence(error)
         finally:
             torch.use_deterministic_algorithms(False)
-    return result, [_sentence(w.message) for w in warned]
+    return result, [
+        s for s in map(_sentence, [w.message for w in warned]) if "ComplexHalf" not in s[1]
+    ]
 
 
 @pytest.fixture(autouse=True)

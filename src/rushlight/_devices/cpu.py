@@ -78,6 +78,8 @@ def beyond_memory(error: Any, shape: tuple[int, ...] | None = None) -> RuntimeEr
                 "Storage size calculation overflowed. The result would have more bytes than 64 "
                 f"bits can count. {error}"
             )
+        if 0 in shape:
+            return RuntimeError("Stride calculation overflowed")
         return RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
     if not hasattr(error, "shape"):
         return RuntimeError(

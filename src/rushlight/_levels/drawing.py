@@ -24,6 +24,10 @@ _ERROR = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
     "'different' randomness flags on vmap or perform the randomness operation out of vmap"
 )
+_ERROR_INSIDE = (  # of batched gradients
+    "vmap: We do not yet support calling random operations inside of vmap. Please perform random "
+    "operations outside of vmap as a workaround"
+)
 _UNBATCHED = (
     "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear "
     "like same randomness. If this is necessary for your usage, please file an "
@@ -48,8 +52,9 @@ def drawn(draws: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, An
         return function(*args, **kwargs)
     if kwargs.get("out") is not None:
         raise RuntimeError(_OUT)
-    if any(level.randomness == "error" for level in mapped):
-        raise RuntimeError(_ERROR)
+    refusing = [level for level in mapped if level.randomness == "error"]
+    if refusing:
+        raise RuntimeError(_ERROR_INSIDE if refusing[-1].inside else _ERROR)
     # There is no derivative of what is drawn.
     with only([level for level in state.stack if not level.maps]):
         return _drawn(draws, function, tuple(_value_of(a) for a in args), kwargs, mapped)

@@ -18,12 +18,10 @@ __all__ = ["jvp", "jvp_along"]
 
 
 def _check_tangents(primals: tuple[Tensor, ...], tangents: tuple[Tensor, ...], what: str) -> None:
-    for name, tree in (("primals", primals), ("tangents", tangents)):
-        if not isinstance(tree, tuple):
-            raise RuntimeError(
-                f"{what}: Expected {name} to be a tuple. E.g. it should be valid "
-                "to call f(*primals)."
-            )
+    if not isinstance(primals, tuple):
+        raise RuntimeError(
+            f"{what}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        )
     values, spec = tree_flatten(primals)
     along, tangent_spec = tree_flatten(tangents)
     if spec != tangent_spec:

@@ -91,7 +91,7 @@ class LBFGS(Optimizer):
             # The first direction has the gradient's length, which says little about the distance.
             length = lr
             if state["n_iter"] == 1:
-                length = min(1.0, 1.0 / grad.abs().sum().item()) * lr
+                length = min(1.0, (1.0 / grad.abs().sum()).item()) * lr
             state["d"], state["t"] = direction, length
             slope = _dot(grad, direction)
             if slope > -smallest:

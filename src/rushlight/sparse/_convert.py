@@ -9,7 +9,18 @@ import numpy as np
 from .. import _core
 from .. import _root as rl
 from .._core import Tensor
-from .._device import cpu, cuda, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
+from .._device import (
+    contiguous_format,
+    cpu,
+    cuda,
+    preserve_format,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
+    strided,
+)
 from .._device import layout as _layout
 from ..ops.table.arguments import typed
 from ._form import (
@@ -23,6 +34,7 @@ from ._form import (
     columns_of,
     coo,
     coordinates,
+    format_name,
     in_order,
     integers,
     linear,
@@ -569,6 +581,8 @@ def to_sparse_bsc(self: Any, blocksize: Any, dense_dim: int | None = None) -> An
 
 @answers("clone")
 def clone(input: Any, memory_format: Any = None) -> Any:
+    if memory_format is not None:
+        raise RuntimeError(f"unsupported memory format option {format_name(memory_format)}")
     p = parts(input)
     fresh = tuple(i.clone() for i in p.indices)
     made = make(p.layout, p.shape, fresh, p.value.clone(), p.coalesced)
@@ -653,6 +667,13 @@ def to(
             f"{'Strided' if layout is strided else NAMES[layout]}"
         )
     made = cast(self, dtype or parts(self).value.dtype)
+    fits = (None, preserve_format, *([contiguous_format] if made is self else []))
+    if memory_format not in fits:
+        name = "COO" if parts(self).layout is sparse_coo else NAMES[parts(self).layout]
+        raise RuntimeError(
+            f"to(options): {name.removeprefix('Sparse')} only supports memory format Preserve, but "
+            f"got {format_name(memory_format)} instead."
+        )
     return clone(made) if copy and made is self else made
 
 
@@ -663,7 +684,7 @@ def _casts() -> None:
         name, kind = pair.split(":")
 
         def method(self: Any, memory_format: Any = None, _kind: str = kind) -> Any:
-            return cast(self, getattr(rl, _kind))
+            return to(self, dtype=getattr(rl, _kind), memory_format=memory_format)
 
         answers(name)(method)
 
@@ -673,7 +694,7 @@ _casts()
 
 @answers("cpu")
 def _cpu(self: Any, memory_format: Any = None) -> Any:
-    return self
+    return to(self, memory_format=memory_format)
 
 
 @answers("cuda")
@@ -706,7 +727,13 @@ def _type_as(self: Any, other: Any) -> Any:
 @answers("zeros_like")
 def zeros_like(input: Any, **kwargs: Any) -> Any:
     p = parts(input)
+    _check_format(p, kwargs)
     return _zeros(p, p.shape, kwargs)
+
+
+def _check_format(p: Parts, how: dict[str, Any]) -> None:
+    if p.layout is sparse_coo and how.get("memory_format") is not None:
+        raise RuntimeError("memory format option is only supported by strided tensors")
 
 
 @answers("new_zeros", "new_empty")
@@ -747,6 +774,7 @@ def _zeros(p: Parts, shape: Any, how: dict[str, Any]) -> Any:
 @answers("empty_like")
 def _empty_like(input: Any, **kwargs: Any) -> Any:
     p = parts(input)
+    _check_format(p, kwargs)
     if p.layout is sparse_coo:
         return _zeros(p, p.shape, kwargs)
     kind = kwargs.get("dtype") or p.value.dtype

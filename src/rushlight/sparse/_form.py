@@ -43,6 +43,13 @@ NAMES = {
     sparse_bsc: "SparseBsc",
 }
 
+
+def format_name(memory_format: Any) -> str:
+    """The name that torch's errors have for a memory format."""
+    plain = str(memory_format).removeprefix("torch.").removesuffix("_format")
+    return "".join(part.capitalize() for part in plain.split("_"))
+
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 HANDLERS: dict[str, Callable[..., Any]] = {}
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _root as rl
 from .._core import Tensor
-from .._device import sparse_coo, strided
+from .._device import contiguous_format, preserve_format, sparse_coo, strided
 from ._form import (
     HANDLERS,
     NAMES,
@@ -16,6 +16,7 @@ from ._form import (
     answers,
     build,
     columns_of,
+    format_name,
     in_order,
     integers,
     named,
@@ -293,7 +294,12 @@ def _is_contiguous(self: Any, memory_format: Any = None) -> bool:
 
 @answers("contiguous")
 def _contiguous(self: Any, memory_format: Any = None) -> Any:
-    raise RuntimeError("unsupported memory format option Contiguous")
+    if parts(self).layout is not sparse_coo:
+        raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    name = format_name(memory_format or contiguous_format)
+    raise RuntimeError(f"unsupported memory format option {name}")
 
 
 @answers("reshape", "flatten", "ravel", "reshape_as", "repeat")

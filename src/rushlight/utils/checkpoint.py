@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import sys
 import threading
 import traceback
 import warnings
@@ -148,19 +149,38 @@ def noop_context_fn() -> tuple[Any, Any]:
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
-def _preserved(state: Any) -> contextlib.AbstractContextManager[None]:
-    """The generators in given states for the block, and as they were afterwards."""
+def _autocast(how: dict[str, Any]) -> contextlib.AbstractContextManager[Any]:
+    """Autocast as it was; nothing where the program has never asked for it."""
+    amp = sys.modules.get("rushlight.amp")
+    return contextlib.nullcontext() if amp is None else amp.autocast("cpu", **how)
+
+
+class _Surroundings:
+    """What the second run needs as the first found it: the generators, and autocast."""
+
+    def __init__(self, preserve_rng_state: bool) -> None:
+        self.state = states() if preserve_rng_state else None
+        amp = sys.modules.get("rushlight.amp")
+        self.autocast: dict[str, Any] = {"enabled": False}
+        if amp is not None:
+            self.autocast = {
+                "enabled": amp.autocast_mode.is_autocast_enabled("cpu"),
+                "dtype": amp.autocast_mode.get_autocast_dtype("cpu"),
+                "cache_enabled": amp.autocast_mode.is_autocast_cache_enabled(),
+            }
 
     @contextlib.contextmanager
-    def block() -> Iterator[None]:
+    def again(self) -> Iterator[None]:
+        """The surroundings for a block, and afterwards as they were."""
         before = states()
-        set_states(state)
+        if self.state is not None:
+            set_states(self.state)
         try:
-            yield
+            with _autocast(self.autocast):
+                yield
         finally:
-            set_states(before)
-
-    return contextlib.nullcontext() if state is None else block()
+            if self.state is not None:
+                set_states(before)
 
 
 # ---- without reentrance
@@ -414,10 +434,10 @@ def _checkpoint_without_reentrance(
     forward_context, again_context = context_fn()
     if not _core.is_grad_enabled():
         return function(*args, **kwargs)
-    state = states() if preserve else None
+    surroundings = _Surroundings(preserve)
 
     def again(keywords: dict[str, Any], *positional: Any) -> None:
-        with _preserved(state), again_context:
+        with surroundings.again(), again_context:
             function(*positional, **keywords)
 
     if _Settings.early_stop is not None:
@@ -501,7 +521,7 @@ class CheckpointFunction(autograd.Function):
     def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.state = states() if preserve_rng_state else None
+        ctx.surroundings = _Surroundings(preserve_rng_state)
         ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.constants = [None if isinstance(a, Tensor) else a for a in args]
         ctx.save_for_backward(*[args[i] for i in ctx.places])
@@ -522,7 +542,7 @@ class CheckpointFunction(autograd.Function):
         inputs = detach_variable(tuple(given))
         before = _core.set_grad_enabled(True)
         try:
-            with _preserved(ctx.state):
+            with ctx.surroundings.again():
                 outputs = ctx.run_function(*inputs)
         finally:
             _core.set_grad_enabled(before)

@@ -78,6 +78,13 @@ class SpectralNorm:
         weight = module._parameters[name]
         if weight is None:
             raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+        from .._uninitialized import is_lazy
+
+        if is_lazy(weight):
+            raise ValueError(
+                "The module passed to `SpectralNorm` can't have uninitialized parameters. Make "
+                "sure to run the dummy forward before applying spectral normalization"
+            )
         with rl.no_grad():
             matrix = hook.reshape_weight_to_matrix(weight)
             u, v = (

@@ -39,6 +39,13 @@ class WeightNorm:
         _check_single(module, WeightNorm, "weight_norm", name)
         hook = WeightNorm(name, dim)
         weight = getattr(module, name)
+        from .._uninitialized import is_lazy
+
+        if is_lazy(weight):
+            raise ValueError(
+                "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure "
+                "to run the dummy forward before applying weight normalization"
+            )
         del module._parameters[name]
         g = rl.norm_except_dim(weight, 2, hook.dim).data
         module.register_parameter(f"{name}_g", Parameter(g))

@@ -604,6 +604,8 @@ frexp: Op = general(
     _frexp,
     vjp={"input": lambda g, out1: g * exp2(-out1)},
     outputs=named("frexp", "mantissa", "exponent"),
+    out="torch.frexp() expects mantissa to have dtype {want.c_name} but got {got.c_name} | "
+    "torch.frexp() expects exponent to have int dtype but got {got.c_name}",
     first_only=True,
     samples=one,
     keeps="strides: input",

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ... import _dtypes as dtypes
 from ..._core import Op
 from ..._devices.meta import like_first
 from ..making.creation import zeros_like
-from ..table.arrays import Array, as_type, cell
+from ..table.arrays import Array, as_type, cell, warn_once
 from ..table.formulas import Symbol
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
@@ -58,6 +59,18 @@ where = pointwise(
 )
 
 
+def _truth(condition: Any) -> Any:
+    """A condition of bytes as truth values, which torch takes with a warning."""
+    if not isinstance(condition, Tensor) or condition.dtype is not dtypes.uint8:
+        return condition
+    warn_once(
+        "where received a uint8 condition tensor. This behavior is deprecated and will be removed "
+        "in a future version of PyTorch. Use a boolean condition instead.",
+        4,
+    )
+    return condition.to(dtypes.bool)
+
+
 def _where(
     condition: Tensor,
     input: Tensor | None = None,
@@ -73,6 +86,7 @@ def _where(
             "where() received an invalid combination of arguments - got "
             f"({', '.join(type(a).__name__ for a in (condition, input, other) if a is not None)})"
         )
+    condition = _truth(condition)
     return (
         where(condition, input, other) if out is None else where(condition, input, other, out=out)
     )
@@ -81,7 +95,7 @@ def _where(
 alias("where", _where, method=False)
 add_method(
     "where",
-    lambda input, condition, other: where(condition, input, other),
+    lambda input, condition, other: where(_truth(condition), input, other),
     "The tensor where the condition holds, else other.",
 )
 

@@ -525,7 +525,7 @@ _softshrink = pointwise(
 )
 
 
-@composite(where="nn", samples=one)
+@composite(where="nn", samples=one, out="found")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """input pulled towards 0 by lambd, and 0 within."""
     if lambd < 0:

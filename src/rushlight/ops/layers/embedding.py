@@ -311,7 +311,8 @@ def embedding_bag(
             f"{padding_idx}"
         )
     if max_norm is None and indices.device.type == "cpu":
-        _check_bags(elements(indices), n, mode == "max" or weight.dtype.name != "float32")
+        plainly = mode == "max" or padding_idx is not None or weight.dtype.name == "float64"
+        _check_bags(elements(indices), n, plainly)
     rows = embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(-1)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._core import Op
 from ..random.samples import rand
-from ..table.arrays import Array, refuse
+from ..table.arrays import Array, listed, refuse
 from ..table.kinds import composite, general
 from ..table.signature import Ints, Tensor
 from .pooling import pool_scatter
@@ -85,7 +85,11 @@ def _of(n: int) -> None:
         size = input.shape[-n:]
         if output_size is None:
             ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else [output_ratio] * n
-            output_size = tuple(int(s * r) for s, r in zip(size, ratios, strict=True))
+            if len(ratios) > n:
+                raise ValueError(
+                    f"{name} requires output_ratio to either be a single Int or tuple of Ints."
+                )
+            output_size = tuple(int(size[d] * ratios[d]) for d in range(n))
         kind = "a single Int or tuple of " + ("three " if n == 3 else "") + "Ints"
         kernel = _each(kernel_size, n, f"{name}: kernel_size must either be {kind}")
         out = _each(output_size, n, f"{name}: output_size must either be {kind}")
@@ -98,6 +102,13 @@ def _of(n: int) -> None:
             raise RuntimeError(
                 f"{name}(): Expected {planes}D or {planes + 1}D tensor, but got: {input.shape}"
             )
+        for d in range(input.ndim - planes, input.ndim):
+            if not input.shape[d]:
+                raise RuntimeError(
+                    f"{name}{'_out' * (n == 3)}(): Expected input to have non-zero size for "
+                    f"non-batch dimensions, but got{listed(input.shape)} with dimension {d} being "
+                    "empty."
+                )
         batch = input.shape[0] if input.ndim > planes else 1
         channels = input.shape[-planes]
         if samples is None:

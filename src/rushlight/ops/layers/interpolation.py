@@ -174,6 +174,12 @@ def _target(
                     "tensor in (N, C, d1, d2, "
                     "...,dK) format and output size in (o1, o2, ...,oK) format."
                 )
+            if not all(isinstance(s, (int, np.integer, Tensor)) for s in size):
+                kinds = [type(s) for s in size]
+                raise TypeError(
+                    "expected size to be one of int or Tuple[int] or Tuple[int, int] or "
+                    f"Tuple[int, int, int], but got size with types {kinds}"
+                )
             return [int(s) for s in size], [None] * n
         return [int(size)] * n, [None] * n
     if scale_factor is None:

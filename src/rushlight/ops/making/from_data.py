@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -367,6 +368,8 @@ def _aliased(obj: Any, dtype: Any) -> Any:
         return _wrap_data(array_of(obj, copy=False))
     if isinstance(obj, (list, tuple, str, *_SCALARS)):
         return None
+    if hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
+        return import_module("rushlight._dlpack").from_dlpack(obj)
     try:
         memoryview(obj)
     except TypeError:

@@ -12,7 +12,6 @@ from ... import _dtypes as dtypes
 from ..._core import Op, Tensor
 from ..._devices import of
 from ..._dtypes import from_numpy_dtype
-from ..._errors import not_implemented_for
 from ..._generator import draw, for_host, state_of
 from ..._generator import fill as draw_into
 from ..._levels.running import draws
@@ -27,7 +26,7 @@ from ..making.factory import (
     numpy_of,
     shape_of,
 )
-from ..table.arrays import fitted_number, is_stored
+from ..table.arrays import fitted_number
 from ..table.kinds import composite, general
 from ..table.signature import Generator, Ints, Keywords, memory_format
 from .fills import DIGITS, bernoulli_, check_deviation, check_type, integer_range
@@ -63,8 +62,7 @@ def _sampled(name: str, kernel: str, args: tuple[float, ...], said: str, doc: st
     called = name + "_like"
 
     def check(numpy_dtype: Any) -> None:
-        if numpy_dtype.kind in "biu" or is_stored(numpy_dtype):
-            not_implemented_for(said, from_numpy_dtype(numpy_dtype).scalar_name)
+        check_type(from_numpy_dtype(numpy_dtype), "fc", said)
 
     @composite(
         method=False,

@@ -111,6 +111,8 @@ def _extreme_so_far(name: str, largest: bool) -> Op:
     def forward(a: Array, dim: int) -> tuple[Array, Array]:
         if a.dtype.kind == "c":
             raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{scalar_name(a)}'")
+        if a.ndim == 0 and dim not in (-1, 0):
+            raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
         d = dim_in(dim, a.ndim)
         if a.ndim == 0:
             return a.copy(), np.zeros((), np.int64)

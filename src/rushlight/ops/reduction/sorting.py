@@ -159,7 +159,7 @@ def _kthvalue(a: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
 kthvalue: Any = selecting(
     "kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False)",
     _kthvalue,
-    out="output values must be of same type as input",
+    out="output values must be of same type as input | output indices must be of scalar type Long",
     samples=lambda make: [(make(3, 5), 2), (make(3, 5), 1, 0, True)],
     doc="The k-th smallest entry of a dimension, and where it was.",
     batch="picked",
@@ -194,6 +194,8 @@ def _mode(a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
 mode: Any = selecting(
     "mode(input: Tensor, dim: int = -1, keepdim: bool = False)",
     _mode,
+    out="expected scalar type '{want.scalar_name}' but got '{got.scalar_name}' for values output | "
+    "expected scalar type '{want.scalar_name}' but got '{got.scalar_name}' for indices output",
     samples=lambda make: [(make(3, 5),), (make(3, 5), 0, True)],
     doc="The most frequent entry of a dimension, and where it was last.",
     batch="picked",
@@ -334,8 +336,19 @@ def _search(
         raise NotImplementedError(
             f"\"searchsorted_out_cpu\" not implemented for '{scalar_name(bounds)}'"
         )
+    if values.ndim == 0 and bounds.ndim != 1:
+        raise RuntimeError(
+            "torch.searchsorted(): input value can be a scalar only when boundaries tensor "
+            f"dimension is 1, but we got boundaries tensor dim({bounds.ndim}) and input value's "
+            "dim(0) numel(1)"
+        )
     if bounds.ndim == 0:
         raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension")
+    if sorter is not None and sorter.dtype != np.int64:
+        raise RuntimeError(
+            "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
+            f"{scalar_name(sorter)}"
+        )
     if bounds.ndim > 1 and (values.ndim != bounds.ndim or values.shape[:-1] != bounds.shape[:-1]):
         raise RuntimeError(
             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
@@ -347,10 +360,12 @@ def _search(
         raise RuntimeError(
             "torch.searchsorted(): boundary and sorter must have the same size, but got "
             "boundary "
-            f"tensor {listed(bounds.shape)} and got sorter tensor {listed(sorter.shape)}"
+            f"tensor {listed(bounds.shape)}and got sorter tensor {listed(sorter.shape)}"
         )
     _warn_of_copies(input=values, boundary=bounds, sorter=sorter)
     if sorter is not None:
+        if sorter.size and not 0 <= sorter.min() <= sorter.max() < bounds.shape[-1]:
+            raise RuntimeError("torch.searchsorted(): sorter index out of range")
         bounds = np.take_along_axis(bounds, sorter, -1)
     kind: Any = "right" if right else "left"
     dtype = np.int32 if int32 else np.int64
@@ -414,6 +429,12 @@ def searchsorted(
 ) -> Tensor:
     """Where values would be inserted to keep each row of a sorted sequence sorted."""
     more = {} if out is None else {"out": out}
+    if out is not None and out.dtype is not (dtypes.int32 if out_int32 else dtypes.int64):
+        raise RuntimeError(
+            "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or "
+            f"Long(int64) depending on whether out_int32 flag is True, but we got output tensor's "
+            f"dtype {out.dtype.scalar_name} and out_int32 flag is {out_int32}"
+        )
     values = _as_tensor(input, sorted_sequence)
     return _searchsorted(sorted_sequence, values, right, side, out_int32, sorter, **more)
 

@@ -210,6 +210,12 @@ _histogramdd_result = named("histogramdd", "hist", "bin_edges", out=False)
 def _edges(x: Tensor, column: Array, bins: Any, low_high: Any, dim: int) -> Tensor:
     """The edges of the bins of one dimension: as given, or at equal distances."""
     if isinstance(bins, _core.Tensor):
+        if bins.dtype is not x.dtype:
+            raise RuntimeError(
+                "torch.histogramdd: input tensor and bins tensors should have the same dtype, but "
+                f"got input with dtype {x.dtype.c_name} and bins for dimension {dim} with dtype "
+                f"{bins.dtype.c_name}"
+            )
         if bins.ndim != 1:
             raise RuntimeError(
                 f"torch.histogramdd: bins tensor should have one dimension, but got {bins.ndim} "
@@ -220,12 +226,6 @@ def _edges(x: Tensor, column: Array, bins: Any, low_high: Any, dim: int) -> Tens
                 "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements "
                 f"in the bins tensor for dimension {dim}"
             )
-        if bins.dtype is not x.dtype:
-            raise RuntimeError(
-                "torch.histogramdd: input tensor and bins tensors should have the same dtype, but "
-                f"got input with dtype {x.dtype.c_name} and bins for dimension {dim} with dtype "
-                f"{bins.dtype.c_name}"
-            )
     count = bins.numel() - 1 if isinstance(bins, _core.Tensor) else bins
     if count < 1:
         raise RuntimeError(
@@ -235,16 +235,16 @@ def _edges(x: Tensor, column: Array, bins: Any, low_high: Any, dim: int) -> Tens
         return bins
     if low_high is not None:
         low, high = low_high
-        if low > high:
-            raise RuntimeError(
-                f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} "
-                f"for dimension {dim}"
-            )
     else:
         low, high = (float(column.min()), float(column.max())) if column.size else (0.0, 1.0)
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(
             f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is not finite"
+        )
+    if low > high:
+        raise RuntimeError(
+            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} "
+            f"for dimension {dim}"
         )
     if low == high:
         low, high = low - 0.5, high + 0.5

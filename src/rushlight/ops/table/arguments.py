@@ -30,6 +30,7 @@ from ... import _dtypes as dtypes
 from ..._core import Op, Takes
 from ..._generator import Generator
 from ..._size import Size
+from . import arrays
 from .signature import Parameter, Signature, of_function, read
 from .statement import OPS
 
@@ -444,9 +445,10 @@ def _today(
             _fits(v, params[n]) for n, v in zip(names, args, strict=True)
         ):
             continue
-        if not _before_warned:
+        if arrays.warn_always or not _before_warned:
             _before_warned = True  # torch says it once, whichever function it is of
             then = ", ".join(f"{params[n].word} {n}" for n in names)
+            then += "" if method or "out" not in params else ", *, Tensor out = None"
             now = signature.without_first() if method else signature
             now = Signature(tuple(p for p in now.params if p.name != "out" or not method))
             warnings.warn(

@@ -81,8 +81,9 @@ def _write_all(out: Any, result: Any, name: str, rule: Any) -> Any:
     if len(outs) != len(result):
         raise TypeError(f"{name}() expected {len(result)} tensors in 'out', got {len(outs)}.")
     word = rule[0] if isinstance(rule, list) else rule
-    for o, r in zip(outs, result, strict=True):
-        _check(name, word, r, o)
+    words = word.split(" | ") if isinstance(word, str) and " | " in word else [word] * len(outs)
+    for o, r, said in zip(outs, result, words, strict=True):
+        _check(name, said, r, o)
     for o, r in zip(outs, result, strict=True):
         _write(o, r)
     return named_out(type(result))(outs)

@@ -77,6 +77,19 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
         return self.tensors[0].size(0)
 
 
+def _several(dataset: Any, indices: list[int]) -> list[Any]:
+    """The samples of these indices, fetched at once where the dataset can."""
+    many = getattr(dataset, "__getitems__", None)
+    if many is None:
+        return [dataset[i] for i in indices]
+    found: list[Any] = many(indices)
+    if len(found) != len(indices):
+        raise ValueError(
+            f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(found)}"
+        )
+    return found
+
+
 class StackDataset(Dataset[Any]):
     """Datasets side by side: sample i is a tuple (by keyword: a dict) of their samples i.
 
@@ -107,6 +120,15 @@ class StackDataset(Dataset[Any]):
         if isinstance(self.datasets, dict):
             return {key: dataset[index] for key, dataset in self.datasets.items()}
         return tuple(dataset[index] for dataset in self.datasets)
+
+    def __getitems__(self, indices: list[int]) -> list[Any]:
+        if type(self).__getitem__ is not StackDataset.__getitem__:
+            return [self[i] for i in indices]  # a subclass changes what a sample is
+        if isinstance(self.datasets, dict):
+            names, columns = list(self.datasets), self.datasets.values()
+            rows = zip(*[_several(d, indices) for d in columns], strict=True)
+            return [dict(zip(names, row, strict=True)) for row in rows]
+        return list(zip(*[_several(d, indices) for d in self.datasets], strict=True))
 
     def __len__(self) -> int:
         return self._length
