@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import Tensor
+from .._errors import taking_pytorchs
 from .._levels.batch import BatchLevel
 from .._levels.structure import batched_at, one_of
 from .._pytree import TreeSpec, broadcast_to_and_flatten, tree_flatten, tree_unflatten
@@ -60,6 +61,7 @@ def _flat_in_dims(
             raise ValueError(
                 f"{head}{d} for an input but the input is of type {type(x)}. We cannot vmap over "
                 "non-Tensor arguments, please use None as the respective in_dim"
+                f"{taking_pytorchs(x)}"
             )
         if not -x.ndim <= d < x.ndim:
             raise ValueError(

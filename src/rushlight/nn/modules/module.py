@@ -16,6 +16,7 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from ..._device import DeviceLike
+from ..._errors import taking_pytorchs
 from .._moving import target
 from ..parameter import Buffer, Parameter
 from . import _hooks
@@ -149,7 +150,7 @@ class Module(StateMethods):
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{rl.typename(value)}' as parameter '{name}' "
-                    "(torch.nn.Parameter or None expected)"
+                    f"(torch.nn.Parameter or None expected){taking_pytorchs(value)}"
                 )
             self.register_parameter(name, None)
         elif name in attributes["_modules"]:
@@ -163,7 +164,7 @@ class Module(StateMethods):
             if value is not None and not isinstance(value, _Tensor):
                 raise TypeError(
                     f"cannot assign '{rl.typename(value)}' as buffer '{name}' "
-                    "(torch.nn.Buffer, torch.Tensor or None expected)"
+                    f"(torch.nn.Buffer, torch.Tensor or None expected){taking_pytorchs(value)}"
                 )
             persistent = name not in self._non_persistent_buffers_set
             if value is not None and isinstance(value, Buffer):
@@ -235,7 +236,7 @@ class Module(StateMethods):
         if tensor is not None and not isinstance(tensor, _Tensor):
             raise TypeError(
                 f"cannot assign '{rl.typename(tensor)}' object to buffer '{name}' "
-                "(torch Tensor or None required)"
+                f"(torch Tensor or None required){taking_pytorchs(tensor)}"
             )
         self._buffers[name] = registered(GLOBAL.on_buffer, self, name, tensor)
         if persistent:
@@ -252,7 +253,7 @@ class Module(StateMethods):
             if type(param) is not Parameter and not isinstance(param, Parameter):
                 raise TypeError(
                     f"cannot assign '{rl.typename(param)}' object to parameter '{name}' "
-                    "(torch.nn.Parameter or None required)"
+                    f"(torch.nn.Parameter or None required){taking_pytorchs(param)}"
                 )
             if param.grad_fn is not None:
                 raise ValueError(
