@@ -16,6 +16,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -32,9 +33,15 @@ def numbers(name: str) -> tuple[list[float] | None, float, str]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     started = time.perf_counter()
     try:
-        done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=SECONDS
-        )
+        with tempfile.TemporaryDirectory() as folder:  # some write logs where they stand
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+            )
     except subprocess.TimeoutExpired:
         return None, SECONDS, f"no end after {SECONDS} s"
     seconds = time.perf_counter() - started

@@ -1,6 +1,7 @@
 // Reading a call's arguments: positions and keywords go to an op's slots, plain arguments are checked, and errors about
 // them are in torch's words.
 #include "core/layout.h"
+#include "core/pytorch.h"
 #include "core/op.h"
 #include "core/tensor.h"
 
@@ -242,7 +243,7 @@ int learn_takes(PyObject* function, Takes* takes) {
 
 void raise_misfit(PyObject* function, PyObject* name, int index, uint16_t kinds, PyObject* value) {
   PyErr_Format(PyExc_TypeError, "%s(): argument '%U' (position %d) must be %s, not %s", name_of(function).c_str(), name, index + 1,
-               word_of(kinds), Py_TYPE(value)->tp_name);
+               word_of(kinds), class_name(value).c_str());
 }
 
 int conform(PyObject* function, const Takes::Row& row, PyObject** value, Bound* bound) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/layout.h"
+#include "core/pytorch.h"
 #include "core/tensor.h"
 
 namespace rushlight {
@@ -124,7 +125,8 @@ int set_grad(PyObject* self, PyObject* value, void*) {
     return 0;
   }
   if (!is_tensor(value)) {
-    PyErr_Format(PyExc_TypeError, "assigned grad expected to be a Tensor or None but got grad of type %s", Py_TYPE(value)->tp_name);
+    PyErr_Format(PyExc_TypeError, "assigned grad expected to be a Tensor or None but got grad of type %s",
+                 class_name(value).c_str());
     return -1;
   }
   if (value == self) {

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "core/callbacks.h"
+#include "core/layout.h"
 #include "core/override.h"
 
 namespace rushlight {
@@ -131,6 +133,13 @@ bool taken_over(Operator which, PyObject* a, PyObject* b, PyObject** result) {
   return slot_overridden(kMembers[which], a, b, true, result);
 }
 
+// A result, or NotImplemented in the place of a TypeError.
+PyObject* or_not_implemented(PyObject* result) {
+  if (result || !PyErr_ExceptionMatches(PyExc_TypeError)) return result;
+  PyErr_Clear();
+  Py_RETURN_NOTIMPLEMENTED;
+}
+
 template <Operator kForward, Operator kReflected>
 PyObject* binary(PyObject* a, PyObject* b) {
   const bool everyday = is_plain_operand(a) && is_plain_operand(b);
@@ -144,8 +153,11 @@ PyObject* binary(PyObject* a, PyObject* b) {
   }
   if (!everyday && taken_over(kReflected, b, a, &result)) return result;
   f = operators[kReflected];
-  if (!f || !(everyday || is_operand(a))) Py_RETURN_NOTIMPLEMENTED;
-  return apply(f, b, a);
+  if (!f) Py_RETURN_NOTIMPLEMENTED;
+  if (everyday || is_operand(a)) return apply(f, b, a);
+  // NumPy leaves `array / tensor` to the tensor, and only that is more than an error in torch: its formula has an array in a product.
+  if (kReflected != kRDiv || !PyObject_TypeCheck(a, array_type())) Py_RETURN_NOTIMPLEMENTED;
+  return or_not_implemented(apply(f, b, a));
 }
 
 template <Operator kWhich>
@@ -175,14 +187,24 @@ PyObject* ternary_pow(PyObject* a, PyObject* b, PyObject* modulus) {
 }
 PyObject* in_place_pow(PyObject* a, PyObject* b, PyObject*) { return in_place<kIPow>(a, b); }
 
+// Element by element, in either order: NumPy leaves `array == tensor` to the tensor. An array that no tensor can show is unequal.
+PyObject* compare_with_array(PyObject* f, PyObject* a, PyObject* array) {
+  PyObject* as_tensor = callbacks.as_tensor.get();
+  const Ref b(as_tensor ? or_not_implemented(PyObject_CallOneArg(as_tensor, array)) : nullptr);
+  return b && is_tensor(b.get()) ? apply(f, a, b.get()) : Py_XNewRef(b.get());
+}
+
 PyObject* compare(PyObject* a, PyObject* b, int how) {
   static constexpr Operator which[] = {kLt, kLe, kEq, kNe, kGt, kGe};
   const bool everyday = is_plain(a) && is_plain_operand(b);
   PyObject* result;
   if (!everyday && taken_over(which[how], a, b, &result)) return result;
   PyObject* f = operators[which[how]];
-  if (!f || !(everyday || is_operand(b))) Py_RETURN_NOTIMPLEMENTED;
-  return apply(f, a, b);
+  if (!f) Py_RETURN_NOTIMPLEMENTED;
+  if (everyday || is_operand(b)) return apply(f, a, b);
+  const bool equality = how == Py_EQ || how == Py_NE;
+  if (!equality || !PyObject_TypeCheck(b, array_type())) Py_RETURN_NOTIMPLEMENTED;
+  return compare_with_array(f, a, b);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "core/override.h"
 
 #include "core/layout.h"
+#include "core/pytorch.h"
 
 #include <string>
 #include <vector>
@@ -150,6 +151,7 @@ PyObject* run_as(PyTypeObject* cls, PyObject* func, PyObject* types, PyObject* a
     if (is < 0) return nullptr;
     if (!is) Py_RETURN_NOTIMPLEMENTED;
   }
+  if (is_pytorchs_function(func)) return call_of_pytorchs(func, args, kwargs);
   const OverridesOf scope(no_more_than(Overrides::Modes));
   Ref result(PyObject_Call(func, args, kwargs));
   if (!result || !is_tensor(result.get())) return convert(result.release(), cls);
@@ -192,6 +194,10 @@ class Takers {
     if (!subclasses_ || type == parameter_type || is_basic(type)) return;
     Ref owned = Ref::borrow(o);
     if (type == TensorType ? !count_plain_ : handler_of(type) == Handler::None && !has_of_its_own(o)) return;
+    if (!is_tensor(o) && is_pytorchs_tensor(type)) {
+      pytorchs_ = true;
+      return;
+    }
     size_t at = takers_.size();
     for (size_t i = takers_.size(); i-- > 0;) {
       PyTypeObject* other = Py_TYPE(takers_[i].get());
@@ -211,10 +217,11 @@ class Takers {
     for (Py_ssize_t i = 0; i < n; ++i) deep ? look_in(args[i]) : look_at(args[i]);
   }
 
-  bool any() const { return mode_ || !takers_.empty(); }
+  bool any() const { return mode_ || pytorchs_ || !takers_.empty(); }
 
   // Asks the mode, then the classes. `kwargs` may be nullptr. NotImplemented where all refuse.
   PyObject* ask(PyObject* func, PyObject* args, PyObject* kwargs) const {
+    if (pytorchs_) return call_with_ours(func, args, kwargs);
     Ref types(PyTuple_New(static_cast<Py_ssize_t>(takers_.size())));
     if (!types) return nullptr;
     for (size_t i = 0; i < takers_.size(); ++i) {
@@ -297,7 +304,7 @@ class Takers {
   }
 
   const bool count_plain_;
-  bool mode_ = false, subclasses_ = false;
+  bool mode_ = false, subclasses_ = false, pytorchs_ = false;
   std::vector<Ref> takers_;
 };
 
@@ -411,6 +418,7 @@ PyObject* disabled_torch_function(PyObject*, PyObject* given, PyObject* named) {
   PyObject *func, *types, *kwargs;
   Ref args;
   if (read_call("OO|OO:_disabled_torch_function_impl", given, named, &func, &types, &args, &kwargs) < 0) return nullptr;
+  if (is_pytorchs_function(func)) return call_of_pytorchs(func, args.get(), kwargs);
   const OverridesOf scope(no_more_than(Overrides::Modes));
   return PyObject_Call(func, args.get(), kwargs);
 }

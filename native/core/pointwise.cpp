@@ -38,8 +38,8 @@ DType combine(DType high, DType low) {
 bool has_type(uint32_t types, DType type) { return types >> static_cast<int>(type) & 1; }
 
 DType scalar_dtype(PyObject* o) {
-  if (PyBool_Check(o) || is_numpy_bool(o)) return DType::Bool;
-  if (PyFloat_Check(o) || is_numpy_float(o)) return registry.default_dtype;
+  if (PyBool_Check(o)) return DType::Bool;
+  if (PyFloat_Check(o) || is_numpy_float(o) || is_numpy_bool(o)) return registry.default_dtype;  // as torch reads NumPy's booleans
   if (PyComplex_Check(o) || is_numpy_complex(o)) return to_complex(registry.default_dtype);
   return DType::I64;
 }
@@ -116,6 +116,7 @@ DType result_type_of(PyObject* const* operands, int n) {
 }
 
 PyObject* scalar_object(PyObject* o) {
+  if (is_numpy_bool(o)) return PyNumber_Float(o);
   if (is_numpy_scalar(o)) return PyObject_CallMethod(o, "item", nullptr);
   return Py_NewRef(o);
 }

@@ -7,6 +7,7 @@
 #include "core/layout.h"
 #include "core/lazy.h"
 #include "core/override.h"
+#include "core/pytorch.h"
 #include "core/tensor.h"
 
 #include <structmember.h>
@@ -314,7 +315,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
     return -1;
   }
   if (!is_tensor(value)) {
-    PyErr_Format(PyExc_TypeError, "Variable data has to be a tensor, but got %s", Py_TYPE(value)->tp_name);
+    PyErr_Format(PyExc_TypeError, "Variable data has to be a tensor, but got %s", class_name(value).c_str());
     return -1;
   }
   Tensor* v = as_tensor(value);
@@ -611,19 +612,11 @@ PyObject* call_callback(const Callback& callback, PyObject* a, PyObject* b = nul
   return PyObject_Vectorcall(f, args, c ? 3 : b ? 2 : 1, nullptr);
 }
 
-PyObject* tensor_item_at(PyObject* self, Py_ssize_t i) {
-  Ref key(PyLong_FromSsize_t(i));
-  return key ? tensor_subscript(self, key.get()) : nullptr;
-}
-
 PyObject* tensor_iter(PyObject* self) { return call_callback(callbacks.iter, self); }
 PyObject* tensor_repr(PyObject* self) { return call_callback(callbacks.repr, self); }
 
-// Identity: the address without its always-zero low bits.
-Py_hash_t tensor_hash(PyObject* self) {
-  const auto hash = static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self) >> 4);
-  return hash == -1 ? -2 : hash;
-}
+// As in torch: what id() gives, which is never -1.
+Py_hash_t tensor_hash(PyObject* self) { return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self)); }
 
 PyMemberDef kMembers[] = {
     {"__dictoffset__", T_PYSSIZET, offsetof(Tensor, dict), READONLY, nullptr},
@@ -668,8 +661,6 @@ int init_tensor(PyObject* module) {
       {Py_mp_subscript, slot_of<tensor_subscript>()},
       {Py_mp_ass_subscript, slot_of<tensor_assign>()},
       {Py_mp_length, slot_of<gated_length<"__len__", tensor_length>>()},
-      {Py_sq_length, slot_of<gated_length<"__len__", tensor_length>>()},
-      {Py_sq_item, slot_of<tensor_item_at>()},
   };
   add_conversion_slots(&slots);
   add_operator_slots(&slots);

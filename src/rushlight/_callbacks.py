@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from . import _core
+from . import _core, _dlpack
 from ._device import device, layout, memory_format, resolve
 from ._devices import meta
 from ._devices.cpu import beyond_memory
@@ -75,6 +75,7 @@ _core.register(
         "fitted_number": _arrays.fitted_number,
         "write_out": _outputs.write_out,
         "as_tensor": from_data.as_tensor,
+        "take_pytorchs": _dlpack.take_pytorchs,
         "beyond_memory": beyond_memory,
         "on_stand_ins": meta.run,
         "accelerator_tables": _accelerated("_kernels", "tables"),

@@ -127,3 +127,23 @@ def from_dlpack(
             options.pop(unknown, None)
     made = _core.from_dlpack(ext_tensor.__dlpack__())
     return made.clone() if copy else made
+
+
+def take_pytorchs(t: Any) -> Any:
+    """A tensor on the memory of one of PyTorch's: what functions make of such an argument."""
+    if t.requires_grad:
+        if _core.is_grad_enabled():
+            raise TypeError(
+                "a tensor of PyTorch that requires grad: gradients do not pass from one library to "
+                "the other. Give t.detach(), or rushlight.from_dlpack(t.detach())."
+            )
+        t = t.detach()
+    if t.device.type == "cpu" and (t.is_conj() or t.is_neg()):
+        t = t.resolve_conj().resolve_neg()
+    try:
+        return from_dlpack(t)
+    except Exception as error:
+        raise TypeError(
+            f"a tensor of PyTorch ({t.device}, {t.dtype}, {t.layout}) that rushlight cannot take "
+            f"by DLPack: {error}"
+        ) from error

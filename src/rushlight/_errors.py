@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-__all__ = ["AcceleratorError", "OutOfMemoryError", "dim_out_of_range", "not_implemented_for"]
+__all__ = [
+    "AcceleratorError",
+    "OutOfMemoryError",
+    "dim_out_of_range",
+    "is_pytorchs",
+    "not_implemented_for",
+    "taking_pytorchs",
+]
 
 
 class OutOfMemoryError(RuntimeError):
@@ -34,3 +41,20 @@ def dim_out_of_range(dim: int, ndim: int) -> NoReturn:
 def not_implemented_for(op: str, scalar_name: str) -> NoReturn:
     """Raise torch's NotImplementedError for an op that has no definition for an element type."""
     raise NotImplementedError(f"\"{op}\" not implemented for '{scalar_name}'")
+
+
+def is_pytorchs(value: object) -> bool:
+    """Whether an object is a tensor of PyTorch, which is in the same process."""
+    return any(
+        c.__module__ == "torch._C" and c.__name__ == "TensorBase" for c in type(value).__mro__
+    )
+
+
+def taking_pytorchs(value: object) -> str:
+    """What an error adds where it refuses a tensor of PyTorch, whose type has the same name."""
+    if not is_pytorchs(value):
+        return ""
+    return (
+        ". That is a tensor of PyTorch; rushlight.from_dlpack(t) or rushlight.tensor(t) makes one "
+        "of rushlight"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copyreg
 import warnings
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def _complex(self: Any) -> complex:
 
 @answered("no_value", ITEM)
 def _contains(self: Any, element: complex) -> bool:
-    if isinstance(element, (Tensor, int, float, complex)):
+    if isinstance(element, (Tensor, Number)):
         return bool((self == element).any())
     raise RuntimeError(
         f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
@@ -118,8 +119,6 @@ def _reversed(self: Any) -> Any:
 
 
 def _array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-    if array.dtype == np.bool_:
-        return _wrap(np.array(array))
     return _wrap(np.array(array))
 
 

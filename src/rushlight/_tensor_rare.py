@@ -229,7 +229,7 @@ for _name, _given in _RAISES.items():
     )
 _EXAMPLES |= {n: f">>> x.{n}\nFalse" for n in _RARE if isinstance(_RARE[n], property)}
 for _name, _member in _RARE.items():
-    if _name in _EXAMPLES:
+    if _name in _EXAMPLES and _member.__doc__:  # python -OO strips docstrings
         _member.__doc__ += f"\n\n{_ONE}{_EXAMPLES[_name]}"
     if callable(_member):
         _member.__name__ = _member.__qualname__ = _name

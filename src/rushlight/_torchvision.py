@@ -146,7 +146,7 @@ def _bins(images: Tensor, down: Any, across: Any) -> Tensor:
         for column, by_column in across:
             values = images[region, channel, row[:, None, :, None], column[:, None, None, :]]
             total = total + values * (by_row[:, :, None] * by_column[:, None, :])[:, None]
-    return total  # type: ignore[no-any-return]
+    return total
 
 
 def _roi_align_backward(

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
 
+from .._errors import taking_pytorchs
 from ..ops.table.arrays import anywhere
 from . import constraints
 from .constraints import Constraint
@@ -202,7 +203,9 @@ class Distribution:
     def _validate_sample(self, value: Any) -> None:
         """Refuse what `log_prob`, `cdf` and `icdf` cannot take."""
         if not isinstance(value, Tensor):
-            raise ValueError("The value argument to log_prob must be a Tensor")
+            raise ValueError(
+                f"The value argument to log_prob must be a Tensor{taking_pytorchs(value)}"
+            )
         events = value.dim() - len(self._event_shape)
         if value.shape[max(events, 0) :] != self._event_shape:
             raise ValueError(

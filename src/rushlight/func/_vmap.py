@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._core import Tensor
+from .._errors import taking_pytorchs
 from .._levels.batch import BatchLevel
 from .._levels.running import below, only, transforms
 from .._levels.structure import batched_at, one_of
@@ -67,6 +68,7 @@ def _process_batched_inputs(
             raise ValueError(
                 f"{head}{d} for an input but the input is of type {type(x)}. We cannot vmap over "
                 "non-Tensor arguments, please use None as the respective in_dim"
+                f"{taking_pytorchs(x)}"
             )
         if not -x.ndim <= d < x.ndim:
             raise ValueError(

@@ -14,6 +14,7 @@ from weakref import WeakSet
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from .._errors import taking_pytorchs
 from .._missing import missing_name as _missing_name
 from ..utils.hooks import RemovableHandle
 
@@ -147,7 +148,7 @@ class Optimizer:
             if not isinstance(param, rl.Tensor):
                 raise TypeError(
                     "optimizer can only optimize Tensors, "
-                    f"but one of the params is {rl.typename(param)}"
+                    f"but one of the params is {rl.typename(param)}{taking_pytorchs(param)}"
                 )
             if not self.defaults.get("differentiable") and not (
                 param.is_leaf or param.retains_grad

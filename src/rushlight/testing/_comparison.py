@@ -12,6 +12,7 @@ import numpy as np
 from .. import _dtypes as dtypes
 from .. import _root as rl
 from .._core import Tensor
+from .._errors import taking_pytorchs
 
 __all__ = ["assert_allclose", "assert_close"]
 
@@ -130,7 +131,8 @@ def _compare(actual: Any, expected: Any, rules: _Rules, path: tuple[Any, ...]) -
 
 def _refuse(actual: object, expected: object) -> NoReturn:
     raise TypeError(
-        f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}."
+        f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}"
+        f"{taking_pytorchs(actual) or taking_pytorchs(expected)}."
     )
 
 

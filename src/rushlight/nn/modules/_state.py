@@ -13,6 +13,7 @@ from rushlight import _root as rl
 
 from ... import __future__
 from ..._core import Tensor
+from ..._errors import taking_pytorchs
 from ..parameter import Parameter
 from ._hooks import HookMethods
 
@@ -217,7 +218,7 @@ class StateMethods(HookMethods):
             return (
                 f'While copying the parameter named "{key}", '
                 "expected torch.Tensor or Tensor-like object from checkpoint but "
-                f"received {type(value)}"
+                f"received {type(value)}{taking_pytorchs(value)}"
             )
         if current.dim() == 0 and value.dim() == 1 and value.shape[0] == 1:
             value = value[0]

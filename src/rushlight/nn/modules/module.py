@@ -17,6 +17,7 @@ from rushlight._root import Tensor
 
 from ... import __future__
 from ..._device import DeviceLike
+from ..._errors import taking_pytorchs
 from ..._missing import missing_name as _missing_name
 from .._moving import target
 from ..parameter import Buffer, Parameter
@@ -166,7 +167,7 @@ class Module(StateMethods):
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{rl.typename(value)}' as parameter '{name}' "
-                    "(torch.nn.Parameter or None expected)"
+                    f"(torch.nn.Parameter or None expected){taking_pytorchs(value)}"
                 )
             self.register_parameter(name, None)
         elif name in attributes["_modules"]:
@@ -180,7 +181,7 @@ class Module(StateMethods):
             if value is not None and not isinstance(value, _Tensor):
                 raise TypeError(
                     f"cannot assign '{rl.typename(value)}' as buffer '{name}' "
-                    "(torch.nn.Buffer, torch.Tensor or None expected)"
+                    f"(torch.nn.Buffer, torch.Tensor or None expected){taking_pytorchs(value)}"
                 )
             persistent = name not in self._non_persistent_buffers_set
             if value is not None and isinstance(value, Buffer):
@@ -250,14 +251,6 @@ class Module(StateMethods):
         members = [*self._parameters, *self._buffers, *self._modules]
         return sorted({key for key in [*super().__dir__(), *members] if not key[0].isdigit()})
 
-    def _replicate_for_data_parallel(self) -> Any:
-        """A copy with tables of its own, of the same parameters, buffers and children."""
-        made = self.__new__(type(self))
-        made.__dict__ = {**self.__dict__, "_is_replica": True}
-        for name in ("_parameters", "_buffers", "_modules"):
-            made.__dict__[name] = self.__dict__[name].copy()
-        return made
-
     # --- registration ---
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -274,7 +267,7 @@ class Module(StateMethods):
         if tensor is not None and not isinstance(tensor, _Tensor):
             raise TypeError(
                 f"cannot assign '{rl.typename(tensor)}' object to buffer '{name}' "
-                "(torch Tensor or None required)"
+                f"(torch Tensor or None required){taking_pytorchs(tensor)}"
             )
         self._buffers[name] = registered(GLOBAL.on_buffer, self, name, tensor)
         if persistent:
@@ -291,7 +284,7 @@ class Module(StateMethods):
             if type(param) is not Parameter and not isinstance(param, Parameter):
                 raise TypeError(
                     f"cannot assign '{rl.typename(param)}' object to parameter '{name}' "
-                    "(torch.nn.Parameter or None required)"
+                    f"(torch.nn.Parameter or None required){taking_pytorchs(param)}"
                 )
             if param.grad_fn is not None:
                 raise ValueError(

@@ -13,6 +13,7 @@ from rushlight._root import Tensor
 
 from ... import _dtypes as dtypes
 from ..._device import DeviceLike
+from ..._errors import taking_pytorchs
 from ...ops.layers.recurrent import STEPS, Shape, Step, Weights, run
 from .. import functional as F
 from .. import init
@@ -162,7 +163,7 @@ class RNNBase(Module):
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). "
                 f"Convert input: input.to({weight.dtype}), or convert model: "
-                f"model.to({input.dtype})"
+                f"model.to({input.dtype}){taking_pytorchs(input)}"
             )
         expected = 2 if packed else 3
         if input.dim() != expected:

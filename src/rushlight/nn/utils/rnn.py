@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from ..._errors import taking_pytorchs
 from ..._missing import missing_name as _missing_name
 from .._moving import target
 
@@ -268,6 +269,7 @@ def pad_sequence(
         if not isinstance(s, rl.Tensor):
             raise TypeError(
                 f"expected Tensor as element {i} in argument 0, but got {type(s).__name__}"
+                f"{taking_pytorchs(s)}"
             )
         if not s.dim():
             raise RuntimeError(f"pad_sequence: element {i} has no dimension that could be padded")

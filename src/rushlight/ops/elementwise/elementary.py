@@ -459,10 +459,6 @@ _round_decimals_op = pointwise(
     doc="`round` to decimal places.",
 )
 variant(round, "decimals", "given", _round_decimals_op)
-add_method("__round__", lambda self, ndigits=None: round(self, decimals=ndigits or 0))
-add_method("__floor__", lambda self: floor(self))
-add_method("__ceil__", lambda self: ceil(self))
-add_method("__trunc__", lambda self: trunc(self))
 frac = pointwise(
     "frac(input: Tensor)",
     in_place="function",

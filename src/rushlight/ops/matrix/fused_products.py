@@ -64,9 +64,10 @@ def _addmm(input: Array, mat1: Array, mat2: Array, beta: float, alpha: float) ->
         if m.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {m.ndim}-D tensor")
     if input.dtype != mat2.dtype or mat1.dtype != mat2.dtype:
+        name, other = ("self", input) if input.dtype != mat2.dtype else ("mat1", mat1)
         raise RuntimeError(
-            "self and mat2 must have the same dtype, but got "
-            f"{scalar_name(input if input.dtype != mat2.dtype else mat1)} and {scalar_name(mat2)}"
+            f"{name} and mat2 must have the same dtype, but got {scalar_name(other)} and "
+            f"{scalar_name(mat2)}"
         )
     check_sizes(mat1, mat2)
     check_expand(input, (mat1.shape[0], mat2.shape[1]))

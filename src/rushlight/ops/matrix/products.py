@@ -404,14 +404,20 @@ def _linear(x: Array, w: Array, bias: Array | None) -> Array:
     if bias is not None and w.ndim != 2:
         raise RuntimeError(f"mat2 must be a matrix, got {w.ndim}-D tensor")
     if bias is not None and not x.dtype == w.dtype == bias.dtype:
-        other = bias if bias.dtype != w.dtype else x
+        name, other = ("self", bias) if bias.dtype != w.dtype else ("mat1", x)
         raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {scalar_name(other)} and "
+            f"{name} and mat2 must have the same dtype, but got {scalar_name(other)} and "
             f"{scalar_name(w)}"
         )
     # The error speaks of the matrices that are multiplied: all rows of x, and w transposed.
     rows = _rows(x) if x.ndim != 2 and w.ndim == 2 else x
-    if bias is not None and rows.shape[-1] == w.shape[1]:
+    if w.ndim == 2 and rows.shape[-1] != w.shape[1]:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({times(rows.shape)} and "
+            f"{times(w.shape[::-1])})\nThe input has {rows.shape[-1]} in its last dimension, the "
+            f"weight takes {w.shape[1]}."
+        )
+    if bias is not None:
         check_expand(bias, (rows.shape[0], w.shape[0]))
     result = multiply(rows, w.T)
     if bias is not None:

@@ -28,6 +28,7 @@ from ... import _core
 from ... import _device as _device
 from ... import _dtypes as dtypes
 from ..._core import Op, Takes
+from ..._errors import is_pytorchs
 from ..._generator import Generator
 from ..._size import Size
 from . import arrays
@@ -152,12 +153,13 @@ def _type_name(value: Any) -> str:
     cls = type(value)
     if cls in _TYPE_NAMES:
         return _TYPE_NAMES[cls]
+    if is_pytorchs(value):
+        return f"{cls.__name__} of PyTorch"
     built_in = not cls.__flags__ & 1 << 9  # such types say where they come from: numpy.ndarray
-    return (
-        f"{cls.__module__}.{cls.__name__}"
-        if built_in and cls.__module__ != "builtins"
-        else cls.__name__
-    )
+    if not built_in or cls.__module__ == "builtins":
+        return cls.__name__
+    of_torch = " of PyTorch" if cls.__module__ == "torch" else ""  # its dtypes and devices
+    return f"{cls.__module__}.{cls.__name__}{of_torch}"
 
 
 def _is_number(value: Any) -> bool:
@@ -358,6 +360,8 @@ def explain(
         if len(sizes) > 1 and all(isinstance(n, int) for n in sizes):
             args = (*args[:first], sizes)  # the library itself says view(x, 2, 3)
     text = _explained(function, method, args, kwargs)
+    if text is None and method and "out" in kwargs and kwargs["out"] is None:
+        return _of_numpy(name, given, kwargs, error)
     if text is None:
         return _renamed(name, method, error)
     return text
@@ -388,6 +392,17 @@ def _by_own_names(
     if matrix and all(m in names and m not in kwargs for m in matrix.values()):
         return args, {matrix.get(k, k): v for k, v in kwargs.items()}
     return None
+
+
+def _of_numpy(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: str
+) -> str | tuple[tuple[Any, ...], dict[str, Any]]:
+    """`np.NAME(tensor)` calls the method with `out=None`, which no method of a tensor takes. A
+    TypeError sends NumPy to the tensor's array; `np.mean` asks only here."""
+    if name == "mean" and kwargs.get("dtype") is None and "infer output dtype" in error:
+        rest = {k: v for k, v in kwargs.items() if k != "out"}
+        return args, rest | {"dtype": dtypes.get_default_dtype()}
+    return error
 
 
 def wrong(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:

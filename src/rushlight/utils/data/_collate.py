@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rushlight import _root as rl
+from rushlight._errors import taking_pytorchs
 from rushlight._root import Tensor
 
 _CANNOT = (
@@ -84,7 +85,7 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None 
                 clone[i] = column
 
         return _like(first, columns, fill, MutableSequence)
-    raise TypeError(_CANNOT.format(kind))
+    raise TypeError(_CANNOT.format(kind) + taking_pytorchs(first))
 
 
 def _like(first: Any, content: Any, fill: Callable[[Any], None], mutable: type) -> Any:

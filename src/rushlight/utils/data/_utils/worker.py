@@ -24,10 +24,5 @@ def _generate_state(base_seed: int, worker_id: int) -> list[int]:
 _missing = _missing_name(__name__)
 
 
-def _generate_state(base_seed: int, worker_id: int) -> list[int]:
-    """Seeds for NumPy's generator in a worker."""
-    return [int(n) for n in _worker._numpy_seed(base_seed, worker_id)]
-
-
 def __getattr__(name: str) -> Any:
     return _worker._worker_info if name == "_worker_info" else _missing(name)
