@@ -14,11 +14,13 @@ from . import _core
 from . import _root as rl
 from ._device import device as Device
 from ._missing import missing_name as _missing_name
+from ._pickled import import_dotted_name as _import_dotted_name  # noqa: F401  files name it
 from ._rebuilding import _rebuild_device_tensor_from_numpy as _rebuild_device_tensor_from_numpy
 from ._rebuilding import _rebuild_meta_tensor_no_storage as _rebuild_meta_tensor_no_storage
 from ._rebuilding import _rebuild_tensor as _rebuild_tensor
 from ._rebuilding import _rebuild_tensor_v2 as _rebuild_tensor_v2
 from ._rebuilding import _rebuild_tensor_v3 as _rebuild_tensor_v3
+from ._rebuilding import set_attributes as _set_obj_state  # noqa: F401  and this
 from ._root import Tensor
 from .nn.parameter import _rebuild_parameter as _rebuild_parameter
 from .nn.parameter import _rebuild_parameter_with_state as _rebuild_parameter_with_state
