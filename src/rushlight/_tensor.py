@@ -697,14 +697,14 @@ tensor([[ 7., 11.],
 
 
 def _reduce_class(cls: Any) -> Any:
-    """Tensor and the old classes are torch's by name, which only some programs can import."""
+    """The old classes are torch's by name, which only some programs can import."""
     module, _, inner = cls.__module__.partition(".")
     if module == "torch" and root() == OURS:
         return dotted(f"{inner}.{cls.__qualname__}".lstrip("."))
     return cls.__qualname__
 
 
-for _meta in (type(Tensor), TensorType, LegacyType):
+for _meta in (TensorType, LegacyType):
     copyreg.pickle(_meta, _reduce_class)
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  a case is a line
 """What is written and read in both directions: objects, each by an expression, and what to call.
 
 A line is an expression of `torch`, `nn` and `F`, and behind `=>` what its object `o` gives. The
@@ -484,7 +485,6 @@ torch.utils.data.get_worker_info
 """
 )
 
-# Written by PyTorch, and refused here in one sentence: quantized tensors.
 LINES = [
     line
     for text in (MODULES, STATES, OPTIMIZERS, SCHEDULERS, DATA, DISTRIBUTIONS, TENSORS)

@@ -1,9 +1,9 @@
-"""Writes the corpus, or opens what was written: `program.py write LIBRARY OUT`, `open LIBRARY IN OUT`.
+"""Writes the corpus, or opens what was written: `write LIBRARY OUT` and `open LIBRARY IN OUT`.
 
-LIBRARY is torch (PyTorch, in a process that cannot import rushlight), alias (rushlight as torch) or own
-(rushlight by its name). What is written is {case: {writer: bytes}} and what the object gives when
-it is called; what is found is, for each file, what it says once it was opened and written again,
-and what the object gives then.
+LIBRARY is torch (PyTorch, in a process that cannot import rushlight), alias (rushlight as torch) or
+own (rushlight by its name). What is written is {case: {writer: bytes}} and what the object gives
+when it is called; what is found is, for each file, what it says once it was opened and written
+again, and what the object gives then. The variable WRITERS names some of the writers.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import importlib
 import io
+import os
 import pickle
 import sys
 import warnings
@@ -57,7 +58,8 @@ def writers(torch: Any, name: str) -> dict[str, Callable[[Any], bytes]]:
             made[f"pickle {protocol}"] = lambda obj, protocol=protocol: pickle.dumps(obj, protocol)
         # As joblib's pickler is: Python's own, which other code than the fast one's writes.
         made["python"] = _by_python
-    return made
+    wanted = os.environ.get("WRITERS")
+    return {w: made[w] for w in wanted.split(",") if w in made} if wanted else made
 
 
 def _by_python(obj: Any) -> bytes:
@@ -89,7 +91,7 @@ def reopen(torch: Any, name: str, found: dict[str, Any]) -> dict[str, Any]:
     again: dict[str, Any] = {}
     for case, (files, _) in found.items():
         for writer, content in files.items():
-            if isinstance(content, bytes):
+            if isinstance(content, bytes) and writer in writers(torch, name):
                 try:
                     obj = opened(torch, writer, content)
                     file = io.BytesIO()

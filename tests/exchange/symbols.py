@@ -1,6 +1,6 @@
 """What a file says, without running it: names, calls, states, and the bytes of storages.
 
-`said(file)` is text. Two files that say the same give the same text, whichever library wrote them, and
+`said(file)` is text: the same for two files that say the same, whichever library wrote them, and
 whether they are archives, streams of before PyTorch 1.6, or plain pickles.
 """
 
@@ -12,7 +12,7 @@ import io
 import pickle
 import zipfile
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 _MAGIC = 0x1950A86A20F9469CFC6C
 
@@ -142,7 +142,7 @@ class _Reader(_Python):  # type: ignore[misc]
         state = self.stack.pop()
         self.stack[-1].done.append(("state", state))
 
-    dispatch = {
+    dispatch: ClassVar[dict[int, Any]] = {
         **_Python.dispatch,
         pickle.REDUCE[0]: load_reduce,
         pickle.NEWOBJ[0]: load_newobj,

@@ -14,7 +14,7 @@ import numpy as np
 from rushlight import _dtypes as dtypes
 from rushlight._rebuilding import STREAM_MAGIC, STREAM_VERSION
 from rushlight.serialization._records import ZIP_MAGIC, Records, new_storage
-from rushlight.serialization._safe import SafeUnpickler, is_allowed
+from rushlight.serialization._safe import PYTHON_2_MODULES, SafeUnpickler, is_allowed
 from rushlight.serialization._settings import (
     order_unsaid,
     placed_by_package,
@@ -117,7 +117,8 @@ def unsafe_globals(file: IO[bytes]) -> list[str]:
     named = set()
     for code, text, _ in pickletools.genops(Records(file, limited=True).read("data.pkl").tobytes()):
         if code.name == "GLOBAL":
-            named.add(str(text).replace(" ", ".", 1))
+            module, _, name = str(text).partition(" ")
+            named.add(f"{PYTHON_2_MODULES.get(module, module)}.{name}")
         elif code.name == "STACK_GLOBAL":
             raise ValueError("the pickle is of a protocol that save() does not write")
     return sorted(name for name in named if not is_allowed(name))

@@ -104,6 +104,8 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) is _Plain:
             return self._plain(obj.parts)
+        if isinstance(obj, type) and type(obj) is not type:
+            return obj.__qualname__
         if isinstance(obj, Size):
             return Global("torch", "Size"), (tuple(obj),)
         if isinstance(obj, Device):

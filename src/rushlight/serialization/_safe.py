@@ -52,7 +52,7 @@ _OWN_HASH = 2**61 - 1  # an int below this is its own hash
 _NAME = 200  # characters of a module's or a global's name
 
 _BLOCKED_MODULES = frozenset(("sys", "os", "posix", "nt"))
-_PYTHON_2_MODULES = {"__builtin__": "builtins", "copy_reg": "copyreg"}
+PYTHON_2_MODULES = {"__builtin__": "builtins", "copy_reg": "copyreg"}
 _OTHER_TENSORS = {
     "torch._utils._rebuild_meta_tensor_no_storage": "meta",
     "torch._utils._rebuild_nested_tensor": "nested",
@@ -288,7 +288,7 @@ class SafeUnpickler:
 
     def _global(self) -> None:
         module, name = self._line(), self._line()
-        module = _PYTHON_2_MODULES.get(module, module)
+        module = PYTHON_2_MODULES.get(module, module)
         full_name = f"{module}.{name}"
         if module in _BLOCKED_MODULES:
             _refuse(

@@ -18,6 +18,7 @@ from rushlight import _core
 from rushlight import _dtypes as dtypes
 from rushlight._device import LAYOUTS, cuda, layout, resolve
 from rushlight._devices import open_accelerator
+from rushlight._pickled import public_place
 from rushlight._size import Size
 from rushlight.serialization import _tensors
 from rushlight.serialization._pickler import STORAGES
@@ -404,8 +405,14 @@ def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
 
 
 def allowed_globals() -> Iterator[tuple[str, Any]]:
-    """Names and objects that the program has added."""
-    return map(_named, _allowed)
+    """Names and objects that the program has added; the library's own by PyTorch's names too."""
+    for name, value in map(_named, _allowed):
+        yield name, value
+        if name.startswith("rushlight.") and hasattr(value, "__qualname__"):
+            yield (
+                f"{public_place(value.__module__, value.__qualname__)}.{value.__qualname__}",
+                value,
+            )
 
 
 def _named(added: Any) -> tuple[str, Any]:
