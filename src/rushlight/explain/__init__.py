@@ -48,6 +48,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]
+
+
 def graph(y: Any, *, names: Any = None, recording: Recording | None = None) -> Graph:
     """The graph behind `y`, a tensor or several; a notebook shows it as a picture.
 

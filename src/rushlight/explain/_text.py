@@ -10,6 +10,7 @@ order in which backward runs the nodes.
 from __future__ import annotations
 
 import html
+import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -32,10 +33,29 @@ __all__ = [
 ]
 
 
+_ASCII = str.maketrans(
+    {"├": "|", "└": "`", "│": "|", "─": "-", "↑": "^", "·": ".", "×": "x", "…": "~"}
+)
+
+
+def printable(text: str) -> str:
+    """The text as what stdout can encode: lines are drawn in ASCII where it lacks them."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    plain = str.__str__(text)
+    try:
+        plain.encode(encoding)
+    except UnicodeEncodeError:
+        return plain.translate(_ASCII).encode(encoding, "replace").decode(encoding)
+    return plain
+
+
 class Text(str):
     """Text that shows as it reads: at the prompt, printed, and in a notebook."""
 
     __slots__ = ()
+
+    def __str__(self) -> str:
+        return printable(self)
 
     def __repr__(self) -> str:
         return str(self)
