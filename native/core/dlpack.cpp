@@ -172,6 +172,10 @@ bool read_tensor(const DLTensor& from, DType* dtype, Layout* l, Py_ssize_t* high
     return false;
   }
   if (!check_ndim(from.ndim, PyExc_BufferError)) return false;
+  if (from.ndim && !from.shape) {
+    PyErr_SetString(PyExc_BufferError, "a DLPack tensor with dimensions has no sizes");
+    return false;
+  }
   const Py_ssize_t item = item_size(*dtype);
   l->ndim = from.ndim;
   bool fits = true;

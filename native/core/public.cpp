@@ -86,6 +86,13 @@ struct Call {
     if (n == at + 1 && (is_list(args[at]) || (at && !method))) return conform_at(function, row, at, n);
     for (Py_ssize_t i = at; i < n; ++i) {
       if (PyLong_CheckExact(args[i])) continue;
+      if (i > at && PyBool_Check(args[i])) {  // as torch reads all but the first: a size of 1 or 0
+        const Ref number(PyNumber_Long(args[i]));
+        if (!bound.instead) bound.instead = Ref(PyList_New(0));
+        if (!number || !bound.instead || PyList_Append(bound.instead.get(), number.get()) < 0) return -1;
+        set(i, n, number.get());
+        continue;
+      }
       if (i > at && !PyIndex_Check(args[i])) {
         raise_unpack(function, row.name, i - at, args[i]);
         return -1;

@@ -7,6 +7,7 @@
 #include "core/lazy.h"
 #include "core/override.h"
 
+#include <algorithm>
 #include <string>
 
 namespace rushlight {
@@ -70,6 +71,25 @@ PyObject* call_rule(PyObject* function, PyObject* const* args, size_t n) {
 
 bool is_plain_value(PyObject* o) { return !is_tensor(o) || !(as_tensor(o)->flags & kWrapped); }
 
+// Whether the incoming gradients have the shapes of the node's results: a hook, or a call of the node, may give others. False with an
+// exception.
+bool incoming_fits(Node* node, PyObject* const* grads) {
+  for (int i = 0; i < node->n_outputs; ++i) {
+    if (!grads[i] || !is_tensor(grads[i])) continue;
+    const Tensor* g = as_tensor(grads[i]);
+    const OutputMeta& m = node->metas[i];
+    if (g->ndim() == m.ndim && std::equal(m.dims(), m.dims() + m.ndim, g->sizes())) continue;
+    PyErr_Format(
+        PyExc_RuntimeError,
+        "Function %s returned an invalid gradient at index %d - got %s but expected shape compatible with %s: a gradient of "
+        "another shape came in, from a hook or a call",
+        (short_name(node) + "Backward0").c_str(), i, sizes_text(g->sizes(), g->ndim()).c_str(),
+        sizes_text(m.dims(), m.ndim).c_str());
+    return false;
+  }
+  return true;
+}
+
 // 1 done, 0 not for these arguments, -1 exception.
 int run_fused(Node* node, PyObject* const* grads, uint64_t left_out, PyObject** grads_in) {
   Op* op = node->op;
@@ -114,6 +134,7 @@ int run_fused(Node* node, PyObject* const* grads, uint64_t left_out, PyObject** 
     count = PyTuple_GET_SIZE(result.get());
   }
   if (count != node->n_edges) {
+    if (!incoming_fits(node, grads)) return -1;
     PyErr_Format(PyExc_SystemError, "rushlight: the fused backward of %U gave %zd gradients for %d edges", op->name, count,
                  node->n_edges);
     return -1;
@@ -240,6 +261,7 @@ int find_gradients(Node* node, PyObject* const* grads, bool create_graph, uint64
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(result.get());
     const bool list = rule.params[0] == op->list_param;
     if (count != (list ? list_length : static_cast<Py_ssize_t>(rule.params.size()))) {
+      if (!incoming_fits(node, grads)) return -1;
       PyErr_Format(PyExc_TypeError, "rushlight: the rule of %U gave %zd gradients", op->name, count);
       return -1;
     }

@@ -301,10 +301,27 @@ def _mul_dense(t: Any, dense: Any) -> Any:
     return build(p, values_of(t) * factor, "MulBackward0")
 
 
+def _refuse_type(found: Any, wanted: Any) -> None:
+    if not rl.can_cast(found, wanted):
+        raise RuntimeError(
+            f"result type {found.scalar_name} can't be cast to the desired output type "
+            f"{wanted.scalar_name}"
+        )
+
+
+def _kept(input: Any, result: Any) -> Any:
+    """The result of an in-place function, which keeps the element type."""
+    p = parts(result)
+    if p is not None:
+        _refuse_type(p.value.dtype, input.dtype)
+        p = parts(result.to(input.dtype))
+    return become(input, p)
+
+
 @answers("mul_", "multiply_", "__imul__")
 def mul_(input: Any, other: Any) -> Any:
     if parts(input) is not None:
-        return become(input, parts(mul(input, other)))
+        return _kept(input, mul(input, other))
     return input.mul_(to_dense(other))
 
 
@@ -327,7 +344,7 @@ def div(input: Any, other: Any, rounding_mode: str | None = None) -> Any:
 
 @answers("div_", "divide_", "true_divide_", "__itruediv__")
 def div_(input: Any, other: Any, rounding_mode: str | None = None) -> Any:
-    return become(input, parts(div(input, other, rounding_mode)))
+    return _kept(input, div(input, other, rounding_mode))
 
 
 @answers("floor_divide", "__floordiv__")
@@ -337,7 +354,7 @@ def floor_divide(input: Any, other: Any) -> Any:
 
 @answers("floor_divide_", "__ifloordiv__")
 def floor_divide_(input: Any, other: Any) -> Any:
-    return become(input, parts(floor_divide(input, other)))
+    return _kept(input, floor_divide(input, other))
 
 
 @answers("pow", "__pow__")
@@ -347,12 +364,15 @@ def power(input: Any, exponent: Any) -> Any:
     if exponent == 0:
         raise RuntimeError("pow: exponent 0 of a sparse tensor would give ones in place of zeros")
     input, p = _pattern(input)
-    return build(p, values_of(input) ** exponent, "PowBackward0")
+    powers = values_of(input) ** exponent
+    if input.dtype is rl.bool:
+        _refuse_type(powers.dtype, rl.bool)
+    return build(p, powers, "PowBackward0")
 
 
 @answers("pow_")
 def power_(input: Any, exponent: Any) -> Any:
-    return become(input, parts(power(input, exponent)))
+    return _kept(input, power(input, exponent))
 
 
 # ---- functions that give 0 for 0
@@ -425,7 +445,8 @@ def total(
     dim = axis if dim is None else dim
     p = parts(input)
     v = values_of(input)
-    if dtype is None and not v.dtype.is_floating_point and not v.dtype.is_complex:
+    # torch.sparse.sum keeps the type where equal places are joined.
+    if not node and dtype is None and not v.dtype.is_floating_point and not v.dtype.is_complex:
         dtype = rl.int64
     if dtype is not None:
         v = v.to(dtype)

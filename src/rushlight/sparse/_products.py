@@ -101,7 +101,25 @@ def _swapped(g: Any, a: int, b: int) -> Any:
     return g.transpose(a, b) if parts(g) is None else transpose(g, a, b)
 
 
-@answers("t", "get T", "get mT", "get H", "get mH", "adjoint", "matrix_H")
+@answers("get mT", "get mH", "adjoint", "matrix_H")
+def matrix_transpose(input: Any) -> Any:
+    p = parts(input)
+    if p.layout is not sparse_coo or (p.n_sparse == 2 and not p.n_dense):
+        return t(input)
+    if len(p.shape) < 2:
+        raise RuntimeError(
+            "tensor.mT is only supported on matrices or batches of matrices. Got "
+            f"{len(p.shape)}-D tensor."
+        )
+    if p.n_sparse < len(p.shape):
+        raise RuntimeError(
+            "sparse transpose: transposed dimensions must be sparse Got sparse_dim: "
+            f"{p.n_sparse}, d0: {len(p.shape) - 2}, d1: {len(p.shape) - 1}"
+        )
+    return transpose(input, -2, -1)
+
+
+@answers("t", "get T", "get H")
 def t(input: Any) -> Any:
     p = parts(input)
     if len(p.shape) < 2:

@@ -143,7 +143,7 @@ def select(input: Any, dim: int, index: int) -> Any:
     kept = np.flatnonzero(places[dim] == index)
     v = v.index_select(0, integers(kept))
     if p.n_sparse == 1:
-        return named("SelectBackward0", v.sum(0))
+        return named("SelectBackward0", v.sum(0, dtype=v.dtype))
     places = np.delete(columns_of(places, kept), dim, axis=0)
     coalesced = p.coalesced or len(kept) < 2
     made = Parts(sparse_coo, shape, (integers(places),), v.detach(), coalesced)

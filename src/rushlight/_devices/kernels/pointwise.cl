@@ -86,6 +86,15 @@ FUNCTION T inverse_erf(T a) {
     x = (T)2.83297682 + v * ((T)1.00167406 + v * ((T)0.00943887047 + v * ((T)-0.0076224613 + v * ((T)0.00573950773 +
         v * ((T)-0.00367342844 + v * ((T)0.00134934322 + v * ((T)0.000100950558 + v * (T)-0.000200214257)))))));
   }
+  // Near 1 the logarithms of 1 - erf are compared, which keep their digits.
+  const T away = 1 - fabs(a);
+  if (w >= 5) {
+    for (int i = 0; i < 4; ++i) {
+      const T rest = erfc(x);
+      x += log(rest / away) * rest / ((T)1.1283791670955126 * exp(-x * x));
+    }
+    return copysign(x, a);
+  }
   x *= a;
   for (int i = 0; i < 2 && x == x; ++i) x -= (erf(x) - a) / ((T)1.1283791670955126 * exp(-x * x));
   return x;

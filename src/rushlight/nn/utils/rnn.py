@@ -185,13 +185,18 @@ def pack_padded_sequence(
             "Length of all samples has to be greater than 0, but found an element "
             "in 'lengths' that is <= 0"
         )
+    if max(counts) > steps.size(0):
+        raise RuntimeError(
+            f"Expected every length to be at most the padded batch's {steps.size(0)} steps, but "
+            f"got {max(counts)}"
+        )
     if counts != sorted(counts, reverse=True):
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. "
             "You can pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence "
             "to sidestep this requirement if you do not need ONNX exportability."
         )
-    sizes = [sum(count > t for count in counts) for t in range(min(counts[0], steps.shape[0]))]
+    sizes = [sum(count > t for count in counts) for t in range(counts[0])]
     data = rl.cat([steps[t, :size] for t, size in enumerate(sizes)])
     return PackedSequence(data, rl.tensor(sizes), sorted_indices, None)
 
@@ -230,9 +235,11 @@ def pad_packed_sequence(
         else rl.cat([rows, rows.new_full((batch - size, *rest), padding_value)])
         for rows, size in zip(data.split(sizes), sizes, strict=True)
     ]
+    along = 1 if batch_first else 0
+    padded = rl.stack(steps, along)
     if length > len(sizes):
-        steps += [data.new_full((batch, *rest), padding_value)] * (length - len(sizes))
-    padded = rl.stack(steps, 1 if batch_first else 0)
+        shape = (batch, length - len(sizes)) if batch_first else (length - len(sizes), batch)
+        padded = rl.cat([padded, data.new_full((*shape, *rest), padding_value)], along)
     lengths = rl.tensor([sum(size > i for size in sizes) for i in range(batch)])
     if unsorted_indices is not None:
         padded = padded.index_select(0 if batch_first else 1, unsorted_indices)

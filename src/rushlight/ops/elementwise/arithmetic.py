@@ -18,17 +18,17 @@ from .selection import where
 
 # ---- sums
 
-_TWO_BOOLS = (
+TWO_BOOLS = (
     RuntimeError,
     "Subtraction, the `-` operator, with two bool tensors is not supported. "
     "Use the `^` or `logical_xor()` operator instead.",
 )
-_ONE_BOOL = (
+ONE_BOOL = (
     RuntimeError,
     "Subtraction, the `-` operator, with a bool tensor is not supported. "
     "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
 )
-_NO_BOOLS = {"bool": _TWO_BOOLS, "any: bool": _ONE_BOOL}
+_NO_BOOLS = {"bool": TWO_BOOLS, "any: bool": ONE_BOOL}
 
 
 def _scaled(b: Array, alpha: float) -> Any:

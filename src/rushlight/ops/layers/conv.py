@@ -510,6 +510,8 @@ def run_transposed(
     _check_geometry(
         input.shape, weight.shape, bias_shape, stride, padding, dilation, groups, transposed=True
     )
+    if min(extra) < 0:
+        raise RuntimeError(f"negative output_padding is not supported, but got {listed(extra)}")
     for e, s, d in zip(extra, stride, dilation, strict=True):
         if e >= s and e >= d:
             names = ("depth", "height", "width")[3 - n :]
@@ -538,6 +540,8 @@ def run_transposed(
             f"Calculated output size per channel: ({' x '.join(map(str, out))}). Output size is "
             "too small"
         )
+    if max(out) >= 1 << 62:
+        raise RuntimeError(f"convolution sizes are too large: {listed(out)}")
     places = place_counts(out, weight.shape[2:], stride, padding, dilation)
     if places != tuple(input.shape[2:]):
         # An output padding of a whole step makes room for places that have no input.

@@ -293,7 +293,13 @@ def embedding_bag(
             raise ValueError("offsets has to be a 1D Tensor")
         starts, indices = _seen(offsets).astype(np.int64), input
         if include_last_offset:  # what lies behind it is in no bag
-            starts, indices = starts[:-1], indices[: int(starts[-1])]
+            last = int(starts[-1])
+            if not 0 <= last <= len(indices):
+                raise RuntimeError(
+                    f"offsets[-1] can not be greater than input's length {len(indices)} but got "
+                    f"offsets[-1] of {last}"
+                )
+            starts, indices = starts[:-1], indices[:last]
     else:
         raise ValueError(
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
@@ -313,11 +319,18 @@ def embedding_bag(
     if max_norm is None and indices.device.type == "cpu":
         plainly = mode == "max" or padding_idx is not None or weight.dtype.name == "float64"
         _check_bags(elements(indices), n, plainly)
+    total = indices.shape[0]
+    ends = np.append(starts[1:], total)
+    if (ends < starts).any():
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length {total} but got offsets[-1] of "
+            f"{starts[-1]}"
+            if starts[-1] > total
+            else f"offsets have to rise from 0, but got {starts.tolist()}"
+        )
     rows = embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(-1)
-    total = indices.shape[0]
-    ends = np.append(starts[1:], total)
     bag = np.repeat(np.arange(starts.size), ends - starts)
     kept = np.ones(total, bool)
     if padding_idx is not None:
@@ -356,6 +369,8 @@ def _bag_max(rows: Tensor, bag: Array, kept: Array, n: int) -> Tensor:
     values = np.ascontiguousarray(_seen(rows))
     best = _kernels.largest_in_bags(widened(values), bag, kept, n)
     empty = best < 0
+    if not len(values):
+        return rows.new_zeros(best.shape) + rows.sum()  # the zero keeps the history
     picked = rows.gather(0, of(rows).tensor(np.where(empty, 0, best)))
     return picked.masked_fill(of(rows).tensor(empty), 0.0)
 

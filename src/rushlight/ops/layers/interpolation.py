@@ -257,9 +257,9 @@ def interpolate(
         raise NotImplementedError(
             f"Got {input.ndim}D input, but {mode} mode needs {_NEEDS[mode]}D input"
         )
-    _check_sizes(input.shape[2:], wanted)
     if mode == "area":
         return adaptive_avg_pools[n](input, wanted)
+    _check_sizes(input.shape[2:], wanted)
     return resampled(input, mode, wanted, factors, bool(align_corners), antialias)
 
 

@@ -34,8 +34,10 @@ def _normalised(name: str, of_one: float, formula: Any) -> Any:
     for an element alone."""
 
     def forward(a: Array, dim: int, dtype: Any = None) -> Array:
-        refuse(f"{name}_lastdim_kernel_impl", a, "biuc")
         dim = dim_in(dim, a.ndim)
+        if not a.size:
+            return a.copy()  # of any type, as in torch
+        refuse(f"{name}_lastdim_kernel_impl", a, "biuc")
         if a.ndim == 0:
             one, nan = a.dtype.type(of_one), a.dtype.type(np.nan)
             return rounded(np.where(np.isfinite(a), one, nan), a)

@@ -351,10 +351,13 @@ _diagonal_copy: Op = linear(
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A vector as a diagonal matrix; a matrix's diagonal as a vector."""
     if input.ndim == 1:
+        if abs(diagonal) >= 1 << 62:
+            raise RuntimeError(f"diag(): no matrix has room for a diagonal {diagonal}.")
         return diag_embed(input, diagonal)
     if input.ndim != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
-    return _diagonal_copy(input, diagonal)
+    rows, columns = input.shape  # beyond the corners every diagonal is empty
+    return _diagonal_copy(input, max(-rows, min(diagonal, columns)))
 
 
 @composite(samples=lambda make: [(make(2, 2),)])

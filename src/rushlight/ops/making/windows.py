@@ -31,14 +31,13 @@ def _window(
         )
     numpy_dtype = numpy_of(dtype, name)
     where = destination(how, name)
-    if not where.has_memory:
-        array = where.allocate((window_length,), numpy_dtype)
-    elif window_length == 1:
-        array = np.ones(1, numpy_dtype)
-    else:
+    array = where.allocate((window_length,), numpy_dtype)  # refuses what no memory could hold
+    if where.has_memory and window_length == 1:
+        array[...] = 1
+    elif where.has_memory:
         n = np.arange(window_length, dtype=np.float64)
         places = n / max(window_length - (not periodic), 1)
-        array = shape(places).astype(numpy_dtype)
+        array[...] = shape(places)
     return finished(array, how, where=where, function=name)
 
 

@@ -13,6 +13,7 @@ from ..._core import Op
 from ..layout.shape import unsafe_view
 from ..table.arrays import (
     Array,
+    c_name,
     common_type,
     dim_in,
     fitted_number,
@@ -179,6 +180,7 @@ def _addr(input: Array, vec1: Array, vec2: Array, beta: int, alpha: int) -> Arra
             raise RuntimeError(
                 f"For integral input tensors, argument {name} must not be a floating point number."
             )
+    input = input.astype(like, copy=False)
     return _combine(input, result.astype(like), beta, alpha).astype(like, copy=False)
 
 
@@ -215,6 +217,11 @@ _OF_BATCHES = {
 def _baddbmm(input: Array, batch1: Array, batch2: Array, beta: float, alpha: float) -> Array:
     if batch1.ndim == 3 and batch2.ndim == 3:
         check_expand(input, (batch1.shape[0], batch1.shape[1], batch2.shape[2]))
+    if not input.dtype == batch1.dtype == batch2.dtype:
+        raise RuntimeError(
+            f"Input dtypes must be the same, got: input {c_name(input)}, batch1: "
+            f"{c_name(batch1)}, batch2: {c_name(batch2)}"
+        )
     return _combine(input, _batched(batch1, batch2), beta, alpha)
 
 
@@ -432,19 +439,23 @@ _trace_transpose: Op = linear_kind(
 )
 
 
-def _best_order(sizes: list[int]) -> dict[tuple[int, int], int]:
+def _best_order(sizes: list[int]) -> Array:
     """Where to split each run of a product of matrices so that it takes the fewest
-    multiplications."""
-    n = len(sizes) - 1
-    cost: dict[tuple[int, int], int] = {(i, i): 0 for i in range(n)}
-    split: dict[tuple[int, int], int] = {}
+    multiplications: split[i, j] ends the left part of the run from i to j."""
+    n, size = len(sizes) - 1, np.array(sizes, float)
+    split = np.zeros((n, n), np.int64)
+    # The costs of runs, by their first matrix or by their last, and by their length less 1.
+    starting, ending = np.zeros((n, n)), np.zeros((n, n))
     for length in range(2, n + 1):
-        for i in range(n - length + 1):
-            j = i + length - 1
-            cost[i, j], split[i, j] = min(
-                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
-                for k in range(i, j)
-            )
+        first = np.arange(n - length + 1)
+        last = first + length - 1
+        # A row for each run, a column for each place where it may be split.
+        each = starting[: n - length + 1, : length - 1] + ending[length - 1 :, length - 2 :: -1]
+        middle = np.lib.stride_tricks.sliding_window_view(size, length - 1)[1 : n - length + 2]
+        each += (size[first] * size[last + 1])[:, None] * middle
+        best = each.argmin(1)
+        split[first, last] = first + best
+        starting[first, length - 1] = ending[last, length - 1] = each[first, best]
     return split
 
 
@@ -480,11 +491,11 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     def product(i: int, j: int) -> Tensor:
         if i == j:
             return tensors[i]
-        k = split[i, j]
+        k = int(split[i, j])
         return mm(product(i, k), product(k + 1, j))
 
     end = len(tensors) - 1
-    k = split[0, end]
+    k = int(split[0, end])
     result = viewed_product(product(0, k), product(k + 1, end))
     if last.ndim == 1:
         result = result.squeeze(-1)

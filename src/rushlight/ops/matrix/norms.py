@@ -13,6 +13,7 @@ from ..._core import Op
 from ..._devices import of
 from ..._dtypes import from_numpy_dtype, promote_types
 from ..._size import Size
+from ..elementwise.arithmetic import ONE_BOOL, TWO_BOOLS
 from ..layout.shape import common_shape
 from ..table.arrays import (
     Array,
@@ -406,6 +407,10 @@ renorm = general(
 
 
 def _dist(a: Array, b: Array, p: float) -> Array:
+    bools = (a.dtype.kind + b.dtype.kind).count("b")
+    if bools:
+        error, text = TWO_BOOLS if bools == 2 else ONE_BOOL
+        raise error(text)
     return _vector_norm(np.subtract(a, b, dtype=common_type(a, b)), p, None, False, None)
 
 

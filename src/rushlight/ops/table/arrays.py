@@ -68,8 +68,7 @@ def elements(t: Tensor) -> Array:
     """The array of a tensor whose elements are looked at: on meta there are none."""
     if t._meta:
         raise RuntimeError("Tensor.item() cannot be called on meta tensors")
-    here = t if t._accelerator is None else _core.copy_to(t, -1)
-    array: Array = here._array
+    array: Array = t._host_array
     return array
 
 
