@@ -1,4 +1,5 @@
 // The module rushlight._core: its types, and what the Python side registers with it at import.
+#include "core/blocks.h"
 #include "core/accelerator.h"
 #include "core/layout.h"
 #include "core/override.h"
@@ -307,11 +308,11 @@ PyObject* make_module() {
   if (PyModule_AddFunctions(m, kOpFunctions) < 0 || PyModule_AddFunctions(m, kEngineMethods) < 0) return nullptr;
   for (PyMethodDef* methods : {kSubscriptMethods, kSavedMethods, kFactFunctions, kTensorFunctions, kWrappedFunctions,
                                kAcceleratorFunctions, kAcceleratorLaunchFunctions, kAcceleratorProgramFunctions,
-                               kAcceleratorReportFunctions, kStorageFunctions, kDlpackFunctions}) {
+                               kAcceleratorReportFunctions, kStorageFunctions, kDlpackFunctions, kBlockFunctions}) {
     if (PyModule_AddFunctions(m, methods) < 0) return nullptr;
   }
   if (init_tensor(m) < 0 || init_untyped_storage(m) < 0 || init_override(m) < 0 || init_node(m) < 0 || init_op(m) < 0 ||
-      init_enums(m) < 0) {
+      init_enums(m) < 0 || init_blocks() < 0) {
     return nullptr;
   }
   Ref dense(make_kernels_module());

@@ -490,6 +490,16 @@ PyObject* leave_mode(PyObject*, PyObject*) {
   return pop_mode();
 }
 
+// A mode's `__enter__` and `__exit__`.
+PyObject* begin_mode(PyObject*, PyObject* mode) {
+  push_mode(Py_NewRef(mode));
+  return Py_NewRef(mode);
+}
+PyObject* end_mode(PyObject*, PyObject* const*, Py_ssize_t) {
+  if (!Ref(leave_mode(nullptr, nullptr))) return nullptr;
+  Py_RETURN_NONE;
+}
+
 // The modes entered on this thread, the oldest first.
 PyObject* entered_modes(PyObject*, PyObject*) {
   PyObject* list = PyList_New(0);
@@ -512,6 +522,8 @@ PyMethodDef kFunctions[] = {
     {"handle_torch_function", method_of<handle_torch_function>(), METH_VARARGS, "Asks the mode and the classes of the arguments."},
     {"set_overrides", method_of<set_overrides>(), METH_O, "Who takes calls over on this thread; returns what it was."},
     {"get_overrides", method_of<get_overrides>(), METH_NOARGS, "Who takes calls over on this thread."},
+    {"begin_mode", method_of<begin_mode>(), METH_O, "Enters a mode on this thread, and gives it back."},
+    {"end_mode", method_of<end_mode>(), METH_FASTCALL, "Leaves the mode that was entered last on this thread."},
     {"enter_mode", method_of<enter_mode>(), METH_O, "Enters a mode on this thread."},
     {"leave_mode", method_of<leave_mode>(), METH_NOARGS, "Leaves the mode entered last; returns it."},
     {"entered_modes", method_of<entered_modes>(), METH_NOARGS, "The modes entered on this thread, the oldest first."},

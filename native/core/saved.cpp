@@ -485,7 +485,8 @@ PyObject* push_saved_hooks(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-PyObject* pop_saved_hooks(PyObject*, PyObject*) {
+// pop_saved_hooks(*ignored): also an `__exit__`.
+PyObject* pop_saved_hooks(PyObject*, PyObject* const*, Py_ssize_t) {
   if (!tls.saved_hooks) {
     PyErr_SetString(PyExc_RuntimeError,
                     "no saved_tensors_hooks are in force on this thread. They were left before, or were entered by a hook or a "
@@ -503,7 +504,7 @@ PyObject* has_saved_hooks(PyObject*, PyObject*) { return PyBool_FromLong(tls.sav
 
 PyMethodDef kSavedMethods[] = {
     {"push_saved_hooks", method_of<push_saved_hooks>(), METH_VARARGS, "What values saved on this thread go through from now on."},
-    {"pop_saved_hooks", method_of<pop_saved_hooks>(), METH_NOARGS, "Back to the hooks that were in force before."},
+    {"pop_saved_hooks", method_of<pop_saved_hooks>(), METH_FASTCALL, "Back to the hooks that were in force before."},
     {"has_saved_hooks", method_of<has_saved_hooks>(), METH_NOARGS, "Whether values saved on this thread go through hooks."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -117,12 +117,8 @@ class device:
         _defaults.entered = (*_defaults.entered, self)
         return self
 
-    def __exit__(
-        self,
-        exception_type: object,
-        exception: BaseException | None,
-        traceback: object,
-    ) -> None:
+    @_core.ending
+    def __exit__(self, *exception: object) -> None:
         _defaults.entered = _defaults.entered[:-1]
 
 

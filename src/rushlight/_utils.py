@@ -35,6 +35,9 @@ class DisableTorchFunctionSubclass:
         self._before = _core.get_overrides()
         _core.set_overrides(max(self._before, self._most))
 
+    __enter__ = _core.beginning(__enter__, lambda self: None)
+
+    @_core.ending
     def __exit__(self, *exc: object) -> None:
         _core.set_overrides(self._before)
 

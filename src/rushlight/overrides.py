@@ -179,12 +179,8 @@ class TorchFunctionMode:
             "kwargs=None)"
         )
 
-    def __enter__(self) -> TorchFunctionMode:
-        _core.enter_mode(self)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        _core.leave_mode()
+    __enter__ = _core.c_method(_core.begin_mode)
+    __exit__ = _core.c_method(_core.end_mode)
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:

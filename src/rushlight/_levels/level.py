@@ -105,6 +105,9 @@ class Level:
         if self.before is not None:
             _core.reset_transforms(*self.before)
 
+    __enter__ = _core.beginning(__enter__, __exit__)
+    __exit__ = _core.ending(__exit__)
+
     # ---- calls; this level is the youngest among the arguments
 
     def call(self, op: Op, args: Sequence[Any]) -> Any:

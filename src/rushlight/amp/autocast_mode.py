@@ -189,12 +189,12 @@ class autocast:
                 stacklevel=2,
             )
             self._enabled = False
-        self._before: list[tuple[bool, dtypes.dtype, bool, bool]] = []
+        self._before: list[tuple[bool, dtypes.dtype, bool, bool, int]] = []
 
     def __enter__(self) -> autocast:
         enters = self._enabled and not state.entered
         now = is_autocast_enabled(self.device), get_autocast_dtype(self.device)
-        self._before.append((*now, state.keeps, enters))
+        self._before.append((*now, state.keeps, enters, state.nesting))
         state.enabled[self.device] = self._enabled
         state.types[self.device] = self.fast_dtype
         state.keeps = self._cache_enabled
@@ -205,13 +205,19 @@ class autocast:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        enabled, kind, state.keeps, entered = self._before.pop()
+        enabled, kind, state.keeps, entered, state.nesting = self._before[-1]
         if entered:
-            _core.leave_mode()
+            modes = _core.entered_modes()  # an interrupted block may have entered none yet
+            if modes and isinstance(modes[-1], Caster):
+                _core.leave_mode()
             state.entered = False
-        if autocast_decrement_nesting() == 0:
+        if state.nesting == 0:
             clear_autocast_cache()
         state.enabled[self.device], state.types[self.device] = enabled, kind
+        del self._before[-1]
+
+    __enter__ = _core.beginning(__enter__, __exit__)
+    __exit__ = _core.ending(__exit__)
 
     def __call__(self, func: _F) -> _F:
         @functools.wraps(func)

@@ -56,8 +56,8 @@ class saved_tensors_hooks:
             raise RuntimeError(_state.refusal)
         _core.push_saved_hooks(self.pack_hook, self.unpack_hook)
 
-    def __exit__(self, *exc: object) -> None:
-        _core.pop_saved_hooks()
+    __enter__ = _core.beginning(__enter__, lambda self: None)
+    __exit__ = _core.c_method(_core.pop_saved_hooks)
 
 
 class save_on_cpu(saved_tensors_hooks):

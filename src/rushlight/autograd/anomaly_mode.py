@@ -121,6 +121,7 @@ class set_detect_anomaly:
     def __enter__(self) -> None:
         pass
 
+    @_core.ending
     def __exit__(self, *exc: object) -> None:
         _state.set(*self.prev)
 
@@ -154,6 +155,9 @@ class detect_anomaly:
 
     def __exit__(self, *exc: object) -> None:
         _state.set(*self.prev)
+
+    __enter__ = _core.beginning(__enter__, __exit__)
+    __exit__ = _core.ending(__exit__)
 
 
 # ---- what the core reports

@@ -53,15 +53,18 @@ def enter_dual_level() -> int:
     tensor(6.)
     >>> fw.exit_dual_level()
     """
+    _begin(ForwardLevel())
+    return 0
+
+
+def _begin(level: ForwardLevel) -> None:
     if _entered:
         raise RuntimeError(
             "Nested forward mode AD is not supported at the moment. Derivatives of derivatives are "
             "taken with torch.func.jvp (or jacfwd) inside of one another."
         )
-    level = ForwardLevel()
-    level.__enter__()
     _entered.append(level)
-    return 0
+    level.__enter__()
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
@@ -84,7 +87,8 @@ def exit_dual_level(*, level: int | None = None) -> None:
             "Trying to exit a forward AD level that was not the last one that was created. This is "
             "not supported."
         )
-    _entered.pop().__exit__()
+    _entered[-1].__exit__()
+    _entered.pop()
 
 
 class dual_level:
@@ -97,11 +101,22 @@ class dual_level:
     tensor(4.)
     """
 
+    _level: ForwardLevel | None = None
+
     def __enter__(self) -> int:
-        return enter_dual_level()
+        self._level = ForwardLevel()
+        _begin(self._level)
+        return 0
 
     def __exit__(self, *exception: object) -> None:
         exit_dual_level()
+
+    def _undo(self) -> None:
+        if self._level in _entered:
+            exit_dual_level()
+
+    __enter__ = _core.beginning(__enter__, _undo)
+    __exit__ = _core.ending(__exit__)
 
     def __call__(self, function: Any) -> Any:
         @functools.wraps(function)

@@ -198,11 +198,8 @@ class no_grad(_Mode):
 
     prev = False  # what it was before the block, as torch calls it
 
-    def __enter__(self) -> None:
-        self.prev = _set(self._on)
-
-    def __exit__(self, *exc: object) -> None:
-        _set(self.prev)
+    __enter__ = _core.c_method(_core.begin_grad)
+    __exit__ = _core.c_method(_core.end_grad)
 
 
 class enable_grad(no_grad):
@@ -254,6 +251,7 @@ class set_grad_enabled(_Mode):
     def __enter__(self) -> None:
         _set(self.mode)
 
+    @_core.ending
     def __exit__(self, *exc: object) -> None:
         _set(self.prev)
 
@@ -291,6 +289,9 @@ class inference_mode(_Mode):
         grad, inference = self._before
         _set(grad)
         _set_inference(inference)
+
+    __exit__ = _core.ending(__exit__)
+    __enter__ = _core.beginning(__enter__, lambda self: None)
 
 
 class _Switch(_Mode):
