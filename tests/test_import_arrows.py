@@ -89,7 +89,7 @@ ORDER = [
     *("_tensor_str", "_absent_device", "_present_device", "opencl", "cuda", "cpu", "mps", "xpu"),
     *("accelerator", "__config__"),
     *("memory", "devices", "linalg", "fft", "special", "signal", "serialization"),
-    *("_lowrank", "_lobpcg"),
+    *("_lowrank", "_lobpcg", "_dispatched"),
     *("_checks", "_private", "_utils", "_classes", "mtia", "futures"),
     *("distributed", "distributed.algorithms.join", "utils"),  # a sampler asks for the rank
     *("nn.parallel._uneven", "nn.parallel.distributed"),

@@ -246,7 +246,21 @@ def _upsample(mode: str) -> Callable[..., Tensor]:
     return upsample
 
 
+def _index(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """input[indices], where None takes all of a dimension."""
+    return input[tuple(slice(None) if i is None else i for i in indices)]
+
+
+def _to_copy(input: Tensor, **how: Any) -> Tensor:
+    """A copy of another type, or elsewhere."""
+    return input.to(how.get("device"), how.get("dtype"), copy=True)
+
+
 _ATEN: dict[str, Callable[..., Any]] = {
+    "_local_scalar_dense": lambda input: input.item(),
+    "_pin_memory": lambda input, device=None: input.pin_memory(),
+    "_to_copy": _to_copy,
+    "index": _index,
     "_batch_norm_no_update": _batch_norm(False),
     "_batch_norm_with_update": _batch_norm(True),
     "_upsample_bicubic2d_aa": _upsample("bicubic"),

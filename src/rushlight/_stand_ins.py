@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from typing import Any
 
 try:
-    from tqdm import tqdm
+    tqdm: Any = import_module("tqdm").tqdm
 except ImportError:
 
     class tqdm:  # type: ignore[no-redef]
@@ -44,26 +44,6 @@ except ImportError:
 
         def __exit__(self, *exc: object) -> None:
             self.close()
-
-
-class StorageWeakRef:
-    """A storage by its memory, and whether it is still there."""
-
-    __slots__ = ("_ref", "cdata")
-
-    def __init__(self, storage: Any) -> None:
-        storage = getattr(storage, "_untyped_storage", storage)
-        self.cdata, self._ref = storage.data_ptr() or id(storage), weakref.ref(storage)
-
-    def expired(self) -> bool:
-        """Whether the storage object is gone."""
-        return self._ref() is None
-
-    def __hash__(self) -> int:
-        return hash(self.cdata)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, StorageWeakRef) and self.cdata == other.cdata
 
 
 class DispatchKeySet:

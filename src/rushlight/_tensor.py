@@ -594,6 +594,12 @@ def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
     return _core.make_subclass(cls, data, require_grad)
 
 
+def _make_wrapper_subclass(cls: Any, size: Any, *args: Any, **how: Any) -> Any:
+    from importlib import import_module  # few programs make such a tensor
+
+    return import_module("rushlight._dispatched").make_wrapper_subclass(cls, size, *args, **how)
+
+
 _METHODS: dict[str, Any] = {
     "__format__": _format,
     "tolist": tolist,
@@ -647,6 +653,7 @@ _METHODS: dict[str, Any] = {
     ),
     "has_names": _method("Whether dimensions have names: never.", lambda self: False),
     "_make_subclass": staticmethod(_make_subclass),
+    "_make_wrapper_subclass": staticmethod(_make_wrapper_subclass),
     "device": property(lambda self: of(self).name, doc="Where the tensor lives."),
     "layout": property(lambda self: strided, doc="How elements are laid out."),
     "is_cuda": property(

@@ -1,4 +1,5 @@
-"""`torch.compiler`: nothing is compiled, and `compile` gives back what it is given."""
+"""`torch.compiler`: nothing is compiled. `compile` gives back a function as it is, and of a module
+what looks like PyTorch's compiled one: programs tell it by `_orig_mod`."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import Any, TypeVar, overload
 
 from ._elsewhere import refusing as _refusing
 from ._missing import missing_name as _missing_name
+from .nn.modules.module import Module
 
 __all__ = [
     "allow_in_graph",
@@ -56,7 +58,8 @@ def compile(
     isolate_recompiles: bool = False,
     shapes_spec: Any = None,
 ) -> Any:
-    """A function or module as it is: calls are cheap without being compiled. Also a decorator.
+    """A function as it is, a module in an OptimizedModule: calls are cheap without being compiled.
+    Also a decorator.
 
     >>> model = torch.compile(nn.Linear(2, 1), disable=True)
     >>> model(torch.zeros(3, 2)).shape
@@ -66,7 +69,58 @@ def compile(
         raise RuntimeError(
             "Either mode or options can be specified, but both can't be specified at the same time."
         )
-    return _as_it_is if model is None else model
+    made = _as_it_is if disable else _wrapped
+    return made if model is None else made(model)
+
+
+class OptimizedModule(Module):
+    """What `torch.compile` gives of a module, which is its `_orig_mod`: calls and attributes are
+    the module's."""
+
+    _orig_mod: Module
+
+    def __init__(self, mod: Module, dynamo_ctx: object = None) -> None:
+        super().__init__()
+        self._modules["_orig_mod"] = mod
+        self.training = mod.training
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module makes of it."""
+        return self._orig_mod(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._orig_mod,)
+
+    def __getattr__(self, name: str) -> Any:
+        module = self.__dict__.get("_modules", {}).get("_orig_mod")
+        if name == "_orig_mod" or module is None:
+            return super().__getattr__(name)
+        return getattr(module, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        module = self.__dict__.get("_modules", {}).get("_orig_mod")
+        if module is None or name in _OWN:
+            super().__setattr__(name, value)
+        else:
+            setattr(module, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._orig_mod, name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *dir(self._orig_mod)]
+
+    def train(self, mode: bool = True) -> OptimizedModule:
+        """Set both to training or evaluation."""
+        super().train(mode)
+        return self
+
+
+_OWN = frozenset((*vars(Module()), "_orig_mod", "_forward", "forward", "__class__"))
+
+
+def _wrapped(model: Any) -> Any:
+    return OptimizedModule(model) if isinstance(model, Module) else model
 
 
 def _as_it_is(fn: _T) -> _T:

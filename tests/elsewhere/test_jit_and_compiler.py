@@ -29,11 +29,24 @@ class Net(nn.Module):
         return x
 
 
-@pytest.mark.parametrize("convert", [jit.script, torch.compile, jit.optimize_for_inference])
+@pytest.mark.parametrize("convert", [jit.script, jit.optimize_for_inference])
 def test_a_module_stays_what_it_is(convert):
     net = Net()
     assert convert(net) is net
     assert net.twice(3) == 6 and net.shown(1) == net.dropped(1) == 1
+
+
+def test_a_compiled_module_has_the_module():
+    net = Net()
+    made = torch.compile(net)
+    assert isinstance(made, _dynamo.OptimizedModule) and made._orig_mod is net
+    assert torch.equal(made(torch.ones(1, 2)), net(torch.ones(1, 2)))
+    assert [n for n, _ in made.named_parameters()] == [
+        f"_orig_mod.{n}" for n, _ in net.named_parameters()
+    ]
+    assert made.twice(3) == 6 and made.eval() is made and not net.training
+    made.extra = 5
+    assert net.extra == 5 and torch.compile(net, disable=True) is net
 
 
 def test_a_trace_runs_for_other_inputs():

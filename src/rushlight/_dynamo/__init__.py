@@ -8,6 +8,7 @@ from typing import Any
 
 from .._missing import missing_name as _missing_name
 from ..compiler import (
+    OptimizedModule,
     _as_it_is,
     allow_in_graph,
     assume_constant_result,
@@ -18,7 +19,6 @@ from ..compiler import (
     set_stance,
     substitute_in_graph,
 )
-from ..nn.modules.module import Module
 from . import config
 
 __all__ = [
@@ -44,10 +44,6 @@ __all__ = [
     "set_stance",
     "substitute_in_graph",
 ]
-
-
-class OptimizedModule(Module):
-    """What PyTorch makes of a compiled module; nothing is one here."""
 
 
 def is_dynamo_supported() -> bool:

@@ -2,6 +2,8 @@
 
 import sys
 
+from .._missing import missing_name
 from ..func import _vmap
 
+_vmap.__getattr__ = missing_name(__name__)  # type: ignore[attr-defined]
 sys.modules[__name__] = _vmap

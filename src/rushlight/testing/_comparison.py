@@ -265,6 +265,7 @@ def _compare_numbers(
     rules: _Rules,
     path: tuple[Any, ...],
 ) -> None:
+    actual, expected = (v.item() if isinstance(v, np.number) else v for v in (actual, expected))
     if rules.check_dtype and type(actual) is not type(expected):
         rules.fail(f"The (d)types do not match: {type(actual)} != {type(expected)}.", path)
     rtol, atol = tolerances

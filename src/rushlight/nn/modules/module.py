@@ -8,6 +8,7 @@ and what a call does when there are hooks in `_calling.py`.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Self
@@ -62,6 +63,19 @@ register_module_full_backward_pre_hook = _hooks.register_module_full_backward_pr
 register_module_module_registration_hook = _hooks.register_module_module_registration_hook
 register_module_parameter_registration_hook = _hooks.register_module_parameter_registration_hook
 _WrappedHook = _hooks._WrappedHook
+
+
+_read: dict[str, Any] = {}  # annotations of this package's classes, as objects
+
+
+def _read_annotations(cls: type) -> None:
+    """Make the annotations of a class objects: `typing.get_type_hints(loss, globalns={})` has no
+    names to read them by."""
+    own = vars(cls).get("__annotations__", {})
+    for name, text in own.items():
+        if text not in _read:
+            _read[text] = eval(text, vars(sys.modules[cls.__module__]))
+        own[name] = _read[text]
 
 
 class Module(StateMethods):
@@ -250,6 +264,11 @@ class Module(StateMethods):
     def __dir__(self) -> list[str]:
         members = [*self._parameters, *self._buffers, *self._modules]
         return sorted({key for key in [*super().__dir__(), *members] if not key[0].isdigit()})
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__module__.startswith("rushlight."):
+            _read_annotations(cls)
 
     # --- registration ---
 
@@ -663,5 +682,7 @@ def _indented(text: str) -> str:
     first, *rest = text.split("\n")
     return "\n".join([first, *("  " + line if line.strip() else "" for line in rest)])
 
+
+_read_annotations(Module)
 
 __getattr__ = _missing_name(__name__)

@@ -31,14 +31,15 @@ class OpOverload:
         self._name, self._overload = name, overload
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        found = getattr(Tensor, self._name, None)
+        found = None
         for where, prefix in _PLACES:
             name = self._name.removeprefix(prefix)
             if self._name.startswith(prefix) and name in namespace(where):
                 found = namespace(where)[name]
                 break
         if found is None:
-            found = import_module("rushlight._private").of_aten(self._name)
+            own = import_module("rushlight._private").of_aten(self._name)
+            found = own or getattr(Tensor, self._name, None)
         if found is None:
             raise NotImplementedError(
                 f"torch.ops.{self} is not in rushlight: no public function or method has its name."

@@ -13,7 +13,8 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from types import FunctionType
+from typing import Any, get_type_hints
 
 from ... import _core
 from ..._core import Op
@@ -148,9 +149,18 @@ def _of_public(public: Any) -> str | None:
     return _text(target, said)
 
 
+def _annotations(public: Any) -> dict[str, Any]:
+    """The annotations of a function as objects: a program may have no module to read names in."""
+    function: Any = _target(public)
+    try:
+        return get_type_hints(function) if isinstance(function, FunctionType) else {}
+    except NameError:  # of what only type checkers import
+        return dict(function.__annotations__)
+
+
 def install() -> None:
     """Let ops and what stands for functions have docstrings and signatures that are made when they
-    are asked for."""
+    are asked for, and annotations that are objects."""
 
     def set_doc(op: Any, text: str) -> None:
         op.__dict__["__doc__"] = text
@@ -162,6 +172,7 @@ def install() -> None:
             "__signature__": property(public_signature),
         },
         _core.Public: {
+            "__annotations__": property(_annotations),
             "__doc__": property(_of_public),
             "__signature__": property(lambda p: public_signature(inspect.unwrap(p), p._method)),
         },

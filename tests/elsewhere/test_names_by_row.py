@@ -1,0 +1,160 @@
+"""Names of named_only.txt: each answers, and what libraries import is there."""
+
+import importlib
+import typing
+
+import numpy as np
+import pytest
+
+from _subject import torch
+from rushlight import _named_only
+from rushlight._torch_alias import NAMES
+
+ROWS = _named_only._table()
+
+
+@pytest.mark.parametrize("module", ROWS)
+def test_each_name_of_a_row_is_there(module):
+    where = "rushlight" if module == "torch" else f"rushlight.{module}"
+    owner = importlib.import_module(where)
+    for name, (word, _) in ROWS[module].items():
+        found = getattr(owner, name)
+        if word == name and name[:1].islower():
+            with pytest.raises(NotImplementedError, match="is not in rushlight"):
+                found()
+
+
+def test_a_name_without_a_row_is_missing():
+    with pytest.raises(AttributeError):
+        _ = torch._C._functorch.nothing_of_this_name
+    with pytest.raises(ImportError):
+        importlib.import_module("rushlight._custom_ops.nothing")
+
+
+def test_functorch_is_deprecated_torch_func():
+    functorch = importlib.import_module(NAMES["functorch"])
+    with pytest.warns(FutureWarning, match="We've integrated functorch into PyTorch"):
+        double = functorch.vmap(lambda x: 2 * x)
+    assert torch.equal(double(torch.ones(2)), torch.full((2,), 2.0))
+    experimental = importlib.import_module(f"{NAMES['functorch']}.experimental")
+    rows = torch.arange(15.0).reshape(5, 3)
+    dots = experimental.chunk_vmap(torch.dot, chunks=2)(rows, rows)
+    assert torch.equal(dots, (rows * rows).sum(1))
+
+
+def test_modules_as_functions_of_their_parameters():
+    made = importlib.import_module("rushlight._functorch.make_functional")
+    net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh())
+    net.add_module("again", net[0])  # one parameter under two names
+    net[0].weight = torch.nn.Parameter(torch.ones(2, 2))
+    net[0].bias = torch.nn.Parameter(torch.zeros(2))
+    function, params = made.make_functional(net)
+    assert len(params) == 2 and torch.equal(function(params, torch.ones(2)), net(torch.ones(2)))
+    other = function([torch.zeros(2, 2), torch.ones(2)], torch.ones(2))
+    assert torch.equal(other, torch.ones(2))
+    with pytest.raises(RuntimeError, match="has buffers"):
+        made.make_functional(torch.nn.BatchNorm1d(2))
+    nets = [torch.nn.BatchNorm1d(2).eval() for _ in range(3)]
+    function, params, buffers = made.combine_state_for_ensemble(nets)
+    assert params[0].shape == (3, 2)
+    stacked = torch.func.vmap(function, (0, 0, None))(params, buffers, torch.ones(4, 2))
+    assert torch.equal(stacked[1], nets[1](torch.ones(4, 2)))
+
+
+def test_vmap_by_hand():
+    vmap = importlib.import_module("rushlight._functorch.vmap")
+    double = vmap.restore_vmap(lambda x, y: (2 * x, y), (1, None), 3, "error")
+    (x, y), dims = double(torch.ones(2, 3), torch.ones(2))
+    assert x.shape == (3, 2) and y.shape == (2,) and dims == (0, None)
+    inside = []
+    torch.func.vmap(lambda x: inside.append(torch._C._functorch.is_batchedtensor(x)) or x)(x)
+    assert inside == [True] and not torch._C._functorch.is_batchedtensor(x)
+
+
+def test_annotations_are_objects_without_any_names():
+    loss, of_loss = torch.nn.CrossEntropyLoss(), torch.nn.functional.mse_loss
+    assert typing.get_type_hints(loss, globalns={}, localns={})["weight"] == torch.Tensor | None
+    assert typing.get_type_hints(of_loss, globalns={}, localns={})["target"] is torch.Tensor
+    for name in dir(torch.nn):
+        layer = getattr(torch.nn, name)
+        if isinstance(layer, type):
+            typing.get_type_hints(layer, globalns={}, localns={})
+
+
+def test_classes_see_the_operands_of_einsum_one_by_one():
+    graph = torch.fx.symbolic_trace(lambda x, y: torch.einsum("ij,jk->ik", [x, y])).graph
+    (call,) = (node for node in graph.nodes if node.op == "call_function")
+    assert [str(a) for a in call.args] == ["ij,jk->ik", "x", "y"]
+
+
+def test_numpy_numbers_are_numbers_in_comparisons():
+    torch.testing.assert_close(0.5, np.float64(0.5))
+    torch.testing.assert_close(np.int64(5), 5)
+    with pytest.raises(AssertionError, match="types do not match"):
+        torch.testing.assert_close(5.0, np.int64(5))
+
+
+def overlap(a, b):
+    width = max(0.0, min(a[2], b[2]) - max(a[0], b[0]))
+    height = max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
+    areas = sum((c[2] - c[0]) * (c[3] - c[1]) for c in (a, b))
+    return width * height / (areas - width * height)
+
+
+def operators():
+    torch.ops.load_library("/somewhere/torchvision/_C.so")
+    return torch.ops.torchvision
+
+
+def test_boxes_that_overlap_a_better_one_go():
+    boxes = torch.from_numpy(np.random.default_rng(0).random((40, 4)))
+    boxes[:, 2:] += boxes[:, :2]
+    scores = torch.from_numpy(np.random.default_rng(1).random(40))
+    left, kept = sorted(range(40), key=lambda i: -scores[i].item()), []
+    while left:
+        best, *left = left
+        kept.append(best)
+        left = [i for i in left if overlap(boxes[best].tolist(), boxes[i].tolist()) <= 0.3]
+    assert operators().nms(boxes, scores, 0.3).tolist() == kept
+    with pytest.raises(OSError, match="Could not load"):
+        torch.ops.load_library("/somewhere/other.so")
+    with pytest.raises(NotImplementedError, match="deform_conv2d is not in rushlight"):
+        operators().deform_conv2d(*[torch.ones(1)] * 5, *[1] * 8, True)
+
+
+def bilinear(image, y, x):
+    height, width = image.shape
+    if not (-1 <= y <= height and -1 <= x <= width):
+        return 0.0
+    y, x = min(max(y, 0.0), height - 1.0), min(max(x, 0.0), width - 1.0)
+    top, left = int(y), int(x)
+    down, right = min(top + 1, height - 1), min(left + 1, width - 1)
+    a, b = y - top, x - left
+    upper = image[top, left] * (1 - b) + image[top, right] * b
+    return upper * (1 - a) + (image[down, left] * (1 - b) + image[down, right] * b) * a
+
+
+@pytest.mark.parametrize("aligned", [False, True])
+def test_regions_are_means_of_samples(aligned):
+    image = np.random.default_rng(2).random((2, 1, 6, 7))
+    rois = np.array([[0, 1.0, 0.5, 5.0, 4.5], [1, -3.0, -2.0, 9.0, 8.0], [1, 2.0, 2.0, 2.3, 2.2]])
+    scale, rows, columns, samples = 0.9, 2, 3, 2
+    wanted = np.zeros((3, 1, rows, columns))
+    for n, (which, *corners) in enumerate(rois):
+        left, top, right, bottom = np.array(corners) * scale - (0.5 if aligned else 0.0)
+        height, width = bottom - top, right - left
+        if not aligned:
+            height, width = max(height, 1.0), max(width, 1.0)
+        for i, j in np.ndindex(rows, columns):
+            for a, b in np.ndindex(samples, samples):
+                y = top + height / rows * (i + (a + 0.5) / samples)
+                x = left + width / columns * (j + (b + 0.5) / samples)
+                wanted[n, 0, i, j] += bilinear(image[int(which), 0], y, x) / samples**2
+    given = torch.from_numpy(image), torch.from_numpy(rois), scale, rows, columns, samples, aligned
+    np.testing.assert_allclose(operators().roi_align(*given).numpy(), wanted, rtol=1e-12)
+    weights = torch.from_numpy(np.random.default_rng(3).random(wanted.shape))
+    shape = (2, 1, 6, 7)
+    back = operators()._roi_align_backward(weights, *given[1:5], *shape, *given[5:])
+    step = torch.from_numpy(np.random.default_rng(4).random(shape))
+    change = operators().roi_align(step, *given[1:])  # the operator is linear in the image
+    np.testing.assert_allclose((back * step).sum().item(), (change * weights).sum().item())
