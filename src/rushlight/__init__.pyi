@@ -2,6 +2,7 @@
 
 from . import _VF as _VF
 from . import __config__ as __config__
+from . import __future__ as __future__
 from . import _dynamo as _dynamo
 from . import _higher_order_ops as _higher_order_ops
 from . import _inductor as _inductor

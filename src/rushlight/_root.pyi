@@ -216,4 +216,4 @@ def typename(obj: Any) -> _str:
     """The name of an object's type, with the module it lives in."""
 
 def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = False) -> None:
-    """Accepted: every kernel here is deterministic."""
+    """Refuse what PyTorch calls not deterministic, and fill the memory of `torch.empty`."""
