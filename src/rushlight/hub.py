@@ -112,7 +112,7 @@ def list(
     github: Any,
     force_reload: bool = False,
     skip_validation: bool = False,
-    trust_repo: Any = None,
+    trust_repo: Any = "check",
     verbose: bool = True,
     source: str = "github",
 ) -> builtins.list[str]:
@@ -126,7 +126,7 @@ def help(
     model: str,
     force_reload: bool = False,
     skip_validation: bool = False,
-    trust_repo: Any = None,
+    trust_repo: Any = "check",
     source: str = "github",
 ) -> str | None:
     """What a model's function says of itself."""
@@ -140,7 +140,7 @@ def load(
     model: str,
     *args: Any,
     source: str = "github",
-    trust_repo: Any = None,
+    trust_repo: Any = "check",
     force_reload: bool = False,
     verbose: bool = True,
     skip_validation: bool = False,

@@ -71,10 +71,10 @@ class _Numbered(Module):
         self._renumber(modules)
         return self
 
-    def pop(self, index: int) -> Any:
+    def pop(self, key: int) -> Any:
         """Takes out and returns the module at a position."""
-        module = self[index]
-        del self[index]
+        module = self[key]
+        del self[key]
         return module
 
 

@@ -574,6 +574,25 @@ class Module(StateMethods):
         """Moves all parameters and buffers to the GPU."""
         return self._apply(lambda t: t.cuda(device))
 
+    def xpu(self, device: DeviceLike | None = None) -> Self:
+        """Moves all parameters and buffers to the XPU."""
+        return self._apply(lambda t: t.xpu(device))
+
+    def mtia(self, device: DeviceLike | None = None) -> Self:
+        """Moves all parameters and buffers to the MTIA."""
+        return self._apply(lambda t: t.mtia(device))
+
+    def ipu(self, device: DeviceLike | None = None) -> Self:
+        """Moves all parameters and buffers to the IPU."""
+        return self._apply(lambda t: t.ipu(device))
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing to do: calls are cheap without being compiled. Takes `torch.compile`'s settings.
+
+        >>> layer = nn.Linear(2, 1)
+        >>> layer.compile(fullgraph=True)
+        """
+
     def type(self, dst_type: Any) -> Self:
         """Casts all parameters and buffers to `dst_type`."""
         return self._apply(lambda t: t.type(dst_type))

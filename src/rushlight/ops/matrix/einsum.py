@@ -205,6 +205,10 @@ def _pair(a: Tensor, la: _Labels, b: Tensor, lb: _Labels, kept: set[int]) -> tup
             [*(size_b[x] for x in batch), *(1 for _ in only_a), *(size_b[x] for x in only_b)]
         )
         return left * right, out
+    if a.dtype is not b.dtype:
+        raise RuntimeError(
+            f"expected scalar type {a.dtype.scalar_name} but found {b.dtype.scalar_name}"
+        )
     n, m = math.prod(size_a[x] for x in batch), math.prod(size_a[x] for x in only_a)
     k, p = math.prod(size_a[x] for x in summed), math.prod(size_b[x] for x in only_b)
     if batch:
@@ -281,11 +285,7 @@ def einsum(*args: Any) -> Tensor:
     if len(tensors) == 2:
         # The commonest case by far: a product of matrices, or of stacks of them.
         (a, b), (la, lb) = tensors, operands
-        if a.dtype is not b.dtype:
-            raise RuntimeError(
-                f"expected scalar type {a.dtype.scalar_name} but found {b.dtype.scalar_name}"
-            )
-        turned = _as_product(la, lb, result)
+        turned = _as_product(la, lb, result) if a.dtype is b.dtype else None
         if turned is not None:
             x, y = a.mT if turned[0] else a, b.mT if turned[1] else b
             if x.shape[-1] == y.shape[-2] and x.shape[:-2] == y.shape[:-2]:

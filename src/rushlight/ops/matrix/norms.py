@@ -411,7 +411,8 @@ def _dist(a: Array, b: Array, p: float) -> Array:
     if bools:
         error, text = TWO_BOOLS if bools == 2 else ONE_BOOL
         raise error(text)
-    return _vector_norm(np.subtract(a, b, dtype=common_type(a, b)), p, None, False, None)
+    common = common_type(a, b)
+    return _vector_norm(a.astype(common) - b.astype(common), p, None, False, None)
 
 
 def _dist_vjp(
