@@ -73,7 +73,8 @@ PyObject* call_with_out(Op* op, PyObject* const* slots, PyObject* out) {
     return nullptr;
   }
   if (flags & kTransformed) {
-    PyErr_Format(PyExc_RuntimeError, "Batching rule not implemented for aten::%s.out; the fallback path doesn't work on out= or view ops.",
+    PyErr_Format(PyExc_RuntimeError,
+                 "Batching rule not implemented for aten::%s.out; the fallback path doesn't work on out= or view ops.",
                  public_name(op).c_str());
     return nullptr;
   }

@@ -105,7 +105,7 @@ bool is_pytorchs_function(PyObject* func) {
   if (Py_TYPE(func) == &PyMethodDescr_Type || Py_TYPE(func) == &PyWrapperDescr_Type) {
     return is_compiled(PyDescr_TYPE(func));
   }
-  if (Py_TYPE(func) == &_PyMethodWrapper_Type) {  // the __get__ of an attribute
+  if (!strcmp(Py_TYPE(func)->tp_name, "method-wrapper")) {  // the __get__ of an attribute; its type is private from Python 3.13 on
     const Ref attribute(PyObject_GetAttrString(func, "__self__"));
     if (!attribute) PyErr_Clear();
     return attribute && Py_TYPE(attribute.get()) == &PyGetSetDescr_Type && is_compiled(PyDescr_TYPE(attribute.get()));
@@ -113,7 +113,9 @@ bool is_pytorchs_function(PyObject* func) {
   if (!PyCFunction_Check(func)) return false;
   PyObject* self = PyCFunction_GET_SELF(func);
   if (!self) return is_variable_function(func);
-  return PyModule_Check(self) && begins(PyModule_GetName(self), "torch._C");
+  const char* module = PyModule_Check(self) ? PyModule_GetName(self) : nullptr;
+  if (!module) PyErr_Clear();
+  return module && begins(module, "torch._C");
 }
 
 std::string class_name(PyObject* o) {
