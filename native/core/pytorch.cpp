@@ -83,7 +83,9 @@ PyObject* to_ours(PyObject* o) {
 
 PyObject* to_pytorchs(PyObject* o) {
   if (!is_tensor(o)) return Py_NewRef(o);
-  const Ref torch(PyImport_ImportModule("torch"));
+  PyObject* modules = PyImport_GetModuleDict();  // whose function it is has been imported
+  const Ref torch = Ref::borrow(modules ? PyDict_GetItemString(modules, "torch") : nullptr);
+  if (!torch && !PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "PyTorch is no longer in sys.modules");
   return torch ? PyObject_CallMethod(torch.get(), "from_dlpack", "O", o) : nullptr;
 }
 

@@ -513,7 +513,8 @@ def compare(entry: Any, call: Any, sample: Any, derivatives: int, mode: str = "f
                     if given.numel() and float(abs(given.detach()).max()) > bound:
                         return f"gradient {order}: {'none' if b is None else 'one'}"
                 continue
-            if found := different(a, b, scale=largest, wide=10.0 ** (order - 1)):
+            # Through singular vectors a second derivative loses 1.4 digits on some processors.
+            if found := different(a, b, scale=largest, wide=25.0 ** (order - 1)):
                 return f"gradient {order}: {found}"
             pairs.append((a, b))
         if not deeper:

@@ -137,7 +137,7 @@ class Level:
     def array(self, t: Any) -> Any:
         """`t._array`, which code of the library reads."""
         w = t._wrapped
-        return OpaqueArray(t._seen) if w.opaque() else w.value._array
+        return OpaqueArray(t._seen) if w.opaque() else w.value._host_array
 
     def item(self, t: Any, refusal: str) -> Any:
         """The tensor that is asked for its value in the place of t; raises `refusal` where

@@ -2,6 +2,7 @@
 
 from .._missing import missing_name as _missing_name
 from . import maskedtensor
+from ._ops import _input_mask as _input_mask
 from ._ops import (
     amax,
     amin,

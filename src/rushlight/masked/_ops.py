@@ -66,6 +66,11 @@ def _full_mask(input: Tensor, mask: Tensor) -> Tensor:
     return mask.to(dtype=rl.bool)
 
 
+def _input_mask(input: Tensor, *args: Any, mask: Tensor, **kwargs: Any) -> Tensor:
+    """The mask of a reduction's input, in the shape of that."""
+    return _full_mask(input, mask)
+
+
 def _filled(name: str, input: Tensor, mask: Tensor | None, value: Any = None) -> Tensor:
     """The input with elements that do not count replaced by those that change nothing."""
     if isinstance(input, MaskedTensor):

@@ -487,24 +487,17 @@ def as_strided_(
     return _reseat("as_strided_", self, as_strided, size, stride, storage_offset)
 
 
-def resize_(
-    input: Tensor,
-    *sizes: Ints,
-    size: Ints | None = None,
-    memory_format: memory_format | None = None,
-) -> Tensor:
+def resize_(input: Tensor, *size: Ints, memory_format: memory_format | None = None) -> Tensor:
     """Another size, elements kept in storage order; new ones are unset."""
-    if size is None and not sizes:
+    if not size:
         raise TypeError('resize_() missing 1 required positional arguments: "size"')
-    given: Any = sizes if size is None else size
-    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
-        given = sizes[0]
+    given: Any = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     try:
         wanted = tuple([as_int(n) for n in given])
     except TypeError:
         raise TypeError(
             "resize_(): argument 'size' (position 1) must be tuple of ints, not "
-            + type(given[0]).__name__
+            + type(size[0]).__name__
         ) from None
     _core.check_captured(input, "resize_", None)
     if input.requires_grad and not input.is_inference() and not _core.is_inference():

@@ -202,7 +202,7 @@ EXCEPTIONS = {
     ),
     "PyTorch's documentation has the other name, which is taken": "torch(.Tensor)?.orgqr",
     "one function for both of PyTorch's names": (
-        "torch(.Tensor)?.split|torch.Tensor.(norm|where|index)"
+        "torch(.Tensor)?.split|torch.Tensor.(norm|where|index|resize_)"
     ),
     "one form of several, and the argument of this test is of no use to it": (
         "torch.bitwise_.*|torch.Tensor.(view|new|set_)|torch.nn.functional.elu_"
