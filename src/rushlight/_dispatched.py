@@ -55,7 +55,7 @@ def make_wrapper_subclass(
         raise NotImplementedError(
             f"{name}: a class with __torch_dispatch__ is strided in rushlight, not {layout}."
         )
-    how = {"dtype": dtype or rl.get_default_dtype(), "device": "meta"}
+    how: dict[str, Any] = {"dtype": dtype or rl.get_default_dtype(), "device": "meta"}
     shape = rl.Size(size)
     within = rl.empty(shape, **how) if strides is None else rl.empty_strided(shape, strides, **how)
     if storage_offset:

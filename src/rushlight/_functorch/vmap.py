@@ -5,5 +5,5 @@ import sys
 from .._missing import missing_name
 from ..func import _vmap
 
-_vmap.__getattr__ = missing_name(__name__)  # type: ignore[attr-defined]
+_vmap.__getattr__ = missing_name(__name__)  # type: ignore[method-assign]
 sys.modules[__name__] = _vmap

@@ -28,7 +28,8 @@ def _power(a: Array, b: Array | int) -> Array:
 
 
 def _of_base(input: Tensor | Symbol, exponent: Tensor | Symbol) -> Tensor:
-    neither = (exponent == 0) & ~(abs(input) > 0)  # 0 or NaN
+    size: Any = abs(input)
+    neither = (exponent == 0) & ~(size > 0)  # 0 or NaN
     return where(neither, 0, exponent * pow(where(neither, 1, input), exponent - 1))
 
 

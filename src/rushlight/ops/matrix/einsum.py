@@ -304,6 +304,6 @@ def einsum(*args: Any) -> Tensor:
     return t
 
 
-einsum.spreads = True  # classes of the operands see them one by one, not in a list
+einsum.spreads = True  # type: ignore[attr-defined]  # classes of the operands see them one by one, not in a list
 
 __all__ = ["einsum"]
