@@ -591,6 +591,8 @@ class Module(StateMethods):
 
         >>> layer = nn.Linear(2, 1)
         >>> layer.compile(fullgraph=True)
+        >>> layer(torch.zeros(3, 2)).shape
+        torch.Size([3, 1])
         """
 
     def type(self, dst_type: Any) -> Self:
