@@ -210,20 +210,20 @@ def test_what_record_writes_is_told_and_handed_on(tmp_path):
 
 def test_the_board_says_who_has_not_come(tmp_path):
     path = str(tmp_path / "board")
-    _board.create(path, ranks=3, first=4)
-    four, five, six = (_board.Board(path, rank) for rank in (4, 5, 6))
+    _board.create(path, ranks=3)
+    four, five, six = (_board.Board(path, rank) for rank in (0, 1, 2))
     for board in (four, five, six):
         board.entered(7, "all_reduce")
         board.left()
     four.entered(8, "x" * 100)
     five.entered(1, "barrier", group=2)
-    assert four.behind(8) == [5, 6]
-    assert four.behind(8, ranks=[4, 6]) == [6]
-    assert four.behind(1, group=2) == [4, 6]
-    entry = six.entry(4)
+    assert four.behind(8) == [1, 2]
+    assert four.behind(8, ranks=[0, 2]) == [2]
+    assert four.behind(1, group=2) == [0, 2]
+    entry = six.entry(0)
     assert (entry.state, entry.sequence, entry.name) == (_board.INSIDE, 8, "x" * 64)
-    assert six.entry(6).state == _board.OUTSIDE
-    with pytest.raises(ValueError, match="ranks 4 to 6, not 3"):
+    assert six.entry(2).state == _board.OUTSIDE
+    with pytest.raises(ValueError, match="ranks 0 to 2, not 3"):
         six.entry(3)
 
 

@@ -27,6 +27,10 @@ def found() -> dict[str, dict[str, str]]:
     return cases.answers(rushlight)
 
 
+NUMPY = f"NumPy {'.'.join(np.__version__.split('.')[:2])}."
+if NUMPY not in cases.text().splitlines()[0]:
+    pytest.skip("the answers kept are of another NumPy's functions", allow_module_level=True)
+
 # ---- answers that are not PyTorch's, on purpose; docs/from-pytorch.md has them
 
 # PyTorch refuses these, or compares objects; here they are what NumPy makes of the array.

@@ -37,6 +37,8 @@ _BY_SIGNAL = re.compile(r"process rank (\d+) with PID (\d+) on node \S+ exited o
 _BY_ABORT = re.compile(r'process rank (\d+) with PID (\d+) on node \S+ calling "abort"')
 _BY_CODE = re.compile(r"Process name: \[[^]]*,(\d+)\] Exit code: (\d+)")
 _BANNER = re.compile(r"^-{60,}\n.*?^-{60,}\n?", re.DOTALL | re.MULTILINE)
+# What mpirun warns of where a child was quicker than itself: it means nothing.
+_QUICKER = re.compile(r"^.*plm:ssh: Warning: setpgid\(.*\n*", re.MULTILINE)
 
 
 @dataclass
@@ -429,6 +431,7 @@ class _Attempt:
         """The exit code and the failures, those that mpirun alone knows of too."""
         code = self.mpirun.returncode
         code = 128 - code if code < 0 else code
+        err = _QUICKER.sub("", err)
         if self.signal:
             return Outcome(128 + self.signal, [], self.signal)
         if code and not self.failures:

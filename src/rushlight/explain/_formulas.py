@@ -353,6 +353,9 @@ _OPS: dict[str, Callable[..., Expression]] = {
     "_div_floor": _elements(lambda a, b: ex.call("floor", ex.over(a, b))),
     "_div_trunc": _elements(lambda a, b: ex.call("trunc", ex.over(a, b))),
     "_polygamma": _elements(lambda x, n: ex.call("polygamma", n, x)),
+    "xlogy": _elements(lambda a, b: _product(a, ex.call("log", b))),
+    "xlog1py": _elements(lambda a, b: _product(a, ex.call("log1p", b))),
+    "_sinc_slope": _elements(lambda x: _of_sinc(x, _product(ex._PI, x))),
     "_nothing": lambda *_: ex.ZERO,
     # Of the equal largest, each has its share.
     "_share": lambda x, best, *_: ex.choice(
@@ -391,6 +394,11 @@ _OPS: dict[str, Callable[..., Expression]] = {
     "_col2im": lambda x, *_: ex.call("fold", x),
 }
 _ADDED = "{} added up at {}, 0 elsewhere"
+
+
+def _of_sinc(x: Expression, angle: Expression) -> Expression:
+    apart = ex.plus(ex.call("cos", angle), ex.minus(ex.over(ex.call("sin", angle), angle)))
+    return ex.over(apart, x)
 
 
 def _placed(words: str, *parts: Any) -> Expression:

@@ -73,6 +73,8 @@ def _read_annotations(cls: type) -> None:
     names to read them by."""
     own = vars(cls).get("__annotations__", {})
     for name, text in own.items():
+        if not isinstance(text, str):
+            continue
         if text not in _read:
             _read[text] = eval(text, vars(sys.modules[cls.__module__]))
         own[name] = _read[text]
@@ -268,7 +270,9 @@ class Module(StateMethods):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if cls.__module__.startswith("rushlight."):
-            _read_annotations(cls)
+            for each in cls.__mro__:  # a base may be no module
+                if each.__module__.startswith("rushlight."):
+                    _read_annotations(each)
 
     # --- registration ---
 

@@ -454,7 +454,7 @@ sinc = pointwise(
     dtype="float",
     forward=lambda input: where(input == 0, 1, sin(input * _PI) / (input * _PI)),
     reference=_sinc_values,
-    partials={"input": _sinc_slope},
+    partials={"input": lambda input: _sinc_slope(input)},
     samples=one,
     doc="sin(pi input) / (pi input), 1 at 0.",
 )
