@@ -261,7 +261,9 @@ def test_nothing_imports_pytorch(folder: str) -> None:
         elif path.suffix in (".cpp", ".h"):
             for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
                 code = text.split("//")[0]
-                if re.search(r'PyImport_Import\w*\([^)]*"torch|import torch|<torch/', code):
+                named = '"torch"' in code and path.name != "pytorch.cpp"  # tells types by name
+                imported = re.search(r'PyImport_Import\w*\([^)]*"torch|import torch|<torch/', code)
+                if named or imported:
                     wrong.append(f"{path.relative_to(ROOT)}:{number}")
     assert not wrong, wrong
 

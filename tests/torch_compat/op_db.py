@@ -53,6 +53,8 @@ DTYPES = ("float64", "float32", "complex128", "int64", "bfloat16", "float16")
 # end, but where a function is a chain of ops each step rounds.
 TOLERANCE = {"float64": 1e-9, "float32": 3e-5, "bfloat16": 0.03, "float16": 0.004}
 TOLERANCE |= {"complex128": 1e-9, "complex64": 3e-5, "complex32": 0.004}
+# Second derivatives through singular vectors of random projections lose more on some processors.
+LOST = {"svd_lowrank": 2.5}
 
 
 class Absent(Exception):
@@ -513,8 +515,8 @@ def compare(entry: Any, call: Any, sample: Any, derivatives: int, mode: str = "f
                     if given.numel() and float(abs(given.detach()).max()) > bound:
                         return f"gradient {order}: {'none' if b is None else 'one'}"
                 continue
-            # Through singular vectors a second derivative loses 1.4 digits on some processors.
-            if found := different(a, b, scale=largest, wide=25.0 ** (order - 1)):
+            wide = 10.0 ** (order - 1) * (LOST.get(entry.name, 1.0) if order > 1 else 1.0)
+            if found := different(a, b, scale=largest, wide=wide):
                 return f"gradient {order}: {found}"
             pairs.append((a, b))
         if not deeper:

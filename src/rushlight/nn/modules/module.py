@@ -270,9 +270,11 @@ class Module(StateMethods):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if cls.__module__.startswith("rushlight."):
-            for each in cls.__mro__:  # a base may be no module
-                if each.__module__.startswith("rushlight."):
-                    _read_annotations(each)
+            _read_annotations(cls)
+            for base in cls.__bases__:
+                if not issubclass(base, Module):  # which has read its own
+                    for each in base.__mro__:
+                        _read_annotations(each)
 
     # --- registration ---
 
