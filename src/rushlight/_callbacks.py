@@ -21,7 +21,7 @@ from ._tensor import _missing_attribute, _tensor_new
 from .autograd import _engine as engine
 from .autograd import _saved as saved
 from .autograd import anomaly_mode, graph
-from .func import _printing
+from .func._printing import text as _text
 from .ops.elementwise import arithmetic, complex_numbers
 from .ops.indexing import subscript as indexing
 from .ops.layout import shape, strided
@@ -98,7 +98,7 @@ _core.register(
         "memory_format": memory_format,
         "resolve_device": resolve,
         # members of Tensor and Node
-        "repr": _printing.text,
+        "repr": _text,
         "tensor_new": _tensor_new,
         "call_node": graph._call_node,
         "raw_saved": saved.SavedTensor._of,

@@ -47,6 +47,12 @@ def torch_has(namespace: str, name: str) -> bool:
     return name in names.get(namespace, ()) or f"{namespace}.{name}" in names["modules"]
 
 
+def torch_has_module(name: str) -> bool:
+    """Whether PyTorch has a module of that full name."""
+    names = _torch_names()
+    return name in names or name in names["modules"]
+
+
 def not_yet(name: str) -> str:
     """The half sentence that says what rushlight lacks: `not_yet("torch.foo")`."""
     return f"(rushlight {__version__} does not have {name} yet)"

@@ -8,11 +8,12 @@ always.
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ._missing import torch_has, torch_spelling
+from ._missing import torch_has, torch_has_module, torch_spelling
 
 OURS = "rushlight"
 _ROOTS = [OURS]
@@ -31,16 +32,25 @@ def name_torch() -> None:
             name_module(module)
 
 
+@cache
+def _places(module: str) -> tuple[str, ...]:
+    """PyTorch's modules of the name that a module of ours has there, and above."""
+    place = torch_spelling(module)
+    every = [place]
+    while "." in place:
+        place = place.rpartition(".")[0]
+        every.append(place)
+    return tuple(each for each in every if torch_has_module(each))
+
+
 def public_place(module: str, name: str) -> str:
     """The module of PyTorch's in which what a module of ours calls so is found: the same, or one
     above where programs know the name."""
-    place = torch_spelling(module)
     outer = name.partition(".")[0]
-    while not torch_has(place, outer):
-        if "." not in place:
-            return torch_spelling(module)
-        place = place.rpartition(".")[0]
-    return place
+    for place in _places(module):
+        if torch_has(place, outer):
+            return place
+    return torch_spelling(module)
 
 
 def name_module(module: ModuleType) -> None:
