@@ -26,6 +26,7 @@ _views = _core.kernels
 # The numbers of functions in special.cl.
 _POLYGAMMA, _ZETA, _BESSEL_I, _BESSEL_J, _BESSEL_Y, _BESSEL_K, _MODIFIED_I = range(7)
 _AIRY, _SPHERICAL, _ERFCX, _LOG_NDTR, _NDTRI, _LOWER_GAMMA, _UPPER_GAMMA = range(7, 14)
+_ERFCX_SLOPE = 14
 
 # By name: the function, its order, and whether it is scaled by an exponential.
 _OF_ONE = {
@@ -47,6 +48,12 @@ for _n in (0, 1):
         f"modified_bessel_k{_n}": (_BESSEL_K, _n, 0),
         f"scaled_modified_bessel_k{_n}": (_BESSEL_K, _n, 1),
     }
+# By name: the function of a tensor and an order, and whether it is scaled.
+_OF_ORDER = {
+    "_bessel_i": (_BESSEL_I, 0),
+    "_bessel_ie": (_BESSEL_I, 1),
+    "_erfcx_slope": (_ERFCX_SLOPE, 0),
+}
 _OF_TWO = {"zeta": _ZETA, "igamma": _LOWER_GAMMA, "igammac": _UPPER_GAMMA}
 
 
@@ -126,6 +133,14 @@ def _of_one(name: str) -> None:
         return _computed(which, a, order=order, scaled=scaled, table=table)
 
 
+def _of_order(name: str) -> None:
+    which, scaled = _OF_ORDER[name]
+
+    @kernel(name)
+    def function(a: Any, order: Any) -> Any:
+        return _computed(which, a, order=order, scaled=scaled)
+
+
 def _of_two(name: str) -> None:
     @kernel(name)
     def function(a: Any, b: Any) -> Any:
@@ -134,6 +149,8 @@ def _of_two(name: str) -> None:
 
 for _name in _OF_ONE:
     _of_one(_name)
+for _name in _OF_ORDER:
+    _of_order(_name)
 for _name in _OF_TWO:
     _of_two(_name)
 

@@ -18,6 +18,7 @@
 #define NDTRI 11
 #define LOWER_GAMMA 12
 #define UPPER_GAMMA 13
+#define ERFCX_SLOPE 14
 
 FUNCTION int is_infinite(T x) { return fabs(x) == INFINITE; }
 FUNCTION T with_sign_of(T value, T x) { return x > 0 ? value : (x < 0 ? -value : 0 * value); }
@@ -58,7 +59,8 @@ FUNCTION T hurwitz(T s, T q, T sign, T other) {
 
 FUNCTION T zeta_of(T x, T q) {
   if (x == 1) return INFINITE;
-  if (!(x > 1) || q != q || q == INFINITE) return NOT_A_NUMBER;
+  if (!(x > 1) || q != q) return NOT_A_NUMBER;
+  if (q == INFINITE) return 0;
   if (q <= 0 && floor(q) == q) return INFINITE;
   if (q > 0) return hurwitz(x, q, 0, 1);
   if (floor(x) != x) return NOT_A_NUMBER;
@@ -68,6 +70,7 @@ FUNCTION T zeta_of(T x, T q) {
 }
 
 FUNCTION T trigamma_of(T a) {
+  if (a == INFINITE) return 0;
   if (!(a < 0.5)) return hurwitz(2, a, 0, 1);
   const T reflected = PI / sin(PI * a);
   return reflected * reflected - hurwitz(2, 1 - a, 0, 1);
@@ -132,6 +135,18 @@ FUNCTION T incomplete_gamma(T a, T x, int upper) {
 
 // ---- Bessel functions
 
+// J (sign -1) or I (1) of x from 0 to 1, by their power series: relative to their size, which the integrals are not.
+FUNCTION T from_zero(T x, int order, int sign) {
+  T term = 1;
+  for (int k = 1; k <= order; ++k) term *= x / (2 * k);
+  T total = term;
+  for (int k = 1; k < 10; ++k) {
+    term *= sign * x * x / (4 * k * (k + order));
+    total += term;
+  }
+  return total;
+}
+
 // The modified function of the first kind times exp(-|x|): the trapezoidal rule, far out the asymptotic series.
 FUNCTION T scaled_i(T a, int order) {
   if (a != a) return a;
@@ -144,13 +159,15 @@ FUNCTION T scaled_i(T a, int order) {
       series += term;
     }
     value = series / (sqrt(2 * PI) * sqrt(x));
+  } else if (order && x < 1) {
+    value = from_zero(x, order, 1) * exp(-x);
   } else {
     for (int k = 0; k < 96; ++k) {
-      const T cosine = cos((k + 0.5) * (PI / 96)), part = exp(x * (cosine - 1)) / 96;
-      value += order ? part * cosine : part;
+      const T node = (k + 0.5) * (PI / 96), cosine = cos(node), part = exp(x * (cosine - 1)) / 96;
+      value += order ? part * (order == 1 ? cosine : cos(order * node)) : part;
     }
   }
-  return order ? with_sign_of(value, a) : value;
+  return order % 2 ? with_sign_of(value, a) : value;
 }
 
 // The first or second kind, from 25 on, by the asymptotic series.
@@ -172,6 +189,8 @@ FUNCTION T bessel_j(T a, int order) {
   T value = 0;
   if (x > 25) {
     value = far_bessel(x, order, 0);
+  } else if (order && x < 1) {
+    value = from_zero(x, order, -1);
   } else {
     for (int k = 0; k < 64; ++k) {
       const T node = (k + 0.5) * (PI / 64);
@@ -285,13 +304,32 @@ FUNCTION T airy_of(T x, GLOBAL const T *table) {
 
 // ---- the normal distribution
 
+FUNCTION T laplace(T a) {  // what is added to a in Laplace's continued fraction, from its tail
+  T fraction = 0;
+  for (int k = 60; k > 0; --k) fraction = 0.5 * k / (a + fraction);
+  return fraction;
+}
+
 FUNCTION T erfcx_of(T a) {
   if (a != a) return a;
   if (a < -26.7) return INFINITE;
-  if (a <= 5) return exp(a * a) * erfc(a);
-  T fraction = 0;  // Laplace's continued fraction, from its tail
-  for (int k = 60; k > 0; --k) fraction = 0.5 * k / (a + fraction);
-  return 1 / (a + fraction) / sqrt(PI);
+  return a <= 5 ? exp(a * a) * erfc(a) : 1 / (a + laplace(a)) / sqrt(PI);
+}
+
+// By y' = 2 x y - 2 / sqrt(pi), far out by what is added to x.
+FUNCTION T erfcx_derivative(T x, int order) {
+  if (x == INFINITE) return 0;
+  T before = erfcx_of(x), value = 2 * x * before - 2 / sqrt(PI);
+  if (x > 5) {
+    const T rest = laplace(x);
+    value = -2 / sqrt(PI) * rest / (x + rest);
+  }
+  for (int k = 1; k < order; ++k) {
+    const T next = 2 * x * value + 2 * k * before;
+    before = value;
+    value = next;
+  }
+  return value;
 }
 
 FUNCTION T log_ndtr_of(T a) {
@@ -337,6 +375,7 @@ KERNEL special(BUFFER(a), BUFFER(b), BUFFER(table), BUFFER(out), Layout a_places
     case AIRY: value = airy_of(x, OF(const T, table)); break;
     case SPHERICAL: value = is_infinite(x) ? 0 : (fabs(x) < 1e-8 ? 1 : sin(x) / x); break;
     case ERFCX: value = erfcx_of(x); break;
+    case ERFCX_SLOPE: value = erfcx_derivative(x, n); break;
     case LOG_NDTR: value = log_ndtr_of(x); break;
     case NDTRI: value = ndtri_of(x); break;
     default: value = incomplete_gamma(x, y, which == UPPER_GAMMA);

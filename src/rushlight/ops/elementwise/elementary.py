@@ -112,8 +112,12 @@ log1p = _unary(
 )
 
 
-def _logaddexp_share(input: Tensor | Symbol, other: Tensor | Symbol) -> Tensor | Symbol:
-    return 1 / (1 + exp(other - input))
+def _logaddexp_share(
+    input: Tensor | Symbol, other: Tensor | Symbol, unit: float = 1.0
+) -> Tensor | Symbol:
+    both_infinite = (input == other) & (abs(input) == math.inf)
+    apart = where(both_infinite, 0, input - other)
+    return sigmoid(apart if unit == 1 else apart * unit)
 
 
 def log_add_exp(a: Array, b: Array) -> Array:
@@ -132,7 +136,7 @@ logaddexp = pointwise(
     "logaddexp(input: Tensor, other: Tensor)",
     reference=log_add_exp,
     partials={
-        "input": _logaddexp_share,
+        "input": lambda input, other: _logaddexp_share(input, other),
         "other": lambda input, other: _logaddexp_share(other, input),
     },
     refuses={"bool int": "logaddexp_cpu"},
@@ -144,8 +148,8 @@ logaddexp2 = pointwise(
     "logaddexp2(input: Tensor, other: Tensor)",
     reference=np.logaddexp2,
     partials={
-        "input": lambda input, other: 1 / (1 + exp2(other - input)),
-        "other": lambda input, other: 1 / (1 + exp2(input - other)),
+        "input": lambda input, other: _logaddexp_share(input, other, _LN2),
+        "other": lambda input, other: _logaddexp_share(other, input, _LN2),
     },
     refuses={"bool int complex": "logaddexp2_cpu"},
     in_place=False,
@@ -154,6 +158,16 @@ logaddexp2 = pointwise(
 )
 
 # ---- trigonometric and hyperbolic functions
+
+
+def finite(input: Tensor | Symbol) -> Tensor | Symbol:
+    """A very large number for infinity, where derivatives of a rule may be computed: they would be
+    0 * inf, or inf / inf, for 0."""
+    if isinstance(input, Symbol) or not input.dtype.is_floating_point:
+        return input
+    large = _LARGEST.get(input.dtype.name, 1.7976931348623157e308) / 4
+    return input.clamp(-large, large)
+
 
 sin: Op = _unary("sin", np.sin, lambda input: cos(input), "The sine.")
 cos: Op = _unary("cos", np.cos, lambda input: -sin(input), "The cosine.")
@@ -167,13 +181,15 @@ acos = _unary(
 atan = _unary(
     "atan",
     np.arctan,
-    lambda g, input: g / (conj_of(input * input) + 1),
+    lambda g, input: g / (conj_of(finite(input) ** 2) + 1),
     "The angle of that tangent.",
 )
 sinh = _unary("sinh", np.sinh, lambda input: cosh(input), "The hyperbolic sine.")
 cosh: Op = _unary("cosh", np.cosh, lambda input: sinh(input), "The hyperbolic cosine.")
 tanh = _unary("tanh", np.tanh, lambda out: 1 - out * out, "The hyperbolic tangent.")
-asinh = _unary("asinh", np.arcsinh, lambda input: rsqrt(input * input + 1), "The inverse of sinh.")
+asinh = _unary(
+    "asinh", np.arcsinh, lambda input: rsqrt(finite(input) ** 2 + 1), "The inverse of sinh."
+)
 acosh = _unary(
     "acosh",
     np.arccosh,
@@ -210,14 +226,23 @@ alias("arctan2", atan2)
 
 
 def _over_square(value: Tensor | Symbol, y: Tensor | Symbol, x: Tensor | Symbol) -> Tensor:
-    square = y * y + x * x
-    return where(square == 0, 0, value * reciprocal(square))
+    square = finite(y) ** 2 + finite(x) ** 2
+    nothing = (square == 0) | (square == math.inf)
+    return where(nothing, 0, value * reciprocal(where(nothing, 1, square)))
+
+
+def _hypot_slope(input: Tensor | Symbol, out: Tensor | Symbol) -> Tensor:
+    no_quotient = (out == 0) | (abs(input) == math.inf)
+    return where(no_quotient, sign(input), input / where(no_quotient, 1, out))
 
 
 hypot = pointwise(
     "hypot(input: Tensor, other: Tensor)",
     reference=np.hypot,
-    partials={"input": lambda input, out: input / out, "other": lambda other, out: other / out},
+    partials={
+        "input": lambda input, out: _hypot_slope(input, out),
+        "other": lambda other, out: _hypot_slope(other, out),
+    },
     refuses={"bool int complex": "hypot_cpu"},
     samples=pair,
     doc="sqrt(input ** 2 + other ** 2) without overflow.",
@@ -537,7 +562,7 @@ def _from_libm(name: str) -> Any:
 erf = _unary(
     "erf",
     _from_libm("erf"),
-    lambda input: _TWO_OVER_SQRT_PI * exp(-(input * input)),
+    lambda input: _TWO_OVER_SQRT_PI * exp(-(finite(input) ** 2)),
     "The error function.",
     refuses={"complex": "erf_vml_cpu"},
     where="torch special",
@@ -545,7 +570,7 @@ erf = _unary(
 erfc = _unary(
     "erfc",
     _from_libm("erfc"),
-    lambda input: -_TWO_OVER_SQRT_PI * exp(-(input * input)),
+    lambda input: -_TWO_OVER_SQRT_PI * exp(-(finite(input) ** 2)),
     "1 - erf(input), exact for large input.",
     refuses={"complex": "erfc_vml_cpu"},
     where="torch special",

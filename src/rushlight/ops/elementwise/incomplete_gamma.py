@@ -11,10 +11,13 @@ import numpy as np
 
 from ..._core import Op
 from ..table.arrays import Array
+from ..table.formulas import Symbol
 from ..table.kinds import pointwise
 from ..table.reference import alias
 from ..table.samples import Make, Samples
+from ..table.signature import Tensor
 from .elementary import exp, log
+from .selection import where
 from .special import in_double, lgamma, no_derivative
 
 _lgamma = np.vectorize(math.lgamma, otypes=[np.float64])
@@ -81,17 +84,22 @@ def _both(a: Array, x: Array) -> tuple[Array, Array]:
     lower, upper = found[0, ...], found[1, ...]
     by_series = plain & ((x <= 1) | (x <= a))
     near_0 = by_series & (x <= 1) & (a < 1)
-    for where, method, first, second in (
+    for places, method, first, second in (
         (by_series, _series, lower, upper),
         (plain & ~by_series, _fraction, upper, lower),
     ):
-        if where.any():
-            at, of = a[where], x[where]
-            first[where] = np.minimum(_power_over_gamma(at, of) * method(at, of), 1)
-            second[where] = 1 - first[where]
+        if places.any():
+            at, of = a[places], x[places]
+            first[places] = np.minimum(_power_over_gamma(at, of) * method(at, of), 1)
+            second[places] = 1 - first[places]
     if near_0.any():
         upper[near_0] = _upper_near_0(a[near_0], x[near_0])
     return lower, upper
+
+
+def _density(input: Tensor | Symbol, other: Tensor | Symbol) -> Tensor:
+    x = where(other == math.inf, 1, other)
+    return where(other == math.inf, 0, exp((input - 1) * log(x) - x - lgamma(input)))
 
 
 def _statement(name: str, which: int, sign: int, doc: str) -> Op:
@@ -100,9 +108,7 @@ def _statement(name: str, which: int, sign: int, doc: str) -> Op:
         reference=in_double(lambda a, x: _both(a, x)[which]),
         partials={
             "input": no_derivative(f"{name}: input"),
-            "other": lambda input, other: (
-                sign * exp((input - 1) * log(other) - other - lgamma(input))
-            ),
+            "other": lambda input, other: sign * _density(input, other),
         },
         refuses={"bool int complex": f"{name}_cpu"},
         samples=_samples,

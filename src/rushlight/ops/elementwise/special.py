@@ -5,6 +5,7 @@ Where there is no kernel the values are computed in float64, by the means named 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._devices import of
+from ..._dtypes import float64
 from ..making.factory import allocate
 from ..table.arrays import Array, default_float, rounded, widened
 from ..table.formulas import Symbol, Untraceable
@@ -133,7 +135,8 @@ def _zeta(x: Any, q: Array) -> Array:
         value = value - np.where(below, sign * _hurwitz(x, np.where(below, 1 - q, 1)), 0)
         value = np.where((q < 0) & (np.floor(x) != x), np.nan, value)
         value = np.where((q <= 0) & whole, np.inf, value)
-        value = np.where((x < 1) | np.isnan(q) | np.isnan(x) | np.isposinf(q), np.nan, value)
+        value = np.where(np.isposinf(q), 0, value)
+        value = np.where((x < 1) | np.isnan(q) | np.isnan(x), np.nan, value)
     return np.where(x == 1, np.inf, value)
 
 
@@ -142,7 +145,7 @@ def _trigamma(a: Array) -> Array:
     sine = np.sin(_PI * a)
     reflected = (_PI / np.where(low, sine, 1)) ** 2
     q = np.where(low, 1 - a, a)
-    value = _hurwitz(2.0, q)
+    value = np.where(np.isposinf(q), 0, _hurwitz(2.0, q))
     return np.where(low, reflected - value, value)
 
 
@@ -291,6 +294,12 @@ zeta: Op = _special(
 # ---- products with logarithms
 
 
+def _quotient(a: Tensor | Symbol, b: Tensor | Symbol) -> Tensor:
+    """a / b, 0 where both are."""
+    neither = (a == 0) & (b == 0)
+    return where(neither, 0, a / where(neither, 1, b))
+
+
 def _xlogy_values(a: Array, b: Array) -> Array:
     return np.where(np.isnan(b), b, np.where(a == 0, 0, a * np.log(b)))
 
@@ -345,7 +354,7 @@ xlogy: Any = _log_product(
     "XlogyBackward",
     _xlogy_values,
     lambda g, input, other: where((input == 0) & (other <= 0), 0, xlogy(g, other)),
-    lambda input, other: where((input == 0) & (other == 0), 0, input / other),
+    lambda input, other: _quotient(input, other),
     "xlogy_cpu",
     "input * log(other), 0 where input is 0.",
     kernel="xlogy",
@@ -360,7 +369,7 @@ xlog1py: Any = _log_product(
     "SpecialXlog1PyBackward",
     _xlog1py_values,
     lambda g, input, other: where((input == 0) & (other <= -1), 0, xlog1py(g, other)),
-    lambda input, other: where((input == 0) & (other == -1), 0, input / (other + 1)),
+    lambda input, other: _quotient(input, other + 1),
     "xlog1py_cpu",
     "input * log1p(other), 0 where input is 0.",
     forward=lambda input, other: where(
@@ -389,6 +398,11 @@ entr = _special(
 # ---- log-odds and sinc
 
 
+def _clamped_logit_slope(input: Tensor | Symbol, outside: Tensor | Symbol) -> Tensor:
+    inside = where(outside, 0.5, input)
+    return where(outside, 0, 1 / (inside * (1 - inside)))
+
+
 def _logit_slope(input: Tensor | Symbol) -> Tensor:
     return where((input < 0) | (input > 1), math.nan, 1 / (input * (1 - input)))
 
@@ -408,11 +422,7 @@ logit = _special(
 _logit_clamped = _special(
     "_logit_clamped(input: Tensor, eps: Number | None = None)",
     None,
-    {
-        "input": lambda input, eps: where(
-            (input < eps) | (input > 1 - eps), 0, 1 / (input * (1 - input))
-        )
-    },
+    {"input": lambda input, eps: _clamped_logit_slope(input, (input < eps) | (input > 1 - eps))},
     "logit_cpu",
     "`logit` with eps.",
     forward=lambda input, eps: _odds(
@@ -463,6 +473,18 @@ sinc = pointwise(
 # which converges like the function's Fourier series; far out the asymptotic series.
 
 
+def _from_zero(x: Array, order: int, sign: int) -> Array:
+    """J (sign -1) or I (1) of an order, of x from 0 to 1, by their power series: relative to their
+    size, which the integrals are not."""
+    term = (x / 2) ** order / math.factorial(order)
+    total = term
+    for k in range(1, 10):
+        term = term * (sign * x * x / 4) / (k * (k + order))
+        total = total + term
+    return total
+
+
+@functools.cache
 def scaled_bessel_i(order: int) -> Any:
     nodes = (np.arange(96) + 0.5) * (_PI / 96)
     cosines, weights = np.cos(nodes), np.cos(order * nodes) / 96
@@ -477,7 +499,10 @@ def scaled_bessel_i(order: int) -> Any:
             term = term * ((2 * k - 1) ** 2 - 4 * order * order) / (8 * k * far)
             series = series + term
         value = np.where(x > 60, series / (math.sqrt(2 * _PI) * np.sqrt(far)), value)
-        return np.where(np.isnan(a), a, value * np.sign(a) if order else value)
+        if order:
+            close = np.minimum(x, 1.0)
+            value = np.where(x < 1, _from_zero(close, order, 1) * np.exp(-close), value)
+        return np.where(np.isnan(a), a, value * np.sign(a) if order % 2 else value)
 
     return values
 
@@ -485,11 +510,40 @@ def scaled_bessel_i(order: int) -> Any:
 _i0e, _i1e = scaled_bessel_i(0), scaled_bessel_i(1)
 
 
-def _i1_over_x(input: Tensor) -> Tensor:
-    tiny = input == 0
-    return where(tiny, 0.5, i1(input) / where(tiny, 1, input))
+def _bessel_i_values(a: Array, order: int) -> Array:
+    wide = a.astype(np.float64)
+    return (scaled_bessel_i(order)(wide) * np.exp(np.abs(wide))).astype(a.dtype)
 
 
+def _hidden_bessel(name: str, values: Any, partial: Any, doc: str) -> Op:
+    """Of any order, for derivatives: sums of the neighbouring orders, where nothing cancels."""
+    return pointwise(
+        f"{name}(input: Tensor, order: Any)",
+        dtype="float",
+        reference=values,
+        partials={"input": partial},
+        method=False,
+        in_place=False,
+        refuses={"complex": "i1_cpu"},
+        samples=lambda make: [(make(2, 3), 1), (make(3), 2)],
+        doc=doc,
+    )
+
+
+_bessel_i: Op = _hidden_bessel(
+    "_bessel_i",
+    _bessel_i_values,
+    lambda input, order: 0.5 * (_bessel_i(input, abs(order - 1)) + _bessel_i(input, order + 1)),
+    "The modified Bessel function of a whole order.",
+)
+_bessel_ie: Op = _hidden_bessel(
+    "_bessel_ie",
+    lambda a, order: scaled_bessel_i(order)(a.astype(np.float64)).astype(a.dtype),
+    lambda input, order, out: (
+        0.5 * (_bessel_ie(input, abs(order - 1)) + _bessel_ie(input, order + 1)) - input.sgn() * out
+    ),
+    "`_bessel_i` divided by e ** |input|.",
+)
 i0 = _special(
     "i0(input: Tensor)",
     lambda a: _i0e(a) * np.exp(np.abs(a)),
@@ -511,22 +565,17 @@ i0e = _special(
 i1: Op = _special(
     "i1(input: Tensor)",
     lambda a: _i1e(a) * np.exp(np.abs(a)),
-    {"input": lambda input: i0(input) - _i1_over_x(input)},
+    {"input": lambda input: 0.5 * (i0(input) + _bessel_i(input, 2))},
     "i1_cpu",
     "The modified Bessel function of order 1.",
     node="SpecialI1Backward0",
 )
 
 
-def _i1e_slope(input: Tensor | Symbol, out: Tensor | Symbol) -> Tensor:
-    tiny = input == 0
-    return where(tiny, 0.5, i0e(input) - out * (input.sgn() + 1 / where(tiny, 1, input)))
-
-
 i1e: Op = _special(
     "i1e(input: Tensor)",
     _i1e,
-    {"input": _i1e_slope},
+    {"input": lambda input, out: 0.5 * (i0e(input) + _bessel_ie(input, 2)) - input.sgn() * out},
     "i1e_cpu",
     "i1 divided by e ** |input|.",
     node="SpecialI1EBackward0",
@@ -556,6 +605,8 @@ def _bessel_j(order: int) -> Any:
         value = np.cos(order * nodes - near[..., None] * np.sin(nodes)).mean(-1)
         value = np.where(x > 25, far_bessel(np.maximum(x, 25.0), order), value)
         value = np.where(np.isinf(x), np.nan, value)
+        if order:
+            value = np.where(x < 1, _from_zero(np.minimum(x, 1.0), order, -1), value)
         return np.where(np.isnan(a), a, value * np.sign(a) if order else value)
 
     return values
@@ -577,26 +628,53 @@ for _order in (0, 1):
 _INV_SQRT_HALF_PI = math.sqrt(2.0 / _PI)
 
 
+def _laplace(x: Array) -> Array:
+    """What is added to x in Laplace's continued fraction, from its tail."""
+    fraction = np.zeros_like(x)
+    for k in range(60, 0, -1):
+        fraction = (k / 2) / (x + fraction)
+    return fraction
+
+
 def _erfcx_values(a: Any) -> Array:
     near = np.clip(a, -27.0, 5.0)
     value = np.exp(near * near) * _kernel(erfc, near)
-    # Laplace's continued fraction, from its tail.
     far = np.maximum(a, 5.0)
-    fraction = np.zeros_like(far)
-    for k in range(60, 0, -1):
-        fraction = (k / 2) / (far + fraction)
-    value = np.where(a > 5, 1 / (far + fraction) / math.sqrt(_PI), value)
+    value = np.where(a > 5, 1 / (far + _laplace(far)) / math.sqrt(_PI), value)
     return np.where(a < -26.7, np.inf, np.where(np.isnan(a), a, value))
 
 
 erfcx = _special(
     "erfcx(input: Tensor)",
     _erfcx_values,
-    {"input": lambda input, out: 2 * input * out - 2 / math.sqrt(_PI)},
+    {"input": lambda input: _erfcx_slope(input, 1)},
     "erfcx_cpu",
     "e ** input**2 * erfc(input).",
     halves=False,
     node="SpecialErfcxBackward0",
+)
+
+
+def _erfcx_derivative(a: Array, order: int) -> Array:
+    """By y' = 2 x y - 2 / sqrt(pi), far out by what Laplace's fraction adds to x."""
+    x = a.astype(np.float64)
+    before, value = _erfcx_values(x), 2 * x * _erfcx_values(x) - 2 / math.sqrt(_PI)
+    far, rest = np.maximum(x, 5.0), _laplace(np.maximum(x, 5.0))
+    value = np.where(x > 5, -2 / math.sqrt(_PI) * rest / (far + rest), value)
+    for k in range(1, order):
+        before, value = value, 2 * x * value + 2 * k * before
+    return np.where(np.isposinf(x), 0, value).astype(a.dtype)
+
+
+_erfcx_slope: Op = pointwise(
+    "_erfcx_slope(input: Tensor, order: Any)",
+    reference=_erfcx_derivative,
+    refuses={"complex": "erfcx_cpu"},
+    partials={"input": lambda input, order: _erfcx_slope(input, order + 1)},
+    method=False,
+    in_place=False,
+    samples=lambda make: [(make(2, 3), 1), (make(3), 2)],
+    doc="A derivative of erfcx.",
 )
 
 
@@ -616,10 +694,16 @@ def _log_ndtr_values(a: Any) -> Array:
     )
 
 
+def _log_ndtr_slope(input: Tensor) -> Tensor:
+    # Far out the slope is 0, and erfcx too large for a number.
+    far = input > (37.5 if input.dtype is float64 else 13)
+    return where(far, 0, _INV_SQRT_HALF_PI / erfcx(where(far, 0, input) * -math.sqrt(0.5)))
+
+
 log_ndtr = _special(
     "log_ndtr(input: Tensor)",
     _log_ndtr_values,
-    {"input": lambda input: _INV_SQRT_HALF_PI / erfcx(input * -math.sqrt(0.5))},
+    {"input": lambda input: _log_ndtr_slope(input)},
     "log_ndtr_cpu",
     "log(ndtr(input)) without underflow.",
     halves=False,

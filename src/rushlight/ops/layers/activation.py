@@ -13,7 +13,7 @@ from ..._devices import of
 from ..._dtypes import float64
 from ..._levels.running import draws
 from ..elementwise.arithmetic import mul
-from ..elementwise.elementary import abs, erf, exp, expm1, log1p, sigmoid, tanh
+from ..elementwise.elementary import abs, erf, exp, expm1, sigmoid, tanh
 from ..elementwise.selection import where
 from ..layout.joining import cat
 from ..making.creation import empty_like
@@ -450,7 +450,7 @@ silu = _activation(
 
 
 def _mish_formula(x: Tensor) -> Tensor:
-    t = tanh(where(x > 20, x, log1p(exp(x))))
+    t = tanh(softplus(x))
     return t + x * sigmoid(x) * (1 - t * t)
 
 
