@@ -152,7 +152,8 @@ class Sweep:
             def limit(j: int, s: int, found: Array = found) -> tuple[Array, Array]:
                 return found[row[j, s, 0]], found[row[j, s, 1]]
 
-            def quotient(j: int, s: int, parent: Array = self.found.get(source, found)) -> Any:
+            def quotient(j: int, s: int, source: str = source) -> Any:
+                parent = self.found[source]
                 gaps = [np.float64(self.at[j, row[j, s, k]]) - self.at[j, 0] for k in (0, 1)]
                 rises = [parent[row[j, s, k]] - parent[0] for k in (0, 1)]
                 enough = 1e-7 * np.maximum(1, np.abs(parent[0]))

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from cases import COMPLEX_ONLY, DIFFERENTIABLE, RANDOM, REFUSALS, Call, calls, tensors_in
 from edges import sweep
-from references import REFERENCES
 
 import rushlight as torch
 from rushlight.ops import OPS

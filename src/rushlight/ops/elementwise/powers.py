@@ -28,13 +28,18 @@ def _power(a: Array, b: Array | int) -> Array:
 
 
 def _of_base(input: Tensor | Symbol, exponent: Tensor | Symbol) -> Tensor:
-    return where(exponent == 0, 0, exponent * pow(input, exponent - 1))
+    size: Any = abs(input)
+    neither = (exponent == 0) & ~(size > 0)  # 0 or NaN
+    return where(neither, 0, exponent * pow(where(neither, 1, input), exponent - 1))
 
 
 def _of_exponent(input: Tensor, exponent: Tensor | Symbol, out: Tensor) -> Tensor:
     if isinstance(out, Tensor) and out.dtype.is_complex:  # the logarithm of -2 is complex too
         input = input.to(out.dtype) if isinstance(input, Tensor) else complex(input)
-    return where((input == 0) & _not_negative(exponent), 0, out * log_of(input))
+    nothing = ((input == 0) & _not_negative(exponent)) | (out == 0)
+    if isinstance(input, (Tensor, Symbol)):
+        input = where(nothing, 1, input)
+    return where(nothing, 0, out * log_of(input))
 
 
 def _not_negative(exponent: Tensor | Symbol) -> Tensor | Symbol:
