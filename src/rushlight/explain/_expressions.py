@@ -326,9 +326,9 @@ def opposite(of: Expression) -> Expression:
 
 
 def _at_points(condition: Expression) -> bool:
-    """Whether it holds only where something is exactly 0."""
+    """Whether it holds only where something is exactly 0, or infinite."""
     if isinstance(condition, Comparison):
-        return condition.sign == "==" and condition.right == ZERO
+        return condition.sign == "==" and condition.right in (ZERO, number(math.inf))
     if isinstance(condition, Logic):
         found = [_at_points(part) for part in condition.parts]
         return any(found) if condition.word == "and" else all(found)

@@ -318,7 +318,7 @@ def _elements(make: Callable[..., Expression]) -> Callable[..., Expression]:
 _OPS: dict[str, Callable[..., Expression]] = {
     **dict.fromkeys(
         "conj conj_of conj_physical resolve_conj real to fit_dtype float clone contiguous detach "
-        "expand expand_as spread_dims _spread _kept _wide _cast_to".split(),
+        "expand expand_as spread_dims _spread _kept _wide _cast_to finite".split(),
         _same,
     ),
     "add": _elements(ex.plus),
@@ -333,6 +333,7 @@ _OPS: dict[str, Callable[..., Expression]] = {
     "rsqrt": _elements(lambda a: ex.power(a, ex.number(-0.5))),
     "reciprocal": _elements(lambda a: ex.over(ex.ONE, a)),
     "sgn": _elements(lambda a: ex.call("sign", a)),
+    "unless": lambda _, value, instead: _expression(value),
     "where": lambda c, a, b: ex.choice(_truth(c), _expression(a), _expression(b)),
     "masked_fill": lambda x, c, a: ex.choice(_truth(c), _expression(a), x),
     "zeros_like": lambda *_: ex.ZERO,
@@ -352,6 +353,11 @@ _OPS: dict[str, Callable[..., Expression]] = {
     "unsqueeze": _unsqueezed,
     "_div_floor": _elements(lambda a, b: ex.call("floor", ex.over(a, b))),
     "_div_trunc": _elements(lambda a, b: ex.call("trunc", ex.over(a, b))),
+    "softplus": _elements(lambda x, *_: ex.call("log1p", ex.call("exp", x))),
+    "_bessel_i": _elements(lambda x, n: ex.call("iv", n, x)),
+    "_bessel_ie": _elements(lambda x, n: ex.call("ive", n, x)),
+    "_one_less": _elements(lambda n: ex.call("abs", ex.plus(n, ex.minus(ex.ONE)))),
+    "_erfcx_slope": lambda x, n: _of_erfcx(_expression(x), n),
     "_polygamma": _elements(lambda x, n: ex.call("polygamma", n, x)),
     "xlogy": _elements(lambda a, b: _product(a, ex.call("log", b))),
     "xlog1py": _elements(lambda a, b: _product(a, ex.call("log1p", b))),
@@ -399,6 +405,14 @@ _ADDED = "{} added up at {}, 0 elsewhere"
 def _of_sinc(x: Expression, angle: Expression) -> Expression:
     apart = ex.plus(ex.call("cos", angle), ex.minus(ex.over(ex.call("sin", angle), angle)))
     return ex.over(apart, x)
+
+
+def _of_erfcx(x: Expression, order: Any) -> Expression:
+    if order != 1:
+        return ex.call("erfcx_derivative", _expression(order), x)
+    two = ex.number(2)
+    steep = _product(two, _product(x, ex.call("erfcx", x)))
+    return ex.plus(steep, ex.minus(ex.over(two, ex.power(ex._PI, ex.number(0.5)))))
 
 
 def _placed(words: str, *parts: Any) -> Expression:

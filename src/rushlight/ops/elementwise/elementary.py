@@ -21,7 +21,7 @@ from ..table.signature import Tensor
 from .arithmetic import conj_of, no_derivative, reciprocal
 from .comparison import isfinite, isnan
 from .powers import rsqrt
-from .selection import where
+from .selection import unless, where
 
 _LN2, _LN10 = math.log(2.0), math.log(10.0)
 _TWO_OVER_SQRT_PI = 2.0 / math.sqrt(math.pi)
@@ -116,7 +116,7 @@ def _logaddexp_share(
     input: Tensor | Symbol, other: Tensor | Symbol, unit: float = 1.0
 ) -> Tensor | Symbol:
     both_infinite = (input == other) & (abs(input) == math.inf)
-    apart = where(both_infinite, 0, input - other)
+    apart = unless(both_infinite, input - other, 0)
     return sigmoid(apart if unit == 1 else apart * unit)
 
 
@@ -228,12 +228,12 @@ alias("arctan2", atan2)
 def _over_square(value: Tensor | Symbol, y: Tensor | Symbol, x: Tensor | Symbol) -> Tensor:
     square = finite(y) ** 2 + finite(x) ** 2
     nothing = (square == 0) | (square == math.inf)
-    return where(nothing, 0, value * reciprocal(where(nothing, 1, square)))
+    return where(nothing, 0, value * reciprocal(unless(nothing, square, 1)))
 
 
 def _hypot_slope(input: Tensor | Symbol, out: Tensor | Symbol) -> Tensor:
     no_quotient = (out == 0) | (abs(input) == math.inf)
-    return where(no_quotient, sign(input), input / where(no_quotient, 1, out))
+    return where(no_quotient, sign(input), input / unless(no_quotient, out, 1))
 
 
 hypot = pointwise(

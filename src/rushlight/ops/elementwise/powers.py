@@ -18,7 +18,7 @@ from ..table.reference import add_method
 from ..table.samples import one, pair
 from ..table.signature import Tensor
 from .arithmetic import conj_of
-from .selection import where
+from .selection import unless, where
 
 
 def _power(a: Array, b: Array | int) -> Array:
@@ -28,9 +28,8 @@ def _power(a: Array, b: Array | int) -> Array:
 
 
 def _of_base(input: Tensor | Symbol, exponent: Tensor | Symbol) -> Tensor:
-    size: Any = abs(input)
-    neither = (exponent == 0) & ~(size > 0)  # 0 or NaN
-    return where(neither, 0, exponent * pow(where(neither, 1, input), exponent - 1))
+    neither = (exponent == 0) & ((input == 0) | (input != input))
+    return where(neither, 0, exponent * pow(unless(neither, input, 1), exponent - 1))
 
 
 def _of_exponent(input: Tensor, exponent: Tensor | Symbol, out: Tensor) -> Tensor:
@@ -38,7 +37,7 @@ def _of_exponent(input: Tensor, exponent: Tensor | Symbol, out: Tensor) -> Tenso
         input = input.to(out.dtype) if isinstance(input, Tensor) else complex(input)
     nothing = ((input == 0) & _not_negative(exponent)) | (out == 0)
     if isinstance(input, (Tensor, Symbol)):
-        input = where(nothing, 1, input)
+        input = unless(nothing, input, 1)
     return where(nothing, 0, out * log_of(input))
 
 

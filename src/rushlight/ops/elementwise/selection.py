@@ -99,6 +99,13 @@ add_method(
     "The tensor where the condition holds, else other.",
 )
 
+
+def unless(condition: Any, value: Any, instead: float) -> Any:
+    """The value, for a branch of `where` that is not taken where the condition holds: `instead` is
+    there, so that the branch's own derivatives are finite numbers, of which `where` takes none."""
+    return where(condition, instead, value)
+
+
 # ---- clamp
 
 

@@ -24,7 +24,7 @@ from ..table.reference import add_method, alias
 from ..table.samples import one
 from ..table.signature import Tensor
 from .elementary import cos, erf, erfc, exp, log, log1p, sin
-from .selection import where
+from .selection import unless, where
 
 _PI = math.pi
 _EITHER_A_NUMBER = (
@@ -297,7 +297,7 @@ zeta: Op = _special(
 def _quotient(a: Tensor | Symbol, b: Tensor | Symbol) -> Tensor:
     """a / b, 0 where both are."""
     neither = (a == 0) & (b == 0)
-    return where(neither, 0, a / where(neither, 1, b))
+    return where(neither, 0, a / unless(neither, b, 1))
 
 
 def _xlogy_values(a: Array, b: Array) -> Array:
@@ -399,7 +399,7 @@ entr = _special(
 
 
 def _clamped_logit_slope(input: Tensor | Symbol, outside: Tensor | Symbol) -> Tensor:
-    inside = where(outside, 0.5, input)
+    inside = unless(outside, input, 0.5)
     return where(outside, 0, 1 / (inside * (1 - inside)))
 
 
@@ -515,6 +515,11 @@ def _bessel_i_values(a: Array, order: int) -> Array:
     return (scaled_bessel_i(order)(wide) * np.exp(np.abs(wide))).astype(a.dtype)
 
 
+def _one_less(order: int) -> int:
+    """An order below: those of -1 and 1 are the same function."""
+    return abs(order - 1)
+
+
 def _hidden_bessel(name: str, values: Any, partial: Any, doc: str) -> Op:
     """Of any order, for derivatives: sums of the neighbouring orders, where nothing cancels."""
     return pointwise(
@@ -533,14 +538,15 @@ def _hidden_bessel(name: str, values: Any, partial: Any, doc: str) -> Op:
 _bessel_i: Op = _hidden_bessel(
     "_bessel_i",
     _bessel_i_values,
-    lambda input, order: 0.5 * (_bessel_i(input, abs(order - 1)) + _bessel_i(input, order + 1)),
+    lambda input, order: 0.5 * (_bessel_i(input, _one_less(order)) + _bessel_i(input, order + 1)),
     "The modified Bessel function of a whole order.",
 )
 _bessel_ie: Op = _hidden_bessel(
     "_bessel_ie",
     lambda a, order: scaled_bessel_i(order)(a.astype(np.float64)).astype(a.dtype),
     lambda input, order, out: (
-        0.5 * (_bessel_ie(input, abs(order - 1)) + _bessel_ie(input, order + 1)) - input.sgn() * out
+        0.5 * (_bessel_ie(input, _one_less(order)) + _bessel_ie(input, order + 1))
+        - input.sgn() * out
     ),
     "`_bessel_i` divided by e ** |input|.",
 )
@@ -697,7 +703,7 @@ def _log_ndtr_values(a: Any) -> Array:
 def _log_ndtr_slope(input: Tensor) -> Tensor:
     # Far out the slope is 0, and erfcx too large for a number.
     far = input > (37.5 if input.dtype is float64 else 13)
-    return where(far, 0, _INV_SQRT_HALF_PI / erfcx(where(far, 0, input) * -math.sqrt(0.5)))
+    return where(far, 0, _INV_SQRT_HALF_PI / erfcx(unless(far, input, 0) * -math.sqrt(0.5)))
 
 
 log_ndtr = _special(

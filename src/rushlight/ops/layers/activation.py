@@ -14,7 +14,7 @@ from ..._dtypes import float64
 from ..._levels.running import draws
 from ..elementwise.arithmetic import mul
 from ..elementwise.elementary import abs, erf, exp, expm1, sigmoid, tanh
-from ..elementwise.selection import where
+from ..elementwise.selection import unless, where
 from ..layout.joining import cat
 from ..making.creation import empty_like
 from ..random.samples import rand
@@ -281,7 +281,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def _exp_below(x: Tensor | Symbol) -> Tensor | Symbol:
     """exp(x) below 0, for `where` to choose: what is not chosen must have finite derivatives too,
     where there will be any."""
-    return exp(x if isinstance(x, Symbol) else where(x >= 0, 0, x))
+    return exp(x if isinstance(x, Symbol) else unless(x >= 0, x, 0))
 
 
 def _elu(x: Symbol, alpha: float, scale: float) -> Any:
