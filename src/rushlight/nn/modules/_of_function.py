@@ -11,6 +11,8 @@ from .module import Module
 class OfFunction(Module):
     """A layer whose forward calls one function with the layer's attributes as settings."""
 
+    # Called by way of the class, where no function is a method: `staticmethod` would have every
+    # docstring made at import.
     _function: ClassVar[Callable[..., Any]]
     # Attributes that are passed on, by the names of the function's parameters.
     _passed: ClassVar[tuple[str, ...]] = ()
@@ -25,7 +27,7 @@ class OfFunction(Module):
     def _result(self, *inputs: Any) -> Any:
         """The function's result for these inputs and the layer's settings."""
         settings = {name: getattr(self, name) for name in self._passed}
-        return self._function(*inputs, **settings)
+        return type(self)._function(*inputs, **settings)
 
     def extra_repr(self) -> str:
         return ", ".join(f"{name}={getattr(self, name)}" for name in self._shown)

@@ -13,7 +13,7 @@ class ChannelShuffle(OfFunction):
     tensor([1., 3., 2., 4.])
     """
 
-    _function = staticmethod(F.channel_shuffle)
+    _function = F.channel_shuffle
     _passed = _shown = ("groups",)
 
     def __init__(self, groups: int) -> None:

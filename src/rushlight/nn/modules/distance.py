@@ -15,7 +15,7 @@ class CosineSimilarity(OfFunction):
     tensor(0.6000)
     """
 
-    _function = staticmethod(F.cosine_similarity)
+    _function = F.cosine_similarity
     _passed = ("dim", "eps")
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:

@@ -15,7 +15,7 @@ class Unfold(OfFunction):
     torch.Size([1, 12, 12])
     """
 
-    _function = staticmethod(F.unfold)
+    _function = F.unfold
     _passed = _shown = ("kernel_size", "dilation", "padding", "stride")
 
     def __init__(
@@ -37,7 +37,7 @@ class Fold(OfFunction):
               [1., 2., 1.]]]])
     """
 
-    _function = staticmethod(F.fold)
+    _function = F.fold
     _passed = _shown = ("output_size", "kernel_size", "dilation", "padding", "stride")
 
     def __init__(

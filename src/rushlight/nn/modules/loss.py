@@ -74,7 +74,7 @@ class MSELoss(_Loss):
     tensor(10.)
     """
 
-    _function = staticmethod(F.mse_loss)
+    _function = F.mse_loss
 
 
 class L1Loss(_Loss):
@@ -84,7 +84,7 @@ class L1Loss(_Loss):
     tensor(2.)
     """
 
-    _function = staticmethod(F.l1_loss)
+    _function = F.l1_loss
 
 
 class SmoothL1Loss(_Loss):
@@ -94,7 +94,7 @@ class SmoothL1Loss(_Loss):
     tensor([0.1250, 2.5000])
     """
 
-    _function = staticmethod(F.smooth_l1_loss)
+    _function = F.smooth_l1_loss
     _passed = ("reduction", "beta")
 
     def __init__(
@@ -115,7 +115,7 @@ class HuberLoss(_Loss):
     tensor([0.1250, 2.5000])
     """
 
-    _function = staticmethod(F.huber_loss)
+    _function = F.huber_loss
     _passed = ("reduction", "delta")
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
@@ -131,7 +131,7 @@ class NLLLoss(_WeightedLoss):
     tensor(0.4904)
     """
 
-    _function = staticmethod(F.nll_loss)
+    _function = F.nll_loss
     _passed = ("weight", "ignore_index", "reduction")
 
     def __init__(
@@ -156,7 +156,7 @@ class CrossEntropyLoss(_WeightedLoss):
     tensor([0.2395, 2.2395])
     """
 
-    _function = staticmethod(F.cross_entropy)
+    _function = F.cross_entropy
     _passed = ("weight", "ignore_index", "reduction", "label_smoothing")
 
     def __init__(
@@ -180,7 +180,7 @@ class BCELoss(_WeightedLoss):
     tensor(0.3993)
     """
 
-    _function = staticmethod(F.binary_cross_entropy)
+    _function = F.binary_cross_entropy
     _passed = ("weight", "reduction")
 
 
@@ -191,7 +191,7 @@ class BCEWithLogitsLoss(_Loss):
     tensor(0.3466)
     """
 
-    _function = staticmethod(F.binary_cross_entropy_with_logits)
+    _function = F.binary_cross_entropy_with_logits
     _passed = ("weight", "pos_weight", "reduction")
 
     weight: Tensor | None
@@ -218,7 +218,7 @@ class KLDivLoss(_Loss):
     tensor(0.1438)
     """
 
-    _function = staticmethod(F.kl_div)
+    _function = F.kl_div
     _passed = ("reduction", "log_target")
 
     def __init__(
@@ -259,7 +259,7 @@ class PoissonNLLLoss(_Loss):
     tensor(0.8591)
     """
 
-    _function = staticmethod(F.poisson_nll_loss)
+    _function = F.poisson_nll_loss
     _passed = ("log_input", "full", "eps", "reduction")
 
     def __init__(
@@ -287,7 +287,7 @@ class GaussianNLLLoss(_Loss):
     tensor(1.1931)
     """
 
-    _function = staticmethod(F.gaussian_nll_loss)
+    _function = F.gaussian_nll_loss
     _passed = ("full", "eps", "reduction")
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
@@ -306,7 +306,7 @@ class HingeEmbeddingLoss(_Loss):
     tensor([0.3000, 0.7000])
     """
 
-    _function = staticmethod(F.hinge_embedding_loss)
+    _function = F.hinge_embedding_loss
     _passed = ("margin", "reduction")
 
     def __init__(
@@ -328,7 +328,7 @@ class CosineEmbeddingLoss(_Loss):
     tensor(0.4000)
     """
 
-    _function = staticmethod(F.cosine_embedding_loss)
+    _function = F.cosine_embedding_loss
     _passed = ("margin", "reduction")
 
     def __init__(
@@ -352,7 +352,7 @@ class MarginRankingLoss(_Loss):
     tensor(2.)
     """
 
-    _function = staticmethod(F.margin_ranking_loss)
+    _function = F.margin_ranking_loss
     _passed = ("margin", "reduction")
 
     def __init__(
@@ -377,7 +377,7 @@ class MultiLabelMarginLoss(_Loss):
     tensor(0.8500)
     """
 
-    _function = staticmethod(F.multilabel_margin_loss)
+    _function = F.multilabel_margin_loss
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
@@ -387,7 +387,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     tensor(0.6931)
     """
 
-    _function = staticmethod(F.multilabel_soft_margin_loss)
+    _function = F.multilabel_soft_margin_loss
     _passed = ("weight", "reduction")
 
 
@@ -398,7 +398,7 @@ class MultiMarginLoss(_WeightedLoss):
     tensor(0.3250)
     """
 
-    _function = staticmethod(F.multi_margin_loss)
+    _function = F.multi_margin_loss
     _passed = ("p", "margin", "weight", "reduction")
 
     def __init__(
@@ -429,7 +429,7 @@ class SoftMarginLoss(_Loss):
     tensor(1.4100)
     """
 
-    _function = staticmethod(F.soft_margin_loss)
+    _function = F.soft_margin_loss
 
 
 def _check_margin(loss: _Loss, margin: float) -> None:
@@ -447,7 +447,7 @@ class TripletMarginLoss(_Loss):
     tensor(0.5000)
     """
 
-    _function = staticmethod(F.triplet_margin_loss)
+    _function = F.triplet_margin_loss
     _passed = ("margin", "p", "eps", "swap", "reduction")
 
     def __init__(
@@ -479,7 +479,7 @@ class TripletMarginWithDistanceLoss(_Loss):
     tensor(0.5000)
     """
 
-    _function = staticmethod(F.triplet_margin_with_distance_loss)
+    _function = F.triplet_margin_with_distance_loss
     _passed = ("distance_function", "margin", "swap", "reduction")
 
     def __init__(
@@ -511,7 +511,7 @@ class CTCLoss(_Loss):
     tensor(0.2877)
     """
 
-    _function = staticmethod(F.ctc_loss)
+    _function = F.ctc_loss
     _passed = ("blank", "reduction", "zero_infinity")
 
     def __init__(

@@ -175,7 +175,7 @@ class LocalResponseNorm(OfFunction):
              [1.]]])
     """
 
-    _function = staticmethod(F.local_response_norm)
+    _function = F.local_response_norm
     _passed: ClassVar[tuple[str, ...]] = ("size", "alpha", "beta", "k")
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:

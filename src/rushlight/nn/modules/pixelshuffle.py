@@ -14,7 +14,7 @@ class PixelShuffle(OfFunction):
              [3., 4.]]])
     """
 
-    _function = staticmethod(F.pixel_shuffle)
+    _function = F.pixel_shuffle
     _passed = _shown = ("upscale_factor",)
 
     def __init__(self, upscale_factor: int) -> None:
@@ -29,7 +29,7 @@ class PixelUnshuffle(OfFunction):
     tensor([1., 2., 3., 4.])
     """
 
-    _function = staticmethod(F.pixel_unshuffle)
+    _function = F.pixel_unshuffle
     _passed = _shown = ("downscale_factor",)
 
     def __init__(self, downscale_factor: int) -> None:

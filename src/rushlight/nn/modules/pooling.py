@@ -277,7 +277,7 @@ class LPPool1d(_LPPoolNd):
     tensor([[ 5., 10.]])
     """
 
-    _function = staticmethod(F.lp_pool1d)
+    _function = F.lp_pool1d
 
 
 class LPPool2d(_LPPoolNd):
@@ -287,7 +287,7 @@ class LPPool2d(_LPPoolNd):
     tensor([[[4., 4.]]])
     """
 
-    _function = staticmethod(F.lp_pool2d)
+    _function = F.lp_pool2d
 
 
 class LPPool3d(_LPPoolNd):
@@ -297,7 +297,7 @@ class LPPool3d(_LPPoolNd):
     8.0
     """
 
-    _function = staticmethod(F.lp_pool3d)
+    _function = F.lp_pool3d
 
 
 class _MaxUnpoolNd(Module):
