@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any, Self
 
 from rushlight import _root as rl
@@ -76,7 +77,9 @@ def _read_annotations(cls: type) -> None:
         if not isinstance(text, str):
             continue
         if text not in _read:
-            _read[text] = eval(text, vars(sys.modules[cls.__module__]))
+            # By a method first: the __module__ of a base may be PyTorch's already.
+            methods = (m.__globals__ for m in vars(cls).values() if isinstance(m, FunctionType))
+            _read[text] = eval(text, next(methods, None) or vars(sys.modules[cls.__module__]))
         own[name] = _read[text]
 
 
