@@ -4,6 +4,7 @@ A run without PyTorch also notes, in pytest's cache, which tests asked for it: b
 `importorskip`, by `find_spec`. `--comparisons` runs those alone, once PyTorch is installed.
 """
 
+import gc
 import os
 import sys
 import warnings
@@ -95,6 +96,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         chosen[not noted.isdisjoint((item.nodeid, item.nodeid.partition("::")[0]))].append(item)
     items[:] = chosen[True]
     config.hook.pytest_deselected(items=chosen[False])
+
+
+def pytest_collection_finish() -> None:
+    """A million objects of fifty thousand tests are there to stay: gc.collect(), which many tests
+    call, need not walk them each time."""
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -137,6 +137,8 @@ def _docstrings(path: Path) -> Iterator[Example]:
             if text and ">>>" in text:
                 yield Example(name, text, path, node.body[0].lineno)
         for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.expr, ast.Return, ast.Assign)):
+                continue  # most of a file, without a class or a function in it
             inner = getattr(child, "name", "")
             yield from visit(child, f"{name}.{inner}".strip(".") if inner else name)
 
