@@ -1,0 +1,57 @@
+"""Functions of arrays at zeros, equal numbers, tiny and large ones and minus infinity, in all
+compositions of derivatives: see `edges_of_arrays.py` for what is refused.
+
+The functions are the samples of the table that `test_edges.py` does not take.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from cases import COMPLEX_ONLY, DIFFERENTIABLE, RANDOM, SYMMETRIC, Call, calls, tensors_in
+from edges_of_arrays import straight, sweep
+from test_edges import NAMES as OF_ELEMENTS
+
+EXCEPTIONS = {
+    "corrcoef": "of numbers that are all equal NaN, as in PyTorch",
+}
+# Of singular matrices their results are not defined or not unique.
+FACTORS = ("qr", "eig", "svd", "lu", "chol", "solve", "least_squares", "inv", "nuc", "matrix_norm")
+# A batch of them is computed one by one, or slowly; of `_attention` the public function is here.
+SLOW = {"_segment_reduce", "embedding_bag", "_attention", "grid_sample", "polar"}
+
+
+def _calls(name: str) -> Iterator[Call]:
+    """The samples, one for each way to call the op."""
+    seen = set()
+    for call in calls(name):
+        rest = [a for a in call.args if not tensors_in(a)]
+        key = repr((rest, {k: v for k, v in call.kwargs.items() if not tensors_in(v)}))
+        sizes = [call.tensors[i].numel() for i in call.leaves]
+        if key in seen or not sizes or not all(sizes):
+            continue
+        seen.add(key)
+        with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
+            if any(t.requires_grad for t in _result(call)) and not straight(call):
+                yield call
+
+
+def _result(call: Call) -> list[object]:
+    return call.replaced([call.tensors[i].detach().requires_grad_() for i in call.leaves]).outputs()
+
+
+_REST = set(DIFFERENTIABLE) - set(OF_ELEMENTS) - COMPLEX_ONLY - RANDOM - SYMMETRIC - SLOW
+NAMES = [n for n in DIFFERENTIABLE if n in _REST and n[1:] not in _REST and any(_calls(n))]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_edges_of_arrays(name: str) -> None:
+    few = any(word in name for word in FACTORS)
+    found = [text for call in _calls(name) for text in sweep(call, few)]
+    if name in EXCEPTIONS:
+        assert found, f"{name} is no exception any more"
+    else:
+        assert not found, f"{len(found)} numbers are refused:\n" + "\n".join(found[:12])
