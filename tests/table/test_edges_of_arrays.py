@@ -6,14 +6,19 @@ The functions are the samples of the table that `test_edges.py` does not take.
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 from cases import COMPLEX_ONLY, DIFFERENTIABLE, RANDOM, SYMMETRIC, Call, calls, tensors_in
+from edges import Function, Sweep
 from edges_of_arrays import straight, sweep
 from test_edges import NAMES as OF_ELEMENTS
+
+import rushlight as torch
 
 EXCEPTIONS = {
     "corrcoef": "of numbers that are all equal NaN, as in PyTorch",
@@ -55,3 +60,36 @@ def test_edges_of_arrays(name: str) -> None:
         assert found, f"{name} is no exception any more"
     else:
         assert not found, f"{len(found)} numbers are refused:\n" + "\n".join(found[:12])
+
+
+class Ties(Sweep):
+    """A function of x and y where a grid's points lie on its pixels' middles and borders."""
+
+    def __init__(self, f: Function, n: int) -> None:
+        self.n = n
+        x = [0.1, -1.0, 1.0, -0.8, 0.8, -0.4, 0.4, 0.5, 0.0, 0.2, 1.2, -1.6, 2.0, -9.0]
+        y = [0.3, -1.0, 0.8, 0.0, 1.2] if n == 2 else [0.3, -1.0]
+        base = [np.array(a) for a in zip(*itertools.product(x, *[y] * (n - 1)), strict=True)]
+        self._run(f, base, "float64")
+
+
+@pytest.mark.parametrize("corners", [True, False])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize(
+    "mode, n", [("bilinear", 2), ("nearest", 2), ("bicubic", 2), ("bilinear", 3)]
+)
+def test_edges_of_grids(mode: str, n: int, padding: str, corners: bool) -> None:
+    image = torch.from_numpy(np.random.default_rng(n).normal(size=(1, 1, *[5] * n)))
+
+    def sample(*at: Any) -> Any:
+        grid = torch.stack(at, -1).reshape(1, -1, *[1] * (n - 1), n)
+        how = {"mode": mode, "padding_mode": padding, "align_corners": corners}
+        return torch.nn.functional.grid_sample(image, grid, **how).reshape(-1)
+
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
+        ties = Ties(sample, n)
+        found = [
+            f"{name} at {[float(a[p]) for a in ties.base]}: {why}"
+            for name, p, why in ties.refused()
+        ]
+    assert not found, f"{len(found)} numbers are refused:\n" + "\n".join(found[:12])

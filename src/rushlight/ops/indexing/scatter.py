@@ -392,9 +392,10 @@ def reduce_gradients(
 def _prod_gradients(
     g: Tensor, input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool, out: Tensor
 ) -> tuple[Tensor, ...]:
-    if divisible(src) and (not include_self or divisible(input)):
+    picked = gather(out, dim, index)
+    if divisible(src, picked) and (not include_self or divisible(input, out)):
         to_input = g * _conjugate(out / input) if include_self else g
-        return to_input, gather(g * _conjugate(out), dim, index) / _conjugate(src)
+        return to_input, gather(g, dim, index) * _conjugate(picked / src)
     # All factors side by side, those of a place together.
     places = arange(input.numel(), device=input.device).reshape(input.shape)
     factors, groups = src.reshape(-1), gather(places, dim, index).reshape(-1)

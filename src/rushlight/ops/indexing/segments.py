@@ -98,8 +98,9 @@ def _segment_vjp(
         best = spread(out)
         same = ((data == best) | ((data != data) & (best != best))).to(data.dtype)
         return whole * same / spread(summed(same.detach())).clamp(min=1)
-    if divisible(data):
-        return whole * spread(out) / data
+    products = spread(out)
+    if divisible(data, products):
+        return whole * products / data
     first = 1.0 if initial is None else initial
     groups = unless(~kept, at, -1).movedim(axis, -1)
     others = products_of_others(data.movedim(axis, -1), groups, int(lengths.max()))

@@ -110,7 +110,10 @@ def _vector_norm(
         elif ord == 1:
             result = x.sum(dims, keepdims=keepdim)
         elif ord == 2:
-            result = np.sqrt((x * x).sum(dims, keepdims=keepdim))
+            top = x.max(dims, keepdims=True, initial=0)
+            top = np.where((top > 1) & np.isfinite(top), top, 1).astype(x.dtype)
+            result = np.sqrt(((x / top) ** 2).sum(dims, keepdims=keepdim))
+            result = result * top.reshape(result.shape)
         else:
             power = x.dtype.type(ord)
             result = (x**power).sum(dims, keepdims=keepdim) ** x.dtype.type(1 / ord)

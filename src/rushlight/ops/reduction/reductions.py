@@ -226,14 +226,16 @@ def _prod(a: Array, dim: int | None, keepdim: bool, dtype: dtype | None) -> Arra
         return rounded(_multiply(wide, axes, keepdims=bool(keepdim)), like)
 
 
-def divisible(input: Tensor) -> bool:
-    """Whether factors may be divided out of a product.
+def divisible(input: Tensor, out: Tensor) -> bool:
+    """Whether factors may be divided out of their products: these are not 0.
 
-    None is 0; and where the quotient may be differentiated, in whose derivative large numbers would
-    cancel, none is small or infinite.
+    And where the quotient may be differentiated, in whose derivative large numbers would cancel, no
+    factor is small or infinite.
     """
+    if anywhere(out == 0):
+        return False
     if not _core.is_grad_enabled():
-        return not anywhere(input == 0)
+        return True
     size = input.detach().abs()
     return not anywhere(~((size > 1e-2) & (size < 1e12)))
 
@@ -273,7 +275,7 @@ def _others(input: Any, dim: int) -> Any:
 
 def _prod_grad(g: Any, input: Any, out: Any, dim: int | None, keepdim: bool) -> Any:
     g = spread_dims(g, input.shape, dim, keepdim)
-    if divisible(input):
+    if divisible(input, out):
         return g * (spread_dims(out, input.shape, dim, keepdim) / input).conj()
     if dim is None:
         return g * _others(input.reshape(-1), 0).reshape(input.shape).conj()

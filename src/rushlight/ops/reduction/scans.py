@@ -74,7 +74,7 @@ def _cumprod_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
         return g
     if input.dtype is not out.dtype:
         input = input.to(out.dtype)
-    if divisible(input):
+    if divisible(input, out):
         return _from_the_end(g * out.conj(), dim) / input.conj()
     if not out.numel():
         return g
@@ -198,7 +198,8 @@ def _logcumsumexp_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
 
     def part(values: Any) -> Any:
         # Where there is nothing to take the logarithm of, a number far below any other.
-        return through(where(values > 0, where(values > 0, values, 1).log() - out, -1e30))
+        there = (values > 0) & (out != -np.inf)
+        return through(where(there, where(there, values, 1).log() - where(there, out, 0), -1e30))
 
     return part(g) - part(-g)
 
@@ -207,7 +208,8 @@ def _logcumsumexp_tangent(t: Any, input: Any, out: Any, dim: int) -> Any:
     if t.ndim == 0:
         return t
     # Weights exp(x_j - out_i) for j <= i: never above 1, where a quotient of sums could overflow.
-    x, y, t = input.movedim(dim, -1), out.movedim(dim, -1), t.movedim(dim, -1)
+    y = where(out == -np.inf, 0, out).movedim(dim, -1)
+    x, t = input.movedim(dim, -1), t.movedim(dim, -1)
     row = arange(x.shape[-1], device=x.device)
     earlier = row <= row.unsqueeze(1)
     away = x.unsqueeze(-2) - y.unsqueeze(-1)
