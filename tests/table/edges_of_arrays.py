@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from cases import REFUSALS, Call, is_inexact, plain, tensors_in
-from edges import Array, Sweep
+from edges import Array, Sweep, back
 
 import rushlight as torch
 
@@ -72,7 +72,13 @@ class Lines(Sweep):
         self.call, self.chosen, self.n = call, list(chosen.values()), 1
         results = call.mapped(lambda x: x.detach().requires_grad_() if is_inexact(x) else x)
         self.outputs = [k for k, x in enumerate(results.outputs()) if x.requires_grad]
-        self._run(self._function, [np.array(edges * len(chosen), dtype)], dtype)
+        self.places = np.array(edges * len(chosen), dtype)
+
+    def run(self) -> None:
+        self._run(self._function, [self.places], str(self.places.dtype))
+
+    def slope(self) -> Any:
+        return back(self._function, 0)(torch.from_numpy(self.places))
 
     def _function(self, t: Any) -> Any:
         call, dtype = self.call, t.dtype
@@ -160,19 +166,35 @@ def sweep(call: Call, few: bool = False) -> list[str]:
     """All that is refused of a call; few: see `lines`."""
     found = []
     with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
-        todo = [(lines([call.tensors[i]._array for i in call.leaves], few), few)]
-        while todo:
-            part, finite = todo.pop()
-            try:
-                both = [Lines(call, part, dtype, finite) for dtype in EDGES]
-            except REFUSALS:  # of one line perhaps
-                if not finite:
-                    todo.append((part, True))
-                elif len(part) > 1:
-                    todo += [({name: line}, finite) for name, line in part.items()]
-                continue
-            for s in both:
+        chosen = lines([call.tensors[i]._array for i in call.leaves], few)
+        for finite, part in _taken(call, chosen, few):
+            for dtype in EDGES:
+                s = Lines(call, part, dtype, finite)
+                s.run()
                 for name, p, why in s.refused():
                     line, at = s.names[p // len(s.edges)], s.edges[p % len(s.edges)]
-                    found.append(f"{s.at.dtype} {name}, {line} at {at:g}: {why}")
+                    found.append(f"{dtype} {name}, {line} at {at:g}: {why}")
     return found
+
+
+def _taken(
+    call: Call, chosen: dict[str, list[Leaf]], finite: bool
+) -> Iterator[tuple[bool, dict[str, list[Leaf]]]]:
+    """(whether without infinity, lines): those that the op does not refuse."""
+
+    def takes(part: dict[str, list[Leaf]], finite: bool) -> bool:
+        try:
+            Lines(call, part, "float64", finite).slope()
+        except REFUSALS:
+            return False
+        return True
+
+    if takes(chosen, finite):
+        yield finite, chosen
+        return
+    singles = {name: {name: line} for name, line in chosen.items()}
+    for without in (False, True) if not finite else (True,):
+        taken = {name: chosen[name] for name in chosen if takes(singles[name], without)}
+        chosen = {name: line for name, line in chosen.items() if name not in taken}
+        if taken:
+            yield without, taken
