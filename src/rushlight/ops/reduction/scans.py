@@ -197,9 +197,8 @@ def _logcumsumexp_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
         return through(g.conj().log() - out).conj()
 
     def part(values: Any) -> Any:
-        # Where there is nothing to take the logarithm of, a number far below any other.
         there = (values > 0) & (out != -np.inf)
-        return through(where(there, where(there, values, 1).log() - where(there, out, 0), -1e30))
+        return through(where(there, where(there, values, 1).log() - where(there, out, 0), -np.inf))
 
     return part(g) - part(-g)
 
