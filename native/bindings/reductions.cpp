@@ -357,8 +357,12 @@ PyObject* norm2(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (!a.is_float()) return not_implemented();
   Ref result = reduce(Reduce::SumSquares, a, mask, keepdim);
   if (!result) return nullptr;
-  each_value(result, [](auto x) { return std::sqrt(x); });
-  return result.release();
+  bool overflow = false;
+  each_value(result, [&overflow](auto x) {
+    overflow |= std::isinf(x);
+    return std::sqrt(x);
+  });
+  return overflow ? not_implemented() : result.release();  // the definition scales what is large
 }
 
 // The tensor with the dimensions of mask moved behind the others, contiguous: rows of the elements to reduce.

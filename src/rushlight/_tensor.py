@@ -156,7 +156,9 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
             "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
             "because of a torch.nn.utils.weight_norm "
-            "usage, see https://github.com/pytorch/pytorch/pull/103001"
+            "usage, see https://github.com/pytorch/pytorch/pull/103001\n"
+            "Of a pruned module: call torch.nn.utils.prune.remove first, or the module once under "
+            "torch.no_grad()."
         )
     if id(self) in memo:
         return memo[id(self)]

@@ -116,7 +116,7 @@ def test_an_in_place_form_has_the_formula_of_its_op():
         ("_pow_number", "input", {"exponent": 10**30}, "exponent · input^(exponent − 1)"),
         ("_pow_base", "exponent", {"input": 2.0}, "log(2) · out"),
         ("_vector_norm", "input", {"ord": 2}, "input / out"),
-        ("_vector_norm", "input", {"ord": 3}, "input · |input| / out²"),
+        ("_vector_norm", "input", {"ord": 3}, "sign(input) · |input|² / out²"),
         ("_vector_norm", "input", {"ord": np.inf}, "(sign(input) if |input| == out else 0) / n"),
         ("_vector_norm", "input", {"ord": 0}, "0"),
         ("_index_put", "input", {"accumulate": True}, "1"),

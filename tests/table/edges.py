@@ -100,7 +100,10 @@ class Sweep:
             usual = [(a == 0) | ((np.abs(a) >= 1) & np.isfinite(a)) for a in base]
             extremes, ones = n - sum(map(np.int64, usual)), sum(np.abs(a) == 1 for a in base)
             base = [a[(extremes == 0) | ((extremes == 1) & (ones == n - 1))] for a in base]
-        self.base = base
+        self._run(f, base, dtype)
+
+    def _run(self, f: Function, base: list[Array], dtype: str) -> None:
+        n, self.base = self.n, base
         self.moves = [(0, 0, 0), *product(range(n), (1, -1), (0, 1))]
         points = [
             [self._moved(a, i, dtype, move) for move in self.moves] for i, a in enumerate(base)
@@ -141,6 +144,21 @@ class Sweep:
             open_ |= np.isinf(self.at[j, 0]) & ~(high - low <= 0.02 * np.abs(high) + 2e-3)
             yield np.where(open_, np.nan, low), np.where(open_, np.nan, high)
 
+    def quotients(self, source: str) -> Callable[[int, int], Any]:
+        """The differences of a composition, of two steps by an argument to a side."""
+        row, parent = {move: k for k, move in enumerate(self.moves)}, self.found[source]
+
+        def quotient(j: int, s: int) -> Any:
+            gaps = [np.float64(self.at[j, row[j, s, k]]) - self.at[j, 0] for k in (0, 1)]
+            rises = [parent[row[j, s, k]] - parent[0] for k in (0, 1)]
+            enough = 1e-7 * np.maximum(1, np.abs(parent[0]))
+            return tuple(
+                np.where(np.isfinite(gap) & (np.abs(gap) >= enough), rise / gap, np.nan)
+                for rise, gap in zip(rises, gaps, strict=True)
+            )
+
+        return quotient
+
     def refused(self) -> Iterator[tuple[str, int, str]]:
         """(composition, place, why)."""
         row = {move: k for k, move in enumerate(self.moves)}
@@ -151,16 +169,6 @@ class Sweep:
 
             def limit(j: int, s: int, found: Array = found) -> tuple[Array, Array]:
                 return found[row[j, s, 0]], found[row[j, s, 1]]
-
-            def quotient(j: int, s: int, source: str = source) -> Any:
-                parent = self.found[source]
-                gaps = [np.float64(self.at[j, row[j, s, k]]) - self.at[j, 0] for k in (0, 1)]
-                rises = [parent[row[j, s, k]] - parent[0] for k in (0, 1)]
-                enough = 1e-7 * np.maximum(1, np.abs(parent[0]))
-                return tuple(
-                    np.where(np.isfinite(gap) & (np.abs(gap) >= enough), rise / gap, np.nan)
-                    for rise, gap in zip(rises, gaps, strict=True)
-                )
 
             hulls = list(self.between(limit, range(self.n)))
             outside, text = self._outside(found[0], hulls)
@@ -179,7 +187,7 @@ class Sweep:
             for p in np.flatnonzero(outside):
                 yield name, p, f"{found[0][p]:.6g}, but the limits are {text[p]}"
             if source and self.at.dtype == np.float64:
-                outside, text = self._outside(found[0], self.between(quotient, [i]))
+                outside, text = self._outside(found[0], self.between(self.quotients(source), [i]))
                 outside = outside & np.isfinite(self.found[source][0])
                 for p in np.flatnonzero(outside & ~jumps):
                     yield name, p, f"{found[0][p]:.6g}, but the differences are {text[p]}"

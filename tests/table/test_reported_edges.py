@@ -6,6 +6,7 @@ series, polynomials, one-sided slopes.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections.abc import Callable
@@ -163,3 +164,128 @@ def test_copysign_is_straight(outer: Any, inner: Any) -> None:
             1, x
         )
         assert outer(inner(torch.copysign))(torch.tensor(x), torch.tensor(-2.0)).item() == 0
+
+
+def _curves(f: Callable[..., Any], x: Any) -> list[list[float]]:
+    """The second derivatives of a function with one result, in four compositions."""
+    return [outer(inner(f))(x).flatten().tolist() for outer, inner in TWICE]
+
+
+def _products() -> dict[str, Callable[..., Any]]:
+    at = torch.tensor([0, 0, 0, 0])
+    one = torch.ones(1)
+    return {
+        "prod": lambda x: x.prod(),
+        "cumprod": lambda x: x.cumprod(0)[-1],
+        "segment_reduce": lambda x: torch.segment_reduce(x, "prod", lengths=torch.tensor([4]))[0],
+        "scatter_reduce": lambda x: one.scatter_reduce(0, at, x, "prod")[0],
+        "index_reduce": lambda x: one.index_reduce(0, at, x, "prod")[0],
+        "index_reduce alone": lambda x: one.index_reduce(0, at, x, "prod", include_self=False)[0],
+    }
+
+
+@pytest.mark.parametrize("name", _products())
+@pytest.mark.parametrize("first", [0.0, 1e-10, 1e-38])
+def test_products_are_polynomials(name: str, first: float) -> None:
+    f = _products()[name]
+    numbers = [first, first, 2.0, 3.0]
+
+    def without(*places: int) -> float:
+        return math.prod(x for i, x in enumerate(numbers) if i not in places)
+
+    x = torch.tensor(numbers)
+    slopes = [without(i) for i in range(4)]
+    assert jacrev(f)(x).tolist() == pytest.approx(slopes, rel=1e-5, abs=1e-45)
+    assert jacfwd(f)(x).tolist() == pytest.approx(slopes, rel=1e-5, abs=1e-45)
+    curve = [without(i, k) if i != k else 0.0 for i in range(4) for k in range(4)]
+    for found in _curves(f, x):
+        assert found == pytest.approx(curve, rel=1e-5, abs=1e-37)
+
+
+def test_long_products_at_zeros() -> None:
+    rng, ones = np.random.default_rng(0), torch.ones(3, dtype=torch.float64)
+    for n in (1, 2, 3, 5, 8, 13):
+        numbers = rng.integers(-2, 3, n).astype(np.float64)
+        at = rng.integers(0, 3, n)
+        x = torch.from_numpy(numbers)
+        g = torch.from_numpy(rng.normal(size=n))
+        expected = [
+            sum(g[k].item() * np.prod(np.delete(numbers[: k + 1], i)) for k in range(i, n))
+            for i in range(n)
+        ]
+        found = torch.func.vjp(lambda x: x.cumprod(0), x)[1](g)[0]
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12)
+        places = torch.from_numpy(at)
+        _, pull = torch.func.vjp(lambda x, at=places: ones.scatter_reduce(0, at, x, "prod"), x)
+        same = [np.prod(numbers[(at == at[i]) & (np.arange(n) != i)]) for i in range(n)]
+        found = pull(ones)[0]
+        np.testing.assert_allclose(found.numpy(), same, rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-20, 1.0, 1e19])
+def test_singular_values_at_any_scale(size: float) -> None:
+    def total(t: Any, size: float = size) -> Any:
+        rest = torch.tensor([[0.0, 2.0], [3.0, 7.0]]) * size
+        return torch.linalg.svdvals(rest + (1 + t) * size * torch.tensor([[1.0, 0], [0, 0]])).sum()
+
+    found = torch.func.hessian(total)(torch.tensor(0.0)).item()
+    double = torch.func.hessian(lambda t: total(t, 1.0))(torch.tensor(0.0)).item()
+    assert found == pytest.approx(double * size, rel=1e-3)
+
+
+@pytest.mark.parametrize("dtype, size", [(torch.float32, 1e25), (torch.float64, 1e200)])
+def test_norms_of_large_vectors(dtype: Any, size: float) -> None:
+    a, b = (torch.tensor([[1.0, 2]], dtype=dtype) * s for s in (size, 2 * size))
+    b[0, 1] = 3 * size
+    assert torch.linalg.vector_norm(a).item() == pytest.approx(math.sqrt(5) * size, rel=1e-6)
+    assert F.cosine_similarity(a, b).item() == pytest.approx(8 / math.sqrt(65), rel=1e-6)
+    assert torch.linalg.vector_norm(torch.tensor([math.inf, 1.0])).item() == math.inf
+
+
+def test_what_is_said_of_singular_matrices() -> None:
+    singular = torch.tensor([[1.0, 2], [2, 4]])
+    for derivative in (torch.func.grad, lambda f: jacfwd(jacfwd(f))):
+        with pytest.raises(torch.linalg.LinAlgError, match="slogdet: the logarithm has no deriv"):
+            derivative(lambda t: torch.linalg.slogdet(singular * t)[1])(torch.tensor(1.0))
+
+
+def test_deepcopy_of_a_pruned_module_says_what_to_do() -> None:
+    pruned = torch.nn.utils.prune.l1_unstructured(torch.nn.Linear(3, 2), "weight", 1)
+    with pytest.raises(RuntimeError, match=r"prune\.remove first"):
+        copy.deepcopy(pruned)
+    with torch.no_grad():
+        pruned(torch.ones(1, 3))
+    assert torch.equal(copy.deepcopy(pruned).weight, pruned.weight)
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection", "ignore:Error detected")
+def test_anomaly_mode_names_the_where() -> None:
+    x = torch.tensor([-1.0, 2.0], requires_grad=True)
+    with torch.autograd.detect_anomaly():
+        y = torch.where(x > 0, 3 * x.sqrt(), x)
+        with pytest.raises(RuntimeError, match=r"SqrtBackward0(.|\n)*through a `where`(.|\n)*y = "):
+            y.sum().backward()
+    with torch.autograd.detect_anomaly():
+        z = (x - 2).sqrt()  # of no `where`
+        with pytest.raises(RuntimeError) as error:
+            (z * 0).sum().backward()
+    assert "where(" not in str(error.value)
+
+
+def test_a_place_that_an_index_names_twice() -> None:
+    x, at = torch.zeros(3, 4), torch.tensor([1, 1])
+    filled = torch.func.vmap(lambda value: x.index_fill(0, at, value).sum())
+    value = torch.tensor([1.0, 2.0])
+    total, pull = torch.func.vjp(filled, value)
+    assert total.tolist() == [4, 8]
+    assert pull(torch.ones(2))[0].tolist() == [4, 4]
+
+
+@pytest.mark.parametrize("outer, inner", TWICE)
+def test_logcumsumexp_after_minus_infinity(outer: Any, inner: Any) -> None:
+    x = torch.tensor([-math.inf, 1.0, 2.0])
+    p = 1 / (1 + math.exp(-1))
+    curve = outer(inner(lambda x: torch.logcumsumexp(x, 0)[1:].sum()))(x)
+    p *= 1 - p
+    expected = [0, 0, 0, 0, p, -p, 0, -p, p]
+    assert curve.flatten().tolist() == pytest.approx(expected, abs=1e-6)

@@ -20,6 +20,7 @@ from ..ops.layers.padding import constant_pad_nd
 from ..ops.layout.joining import cat
 from ..ops.layout.rearrange import _block_diag as block_diag
 from ..ops.layout.rearrange import _diagonal_copy as diagonal_copy
+from ..ops.making.creation import zeros_like
 from ..ops.reduction.extremes import _put_along
 from ..ops.reduction.extremes import _share as share
 from ..ops.reduction.extremes import take_entries as take_along
@@ -60,13 +61,16 @@ def _index_along(index: Tensor, x: Tensor, dim: int) -> Tensor:
 @batching(index_add, index_copy, _index_fill_tensor, _index_fill_number)
 def _index_write(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, dim, index = args[:3]
+    if op is _index_fill_tensor and (
+        inner(args[3], level) is not None or inner(index, level) is not None
+    ):
+        # A place that the index names twice is filled once.
+        named = _index_fill_number(zeros_like(x), dim, index, 1) != 0
+        return masked_fill(x, named, args[3])
     if inner(index, level) is None and x.ndim:
         values = list(args)
         values[0], values[1] = batched(x, level), normal(dim, x.ndim) + 1
-        if op is _index_fill_tensor:
-            if inner(args[3], level) is not None:
-                return x.index_copy(dim, index, args[3].expand(*_replace(x.shape, dim, len(index))))
-        elif isinstance(args[3], Tensor):
+        if op is not _index_fill_tensor and isinstance(args[3], Tensor):
             values[3] = batched(args[3], level)
         return level.wrap(_call(op, values))
     if not x.ndim:
@@ -76,16 +80,10 @@ def _index_write(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     where = _index_along(index, x, dim)
     if op is _index_fill_number:
         return x.scatter(dim, where, args[3])
-    source = args[3].expand(where.shape) if op is _index_fill_tensor else args[3]
+    source = args[3]
     if op is index_add:
         return x.scatter_add(dim, where, source if args[4] == 1 else source * args[4])
     return x.scatter(dim, where, source)
-
-
-def _replace(shape: Any, dim: int, n: int) -> tuple[int, ...]:
-    sizes = list(shape)
-    sizes[dim] = n
-    return tuple(sizes)
 
 
 @batching(take_along, _put_along)

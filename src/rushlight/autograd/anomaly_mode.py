@@ -213,9 +213,15 @@ def _node_ran(node: Any, gradients: tuple[Any, ...], start: int, stop: int) -> N
     _profiler.note_node(node, start, stop)
     if not _state.enabled or not (_state.check_nan or _state.check_inf):
         return
+    choice = node.metadata.get("where_")
+    if choice is None and node.name() == "WhereBackward0":
+        choice = node.metadata.get("traceback_", ())[-1:]
     for i, g in enumerate(gradients):
         bad = _bad(g)
         if bad is None:
+            behind = node.next_functions[i][0] if choice and i < len(node.next_functions) else None
+            if behind is not None and isinstance(g, Tensor) and not g.all():
+                behind.metadata["where_"] = choice
             continue
         node_failed(node)
         kind, mask = bad
@@ -223,7 +229,15 @@ def _node_ran(node: Any, gradients: tuple[Any, ...], start: int, stop: int) -> N
             f"Function '{node.name()}' returned {kind} values in its {i}th output. "
             f"({_where(mask)}; gradient of shape {tuple(g.shape)}.)"
             + (f" The first bad value of forward: {_state.first_bad}" if _state.first_bad else "")
+            + (_NOT_CHOSEN + "".join(choice) if choice and kind == "nan" else "")
         )
+
+
+_NOT_CHOSEN = (
+    " The gradient came through a `where`. Of what it does not choose the gradient is 0, and 0 "
+    "times an infinite slope is nan: give that branch an argument that is harmless there, as in "
+    "where(c, f(where(c, x, 1)), other). The `where` was called at:\n"
+)
 
 
 def _say(text: str) -> None:

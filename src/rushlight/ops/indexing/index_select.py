@@ -382,8 +382,7 @@ def _index_reduce_rule(
         index = expand(index, source.shape)
     else:
         index = index.reshape(())
-    called = ("index_reduce", "source")
-    return reduce_gradients(g, input, dim, index, source, reduce, bool(include_self), out, called)
+    return reduce_gradients(g, input, dim, index, source, reduce, bool(include_self), out)
 
 
 index_reduce: Op = general(

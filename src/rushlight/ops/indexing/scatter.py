@@ -7,7 +7,6 @@ are not in order, NotImplemented; the definition in Python then finds out what t
 
 from __future__ import annotations
 
-import functools
 import math
 import warnings
 from collections.abc import Callable
@@ -19,10 +18,12 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._size import Size
-from ..elementwise.selection import masked_fill, where
+from ..elementwise.selection import masked_fill
+from ..layout.joining import cat
 from ..layout.slices import slice_backward, slice_op
-from ..making.creation import full, ones_like, zeros_like
-from ..table.arrays import Array, anywhere, cell, dim_in, scalar_name, unshared
+from ..making.creation import arange, full, ones_like, zeros_like
+from ..reduction.reductions import divisible, products_of_others
+from ..table.arrays import Array, cell, dim_in, scalar_name, unshared
 from ..table.kinds import composite, general, linear, variant
 from ..table.signature import Number, Tensor
 
@@ -362,7 +363,6 @@ def reduce_gradients(
     reduce: str,
     include_self: bool,
     out: Tensor,
-    called: tuple[str, str] = ("scatter_reduce", "src"),
 ) -> tuple[Tensor, ...]:
     """The gradients of input and src of `scatter_reduce`, src being of the index's sizes."""
     if reduce == "sum":
@@ -373,7 +373,7 @@ def reduce_gradients(
         share = g / masked_fill(counts, counts == 0, 1)
         to_input, to_src = share, gather(share, dim, index)
     elif reduce == "prod":
-        to_input, to_src = _prod_gradients(g, input, dim, index, src, include_self, out, called)
+        to_input, to_src = _prod_gradients(g, input, dim, index, src, include_self, out)
     else:
         chosen = src == gather(out, dim, index)
         own = input == out
@@ -390,41 +390,24 @@ def reduce_gradients(
 
 
 def _prod_gradients(
-    g: Tensor,
-    input: Tensor,
-    dim: int,
-    index: Tensor,
-    src: Tensor,
-    include_self: bool,
-    out: Tensor,
-    called: tuple[str, str],
+    g: Tensor, input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool, out: Tensor
 ) -> tuple[Tensor, ...]:
-    # With a zero in a product, dividing it out is no way to the product of the others: a place with
-    # one zero is computed again without it, one with more has the gradient 0.
-    filled = masked_fill(input, input == 0, 1)
-    without_own = scatter_reduce(filled, dim, index, src, "prod", include_self=include_self)
-    to_input = g * _conjugate(without_own / filled)
-    zero = src == 0
-    zeros = gather(scatter_add(zeros_like(input), dim, index, zero.to(g.dtype)), dim, index)
-    alone = zero & (zeros == 1)
-    other = scatter_reduce(
-        input, dim, index, masked_fill(src, alone, 1), "prod", include_self=include_self
-    )
-    to_src = where(
-        alone,
-        gather(g * _conjugate(other), dim, index),
-        gather(g * _conjugate(out), dim, index) / _conjugate(masked_fill(src, zero, 1)),
-    )
-    if to_src.requires_grad and anywhere(zeros > 1):
-        to_src.register_hook(functools.partial(_not_again, *called))
-    return to_input, to_src
-
-
-def _not_again(function: str, name: str, g: Tensor) -> None:
-    raise RuntimeError(
-        f"{function}(): Double backward is unsupported for {name} when >1 zeros in {name} are "
-        "scattered to the same position in self"
-    )
+    picked = gather(out, dim, index)
+    if divisible(src, picked) and (not include_self or divisible(input, out)):
+        to_input = g * _conjugate(out / input) if include_self else g
+        return to_input, gather(g, dim, index) * _conjugate(picked / src)
+    # All factors side by side, those of a place together.
+    places = arange(input.numel(), device=input.device).reshape(input.shape)
+    factors, groups = src.reshape(-1), gather(places, dim, index).reshape(-1)
+    if include_self:
+        factors, groups = cat([input.reshape(-1), factors]), cat([places.reshape(-1), groups])
+    order = groups.argsort()
+    most = (index.shape[dim] if index.ndim else 1) + include_self
+    products = products_of_others(factors.gather(0, order), groups.gather(0, order), most)
+    products = _conjugate(products.gather(0, order.argsort()))
+    of_input = input.numel() if include_self else 0
+    to_src = gather(g, dim, index) * products.narrow(0, of_input, src.numel()).reshape(src.shape)
+    return g * products.narrow(0, 0, of_input).reshape(g.shape) if include_self else g, to_src
 
 
 def _conjugate(x: Tensor) -> Tensor:

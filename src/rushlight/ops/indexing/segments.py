@@ -11,7 +11,9 @@ import numpy as np
 from ... import _dtypes as dtypes
 from ..._devices import of
 from ..._levels.running import answered
+from ..elementwise.selection import unless
 from ..making.factory import allocate
+from ..reduction.reductions import divisible, products_of_others
 from ..table.arrays import Array, anywhere, dim_in, elements, refuse, rounded, widened
 from ..table.kinds import composite, constant, general
 from ..table.signature import Number, Tensor
@@ -96,12 +98,13 @@ def _segment_vjp(
         best = spread(out)
         same = ((data == best) | ((data != data) & (best != best))).to(data.dtype)
         return whole * same / spread(summed(same.detach())).clamp(min=1)
-    zero = data == 0
-    others = data.masked_fill(zero, 1)
+    products = spread(out)
+    if divisible(data, products):
+        return whole * products / data
     first = 1.0 if initial is None else initial
-    product = spread(segment_op(others, lengths, "prod", axis, None)) * first
-    zeros = spread(summed(zero.to(data.dtype)))
-    return whole * (product / others).masked_fill(~((zeros == 0) | (zero & (zeros == 1))), 0)
+    groups = unless(~kept, at, -1).movedim(axis, -1)
+    others = products_of_others(data.movedim(axis, -1), groups, int(lengths.max()))
+    return whole * others.movedim(-1, axis) * first
 
 
 segment_op: Any = general(

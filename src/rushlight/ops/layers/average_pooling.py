@@ -259,7 +259,9 @@ def _lp_pool_of(n: int) -> Any:
     ) -> Tensor:
         k = each_dim(kernel_size, name, "kernel_size", n)
         mean = average(input.pow(norm_type), k, stride, 0, ceil_mode)
-        return (mean.sign() * mean.abs().relu() * math.prod(k)).pow(1.0 / norm_type)
+        # 0 where the mean is 0, where a root would have an infinite slope.
+        some = mean.detach().sign().abs()
+        return ((mean + (1 - some)) * math.prod(k)).pow(1.0 / norm_type) * some
 
     return pool
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..elementwise.selection import unless
 from ..table.arrays import Array, anywhere, common_type, listed, scalar_name, widened
 from ..table.kinds import composite, general
 from ..table.signature import Flag, Tensor
@@ -500,8 +501,10 @@ def poisson_nll_loss(
     reduction = reduction_asked(size_average, reduce, reduction)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
-        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
-        loss = loss + stirling.masked_fill(target <= 1, 0.0)
+        few = target <= 1
+        many = unless(few, target, 1)
+        stirling = many * many.log() - many + 0.5 * (2 * math.pi * many).log()
+        loss = loss + unless(few, stirling, 0)
     return reduce_loss(loss, reduction)
 
 

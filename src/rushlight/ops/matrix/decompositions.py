@@ -320,7 +320,8 @@ def _svd_vjp(gs: Any, A: Tensor, out: Tensor, out1: Tensor, out2: Tensor) -> Ten
 def _gaps_squared(s: Tensor) -> Tensor:
     a, b = s.unsqueeze(-2), s.unsqueeze(-1)
     eye = of(s).tensor(np.eye(s.shape[-1], dtype=bool))
-    return ((a - b) * (a + b)).masked_fill(eye, float("inf")).reciprocal()
+    # One after the other: the product of two large sums is infinite.
+    return (a - b).masked_fill(eye, float("inf")).reciprocal() / (a + b)
 
 
 def _phase(t: Tensor, s: Tensor) -> Tensor:

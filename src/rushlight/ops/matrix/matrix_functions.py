@@ -22,7 +22,7 @@ from .decompositions import eigh_arrays, svd_factors, svd_op, svdvals
 from .factors import inv_ex
 from .norms import matrix_norm
 from .products import matmul, multiply
-from .solving import check_matrices, inv, no_convergence, solve, square_samples
+from .solving import LinAlgError, check_matrices, inv, no_convergence, solve, square_samples
 
 _TOLERANCES = tuple(
     f"(input: Tensor, *, atol: {t} | None = None, rtol: {t} | None = None, hermitian, out)"
@@ -369,7 +369,13 @@ def _slogdet(a: Array) -> tuple[Array, ...]:
 
 
 def _slogdet_vjp(g1: Tensor | None, g2: Tensor, A: Tensor, out: Tensor) -> Tensor:
-    back = inv(A).mH
+    try:
+        back = inv(A).mH
+    except LinAlgError:
+        raise LinAlgError(
+            "slogdet: the logarithm has no derivative at a singular matrix, where the determinant "
+            "is 0. That of the determinant itself exists: `torch.linalg.det`."
+        ) from None
     total = None
     if g2 is not None:
         total = g2.unsqueeze(-1).unsqueeze(-1) * back

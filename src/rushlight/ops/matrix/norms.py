@@ -14,6 +14,7 @@ from ..._devices import of
 from ..._dtypes import from_numpy_dtype, promote_types
 from ..._size import Size
 from ..elementwise.arithmetic import ONE_BOOL, TWO_BOOLS
+from ..elementwise.selection import unless
 from ..layout.shape import common_shape
 from ..table.arrays import (
     Array,
@@ -109,7 +110,10 @@ def _vector_norm(
         elif ord == 1:
             result = x.sum(dims, keepdims=keepdim)
         elif ord == 2:
-            result = np.sqrt((x * x).sum(dims, keepdims=keepdim))
+            top = x.max(dims, keepdims=True, initial=0)
+            top = np.where((top > 1) & np.isfinite(top), top, 1).astype(x.dtype)
+            result = np.sqrt(((x / top) ** 2).sum(dims, keepdims=keepdim))
+            result = result * top.reshape(result.shape)
         else:
             power = x.dtype.type(ord)
             result = (x**power).sum(dims, keepdims=keepdim) ** x.dtype.type(1 / ord)
@@ -136,11 +140,6 @@ def _kept(t: Tensor, dims: tuple[int, ...], keepdim: bool, shape: Size) -> Tenso
     return t.reshape([1 if i in dims else s for i, s in enumerate(shape)])
 
 
-def _over(a: Tensor, out: Tensor) -> Tensor:
-    """a / out, and 0 where out is 0."""
-    return (a / out).masked_fill(out == 0, 0.0)
-
-
 def _vector_norm_vjp(
     g: Tensor,
     input: Tensor,
@@ -158,19 +157,19 @@ def _vector_norm_vjp(
         input = input.to(out.dtype)
     if ord == 1:
         return input.sgn() * g
+    zero = out == 0
     if ord == 2:
-        return g * _over(input, out)
+        return g * (input / unless(zero, out, _INF))
     size = input.abs()
     if ord in (_INF, -_INF):
         # The gradient is shared by all elements of that size.
         best = size == out
         share = g / best.sum(dims, keepdim=True)
         return input.sgn() * best * share
-    if ord < 1:
-        steep = size.pow(ord - 1).masked_fill(input == 0, 0.0) * input.sgn()
-        return steep * (g * out.pow(1 - ord))
-    slope = size.pow(ord - 1) * input.sgn() if ord < 2 else input * size.pow(ord - 2)
-    return slope * (g / out.pow(ord - 1)).masked_fill(out == 0, 0.0)
+    # Of the power of a size the derivative may be infinite at 0; that of a sign is 0.
+    small = input == 0 if ord < 2 else zero
+    ratio = unless(small, size / unless(zero, out, 1), 1)
+    return unless(zero, g, 0) * input.sgn() * ratio.pow(ord - 1)
 
 
 def _norm_op(name: str, node: str) -> Op:

@@ -8,9 +8,11 @@ that was reduced without copying; its transpose is `sum`.
 
 from __future__ import annotations
 
+import math
 import warnings
 from builtins import all as _all
 from builtins import max as _largest
+from builtins import min as _smallest
 from collections.abc import Callable, Sequence
 from operator import index as as_int
 from typing import Any
@@ -19,7 +21,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op, Tensor
-from ..elementwise.selection import where
+from ..elementwise.selection import unless, where
 from ..layout.joining import cat
 from ..layout.shape import view
 from ..making.creation import ones_like
@@ -224,6 +226,44 @@ def _prod(a: Array, dim: int | None, keepdim: bool, dtype: dtype | None) -> Arra
         return rounded(_multiply(wide, axes, keepdims=bool(keepdim)), like)
 
 
+def divisible(input: Tensor, out: Tensor) -> bool:
+    """Whether factors may be divided out of their products: these are not 0.
+
+    And where the quotient may be differentiated, in whose derivative large numbers would cancel, no
+    factor is small or infinite.
+    """
+    if anywhere(out == 0):
+        return False
+    if not _core.is_grad_enabled():
+        return True
+    size = input.detach().abs()
+    return not anywhere(~((size > 1e-2) & (size < 1e12)))
+
+
+def products_of_others(input: Tensor, groups: Tensor, most: int) -> Tensor:
+    """For each element the product of all others of its group.
+
+    The groups lie side by side along the last dimension, and have at most so many elements.
+    """
+    size = input.shape[-1]
+
+    def before(x: Tensor, ids: Tensor) -> Tensor:
+        def moved(x: Tensor, away: int) -> Tensor:
+            other = ids.narrow(-1, away, size - away) != ids.narrow(-1, 0, size - away)
+            start, rest = ones_like(x.narrow(-1, 0, away)), x.narrow(-1, 0, size - away)
+            return cat([start, unless(other, rest, 1)], -1)
+
+        x, reach = moved(x, 1), 1
+        while reach < most - 1:
+            x, reach = x * moved(x, reach), 2 * reach
+        return x
+
+    if not size:
+        return input
+    most = _smallest(most, size)
+    return before(input, groups) * before(input.flip(-1), groups.flip(-1)).flip(-1)
+
+
 def _others(input: Any, dim: int) -> Any:
     """For each element the product of all others along dim: of those before and those after."""
     size = input.shape[dim]
@@ -235,7 +275,7 @@ def _others(input: Any, dim: int) -> Any:
 
 def _prod_grad(g: Any, input: Any, out: Any, dim: int | None, keepdim: bool) -> Any:
     g = spread_dims(g, input.shape, dim, keepdim)
-    if not anywhere(input == 0):
+    if divisible(input, out):
         return g * (spread_dims(out, input.shape, dim, keepdim) / input).conj()
     if dim is None:
         return g * _others(input.reshape(-1), 0).reshape(input.shape).conj()
@@ -378,7 +418,7 @@ def _std_grad(
     correction: float,
     keepdim: bool,
 ) -> Any:
-    return _var_grad(where(out == 0, 0, g / (out * 2)), input, dim, correction, keepdim)
+    return _var_grad(g / (2 * unless(out == 0, out, math.inf)), input, dim, correction, keepdim)
 
 
 _var_op: Op = general(

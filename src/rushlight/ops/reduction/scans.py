@@ -11,17 +11,16 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Op, Tensor
-from ..._devices import of
 from ..elementwise.elementary import log_add_exp
 from ..elementwise.selection import where
 from ..layout.joining import cat
 from ..layout.slices import slice_op
 from ..making.creation import arange, ones_like, zeros, zeros_like
-from ..table.arrays import Array, anywhere, dim_in, rounded, scalar_name, widened
+from ..table.arrays import Array, dim_in, rounded, scalar_name, widened
 from ..table.kinds import composite, constant, general, linear
 from ..table.signature import Number
 from .extremes import selecting
-from .reductions import sum
+from .reductions import divisible, sum
 
 _kernels = _core.kernels
 _wrap = _core.wrap
@@ -75,19 +74,23 @@ def _cumprod_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
         return g
     if input.dtype is not out.dtype:
         input = input.to(out.dtype)
-    if not anywhere(input == 0):
+    if divisible(input, out):
         return _from_the_end(g * out.conj(), dim) / input.conj()
-    # out_i without its factor x_k, for every i and k <= i: row i is x where j <= i and 1 elsewhere,
-    # of which all but the k-th are multiplied.
-    moved, gs = input.movedim(dim, -1), g.movedim(dim, -1)
-    n = moved.shape[-1]
-    lower = of(input).tensor(np.tri(n, dtype=bool))
-    rows = where(lower, moved.unsqueeze(-2), 1)
-    one = ones_like(rows.narrow(-1, 0, 1))
-    before = cumprod(cat([one, rows.narrow(-1, 0, n - 1)], -1), -1)
-    after = cumprod(cat([one, rows.narrow(-1, 1, n - 1).flip(-1)], -1), -1).flip(-1)
-    without = where(lower, before * after, 0)
-    return (gs.unsqueeze(-1) * without.conj()).sum(-2).movedim(-1, dim)
+    if not out.numel():
+        return g
+    # The sum of g_i times the product of what follows up to i: of 1, 2, 4, ... terms.
+    sums, x, before = g.movedim(dim, -1), input.conj().movedim(dim, -1), out.movedim(dim, -1)
+    size, step = x.shape[-1], 1
+    following = x.narrow(-1, 1, size - 1)
+    while step < size:
+        near, far = sums.narrow(-1, 0, size - step), sums.narrow(-1, step, size - step)
+        rest = sums.narrow(-1, size - step, step)
+        sums = cat([near + following * far, rest], -1)
+        left = _largest(size - 2 * step, 0)
+        later = following.narrow(-1, size - step - left, left)
+        following, step = following.narrow(-1, 0, left) * later, 2 * step
+    before = cat([ones_like(x.narrow(-1, 0, 1)), before.narrow(-1, 0, size - 1)], -1)
+    return (before.conj() * sums).movedim(-1, dim)
 
 
 cumprod: Op = general(
@@ -194,8 +197,8 @@ def _logcumsumexp_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
         return through(g.conj().log() - out).conj()
 
     def part(values: Any) -> Any:
-        # Where there is nothing to take the logarithm of, a number far below any other.
-        return through(where(values > 0, where(values > 0, values, 1).log() - out, -1e30))
+        there = (values > 0) & (out != -np.inf)
+        return through(where(there, where(there, values, 1).log() - where(there, out, 0), -np.inf))
 
     return part(g) - part(-g)
 
@@ -204,7 +207,8 @@ def _logcumsumexp_tangent(t: Any, input: Any, out: Any, dim: int) -> Any:
     if t.ndim == 0:
         return t
     # Weights exp(x_j - out_i) for j <= i: never above 1, where a quotient of sums could overflow.
-    x, y, t = input.movedim(dim, -1), out.movedim(dim, -1), t.movedim(dim, -1)
+    y = where(out == -np.inf, 0, out).movedim(dim, -1)
+    x, t = input.movedim(dim, -1), t.movedim(dim, -1)
     row = arange(x.shape[-1], device=x.device)
     earlier = row <= row.unsqueeze(1)
     away = x.unsqueeze(-2) - y.unsqueeze(-1)
