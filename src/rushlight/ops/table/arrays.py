@@ -27,6 +27,7 @@ __all__ = [
     "by_axis",
     "c_name",
     "cell",
+    "check_room",
     "check_tensor",
     "check_tensors",
     "common_type",
@@ -252,6 +253,12 @@ def dim_in(dim: int, ndim: int) -> int:
 def listed(shape: Sequence[int]) -> str:
     """A shape as torch writes it in messages: [2, 3]."""
     return "[" + ", ".join(str(int(s)) for s in shape) + "]"
+
+
+def check_room(shape: Sequence[int]) -> None:
+    """torch's error for a result whose bytes 64 bits do not count, before anything is computed."""
+    if math.prod(map(int, shape)) >= 2**60:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={listed(shape)}")
 
 
 def times(shape: Sequence[int]) -> str:
