@@ -79,13 +79,15 @@ def is_half(a: Array) -> bool:
 
 
 def widened(a: Array) -> Array:
-    """The array itself, or as float32 when it is of half precision."""
-    return a.astype(np.float32) if a.dtype.itemsize == 2 and a.dtype.kind in "fV" else a
+    """The array itself, or as float32 when it is of half precision or float8."""
+    return a.astype(np.float32) if a.dtype.itemsize <= 2 and a.dtype.kind in "fV" else a
 
 
 def rounded(result: Array, like: Array) -> Array:
     """The result in the element type of `like`."""
-    return result if result.dtype == like.dtype else result.astype(like.dtype)
+    if result.dtype == like.dtype:
+        return result
+    return as_type(result, like.dtype) if is_stored(like.dtype) else result.astype(like.dtype)
 
 
 def distinct(a: Array) -> Array:
