@@ -85,6 +85,7 @@ ORDER = [
     ),
     *("_levels", "autograd"),
     "_root",  # torch's root namespace without the rooms built on it
+    "functional",
     *("nn", "optim", "func", "nn.utils.stateless", "_functorch", "nn.attention.flex_attention"),
     "_foreach",
     *("_tensor_str", "_absent_device", "_present_device", "opencl", "cuda", "cpu", "mps", "xpu"),
@@ -119,7 +120,7 @@ ORDER = [
         "sparse",
     ),
     "explain",
-    *("_asserts", "functional", "fx._compatibility", "fx.immutable_collections", "fx"),
+    *("_asserts", "fx._compatibility", "fx.immutable_collections", "fx"),
     *("utils._python_dispatch", "utils._device", "utils.flop_counter", "utils.model_zoo"),
     "distributed.algorithms",
     *(

@@ -24,7 +24,8 @@ import pytest
 import rushlight as torch
 from _alone import PATIENCE
 from fuzz.files import ORDERED, REBUILD, SET, name, number, storage, tensor, text
-from rushlight.serialization import safe_globals
+from rushlight._rebuilding import STREAM_MAGIC, STREAM_VERSION
+from rushlight.serialization import _safe, safe_globals
 
 RUN, POISONED = text("run"), text("poisoned")
 # Values that are used over and over: 40 levels, each of the one before twice; 20, three times.
@@ -177,6 +178,53 @@ def test_a_file_changes_nothing_but_what_it_has_made(pickled):
     assert helper.__defaults__ == ("first", "second") and Level(1) is Level.LOW
     assert (REGISTRY, RECORDS, ATTRIBUTES) == ({"kept": [1, 2]}, [1, 2], {"kept": 1})
     assert vars(ATTRIBUTES) == {}
+
+
+def stream(pickled):
+    """The format before 1.6: pickles one after the other."""
+    head = [STREAM_MAGIC, STREAM_VERSION, {"little_endian": True}]
+    heads = b"".join(pickle.dumps(part, 2) for part in head)
+    return heads + b"\x80\x02" + pickled + b"." + pickle.dumps([], 2)
+
+
+def library_classes():
+    """The public classes of the library, also those that only files of PyTorch name."""
+    found = {}
+    for space in (torch, torch.nn, torch.optim, torch.optim.lr_scheduler, torch.distributions):
+        for key, value in vars(space).items():
+            if isinstance(value, type):
+                found[f"{space.__name__.replace('rushlight', 'torch')}.{key}"] = value
+    return found
+
+
+CLASSES = library_classes()
+CHANGED = ["__init__", "__class__", "__call__", "numel"]
+
+
+@pytest.mark.parametrize("named", sorted({*_safe._OWN, *CLASSES}))
+def test_no_format_lets_a_file_set_what_a_name_stands_for(named):
+    """By BUILD with each form of state, on the name, and on what calling or making it gives;
+    whether the program has added the class to those that files may make or not."""
+    module, _, attribute = named.rpartition(".")
+    own_ones = [CLASSES[named]] if named in CLASSES else []
+    kept = [*own_ones, _safe._OWN[named]] if named in _safe._OWN else own_ones
+    before = [dict(vars(each)) for each in kept if hasattr(each, "__dict__")]
+    for key in CHANGED:
+        state = b"}" + text(key) + POISONED + b"s"
+        for form in (state, b"N" + state + b"\x86", state + b"N\x86"):
+            for made in (b"", b")R"):
+                pickled = name(module, attribute) + made + form + b"b"
+                for content in (archive(pickled), stream(pickled)):
+                    for added in ([], own_ones):
+                        with safe_globals(added):
+                            try:
+                                loaded(content)
+                            except (pickle.UnpicklingError, RuntimeError):
+                                continue
+                            assert made and (added or named == "collections.OrderedDict"), (
+                                f"{named} took {key}"
+                            )
+    assert [dict(vars(each)) for each in kept if hasattr(each, "__dict__")] == before
 
 
 def test_a_file_builds_instances_of_classes_that_were_added():

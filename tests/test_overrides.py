@@ -1090,6 +1090,10 @@ def test_names():
         "torch.nn.functional.softmax",
         "torch.nn.functional.linear",
         "torch.linalg.vector_norm",
+        "torch.functional.einsum",
+        "torch.fft.rfft",
+        "torch.Tensor.sub_",
+        "torch.digamma",
     ):
         found = eval(name, {"torch": torch})
         assert overrides.resolve_name(found) == name

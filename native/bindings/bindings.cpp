@@ -124,7 +124,7 @@ bool dims_argument(PyObject* object, int ndim, uint64_t& mask) {
 
 bool ints_argument(PyObject* object, const char* name, int n, Py_ssize_t* out) {
   if (PyIndex_Check(object)) {
-    const Py_ssize_t value = PyNumber_AsSsize_t(object, PyExc_OverflowError);
+    const Py_ssize_t value = PyNumber_AsSsize_t(object, PyExc_ValueError);
     if (value == -1 && PyErr_Occurred()) return false;
     for (int i = 0; i < n; i++) out[i] = value;
     return true;
@@ -137,7 +137,7 @@ bool ints_argument(PyObject* object, const char* name, int n, Py_ssize_t* out) {
     return false;
   }
   for (int i = 0; i < n; i++) {
-    out[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(items.get(), length == 1 ? 0 : i), PyExc_OverflowError);
+    out[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(items.get(), length == 1 ? 0 : i), PyExc_ValueError);
     if (out[i] == -1 && PyErr_Occurred()) return false;
   }
   return true;
@@ -154,7 +154,7 @@ bool shape_argument(PyObject* object, Py_ssize_t* shape, int& ndim) {
     if (!check_ndim(length)) return false;
     ndim = static_cast<int>(length);
     for (int i = 0; i < ndim; i++) {
-      shape[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(items.get(), i), PyExc_OverflowError);
+      shape[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(items.get(), i), PyExc_ValueError);
       if (shape[i] == -1 && PyErr_Occurred()) return false;
     }
   }
@@ -188,7 +188,7 @@ PyObject* gradients_of(std::initializer_list<Ref*> gradients) {
 }
 
 bool index_argument(PyObject* o, Py_ssize_t& out) {
-  out = PyNumber_AsSsize_t(o, PyExc_OverflowError);
+  out = PyNumber_AsSsize_t(o, PyExc_ValueError);
   return out != -1 || !PyErr_Occurred();
 }
 

@@ -50,6 +50,8 @@ bool read_geometry(int dims, const Py_ssize_t* x, const Py_ssize_t* w, PyObject*
     if (g.pad[i] < 0) return fails("negative padding is not supported");
     if (g.dilation[i] <= 0) return fails("dilation should be greater than zero");
     if (g.kernel[i] <= 0) return fails("the kernel has no elements");
+    // A stride past the end is as any other.
+    if (g.stride[i] >= kLimit && g.pad[i] < kLimit) g.stride[i] = std::max<Py_ssize_t>(g.in[i] + 2 * g.pad[i], 1);
     if (g.in[i] >= kLimit || g.pad[i] >= kLimit || g.dilation[i] >= kLimit || g.stride[i] >= kLimit || g.kernel[i] >= kLimit)
       return fails("convolution sizes are too large");
   }

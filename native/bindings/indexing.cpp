@@ -442,6 +442,7 @@ struct Scattering {
     if (index.dtype != DType::I64 && index.dtype != DType::I32) return 0;
     if (x.ndim == 0 || x.ndim != index.ndim || !x.tensor->is_aligned()) return 0;
     const long d = PyLong_AsLong(dim_object);
+    if (d == -1 && PyErr_Occurred()) return -1;
     if (d < -x.ndim || d >= x.ndim) {
       PyErr_Clear();
       return 0;
@@ -560,6 +561,7 @@ int read_slices(PyObject* x_object, PyObject* dim_object, PyObject* index_object
   if (!read_tensor(x_object, x) || !read_tensor(index_object, index) || !PyLong_Check(dim_object)) return 0;
   if ((index.dtype != DType::I64 && index.dtype != DType::I32) || index.ndim != 1 || x.ndim == 0) return 0;
   const long d = PyLong_AsLong(dim_object);
+  if (d == -1 && PyErr_Occurred()) return -1;
   if (d < -x.ndim || d >= x.ndim) {
     PyErr_Clear();
     return 0;

@@ -48,6 +48,7 @@ bool read_axis(PoolAxis& a) {
   if (a.kernel <= 0) return refuse("kernel size should be greater than zero");
   if (a.stride <= 0) return refuse("stride should not be zero");
   if (a.dilation <= 0) return refuse("dilation should be greater than zero");
+  if (a.stride >= kLimit && a.pad < kLimit && a.pad >= 0) a.stride = a.in + 2 * a.pad + 1;  // past the end, as any other
   if (a.kernel >= kLimit || a.stride >= kLimit || a.dilation >= kLimit || a.in >= kLimit || a.pad >= kLimit)
     return refuse("pooling sizes are too large");
   if (a.pad < 0) {

@@ -6,6 +6,30 @@
 #include "core/callbacks.h"
 #include "devices/opencl.h"
 
+#if defined(__linux__) && PY_VERSION_HEX < 0x030E0000
+#include <unistd.h>
+#include <unwind.h>
+
+// When Python ends, each thread that asks for the GIL is ended by pthread_exit (up to 3.13; from then on Python parks it). Glibc
+// unwinds the thread's stack for that: through noexcept, which is an abort, and through destructors, which would count references
+// without the GIL. The unwinder asks the personality routine before it does anything to a frame of C++, and CMakeLists.txt links
+// this one in the place of libstdc++'s: a thread stops here, at the first frame of the core, until the process ends.
+extern "C" {
+_Unwind_Reason_Code __real___gxx_personality_v0(int, _Unwind_Action, _Unwind_Exception_Class, _Unwind_Exception*, _Unwind_Context*);
+
+[[gnu::used]] _Unwind_Reason_Code __wrap___gxx_personality_v0(int version, _Unwind_Action actions, _Unwind_Exception_Class kind,
+                                                              _Unwind_Exception* exception, _Unwind_Context* context) {
+#if PY_VERSION_HEX < 0x030D0000
+  const bool ending = (actions & _UA_FORCE_UNWIND) && _Py_IsFinalizing();
+#else
+  const bool ending = (actions & _UA_FORCE_UNWIND) && Py_IsFinalizing();
+#endif
+  while (ending) pause();
+  return __real___gxx_personality_v0(version, actions, kind, exception, context);
+}
+}
+#endif
+
 namespace rushlight {
 
 void raise_caught() noexcept {

@@ -411,7 +411,7 @@ int normal_dim(Py_ssize_t dim, int ndim) {
 }
 
 int dim_argument(PyObject* object, int ndim) {
-  const Py_ssize_t dim = PyNumber_AsSsize_t(object, PyExc_IndexError);
+  const Py_ssize_t dim = PyNumber_AsSsize_t(object, PyExc_ValueError);
   if (dim == -1 && PyErr_Occurred()) return -1;
   return normal_dim(dim, ndim);
 }

@@ -94,7 +94,8 @@ _LATE_NAMES = {
     "_lobpcg": "lobpcg",
     "_lowrank": "pca_lowrank svd_lowrank",
     "_private": """_cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long
-        _cast_Short _chunk_cat _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo
+        _cast_Short _scaled_mm _chunk_cat
+        _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo
         _log_softmax_backward_data _native_batch_norm_legit _safe_softmax _shape_as_tensor
         _softmax_backward_data _unsafe_masked_index _unsafe_masked_index_put_accumulate""",
     "amp": "GradScaler",

@@ -183,6 +183,7 @@ from ._private import _convert_indices_from_csr_to_coo as _convert_indices_from_
 from ._private import _log_softmax_backward_data as _log_softmax_backward_data
 from ._private import _native_batch_norm_legit as _native_batch_norm_legit
 from ._private import _safe_softmax as _safe_softmax
+from ._private import _scaled_mm as _scaled_mm
 from ._private import _shape_as_tensor as _shape_as_tensor
 from ._private import _softmax_backward_data as _softmax_backward_data
 from ._private import _unsafe_masked_index as _unsafe_masked_index

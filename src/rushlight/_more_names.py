@@ -20,7 +20,7 @@ __all__ = ["find"]
 
 # ---- torch.nn.functional
 
-_NO_FLOAT8 = "it multiplies float8 tensors, of which there are none here."
+_NO_FLOAT8 = "its scales come in forms of accelerators; torch._scaled_mm multiplies float8."
 
 
 def _assert_int_or_pair(arg: Any, arg_name: str, message: str) -> None:

@@ -55,6 +55,45 @@ def _log_softmax_backward_data(
     return (grad_output - output.exp() * total).to(input_dtype)
 
 
+def _scaled_mm(
+    input: Tensor,
+    mat2: Tensor,
+    scale_a: Tensor,
+    scale_b: Tensor,
+    bias: Tensor | None = None,
+    scale_result: Tensor | None = None,
+    out_dtype: rl.dtype | None = None,
+    use_fast_accum: bool = False,
+) -> Tensor:
+    """The product of float8 matrices times their scales, one each or one of each row and column."""
+    for m, name in ((input, "mat_a"), (mat2, "mat_b")):
+        if m.dim() != 2:
+            raise RuntimeError(f"{name} must be a matrix, but has {m.dim()} dimensions")
+    (rows, inner), (have, columns) = input.shape, mat2.shape
+    if inner != have:
+        raise RuntimeError(
+            f"mat_a and mat_b shapes cannot be multiplied ({rows}x{inner} and {have}x{columns})"
+        )
+    of_all = scale_a.numel() == scale_b.numel() == 1
+    of_rows = (tuple(scale_a.shape), tuple(scale_b.shape)) == ((rows, 1), (1, columns))
+    eights = (rl.float8_e4m3fn, rl.float8_e5m2)
+    float8 = input.dtype in eights and mat2.dtype in eights
+    if not float8 or {scale_a.dtype, scale_b.dtype} != {rl.float32} or not (of_all or of_rows):
+        raise ValueError(
+            "Invalid scaling configuration. The matrices must be float8, and the scales float32: "
+            f"one for each matrix, or of the sizes ({rows}, 1) and (1, {columns})."
+        )
+    if of_all:
+        scale_a, scale_b = scale_a.reshape(()), scale_b.reshape(())
+    result = input.float().mm(mat2.float()) * scale_a * scale_b
+    if bias is not None:
+        result = result + bias.float()
+    wanted = input.dtype if out_dtype is None else out_dtype
+    if wanted in eights:  # the largest number for what is larger
+        result = result.clamp(-rl.finfo(wanted).max, rl.finfo(wanted).max)
+    return result.to(wanted)
+
+
 def _cast(dtype: rl.dtype) -> Callable[[Tensor, bool], Tensor]:
     def cast(input: Tensor, non_blocking: bool = False) -> Tensor:
         return input.to(dtype, non_blocking=non_blocking)

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from . import _core, linalg, special
+from . import _core, fft, linalg, special
 from . import _root as rl
 from ._core import Tensor
 from ._missing import missing_name as _missing_name
@@ -256,6 +256,7 @@ def _namespaces() -> dict[str, tuple[Any, dict[str, Any]]]:
         ("torch.nn.init", init, vars(init)),
         ("torch.linalg", linalg, vars(linalg)),
         ("torch.special", special, vars(special)),
+        ("torch.fft", fft, vars(fft)),
     ):
         functions = {n: f for n, f in table.items() if not n.startswith("_") and callable(f)}
         found[name] = owner, functions
@@ -273,18 +274,24 @@ _Tables = tuple[dict[Any, list[Any]], dict[Any, str], set[Any]]
 @functools.cache
 def _tables() -> _Tables:
     """The functions that can be taken over by the object that has them; every name; the rest."""
+    from . import functional as in_python
+
     overridable: dict[Any, list[Any]] = {}
     names: dict[Any, str] = {}
     ignored: set[Any] = set()
     for where, (owner, functions) in _namespaces().items():
+        layers = where == "torch.nn.functional"
         for name, function in functions.items():
             if not _asks_classes(function) or (where == "torch" and name in _COUNTED_AS_IGNORED):
                 ignored.add(function)
             elif name[-1] != "_":
                 overridable.setdefault(owner, []).append(function)
             entry = getattr(function, "entry", None)
-            if function not in names or (entry is not None and entry.name == name):
+            own = entry is not None and entry.name == name
+            if function not in names or (own and (layers or names[function] != f"torch.{name}")):
                 names[function] = f"{where}.{name}"
+    for name in in_python.__all__:
+        names[getattr(in_python, name)] = f"torch.functional.{name}"
     for name in dir(Tensor):
         member = getattr(Tensor, name)
         if getattr(object, name, None) == member:
@@ -292,7 +299,9 @@ def _tables() -> _Tables:
         where = f"torch.Tensor.{name}"
         gated = name not in _NO_GATE
         if callable(member):
-            if member not in names or name[-1] == "_":  # what writes in place is a method first
+            if member not in names or (
+                name[-1] == "_" and name == member.__name__
+            ):  # what writes in place is a method first
                 names[member] = where
             kept = gated and name not in _METHODS_COUNTED_AS_IGNORED
             if kept:

@@ -90,9 +90,10 @@ def _sobol_engine_scramble_(input: Tensor, ltm: Tensor, dimension: int) -> Tenso
 
 def _changing(count: int, before: int) -> Any:
     """The column that leads from each of `count` points to the next, `before` points in."""
-    places = np.arange(before, before + max(count, 0))
-    if len(places) and places[-1] + 1 >= 1 << _BITS:
-        raise ValueError(f"a Sobol sequence has 2**{_BITS} points, {places[-1] + 2} are asked for")
+    last = before + max(count, 0)
+    if count > 0 and last >= 1 << _BITS:
+        raise ValueError(f"a Sobol sequence has 2**{_BITS} points, {last + 1} are asked for")
+    places = np.arange(before, last)
     inverted = ~places
     lowest = inverted & -inverted
     return np.where(places < 0, 0, np.frexp(lowest.astype(np.float64))[1] - 1)

@@ -1,8 +1,10 @@
 """Datasets, samplers, collation and the loader, with and without worker processes."""
 
+import copy
 import gc
 import multiprocessing
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -423,3 +425,11 @@ def test_a_worker_that_dies_is_noticed_though_its_pipe_stays_open(tmp_path):
             list(data.DataLoader(Forks(), num_workers=1, multiprocessing_context="fork"))
     finally:
         (tmp_path / "noticed").touch()
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_pass_is_not_copied(copied, workers):
+    batches = iter(data.DataLoader([1, 2], num_workers=workers))
+    with pytest.raises(NotImplementedError, match="cannot be pickled"):
+        copied(batches)

@@ -190,10 +190,10 @@ def test_numbers_are_drawn_of_complex32_alone(call: str) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        *("y / y", "y.exp()", "y.sum()", "y.mean()", "y.softmax(0)", "y @ y", "y.cumsum(0)"),
+        *("y / y", "y.exp()", "y.sum()", "y.mean()", "y.softmax(0)", "y[0] @ y[0]", "y.cumsum(0)"),
         *("y.sort()", "y.tanh_()", "y.prod()"),
         *("torch.arange(3, dtype=y.dtype)", "y.random_(3)", "torch.ones(2).sum(dtype=y.dtype)"),
-        *("torch.ones(2).softmax(0, dtype=y.dtype)", "torch.nn.functional.linear(y, y)"),
+        *("torch.ones(2).softmax(0, dtype=y.dtype)", "torch.bmm(y[None], y[None])"),
         *("y.gather(0, torch.zeros(1, 1).long())", "y < y", "y.max()", "y.exponential_()"),
     ],
 )
@@ -211,3 +211,34 @@ def test_floats_of_8_bits_meet_no_other_type() -> None:
             call()
     with pytest.raises(TypeError, match="Got unsupported ScalarType Float8_e5m2"):
         y.numpy()
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
+def test_products_of_float8_are_rounded_once(dtype):
+    made = torch.Generator().manual_seed(1)
+    a, b, c = (torch.randn(n, generator=made).to(dtype) for n in ((5, 7), (7, 3), (3,)))
+    wide = a.float() @ b.float()
+    for found in (a @ b, a.mm(b), torch.nn.functional.linear(a, b.t())):
+        assert found.dtype is dtype and (found.float() == wide.to(dtype).float()).all()
+    added = torch.nn.functional.linear(a, b.t(), c), torch.addmm(c, a, b)
+    for found in added:
+        assert (found.float() == (wide + c.float()).to(dtype).float()).all()
+    for refused in (lambda: a @ b[:, 0], lambda: a[0] @ a[0], lambda: a[None].bmm(b[None])):
+        with pytest.raises(NotImplementedError, match="not implemented for 'Float8_"):
+            refused()
+
+
+def test_a_scaled_product_of_float8_takes_the_largest_number_for_what_is_larger():
+    a = torch.full((2, 4), 200.0).to(torch.float8_e4m3fn)
+    half = torch.tensor(0.5)
+    assert torch._scaled_mm(a, a.t(), half, half).float().tolist() == [[448.0] * 2] * 2
+    wide = torch._scaled_mm(a, a.t(), half, half, torch.ones(2), out_dtype=torch.float32)
+    number = float(a[0, 0].float())
+    assert wide.tolist() == [[number * number + 1] * 2] * 2
+    by_row = torch._scaled_mm(
+        a, a.t(), torch.ones(2, 1), torch.tensor([[1.0, 2.0]]), out_dtype=torch.float32
+    )
+    assert by_row.tolist() == [[4 * number**2, 8 * number**2]] * 2
+    for wrong in (a.float(), a[0]):
+        with pytest.raises((ValueError, RuntimeError)):
+            torch._scaled_mm(wrong, a.t(), half, half)

@@ -32,7 +32,13 @@ torch.arange(3, dtype=d) | y.reshape(3, 2) | y.nbytes | y.unbind()[0] | y.real |
 y.conj() | y.permute(1, 0).contiguous() | torch.from_dlpack(y) | y[0, 1].item() | x.to(torch.int64).to(d)
 (x > 1).to(d) | x.double().to(d) | x.half().to(d) | x.bfloat16().to(d) | torch.complex(x, x).to(d)
 torch.full((1,), 1e9, dtype=d) | torch.tensor([1e9], dtype=d) | torch.full((1,), float('nan'), dtype=d)"""
-ONE_BY_ONE = [e.strip() for e in CASES.replace("\n", " | ").split(" | ")]
+PRODUCTS = """y @ y.t() | y.mm(y.t()) | torch.addmm(y, y, torch.ones(3, 3, dtype=d), beta=0.5, alpha=2) | y @ y[0] | y[0] @ y[0]
+torch.nn.functional.linear(y, y) | torch.nn.functional.linear(y, y, y[0, :2]) | y[None] @ y.t() | y[0] @ y.t()
+torch.bmm(y[None], y.t()[None]) | y @ x.t() | y @ y.t().to(torch.float8_e5m2) | y.mm(y) | torch.baddbmm(y[None], y[:, :2][None], y[None])
+torch._scaled_mm(x.to(torch.float8_e5m2), x.t().to(torch.float8_e4m3fn), x[0, 0], x[0, 1], out_dtype=d)"""
+ONE_BY_ONE, OF_FLOAT8 = (
+    [e.strip() for e in text.replace("\n", " | ").split(" | ")] for text in (CASES, PRODUCTS)
+)
 
 
 # ruff: noqa: E501  many expressions a line
@@ -49,8 +55,13 @@ def outcome(m: Any, name: str, expression: str) -> Any:
             return error
 
 
-@pytest.mark.parametrize("expression", ONE_BY_ONE)
-@pytest.mark.parametrize("name", STORED)
+@pytest.mark.parametrize(
+    ("name", "expression"),
+    [
+        *((name, expression) for name in STORED for expression in ONE_BY_ONE),
+        *((name, expression) for name in FLOAT8 for expression in OF_FLOAT8),
+    ],
+)
 def test_expressions(name: str, expression: str) -> None:
     want, found = outcome(pytorch, name, expression), outcome(rushlight, name, expression)
     if isinstance(want, Exception):

@@ -104,17 +104,12 @@ t.nn.functional.gelu(x); t.nn.functional.mse_loss(x, y); t.nn.functional.normali
 t.nn.functional.log_softmax(x, 0); t.nn.functional.cross_entropy(x, x); t.nn.functional.hardswish(x)
 t.nn.functional.one_hot(i); t.nn.functional.embedding(i - 1, t.ones(4, 2)); t.nn.functional.layer_norm(x, (4,))
 t.nn.functional.scaled_dot_product_attention(m, m, m); t.linalg.norm(x); t.linalg.svd(m); t.linalg.qr(m)
-t.nn.ReLU()(x); t.nn.Parameter(x.detach()); t.nn.init.zeros_(x)
+t.nn.ReLU()(x); t.unique(x); t.einsum('i,i', x, y); t.meshgrid(x, y); t.tensordot(x, y, 1); t.softmax(x, 0)
+t.det(m); t.digamma(x); t.nn.Parameter(x.detach()); t.nn.init.zeros_(x)
 t.nn.init.constant_(x, 1.); t.autograd.grad(x.sum(), x, allow_unused=True); t.autograd.backward(x.sum())
 t.nn.utils.clip_grad_norm_([x], 1.); (x * x).requires_grad_().sum().backward(); t.Tensor(x); t.is_grad_enabled()
 """
 EXPRESSIONS = [e.strip() for line in CASES.strip().splitlines() for e in line.split(";")]
-
-
-def _name(library: Any, function: Any) -> str | None:
-    """The name of a function; torch.functional is no namespace here."""
-    name = library.overrides.resolve_name(function)
-    return name and name.replace("torch.functional.", "torch.")
 
 
 def _tell(library: Any, expression: str, as_mode: bool) -> tuple[Any, ...]:
@@ -127,14 +122,14 @@ def _tell(library: Any, expression: str, as_mode: bool) -> tuple[Any, ...]:
             def __torch_function__(
                 cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
             ) -> Any:
-                calls.append(_name(library, func))
+                calls.append(library.overrides.resolve_name(func))
                 return super().__torch_function__(func, types, args, kwargs or {})
 
     class Mode(library.overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
         def __torch_function__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
-            name = _name(library, func)
+            name = library.overrides.resolve_name(func)
             if name is not None:  # PyTorch shows the switching of gradients, too
                 calls.append(name)
             return func(*args, **(kwargs or {}))

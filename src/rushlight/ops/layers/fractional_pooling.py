@@ -28,7 +28,7 @@ def _starts(u: Array, size: int, count: int, k: int) -> Array:
     a = u.dtype.type((size - k) / (count - 1)) if count > 1 else u.dtype.type(0)
     i = np.arange(count).astype(u.dtype)
     starts = ((i + u[:, None]) * a).astype(np.int64) - (u[:, None] * a).astype(np.int64)
-    starts[:, -1] = size - k
+    starts[:, -1:] = size - k
     return starts
 
 
@@ -125,6 +125,13 @@ def _of(n: int) -> None:
         # In three dimensions PyTorch refuses the most windows that fit.
         said, spare = (name, 2) if n == 2 else (f"{name}_out", 1)
         for which, have, k, count in zip(_SIZES[n], size, kernel, out, strict=True):
+            if k < 1:
+                raise RuntimeError(f"{name}(): kernel sizes must be positive, but got {kernel}")
+            if count < 0:
+                raise RuntimeError(
+                    f"Trying to create tensor with negative dimension {count}: "
+                    f"{listed([*input.shape[:-n], *out])}"
+                )
             if count + k - spare >= have:
                 raise RuntimeError(
                     f"{said}(): pool {which} {k} too large relative to input {which} {have}"

@@ -14,7 +14,7 @@ import numpy as np
 from ..._devices import of
 from ..._dtypes import uint8
 from ..elementwise.selection import where
-from ..table.arrays import Array, anywhere, listed, refuse
+from ..table.arrays import Array, anywhere, check_room, listed, refuse
 from ..table.kinds import composite, constant, pointwise
 from ..table.signature import Flag, Tensor
 from .activation import hardtanh
@@ -260,6 +260,7 @@ def interpolate(
     if mode == "area":
         return adaptive_avg_pools[n](input, wanted)
     _check_sizes(input.shape[2:], wanted)
+    check_room([*input.shape[:2], *wanted])
     return resampled(input, mode, wanted, factors, bool(align_corners), antialias)
 
 
@@ -370,6 +371,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         )
     elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+    check_room([size[0], *size[2:], n])
     dtype = theta.dtype.numpy
 
     def axis(n: int) -> Array:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import Op
-from ..table.arrays import Array, cell, listed, refuse, rounded, widened
+from ..table.arrays import Array, cell, check_room, listed, refuse, rounded, widened
 from ..table.kinds import composite, general, linear
 from ..table.signature import Number, Sizes, Tensor
 
@@ -214,11 +214,12 @@ def _check_border(shape: _Ints, pad: _Ints, mode: str) -> None:
         was = ", ".join(reversed([f"{a}: {s}" for a, s in zip(axes, sizes, strict=False)]))
         now = " ".join(reversed([f"{a}: {s}" for a, s in zip(axes, left, strict=False)]))
         raise RuntimeError(f"input ({was}) is too small. Calculated output {now}")
-    result = listed([*shape[:-n], *reversed(left)])
+    result = [*shape[:-n], *reversed(left)]
     if min(left) < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(left)}: {result}")
-    if max(left) >= 2**62:
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={result}")
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(left)}: {listed(result)}"
+        )
+    check_room(result)
 
 
 def _border(input: Tensor, pad: _Ints, mode: str) -> Tensor:

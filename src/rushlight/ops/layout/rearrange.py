@@ -17,7 +17,16 @@ from ..._levels.running import answered
 from ..making.copies import contiguous_copy
 from ..making.creation import zeros
 from ..making.factory import allocate
-from ..table.arrays import Array, check_tensors, common_type, dim_in, elements, listed, scalar_name
+from ..table.arrays import (
+    Array,
+    check_room,
+    check_tensors,
+    common_type,
+    dim_in,
+    elements,
+    listed,
+    scalar_name,
+)
 from ..table.kinds import composite, linear
 from ..table.signature import Ints, Sizes
 from .joining import cat, stack
@@ -329,6 +338,7 @@ def _embedded(a: Array, offset: int, dim1: int, dim2: int) -> Array:
     shape = list(a.shape[:-1])
     for d in sorted((first, second)):
         shape.insert(d, size)
+    check_room(shape)
     result: Array = _core.kernels.diagonal_backward(a, tuple(shape), offset, first, second)
     return result
 
@@ -351,8 +361,6 @@ _diagonal_copy: Op = linear(
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A vector as a diagonal matrix; a matrix's diagonal as a vector."""
     if input.ndim == 1:
-        if abs(diagonal) >= 1 << 62:
-            raise RuntimeError(f"diag(): no matrix has room for a diagonal {diagonal}.")
         return diag_embed(input, diagonal)
     if input.ndim != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")

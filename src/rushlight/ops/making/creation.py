@@ -15,7 +15,7 @@ from ..._device import preserve_format
 from ..._devices import of
 from ..._errors import not_implemented_for
 from ..._levels.running import answered
-from ..table.arrays import Array, cell, check_tensor, fitted_number, is_stored
+from ..table.arrays import Array, cell, check_room, check_tensor, fitted_number, is_stored
 from ..table.kinds import composite
 from ..table.signature import Ints, Keywords, Number, Sizes, device, dtype, memory_format
 from .copies import format_strides, lay_out, like_strides
@@ -548,6 +548,7 @@ def _evenly(start: float, end: float, steps: int, work: Any) -> Array:
     left, right = np.array(start, work), np.array(end, work)
     if steps == 1:
         return left.reshape(1)
+    check_room((steps,))
     i = np.arange(steps)
     # A step's product is not rounded before it is added: torch's compilers fuse the two.
     wide = np.dtype(_WIDER.get(np.dtype(work).name, work))
@@ -633,7 +634,10 @@ def _triangle(name: str, lower: bool, doc: str) -> None:
         wanted = numpy_of(how.get("dtype") or dtypes.int64, name)
         if wanted not in (np.int64, np.int32):
             not_implemented_for(name, dtypes.from_numpy_dtype(wanted).scalar_name)
-        # Row by row, without the matrix: the columns from `first`, `counts` of them.
+        # Row by row, without the matrix: the columns from `first`, `counts` of them. Far down an
+        # upper triangle has none.
+        row = row if lower else min(row, max(col - offset, 0))
+        check_room((2, row))
         rows = np.arange(row, dtype=np.int64)
         diagonal = rows + max(min(offset, col), -row)
         first = np.zeros_like(rows) if lower else np.clip(diagonal, 0, col)

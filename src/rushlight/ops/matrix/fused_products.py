@@ -17,6 +17,7 @@ from ..table.arrays import (
     common_type,
     dim_in,
     fitted_number,
+    is_stored,
     listed,
     refuse,
     rounded,
@@ -32,6 +33,7 @@ from ..table.signature import Tensor
 from .products import (
     bmm_arrays,
     check_expand,
+    check_float8,
     check_sizes,
     matmul,
     mm,
@@ -77,6 +79,9 @@ def _addmm(input: Array, mat1: Array, mat2: Array, beta: float, alpha: float) ->
         result = _kernels.addmm(input if beta != 0 else None, mat1, mat2, alpha, beta)
         if result is not NotImplemented:
             return result
+    if is_stored(mat1.dtype):  # rounded once
+        check_float8(mat1, mat2)
+        return rounded(_combine(widened(input), widened(mat1) @ widened(mat2), beta, alpha), mat1)
     return _combine(input, product_of(mat1, mat2), beta, alpha)
 
 

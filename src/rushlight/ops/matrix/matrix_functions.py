@@ -558,6 +558,8 @@ def _rising_powers(x: Tensor, n: int) -> Tensor:
 )
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of A for tensordot over its first `ind` dimensions."""
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     first, rest = A.shape[:ind], A.shape[ind:]
     n = math.prod(rest)
     if math.prod(first) != n:

@@ -558,7 +558,8 @@ def _norm_except_dim(v: Any, pow: float = 2, dim: int = 0) -> Tensor:
     """The p-norm over all dimensions but one, kept as 1; over all of them where dim is -1."""
     if dim == -1:
         return vector_norm(v, pow)
-    return vector_norm(v, pow, [i for i in range(v.ndim) if i != dim % v.ndim], True)
+    kept = dim_in(dim, v.ndim)
+    return vector_norm(v, pow, [i for i in range(v.ndim) if i != kept], True)
 
 
 alias("norm_except_dim", _norm_except_dim, method=False)

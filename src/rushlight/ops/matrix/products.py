@@ -20,7 +20,7 @@ from ... import _core
 from ..._core import Op
 from ..._size import Size
 from ..layout.shape import unsafe_view
-from ..table.arrays import Array, c_name, listed, rounded, scalar_name, times, widened
+from ..table.arrays import Array, c_name, is_stored, listed, rounded, scalar_name, times, widened
 from ..table.graph_steps import in_steps
 from ..table.kinds import bilinear, composite, general, variant
 from ..table.samples import matrices
@@ -102,6 +102,15 @@ def _check_stacks(a: tuple[int, ...], b: tuple[int, ...]) -> None:
             )
 
 
+def check_float8(a: Array, b: Array) -> None:
+    """torch's error for types that are stored only: of float8 it multiplies two matrices."""
+    if not is_stored(a.dtype) or (b.ndim == 2 and a.dtype.name != "float8_e8m0fnu"):
+        return
+    names = {1: "dot" if a.ndim == 1 else "addmv_impl_cpu", 2: "addmm_impl_cpu_"}
+    kernel = names.get(b.ndim, "bmm")
+    raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(a)}'")
+
+
 def _check_types(a: Array, b: Array) -> None:
     if a.dtype != b.dtype:
         if a.ndim == 1 and b.ndim == 1:
@@ -120,6 +129,7 @@ def _check_types(a: Array, b: Array) -> None:
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {c_name(a)} != {c_name(b)}"
         )
+    check_float8(a, b)
     if a.dtype == np.bool_:
         name = "bmm"
         if max(a.ndim, b.ndim) <= 2:
@@ -419,6 +429,10 @@ def _linear(x: Array, w: Array, bias: Array | None) -> Array:
         )
     if bias is not None:
         check_expand(bias, (rows.shape[0], w.shape[0]))
+    if bias is not None and is_stored(x.dtype):  # rounded once
+        check_float8(rows, w)
+        wide = widened(rows) @ widened(w.T) + widened(bias)
+        return rounded(wide, x).reshape(*x.shape[:-1], w.shape[0])
     result = multiply(rows, w.T)
     if bias is not None:
         result = rounded(widened(result) + widened(bias), x)

@@ -16,7 +16,7 @@ from ..elementwise.selection import where
 from ..layout.joining import cat
 from ..layout.slices import slice_op
 from ..making.creation import arange, ones_like, zeros, zeros_like
-from ..table.arrays import Array, dim_in, rounded, scalar_name, widened
+from ..table.arrays import Array, check_room, dim_in, rounded, scalar_name, widened
 from ..table.kinds import composite, constant, general, linear
 from ..table.signature import Number
 from .extremes import selecting
@@ -355,6 +355,7 @@ def _histogram(a: Array, bins: int, low: float, high: float) -> Array:
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{scalar_name(a)}'")
     if bins <= 0:
         raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
+    check_room((bins,))
     if low > high:
         raise RuntimeError("max must be larger than min")
     wide = widened(a).ravel()

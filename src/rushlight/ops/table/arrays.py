@@ -27,6 +27,7 @@ __all__ = [
     "by_axis",
     "c_name",
     "cell",
+    "check_room",
     "check_tensor",
     "check_tensors",
     "common_type",
@@ -78,13 +79,15 @@ def is_half(a: Array) -> bool:
 
 
 def widened(a: Array) -> Array:
-    """The array itself, or as float32 when it is of half precision."""
-    return a.astype(np.float32) if a.dtype.itemsize == 2 and a.dtype.kind in "fV" else a
+    """The array itself, or as float32 when it is of half precision or float8."""
+    return a.astype(np.float32) if a.dtype.itemsize <= 2 and a.dtype.kind in "fV" else a
 
 
 def rounded(result: Array, like: Array) -> Array:
     """The result in the element type of `like`."""
-    return result if result.dtype == like.dtype else result.astype(like.dtype)
+    if result.dtype == like.dtype:
+        return result
+    return as_type(result, like.dtype) if is_stored(like.dtype) else result.astype(like.dtype)
 
 
 def distinct(a: Array) -> Array:
@@ -252,6 +255,12 @@ def dim_in(dim: int, ndim: int) -> int:
 def listed(shape: Sequence[int]) -> str:
     """A shape as torch writes it in messages: [2, 3]."""
     return "[" + ", ".join(str(int(s)) for s in shape) + "]"
+
+
+def check_room(shape: Sequence[int]) -> None:
+    """torch's error for a result whose bytes 64 bits do not count, before anything is computed."""
+    if math.prod(map(int, shape)) >= 2**60:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={listed(shape)}")
 
 
 def times(shape: Sequence[int]) -> str:

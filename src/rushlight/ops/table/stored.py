@@ -21,7 +21,7 @@ _select_backward fill _fill_number""".split()
 _COMPUTES = (
     "abs eq ne _eq_number _ne_number mul isnan isreal positive resolve_conj resolve_neg".split()
 )
-_FLOAT8_ONLY = ["any", "all"]
+_FLOAT8_ONLY = "any all matmul mm addmm linear _linear_bias".split()
 _COMPLEX = """add sub neg sgn isfinite isinf masked_fill _masked_fill_number addcmul
 conj_physical""".split()
 
@@ -53,7 +53,8 @@ _KERNELS = {
     "index_fill_cpu": "_index_fill_number index_fill",
     "clamp_scalar_cpu": "_clamp_numbers",
     "clamp_min_scalar_cpu": "relu",
-    "addmm_impl_cpu_": "matmul mm addmm linear",
+    "addmm_impl_cpu_": "matmul mm addmm linear _linear_bias",
+    "addmv_impl_cpu": "mv addmv",
     "softmax_lastdim_kernel_impl": "softmax _softmax",
     "log_softmax_lastdim_kernel_impl": "log_softmax _log_softmax",
     "mul_cpu_reduced_float": "_isclose",
@@ -68,7 +69,8 @@ _KERNELS = {
     "lerp_kernel_tensor": "lerp",
     "isin_default_cpu": "isin",
     "dot": "dot",
-    "bmm": "_viewed_product",
+    "bmm": "bmm _viewed_product",
+    "baddbmm": "baddbmm",
     "mse_cpu": "mse_loss",
     "slow_conv2d_cpu": "convolution",
     "cdist": "cdist",

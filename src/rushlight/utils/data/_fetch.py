@@ -30,6 +30,9 @@ def seed_pipes(loader: Any) -> None:
 class BaseDataLoaderIter:
     """One pass over a loader's batches, in this process or by workers."""
 
+    def __getstate__(self) -> Any:
+        raise NotImplementedError("{} cannot be pickled", type(self).__name__)
+
 
 def fetcher(
     dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool
