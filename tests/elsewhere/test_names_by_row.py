@@ -1,6 +1,8 @@
 """Names of named_only.txt: each answers, and what libraries import is there."""
 
 import importlib
+import subprocess
+import sys
 import typing
 
 import numpy as np
@@ -158,3 +160,33 @@ def test_regions_are_means_of_samples(aligned):
     step = torch.from_numpy(np.random.default_rng(4).random(shape))
     change = operators().roi_align(step, *given[1:])  # the operator is linear in the image
     np.testing.assert_allclose((back * step).sum().item(), (change * weights).sum().item())
+
+
+EVERY_NAME = """
+import importlib
+import subprocess
+import sys
+import rushlight
+from rushlight._missing import _torch_names
+
+rushlight.install_as_torch()
+for module, names in _torch_names().items():
+    try:
+        owner = importlib.import_module(module)
+    except ImportError:
+        continue
+    for name in names:
+        getattr(owner, name, None)
+        try:
+            importlib.import_module(f"{module}.{name}")
+        except ImportError:
+            pass
+import torch
+print(torch.nn.LazyLinear(3)(torch.ones(2, 2)).shape)
+"""
+
+
+def test_every_name_where_rushlight_is_torch_is_there_or_an_attribute_error():
+    command = [sys.executable, "-W", "ignore", "-c", EVERY_NAME]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "torch.Size([2, 3])"), done.stderr[-2000:]
