@@ -20,6 +20,9 @@ def test_each_name_of_a_row_is_there(module):
     where = "rushlight" if module == "torch" else f"rushlight.{module}"
     owner = importlib.import_module(where)
     for name, (word, _) in ROWS[module].items():
+        if name == "*":
+            importlib.import_module("rushlight" + word.removeprefix("*/"))
+            continue
         found = getattr(owner, name)
         if word == name and name[:1].islower():
             with pytest.raises(NotImplementedError, match="is not in rushlight"):
@@ -190,3 +193,19 @@ def test_every_name_where_rushlight_is_torch_is_there_or_an_attribute_error():
     command = [sys.executable, "-W", "ignore", "-c", EVERY_NAME]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, "torch.Size([2, 3])"), done.stderr[-2000:]
+
+
+def test_older_names_of_autocast_on_the_cpu():
+    with pytest.warns(FutureWarning, match=r"torch.cpu.amp.autocast\(args...\)"):
+        block = torch.cpu.amp.autocast()
+    with block:
+        assert torch.mm(torch.ones(1, 1), torch.ones(1, 1)).dtype is torch.bfloat16
+    with pytest.warns(FutureWarning, match=r"torch.cpu.amp.GradScaler\(args...\)"):
+        assert torch.cpu.amp.GradScaler(enabled=False).get_scale() == 1.0
+
+
+def test_every_other_name_of_a_row_is_of_the_place():
+    older = importlib.import_module("rushlight.cuda.memory")
+    assert older.max_memory_allocated is torch.cuda.max_memory_allocated
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = older.nothing
