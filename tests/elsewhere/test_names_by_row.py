@@ -92,6 +92,22 @@ def test_classes_see_the_operands_of_einsum_one_by_one():
     assert [str(a) for a in call.args] == ["ij,jk->ik", "x", "y"]
 
 
+def test_classes_see_keywords_where_pytorch_gives_them():
+    class Told(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return len(args), kwargs
+
+    x = torch.ones(2).as_subclass(Told)
+    assert torch.meshgrid(x, x) == (2, {"indexing": None})
+    assert torch.meshgrid([x, x]) == (1, {})
+    assert torch.meshgrid([x, x], indexing="xy") == (1, {"indexing": "xy"})
+    assert torch.einsum("i,i", [x, x]) == torch.einsum("i,i", x, x) == (3, {})
+    for function in (torch.broadcast_tensors, torch.block_diag, torch.cartesian_prod):
+        assert function(x, x) == (2, {})
+    assert torch.add(x, 1) == (2, None)
+
+
 def test_numpy_numbers_are_numbers_in_comparisons():
     torch.testing.assert_close(0.5, np.float64(0.5))
     torch.testing.assert_close(np.int64(5), 5)
