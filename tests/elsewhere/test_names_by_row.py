@@ -225,3 +225,25 @@ def test_every_other_name_of_a_row_is_of_the_place():
     assert older.max_memory_allocated is torch.cuda.max_memory_allocated
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = older.nothing
+
+
+class Stream:
+    """What fastai hands to the iterators of a DataLoader: an object that is its own dataset."""
+
+    _auto_collation, drop_last, generator, timeout, num_workers = False, False, None, 0, 0
+    _IterableDataset_len_called, _dataset_kind = None, 1
+
+    def __init__(self):
+        self.dataset, self._index_sampler = self, range(9)
+
+    def __iter__(self):
+        return iter("abc")
+
+    def collate_fn(self, sample):
+        return sample.upper()
+
+
+def test_a_loader_says_whether_its_dataset_is_a_stream():
+    from rushlight.utils.data.dataloader import _SingleProcessDataLoaderIter
+
+    assert list(_SingleProcessDataLoaderIter(Stream())) == ["A", "B", "C"]

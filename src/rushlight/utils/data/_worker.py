@@ -136,7 +136,7 @@ def _work(
             else:
                 try:
                     if epoch != current:
-                        fetch = fetcher(dataset, *options)
+                        fetch = fetcher(options[0], dataset, *options[1:])
                         current = epoch
                     result = fetch(places)
                 except StopIteration:
@@ -184,7 +184,8 @@ class WorkerIterator(BaseDataLoaderIter):
         self._tasks: list[Any] = []
         self._workers: list[Any] = []
         self._results: dict[Any, int] = {}  # pipe -> worker
-        options = (loader._auto_collation, loader.collate_fn, loader.drop_last)
+        how = (loader._auto_collation, loader.collate_fn, loader.drop_last)
+        options = (loader._dataset_kind, *how)
         for worker in range(loader.num_workers):
             tasks = context.Queue()
             tasks.cancel_join_thread()
