@@ -4,6 +4,10 @@ import importlib
 import subprocess
 import sys
 
+import pytest
+
+pytest.importorskip("torch")
+
 LOADED = """
 import sys, torch
 print(*sorted(name for name in sys.modules if name.partition(".")[0] == "torch"))
