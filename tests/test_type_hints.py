@@ -9,7 +9,8 @@ import pytest
 
 from _subject import NAME, torch
 
-ROOMS = ["nn", "optim", "utils.data"]
+ROOMS = """amp autograd backends cuda distributions explain export func fx masked nested nn optim
+signal sparse testing utils.data""".split()
 
 
 def annotated(room):
@@ -49,3 +50,10 @@ def test_hints_of_a_model():
     assert hints["scale"] is torch.Tensor and hints["training"] is bool
     assert typing.get_type_hints(torch.nn.Linear.forward)["input"] is torch.Tensor
     assert "params" in typing.get_type_hints(torch.optim.Adam.__init__)
+
+
+def test_tuples_and_lists_of_torch_are_no_generic_classes():
+    """beartype, and so plum and fastai, ask by `__orig_bases__`."""
+    several = torch.ones(2).max(0)
+    for value in (torch.ones(2).shape, several, torch.autograd.profiler.EventList()):
+        assert not hasattr(type(value), "__orig_bases__")

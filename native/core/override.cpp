@@ -312,6 +312,18 @@ Ref member(const char* name) { return Ref(PyObject_GetAttrString(as_object(Tenso
 
 }  // namespace
 
+// What classes are to see of a call of a function that has `hands_on`, which says so of its arguments: false with an exception.
+bool hand_on(PyObject* func, Ref* given, Ref* named) {
+  if (!PyObject_HasAttrString(func, "hands_on")) return true;
+  const Ref hands_on(PyObject_GetAttrString(func, "hands_on"));
+  const Ref both(hands_on ? PyObject_Call(hands_on.get(), given->get(), named->get()) : nullptr);
+  PyObject *args, *kwargs;
+  if (!both || !PyArg_ParseTuple(both.get(), "O!O!", &PyTuple_Type, &args, &PyDict_Type, &kwargs)) return false;
+  *given = Ref(Py_NewRef(args));
+  *named = Ref(Py_NewRef(kwargs));
+  return true;
+}
+
 bool overridden(PyObject* func, Asks asks, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, bool deep, PyObject** result) {
   const Py_ssize_t n_named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   Takers takers(asks);
@@ -328,7 +340,7 @@ bool overridden(PyObject* func, Asks asks, PyObject* const* args, Py_ssize_t n, 
       if (PyDict_SetItem(named.get(), PyTuple_GET_ITEM(kwnames, i), args[n + i]) < 0) return true;
     }
   }
-  *result = takers.answer(func, given.get(), named.get());
+  if (hand_on(func, &given, &named)) *result = takers.answer(func, given.get(), named.get());
   return true;
 }
 

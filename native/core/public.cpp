@@ -124,21 +124,6 @@ struct Call {
   }
 };
 
-// f(a, [x, y]) of a function whose `spreads` says that classes are to see f(a, x, y), as with torch.einsum: 1, and *result is
-// the answer of one; 0 where it is no such call, or nobody takes it over.
-int overridden_spread(PyObject* self, Asks asks, PyObject* const* args, PyObject** result) {
-  if (!PyObject_HasAttrString(self, "spreads")) return 0;
-  const Ref list(PySequence_Tuple(args[1]));
-  const Py_ssize_t n = list ? PyTuple_GET_SIZE(list.get()) : 0;
-  const Ref all(list ? PyTuple_New(n + 1) : nullptr);
-  *result = nullptr;
-  if (!all) return 1;
-  for (Py_ssize_t i = 0; i <= n; ++i) {
-    PyTuple_SET_ITEM(all.get(), i, Py_NewRef(i ? PyTuple_GET_ITEM(list.get(), i - 1) : args[0]));
-  }
-  return overridden(self, asks, &PyTuple_GET_ITEM(all.get(), 0), n + 1, nullptr, true, result);
-}
-
 // A call of a Python function past its gate: of one that does not ask classes, nothing inside asks either.
 template <vectorcallfunc run>
 PyObject* after_gate(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
@@ -146,7 +131,6 @@ PyObject* after_gate(PyObject* self, PyObject* const* args, size_t nargsf, PyObj
   if (!may_override(args, n, kwnames, true)) return run(self, args, nargsf, kwnames);
   const Asks asks = reinterpret_cast<Public*>(self)->asks;
   PyObject* result;
-  if (n == 2 && !kwnames && is_list(args[1]) && overridden_spread(self, asks, args, &result)) return result;
   if (overridden(self, asks, args, n, kwnames, true, &result)) return result;
   if (asks == Asks::All) return run(self, args, nargsf, kwnames);
   const OverridesOf quiet(Overrides::None);

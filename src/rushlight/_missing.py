@@ -123,6 +123,12 @@ def missing_name(
             if value is not NotImplemented:
                 kept()[name] = value
                 return value
+        elif (
+            name == "__path__"
+            and caller.f_code.co_filename == _IMPORT_SYSTEM
+            and import_module("rushlight._named_only").has_modules(namespace.removeprefix("torch."))
+        ):
+            return []  # of a module with a file of its own: its submodules have rows
         unlisted = name[:1] != "_" and namespace not in _torch_names()
         if unlisted or torch_has(namespace, name):
             value = import_module("rushlight._more_names").find(namespace, name)

@@ -12,6 +12,7 @@ begins with spaces goes on with the one before. What a word stands for:
     @name           a decorator that gives back what it is given
     name/place      what the module of that place has under the name; .nn is one of this package
     name/place/own  the same, where it has another name there; with `own` a dot, the module
+    */place         every other name that the module of that place has
 
 A line `!key` says why what follows refuses: a key of `_WHY`.
 """
@@ -23,6 +24,7 @@ import builtins
 import enum
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec
@@ -128,8 +130,29 @@ def _first() -> dict[tuple[str, str], str]:
 
 def find(module: str, name: str) -> Any:
     """What the row of a module ("hub", "torch") has under a name, or NotImplemented."""
-    word = _table().get(module, {}).get(name)
-    return NotImplemented if word is None else _made(*word, _first()[word])
+    table = _table()
+    row = table.get(module, {})
+    if name in row:
+        word = row[name]
+        return _made(*word, _first()[word])
+    full = name if module == "torch" else f"{module}.{name}"
+    if full in table:  # a module, which PyTorch imports at the start
+        return import_module(_PACKAGE + full)
+    if "*" not in row:
+        return NotImplemented
+    with suppress(AttributeError):
+        return _from(row["*"][0].partition("/")[2], name)
+    return NotImplemented
+
+
+@cache
+def _parents() -> frozenset[str]:
+    return frozenset(module.rpartition(".")[0] for module in _table())
+
+
+def has_modules(module: str) -> bool:
+    """Whether modules below this one have rows."""
+    return module in _parents()
 
 
 class _Loader:
@@ -140,11 +163,12 @@ class _Loader:
 
     def exec_module(self, module: ModuleType) -> None:
         own = module.__name__.removeprefix(_PACKAGE)
-        for name, (word, _) in _table()[own].items():
+        row = _table()[own]
+        for name, (word, _) in row.items():
             if "/" not in word:  # those of other modules are imported when they are asked for
                 setattr(module, name, find(own, name))
         module.__doc__ = f"`torch.{own}`, by its row of named_only.txt."
-        module.__all__ = [name for name in _table()[own] if name[0] != "_"]  # type: ignore[attr-defined]
+        module.__all__ = [name for name in row if name[0] not in "_*"]  # type: ignore[attr-defined]
         module.__getattr__ = missing_name(module.__name__)  # type: ignore[method-assign]
 
 

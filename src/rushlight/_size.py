@@ -9,12 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from operator import index
-from typing import Any, SupportsIndex, cast, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast, overload
 
 __all__ = ["Size"]
 
 
-class Size(tuple[int, ...]):
+if TYPE_CHECKING:
+    _Lengths = tuple[int, ...]
+else:  # no __orig_bases__, by which libraries of types tell a generic class
+    _Lengths = tuple
+
+
+class Size(_Lengths):
     """The lengths of a tensor's dimensions.
 
     >>> size = torch.Size([2, 3])

@@ -61,7 +61,6 @@ __all__ = [
     "wait",
 ]
 
-__path__: list[str] = []  # its modules are rows of named_only.txt
 
 _T = TypeVar("_T")
 _F = TypeVar("_F", bound=Callable[..., Any])

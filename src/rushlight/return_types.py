@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _pytree
 from ._missing import missing_name as _missing_name
@@ -18,7 +18,13 @@ _missing = _missing_name(__name__)
 __all__.append("all_return_types")  # made when it is asked for
 
 
-class _Named(tuple[Any, ...]):
+if TYPE_CHECKING:
+    _Fields = tuple[Any, ...]
+else:  # no __orig_bases__, by which libraries of types tell a generic class
+    _Fields = tuple
+
+
+class _Named(_Fields):
     """A tuple whose items have names."""
 
     __slots__ = ()

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import pickle
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -314,6 +315,28 @@ def test_a_worker_that_fails_otherwise(dataset, options, text):
         pytest.skip("PyTorch waits for ever, or prints to stderr")
     with pytest.raises(Exception, match=text):
         list(data.DataLoader(dataset, num_workers=1, **options))
+
+
+class Killed(Squares):
+    def __getitem__(self, index):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize(
+    ("dataset", "cause"),
+    [
+        (Killed(), r"DataLoader worker \(pid \d+\) is killed by signal: Killed\. "),
+        (Dies(), r"DataLoader worker \(pid \d+\) exited unexpectedly with exit code 3\."),
+    ],
+    ids=["killed", "dies"],
+)
+def test_the_cause_says_how_a_worker_ended(dataset, cause):
+    if NAME == "torch":
+        pytest.skip("PyTorch says so in a handler of SIGCHLD")
+    with pytest.raises(RuntimeError) as error:
+        list(data.DataLoader(dataset, num_workers=1))
+    assert re.match(cause, str(error.value.__cause__))
 
 
 PROGRAM = Path(__file__).parent / "left_loader.py"

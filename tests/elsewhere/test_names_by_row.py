@@ -1,6 +1,8 @@
 """Names of named_only.txt: each answers, and what libraries import is there."""
 
 import importlib
+import subprocess
+import sys
 import typing
 
 import numpy as np
@@ -18,6 +20,9 @@ def test_each_name_of_a_row_is_there(module):
     where = "rushlight" if module == "torch" else f"rushlight.{module}"
     owner = importlib.import_module(where)
     for name, (word, _) in ROWS[module].items():
+        if name == "*":
+            importlib.import_module("rushlight" + word.removeprefix("*/"))
+            continue
         found = getattr(owner, name)
         if word == name and name[:1].islower():
             with pytest.raises(NotImplementedError, match="is not in rushlight"):
@@ -92,6 +97,22 @@ def test_classes_see_the_operands_of_einsum_one_by_one():
     assert [str(a) for a in call.args] == ["ij,jk->ik", "x", "y"]
 
 
+def test_classes_see_keywords_where_pytorch_gives_them():
+    class Told(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return len(args), kwargs
+
+    x = torch.ones(2).as_subclass(Told)
+    assert torch.meshgrid(x, x) == (2, {"indexing": None})
+    assert torch.meshgrid([x, x]) == (1, {})
+    assert torch.meshgrid([x, x], indexing="xy") == (1, {"indexing": "xy"})
+    assert torch.einsum("i,i", [x, x]) == torch.einsum("i,i", x, x) == (3, {})
+    for function in (torch.broadcast_tensors, torch.block_diag, torch.cartesian_prod):
+        assert function(x, x) == (2, {})
+    assert torch.add(x, 1) == (2, None)
+
+
 def test_numpy_numbers_are_numbers_in_comparisons():
     torch.testing.assert_close(0.5, np.float64(0.5))
     torch.testing.assert_close(np.int64(5), 5)
@@ -163,3 +184,71 @@ def test_regions_are_means_of_samples(aligned):
     step = torch.from_numpy(np.random.default_rng(4).random(shape))
     change = operators().roi_align(step, *given[1:])  # the operator is linear in the image
     np.testing.assert_allclose((back * step).sum().item(), (change * weights).sum().item())
+
+
+EVERY_NAME = """
+import importlib
+import subprocess
+import sys
+import rushlight
+from rushlight._missing import _torch_names
+
+rushlight.install_as_torch()
+for module, names in _torch_names().items():
+    try:
+        owner = importlib.import_module(module)
+    except ImportError:
+        continue
+    for name in names:
+        getattr(owner, name, None)
+        try:
+            importlib.import_module(f"{module}.{name}")
+        except ImportError:
+            pass
+import torch
+print(torch.nn.LazyLinear(3)(torch.ones(2, 2)).shape)
+"""
+
+
+def test_every_name_where_rushlight_is_torch_is_there_or_an_attribute_error():
+    command = [sys.executable, "-W", "ignore", "-c", EVERY_NAME]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "torch.Size([2, 3])"), done.stderr[-2000:]
+
+
+def test_older_names_of_autocast_on_the_cpu():
+    with pytest.warns(FutureWarning, match=r"torch.cpu.amp.autocast\(args...\)"):
+        block = torch.cpu.amp.autocast()
+    with block:
+        assert torch.mm(torch.ones(1, 1), torch.ones(1, 1)).dtype is torch.bfloat16
+    with pytest.warns(FutureWarning, match=r"torch.cpu.amp.GradScaler\(args...\)"):
+        assert torch.cpu.amp.GradScaler(enabled=False).get_scale() == 1.0
+
+
+def test_every_other_name_of_a_row_is_of_the_place():
+    older = importlib.import_module("rushlight.cuda.memory")
+    assert older.max_memory_allocated is torch.cuda.max_memory_allocated
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = older.nothing
+
+
+class Stream:
+    """What fastai hands to the iterators of a DataLoader: an object that is its own dataset."""
+
+    _auto_collation, drop_last, generator, timeout, num_workers = False, False, None, 0, 0
+    _IterableDataset_len_called, _dataset_kind = None, 1
+
+    def __init__(self):
+        self.dataset, self._index_sampler = self, range(9)
+
+    def __iter__(self):
+        return iter("abc")
+
+    def collate_fn(self, sample):
+        return sample.upper()
+
+
+def test_a_loader_says_whether_its_dataset_is_a_stream():
+    from rushlight.utils.data.dataloader import _SingleProcessDataLoaderIter
+
+    assert list(_SingleProcessDataLoaderIter(Stream())) == ["A", "B", "C"]

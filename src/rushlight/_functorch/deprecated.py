@@ -14,8 +14,6 @@ from . import make_functional as _modules
 from .make_functional import FunctionalModule as FunctionalModule
 from .make_functional import FunctionalModuleWithBuffers as FunctionalModuleWithBuffers
 
-__path__: list[str] = []  # a package, whose modules are rows of named_only.txt
-
 
 def _warning(function: Callable[..., Any], new: str) -> Callable[..., Any]:
     name = function.__name__

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Op, Tensor
@@ -147,7 +147,13 @@ def _time(us: float) -> str:
     return f"{us:.3f}us"
 
 
-class EventList(list[Any]):
+if TYPE_CHECKING:
+    _Events = list[Any]
+else:  # no __orig_bases__, by which libraries of types tell a generic class
+    _Events = list
+
+
+class EventList(_Events):
     """Events, or averages of events, and their table.
 
     >>> with torch.autograd.profiler.profile() as prof:

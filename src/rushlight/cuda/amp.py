@@ -1,4 +1,5 @@
-"""`torch.cuda.amp`: older names of `torch.amp` for CUDA, which is not here: it does nothing."""
+"""`torch.cuda.amp`: older names of `torch.amp` for CUDA, which is not here: it does nothing. Those
+of `torch.cpu.amp`, a row of named_only.txt, are at the end."""
 
 from __future__ import annotations
 
@@ -20,10 +21,10 @@ __all__ = [
 ]
 
 
-def _warn(name: str) -> None:
+def _warn(name: str, device: str = "cuda") -> None:
     warnings.warn(
-        f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use "
-        f"`torch.amp.{name}('cuda', args...)` instead.",
+        f"`torch.{device}.amp.{name}(args...)` is deprecated. Please use "
+        f"`torch.amp.{name}('{device}', args...)` instead.",
         FutureWarning,
         stacklevel=3,
     )
@@ -77,4 +78,35 @@ def amp_definitely_not_available() -> bool:
     return not amp.is_autocast_available("cuda")
 
 
+class _CpuAutocast(amp.autocast):
+    """Deprecated: `torch.amp.autocast("cpu", ...)`."""
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        dtype: dtypes.dtype = dtypes.bfloat16,
+        cache_enabled: bool = True,
+    ) -> None:
+        _warn("autocast", "cpu")
+        super().__init__("cpu", dtype, enabled, cache_enabled)
+
+
+class _CpuGradScaler(amp.GradScaler):
+    """Deprecated: `torch.amp.GradScaler("cpu", ...)`."""
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        _warn("GradScaler", "cpu")
+        settings = init_scale, growth_factor, backoff_factor, growth_interval, enabled
+        super().__init__("cpu", *settings)
+
+
+_CpuAutocast.__name__ = "autocast"
+_CpuGradScaler.__name__ = "GradScaler"
 __getattr__ = _missing_name(__name__)

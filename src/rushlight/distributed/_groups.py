@@ -19,6 +19,8 @@ from .constants import default_pg_timeout
 
 if TYPE_CHECKING:
     from ._mpi import Communicator
+else:
+    Communicator = Any  # so that the annotations can be read where there is no MPI
 
 
 class ProcessGroup:

@@ -46,7 +46,7 @@ def load_library(path: str) -> None:
     from importlib import import_module
 
     parts = str(path).replace("\\", "/").split("/")
-    if parts[-2:-1] == ["torchvision"] and parts[-1].startswith("_C."):
+    if parts[-2:-1] == ["torchvision"] and parts[-1].startswith(("_C.", "_C_stable.")):
         import_module("rushlight._torchvision").define()
     else:
         import_module("rushlight._classes").classes.load_library(path)

@@ -77,10 +77,16 @@ def _read_annotations(cls: type) -> None:
         if not isinstance(text, str):
             continue
         if text not in _read:
-            # By a method first: the __module__ of a base may be PyTorch's already.
-            methods = (m.__globals__ for m in vars(cls).values() if isinstance(m, FunctionType))
-            _read[text] = eval(text, next(methods, None) or vars(sys.modules[cls.__module__]))
+            _read[text] = eval(text, _names_around(cls))
         own[name] = _read[text]
+
+
+def _names_around(cls: type) -> dict[str, Any]:
+    """The names of the file of a class, whose `__module__` may be the one that PyTorch has."""
+    for member in vars(cls).values():
+        if isinstance(member, FunctionType) and member.__module__ == cls.__module__:
+            return member.__globals__
+    return vars(sys.modules[cls.__module__])
 
 
 class Module(StateMethods):

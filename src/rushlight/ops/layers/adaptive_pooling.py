@@ -168,10 +168,9 @@ def _target_size(name: str, input: Tensor, output_size: Any, n: int, colon: str)
     if name == "adaptive_avg_pool1d":  # which torch computes so
         shape.insert(-1, 1)
         said = "adaptive_avg_pool2d"
+    last = len(shape) - 2 if said == "adaptive_avg_pool2d" else 1  # torch asks of these dimensions
     for dim, size in enumerate(shape):
-        if name == "adaptive_avg_pool1d" and dim == 1:
-            continue  # torch asks of the last two
-        if not size and (dim or input.ndim == n + 1):
+        if not size and dim >= last:
             raise RuntimeError(
                 f"{said}(): Expected input to have non-zero size for non-batch dimensions, but "
                 f"input has sizes {listed(shape)} with dimension {dim} being empty"

@@ -38,6 +38,13 @@ def _pool(
     n = len(kernel)
     refuse(f"fractional_max_pool{n}d_out_frame", x, "biuc")
     size = x.shape[-n:]
+    if min(out) < 1:
+        shape = [*x.shape[:-n], *out]
+        if min(out) < 0:
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {min(out)}: {shape}"
+            )
+        return np.zeros(shape, x.dtype), np.zeros(shape, np.int64)
     planes = math.prod(x.shape[:-n])
     flat = x.reshape(planes, math.prod(size))
     u = samples.reshape(planes, n)

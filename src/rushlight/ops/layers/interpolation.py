@@ -181,6 +181,11 @@ def _target(
                     f"Tuple[int, int, int], but got size with types {kinds}"
                 )
             return [int(s) for s in size], [None] * n
+        if not isinstance(size, (int, np.integer, Tensor)):
+            raise TypeError(
+                "interpolate() received an invalid combination of arguments: size is a "
+                f"{type(size).__name__}, not a number or a tuple of numbers"
+            )
         return [int(size)] * n, [None] * n
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")

@@ -470,6 +470,7 @@ def _place(x: Array, indices: Array, shape: tuple[int, ...], n: int) -> Array:
         raise RuntimeError(
             f"Found an invalid max index: {wrong} (output volumes are of size "
             + "x".join(map(str, shape[-n:]))
+            + ")"
         )
     np.put_along_axis(out, at, np.ascontiguousarray(x).reshape(at.shape), 1)
     return out.reshape(shape)

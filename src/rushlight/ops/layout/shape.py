@@ -218,7 +218,9 @@ def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Tensor:
         fits = True
     if not fits:
         if unknown > 1:
-            raise RuntimeError("only one dimension can be inferred")
+            raise RuntimeError(
+                "unflatten got an unexpected error:\nonly one dimension can be inferred"
+            )
         raise RuntimeError(
             f"unflatten: Provided sizes {listed(sizes)} don't multiply up to the size of dim {dim} "
             f"({shape[dim]}) in the input tensor"
@@ -376,6 +378,14 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     check_tensors(tensors)
     shape = common_shape([x.shape for x in tensors])
     return tuple([x if x.shape == shape else expand(x, shape) for x in tensors])
+
+
+def with_keywords(*tensors: Any) -> tuple[Any, dict[str, Any]]:
+    """For `hands_on`: `__torch_function__` is given a dict of keywords, if an empty one."""
+    return tensors, {}
+
+
+broadcast_tensors.hands_on = with_keywords  # type: ignore[attr-defined]
 
 
 @composite(method=False, asks="nobody")

@@ -304,6 +304,12 @@ def einsum(*args: Any) -> Tensor:
     return t
 
 
-einsum.spreads = True  # type: ignore[attr-defined]  # classes of the operands see them one by one, not in a list
+def _one_by_one(*args: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if len(args) == 2 and isinstance(args[1], (list, tuple)):
+        args = args[0], *args[1]
+    return args, {}
+
+
+einsum.hands_on = _one_by_one  # type: ignore[attr-defined]  # what classes of the operands see
 
 __all__ = ["einsum"]

@@ -365,6 +365,8 @@ def _cross(a: Array, b: Array, dim: int) -> Array:
             "linalg.cross: inputs must have the same number of dimensions.\n"
             f"They are {a.ndim} and {b.ndim}."
         )
+    if not a.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = dim_in(dim, a.ndim)
     if a.shape[dim] != 3 or b.shape[dim] != 3:
         raise RuntimeError(

@@ -347,6 +347,11 @@ def histogramdd(
     n = input.shape[-1]
     each = [bins] * n if isinstance(bins, int) else list(bins)
     if len(each) != n:
+        if isinstance(each[0], Tensor):
+            raise RuntimeError(
+                f"torch.histogramdd: expected {n} sequences of bin edges for a {n}-dimensional "
+                f"histogram but got {len(each)}"
+            )
         raise RuntimeError(
             "histogramdd: The size of bins must be equal to the innermost dimension of the input."
         )

@@ -11,7 +11,7 @@ import numpy as np
 from rushlight._root import Generator
 
 from ._collate import default_collate
-from .dataset import IterableDataset, Subset, TensorDataset
+from .dataset import Subset, TensorDataset
 from .sampler import draw_seed
 
 _INTEGERS = frozenset((int, np.int64, np.int32))
@@ -35,12 +35,18 @@ class BaseDataLoaderIter:
 
 
 def fetcher(
-    dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool
+    stream: int,
+    dataset: Any,
+    auto_collation: bool,
+    collate_fn: Callable[[Any], Any],
+    drop_last: bool,
 ) -> Callable[[Any], Any]:
     """A function from what the index sampler yields to a batch; raises StopIteration when a stream
     ends.
+
+    stream: whether the dataset is one, as its loader says: that may be no `DataLoader`.
     """
-    if isinstance(dataset, IterableDataset):
+    if stream:
         return _StreamFetcher(dataset, auto_collation, collate_fn, drop_last)
     if not auto_collation:
         return lambda index: collate_fn(dataset[index])

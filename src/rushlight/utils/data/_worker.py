@@ -13,6 +13,7 @@ import contextlib
 import math
 import os
 import pickle
+import signal
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -136,7 +137,7 @@ def _work(
             else:
                 try:
                     if epoch != current:
-                        fetch = fetcher(dataset, *options)
+                        fetch = fetcher(options[0], dataset, *options[1:])
                         current = epoch
                     result = fetch(places)
                 except StopIteration:
@@ -184,7 +185,8 @@ class WorkerIterator(BaseDataLoaderIter):
         self._tasks: list[Any] = []
         self._workers: list[Any] = []
         self._results: dict[Any, int] = {}  # pipe -> worker
-        options = (loader._auto_collation, loader.collate_fn, loader.drop_last)
+        how = (loader._auto_collation, loader.collate_fn, loader.drop_last)
+        options = (loader._dataset_kind, *how)
         for worker in range(loader.num_workers):
             tasks = context.Queue()
             tasks.cancel_join_thread()
@@ -290,9 +292,15 @@ class WorkerIterator(BaseDataLoaderIter):
         worker = self._results.pop(reader)
         reader.close()
         if self._persistent or worker not in self._ended:
-            pid = self._workers[worker].pid
+            process = self._workers[worker]
             self._shutdown()
-            raise RuntimeError(f"DataLoader worker (pid(s) {pid}) exited unexpectedly") from None
+            code, how = process.exitcode, f"DataLoader worker (pid {process.pid})"
+            if code is not None and code < 0:
+                cause = f"{how} is killed by signal: {signal.strsignal(-code)}. "
+            else:
+                cause = f"{how} exited unexpectedly with exit code {code}."
+            said = f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly"
+            raise RuntimeError(said) from RuntimeError(cause)
 
     def __next__(self) -> Any:
         while self._ready or self._given < self._sent:

@@ -280,9 +280,8 @@ class _SingleProcessDataLoaderIter(BaseDataLoaderIter):
         seed_pipes(loader)
         # PyTorch draws the workers' seed in every pass, workers or not: so the streams agree.
         self._base_seed = draw_seed(loader.generator)
-        self._fetch = fetcher(
-            loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last
-        )
+        how = (loader._auto_collation, loader.collate_fn, loader.drop_last)
+        self._fetch = fetcher(loader._dataset_kind, loader.dataset, *how)
         self._check = LengthCheck(loader) if loader._dataset_kind else None
 
     def __iter__(self) -> Iterator[Any]:

@@ -13,12 +13,14 @@ from .._fetch import fetcher
 class _BaseDatasetFetcher:
     """Gives the batch of a list of indices: `fetch(indices)`."""
 
+    _stream = False
+
     def __init__(
         self, dataset: Any, auto_collation: bool, collate_fn: Callable[..., Any], drop_last: bool
     ) -> None:
         self.dataset, self.auto_collation = dataset, auto_collation
         self.collate_fn, self.drop_last = collate_fn, drop_last
-        self._fetch = fetcher(dataset, auto_collation, collate_fn, drop_last)
+        self._fetch = fetcher(self._stream, dataset, auto_collation, collate_fn, drop_last)
 
     def fetch(self, possibly_batched_index: Any) -> Any:
         """One batch."""
@@ -26,7 +28,7 @@ class _BaseDatasetFetcher:
 
 
 class _IterableDatasetFetcher(_BaseDatasetFetcher):
-    pass
+    _stream = True
 
 
 class _MapDatasetFetcher(_BaseDatasetFetcher):

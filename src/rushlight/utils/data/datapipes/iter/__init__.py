@@ -1,5 +1,7 @@
 """Pipes that are walked."""
 
+from rushlight._missing import missing_name as _missing_name
+
 from .callable import CollatorIterDataPipe as Collator
 from .callable import MapperIterDataPipe as Mapper
 from .combinatorics import SamplerIterDataPipe as Sampler
@@ -41,3 +43,5 @@ __all__ = [
     "UnBatcher",
     "Zipper",
 ]
+
+__getattr__ = _missing_name(__name__)
