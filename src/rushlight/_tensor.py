@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copyreg
-import warnings
 from numbers import Number
 from typing import Any
 
@@ -17,6 +16,7 @@ from ._device import accelerators, cpu, cuda, preserve_format, resolve, strided
 from ._devices import cpu as on_cpu
 from ._devices import of
 from ._dlpack import dlpack, dlpack_device
+from ._errors import warn
 from ._handles import warn_if_has_hooks
 from ._levels.opaque_array import ITEM, MEMORY
 from ._levels.running import answered
@@ -578,11 +578,14 @@ def _is_set_to(self: Tensor, tensor: Any) -> bool:
     )
 
 
+def _volatile(self: Any) -> bool:
+    warn("volatile was removed (Variable.volatile is always False)")
+    return False
+
+
 def _set_volatile(self: Any, value: bool) -> None:
-    warnings.warn(
+    warn(
         "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
-        UserWarning,
-        stacklevel=2,
     )
 
 
@@ -677,7 +680,7 @@ _METHODS: dict[str, Any] = {
     "_cdata": property(id, doc="A number that no other tensor alive has."),
     "names": property(lambda self: (None,) * self.dim(), doc="None for each dimension."),
     "volatile": property(
-        lambda self: False,
+        _volatile,
         _set_volatile,
         lambda self: None,
         doc="False: an older name of what no_grad does.",

@@ -10,13 +10,13 @@ import contextlib
 import functools
 import inspect
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from . import _core, linalg, special
 from . import _root as rl
 from ._core import Tensor
+from ._errors import warn
 from ._missing import missing_name as _missing_name
 from ._size import Size
 from .nn import functional, init
@@ -185,9 +185,8 @@ class TorchFunctionMode:
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:
         """The mode itself: an older way to write `with Mode():`."""
-        warnings.warn(
+        warn(
             "`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`",
-            stacklevel=2,
         )
         return cls(*args, **kwargs)
 

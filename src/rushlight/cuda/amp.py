@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from .. import _dtypes as dtypes
 from .. import amp
+from .._errors import warn
 from .._missing import missing_name as _missing_name
 
 __all__ = [
@@ -21,11 +21,10 @@ __all__ = [
 
 
 def _warn(name: str) -> None:
-    warnings.warn(
+    warn(
         f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use "
         f"`torch.amp.{name}('cuda', args...)` instead.",
         FutureWarning,
-        stacklevel=3,
     )
 
 

@@ -8,13 +8,13 @@ import linecache
 import os
 import sys
 import traceback
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from .. import nn
 from .._core import Tensor
+from .._errors import warn
 from .._missing import missing_name as _missing_name
 from ._compatibility import compatibility
 from .graph import Graph, PythonCode, _custom_builtins, _PyTreeCodeGen
@@ -424,10 +424,9 @@ class GraphModule(nn.Module):
         (folder / "module.py").write_text("\n".join(lines) + "\n")
         (folder / "__init__.py").write_text("from .module import *\n")
         if files:
-            warnings.warn(
+            warn(
                 "Was not able to save the following children modules as reprs -saved as pickled "
                 f"files instead: {files}",
-                stacklevel=2,
             )
 
     # --- copies

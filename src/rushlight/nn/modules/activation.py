@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from rushlight import _root as rl
@@ -10,6 +9,7 @@ from rushlight._root import Tensor
 
 from ... import _dtypes as dtypes
 from ..._device import DeviceLike
+from ..._errors import warn
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
@@ -287,10 +287,9 @@ class Softplus(_Settings):
 
 
 def _warn_renamed(old: str, new: str) -> None:
-    warnings.warn(
+    warn(
         f"keyword argument `{old}` is deprecated and renamed to `{new}`",
         FutureWarning,
-        stacklevel=3,
     )
 
 

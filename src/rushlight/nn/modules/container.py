@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
@@ -13,6 +12,7 @@ from typing import Any, Self
 from rushlight import _root as rl
 
 from ..._core import Tensor
+from ..._errors import warn
 from ..parameter import Parameter
 from .module import Module, _indented
 
@@ -514,11 +514,10 @@ class Container(Module):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()
-        warnings.warn(
+        warn(
             "`nn.Container` is deprecated. All of its functionality is now implemented in "
             "`nn.Module`. Subclass that instead.",
             FutureWarning,
-            stacklevel=2,
         )
         for name, child in kwargs.items():
             self.add_module(name, child)

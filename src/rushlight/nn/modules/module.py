@@ -9,7 +9,6 @@ and what a call does when there are hooks in `_calling.py`.
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
@@ -18,7 +17,7 @@ from rushlight._root import Tensor
 
 from ... import __future__
 from ..._device import DeviceLike
-from ..._errors import taking_pytorchs
+from ..._errors import taking_pytorchs, warn
 from ..._missing import missing_name as _missing_name
 from .._moving import target
 from ..parameter import Buffer, Parameter
@@ -548,7 +547,7 @@ class Module(StateMethods):
                     f"dtypes, but got desired dtype={dtype}"
                 )
             if dtype.is_complex:
-                warnings.warn(_COMPLEX, stacklevel=2)
+                warn(_COMPLEX)
 
         def convert(t: Tensor) -> Tensor:
             cast = dtype if t.is_floating_point() or t.is_complex() else None

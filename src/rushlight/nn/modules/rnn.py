@@ -5,7 +5,6 @@ compute is in ops/layers/recurrent.py.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from rushlight import _root as rl
@@ -13,7 +12,7 @@ from rushlight._root import Tensor
 
 from ... import _dtypes as dtypes
 from ..._device import DeviceLike
-from ..._errors import taking_pytorchs
+from ..._errors import taking_pytorchs, warn
 from ...ops.layers.recurrent import STEPS, Shape, Step, Weights, run
 from .. import functional as F
 from .. import init
@@ -58,11 +57,10 @@ class RNNBase(Module):
                 "representing the probability of an element being zeroed"
             )
         if dropout > 0 and num_layers == 1:
-            warnings.warn(
+            warn(
                 "dropout option adds dropout after all but last "
                 "recurrent layer, so non-zero dropout expects "
                 f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
-                stacklevel=3,
             )
         if not isinstance(hidden_size, int):
             raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")

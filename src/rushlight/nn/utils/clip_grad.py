@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import types
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from ..._errors import warn
 from ...ops.matrix.norms import vector_norm as _vector_norm
 
 
@@ -102,9 +102,8 @@ def clip_grad_norm_(
         generator = isinstance(parameters, types.GeneratorType)
         parameters = list(parameters)
         if generator and not parameters:
-            warnings.warn(
+            warn(
                 "`parameters` is an empty generator, no gradient clipping will occur.",
-                stacklevel=2,
             )
     with rl.no_grad():
         total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
@@ -120,11 +119,10 @@ def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
     >>> nn.utils.clip_grad_norm(x, 1.0)
     tensor(5.)
     """
-    warnings.warn(
+    warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated "
         "in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
-        stacklevel=2,
     )
     return clip_grad_norm_(*args, **kwargs)
 

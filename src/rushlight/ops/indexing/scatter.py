@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ..._errors import warn
 from ..._size import Size
 from ..elementwise.selection import masked_fill, where
 from ..layout.slices import slice_backward, slice_op
@@ -521,7 +521,7 @@ def _scatter_form(in_place: bool) -> Any:
         if reduce not in ("add", "multiply"):
             raise RuntimeError("reduce argument must be either add or multiply.")
         if is_tensor:
-            warnings.warn(_WITH_SRC, stacklevel=2)
+            warn(_WITH_SRC)
         else:
             number: Any = src
             src = full(index.shape, number, dtype=input.dtype)

@@ -8,13 +8,13 @@ A public loss is a small Python function that checks its arguments as torch does
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ... import _core
+from ..._errors import warn
 from ..table.arrays import Array, anywhere, common_type, listed, scalar_name, widened
 from ..table.kinds import composite, general
 from ..table.signature import Flag, Tensor
@@ -33,9 +33,8 @@ def reduction_asked(size_average: Flag | None, reduce: Flag | None, reduction: s
         return reduction
     average = True if size_average is None else size_average
     how = ("mean" if average else "sum") if reduce is None or reduce else "none"
-    warnings.warn(
+    warn(
         f"size_average and reduce args will be deprecated, please use reduction='{how}' instead.",
-        stacklevel=3,
     )
     return how
 
@@ -73,12 +72,11 @@ def share_of(g: Tensor, reduction: str, n: int) -> Tensor:
 
 
 def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
-    warnings.warn(
+    warn(
         f"Using a target size ({target.size()}) that is different to the input size "
         f"({input.size()}). "
         "This will likely lead to incorrect results due to broadcasting. "
         "Please ensure they have the same size.",
-        stacklevel=3,
     )
 
 
@@ -339,12 +337,11 @@ def kl_div(
     if size_average is not None or reduce is not None:
         reduction = reduction_asked(size_average, reduce, reduction)
     elif reduction == "mean":
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size."
             "'batchmean' divides only by the batch size, and aligns with the KL div math "
             "definition."
             "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
-            stacklevel=2,
         )
     if input.is_complex() or target.is_complex():
         raise RuntimeError("kl_div: Complex inputs not supported.")

@@ -17,7 +17,7 @@ from ..elementwise.selection import where
 from ..layout.joining import cat
 from ..layout.slices import slice_op
 from ..making.creation import arange, ones_like, zeros, zeros_like
-from ..table.arrays import Array, anywhere, dim_in, rounded, scalar_name, widened
+from ..table.arrays import Array, anywhere, as_type, dim_in, rounded, scalar_name, widened
 from ..table.kinds import composite, constant, general, linear
 from ..table.signature import Number
 from .extremes import selecting
@@ -33,7 +33,7 @@ def _cumulated(name: str, kernel: Any, ufunc: Any) -> Any:
             if dtype is dtypes.bool and a.ndim:
                 raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
             with np.errstate(all="ignore"):
-                a = a.astype(dtype.numpy, copy=False)
+                a = as_type(a, dtype.numpy, copy=False)
             like = a
         else:
             found = kernel(a, dim)

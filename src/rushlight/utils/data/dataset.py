@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -11,6 +10,8 @@ from typing import Any, Generic, TypeVar
 
 from rushlight import _root as rl
 from rushlight._root import Generator, Tensor
+
+from ..._errors import warn
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -247,9 +248,8 @@ def random_split(
             sizes[i % len(sizes)] += 1
         for i, length in enumerate(sizes):
             if length == 0:
-                warnings.warn(
+                warn(
                     f"Length of split at index {i} is 0. This might result in an empty dataset.",
-                    stacklevel=2,
                 )
     if sum(sizes) != size:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
