@@ -13,7 +13,7 @@ EVERY = 30  # seconds
 
 
 def compiled(since: float) -> tuple[int, int]:
-    """How many files were compiled since then, and how many there are, in the newest build folder."""
+    """How many files were compiled since then, and how many there are, in the newest folder."""
     plans = sorted(Path("build").glob("*/build.ninja"), key=lambda p: p.stat().st_mtime)
     if not plans:
         return 0, 0

@@ -8,6 +8,8 @@ and what a call does when there are hooks in `_calling.py`.
 
 from __future__ import annotations
 
+import copy
+import copyreg
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Self
@@ -247,6 +249,27 @@ class Module(StateMethods):
         if _is_ours(type(self).__setstate__):  # which finds out for itself
             state.pop("_plain", None)
         return (*reduced[:2], state, *reduced[3:])
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """As the state of `__reduce_ex__` makes the copy, without the hooks that are not there."""
+        cls = type(self)
+        if (
+            cls.__setstate__ is not Module.__setstate__
+            or cls.__reduce_ex__ is not Module.__reduce_ex__
+            or cls.__reduce__ is not object.__reduce__
+            or cls.__getstate__ is not object.__getstate__
+            or hasattr(cls, "__getnewargs__")
+            or hasattr(cls, "__getnewargs_ex__")
+            or copyreg._slotnames(cls)  # type: ignore[attr-defined]
+        ):
+            reduced = self.__reduce_ex__(4)
+            if isinstance(reduced, str):
+                return self
+            return copy._reconstruct(self, memo, *reduced)  # type: ignore[attr-defined]
+        made = cls.__new__(cls)
+        memo[id(self)] = made
+        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return made
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         attributes = self.__dict__
