@@ -779,7 +779,7 @@ def typename(obj: Any) -> str:
     "(tensor: Tensor, other: Number) -> dtype",
     "(scalar1: Number, scalar2: Number) -> dtype",
 )
-def result_type(tensor: Any, other: Any) -> Any:
+def result_type(*operands: Any, **named: Any) -> Any:
     """The dtype of arithmetic between two tensors or numbers.
 
     >>> torch.result_type(torch.tensor([1, 2]), 0.5)
@@ -787,7 +787,7 @@ def result_type(tensor: Any, other: Any) -> Any:
     >>> torch.result_type(torch.tensor([1], dtype=torch.int8), 100)
     torch.int8
     """
-    return _core.result_type((tensor, other))
+    return _core.result_type((*operands, *named.values()))
 
 
 namespace("torch").update(

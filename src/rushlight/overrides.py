@@ -128,7 +128,7 @@ def wrap_torch_function(
     return decorate
 
 
-def redispatch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Tensor | Size:
+def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any) -> Tensor | Size:
     """Call a function past its own gate; calls inside it are taken over as ever.
 
     For a `__torch_function__` that wants to see what a function is made of.

@@ -333,6 +333,9 @@ class enforce_grad_layout_policy(_Switch):
     tensor([1., 1.])
     """
 
+    def __init__(self, enable: bool = True) -> None:
+        super().__init__(enable)
+
 
 def is_multithreading_enabled() -> bool:
     """What `set_multithreading_enabled` was last given.

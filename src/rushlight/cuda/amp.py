@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -64,7 +63,13 @@ def custom_fwd(
     return amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
-custom_bwd = functools.partial(amp.custom_bwd, device_type="cuda")
+def custom_bwd(bwd: Any) -> Any:
+    """Decorator of a `Function`'s backward: it runs with autocast as its forward did.
+
+    >>> torch.cuda.amp.custom_bwd(len).__name__
+    'len'
+    """
+    return amp.custom_bwd(bwd, device_type="cuda")
 
 
 def amp_definitely_not_available() -> bool:

@@ -794,7 +794,18 @@ class Graph:
         return self._codegen.process_outputs(out)
 
     @compatibility(is_backward_compatible=True)
-    def python_code(self, root_module: str, **settings: Any) -> PythonCode:
+    def python_code(
+        self,
+        root_module: str,
+        *,
+        verbose: bool = False,
+        include_stride: bool = False,
+        include_device: bool = False,
+        colored: bool = False,
+        expanded_def: bool = False,
+        record_func: bool = False,
+        additional_meta: Any = None,
+    ) -> PythonCode:
         """The graph as Python: root_module is what the code calls the module, mostly "self".
 
         >>> graph = torch.fx.Graph()
@@ -809,7 +820,16 @@ class Graph:
         for node in before:
             node._repr_fn = lambda n: namespace.create_name(n.name, n)
         try:
-            return self._codegen._gen_python_code(self.nodes, root_module, namespace, **settings)
+            return self._codegen._gen_python_code(
+                *(self.nodes, root_module, namespace),
+                verbose=verbose,
+                include_stride=include_stride,
+                include_device=include_device,
+                colored=colored,
+                expanded_def=expanded_def,
+                record_func=record_func,
+                additional_meta=additional_meta,
+            )
         finally:
             for node, shown in before.items():
                 node._repr_fn = shown

@@ -371,14 +371,21 @@ class GraphModule(nn.Module):
         include_stride: bool = False,
         include_device: bool = False,
         colored: bool = False,
-        **settings: Any,
+        *,
+        fast_sympy_print: bool = False,
+        expanded_def: bool = False,
+        additional_meta: Any = None,
     ) -> str:
         """The code of the graph and of the traced children, with what `meta` knows of the tensors.
 
         It is also printed, if not told otherwise. Colors are left out.
         """
-        kept = {k: v for k, v in settings.items() if k in ("expanded_def", "additional_meta")}
-        kept |= {"include_stride": include_stride, "include_device": include_device}
+        kept = {
+            "include_stride": include_stride,
+            "include_device": include_device,
+            "expanded_def": expanded_def,
+            "additional_meta": additional_meta,
+        }
         text = _readable(self, self._get_name(), kept)
         if print_output:
             print(text)

@@ -237,10 +237,10 @@ class BackwardHook:
     hold no tensor are None.
     """
 
-    def __init__(self, module: Any, hooks: list[Any], pre_hooks: list[Any]) -> None:
+    def __init__(self, module: Any, user_hooks: list[Any], user_pre_hooks: list[Any]) -> None:
         self.module = module
-        self.hooks = hooks
-        self.pre_hooks = pre_hooks
+        self.hooks = user_hooks
+        self.pre_hooks = user_pre_hooks
         self.grad_outputs: Any = None
         self.n_inputs = 0
         self.n_outputs = 0
@@ -253,10 +253,10 @@ class BackwardHook:
         args, self.input_places = _through_identity(args, self._on_grad_input)
         return args
 
-    def setup_output_hook(self, result: Any) -> Any:
-        """The result, behind a node that notes the gradients that come in for it."""
-        single = not isinstance(result, tuple)
-        outputs = (result,) if single else result
+    def setup_output_hook(self, args: Any) -> Any:
+        """The results, behind a node that notes the gradients that come in for them."""
+        single = not isinstance(args, tuple)
+        outputs = (args,) if single else args
         self.n_outputs = len(outputs)
         outputs, self.output_places = _through_identity(outputs, self._on_grad_output)
         return outputs[0] if single else outputs

@@ -600,6 +600,23 @@ class MultiheadAttention(Module):
         state.setdefault("_qkv_same_embed_dim", True)  # of old checkpoints
         super().__setstate__(state)
 
+    def merge_masks(
+        self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
+    ) -> tuple[Tensor | None, int | None]:
+        """The sum of both masks, (N, heads, L, L), and 2; that of the keys alone, and 1; or None
+        twice."""
+        if attn_mask is None:
+            return key_padding_mask, None if key_padding_mask is None else 1
+        n, length = query.shape[:2]
+        if attn_mask.dim() == 3:
+            merged = attn_mask.view(n, -1, length, length)
+        else:
+            merged = attn_mask.view(1, 1, length, length).expand(n, self.num_heads, -1, -1)
+        if key_padding_mask is not None:
+            keys = key_padding_mask.view(n, 1, 1, length).expand(-1, self.num_heads, -1, -1)
+            merged = merged + keys
+        return merged, 2
+
     def forward(
         self,
         query: Tensor,

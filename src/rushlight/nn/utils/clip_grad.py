@@ -111,7 +111,13 @@ def clip_grad_norm_(
     return total
 
 
-def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
+def clip_grad_norm(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """Deprecated name of `clip_grad_norm_`.
 
     >>> x = torch.zeros(2, requires_grad=True)
@@ -124,7 +130,7 @@ def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
         "in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
     )
-    return clip_grad_norm_(*args, **kwargs)
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
 def clip_grad_value_(
