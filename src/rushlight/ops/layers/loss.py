@@ -315,6 +315,9 @@ def huber_loss(
         raise RuntimeError(
             f"huber_loss does not support non-positive values for delta.\ndelta is {delta}."
         )
+    if target.is_floating_point() and not input.is_floating_point():
+        _core.refuse_cast(target.dtype.scalar_name, input.dtype.scalar_name)
+    target = target.to(input.dtype) if target.is_floating_point() else target
     if weight is None:
         return _huber_loss(input, target, reduction, float(delta))
     _check_weight(weight, input)
@@ -392,7 +395,8 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
         )
-    return reduce_loss((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    apart = input1 - input2
+    return reduce_loss((-target * apart + float(margin)).clamp_min(0), reduction)
 
 
 @composite(where="nn")
@@ -525,8 +529,8 @@ def gaussian_nll_loss(
             raise ValueError("var is of incorrect size")
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")
-    if not (input.is_floating_point() or input.is_complex()):
-        _core.refuse_cast("Float", input.dtype.c_name)
+    if not (var.is_floating_point() or var.is_complex()):
+        _core.refuse_cast("Float", var.dtype.c_name)
     # The floor under the variance has no gradient of its own.
     floored = var + (var.detach().clamp_min(eps) - var.detach())
     loss = 0.5 * (floored.log() + (input - target) ** 2 / floored)

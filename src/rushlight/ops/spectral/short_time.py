@@ -137,7 +137,7 @@ def stft(
             "require that return_complex=True in a future PyTorch release."
         )
     _check_stft(call, input, n_fft, hop, win, window)
-    if input.dtype.itemsize == 2:
+    if input.dtype.itemsize == 2 and (window is None or window.dtype is input.dtype):
         raise RuntimeError(
             f"MKL FFT doesn't support tensors of type: {input.dtype.scalar_name}\n"
             "Compute in float32: `input.float()`."
