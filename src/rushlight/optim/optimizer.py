@@ -210,6 +210,13 @@ class Optimizer:
         """Updates the parameters once; `closure` computes the loss anew and returns it."""
         raise NotImplementedError
 
+    def _patch_step_function(self) -> None:
+        """Nothing to do: a step looks for its hooks by itself."""
+
+    @property
+    def _zero_grad_profile_name(self) -> str:
+        return f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"
+
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """`hook(optimizer, args, kwargs)` before each step; may return new args and kwargs."""
         self._hook_step()

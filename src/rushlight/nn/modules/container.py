@@ -34,6 +34,9 @@ class _Numbered(Module):
         self._modules.clear()
         self._modules.update(members)
 
+    def _get_abs_string_index(self, idx: int) -> str:
+        return str(_place(idx, len(self)))
+
     def _name(self, index: int) -> str:
         """The name of the child at a position (names need not be numbers in a Sequential)."""
         return list(self._modules)[_place(index, len(self))]

@@ -134,7 +134,11 @@ class Module(StateMethods):
             return self.forward(*args, **kwargs)
         return call_with_hooks(self, args, kwargs)
 
-    _call_impl = __call__
+    _call_impl = _wrapped_call_impl = __call__
+    _compiled_call_impl: Any = None
+
+    def _slow_forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self.forward(*args, **kwargs)
 
     # A value, so that a subclass may give forward any signature.
     forward: Callable[..., Any]

@@ -129,6 +129,11 @@ class RNNBase(Module):
     def _flat_weights(self) -> list[Any]:
         return [getattr(self, name, None) for name in self._flat_weights_names]
 
+    def _init_flat_weights(self) -> None:
+        """Nothing to do: the flat weights are read when they are asked for."""
+
+    _update_flat_weights = _init_flat_weights
+
     def __getstate__(self) -> dict[str, Any]:
         """With the lists of weights that PyTorch's forward reads."""
         return {**self.__dict__, **{name: getattr(self, name) for name in _FLAT}}

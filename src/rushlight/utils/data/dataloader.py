@@ -237,6 +237,9 @@ class DataLoader(Generic[T_co]):
             self._iterator = workers
         return workers
 
+    def _get_iterator(self) -> Iterator[Any]:
+        return iter(self)
+
     def check_worker_number_rationality(self) -> None:
         """Warns where there are more workers than processors that this process may use."""
         if not self.num_workers:

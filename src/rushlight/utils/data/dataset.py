@@ -159,6 +159,12 @@ class ConcatDataset(Dataset[T_co]):
             raise AssertionError("ConcatDataset does not support IterableDataset")
         self.cumulative_sizes = self.cumsum(self.datasets)
 
+    @property
+    def cummulative_sizes(self) -> list[int]:
+        """An older name, misspelt, of `cumulative_sizes`."""
+        warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning)
+        return self.cumulative_sizes
+
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
