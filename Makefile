@@ -64,6 +64,7 @@ libraries: $(VENV)-libraries/installed
 docs: $(VENV)/installed $(VENV)/docs $(VENV)/watch
 	$(BIN)/python tools/docs_examples.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "the site: build/site/index.html"
 
 cuda-check: $(VENV)/installed $(VENV)/cuda-check
 	$(BIN)/python tools/cuda_check.py
@@ -80,8 +81,9 @@ torch: $(VENV)/torch
 wheel: dist/.made
 dist/.made: $(VENV)/ready $(SOURCES)
 	rm -rf dist && mkdir -p dist
-	CMAKE_ARGS="$$(cat $(VENV)/cmake-args) $$CMAKE_ARGS" $(BIN)/python -m pip wheel -q \
-	  --disable-pip-version-check --no-build-isolation --no-deps -w dist .
+	CMAKE_ARGS="$$(cat $(VENV)/cmake-args) $$CMAKE_ARGS" $(BIN)/python tools/building.py \
+	  $(BIN)/python -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w dist .
+	@ls dist/*.whl
 	@touch $@
 
 # Files in the environment stand for what has been put into it, so that removing it forgets them too.
@@ -91,8 +93,9 @@ $(VENV)/ready: tools/setup_venv.py pyproject.toml
 
 # Without build isolation the build folder stays valid, and Ninja compiles only what changed.
 $(VENV)/installed: $(VENV)/ready $(SOURCES)
-	@echo "building rushlight"
-	CMAKE_ARGS="$$(cat $(VENV)/cmake-args) $$CMAKE_ARGS" $(PIP) --no-build-isolation --no-deps .
+	@echo "building rushlight: some minutes the first time, then only what changed"
+	CMAKE_ARGS="$$(cat $(VENV)/cmake-args) $$CMAKE_ARGS" $(BIN)/python tools/building.py \
+	  $(PIP) --no-build-isolation --no-deps .
 	@touch $@
 
 $(VENV)/test $(VENV)/examples $(VENV)/transformers $(VENV)/dev $(VENV)/docs $(VENV)/watch $(VENV)/cuda-check: $(VENV)/%: $(VENV)/ready

@@ -182,7 +182,9 @@ def parse_args():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--steps", type=int, default=600, help="optimizer steps")
-    parser.add_argument("--every", type=int, default=50, help="steps between printed losses")
+    parser.add_argument(
+        "--every", type=int, default=50, help="steps between printed losses, at most"
+    )
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--lr", type=float, default=3e-3, help="highest learning rate of AdamW")
     parser.add_argument("--seed", type=int, default=0, help="same seed, same result")
@@ -204,6 +206,7 @@ def main():
     print(f"{len(text)} characters, {len(characters)} different ones")
     print(f"{sum(p.numel() for p in model.parameters())} parameters")
 
+    every = min(args.every, max(args.steps // 4, 1))
     history, tests = [], [(0, evaluate(model, test_text))]
     for step in range(1, args.steps + 1):
         optimizer.zero_grad()
@@ -213,7 +216,7 @@ def main():
         optimizer.step()
         scheduler.step()
         history.append(loss.item())
-        if step % args.every == 0:
+        if step % every == 0:
             print(f"step {step:5d}  loss {loss.item():.6g}", flush=True)
         if step % max(args.steps // 10, 1) == 0:
             tests.append((step, evaluate(model, test_text)))

@@ -8,6 +8,7 @@ table's page are statements of the table; they are entered in it and differentia
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -220,3 +221,10 @@ def test_arrows_of_the_table_are_those_of_its_imports():
         rooms = re.findall(r"^\s*from \.\.(\w+)[\w.]* import", path.read_text("utf-8"), re.M)
         there |= {(path.parent.name, room) for room in rooms if room != "table"}
     assert drawn == there
+
+
+def test_what_an_index_shows_has_no_links():
+    """Links and pictures of the repository lead nowhere there."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["authors"]
+    assert not re.search(r"\]\(|<img|http", project["readme"]["text"])

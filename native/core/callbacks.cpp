@@ -42,6 +42,11 @@ int Callback::set(PyObject* p) {
   return 0;
 }
 
+int warn_program(const char* text, bool once) {
+  PyObject* function = (once ? callbacks.warn_once : callbacks.warn).get();
+  return function && Ref(PyObject_CallFunction(function, "s", text)) ? 0 : -1;
+}
+
 int register_callbacks(PyObject* dict) {
   PyObject *key, *value;
   for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);) {

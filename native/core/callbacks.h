@@ -13,7 +13,7 @@ struct Op;
   X(add) X(alias) X(conj_view) X(neg_view) X(strided_view) X(strided_gather) X(strided_scatter)                      \
   /* functions of ops/ */                                                                                            \
   X(mixed_strided_view) X(mixed_strided_gather) X(mixed_strided_scatter) X(clone) X(zeros_like) X(sum_to)            \
-  X(fit_dtype) X(fitted_number) X(write_out) X(as_tensor) X(take_pytorchs) X(beyond_memory) X(on_stand_ins)           \
+  X(fit_dtype) X(fitted_number) X(warn) X(warn_once) X(write_out) X(as_tensor) X(take_pytorchs) X(beyond_memory) X(on_stand_ins)           \
   X(accelerator_tables) X(interpreter) X(specialised) X(OutOfMemoryError) X(AcceleratorError)                        \
   X(getitem) X(setitem) X(spread_to) X(iter) X(trace_call) X(explain) X(takes) X(compile)                            \
   /* types of arguments */                                                                                           \
@@ -51,6 +51,7 @@ struct Callbacks {
 };
 extern constinit Callbacks callbacks;
 
+int warn_program(const char* text, bool once = false);    // a UserWarning at the program's line; -1 where it is an error
 int register_callbacks(PyObject* dict);                     // -1 with an exception
 PyObject* check_registered(PyObject* module, PyObject*);    // None, or raises and names what is missing
 

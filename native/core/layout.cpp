@@ -1,6 +1,7 @@
 #include "core/layout.h"
 
 #include "core/accelerator.h"
+#include "core/callbacks.h"
 
 #include <algorithm>
 #include <cstring>
@@ -525,9 +526,15 @@ Meeting meeting(const Tensor* a, const Tensor* b) {
   return Meeting::Same;
 }
 
+constexpr char kHalfLost[] = "Casting complex values to real discards the imaginary part";
+
 }  // namespace
 
 int copy_into(Tensor* to, const Tensor* from) {
+  if (to->dtype != from->dtype && is_complex(from->dtype) && !is_complex(to->dtype) && to->dtype != DType::Bool && to->numel() &&
+      to->device() == DeviceType::Cpu && from->device() == DeviceType::Cpu && warn_program(kHalfLost, true) < 0) {
+    return -1;
+  }
   Py_ssize_t strides[kMaxDims];
   const int shift = to->ndim() - from->ndim();
   bool fits = true;

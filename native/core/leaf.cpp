@@ -106,12 +106,10 @@ PyObject* method_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs
 PyObject* get_grad(PyObject* self, void*) {
   Tensor* t = as_tensor(self);
   if (!t->grad && t->grad_fn && t->grad_fn.peek()->kind != Node::Accumulate && !(t->flags & kRetainsGrad)) {
-    if (PyErr_WarnEx(PyExc_UserWarning,
-                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+    if (warn_program("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
                      "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
                      "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
-                     "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
-                     1) < 0) {
+                     "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.") < 0) {
       return nullptr;
     }
   }

@@ -285,11 +285,26 @@ PyObject* node_getattro(PyObject* self, PyObject* name) {
   return PyObject_GenericGetAttr(self, name);
 }
 
+// Whether only this library reads an attribute, so that programs need not see it.
+bool is_own(std::string_view name) {
+  for (const std::string_view own :
+       {"_accessed",      "_attach",       "_checked", "_hooks",        "_in_jvp",     "_input_kinds", "_is_tensor",
+        "_no_gradients",  "_no_tensors",   "_op",      "_output_metas", "_pack_one",   "_packed",      "_release",
+        "_release_saved", "_run_backward", "_save",    "_set_edges",    "_unpack_one", "_unpack_saved"}) {
+    if (name == own) return true;
+  }
+  return false;
+}
+
 PyObject* node_dir(PyObject* self, PyObject*) {
   Node* n = reinterpret_cast<Node*>(self);
   Ref names(PyObject_CallMethod(as_object(Py_TYPE(self)), "mro", nullptr));
   Ref type_dir(PyObject_Dir(as_object(Py_TYPE(self))));
   if (!names || !type_dir || unfold(n) < 0) return nullptr;
+  for (Py_ssize_t i = PyList_GET_SIZE(type_dir.get()); i-- > 0;) {
+    const char* name = PyUnicode_AsUTF8(PyList_GET_ITEM(type_dir.get(), i));
+    if (!name || (is_own(name) && PyList_SetSlice(type_dir.get(), i, i + 1, nullptr) < 0)) return nullptr;
+  }
   if (n->op) {
     for (int i = 0; i < n->n_saved && i < static_cast<int>(n->op->backward.saves.size()); ++i) {
       const std::string name = saved_name(n->op, n->op->backward.saves[i]);

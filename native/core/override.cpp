@@ -284,10 +284,9 @@ class Takers {
 
   static int warn_of_plain_method(PyObject* handler, PyObject* taker) {
     if (!PyMethod_Check(handler) || PyMethod_GET_SELF(handler) != taker) return 0;
-    return PyErr_WarnEx(PyExc_UserWarning,
-                        "Defining your `__torch_function__` as a plain method is deprecated and will be an error in future, please "
-                        "define it as a classmethod.",
-                        1);
+    return warn_program(
+        "Defining your `__torch_function__` as a plain method is deprecated and will be an error in future, please "
+        "define it as a classmethod.");
   }
 
   // As programs know the function: torch.Tensor.add.

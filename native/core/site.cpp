@@ -90,10 +90,9 @@ std::string site_text(Site site) {
   if (!function) PyErr_Clear();
   std::string text = std::string("    File \"") + (file ? file : "?") + "\", line " + std::to_string(line) + ", in " +
                      (function ? function : "?") + "\n";
-  Ref module(PyImport_ImportModule("linecache"));
-  Ref source(module ? PyObject_CallMethod(module.get(), "getline", "Oi", site.code->co_filename, line) : nullptr);
-  Ref stripped(source ? PyObject_CallMethod(source.get(), "strip", nullptr) : nullptr);
-  const char* words = stripped ? PyUnicode_AsUTF8(stripped.get()) : nullptr;
+  Ref module(PyImport_ImportModule("rushlight._sources"));
+  Ref source(module ? PyObject_CallMethod(module.get(), "line_of", "Oi", held.get(), line) : nullptr);
+  const char* words = source ? PyUnicode_AsUTF8(source.get()) : nullptr;
   if (words && *words) text += std::string("      ") + words + "\n";
   PyErr_Clear();
   PyErr_Restore(type, value, traceback);

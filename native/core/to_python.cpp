@@ -79,10 +79,8 @@ PyObject* as_number(PyObject* self, PyObject* (*convert)(PyObject*), const char*
     return nullptr;
   }
   if (requires_grad(t) && grad_enabled()) {
-    if (PyErr_WarnEx(PyExc_UserWarning,
-                     "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-                     "Consider using tensor.detach() first.",
-                     1) < 0) {
+    if (warn_program("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                     "Consider using tensor.detach() first.") < 0) {
       return nullptr;
     }
   }

@@ -13,7 +13,7 @@ from . import _core, _dlpack
 from ._device import device, layout, memory_format, resolve
 from ._devices import meta
 from ._devices.cpu import beyond_memory
-from ._errors import AcceleratorError, OutOfMemoryError
+from ._errors import AcceleratorError, OutOfMemoryError, warn
 from ._generator import Generator
 from ._levels import running
 from ._levels.dispatch import wrapped
@@ -73,6 +73,8 @@ _core.register(
         "sum_to": shape.sum_to,
         "fit_dtype": casts.fit_dtype,
         "fitted_number": _arrays.fitted_number,
+        "warn": warn,
+        "warn_once": _arrays.warn_once,
         "write_out": _outputs.write_out,
         "as_tensor": from_data.as_tensor,
         "take_pytorchs": _dlpack.take_pytorchs,

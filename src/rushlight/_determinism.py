@@ -3,7 +3,7 @@ refused, and new memory that is filled."""
 
 from __future__ import annotations
 
-import warnings
+from ._errors import warn
 
 level = 0  # 0: off, 1: warns, 2: on
 fills = True  # `torch.utils.deterministic.fill_uninitialized_memory`
@@ -19,7 +19,7 @@ def alert(operator: str) -> None:
     said = f"{operator} does not have a deterministic implementation, but you set "
     if level == 1:
         said += f"'torch.use_deterministic_algorithms(True, warn_only=True)'. You can {_FILE}"
-        warnings.warn(said, stacklevel=2)
+        warn(said)
         return
     raise RuntimeError(
         f"{said}'torch.use_deterministic_algorithms(True)'. You can turn off determinism just for "

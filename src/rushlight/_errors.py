@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from typing import NoReturn
 
 __all__ = [
@@ -11,7 +14,14 @@ __all__ = [
     "is_pytorchs",
     "not_implemented_for",
     "taking_pytorchs",
+    "warn",
 ]
+
+_HERE = os.path.dirname(__file__) + os.sep
+# Python's own files that stand between the program and the library.
+_BETWEEN = tuple(
+    os.path.join(os.path.dirname(os.__file__), f"{n}.py") for n in ("contextlib", "functools")
+)
 
 
 class OutOfMemoryError(RuntimeError):
@@ -58,3 +68,18 @@ def taking_pytorchs(value: object) -> str:
         ". That is a tensor of PyTorch; rushlight.from_dlpack(t) or rushlight.tensor(t) makes one "
         "of rushlight"
     )
+
+
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """A warning at the line of the program: the last one that is not of this library."""
+    level = 1
+    frame = sys._getframe()
+    while True:
+        name = frame.f_code.co_filename
+        if not name.startswith(_HERE) and name not in _BETWEEN:
+            break
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level)

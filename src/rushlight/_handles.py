@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from typing import Any
+
+from ._errors import warn
 
 __all__ = ["RemovableHandle", "warn_if_has_hooks"]
 
@@ -74,10 +75,8 @@ def warn_if_has_hooks(tensor: Any) -> None:
     """
     for hook in (tensor._backward_hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(
+            warn(
                 f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, "
                 "you can decorate the function with @torch.utils.hooks.unserializable_hook to "
                 "suppress this warning",
-                UserWarning,
-                stacklevel=2,
             )

@@ -105,6 +105,9 @@ def missing_name(
     never use. keep: where it is found from then on; the module's names, if not told.
     """
     namespace = torch_spelling(module)
+    if late and keep is None:  # what is not imported yet is shown too, to completion for one
+        names = vars(sys.modules[module])
+        names.setdefault("__dir__", lambda: sorted({*names, *late}))
 
     def kept() -> dict[str, Any]:
         return vars(sys.modules[module]) if keep is None else keep

@@ -13,6 +13,7 @@ from typing import Any
 
 from . import _core
 from ._elsewhere import refusing
+from ._errors import warn
 from ._names_of_torch import NAMES as _OF_TORCH
 from ._names_of_torch import refused_class
 
@@ -32,12 +33,10 @@ def _assert_int_or_pair(arg: Any, arg_name: str, message: str) -> None:
 def _upsample(mode: str, **corners: bool) -> Callable[..., Any]:
     def upsample(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
         functional = import_module("rushlight.nn.functional")
-        import warnings
 
-        warnings.warn(
+        warn(
             f"`nn.functional.upsample_{mode}` is deprecated. "
             "Use `nn.functional.interpolate` instead.",
-            stacklevel=2,
         )
         return functional.interpolate(input, size, scale_factor, mode=mode, **corners)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
+from functools import cache
 from typing import Any
 
 from . import _core
@@ -141,8 +142,6 @@ def tensor_parts(self: Any) -> Any:
 
 def storage_stream(storage: Any) -> bytes:
     """A storage as a file of the format before PyTorch 1.6, which holds nothing else."""
-    import pickle
-
     typed = isinstance(storage, TypedStorage)
     dtype = storage.dtype if typed else None
     if dtype in dtypes.WITHOUT_STORAGE_CLASS:
@@ -154,14 +153,23 @@ def storage_stream(storage: Any) -> bytes:
         "torch.storage\nUntypedStorage" if dtype is None else f"torch\n{dtype.scalar_name}Storage"
     )
     where = str(cpu if untyped._accelerator is None else untyped.device)
-    identity = [
-        *(pickle.PROTO + b"\2", pickle.MARK, _inside("storage")),
-        *(pickle.GLOBAL, kind.encode(), b"\n", _inside("0"), _inside(where), _inside(count)),
-        *(_inside(None), pickle.TUPLE, pickle.BINPERSID, pickle.STOP),
-    ]
-    head = b"".join(pickle.dumps(each, 2) for each in stream_head())
+    begin, end = _around_count(kind, where)
     values = count.to_bytes(8, sys.byteorder) + data.tobytes()
-    return head + b"".join(identity) + pickle.dumps(["0"], 2) + values
+    return b"".join((begin, _inside(count), end, values))
+
+
+@cache
+def _around_count(kind: str, where: str) -> tuple[bytes, bytes]:
+    """What stands in such a file before the number of elements, and between that and them."""
+    import pickle
+
+    head = b"".join(pickle.dumps(each, 2) for each in stream_head())
+    begin = (
+        *(head, pickle.PROTO + b"\2", pickle.MARK, _inside("storage")),
+        *(pickle.GLOBAL, kind.encode(), b"\n", _inside("0"), _inside(where)),
+    )
+    end = (_inside(None), pickle.TUPLE, pickle.BINPERSID, pickle.STOP, pickle.dumps(["0"], 2))
+    return b"".join(begin), b"".join(end)
 
 
 def stream_head() -> tuple[Any, ...]:

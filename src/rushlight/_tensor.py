@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copyreg
-import warnings
 from numbers import Number
 from typing import Any
 
@@ -17,6 +16,7 @@ from ._device import accelerators, cpu, cuda, preserve_format, resolve, strided
 from ._devices import cpu as on_cpu
 from ._devices import of
 from ._dlpack import dlpack, dlpack_device
+from ._errors import warn
 from ._handles import warn_if_has_hooks
 from ._levels.opaque_array import ITEM, MEMORY
 from ._levels.running import answered
@@ -580,11 +580,14 @@ def _is_set_to(self: Tensor, tensor: Any) -> bool:
     )
 
 
+def _volatile(self: Any) -> bool:
+    warn("volatile was removed (Variable.volatile is always False)")
+    return False
+
+
 def _set_volatile(self: Any, value: bool) -> None:
-    warnings.warn(
+    warn(
         "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
-        UserWarning,
-        stacklevel=2,
     )
 
 
@@ -679,7 +682,7 @@ _METHODS: dict[str, Any] = {
     "_cdata": property(id, doc="A number that no other tensor alive has."),
     "names": property(lambda self: (None,) * self.dim(), doc="None for each dimension."),
     "volatile": property(
-        lambda self: False,
+        _volatile,
         _set_volatile,
         lambda self: None,
         doc="False: an older name of what no_grad does.",
@@ -778,7 +781,7 @@ def typename(obj: Any) -> str:
     "(tensor: Tensor, other: Number) -> dtype",
     "(scalar1: Number, scalar2: Number) -> dtype",
 )
-def result_type(tensor: Any, other: Any) -> Any:
+def result_type(*operands: Any, **named: Any) -> Any:
     """The dtype of arithmetic between two tensors or numbers.
 
     >>> torch.result_type(torch.tensor([1, 2]), 0.5)
@@ -786,7 +789,7 @@ def result_type(tensor: Any, other: Any) -> Any:
     >>> torch.result_type(torch.tensor([1], dtype=torch.int8), 100)
     torch.int8
     """
-    return _core.result_type((tensor, other))
+    return _core.result_type((*operands, *named.values()))
 
 
 namespace("torch").update(

@@ -4,12 +4,12 @@ quantized tensors have."""
 from __future__ import annotations
 
 import sys
-import warnings
 from typing import Any, NoReturn
 
 from . import _core
 from ._core import Tensor
 from ._device import channels_last, channels_last_3d, contiguous_format
+from ._errors import warn
 from .ops.making.creation import empty_strided
 from .ops.table.signature import Keywords, Sizes, dtype
 from .ops.table.statement import namespace
@@ -28,7 +28,7 @@ def not_on_cpu(name: str) -> NotImplementedError:
 
 def _resize(self: Tensor, *sizes: Any) -> Tensor:
     """The same elements in another shape (deprecated: `reshape`)."""
-    warnings.warn("non-inplace resize is deprecated", stacklevel=2)
+    warn("non-inplace resize is deprecated")
     if not all(isinstance(n, int) for n in sizes):  # torch takes one tuple for one size
         sizes = sizes[0] if len(sizes) == 1 else sizes
     shape = tuple(sizes)

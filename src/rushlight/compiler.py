@@ -160,7 +160,9 @@ def wrap_numpy(fn: _T) -> _T:
     return fn
 
 
-def nested_compile_region(fn: Any = None, **options: Any) -> Any:
+def nested_compile_region(
+    fn: Any = None, *, options: Any = None, max_reuse_entries: int = 8, reuse_hash_fn: Any = None
+) -> Any:
     """A function as it is; also a decorator with options."""
     return _as_it_is if fn is None else fn
 
@@ -267,7 +269,14 @@ def _keep_all(guard_entries: list[Any], *args: Any, **kwargs: Any) -> list[bool]
     return [True for _ in guard_entries]
 
 
-keep_portable_guards_unsafe = keep_tensor_guards_unsafe = skip_all_guards_unsafe = _keep_all
+def keep_tensor_guards_unsafe(
+    guard_entries: list[Any], keep_parameters: bool = False
+) -> list[bool]:
+    """A filter of guards that keeps each: nothing asks for it."""
+    return _keep_all(guard_entries)
+
+
+keep_portable_guards_unsafe = skip_all_guards_unsafe = _keep_all
 skip_guard_on_all_nn_modules_unsafe = skip_guard_on_globals_unsafe = _keep_all
 skip_guard_on_inbuilt_nn_modules_unsafe = _keep_all
 

@@ -486,7 +486,13 @@ def register_autograd(
 
 
 def register_fake(
-    op: str | CustomOpDef, func: Callable[..., Any] | None = None, /, **settings: Any
+    op: str | CustomOpDef,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+    _stacklevel: int = 1,
+    allow_override: bool = True,
 ) -> Any:
     """Give an operator what it does on the device meta. Also a decorator."""
     return _op_of(op).register_fake if func is None else _op_of(op).register_fake(func)
@@ -639,7 +645,7 @@ class Library:
         dispatch_key: str = "",
         *,
         with_keyset: bool = False,
-        allow_override: bool = False,
+        allow_override: bool = True,
     ) -> None:
         """Say what an operator does: for a kind of device, or for all."""
         if not callable(fn):
@@ -726,7 +732,16 @@ def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = N
     return None
 
 
-impl_abstract = register_fake
+def impl_abstract(
+    qualname: str | CustomOpDef,
+    func: Callable[..., Any] | None = None,
+    *,
+    lib: Library | None = None,
+    _stacklevel: int = 1,
+) -> Any:
+    """An older name of `register_fake`."""
+    return register_fake(qualname, func, lib=lib)
+
 
 # ---- opcheck
 

@@ -10,13 +10,13 @@ import contextlib
 import functools
 import inspect
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from . import _core, fft, linalg, special
 from . import _root as rl
 from ._core import Tensor
+from ._errors import warn
 from ._missing import missing_name as _missing_name
 from ._size import Size
 from .nn import functional, init
@@ -128,7 +128,7 @@ def wrap_torch_function(
     return decorate
 
 
-def redispatch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Tensor | Size:
+def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any) -> Tensor | Size:
     """Call a function past its own gate; calls inside it are taken over as ever.
 
     For a `__torch_function__` that wants to see what a function is made of.
@@ -185,9 +185,8 @@ class TorchFunctionMode:
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:
         """The mode itself: an older way to write `with Mode():`."""
-        warnings.warn(
+        warn(
             "`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`",
-            stacklevel=2,
         )
         return cls(*args, **kwargs)
 

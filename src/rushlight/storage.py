@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from operator import index as as_int
@@ -24,6 +23,7 @@ from ._device import DeviceLike, accelerated, cpu, cuda, device, resolve
 from ._device import device as Device
 from ._devices import open_accelerator
 from ._dtypes import dtype
+from ._errors import warn
 from .ops.making.casts import CASTS
 from .ops.making.from_data import from_numpy
 from .ops.making.from_data import tensor as _tensor
@@ -360,13 +360,11 @@ def warn_of_typed() -> None:
     global _warned
     if not _warned:
         _warned = True
-        warnings.warn(
+        warn(
             "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will "
             "be the only storage class. This should only matter to you if you are using storages "
             "directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
             "tensor.storage()",
-            UserWarning,
-            stacklevel=3,
         )
 
 

@@ -270,3 +270,15 @@ def test_what_a_node_lists_it_has():
         node = y.grad_fn
         for name in [n for n in dir(node) if n.startswith(("_saved", "_raw_saved"))]:
             getattr(node, name)
+
+
+def test_dir_shows_what_pytorch_shows():
+    x = torch.ones(2, requires_grad=True)
+    every = {"name", "next_functions", "metadata", "requires_grad", "register_hook"}
+    every |= {"register_prehook", "_input_metadata", "_sequence_nr", "_set_sequence_nr"}
+    for node, more in (
+        (x.sin().grad_fn, {"_saved_self", "_raw_saved_self"}),
+        (x.sin().grad_fn.next_functions[0][0], {"variable"}),
+    ):
+        seen = {n for n in dir(node) if not n.startswith("__")} - {"_register_hook_dict"}
+        assert seen == every | more

@@ -356,3 +356,44 @@ def test_code_that_is_gone_is_let_go():
     del cut
     gc.collect()
     assert code() is None
+
+
+CHANGED = """import rushlight as torch
+def f(x):
+    return x.exp()
+
+x = torch.ones(2, requires_grad=True)
+y = f(x)
+y.add_(1)
+y.sum().backward()
+"""
+
+
+def lines_shown(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.startswith("      ")]
+
+
+def test_code_on_the_command_line_is_shown():
+    done = subprocess.run([sys.executable, "-c", CHANGED], capture_output=True, text=True)
+    assert lines_shown(done.stderr) == ["return x.exp()", "y.add_(1)"], done.stderr
+    # Another text of the same name is no place to look.
+    done = subprocess.run(
+        [sys.executable, "-c", f"exec({CHANGED!r})"], capture_output=True, text=True
+    )
+    assert lines_shown(done.stderr) == [], done.stderr
+
+
+def test_what_was_typed_is_shown(tmp_path):
+    """In Python's own console, where each statement is line 1 of <stdin>: read from the history."""
+    typed = tmp_path / "typed"
+    typed.write_text(CHANGED)
+    program = (
+        "import readline\nfrom rushlight import _sources\n"
+        f"readline.read_history_file({str(typed)!r})\n"
+        "made = compile('def f(x):\\n    return x.exp()\\n', '<stdin>', 'single')\n"
+        "print(_sources.line_of(compile('y.add_(1)', '<stdin>', 'single'), 1))\n"
+        "print(_sources.line_of(made.co_consts[0], 2))\n"
+        "print(repr(_sources.line_of(compile('y.add_(2)', '<stdin>', 'single'), 1)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["y.add_(1)", "return x.exp()", "''"], done.stderr

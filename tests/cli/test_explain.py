@@ -175,3 +175,10 @@ def test_code_modules_and_standard_input(explain):
 def test_wrong_options(explain, arguments, said):
     done = explain(*arguments)
     assert done.returncode == 2 and said in done.stderr and done.stdout == ""
+
+
+def test_a_page_that_cannot_be_written_is_one_line(explain):
+    done = explain("-o", "/proc/page.html", "train.py")
+    assert done.returncode == 1
+    (said,) = done.stderr.splitlines()
+    assert said.startswith("rushlight explain: /proc/page.html cannot be written: ")

@@ -250,3 +250,16 @@ def test_in_a_notebook():
     table = explain.saved(w * w, names={"<b>": w})
     assert "<b>" not in table._repr_html_() and "&lt;b&gt;" in table._repr_html_()
     assert repr(table) == str(table)
+
+
+def test_a_sum_that_keeps_every_round_is_named():
+    w, total = leaf(2), 0
+    for _ in range(5):
+        total = total + (w * 2).exp().sum()
+    table = explain.saved(total)
+    assert "total keeps the graphs of the 5 rounds at" in table.rounds
+    assert lines(table)[-1] == table.rounds
+    state = w  # a state that each step makes anew is no such sum
+    for _ in range(5):
+        state = (state * 2).tanh()
+    assert explain.saved(state.sum() + 1 + 2).rounds == ""

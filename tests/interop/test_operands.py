@@ -27,9 +27,18 @@ def found() -> dict[str, dict[str, str]]:
     return cases.answers(rushlight)
 
 
-NUMPY = f"NumPy {'.'.join(np.__version__.split('.')[:2])}."
-if NUMPY not in cases.text().splitlines()[0]:
-    pytest.skip("the answers kept are of another NumPy's functions", allow_module_level=True)
+# NumPy's functions that answer otherwise, or are not there, in one of its versions 2.2 to 2.5.
+CHANGED = "argpartition bincount count_nonzero fix is_busday nanpercentile partition percentile"
+SAME_NUMPY = f"NumPy {'.'.join(np.__version__.split('.')[:2])}." in cases.text().splitlines()[0]
+
+
+def of_this_numpy(row: str) -> bool:
+    """Whether the answer that is kept is one of the NumPy at hand too."""
+    if SAME_NUMPY:
+        return True
+    name = row.split("(")[0].removeprefix("np.")
+    return row in found() and not (row.startswith("np.") and name in CHANGED.split())
+
 
 # ---- answers that are not PyTorch's, on purpose; docs/from-pytorch.md has them
 
@@ -103,7 +112,14 @@ ON_PURPOSE = (
 
 
 def test_no_difference_on_purpose_is_idle():
-    used = {p for row in WANTED for n in WANTED[row] for p in ON_PURPOSE if excused(row, n, p)}
+    used = {
+        p
+        for row in WANTED
+        if of_this_numpy(row)
+        for n in WANTED[row]
+        for p in ON_PURPOSE
+        if excused(row, n, p)
+    }
     assert used == set(ON_PURPOSE)
 
 
@@ -116,12 +132,14 @@ def excused(row: str, name: str, by) -> bool:
 def test_as_pytorch(group):
     wrong = []
     for row, answers in WANTED.items():
-        if group_of(row) != group:
+        if group_of(row) != group or not of_this_numpy(row):
             continue
         for name, want in answers.items():
             here = found()[row][name]
             if not SAME_VERSIONS and cases.is_error(want):
                 want, here = want.split(":")[0], here.split(":")[0]
+                if not SAME_NUMPY and here.endswith("Error"):
+                    continue  # NumPy raises other types from version to version
             if want != here and not any(p(row, name, want, here) for p in ON_PURPOSE):
                 wrong.append(f"{row} [{name}]: PyTorch {want!r}, here {here!r}")
     assert not wrong, "\n".join(wrong[:40])

@@ -801,3 +801,23 @@ def test_hooks_in_a_mapping_of_the_programs_own():
     read.__setstate__(state)
     read(torch.ones(1))
     assert seen == [net, again, read]
+
+
+class _Chosen(nn.Linear):
+    def __getstate__(self):
+        return {**self.__dict__, "chosen": True}
+
+
+def test_a_deep_copy_is_of_the_state_that_a_class_chooses():
+    plain, chosen = nn.Linear(2, 2), _Chosen(2, 2)
+    again = copy.deepcopy([plain, plain, chosen])
+    assert again[0] is again[1] is not plain
+    assert again[2].chosen and not hasattr(chosen, "chosen")
+    calls = []
+    layer = nn.Linear(2, 2)
+    layer.register_forward_hook(lambda m, args, out: calls.append(m))
+    twin = copy.deepcopy(layer)
+    twin(torch.ones(1, 2))
+    assert calls == [twin] and not torch.equal(twin.weight, torch.zeros(2, 2))
+    twin.weight.data.zero_()
+    assert layer.weight.abs().sum() > 0 and twin._forward_hooks is not layer._forward_hooks

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from .. import func as _func
+from .._errors import warn
 from .._missing import missing_name as _missing_name
 from .._version import TORCH_VERSION as __version__  # noqa: F401
 from . import make_functional as _modules
@@ -20,14 +20,13 @@ def _warning(function: Callable[..., Any], new: str) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def warns(*args: Any, **kwargs: Any) -> Any:
-        warnings.warn(
+        warn(
             "We've integrated functorch into PyTorch. As the final step of the integration, "
             f"`functorch.{name}` is deprecated as of PyTorch 2.0 and will be deleted in a future "
             f"version of PyTorch >= 2.3. Please use `{new}` instead; see the PyTorch 2.0 release "
             "notes and/or the `torch.func` migration guide for more details "
             "https://pytorch.org/docs/main/func.migrating.html",
             FutureWarning,
-            stacklevel=2,
         )
         return function(*args, **kwargs)
 

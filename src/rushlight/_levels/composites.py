@@ -8,11 +8,11 @@ so that it can be written to.
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from .._core import Tensor
+from .._errors import warn
 from .._pytree import tree_flatten, tree_map, tree_unflatten
 from ..ops.layout.joining import stack
 from .opaque_array import FLOW, ITEM, Unreadable
@@ -29,11 +29,9 @@ def warn_of_loop(name: str) -> None:
     """Say once that an op runs once for each element."""
     if name not in _warned:
         _warned.add(name)
-        warnings.warn(
+        warn(
             "There is a performance drop because we have not yet implemented the batching rule "
             f"for {name}: it runs once for each element of the batch.",
-            UserWarning,
-            stacklevel=5,
         )
 
 

@@ -5,7 +5,7 @@ from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from .._core import Tensor
 from .._dtypes import dtype as _dtype
@@ -45,5 +45,11 @@ def numel(input: Tensor) -> _int:
     """The number of elements."""
 
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor: ...
-def result_type(tensor: Tensor, other: Tensor | _Number) -> _dtype:
-    """The dtype of arithmetic between two tensors or numbers."""
+@overload
+def result_type(tensor: Tensor, other: Tensor) -> _dtype: ...
+@overload
+def result_type(scalar: _Number, tensor: Tensor) -> _dtype: ...
+@overload
+def result_type(tensor: Tensor, other: _Number) -> _dtype: ...
+@overload
+def result_type(scalar1: _Number, scalar2: _Number) -> _dtype: ...

@@ -7,7 +7,6 @@ does nothing.
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -16,6 +15,7 @@ from .. import _dtypes as dtypes
 from .._core import Tensor
 from .._device import device as _device
 from .._device import is_accelerator
+from .._errors import warn
 from ._casting import Caster, lower, state
 
 __all__ = [
@@ -175,18 +175,18 @@ class autocast:
         if is_autocast_available(self.device):
             if enabled and self.fast_dtype not in (dtypes.bfloat16, dtypes.float16):
                 name = self.device.upper()
-                warnings.warn(
+                warn(
                     f"In {name} autocast, but the target dtype is not supported. Disabling "
                     f"autocast.\n{name} Autocast only supports dtypes of torch.bfloat16, "
                     "torch.float16 currently.",
-                    stacklevel=2,
                 )
                 self._enabled = False
         elif enabled:
-            warnings.warn(
-                f"User provided device_type of '{self.device}', but {self.device.upper()} is not "
-                "available. Disabling",
-                stacklevel=2,
+            warn(
+                "CUDA is not available or torch_xla is imported. Disabling autocast."
+                if self.device == "cuda"
+                else f"User provided device_type of '{self.device}', but "
+                f"{self.device.upper()} is not available. Disabling",
             )
             self._enabled = False
         self._before: list[tuple[bool, dtypes.dtype, bool, bool, int]] = []

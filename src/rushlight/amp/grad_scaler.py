@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from .. import _root as rl
 from .._core import Tensor
+from .._errors import warn
 from ..optim import Optimizer
 from .autocast_mode import is_autocast_available
 
@@ -53,10 +53,9 @@ class GradScaler:
     ) -> None:
         self._device, self._enabled = device, enabled
         if enabled and not is_autocast_available(device):
-            warnings.warn(
+            warn(
                 f"torch.{device}.amp.GradScaler is enabled, but {device.upper()} is not "
                 "available.  Disabling.",
-                stacklevel=2,
             )
             self._enabled = False
         if self._enabled:

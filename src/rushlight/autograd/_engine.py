@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import collections.abc
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from .. import _core
+from .._errors import warn
 from .._levels.backward import run_backward
 from .._levels.batch import BatchLevel
 from .._levels.running import refuse_backward
@@ -258,10 +258,9 @@ def backward(
     if _state.stack:
         refuse_backward()
     if grad_variables is not None:
-        warnings.warn(
+        warn(
             "`grad_variables` is deprecated. Use `grad_tensors` instead.",
             FutureWarning,
-            stacklevel=2,
         )
         if grad_tensors is not None:
             raise RuntimeError(
@@ -278,7 +277,7 @@ def backward(
     gradients = _gradients(roots, grad_tensors, isinstance(tensors, Tensor))
     retain = create_graph if retain_graph is None else bool(retain_graph)
     if create_graph:
-        warnings.warn(_CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
+        warn(_CREATE_GRAPH_WARNING)
     _run(roots, gradients, retain, bool(create_graph), inputs, inputs is not None)
 
 
@@ -311,11 +310,10 @@ def grad(
             "allow_unused=False."
         )
     if not only_inputs:
-        warnings.warn(
+        warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To "
             "accumulate gradient for other parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
-            stacklevel=2,
         )
     roots, wanted = _tuple(outputs), _inputs("grad", inputs)
     retain = create_graph if retain_graph is None else bool(retain_graph)

@@ -4,12 +4,12 @@ the outputs become those of the node."""
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _core
 from .._core import Flag, Tensor
+from .._errors import warn
 from .._levels.running import maps
 from ..ops import quietly
 from .anomaly_mode import is_anomaly_enabled, note_place
@@ -135,7 +135,7 @@ def finish(
         if not _among(t, inputs):
             if t._is_view():
                 raise RuntimeError(f"{_DIRTY_NO_INPUT} This one is a view of another tensor.")
-            warnings.warn(_DIRTY_NO_INPUT, UserWarning, stacklevel=3)
+            warn(_DIRTY_NO_INPUT)
         if recording and _among(t, inputs):
             if not _among(t, detached):
                 _core.check_dirty(t)

@@ -11,13 +11,13 @@ what its arguments were. With `check_forward=True` that operation raises at once
 from __future__ import annotations
 
 import traceback
-import warnings
 from typing import Any
 
 import numpy as np
 
 from .. import _core
 from .._core import Op, Tensor
+from .._errors import warn
 from . import profiler as _profiler
 from .grad_mode import check_bool
 
@@ -142,11 +142,9 @@ class detect_anomaly:
     ) -> None:
         self.prev = _state.values()
         self.check_nan, self.check_inf, self.check_forward = check_nan, check_inf, check_forward
-        warnings.warn(
+        warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "
             "only be enabled for debugging.",
-            UserWarning,
-            stacklevel=2,
         )
 
     def __enter__(self) -> None:
@@ -243,7 +241,7 @@ _NOT_CHOSEN = (
 def _say(text: str) -> None:
     """Warn. The error that is on its way says more: where warnings are errors, this is printed."""
     try:
-        warnings.warn(text, UserWarning, stacklevel=3)
+        warn(text)
     except UserWarning:
         traceback.print_exc()
 

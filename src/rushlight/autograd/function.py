@@ -7,12 +7,12 @@ and attributes set on it in forward are read there later.
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from .. import _core
 from .._core import Tensor
+from .._errors import warn
 from .._levels.batch import BatchLevel
 from .._levels.dual import DualLevel
 from .._levels.running import only, transforms
@@ -120,11 +120,10 @@ class FunctionCtx:
 
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Nothing: which tensors share memory is known without being told."""
-        warnings.warn(
+        warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically "
             "tracked. Note that calls to `set_()` are not tracked",
             FutureWarning,
-            stacklevel=2,
         )
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -191,9 +190,7 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
     @property
     def saved_variables(self) -> tuple[Any, ...]:
         """The old name of `saved_tensors`."""
-        warnings.warn(
-            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
-        )
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     @property
@@ -255,13 +252,11 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
                     "its real part."
                 )
             if value.numel() > shape.numel() and _broadcasts(shape, value.shape):
-                warnings.warn(
+                warn(
                     f"{name} returned a gradient of shape {tuple(value.shape)} for input {i} of "
                     f"shape {tuple(shape)}: it is summed to the input's shape. If this is not a "
                     "broadcast of the input, the gradient is wrong; return it with the input's "
                     "own shape.",
-                    UserWarning,
-                    stacklevel=3,
                 )
             kept.append(value)
         return tuple(kept)
@@ -323,12 +318,11 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     _signature: Any  # a Signature, made when it is first needed
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(
+        warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all "
             "static, so you should invoke them on the class itself. Instantiating an autograd "
             "function will raise an error in a future version of PyTorch.",
             DeprecationWarning,
-            stacklevel=2,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .. import _core
 from .._core import Tensor
+from .._errors import warn
 
 __all__ = [
     "enable_grad",
@@ -69,13 +69,12 @@ class _Mode:
 
     def __call__(self, function: F) -> F:
         if isinstance(function, type):
-            warnings.warn(
+            warn(
                 "Decorating classes is deprecated and will be disabled in future versions. You "
                 "should only decorate functions or methods. To preserve the current behavior of "
                 "class decoration, you can directly decorate the `__init__` method "
                 "and nothing else.",
                 FutureWarning,
-                stacklevel=2,
             )
             function.__init__ = self(function.__init__)  # type: ignore[misc]
             return function
@@ -333,6 +332,9 @@ class enforce_grad_layout_policy(_Switch):
     >>> x.grad
     tensor([1., 1.])
     """
+
+    def __init__(self, enable: bool = True) -> None:
+        super().__init__(enable)
 
 
 def is_multithreading_enabled() -> bool:

@@ -6,7 +6,6 @@ outputs the imaginary and the real part are checked one after the other.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 
 from .. import _core
 from .._core import Tensor
+from .._errors import warn
 from .._levels.batch import BatchLevel
 from .._levels.structure import rows as rows_of
 from ..ops.making.creation import zeros_like as _zeros_like
@@ -93,12 +93,10 @@ def _part(tensor: Tensor, part: str | None) -> Tensor:
 
 
 def _warn_of_undefined() -> None:
-    warnings.warn(
+    warn(
         "Backwards compatibility: New undefined gradient support checking feature is enabled by "
         "default, but it may break existing callers of this function. If this is true for you, you "
         'can call this function with "check_undefined_grad=False" to disable the feature',
-        UserWarning,
-        stacklevel=2,
     )
 
 
@@ -174,12 +172,10 @@ class _Check:
             if not isinstance(x, Tensor) or not x.requires_grad:
                 continue
             if x.dtype.name not in ("float64", "complex128"):
-                warnings.warn(
+                warn(
                     f"Input #{i} requires gradient and is not a double precision floating point "
                     "or complex. This check will likely fail if all the inputs are not of double "
                     "precision floating point or complex. ",
-                    UserWarning,
-                    stacklevel=5,
                 )
             if any(s == 0 and n > 1 for s, n in zip(x.stride(), x.shape, strict=True)):
                 raise RuntimeError(

@@ -328,31 +328,31 @@ def _keep(name: str) -> Callable[[Any], None]:
     return refuse
 
 
-def register_tensor_hook(tensor: Tensor, hook: Callable[[Any], Any]) -> RemovableHandle:
-    """Call `hook(grad)` when the gradient of `tensor` is known; it may return a replacement."""
-    if not tensor.requires_grad:
+def register_tensor_hook(self: Tensor, hook: Callable[[Any], Any]) -> RemovableHandle:
+    """Call `hook(grad)` when the gradient of `self` is known; it may return a replacement."""
+    if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    owner, nr = _place_of_hooks(tensor)
+    owner, nr = _place_of_hooks(self)
     return _add(_hooks_of(owner).on_tensor.setdefault(nr, OrderedDict()), hook)
 
 
 def register_post_accumulate_grad_hook(
-    tensor: Tensor, hook: Callable[[Any], None]
+    self: Tensor, hook: Callable[[Any], None]
 ) -> RemovableHandle:
-    """Call `hook(tensor)` after a gradient was added to the `.grad` of a leaf."""
-    if not tensor.requires_grad:
+    """Call `hook(self)` after a gradient was added to the `.grad` of a leaf."""
+    if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if not tensor.is_leaf:
+    if not self.is_leaf:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    hooks = _hooks_of(tensor)
+    hooks = _hooks_of(self)
     if hooks.after_accumulate is None:
         hooks.after_accumulate = OrderedDict()
     return _add(hooks.after_accumulate, hook)
 
 
-def retain_grad(tensor: Tensor) -> None:
+def retain_grad(self: Tensor) -> None:
     """Fill `.grad` of a non-leaf too; no effect on leaves."""
-    if not tensor.requires_grad:
+    if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     if transforms():
         raise RuntimeError(
@@ -361,10 +361,10 @@ def retain_grad(tensor: Tensor) -> None:
             "functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call retain_grad() "
             "outside of a function being transformed instead."
         )
-    if tensor.is_leaf or tensor.retains_grad:
+    if self.is_leaf or self.retains_grad:
         return
-    tensor._set_flag(_RETAINS_GRAD, True)
-    _hooks_of(tensor.grad_fn).retained[tensor.output_nr] = weakref.ref(tensor)
+    self._set_flag(_RETAINS_GRAD, True)
+    _hooks_of(self.grad_fn).retained[self.output_nr] = weakref.ref(self)
 
 
 _RETAINS_GRAD = _core.Flag.RETAINS_GRAD

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from .. import _core
+from .._errors import warn
 from .._missing import missing_name as _missing_name
 from ..ops.making.creation import empty as _empty
 
@@ -38,10 +38,8 @@ class Variable(metaclass=_VariableMeta):
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
         if volatile is not None and volatile is not False:
-            warnings.warn(
+            warn(
                 "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
-                UserWarning,
-                stacklevel=2,
             )
         if data is None:
             data = _empty(0)

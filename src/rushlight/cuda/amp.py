@@ -3,13 +3,12 @@ of `torch.cpu.amp`, a row of named_only.txt, are at the end."""
 
 from __future__ import annotations
 
-import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from .. import _dtypes as dtypes
 from .. import amp
+from .._errors import warn
 from .._missing import missing_name as _missing_name
 
 __all__ = [
@@ -22,11 +21,10 @@ __all__ = [
 
 
 def _warn(name: str, device: str = "cuda") -> None:
-    warnings.warn(
+    warn(
         f"`torch.{device}.amp.{name}(args...)` is deprecated. Please use "
         f"`torch.amp.{name}('{device}', args...)` instead.",
         FutureWarning,
-        stacklevel=3,
     )
 
 
@@ -66,7 +64,13 @@ def custom_fwd(
     return amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
-custom_bwd = functools.partial(amp.custom_bwd, device_type="cuda")
+def custom_bwd(bwd: Any) -> Any:
+    """Decorator of a `Function`'s backward: it runs with autocast as its forward did.
+
+    >>> torch.cuda.amp.custom_bwd(len).__name__
+    'len'
+    """
+    return amp.custom_bwd(bwd, device_type="cuda")
 
 
 def amp_definitely_not_available() -> bool:

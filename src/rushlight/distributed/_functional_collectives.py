@@ -5,12 +5,12 @@ The result is there when a call returns: `wait_tensor` gives its tensor.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from .. import _root as rl
 from .._core import Tensor
+from .._errors import warn
 from .._missing import missing_name as _missing_name
 from ..autograd.function import Function
 from . import _collectives, _groups
@@ -52,11 +52,10 @@ def _resolve_group(group: Any, tag: str = "") -> ProcessGroup:
             )
         return _groups.member(group[0].get_group(group[1]))
     if isinstance(group, list):
-        warnings.warn(
+        warn(
             "The combination of ranks + tag as process group identifier has been deprecated. "
             "Please switch to using ProcessGroup, DeviceMesh, or group name instead.",
             FutureWarning,
-            stacklevel=3,
         )
         found = _first(lambda other: other._ranks == group)
         if found is None:
@@ -266,10 +265,9 @@ def _older_name(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     newer = name.replace("into_tensor", "single").replace("_tensor", "_single")
 
     def older(*args: Any, **kwargs: Any) -> Any:
-        warnings.warn(
+        warn(
             f"`{path}.{name}` is deprecated. Please use `{path}.{newer}` instead.",
             FutureWarning,
-            stacklevel=2,
         )
         return function(*args, **kwargs)
 

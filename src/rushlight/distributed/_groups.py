@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import os
-import warnings
 import zlib
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from .._errors import warn
 from . import _board, _peers, _solo
 from ._options import Backend
 from ._work import pending, seconds
@@ -502,9 +502,8 @@ def present(name: str, group: ProcessGroup | None) -> ProcessGroup | None:
     """The group that a call of a collective means; None, with a warning, outside of it."""
     if not is_outside(group):
         return member(group)
-    warnings.warn(
+    warn(
         f"Running {name} on global rank {get_rank()} which does not belong to the given group.",
-        stacklevel=3,
     )
     return None
 

@@ -68,29 +68,31 @@ class Constraint:
 class _Dependent(Constraint):
     """A set that depends on other parameters, so that it cannot be checked alone."""
 
-    def __init__(self, *, is_discrete: bool | None = None, event_dim: int | None = None) -> None:
+    def __init__(
+        self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented
+    ) -> None:
         self._is_discrete = is_discrete
         self._event_dim = event_dim
         super().__init__()
 
     @property
     def is_discrete(self) -> bool:  # type: ignore[override]
-        if self._is_discrete is None:
+        if self._is_discrete is NotImplemented:
             raise NotImplementedError(".is_discrete cannot be determined statically")
         return self._is_discrete
 
     @property
     def event_dim(self) -> int:  # type: ignore[override]
-        if self._event_dim is None:
+        if self._event_dim is NotImplemented:
             raise NotImplementedError(".event_dim cannot be determined statically")
         return self._event_dim
 
     def __call__(
-        self, *, is_discrete: bool | None = None, event_dim: int | None = None
+        self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented
     ) -> _Dependent:
         return _Dependent(
-            is_discrete=self._is_discrete if is_discrete is None else is_discrete,
-            event_dim=self._event_dim if event_dim is None else event_dim,
+            is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
+            event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
         )
 
     def check(self, value: Tensor) -> Tensor:
@@ -109,8 +111,8 @@ class _DependentProperty(property, _Dependent):
         self,
         fn: Callable[..., Any] | None = None,
         *,
-        is_discrete: bool | None = None,
-        event_dim: int | None = None,
+        is_discrete: Any = NotImplemented,
+        event_dim: Any = NotImplemented,
     ) -> None:
         property.__init__(self, fn)
         self._is_discrete = is_discrete

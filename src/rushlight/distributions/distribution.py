@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, TypeVar
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
 
-from .._errors import taking_pytorchs
+from .._errors import taking_pytorchs, warn
 from ..ops.table.arrays import anywhere
 from . import constraints
 from .constraints import Constraint
@@ -60,11 +59,10 @@ class Distribution:
             known = self.arg_constraints
         except NotImplementedError:
             known = {}
-            warnings.warn(
+            warn(
                 f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = "
                 "{}` or initialize the distribution with `validate_args=False` to turn off "
                 "validation.",
-                stacklevel=3,
             )
         for name, constraint in known.items():
             if constraints.is_dependent(constraint):
@@ -160,10 +158,9 @@ class Distribution:
 
     def sample_n(self, n: int) -> Tensor:
         """`sample((n,))`, PyTorch's older name."""
-        warnings.warn(
+        warn(
             "sample_n(n) will be deprecated. Use .sample((n,)) instead.",
             FutureWarning,
-            stacklevel=2,
         )
         return self.sample((n,))
 
@@ -222,10 +219,9 @@ class Distribution:
         try:
             support = self.support
         except NotImplementedError:
-            warnings.warn(
+            warn(
                 f"{type(self)} does not define `support` to enable sample validation. Please "
                 "initialize the distribution with `validate_args=False` to turn off validation.",
-                stacklevel=3,
             )
             return
         assert isinstance(support, Constraint)

@@ -7,7 +7,6 @@ for whole families by `_INFINITE`, for single parameters by `_outside`.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -16,6 +15,7 @@ from rushlight import linalg
 from rushlight._root import Tensor
 
 from .. import autograd
+from .._errors import warn
 from ..nn import functional as F
 from .bernoulli import Bernoulli
 from .beta import Beta
@@ -91,11 +91,10 @@ def _dispatch_kl(type_p: type, type_q: type) -> Any:
     left, right = min(near), min(near, key=lambda pair: pair[::-1])
     rule = _KL_REGISTRY[a[left[0]], b[left[1]]]
     if rule is not _KL_REGISTRY[a[right[0]], b[right[1]]]:
-        warnings.warn(
+        warn(
             f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). "
             f"Please register_kl({a[left[0]].__name__}, {b[right[1]].__name__})",
             RuntimeWarning,
-            stacklevel=3,
         )
     return rule
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from rushlight import _root as rl
 from rushlight import linalg
 from rushlight._root import Size, Tensor
 
+from .._errors import warn
 from . import constraints
 from .chi2 import Chi2
 from .exp_family import ExponentialFamily
@@ -89,10 +89,9 @@ class Wishart(ExponentialFamily):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {n - 1}.")
         setattr(self, name, matrix.expand((*batch, -1, -1)))
         if bool(self.df.lt(n).any()):
-            warnings.warn(
+            warn(
                 "Low df values detected. Singular samples are highly likely to occur for "
                 "ndim - 1 < df < ndim.",
-                stacklevel=2,
             )
         super().__init__(batch, event_shape, validate_args=validate_args)
         if name == "scale_tril":
@@ -180,7 +179,7 @@ class Wishart(ExponentialFamily):
         # again; so do we, since equal seeds give equal numbers.
         again = self._any_of_batch(self.support.check(sample))
         if bool(again.any()):
-            warnings.warn("Singular sample detected.", stacklevel=2)
+            warn("Singular sample detected.")
             for _ in range(tries):
                 new = self._bartlett_sampling(again[again].shape)
                 sample[again] = new

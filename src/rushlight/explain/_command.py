@@ -95,13 +95,17 @@ class take:
         self._recorded.close()
         from . import page
 
-        page(
-            now.roots,
-            self._file,
-            gradient=now.gradients,
-            program=self._title,
-            step=self._count,
-        )
+        try:
+            page(
+                now.roots,
+                self._file,
+                gradient=now.gradients,
+                program=self._title,
+                step=self._count,
+            )
+        except OSError as error:
+            _say(f"{self._file} cannot be written: {error.strerror}. -o FILE says where to write.")
+            raise SystemExit(1) from None
         code = now.frame.f_code
         place = Place(code.co_filename, now.frame.f_lineno, code.co_qualname)
         _say(f"backward number {self._count}, called at {place}, is drawn in {self._file}")

@@ -54,6 +54,7 @@ class SavedTable:
     total: of all rows, each by its elements. unique: of the memory behind them, each piece once and
     whole. parameters: what of that belongs to leaves of the graph; variables: what variables of the
     program hold besides; freed: the rest, which backward gives back. packed: rows of unknown size.
+    rounds: a sentence about a sum that keeps the graph of each round of a loop, "" where none does.
     gone: where a backward freed what was kept; None where it can still run.
     """
 
@@ -65,6 +66,7 @@ class SavedTable:
     freed: int
     packed: int
     gone: str | None
+    rounds: str = ""
 
     def __repr__(self) -> str:
         return str(self)
@@ -91,6 +93,8 @@ class SavedTable:
         lines += in_columns([(name, bytes_text(n), what) for name, n, what in sums], right=(1,))
         if self.packed:
             lines.append(f"{counted(self.packed, 'value')} packed by hooks: sizes are not known")
+        if self.rounds:
+            lines.append(self.rounds)
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -140,6 +144,26 @@ def _table(graph: Graph) -> SavedTable:
         freed=unique - of_leaves - of_variables,
         packed=sum(row.state == "packed" and row.shape is None for row in rows),
         gone=freed_text(graph),
+        rounds=_rounds(graph),
+    )
+
+
+def _rounds(graph: Graph) -> str:
+    """What to know of `total = total + loss` in a loop: a number that is added to itself on one
+    line, more than twice."""
+    counts: dict[int, int] = {}
+    for node in reversed(graph.nodes):  # an argument before what was made of it
+        if node.title not in ("add", "add_") or node.place is None or node.outputs[0][0] != ():
+            continue
+        before = [e.target for e in node.edges if e.target.place == node.place]
+        counts[node.number] = 1 + max((counts.get(n.number, 0) for n in before), default=0)
+    most = max(counts.values(), default=0)
+    if most < 3:
+        return ""
+    node = next(n for n in graph.nodes if counts.get(n.number) == most)
+    return (
+        f"{node.label or 'a sum'} keeps the graphs of the {most} rounds at {node.place}. Where "
+        "only its number is wanted, add the .item() of each"
     )
 
 

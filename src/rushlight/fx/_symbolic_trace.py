@@ -8,7 +8,6 @@ import functools
 import inspect
 import math
 import types
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeVar
@@ -16,6 +15,7 @@ from typing import Any, ClassVar, TypeVar
 from .. import _core, nn
 from .. import _pytree as pytree
 from .._core import Tensor
+from .._errors import warn
 from .._missing import missing_name as _missing_name
 from ..nn import functional
 from ._compatibility import compatibility
@@ -483,11 +483,10 @@ class Tracer(TracerBase):
                 said = f"{name} has been specialized to have value None but got another value"
                 self.create_proxy("call_function", _assert_is_none, (made, said), {})
             else:
-                warnings.warn(
+                warn(
                     f"Was not able to add assertion to guarantee correct input {name} to "
                     "specialized function. It is up to the user to make sure that your inputs "
                     "match the inputs you specialized the function with.",
-                    stacklevel=2,
                 )
             return x
 

@@ -12,7 +12,6 @@ import math
 import re
 import types
 import typing
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,6 +20,7 @@ from typing import Any, NamedTuple
 from .. import nn
 from .._core import Tensor
 from .._device import device as _device
+from .._errors import warn
 from .._missing import missing_name as _missing_name
 from ..utils import _pytree as pytree
 from . import _pytree as fx_pytree
@@ -638,12 +638,11 @@ class Graph:
     def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
         """Add the use of a member of the module: a parameter, buffer or child ("layer.weight")."""
         if self.owning_module is not None and not self._has_member(qualified_name):
-            warnings.warn(
+            warn(
                 "Attempted to insert a get_attr Node with no underlying reference in the owning "
                 "GraphModule! Call GraphModule.add_submodule to add the necessary submodule, "
                 "GraphModule.add_parameter to add the necessary Parameter, or "
                 "nn.Module.register_buffer to add the necessary buffer",
-                stacklevel=2,
             )
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
@@ -652,7 +651,7 @@ class Graph:
         try:
             module = self.owning_module.get_submodule(path)
         except AttributeError:
-            warnings.warn(f"Failed to fetch module {path}!", stacklevel=3)
+            warn(f"Failed to fetch module {path}!")
             return False
         value = getattr(module, name, None)
         return isinstance(value, (nn.Module, nn.Parameter)) or name in module._buffers
@@ -771,7 +770,7 @@ class Graph:
         if to_erase.graph is not self:
             raise RuntimeError(f"Attempting to remove {to_erase} from wrong graph!")
         if to_erase._erased:
-            warnings.warn(f"erase_node({to_erase}) on an already erased node", stacklevel=2)
+            warn(f"erase_node({to_erase}) on an already erased node")
             return
         for hook in getattr(self.owning_module, "_erase_node_hooks", None) or ():
             hook(to_erase)
@@ -795,7 +794,18 @@ class Graph:
         return self._codegen.process_outputs(out)
 
     @compatibility(is_backward_compatible=True)
-    def python_code(self, root_module: str, **settings: Any) -> PythonCode:
+    def python_code(
+        self,
+        root_module: str,
+        *,
+        verbose: bool = False,
+        include_stride: bool = False,
+        include_device: bool = False,
+        colored: bool = False,
+        expanded_def: bool = False,
+        record_func: bool = False,
+        additional_meta: Any = None,
+    ) -> PythonCode:
         """The graph as Python: root_module is what the code calls the module, mostly "self".
 
         >>> graph = torch.fx.Graph()
@@ -810,7 +820,16 @@ class Graph:
         for node in before:
             node._repr_fn = lambda n: namespace.create_name(n.name, n)
         try:
-            return self._codegen._gen_python_code(self.nodes, root_module, namespace, **settings)
+            return self._codegen._gen_python_code(
+                *(self.nodes, root_module, namespace),
+                verbose=verbose,
+                include_stride=include_stride,
+                include_device=include_device,
+                colored=colored,
+                expanded_def=expanded_def,
+                record_func=record_func,
+                additional_meta=additional_meta,
+            )
         finally:
             for node, shown in before.items():
                 node._repr_fn = shown

@@ -8,13 +8,13 @@ import linecache
 import os
 import sys
 import traceback
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from .. import nn
 from .._core import Tensor
+from .._errors import warn
 from .._missing import missing_name as _missing_name
 from ._compatibility import compatibility
 from .graph import Graph, PythonCode, _custom_builtins, _PyTreeCodeGen
@@ -371,14 +371,21 @@ class GraphModule(nn.Module):
         include_stride: bool = False,
         include_device: bool = False,
         colored: bool = False,
-        **settings: Any,
+        *,
+        fast_sympy_print: bool = False,
+        expanded_def: bool = False,
+        additional_meta: Any = None,
     ) -> str:
         """The code of the graph and of the traced children, with what `meta` knows of the tensors.
 
         It is also printed, if not told otherwise. Colors are left out.
         """
-        kept = {k: v for k, v in settings.items() if k in ("expanded_def", "additional_meta")}
-        kept |= {"include_stride": include_stride, "include_device": include_device}
+        kept = {
+            "include_stride": include_stride,
+            "include_device": include_device,
+            "expanded_def": expanded_def,
+            "additional_meta": additional_meta,
+        }
         text = _readable(self, self._get_name(), kept)
         if print_output:
             print(text)
@@ -424,10 +431,9 @@ class GraphModule(nn.Module):
         (folder / "module.py").write_text("\n".join(lines) + "\n")
         (folder / "__init__.py").write_text("from .module import *\n")
         if files:
-            warnings.warn(
+            warn(
                 "Was not able to save the following children modules as reprs -saved as pickled "
                 f"files instead: {files}",
-                stacklevel=2,
             )
 
     # --- copies

@@ -7,13 +7,13 @@ All of them work in place, record no graph and return the tensor.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from rushlight import _root as _rl
 from rushlight._root import Generator, Tensor
 
+from .._errors import warn
 from .._missing import missing_name as _missing_name
 from ..ops.matrix.decompositions import linalg_qr as _qr
 
@@ -82,10 +82,9 @@ def trunc_normal_(
     True
     """
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn(
+        warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
             "The distribution of values may be incorrect.",
-            stacklevel=2,
         )
 
     def cdf(x: float) -> float:
@@ -281,7 +280,7 @@ def kaiming_uniform_(
     True
     """
     if 0 in tensor.shape:
-        warnings.warn(_NO_OP, stacklevel=2)
+        warn(_NO_OP)
         return tensor
     std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
     bound = math.sqrt(3.0) * std
@@ -303,7 +302,7 @@ def kaiming_normal_(
     True
     """
     if 0 in tensor.shape:
-        warnings.warn(_NO_OP, stacklevel=2)
+        warn(_NO_OP)
         return tensor
     std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
     return normal_(tensor, 0, std, generator)
@@ -361,10 +360,9 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     old = new[:-1]
 
     def initialiser(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(
+        warn(
             f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.",
             FutureWarning,
-            stacklevel=2,
         )
         return function(*args, **kwargs)
 

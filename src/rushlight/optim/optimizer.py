@@ -4,7 +4,6 @@ rules share is in _rules.py, the rules are in the other files.
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
@@ -14,7 +13,7 @@ from weakref import WeakSet
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from .._errors import taking_pytorchs
+from .._errors import taking_pytorchs, warn
 from .._missing import missing_name as _missing_name
 from ..utils.hooks import RemovableHandle
 
@@ -163,11 +162,10 @@ class Optimizer:
             param_group.setdefault(name, default)
 
         if len(params) != len(set(params)):
-            warnings.warn(
+            warn(
                 "optimizer contains a parameter group with duplicate parameters; "
                 "in future, this will cause an error; "
                 "see github.com/pytorch/pytorch/issues/40967 for more information",
-                stacklevel=3,
             )
         known: set[Tensor] = set()
         for group in self.param_groups:
@@ -211,6 +209,13 @@ class Optimizer:
     def step(self, closure: Closure | None = None) -> Any:
         """Updates the parameters once; `closure` computes the loss anew and returns it."""
         raise NotImplementedError
+
+    def _patch_step_function(self) -> None:
+        """Nothing to do: a step looks for its hooks by itself."""
+
+    @property
+    def _zero_grad_profile_name(self) -> str:
+        return f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """`hook(optimizer, args, kwargs)` before each step; may return new args and kwargs."""

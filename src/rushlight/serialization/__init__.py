@@ -60,6 +60,7 @@ def save(
     pickle_module: Any = pickle,
     pickle_protocol: int = 2,
     _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
     *,
     names: str = "torch",
 ) -> None:
@@ -103,7 +104,7 @@ def save(
 
     records: dict[str, Any] = {
         "data.pkl": pickled.getbuffer(),
-        "byteorder": sys.byteorder.encode(),
+        **({} if _disable_byteorder_record else {"byteorder": sys.byteorder.encode()}),
         **{f"data/{key}": _content(data) for key, data in enumerate(pickler.storages)},
         "version": b"3\n",
     }

@@ -201,7 +201,11 @@ def _check_legacy(next_pickle: Callable[[], Any]) -> None:
             f"this is not a file that save() writes: {described(error)}"
         ) from error
     if type(magic) is not int or magic != STREAM_MAGIC:
-        raise RuntimeError("Invalid magic number; corrupt file? It holds a pickle, no checkpoint.")
+        raise RuntimeError(
+            "Invalid magic number; corrupt file? It holds a pickle, no checkpoint. pickle.load "
+            "reads that; where its names are torch's, call rushlight.install_as_torch() first, or "
+            "run `rushlight as-torch on` in the environment."
+        )
     protocol = next_pickle()
     if type(protocol) is not int or protocol != STREAM_VERSION:
         raise RuntimeError(f"Invalid protocol version: {shown(protocol)}")

@@ -16,6 +16,8 @@ from rushlight._device import is_accelerator, resolve
 from rushlight._errors import OutOfMemoryError
 from rushlight.storage import TypedStorage, UntypedStorage
 
+from .._errors import warn
+
 __all__ = [
     "LoadEndianness",
     "SourceChangeWarning",
@@ -388,9 +390,8 @@ def check_module_version_greater_or_equal(
         )
         if error_if_malformed:
             raise RuntimeError(text) from None
-        import warnings
 
-        warnings.warn(f"{text}, but continuing assuming that requirement is met", stacklevel=2)
+        warn(f"{text}, but continuing assuming that requirement is met")
         return True
     return parts >= req_version_tuple
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
@@ -12,7 +11,7 @@ import numpy as np
 from .. import _dtypes as dtypes
 from .. import _root as rl
 from .._core import Tensor
-from .._errors import taking_pytorchs
+from .._errors import taking_pytorchs, warn
 
 __all__ = ["assert_allclose", "assert_close"]
 
@@ -293,11 +292,11 @@ def assert_allclose(
     msg: str = "",
 ) -> None:
     """Deprecated: `assert_close` without a look at types and devices."""
-    warnings.warn(
+    warn(
         "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a "
-        "future release. Please use `torch.testing.assert_close()` instead.",
+        "future release. Please use `torch.testing.assert_close()` instead. You can find detailed "
+        "upgrade instructions in https://github.com/pytorch/pytorch/issues/61844.",
         FutureWarning,
-        stacklevel=2,
     )
     if not isinstance(actual, Tensor):
         actual = rl.tensor(actual)

@@ -15,7 +15,6 @@ import itertools
 import sys
 import threading
 import traceback
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -24,6 +23,7 @@ from .. import _core, autograd
 from .._core import Tensor
 from .._device import device
 from .._dtypes import dtype
+from .._errors import warn
 from .._generator import set_states, states
 from .._levels.running import carried
 from .._missing import missing_name as _missing_name
@@ -477,10 +477,8 @@ def check_backward_validity(inputs: Any) -> None:
     1
     """
     if not any(t.requires_grad for t in inputs if isinstance(t, Tensor)):
-        warnings.warn(
+        warn(
             "None of the inputs have requires_grad=True. Gradients will be None",
-            UserWarning,
-            stacklevel=2,
         )
 
 
@@ -591,13 +589,12 @@ def checkpoint(
     tensor(0.5403)
     """
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
             "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an "
             "exception. use_reentrant=False is recommended, but if you need to preserve the "
-            "current default behavior, you can pass use_reentrant=True.",
-            UserWarning,
-            stacklevel=2,
+            "current default behavior, you can pass use_reentrant=True. "
+            "Refer to docs for more details on the differences between the two variants.",
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
@@ -629,13 +626,12 @@ def checkpoint_sequential(
     tensor([0.3834])
     """
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be "
             "passed explicitly. In version 2.9 we will raise an exception if use_reentrant is not "
             "passed. use_reentrant=False is recommended, but if you need to preserve the current "
-            "default behavior, you can pass use_reentrant=True.",
-            UserWarning,
-            stacklevel=2,
+            "default behavior, you can pass use_reentrant=True. "
+            "Refer to docs for more details on the differences between the two variants.",
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)

@@ -7,12 +7,12 @@ says how many still have batches.
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Any, NamedTuple
 
 from ... import _root as rl
+from ..._errors import warn
 from ..._missing import missing_name as _missing_name
 from .. import _collectives
 
@@ -112,12 +112,11 @@ class Join:
                 raise RuntimeError(f"Rank {rank} exhausted all inputs.")
             rounds += 1
             if rounds == _MANY:
-                warnings.warn(
+                warn(
                     "Detected uneven input skew of greater than "
                     f"{_MANY}. This means that rank {self._group.rank()} has at least {_MANY} "
                     "fewer inputs than other currently-active ranks. This level of skew could "
                     "lead to performance degradation during training.",
-                    stacklevel=2,
                 )
             last = False
             for hook in self._join_hooks:

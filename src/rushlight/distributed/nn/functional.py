@@ -6,11 +6,11 @@ backward pass of each collective is the one that carries values the other way.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ... import _root as rl
 from ..._core import Tensor
+from ..._errors import warn
 from ..._missing import missing_name as _missing_name
 from ...autograd.function import Function
 from .. import ReduceOp as ReduceOp
@@ -20,11 +20,10 @@ from .._collectives import all_gather_into_tensor, reduce_scatter_tensor
 
 
 def _deprecated(name: str, newer: str | None = None) -> None:
-    warnings.warn(
+    warn(
         f"torch.distributed.nn.functional.{name} is deprecated, use "
         f"torch.distributed._functional_collectives.{newer or name} instead.",
         FutureWarning,
-        stacklevel=3,
     )
 
 

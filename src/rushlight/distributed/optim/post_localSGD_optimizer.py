@@ -5,9 +5,9 @@ Lin et al., "Don't Use Large Mini-Batches, Use Local SGD" (2018).
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from ..._errors import warn
 from ..._missing import missing_name as _missing_name
 from ...optim import Optimizer
 from ..algorithms.model_averaging.averagers import ModelAverager
@@ -40,10 +40,9 @@ class PostLocalSGDOptimizer(Optimizer):
         self.optim.load_state_dict(state_dict)
         self.param_groups = self.optim.param_groups
         if "step" not in state_dict:
-            warnings.warn(
+            warn(
                 "Loaded state dict does not contain a step counter for an averager. "
                 "Setting step counter to 0.",
-                stacklevel=2,
             )
         self.averager.step = state_dict.get("step", 0)
 

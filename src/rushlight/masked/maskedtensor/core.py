@@ -11,7 +11,6 @@ Note: how a call runs
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 from ... import _core
 from ... import _root as rl
 from ..._core import Tensor
+from ..._errors import warn
 
 __all__ = ["MaskedTensor", "is_masked_tensor"]
 
@@ -137,11 +137,9 @@ class MaskedTensor(Tensor):
         if data.size() != mask.size():
             raise ValueError("data.size() must equal mask.size()")
         if data.requires_grad:
-            warnings.warn(
+            warn(
                 "It is not recommended to create a MaskedTensor with a tensor that requires_grad. "
                 "To avoid this, you can use data.detach().clone()",
-                UserWarning,
-                stacklevel=2,
             )
         made: MaskedTensor = data.detach().clone().as_subclass(cls)
         made._masked_mask = mask.clone()

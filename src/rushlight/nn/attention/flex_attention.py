@@ -119,14 +119,78 @@ class BlockMask:
         seq_lengths: tuple[int, int],
         kv_num_blocks: Tensor,
         kv_indices: Tensor,
-        full_kv_num_blocks: Tensor | None = None,
-        full_kv_indices: Tensor | None = None,
+        full_kv_num_blocks: Tensor | None,
+        full_kv_indices: Tensor | None,
+        q_num_blocks: Tensor | None,
+        q_indices: Tensor | None,
+        full_q_num_blocks: Tensor | None,
+        full_q_indices: Tensor | None,
         BLOCK_SIZE: tuple[int, int] = (128, 128),
         mask_mod: _MaskMod = noop_mask,
+        *,
+        dq_write_order: Tensor | None = None,
+        dq_write_order_full: Tensor | None = None,
+        dq_kv_order: Tensor | None = None,
+        dq_kv_order_spt: Tensor | None = None,
     ) -> None:
+        if kv_indices.dim() < 2:
+            raise RuntimeError("BlockMask must have at least 2 dimensions")
         self.seq_lengths, self.BLOCK_SIZE, self.mask_mod = seq_lengths, BLOCK_SIZE, mask_mod
         self.kv_num_blocks, self.kv_indices = kv_num_blocks, kv_indices
         self.full_kv_num_blocks, self.full_kv_indices = full_kv_num_blocks, full_kv_indices
+        self.q_num_blocks, self.q_indices = q_num_blocks, q_indices
+        self.full_q_num_blocks, self.full_q_indices = full_q_num_blocks, full_q_indices
+        self.dq_write_order, self.dq_write_order_full = dq_write_order, dq_write_order_full
+        self.dq_kv_order, self.dq_kv_order_spt = dq_kv_order, dq_kv_order_spt
+
+    @classmethod
+    def from_kv_blocks(
+        cls,
+        kv_num_blocks: Tensor,
+        kv_indices: Tensor,
+        full_kv_num_blocks: Tensor | None = None,
+        full_kv_indices: Tensor | None = None,
+        BLOCK_SIZE: int | tuple[int, int] = 128,
+        mask_mod: _MaskMod | None = None,
+        seq_lengths: tuple[int, int] | None = None,
+        compute_q_blocks: bool = True,
+        *,
+        dq_write_order: Tensor | None = None,
+        dq_write_order_full: Tensor | None = None,
+        dq_kv_order: Any = None,
+    ) -> BlockMask:
+        """The mask of the blocks of keys that each row of blocks sees."""
+        if kv_indices.dim() < 2:
+            raise RuntimeError("BlockMask must have at least 2 dimensions")
+        if (full_kv_num_blocks is None) != (full_kv_indices is None):
+            raise AssertionError("full_kv_num_blocks and full_kv_indices must be both provided")
+        sizes = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
+        if seq_lengths is None:
+            rows, columns = kv_indices.shape[-2:]
+            seq_lengths = (rows * sizes[0], columns * sizes[1])
+        kv = (kv_num_blocks, kv_indices)
+        full: Any = (full_kv_num_blocks, full_kv_indices)
+        queries: Any = (None,) * 4
+        if compute_q_blocks:
+            whole = (None, None) if full_kv_indices is None else _transposed(*full)
+            queries = (*_transposed(*kv), *whole)
+        mask = mask_mod or noop_mask
+        return cls(
+            *(seq_lengths, *kv, *full, *queries, sizes, mask),
+            dq_write_order=dq_write_order,
+            dq_write_order_full=dq_write_order_full,
+            dq_kv_order=dq_kv_order if isinstance(dq_kv_order, rl.Tensor) else None,
+        )
+
+    def as_tuple(self, flatten: bool = True) -> tuple[Any, ...]:
+        """The parts, in the order in which the class takes them; the sizes one by one."""
+        sizes: Any = (*self.seq_lengths,) if flatten else (self.seq_lengths,)
+        blocks: Any = (*self.BLOCK_SIZE,) if flatten else (self.BLOCK_SIZE,)
+        kv = (self.kv_num_blocks, self.kv_indices, self.full_kv_num_blocks, self.full_kv_indices)
+        q = (self.q_num_blocks, self.q_indices, self.full_q_num_blocks, self.full_q_indices)
+        dq = (self.dq_write_order, self.dq_write_order_full)
+        orders = (*dq, self.dq_kv_order, self.dq_kv_order_spt)
+        return (*sizes, *kv, *q, *orders, *blocks, self.mask_mod)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -164,6 +228,11 @@ def _dense(counts: Tensor, indices: Tensor) -> Tensor:
     return dense.scatter_add(-1, indices.to(dtypes.int64), used.to(dtypes.int32))
 
 
+def _transposed(counts: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+    """The blocks of queries that see each column of blocks."""
+    return _ordered(_dense(counts, indices).transpose(-2, -1))
+
+
 def _ordered(blocks: Tensor) -> tuple[Tensor, Tensor]:
     """How many are true in each row, and the columns with those first."""
     indices = rl.argsort(blocks.to(dtypes.int32), dim=-1, descending=True, stable=True)
@@ -180,7 +249,8 @@ def create_block_mask(
     BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE,
     _compile: bool = False,
     separate_full_blocks: bool = True,
-    **settings: Any,
+    compute_dq_write_order: bool = False,
+    dq_kv_order: bool = True,
 ) -> BlockMask:
     """The blocks that a mask sees, in part or whole."""
     sizes = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
@@ -192,9 +262,10 @@ def create_block_mask(
     seen = blocks.sum((3, 5))
     whole = seen == sizes[0] * sizes[1]
     if not separate_full_blocks:
-        return BlockMask((Q_LEN, KV_LEN), *_ordered(seen > 0), None, None, sizes, mask_mod)
-    partly = _ordered((seen > 0) & ~whole)
-    return BlockMask((Q_LEN, KV_LEN), *partly, *_ordered(whole), sizes, mask_mod)
+        parts: tuple[Any, Any, Any, Any] = (*_ordered(seen > 0), None, None)
+    else:
+        parts = (*_ordered((seen > 0) & ~whole), *_ordered(whole))
+    return BlockMask.from_kv_blocks(*parts, sizes, mask_mod, (Q_LEN, KV_LEN))
 
 
 def flex_attention(

@@ -6,7 +6,6 @@ hooks (global ones first), the output side of backward hooks. Modules without ho
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +14,7 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from ..._core import Node
+from ..._errors import warn
 from ...utils.hooks import RemovableHandle
 
 Hooks = OrderedDict[int, Any]
@@ -118,10 +118,9 @@ class _Call:
             self._forward_hook(key, hook)
         if on_backward is not None:
             if not isinstance(self.result, (rl.Tensor, tuple)):
-                warnings.warn(
+                warn(
                     "For backward hooks to be called, module output should be a Tensor or a tuple "
                     f"of Tensors but received {type(self.result)}",
-                    stacklevel=4,
                 )
             self.result = on_backward.setup_output_hook(self.result)
         if partial:
@@ -182,10 +181,9 @@ class _Call:
                 try:
                     self._forward_hook(key, hook)
                 except Exception as error:
-                    warnings.warn(
+                    warn(
                         f"{name} forward hook with ``always_call=True`` raised an exception "
                         f"that was silenced as another error was raised in forward: {error}",
-                        stacklevel=4,
                     )
 
 
@@ -217,11 +215,10 @@ def _warn_of_partial_hook(
     else:
         return
     article = "a " if which.startswith("hook ") else ""
-    warnings.warn(
+    warn(
         f"Using {article}non-full backward {which} is deprecated and will be removed in future "
         f"versions. This hook will be missing some {missing}.{advice}",
         FutureWarning,
-        stacklevel=6,
     )
 
 
@@ -240,10 +237,10 @@ class BackwardHook:
     hold no tensor are None.
     """
 
-    def __init__(self, module: Any, hooks: list[Any], pre_hooks: list[Any]) -> None:
+    def __init__(self, module: Any, user_hooks: list[Any], user_pre_hooks: list[Any]) -> None:
         self.module = module
-        self.hooks = hooks
-        self.pre_hooks = pre_hooks
+        self.hooks = user_hooks
+        self.pre_hooks = user_pre_hooks
         self.grad_outputs: Any = None
         self.n_inputs = 0
         self.n_outputs = 0
@@ -256,10 +253,10 @@ class BackwardHook:
         args, self.input_places = _through_identity(args, self._on_grad_input)
         return args
 
-    def setup_output_hook(self, result: Any) -> Any:
-        """The result, behind a node that notes the gradients that come in for it."""
-        single = not isinstance(result, tuple)
-        outputs = (result,) if single else result
+    def setup_output_hook(self, args: Any) -> Any:
+        """The results, behind a node that notes the gradients that come in for them."""
+        single = not isinstance(args, tuple)
+        outputs = (args,) if single else args
         self.n_outputs = len(outputs)
         outputs, self.output_places = _through_identity(outputs, self._on_grad_output)
         return outputs[0] if single else outputs
@@ -284,12 +281,11 @@ class BackwardHook:
         return tuple(outputs[i] for i in self.output_places or [])
 
     def _hooks_without_inputs(self) -> None:
-        warnings.warn(
+        warn(
             "Full backward hook is firing when gradients are computed with respect to module "
             "outputs since no inputs require gradients. See "
             "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
             "#torch.nn.Module.register_full_backward_hook for more details.",
-            stacklevel=5,
         )
         for hook in self.hooks:
             out = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)

@@ -4,7 +4,6 @@ override.
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ from rushlight import _root as rl
 
 from ... import __future__
 from ..._core import Tensor
-from ..._errors import taking_pytorchs
+from ..._errors import taking_pytorchs, warn
 from ..parameter import Parameter
 from ._hooks import HookMethods
 
@@ -74,12 +73,11 @@ class StateMethods(HookMethods):
         {'weight': (2, 3), 'bias': (2,)}
         """
         if args:
-            warnings.warn(
+            warn(
                 "Positional args are being deprecated, use kwargs instead. Refer to "
                 "https://pytorch.org/docs/main/generated/torch.nn.Module.html"
                 "#torch.nn.Module.state_dict for details.",
                 FutureWarning,
-                stacklevel=2,
             )
             destination = args[0] if destination is None else destination
             prefix = args[1] if len(args) > 1 and prefix == "" else prefix
@@ -231,13 +229,12 @@ class StateMethods(HookMethods):
             with rl.no_grad():
                 if not assign:
                     if current.is_meta and not value.is_meta:
-                        warnings.warn(
+                        warn(
                             f"for {key}: copying from a non-meta parameter in the checkpoint to a "
                             "meta parameter in the current model, which is a no-op. (Did you mean "
                             "to pass `assign=True` to assign items in the state dictionary to "
                             "their corresponding key in the module instead of copying them in "
                             "place?)",
-                            stacklevel=2,
                         )
                     current.copy_(value)
                     return None

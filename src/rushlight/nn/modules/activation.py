@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from rushlight import _root as rl
@@ -10,6 +9,7 @@ from rushlight._root import Tensor
 
 from ... import _dtypes as dtypes
 from ..._device import DeviceLike
+from ..._errors import warn
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
@@ -287,10 +287,9 @@ class Softplus(_Settings):
 
 
 def _warn_renamed(old: str, new: str) -> None:
-    warnings.warn(
+    warn(
         f"keyword argument `{old}` is deprecated and renamed to `{new}`",
         FutureWarning,
-        stacklevel=3,
     )
 
 
@@ -600,6 +599,23 @@ class MultiheadAttention(Module):
     def __setstate__(self, state: dict[str, Any]) -> None:
         state.setdefault("_qkv_same_embed_dim", True)  # of old checkpoints
         super().__setstate__(state)
+
+    def merge_masks(
+        self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
+    ) -> tuple[Tensor | None, int | None]:
+        """The sum of both masks, (N, heads, L, L), and 2; that of the keys alone, and 1; or None
+        twice."""
+        if attn_mask is None:
+            return key_padding_mask, None if key_padding_mask is None else 1
+        n, length = query.shape[:2]
+        if attn_mask.dim() == 3:
+            merged = attn_mask.view(n, -1, length, length)
+        else:
+            merged = attn_mask.view(1, 1, length, length).expand(n, self.num_heads, -1, -1)
+        if key_padding_mask is not None:
+            keys = key_padding_mask.view(n, 1, 1, length).expand(-1, self.num_heads, -1, -1)
+            merged = merged + keys
+        return merged, 2
 
     def forward(
         self,

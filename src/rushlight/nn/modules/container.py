@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
@@ -13,6 +12,7 @@ from typing import Any, Self
 from rushlight import _root as rl
 
 from ..._core import Tensor
+from ..._errors import warn
 from ..parameter import Parameter
 from .module import Module, _indented
 
@@ -33,6 +33,9 @@ class _Numbered(Module):
         members = {str(i): module for i, module in enumerate(modules)}
         self._modules.clear()
         self._modules.update(members)
+
+    def _get_abs_string_index(self, idx: int) -> str:
+        return str(_place(idx, len(self)))
 
     def _name(self, index: int) -> str:
         """The name of the child at a position (names need not be numbers in a Sequential)."""
@@ -514,11 +517,10 @@ class Container(Module):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()
-        warnings.warn(
+        warn(
             "`nn.Container` is deprecated. All of its functionality is now implemented in "
             "`nn.Module`. Subclass that instead.",
             FutureWarning,
-            stacklevel=2,
         )
         for name, child in kwargs.items():
             self.add_module(name, child)

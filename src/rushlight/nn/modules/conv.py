@@ -164,6 +164,13 @@ class _Conv(_ConvNd):
             dtype,
         )
 
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The layer with other weights: subclasses call and replace this method."""
+        raise NotImplementedError
+
     def _padded(self, input: Tensor) -> tuple[Tensor, Any]:
         """The input with its border, where that is not zeros, and the padding still to be done."""
         if self.padding_mode == "zeros":
@@ -181,11 +188,9 @@ class Conv1d(_Conv):
 
     _dims = 1
 
-    def forward(self, input: Tensor) -> Tensor:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         input, padding = self._padded(input)
-        return F.conv1d(
-            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
-        )
+        return F.conv1d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv2d(_Conv):
@@ -200,11 +205,9 @@ class Conv2d(_Conv):
 
     _dims = 2
 
-    def forward(self, input: Tensor) -> Tensor:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         input, padding = self._padded(input)
-        return F.conv2d(
-            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
-        )
+        return F.conv2d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv3d(_Conv):
@@ -216,11 +219,9 @@ class Conv3d(_Conv):
 
     _dims = 3
 
-    def forward(self, input: Tensor) -> Tensor:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         input, padding = self._padded(input)
-        return F.conv3d(
-            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
-        )
+        return F.conv3d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class _ConvTranspose(_ConvNd):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 from rushlight._root import Tensor
 
 from ... import _dtypes as dtypes
 from ..._device import DeviceLike
+from ..._errors import warn
 from ..._missing import missing_name as _missing_name
 from .. import functional as F
 from .batchnorm import _NormBase
@@ -51,11 +51,10 @@ class _InstanceNorm(_NormBase):
                     f"expected input's size at dim={channels} to match num_features"
                     f" ({self.num_features}), but got: {input.shape[channels]}."
                 )
-            warnings.warn(
+            warn(
                 f"input's size at dim={channels} does not match num_features. "
                 "You can silence this warning by not passing in num_features, "
                 "which is not used because affine=False",
-                stacklevel=2,
             )
         normed = F.instance_norm(
             input.unsqueeze(0) if alone else input,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rushlight._root import Tensor
 
+from ..._errors import warn
 from ..._missing import missing_name as _missing_name
 from .. import functional as F
 from ._of_function import OfFunction
@@ -17,10 +17,9 @@ from .distance import PairwiseDistance
 def _legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
     """What the two flags of old programs mean as `reduction`."""
     reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-    warnings.warn(
+    warn(
         "size_average and reduce args will be deprecated, please use "
         f"reduction='{reduction}' instead.",
-        stacklevel=4,
     )
     return reduction
 
@@ -242,12 +241,11 @@ class NLLLoss2d(NLLLoss):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(
+        warn(
             "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in "
             "replacement and see https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more "
             "details.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__(*args, **kwargs)
 

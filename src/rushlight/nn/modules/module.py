@@ -8,8 +8,9 @@ and what a call does when there are hooks in `_calling.py`.
 
 from __future__ import annotations
 
+import copy
+import copyreg
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any, Self
@@ -19,7 +20,7 @@ from rushlight._root import Tensor
 
 from ... import __future__
 from ..._device import DeviceLike
-from ..._errors import taking_pytorchs
+from ..._errors import taking_pytorchs, warn
 from ..._missing import missing_name as _missing_name
 from .._moving import target
 from ..parameter import Buffer, Parameter
@@ -142,7 +143,11 @@ class Module(StateMethods):
             return self.forward(*args, **kwargs)
         return call_with_hooks(self, args, kwargs)
 
-    _call_impl = __call__
+    _call_impl = _wrapped_call_impl = __call__
+    _compiled_call_impl: Any = None
+
+    def _slow_forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self.forward(*args, **kwargs)
 
     # A value, so that a subclass may give forward any signature.
     forward: Callable[..., Any]
@@ -257,6 +262,27 @@ class Module(StateMethods):
         if _is_ours(type(self).__setstate__):  # which finds out for itself
             state.pop("_plain", None)
         return (*reduced[:2], state, *reduced[3:])
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """As the state of `__reduce_ex__` makes the copy, without the hooks that are not there."""
+        cls = type(self)
+        if (
+            cls.__setstate__ is not Module.__setstate__
+            or cls.__reduce_ex__ is not Module.__reduce_ex__
+            or cls.__reduce__ is not object.__reduce__
+            or cls.__getstate__ is not object.__getstate__
+            or hasattr(cls, "__getnewargs__")
+            or hasattr(cls, "__getnewargs_ex__")
+            or copyreg._slotnames(cls)  # type: ignore[attr-defined]
+        ):
+            reduced = self.__reduce_ex__(4)
+            if isinstance(reduced, str):
+                return self
+            return copy._reconstruct(self, memo, *reduced)  # type: ignore[attr-defined]
+        made = cls.__new__(cls)
+        memo[id(self)] = made
+        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return made
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         attributes = self.__dict__
@@ -557,7 +583,7 @@ class Module(StateMethods):
                     f"dtypes, but got desired dtype={dtype}"
                 )
             if dtype.is_complex:
-                warnings.warn(_COMPLEX, stacklevel=2)
+                warn(_COMPLEX)
 
         def convert(t: Tensor) -> Tensor:
             cast = dtype if t.is_floating_point() or t.is_complex() else None

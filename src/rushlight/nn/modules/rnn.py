@@ -5,7 +5,6 @@ compute is in ops/layers/recurrent.py.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from rushlight import _root as rl
@@ -13,7 +12,7 @@ from rushlight._root import Tensor
 
 from ... import _dtypes as dtypes
 from ..._device import DeviceLike
-from ..._errors import taking_pytorchs
+from ..._errors import taking_pytorchs, warn
 from ...ops.layers.recurrent import STEPS, Shape, Step, Weights, run
 from .. import functional as F
 from .. import init
@@ -58,11 +57,10 @@ class RNNBase(Module):
                 "representing the probability of an element being zeroed"
             )
         if dropout > 0 and num_layers == 1:
-            warnings.warn(
+            warn(
                 "dropout option adds dropout after all but last "
                 "recurrent layer, so non-zero dropout expects "
                 f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
-                stacklevel=3,
             )
         if not isinstance(input_size, int):
             raise TypeError(f"input_size should be of type int, got: {type(input_size).__name__}")
@@ -135,6 +133,11 @@ class RNNBase(Module):
     def _flat_weights(self) -> list[Any]:
         return [getattr(self, name, None) for name in self._flat_weights_names]
 
+    def _init_flat_weights(self) -> None:
+        """Nothing to do: the flat weights are read when they are asked for."""
+
+    _update_flat_weights = _init_flat_weights
+
     def __getstate__(self) -> dict[str, Any]:
         """With the lists of weights that PyTorch's forward reads."""
         return {**self.__dict__, **{name: getattr(self, name) for name in _FLAT}}
@@ -160,7 +163,7 @@ class RNNBase(Module):
             rl.zeros(count, batch, size, dtype=input.dtype, device=input.device) for size in sizes
         )
 
-    def check_input(self, input: Tensor, packed: bool) -> None:
+    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raises where dtype, dimensions or size of the input do not fit."""
         weight = getattr(self, self._all_weights[0][0])
         if input.dtype != weight.dtype:
@@ -169,7 +172,7 @@ class RNNBase(Module):
                 f"Convert input: input.to({weight.dtype}), or convert model: "
                 f"model.to({input.dtype}){taking_pytorchs(input)}"
             )
-        expected = 2 if packed else 3
+        expected = 3 if batch_sizes is None else 2
         if input.dim() != expected:
             raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
         if input.shape[-1] != self.input_size:
@@ -179,23 +182,51 @@ class RNNBase(Module):
             )
 
     def check_hidden_size(
-        self, hx: Tensor, expected: tuple[int, ...], msg: str = "Expected hidden size {}, got {}"
+        self,
+        hx: Tensor,
+        expected_hidden_size: tuple[int, ...],
+        msg: str = "Expected hidden size {}, got {}",
     ) -> None:
         """Raises where a state tensor has not the expected size."""
-        if tuple(hx.shape) != expected:
-            raise RuntimeError(msg.format(expected, list(hx.shape)))
+        if tuple(hx.shape) != expected_hidden_size:
+            raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
+
+    def get_expected_hidden_size(
+        self, input: Tensor, batch_sizes: Tensor | None
+    ) -> tuple[int, int, int]:
+        """The size of the state h for an input: layers and directions, batch, features."""
+        return self._state_size(self._batch(input, batch_sizes))
+
+    def _state_size(self, batch: int) -> tuple[int, int, int]:
+        return len(self._all_weights), batch, self.proj_size or self.hidden_size
+
+    def _batch(self, input: Tensor, batch_sizes: Tensor | None) -> int:
+        if batch_sizes is not None:
+            return int(batch_sizes[0])
+        return input.size(0 if self.batch_first else 1)
+
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
+        """Raises where input and state do not fit the layer, or each other."""
+        self.check_input(input, batch_sizes)
+        state = (hidden[0], hidden[1]) if self.mode == "LSTM" else (hidden,)
+        self._check_state(state, self._batch(input, batch_sizes))
+
+    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
+        """The state with its batch in another order."""
+        if permutation is None:
+            return hx
+        if self.mode == "LSTM":
+            return tuple(s.index_select(1, permutation) for s in hx)
+        return hx.index_select(1, permutation)
 
     def _check_state(self, state: tuple[Tensor, ...], batch: int) -> None:
-        count = len(self._all_weights)
-        out_size = self.proj_size or self.hidden_size
+        size = self._state_size(batch)
         if self.mode != "LSTM":
-            self.check_hidden_size(state[0], (count, batch, out_size))
+            self.check_hidden_size(state[0], size)
             return
+        self.check_hidden_size(state[0], size, "Expected hidden[0] size {}, got {}")
         self.check_hidden_size(
-            state[0], (count, batch, out_size), "Expected hidden[0] size {}, got {}"
-        )
-        self.check_hidden_size(
-            state[1], (count, batch, self.hidden_size), "Expected hidden[1] size {}, got {}"
+            state[1], (*size[:2], self.hidden_size), "Expected hidden[1] size {}, got {}"
         )
 
     def _unbatched_state(self, hx: Any, batched: bool) -> tuple[Tensor, ...]:
@@ -227,7 +258,7 @@ class RNNBase(Module):
         if batched and self.batch_first:
             steps = steps.transpose(0, 1)
         given = None if hx is None else self._unbatched_state(hx, batched)
-        self.check_input(steps, packed=False)
+        self.check_input(steps, None)
         if not steps.shape[0]:
             raise RuntimeError(
                 "Expected sequence length to be larger than 0 in RNN\n"
@@ -253,7 +284,7 @@ class RNNBase(Module):
             state = (hx[0], hx[1]) if self.mode == "LSTM" else (hx,)
             if sorted_indices is not None:
                 state = tuple(s.index_select(1, sorted_indices) for s in state)
-        self.check_input(data, packed=True)
+        self.check_input(data, batch_sizes)
         self._check_state(state, sizes[0])
         data, state = self._run(data, state, sizes)
         if unsorted_indices is not None:
@@ -322,6 +353,12 @@ class LSTM(RNNBase):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
+
+    def get_expected_cell_size(
+        self, input: Tensor, batch_sizes: Tensor | None
+    ) -> tuple[int, int, int]:
+        """The size of the state c for an input: layers and directions, batch, features."""
+        return len(self._all_weights), self._batch(input, batch_sizes), self.hidden_size
 
 
 class GRU(RNNBase):

@@ -98,6 +98,11 @@ class Embedding(Module):
         """Draws the starting values anew: standard normal, zero at `padding_idx`."""
         _draw(self.weight, self.padding_idx)
 
+    def _fill_padding_idx_with_zero(self) -> None:
+        if self.padding_idx is not None:
+            with rl.no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(
             input,

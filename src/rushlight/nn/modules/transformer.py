@@ -5,7 +5,6 @@ encoder and a decoder.
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from rushlight._root import Tensor
 
 from ... import _dtypes as dtypes
 from ..._device import DeviceLike
+from ..._errors import warn
 from ..._missing import missing_name as _missing_name
 from .. import functional as F
 from .. import init
@@ -294,10 +294,9 @@ class TransformerEncoder(Module):
         self.mask_check = mask_check
         why_not = _no_nested(encoder_layer)
         if enable_nested_tensor and why_not:
-            warnings.warn(
+            warn(
                 "enable_nested_tensor is True, but self.use_nested_tensor is False because "
                 + why_not,
-                stacklevel=2,
             )
             self.use_nested_tensor = False
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import types
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from ..._errors import warn
 from ...ops.matrix.norms import vector_norm as _vector_norm
 
 
@@ -102,9 +102,8 @@ def clip_grad_norm_(
         generator = isinstance(parameters, types.GeneratorType)
         parameters = list(parameters)
         if generator and not parameters:
-            warnings.warn(
+            warn(
                 "`parameters` is an empty generator, no gradient clipping will occur.",
-                stacklevel=2,
             )
     with rl.no_grad():
         total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
@@ -112,7 +111,13 @@ def clip_grad_norm_(
     return total
 
 
-def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
+def clip_grad_norm(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """Deprecated name of `clip_grad_norm_`.
 
     >>> x = torch.zeros(2, requires_grad=True)
@@ -120,13 +125,12 @@ def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
     >>> nn.utils.clip_grad_norm(x, 1.0)
     tensor(5.)
     """
-    warnings.warn(
+    warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated "
         "in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
-        stacklevel=2,
     )
-    return clip_grad_norm_(*args, **kwargs)
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
 def clip_grad_value_(

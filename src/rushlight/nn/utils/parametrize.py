@@ -212,7 +212,7 @@ def _inject_class(module: Module) -> None:
         return replica
 
     members: dict[str, Any] = {"__getstate__": refuse_pickle}
-    if not hasattr(cls, "__deepcopy__"):
+    if cls.__deepcopy__ is Module.__deepcopy__:
         members["__deepcopy__"] = deep_copy
     module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), members)
     module.__class__.__module__ = __name__

@@ -228,6 +228,10 @@ class _ByAmount(BasePruningMethod):
 class RandomUnstructured(_ByAmount):
     """Prunes entries at random."""
 
+    @classmethod
+    def apply(cls, module: Module, name: str, amount: Amount) -> Self:  # type: ignore[override]
+        return super().apply(module, name, amount=amount)
+
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask with `amount` more zeros, drawn at random."""
         return _without(default_mask, self._count(t.numel()), rl.rand_like(t), True)
@@ -235,6 +239,12 @@ class RandomUnstructured(_ByAmount):
 
 class L1Unstructured(_ByAmount):
     """Prunes the entries of the smallest absolute values."""
+
+    @classmethod
+    def apply(  # type: ignore[override]
+        cls, module: Module, name: str, amount: Amount, importance_scores: Any = None
+    ) -> Self:
+        return super().apply(module, name, amount=amount, importance_scores=importance_scores)
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask with zeros at the smallest absolute values."""
@@ -284,6 +294,12 @@ class _Structured(_ByAmount):
 class RandomStructured(_Structured):
     """Prunes whole entries of a dimension at random."""
 
+    @classmethod
+    def apply(  # type: ignore[override]
+        cls, module: Module, name: str, amount: Amount, dim: int = -1
+    ) -> Self:
+        return super().apply(module, name, amount=amount, dim=dim)
+
     def _scores(self, t: Tensor, dim: int) -> Tensor:
         return rl.rand(t.shape[dim])
 
@@ -294,6 +310,19 @@ class LnStructured(_Structured):
     def __init__(self, amount: Amount, n: Any, dim: int = -1) -> None:
         super().__init__(amount, dim)
         self.n = n
+
+    @classmethod
+    def apply(  # type: ignore[override]
+        cls,
+        module: Module,
+        name: str,
+        amount: Amount,
+        n: Any,
+        dim: int,
+        importance_scores: Any = None,
+    ) -> Self:
+        how = {"amount": amount, "n": n, "dim": dim}
+        return super().apply(module, name, importance_scores=importance_scores, **how)
 
     def _scores(self, t: Tensor, dim: int) -> Tensor:
         rest = [d for d in range(t.dim()) if d != dim]
@@ -307,6 +336,10 @@ class CustomFromMask(BasePruningMethod):
 
     def __init__(self, mask: Tensor) -> None:
         self.mask = mask
+
+    @classmethod
+    def apply(cls, module: Module, name: str, mask: Tensor) -> Self:  # type: ignore[override]
+        return super().apply(module, name, mask=mask)
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask, times the one before it."""

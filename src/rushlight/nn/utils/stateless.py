@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import AbstractContextManager
 from typing import Any
 
+from ..._errors import warn
 from ..._root import Tensor
 from ...func import functional_call as _functional_call
 from ...func._functional_call import _replaced
@@ -31,12 +31,11 @@ def functional_call(
     >>> nn.utils.stateless.functional_call(nn.Linear(2, 1), given, torch.ones(2))
     tensor([2.])
     """
-    warnings.warn(
+    warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be "
         "removed in a future version of PyTorch. Please use `torch.func.functional_call` instead "
         "which is a drop-in replacement.",
         FutureWarning,
-        stacklevel=2,
     )
     return _functional_call(
         module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict

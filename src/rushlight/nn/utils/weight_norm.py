@@ -4,12 +4,12 @@ each call. `parametrizations.weight_norm` is its successor.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, TypeVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from ..._errors import warn
 from ..modules.module import Module
 from ..parameter import Parameter
 
@@ -93,11 +93,10 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
     >>> [(name, tuple(p.shape)) for name, p in layer.named_parameters()]
     [('bias', (2,)), ('weight_g', (2, 1)), ('weight_v', (2, 3))]
     """
-    warnings.warn(
+    warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of "
         "`torch.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
-        stacklevel=2,
     )
     WeightNorm.apply(module, name, dim)
     return module

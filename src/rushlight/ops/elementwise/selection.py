@@ -66,7 +66,6 @@ def _truth(condition: Any) -> Any:
     warn_once(
         "where received a uint8 condition tensor. This behavior is deprecated and will be removed "
         "in a future version of PyTorch. Use a boolean condition instead.",
-        4,
     )
     return condition.to(dtypes.bool)
 

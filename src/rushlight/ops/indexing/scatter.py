@@ -8,7 +8,6 @@ are not in order, NotImplemented; the definition in Python then finds out what t
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ..._errors import warn
 from ..._size import Size
 from ..elementwise.selection import masked_fill
 from ..layout.joining import cat
@@ -504,7 +504,7 @@ def _scatter_form(in_place: bool) -> Any:
         if reduce not in ("add", "multiply"):
             raise RuntimeError("reduce argument must be either add or multiply.")
         if is_tensor:
-            warnings.warn(_WITH_SRC, stacklevel=2)
+            warn(_WITH_SRC)
         else:
             number: Any = src
             src = full(index.shape, number, dtype=input.dtype)

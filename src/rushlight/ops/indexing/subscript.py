@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +24,7 @@ from ... import _core
 from ..._core import Op
 from ..._devices import of
 from ..._dtypes import dtype
+from ..._errors import warn
 from ..elementwise.selection import copy_, fill_
 from ..layout.shape import unsqueeze
 from ..layout.slices import select, slice_op
@@ -233,7 +233,7 @@ def _as_tuple(key: Any) -> tuple[Any, ...]:
         item is None or item is Ellipsis or isinstance(item, (slice, _Tensor)) or _is_sequence(item)
         for item in key
     ):
-        warnings.warn(_NO_TUPLE, stacklevel=4)
+        warn(_NO_TUPLE)
         return tuple(key)
     return (key,)
 
@@ -343,7 +343,7 @@ def _resolve(x: Tensor, key: Any, writing: bool) -> tuple[Any, Any]:
                 dim += 1
                 continue
             if item._form.dtype == np.uint8:
-                warnings.warn(_UINT8, stacklevel=4)
+                warn(_UINT8)
             found.append((dim, item._form.ndim, item))
             dim += item._form.ndim
         else:

@@ -256,6 +256,11 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
             "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
             f"{weight.dim()}. Flatten it first."
         )
+    if input.dtype is not weight.dtype:
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {input.dtype.scalar_name} and "
+            f"{weight.dtype.scalar_name}"
+        )
     if weight.dim() == 0 or (weight.numel() == 1 and input.dim() <= 1):
         return _prelu_kernel(
             input, weight.reshape(()) if weight.dim() and not input.dim() else weight

@@ -14,6 +14,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op, Reduction
+from ..._errors import not_implemented_for
 from ..table.arrays import Array, common_type, listed, refuse, rounded, scalar_name, widened
 from ..table.kinds import composite, general, linear
 from ..table.signature import Flag, Tensor
@@ -484,4 +485,6 @@ def binary_cross_entropy_with_logits(
         raise ValueError(
             f"Target size ({target.size()}) must be the same as input size ({input.size()})"
         )
+    if not (input.is_floating_point() or input.is_complex()):
+        not_implemented_for("log_sigmoid_cpu", input.dtype.scalar_name)
     return _binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)

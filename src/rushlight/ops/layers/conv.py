@@ -430,7 +430,6 @@ def _same_padding(input: Any, weight: Any, stride: _Ints, dilation: _Ints) -> tu
         warn_once(
             "Using padding='same' with even kernel lengths and odd dilation may require a "
             "zero-padded copy of the input be created",
-            stacklevel=5,
         )
         border = [v for t in reversed(total) for v in (0, t % 2)]
         input = pad(input, border)

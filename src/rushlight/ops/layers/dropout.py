@@ -7,7 +7,6 @@ same ones.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from ... import _core
 from ..._devices import of
+from ..._errors import warn
 from ..._generator import default_generator, fill
 from ..._levels.running import draws
 from ..making.creation import empty_like
@@ -123,7 +123,7 @@ def _feature(name: str, n: int) -> None:
                 "optional batch dimension (i.e. 2D or 3D inputs)."
             )
         if n > 1 and ndim not in (n + 1, n + 2):
-            warnings.warn(
+            warn(
                 f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result "
                 "in an error in a "
                 "future release. To retain the behavior and silence this warning, please use "
@@ -131,10 +131,9 @@ def _feature(name: str, n: int) -> None:
                 f"that {name} exists to provide channel-wise dropout on inputs with {n} spatial "
                 "dimensions, a channel "
                 f"dimension, and an optional batch dimension (i.e. {n + 1}D or {n + 2}D inputs).",
-                stacklevel=2,
             )
         if n == 2 and ndim == 3:
-            warnings.warn(
+            warn(
                 "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D "
                 "dropout behavior is "
                 "desired - input is interpreted as shape (N, C, L), where C is the channel dim. "
@@ -144,7 +143,6 @@ def _feature(name: str, n: int) -> None:
                 "(C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to "
                 "using dropout1d "
                 "instead.",
-                stacklevel=2,
             )
         if not training or p == 0.0 or not input.numel():
             return input

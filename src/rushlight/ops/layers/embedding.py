@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from importlib import import_module
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._devices import of
+from ..._errors import warn
 from ..._levels.running import answered, state
 from ..table.arrays import Array, elements, rounded, scalar_name, unshared, widened
 from ..table.kinds import composite, constant, linear
@@ -245,11 +245,10 @@ def embedding_bag(
 ) -> Tensor:
     """The sum, mean or maximum of the rows in each bag of indices."""
     if weight.dtype.is_floating_point is False and input.dtype.is_floating_point:
-        warnings.warn(
+        warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage "
             "`embedding_bag(weight, input, ...)` is deprecated, and should now be "
             "`embedding_bag(input, weight, ...)`.",
-            stacklevel=2,
         )
         input, weight = weight, input
     if not weight.is_floating_point():

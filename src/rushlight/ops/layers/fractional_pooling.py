@@ -121,6 +121,8 @@ def _of(n: int) -> None:
         if samples is None:
             refuse("check_uniform_bounds", input._form, "biu")
             samples = rand(batch, channels, n, dtype=input.dtype, device=input.device)
+        elif samples.dtype is not input.dtype:
+            raise RuntimeError("Expect _random_samples to have the same dtype as input")
         elif samples.shape[1] != channels:
             raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
         elif samples.shape[0] < batch:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from ..._devices import of
 from ..._dtypes import uint8
+from ..._errors import warn
 from ..elementwise.selection import where
 from ..table.arrays import Array, anywhere, check_room, listed, refuse
 from ..table.kinds import composite, constant, pointwise
@@ -326,9 +326,8 @@ def upsample(
     align_corners: bool | None = None,
 ) -> Tensor:
     """`interpolate` under its older name."""
-    warnings.warn(
+    warn(
         "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.",
-        stacklevel=2,
     )
     return interpolate(input, size, scale_factor, mode, align_corners)
 
@@ -338,13 +337,12 @@ def upsample(
 
 def _corners(align_corners: bool | None) -> bool:
     if align_corners is None:
-        warnings.warn(
+        warn(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since "
             "1.3.0. Please "
             "specify align_corners=True if the old behavior is desired. See the documentation of "
             "grid_sample for "
             "details.",
-            stacklevel=3,
         )
         return False
     return align_corners
@@ -368,11 +366,10 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
             f"{theta.shape}."
         )
     if align_corners and min(size[2:]) == 1:
-        warnings.warn(
+        warn(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when "
             "align_corners=True. This is not an intended use case of affine_grid. See the "
             "documentation of affine_grid for details.",
-            stacklevel=2,
         )
     elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")

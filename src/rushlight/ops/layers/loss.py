@@ -8,13 +8,13 @@ A public loss is a small Python function that checks its arguments as torch does
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ... import _core
+from ..._errors import warn
 from ..elementwise.selection import unless
 from ..table.arrays import Array, anywhere, common_type, listed, scalar_name, widened
 from ..table.kinds import composite, general
@@ -34,9 +34,8 @@ def reduction_asked(size_average: Flag | None, reduce: Flag | None, reduction: s
         return reduction
     average = True if size_average is None else size_average
     how = ("mean" if average else "sum") if reduce is None or reduce else "none"
-    warnings.warn(
+    warn(
         f"size_average and reduce args will be deprecated, please use reduction='{how}' instead.",
-        stacklevel=3,
     )
     return how
 
@@ -74,12 +73,11 @@ def share_of(g: Tensor, reduction: str, n: int) -> Tensor:
 
 
 def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
-    warnings.warn(
+    warn(
         f"Using a target size ({target.size()}) that is different to the input size "
         f"({input.size()}). "
         "This will likely lead to incorrect results due to broadcasting. "
         "Please ensure they have the same size.",
-        stacklevel=3,
     )
 
 
@@ -318,6 +316,9 @@ def huber_loss(
         raise RuntimeError(
             f"huber_loss does not support non-positive values for delta.\ndelta is {delta}."
         )
+    if target.is_floating_point() and not input.is_floating_point():
+        _core.refuse_cast(target.dtype.scalar_name, input.dtype.scalar_name)
+    target = target.to(input.dtype) if target.is_floating_point() else target
     if weight is None:
         return _huber_loss(input, target, reduction, float(delta))
     _check_weight(weight, input)
@@ -340,12 +341,11 @@ def kl_div(
     if size_average is not None or reduce is not None:
         reduction = reduction_asked(size_average, reduce, reduction)
     elif reduction == "mean":
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size."
             "'batchmean' divides only by the batch size, and aligns with the KL div math "
             "definition."
             "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
-            stacklevel=2,
         )
     if input.is_complex() or target.is_complex():
         raise RuntimeError("kl_div: Complex inputs not supported.")
@@ -396,7 +396,8 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
         )
-    return reduce_loss((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    apart = input1 - input2
+    return reduce_loss((-target * apart + float(margin)).clamp_min(0), reduction)
 
 
 @composite(where="nn")
@@ -531,8 +532,8 @@ def gaussian_nll_loss(
             raise ValueError("var is of incorrect size")
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")
-    if not (input.is_floating_point() or input.is_complex()):
-        _core.refuse_cast("Float", input.dtype.c_name)
+    if not (var.is_floating_point() or var.is_complex()):
+        _core.refuse_cast("Float", var.dtype.c_name)
     # The floor under the variance has no gradient of its own.
     floored = var + (var.detach().clamp_min(eps) - var.detach())
     loss = 0.5 * (floored.log() + (input - target) ** 2 / floored)

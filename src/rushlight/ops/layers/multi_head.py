@@ -7,8 +7,8 @@ are one dimension of batch * heads matrices of (length, head_dim).
 from __future__ import annotations
 
 import math
-import warnings
 
+from ..._errors import warn
 from ..layout.joining import cat
 from ..matrix.fused_products import baddbmm
 from ..matrix.products import bmm, linear
@@ -182,7 +182,7 @@ def multi_head_attention_forward(
     padding = _added(key_padding_mask, "key_padding_mask", query)
     types = {m.dtype for m in (key_padding_mask, attn_mask) if m is not None}
     if len(types) > 1:
-        warnings.warn(_MIXED_MASKS, stacklevel=2)
+        warn(_MIXED_MASKS)
     # Without padding and weights the hint says all that the mask says.
     causal = is_causal and padding is None and not need_weights
     mask = None if causal else _added(attn_mask, "attn_mask", query)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
+from ..._errors import warn
 from ..table.arrays import Array, dim_in, refuse, rounded, widened
 from ..table.kinds import composite, general, variant
 from ..table.reference import alias
@@ -126,11 +126,10 @@ _with_dtype(log_softmax, _log_softmax, _log_softmax_rule, _log_softmax_tangent)
 # ---- torch.nn.functional's forms
 
 
-def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
-    warnings.warn(
+def _implicit_dim(name: str, ndim: int) -> int:
+    warn(
         f"Implicit dimension choice for {name} has been deprecated. "
         "Change the call to include dim=X as an argument.",
-        stacklevel=stacklevel + 1,
     )
     return 0 if ndim in (0, 1, 3) else 1
 
@@ -140,7 +139,7 @@ def _functional(op: Op, name: str, doc: str) -> None:
         input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
     ) -> Tensor:
         if dim is None:
-            dim = _implicit_dim(name, input.ndim, _stacklevel)
+            dim = _implicit_dim(name, input.ndim)
         return op(input, dim) if dtype is None else op(input, dim, dtype)
 
     function.__name__ = function.__qualname__ = name
@@ -159,7 +158,7 @@ def softmin(
 ) -> Tensor:
     """softmax of the negative."""
     if dim is None:
-        dim = _implicit_dim("softmin", input.ndim, _stacklevel)
+        dim = _implicit_dim("softmin", input.ndim)
     return softmax(-input, dim) if dtype is None else softmax(-input, dim, dtype)
 
 
@@ -169,6 +168,8 @@ def gumbel_softmax(
 ) -> Tensor:
     """A sample of the Gumbel-softmax distribution; hard: one-hot forwards, with the soft sample's
     gradient."""
+    if eps != 1e-10:
+        warn("`eps` parameter is deprecated and has no effect.")
     if not logits.is_floating_point():
         raise RuntimeError(
             "Exponential distribution is a continuous probability distribution. dtype must be a "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from ... import _core
 from ..._core import Op, Tensor
 from ..._devices import of
+from ..._errors import warn
 from ..._levels.running import answered
 from ..making.copies import contiguous_copy
 from ..making.creation import zeros
@@ -443,11 +443,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
         if x.dtype is not tensors[0].dtype:
             raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
     if indexing is None:
-        warnings.warn(
+        warn(
             "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
             "argument.",
-            UserWarning,
-            stacklevel=2,
         )
         indexing = "ij"
     if indexing not in ("ij", "xy"):

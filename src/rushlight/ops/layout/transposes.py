@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ... import _core
 from ..._core import Op, Tensor
+from ..._errors import warn
 from ..making.copies import alias
 from ..table.arrays import dim_in, listed
 from ..table.kinds import composite, linear
@@ -159,7 +159,7 @@ def _reversed_dims(self: Any) -> Tensor:
             "dimensions of a "
             "tensor."
         )
-    warnings.warn(message, UserWarning, stacklevel=2)
+    warn(message)
     return permute(self, tuple(range(ndim - 1, -1, -1)))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from ... import _dtypes as dtypes
 from ..._core import Tensor
 from ..._device import preserve_format
 from ..._devices import of
-from ..._errors import not_implemented_for
+from ..._errors import not_implemented_for, warn
 from ..._levels.running import answered
 from ..table.arrays import Array, cell, check_room, check_tensor, fitted_number, is_stored
 from ..table.kinds import composite
@@ -424,13 +423,11 @@ def arange(
         return _steps_there(where, (first, by), count, numpy_dtype, how)
     array = _in_steps(first, by, count, numpy_dtype, where)
     if out is not None and out.numel() not in (0, array.size):
-        warnings.warn(
+        warn(
             f"The number of elements in the out tensor of shape {list(out.shape)} is "
             f"{out.numel()} which does not match the computed number of elements {array.size}. "
             "Note that this may occur as a result of rounding error. The out tensor will be "
             f"resized to a tensor of shape ({array.size},).",
-            UserWarning,
-            stacklevel=2,
         )
     return finished(array, how, out, where, function="arange", keeps_size=True)
 
@@ -445,12 +442,10 @@ def range_(
     **how: Keywords,
 ) -> Tensor:
     """The numbers from `start` to `end`, which is included (deprecated: use `arange`)."""
-    warnings.warn(
+    warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is "
         "inconsistent with Python's range builtin. Instead, use torch.arange, which produces "
         "values in [start, end).",
-        UserWarning,
-        stacklevel=2,
     )
     numpy_dtype = numpy_of(how.get("dtype"), "range", out)
     if numpy_dtype.kind in "bc":

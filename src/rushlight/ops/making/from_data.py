@@ -11,6 +11,7 @@ from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
 from ..._devices import cpu, of, on
+from ..._errors import warn
 from ..._levels.opaque_array import ITEM
 from ..._levels.running import answered
 from ..table.arrays import Array, as_type, common_type, is_stored, warn_once
@@ -62,6 +63,14 @@ def array_of(data: Any, dtype: dtype | None = None, copy: bool = True) -> Array:
             raise ValueError(
                 "given numpy array has byte order different from the native byte order. "
                 "Conversion between byte orders is currently not supported."
+            )
+        if not copy and not array.flags.writeable:
+            warn_once(
+                "The given NumPy array is not writable, and PyTorch does not support non-writable "
+                "tensors. This means writing to this tensor will result in undefined behavior. You "
+                "may want to copy the array to protect its data or make it writable before "
+                "converting it to a tensor. This type of warning will be suppressed for the rest "
+                "of this program."
             )
     elif isinstance(data, np.generic):
         array = np.asarray(data)
@@ -206,7 +215,6 @@ def _elements(data: Any, sizes: list[int], dim: int, into: list[Any]) -> None:
                 "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please "
                 "consider converting the list to a single numpy.ndarray with numpy.array() before "
                 "converting to a tensor.",
-                stacklevel=2,
             )
         _elements(item, sizes, dim + 1, into)
 
@@ -266,14 +274,10 @@ def _array_by_element(data: Any, wanted: Any) -> Array:
 def warn_of_copy(data: Any, call: str) -> None:
     """The warning that a tensor is copied as data are, at the caller's caller."""
     if isinstance(data, Tensor):
-        import warnings
-
-        warnings.warn(
+        warn(
             "To copy construct from a tensor, it is recommended to use "
             "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
             f"rather than {call}.",
-            UserWarning,
-            stacklevel=3,
         )
 
 
@@ -398,17 +402,6 @@ def from_numpy(ndarray: Any) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     array = array_of(ndarray, copy=False)
-    if not ndarray.flags.writeable:
-        import warnings
-
-        warnings.warn(
-            "The given NumPy array is not writable, and PyTorch does not support non-writable "
-            "tensors. This means writing to this tensor will result in undefined behavior. You "
-            "may want to copy the array to protect its data or make it writable before converting "
-            "it to a tensor. This type of warning will be suppressed for the rest of this program.",
-            UserWarning,
-            stacklevel=2,
-        )
     return _wrap_data(array)
 
 

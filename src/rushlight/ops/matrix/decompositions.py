@@ -547,6 +547,14 @@ def _torch_lu_solve(
     input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None
 ) -> Tensor:
     """`linalg.lu_solve` in torch's older form."""
+    warn_once(
+        "torch.lu_solve is deprecated in favor of torch.linalg.lu_solve"
+        "and will be removed in a future PyTorch release.\n"
+        "Note that torch.linalg.lu_solve has its arguments reversed.\n"
+        "X = torch.lu_solve(B, LU, pivots)\n"
+        "should be replaced with\n"
+        "X = torch.linalg.lu_solve(LU, pivots, B)"
+    )
     result = lu_solve(LU_data, LU_pivots, input)
     return result if out is None else written(out, result, "lu_solve")
 

@@ -373,6 +373,8 @@ def _cross(a: Array, b: Array, dim: int) -> Array:
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[dim]} and "
             f"{b.shape[dim]}"
         )
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"expected scalar type {scalar_name(a)} but found {scalar_name(b)}")
     kind = common_type(a, b)
     refuse("cross", np.empty(0, kind), "b")
     x = np.moveaxis(widened(a), dim, 0)

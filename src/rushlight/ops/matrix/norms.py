@@ -536,6 +536,10 @@ def cdist(
         )
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
+    if x1.dtype is not x2.dtype:
+        raise RuntimeError(
+            f"expected scalar type {x1.dtype.scalar_name} but found {x2.dtype.scalar_name}"
+        )
     return _cdist_op(x1, x2, p)
 
 

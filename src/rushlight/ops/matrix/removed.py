@@ -53,7 +53,6 @@ def _kept(name: str, instead: str) -> None:
     warn_once(
         f"at::{name} is deprecated and it is just left for JIT compatibility. It will be removed "
         f"in a future PyTorch release. Please use `{instead}` instead",
-        stacklevel=4,
     )
 
 

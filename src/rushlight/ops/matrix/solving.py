@@ -361,6 +361,11 @@ def triangular_solve(
         "X = torch.triangular_solve(B, A).solution\nshould be replaced with\n"
         "X = torch.linalg.solve_triangular(A, B)."
     )
+    if input.dtype is not A.dtype:
+        raise RuntimeError(
+            f"Expected b and A to have the same dtype, but found b of type "
+            f"{input.dtype.scalar_name} and A of type {A.dtype.scalar_name} instead."
+        )
     m = A.mT if transpose else A
     x = _triangular_solve(m, input, upper=upper != transpose, unitriangular=unitriangular)
     return _triangular_result((x, A.clone()))

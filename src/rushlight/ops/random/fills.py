@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ from ... import _dtypes as dtypes
 from ..._core import Tensor
 from ..._devices import of
 from ..._dtypes import dtype
-from ..._errors import not_implemented_for
+from ..._errors import not_implemented_for, warn
 from ..._generator import fill as draw_into
 from ..._levels.running import draws
 from ..making.creation import zeros_like
@@ -171,13 +170,11 @@ def _check_bounds(low: int, last: int, dtype: dtype) -> None:
             raise RuntimeError(f"{name} is out of bounds for {dtype.c_name}")
         digits = DIGITS.get(dtype.name, 64)
         if abs(value) > 1 << digits:
-            warnings.warn(
+            warn(
                 f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision "
                 f"limitations {dtype.c_name} can support discrete uniform distribution only within "
                 "this range. This warning will become an error in version 1.7 release, please fix "
                 "the code in advance",
-                UserWarning,
-                stacklevel=4,
             )
 
 

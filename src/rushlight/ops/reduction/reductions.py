@@ -9,7 +9,6 @@ that was reduced without copying; its transpose is `sum`.
 from __future__ import annotations
 
 import math
-import warnings
 from builtins import all as _all
 from builtins import max as _largest
 from builtins import min as _smallest
@@ -21,6 +20,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op, Tensor
+from ..._errors import warn
 from ..elementwise.selection import unless, where
 from ..layout.joining import cat
 from ..layout.shape import view
@@ -28,6 +28,7 @@ from ..making.creation import ones_like
 from ..table.arrays import (
     Array,
     anywhere,
+    as_type,
     by_axis,
     check_tensor,
     default_float,
@@ -98,7 +99,7 @@ spread_dims: Op = linear(
 def _sum(a: Array, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: Any) -> Array:
     if dtype is not None:
         with np.errstate(all="ignore"):
-            a = a.astype(dtype.numpy, copy=False)
+            a = as_type(a, dtype.numpy, copy=False)
         like = a
     elif a.dtype.kind in "bui":
         like = np.empty(0, np.int64)
@@ -148,7 +149,7 @@ def _mean(a: Array, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: Any
         if not dtype.is_differentiable:
             raise RuntimeError(_no_mean("Optional dtype", dtype.scalar_name))
         with np.errstate(all="ignore"):
-            a = a.astype(dtype.numpy, copy=False)
+            a = as_type(a, dtype.numpy, copy=False)
     elif a.dtype.kind in "bui":
         raise RuntimeError(_no_mean("Input dtype", scalar_name(a)))
     with np.errstate(all="ignore"):
@@ -218,7 +219,7 @@ def _prod(a: Array, dim: int | None, keepdim: bool, dtype: dtype | None) -> Arra
         if found is not NotImplemented:
             return found
     else:
-        a = a.astype(dtype.numpy, copy=False)
+        a = as_type(a, dtype.numpy, copy=False)
     like = np.empty(0, np.int64) if dtype is None and a.dtype.kind in "bui" else a
     axes = axes_of(dim, a.ndim)
     with np.errstate(all="ignore"):
@@ -389,11 +390,9 @@ def _checked_var(name: str, input: Tensor, dim: Any, correction: float) -> None:
         )
     count = array.size if dim is None else _count(array.shape, dim)
     if count - correction <= 0 and (dim is None or 0 not in _kept(array.shape, dim)):
-        warnings.warn(
+        warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
             "reduction factor (input numel divided by output numel).",
-            UserWarning,
-            stacklevel=3,
         )
 
 

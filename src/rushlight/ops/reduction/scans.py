@@ -16,7 +16,7 @@ from ..elementwise.selection import where
 from ..layout.joining import cat
 from ..layout.slices import slice_op
 from ..making.creation import arange, ones_like, zeros, zeros_like
-from ..table.arrays import Array, check_room, dim_in, rounded, scalar_name, widened
+from ..table.arrays import Array, as_type, check_room, dim_in, rounded, scalar_name, widened
 from ..table.kinds import composite, constant, general, linear
 from ..table.signature import Number
 from .extremes import selecting
@@ -32,7 +32,7 @@ def _cumulated(name: str, kernel: Any, ufunc: Any) -> Any:
             if dtype is dtypes.bool and a.ndim:
                 raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
             with np.errstate(all="ignore"):
-                a = a.astype(dtype.numpy, copy=False)
+                a = as_type(a, dtype.numpy, copy=False)
             like = a
         else:
             found = kernel(a, dim)
@@ -286,6 +286,12 @@ def _steps(y: Any, x: Any, dx: Any, dim: int) -> Any:
     return diff(x, dim=dim - y.ndim)
 
 
+def _refuse_bools(name: str, y: Tensor, x: Tensor | None) -> None:
+    if dtypes.bool in (y.dtype, None if x is None else x.dtype):
+        which = "`y`" if x is None else "`x` or `y`"
+        raise RuntimeError(f"{name}: received a bool input for {which}, but bool is not supported")
+
+
 def _both_ends(y: Any, dim: int) -> tuple[Any, Any]:
     size = y.shape[dim]
     return slice_op(y, dim, 1, size, 1), slice_op(y, dim, 0, size - 1, 1)
@@ -301,8 +307,7 @@ def _both_ends(y: Any, dim: int) -> tuple[Any, Any]:
 )
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1.0, dim: int = -1) -> Tensor:
     """The integral along a dimension by the trapezoidal rule."""
-    if y.dtype is dtypes.bool:
-        raise RuntimeError("trapezoid: received a bool input for `y`, but bool is not supported")
+    _refuse_bools("trapezoid", y, x)
     d = dim_in(dim, y.ndim)
     if y.shape[d] == 0:
         return zeros([n for i, n in enumerate(y.shape) if i != d], dtype=y.dtype)
@@ -337,6 +342,7 @@ def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Number = 1.0, dim: int = -1
 ) -> Tensor:
     """The integral up to each entry of a dimension by the trapezoidal rule."""
+    _refuse_bools("cumulative_trapezoid", y, x)
     d = dim_in(dim, y.ndim)
     high, low = _both_ends(y, d)
     if x is None:
@@ -400,7 +406,7 @@ def _bincount(a: Array, weights: Array | None, minlength: int) -> Array:
     if weights is not None:
         if weights.shape != a.shape:
             raise RuntimeError("weights should be 1-d and have the same length as input")
-        counts = np.bincount(a, weights, minlength)
+        counts = np.bincount(a, as_type(weights, np.dtype(np.float64), copy=False), minlength)
         return counts.astype(np.float32 if weights.dtype == np.float32 else np.float64)
     return np.bincount(a, minlength=minlength).astype(np.int64)
 

@@ -23,8 +23,10 @@ from ..table.arrays import (
     Array,
     anywhere,
     check_tensor,
+    common_type,
     dim_in,
     listed,
+    refuse,
     scalar_name,
     warn_once,
     widened,
@@ -332,10 +334,7 @@ def _search(
                 "while right was True"
             )
         right = side == "right"
-    if bounds.dtype.kind in "bc":
-        raise NotImplementedError(
-            f"\"searchsorted_out_cpu\" not implemented for '{scalar_name(bounds)}'"
-        )
+    refuse("searchsorted_out_cpu", np.empty(0, common_type(bounds, values)), "bc")
     if values.ndim == 0 and bounds.ndim != 1:
         raise RuntimeError(
             "torch.searchsorted(): input value can be a scalar only when boundaries tensor "

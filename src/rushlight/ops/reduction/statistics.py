@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from ... import _core
 from ..._devices import of
+from ..._errors import warn
 from ..._levels.running import answered
 from ...return_types import named
 from ..elementwise.complex_numbers import complex, imag, real
@@ -86,7 +86,10 @@ def cov(
     else:
         left = total - correction * (w * aweights).sum() / total
     if anywhere(left <= 0) if isinstance(left, _core.Tensor) else left <= 0:
-        warnings.warn("cov(): degrees of freedom is <= 0", UserWarning, stacklevel=2)
+        warn(
+            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number "
+            "of observations."
+        )
         left = 0
     x = x - mean.unsqueeze(1)
     return (matmul(x, (x if w is None else x * w).mH) / left).squeeze()

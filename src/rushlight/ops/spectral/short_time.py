@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from ..._core import Tensor
+from ..._errors import warn
 from ..elementwise.complex_numbers import real, view_as_real
 from ..layout.joining import cat
 from ..layout.rearrange import flip
@@ -137,7 +137,7 @@ def stft(
             "require that return_complex=True in a future PyTorch release."
         )
     _check_stft(call, input, n_fft, hop, win, window)
-    if input.dtype.itemsize == 2:
+    if input.dtype.itemsize == 2 and (window is None or window.dtype is input.dtype):
         raise RuntimeError(
             f"MKL FFT doesn't support tensors of type: {input.dtype.scalar_name}\n"
             "Compute in float32: `input.float()`."
@@ -157,7 +157,6 @@ def stft(
             "torch.hamming_window are recommended to reduce spectral leakage.To suppress this "
             "warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, "
             "device=<device>)`.",
-            stacklevel=4,
         )
     frames = input.unfold(-1, n_fft, hop)
     if window is not None or win < n_fft:
@@ -268,10 +267,8 @@ def istft(
     signal = signal / weights
     if end <= whole:
         return signal
-    warnings.warn(
+    warn(
         "The length of signal is shorter than the length parameter. Result is being padded with "
         "zeros in the tail. Please check your center and hop_length settings.",
-        UserWarning,
-        stacklevel=2,
     )
     return cat([signal, signal.new_zeros(*lead, end - whole)], -1)

@@ -17,7 +17,6 @@ import inspect
 import numbers
 import operator
 import re
-import warnings
 from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any, TypeVar
@@ -28,7 +27,7 @@ from ... import _core
 from ... import _device as _device
 from ... import _dtypes as dtypes
 from ..._core import Op, Takes
-from ..._errors import is_pytorchs
+from ..._errors import is_pytorchs, warn
 from ..._generator import Generator
 from ..._size import Size
 from . import arrays
@@ -466,11 +465,9 @@ def _today(
             then += "" if method or "out" not in params else ", *, Tensor out = None"
             now = signature.without_first() if method else signature
             now = Signature(tuple(p for p in now.params if p.name != "out" or not method))
-            warnings.warn(
+            warn(
                 f"This overload of {name} is deprecated:\n\t{name}({then})\n"
                 f"Consider using one of the following signatures instead:\n\t{name}{now}",
-                UserWarning,
-                stacklevel=3,
             )
         given = dict(zip(names, args, strict=True))
         moved = {n: v for n, v in given.items() if params[n].keyword_only}

@@ -8,7 +8,6 @@ the result. `widened` gives the array to compute with, `rounded` brings a result
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from operator import index as as_int
 from typing import Any
@@ -18,7 +17,7 @@ import numpy as np
 from ... import _core
 from ..._core import Tensor
 from ..._dtypes import from_numpy_dtype
-from ..._errors import dim_out_of_range
+from ..._errors import dim_out_of_range, warn
 
 __all__ = [
     "Array",
@@ -162,13 +161,17 @@ def is_stored(dtype: np.dtype[Any]) -> bool:
     return (kind == "V" and dtype.name != "bfloat16") or (kind == "f" and dtype.itemsize == 1)
 
 
-def as_type(a: Array, wanted: np.dtype[Any]) -> Array:
+def as_type(a: Array, wanted: np.dtype[Any], copy: bool = True) -> Array:
     """The values as another type, in the same memory order; real parts for real types."""
     if is_stored(a.dtype) or is_stored(wanted):
         with_type: Array = _core.cast(_core.wrap(a), from_numpy_dtype(wanted).code)._array
         return with_type
     with np.errstate(all="ignore"):
-        return (a.real if a.dtype.kind == "c" and wanted.kind not in "cb" else a).astype(wanted)
+        if a.dtype.kind == "c" and wanted.kind not in "cb":
+            if a.size:
+                warn_once("Casting complex values to real discards the imaginary part")
+            a = a.real
+        return a.astype(wanted, copy=copy)
 
 
 def fitted_number(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -274,12 +277,11 @@ _warned: set[str] = set()
 warn_always = False  # torch.set_warn_always
 
 
-def warn_once(text: str, stacklevel: int = 3) -> None:
-    """A UserWarning at the caller's caller, the first time only, as torch gives those about
-    deprecated names."""
+def warn_once(text: str) -> None:
+    """A UserWarning, the first time only, as torch gives those about deprecated names."""
     if warn_always or text not in _warned:
         _warned.add(text)
-        warnings.warn(text, stacklevel=stacklevel)
+        warn(text)
 
 
 def refuse(op: str, a: Array, kinds: str, halves: bool = False) -> None:

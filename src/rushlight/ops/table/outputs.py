@@ -6,12 +6,12 @@ type that it computes. Where an op differs, its statement says so (`out=`, see R
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ... import _core
 from ..._core import Tensor
 from ..._devices import of
+from ..._errors import warn
 from ...return_types import named_out
 from .statement import OPS
 
@@ -99,15 +99,13 @@ def _write(out: Tensor, result: Tensor) -> Tensor:
     array = result._form
     if out._form.shape != array.shape:
         if out._form.size:
-            warnings.warn(
+            warn(
                 "An output with one or more elements was resized since it had shape "
                 f"{list(out.shape)}, which does not match the required output shape "
                 f"{list(array.shape)}. This behavior is deprecated, and in a future PyTorch "
                 "release outputs will not be resized unless they have zero elements. You can "
                 "explicitly reuse an out tensor t by resizing it, inplace, to zero "
                 "elements with t.resize_(0).",
-                UserWarning,
-                stacklevel=4,
             )
         out.resize_(array.shape)
     if out._accelerator is not None:

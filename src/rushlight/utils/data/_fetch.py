@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from rushlight._root import Generator
 
+from ..._errors import warn
 from ._collate import default_collate
 from .dataset import Subset, TensorDataset
 from .sampler import draw_seed
@@ -143,4 +143,4 @@ class LengthCheck:
                 "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset "
                 "for examples."
             )
-        warnings.warn(text, stacklevel=3)
+        warn(text)

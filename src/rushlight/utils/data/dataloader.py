@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from rushlight._root import Generator
 
 from ..._device import accelerators
+from ..._errors import warn
 from ..._missing import missing_name as _missing_name
 from ._collate import default_collate, default_convert
 from ._fetch import BaseDataLoaderIter, LengthCheck, fetcher, seed_pipes
@@ -220,10 +220,9 @@ class DataLoader(Generic[T_co]):
 
     def __iter__(self) -> Iterator[Any]:
         if self.pin_memory and not accelerators.wanted:
-            warnings.warn(
+            warn(
                 "'pin_memory' argument is set as true but no accelerator is found, "
                 "then device pinned memory won't be used.",
-                stacklevel=2,
             )
         if self.num_workers == 0:
             return _SingleProcessDataLoaderIter(self)
@@ -237,6 +236,9 @@ class DataLoader(Generic[T_co]):
         if self.persistent_workers:
             self._iterator = workers
         return workers
+
+    def _get_iterator(self) -> Iterator[Any]:
+        return iter(self)
 
     def check_worker_number_rationality(self) -> None:
         """Warns where there are more workers than processors that this process may use."""
@@ -257,11 +259,10 @@ class DataLoader(Generic[T_co]):
             )
         else:
             return
-        warnings.warn(
+        warn(
             f"This DataLoader will create {self.num_workers} worker processes in total. {advice} "
             "Please be aware that excessive worker creation might get DataLoader running slow or "
             "even freeze, lower the worker number to avoid potential slowness/freeze if necessary.",
-            stacklevel=3,
         )
 
 

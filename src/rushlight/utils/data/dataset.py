@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-import warnings
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
 from rushlight import _root as rl
 from rushlight._root import Generator, Tensor
+
+from ..._errors import warn
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -145,13 +146,24 @@ class ConcatDataset(Dataset[T_co]):
     datasets: list[Any]
     cumulative_sizes: list[int]
 
+    @staticmethod
+    def cumsum(sequence: Iterable[Sized]) -> list[int]:
+        """Where each dataset of a sequence ends."""
+        return list(accumulate(map(len, sequence)))
+
     def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
         if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
             raise AssertionError("ConcatDataset does not support IterableDataset")
-        self.cumulative_sizes = list(accumulate(len(dataset) for dataset in self.datasets))
+        self.cumulative_sizes = self.cumsum(self.datasets)
+
+    @property
+    def cummulative_sizes(self) -> list[int]:
+        """An older name, misspelt, of `cumulative_sizes`."""
+        warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning)
+        return self.cumulative_sizes
 
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
@@ -247,9 +259,8 @@ def random_split(
             sizes[i % len(sizes)] += 1
         for i, length in enumerate(sizes):
             if length == 0:
-                warnings.warn(
+                warn(
                     f"Length of split at index {i} is 0. This might result in an empty dataset.",
-                    stacklevel=2,
                 )
     if sum(sizes) != size:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from typing import Any
 
 from rushlight import _root as rl
 
+from ..._errors import warn
 from .datapipes.iter.sharding import SHARDING_PRIORITIES
 from .graph import traverse_dps
 
@@ -61,10 +61,9 @@ def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
         return datapipe
     found = [p for p in _pipes(datapipe) if _has(p, "set_shuffle") and _has(p, "set_seed")]
     if shuffle and not found:
-        warnings.warn(
+        warn(
             "`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at "
             "the end. Be aware that the default buffer size might not be sufficient for your task.",
-            stacklevel=2,
         )
         datapipe = datapipe.shuffle()
         found = [datapipe]

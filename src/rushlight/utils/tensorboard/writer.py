@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from importlib import import_module
 from typing import Any
 
 from ..._elsewhere import refusing as _refusing
+from ..._errors import warn
 from ..._missing import missing_name as _missing_name
 from . import summary as summaries
 
@@ -279,10 +279,9 @@ class SummaryWriter:
         use_strict_trace: bool = True,
     ) -> None:
         """Nothing is logged, and a warning says so: PyTorch's graphs come from TorchScript."""
-        warnings.warn(
+        warn(
             "SummaryWriter.add_graph logs nothing: PyTorch draws graphs of TorchScript, which is "
             "not in rushlight.",
-            stacklevel=2,
         )
 
     add_onnx_graph = _refusing(

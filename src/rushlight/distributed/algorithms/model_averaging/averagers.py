@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
+from ...._errors import warn
 from ...._missing import missing_name as _missing_name
 from ..._groups import ProcessGroup, default_group
 from . import utils
@@ -41,10 +41,9 @@ class PeriodicModelAverager(ModelAverager):
         if period < 1:
             raise ValueError("Arg ``period`` must be a positive value.")
         if period == 1:
-            warnings.warn(
+            warn(
                 "A period of 1 averages the parameters after each step, which costs no less than "
                 "averaging the gradients: DistributedDataParallel alone does that.",
-                stacklevel=2,
             )
         self.period, self.warmup_steps = period, warmup_steps
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import sys
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ....._errors import warn
 from .._decorator import functional_datapipe
 from ..datapipe import IterDataPipe
 from ..utils.common import StreamWrapper, _check_unpickable_fn
@@ -127,10 +127,9 @@ class _ChildDataPipe(IterDataPipe[Any]):
         shared = self.main_datapipe
         if self.instance_id in shared.started:
             if len(shared.started) > 1:
-                warnings.warn(
+                warn(
                     "Some child DataPipes are not exhausted when __iter__ is called. We are "
                     "resetting the buffer and each child DataPipe will read from the start again.",
-                    stacklevel=3,
                 )
             shared.begin()
         shared.started.add(self.instance_id)
@@ -144,9 +143,7 @@ class _ChildDataPipe(IterDataPipe[Any]):
 
 def _warn_unlimited(buffer_size: int) -> None:
     if buffer_size < 0:
-        warnings.warn(
-            "Unlimited buffer size is set for `demux`, please be aware of OOM risks", stacklevel=4
-        )
+        warn("Unlimited buffer size is set for `demux`, please be aware of OOM risks")
 
 
 @functional_datapipe("fork")

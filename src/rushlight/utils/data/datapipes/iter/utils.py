@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ....._errors import warn
 from ..datapipe import IterDataPipe
 
 __all__ = ["IterableWrapperIterDataPipe"]
@@ -24,10 +24,9 @@ class IterableWrapperIterDataPipe(IterDataPipe[Any]):
             try:
                 source = copy.deepcopy(self.iterable)
             except TypeError:
-                warnings.warn(
+                warn(
                     "The input iterable can not be deepcopied, please be aware of in-place "
                     "modification would affect source data.",
-                    stacklevel=2,
                 )
         yield from source
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import random
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ....._errors import warn
 from .._decorator import functional_datapipe
 from ..datapipe import DataChunk, IterDataPipe, MapDataPipe
 from ..iter.combinatorics import drawn_seed
@@ -166,10 +166,9 @@ class SequenceWrapperMapDataPipe(MapDataPipe[Any]):
             try:
                 self.sequence = copy.deepcopy(sequence)
             except TypeError:
-                warnings.warn(
+                warn(
                     "The input sequence can not be deepcopied, please be aware of in-place "
                     "modification would affect source data",
-                    stacklevel=2,
                 )
 
     def __getitem__(self, index: Any) -> Any:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import fnmatch
 import inspect
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+from ....._errors import warn
 
 __all__ = [
     "StreamWrapper",
@@ -40,16 +41,14 @@ def _check_unpickable_fn(fn: Any) -> None:
         raise TypeError(f"A callable function is expected, but {type(fn)} is provided.")
     code = getattr(fn, "__code__", None)
     if code is not None and getattr(fn, "__name__", "") == "<lambda>":
-        warnings.warn(
+        warn(
             "Lambda function is not supported by pickle, please use regular python function or "
             "functools.partial instead.",
-            stacklevel=3,
         )
     elif code is not None and "<locals>" in getattr(fn, "__qualname__", ""):
-        warnings.warn(
+        warn(
             "Local function is not supported by pickle, please use regular python function or "
             "functools.partial instead.",
-            stacklevel=3,
         )
 
 
@@ -69,8 +68,8 @@ def get_file_pathnames_from_root(
 ) -> Iterator[str]:
     """The files in a folder whose names fit."""
 
-    def warn(error: OSError) -> None:
-        warnings.warn(f"{error.filename} : {error.strerror}", stacklevel=2)
+    def unreadable(error: OSError) -> None:
+        warn(f"{error.filename} : {error.strerror}")
         raise error
 
     if os.path.isfile(root):
@@ -78,7 +77,7 @@ def get_file_pathnames_from_root(
         if match_masks(name, masks):
             yield os.path.abspath(root) if abspath else root
         return
-    for path, folders, files in os.walk(root, onerror=warn):
+    for path, folders, files in os.walk(root, onerror=unreadable):
         where = os.path.abspath(path) if abspath else path
         if not non_deterministic:
             files.sort()

@@ -1,0 +1,45 @@
+"""The text of a line of code, for errors that show it: also where Python keeps no file of it."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from types import CodeType
+
+__all__ = ["line_of"]
+
+
+def line_of(code: CodeType, number: int) -> str:
+    """A line of the source that `code` was compiled from; "" where nobody has it."""
+    if text := linecache.getline(code.co_filename, number).strip():
+        return text
+    for source, mode in _told(code.co_filename):
+        try:
+            made = compile(source, code.co_filename, mode, dont_inherit=True)
+        except (SyntaxError, ValueError):
+            continue
+        if _holds(made, code):
+            return source.splitlines()[number - 1].strip()
+    return ""
+
+
+def _told(file: str) -> list[tuple[str, str]]:
+    """Sources that may have that name: the program of `python -c`; what was typed, latest first."""
+    given = sys.orig_argv
+    if file == "<string>" and "-c" in given[:-1]:
+        return [(given[given.index("-c") + 1], "exec")]
+    if file != "<stdin>" or (readline := sys.modules.get("readline")) is None:
+        return []
+    last = readline.get_current_history_length()
+    lines = [readline.get_history_item(n) or "" for n in range(max(last - 200, 1), last + 1)]
+    blocks = []
+    for n in range(len(lines) - 1, -1, -1):
+        end = n + 1
+        while end < len(lines) and lines[end][:1].isspace():  # what belongs to it is indented
+            end += 1
+        blocks.append(("\n".join(lines[n:end]) + "\n", "single"))
+    return blocks
+
+
+def _holds(made: CodeType, code: CodeType) -> bool:
+    return made == code or any(isinstance(c, CodeType) and _holds(c, code) for c in made.co_consts)
