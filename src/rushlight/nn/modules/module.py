@@ -631,7 +631,7 @@ class Module(StateMethods):
         """Nothing to do: calls are cheap without being compiled. Takes `torch.compile`'s settings.
 
         >>> layer = nn.Linear(2, 1)
-        >>> layer.compile(fullgraph=True)
+        >>> layer.compile()
         >>> layer(torch.zeros(3, 2)).shape
         torch.Size([3, 1])
         """
