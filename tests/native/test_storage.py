@@ -359,27 +359,19 @@ def test_memory_that_is_read_only_is_not_written():
         pytest.skip("PyTorch writes it")
     array = np.arange(3.0)
     array.flags.writeable = False
-    for make in (torch.from_numpy, torch.from_dlpack):
-        with (
-            pytest.warns(UserWarning, match="The given NumPy array is not writable")
-            if (make is torch.from_numpy)
-            else nothing()
-        ):
-            t = make(array)
+    torch.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match="The given NumPy array is not writable"):
+            made = torch.from_numpy(array)
+    finally:
+        torch.set_warn_always(False)
+    for t in (made, torch.from_dlpack(array)):
         with pytest.raises(RuntimeError, match="read-only"):
             t.add_(1)
         with pytest.raises(RuntimeError, match="read-only"):
             t.untyped_storage().fill_(1)
         assert not t.numpy().flags.writeable
     assert array.tolist() == [0, 1, 2]
-
-
-class nothing:
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        return None
 
 
 @pytest.mark.parametrize(
