@@ -205,7 +205,9 @@ def attributes(torch: Any) -> dict[str, list[str]]:
         for kind in (_modules, _optimizers, _others):
             for name, make in kind(torch):
                 made = make()
-                found[name] = sorted(n for n in dir(made) if not n.startswith("__"))
+                found[name] = sorted(
+                    n for n in dir(made) if not n.startswith(("__", "_is_protocol"))
+                )
     return found
 
 

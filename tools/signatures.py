@@ -13,6 +13,7 @@ public methods that the class defines itself.
 from __future__ import annotations
 
 import contextlib
+import enum
 import inspect
 import re
 import sys
@@ -125,7 +126,8 @@ def lines_of(name: str, value: object, owner: object) -> Iterator[str]:
     if isinstance(value, type(torch.FloatTensor)):  # a legacy type: its methods are Tensor's
         return
     if isinstance(value, type):
-        if issubclass(value, BaseException) or hasattr(value, "n_sequence_fields"):
+        # An enum takes what the enums of that Python take.
+        if issubclass(value, (BaseException, enum.Enum)) or hasattr(value, "n_sequence_fields"):
             return
         with contextlib.suppress(ValueError, TypeError):
             yield name + parameters(inspect.signature(value))

@@ -551,7 +551,8 @@ def test_half_sent_requests_have_a_bound_together(monkeypatch):
     check_serves(store)
     clients = store._server._loop.clients
     assert wait_until(lambda: sum(len(c.received) for c in clients) <= 6 << 20)
-    assert made[0].recv(1) == b""  # the oldest goes
+    with contextlib.suppress(ConnectionResetError):  # as it is told where it was still sending
+        assert made[0].recv(1) == b""  # the oldest goes
     check_serves(store)
 
 

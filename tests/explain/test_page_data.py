@@ -188,7 +188,7 @@ def test_ten_thousand_nodes_of_small_matrices():
         h = torch.tanh(h @ w)
     start = time.process_time()
     text = json.dumps(page_data(torch.explain.graph(h.sum())), separators=(",", ":"))
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 20  # 3 here; a square of the nodes would be minutes
     assert len(text) < 9_500_000
 
 
@@ -201,7 +201,7 @@ def test_ten_thousand_nodes():
     graph = torch.explain.graph(y)
     text = json.dumps(page_data(graph), separators=(",", ":"), allow_nan=False)
     assert len(graph.nodes) == 10_001
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 20  # 3 here; a square of the nodes would be minutes
     assert len(text) < 9_500_000
     boxes, _ = boxes_of(graph, "y")
     assert max(len(box.inside) for box in boxes) <= 40
