@@ -313,7 +313,6 @@ x.to('cpu', non_blocking=True) is x
 x.to('nowhere')                   # raises
 x.to('float32')                   # raises
 x.to() is x
-x.to(3)                           # raises
 x.type(t.float64)                 # mix
 x.type(t.LongTensor)              # f
 x.type('torch.DoubleTensor')      # f
