@@ -137,6 +137,14 @@ def _quiet_expected_warnings():
         yield
 
 
+@pytest.fixture
+def no_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where no program has named an accelerator, which another test of this process may have."""
+    from rushlight._device import _Accelerators
+
+    monkeypatch.setattr(_Accelerators, "wanted", False)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """End with how much of the error catalogue was raised and, without PyTorch, with which files
     that compare with it were skipped."""

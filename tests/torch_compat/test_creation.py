@@ -313,6 +313,7 @@ x.to('cpu', non_blocking=True) is x
 x.to('nowhere')                   # raises
 x.to('float32')                   # raises
 x.to() is x
+x.to(3)                           # raises
 x.type(t.float64)                 # mix
 x.type(t.LongTensor)              # f
 x.type('torch.DoubleTensor')      # f
@@ -464,6 +465,7 @@ F.dropout(x, 1.5)                 # raises
 """)
 
 
+@pytest.mark.usefixtures("no_accelerator")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_like_torch(case):
     check(case)
