@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from types import FrameType
 from typing import NoReturn
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "dim_out_of_range",
     "is_pytorchs",
     "not_implemented_for",
+    "program_frame",
     "taking_pytorchs",
     "warn",
 ]
@@ -70,16 +72,19 @@ def taking_pytorchs(value: object) -> str:
     )
 
 
-def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
-    """A warning at the line of the program: the last one that is not of this library."""
+def program_frame(frame: FrameType | None) -> tuple[FrameType | None, int]:
+    """The first frame from this one outward that is not of this library, and its number; this one
+    is 1."""
     level = 1
-    frame = sys._getframe()
-    while True:
+    while frame is not None:
         name = frame.f_code.co_filename
         if not name.startswith(_HERE) and name not in _BETWEEN:
             break
-        if frame.f_back is None:
-            break
         frame = frame.f_back
         level += 1
-    warnings.warn(message, category, stacklevel=level)
+    return frame, level
+
+
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """A warning at the line of the program: the last one that is not of this library."""
+    warnings.warn(message, category, stacklevel=program_frame(sys._getframe())[1])

@@ -4,7 +4,7 @@ of `torch.cpu.amp`, a row of named_only.txt, are at the end."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import _dtypes as dtypes
 from .. import amp
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-def _warn(name: str, device: str = "cuda") -> None:
+def _warn(name: str, device: str) -> None:
     warn(
         f"`torch.{device}.amp.{name}(args...)` is deprecated. Please use "
         f"`torch.amp.{name}('{device}', args...)` instead.",
@@ -37,12 +37,14 @@ class autocast(amp.autocast):
         dtype: dtypes.dtype = dtypes.float16,
         cache_enabled: bool = True,
     ) -> None:
-        _warn("autocast")
+        _warn("autocast", "cuda")
         super().__init__("cuda", dtype, enabled, cache_enabled)
 
 
-class GradScaler(amp.GradScaler):
-    """Deprecated: `torch.amp.GradScaler("cuda", ...)`."""
+class _Scaler(amp.GradScaler):
+    """Deprecated: `torch.amp.GradScaler(device, ...)`, of the device that a subclass names."""
+
+    _for: ClassVar[str]
 
     def __init__(
         self,
@@ -52,9 +54,15 @@ class GradScaler(amp.GradScaler):
         growth_interval: int = 2000,
         enabled: bool = True,
     ) -> None:
-        _warn("GradScaler")
+        _warn("GradScaler", self._for)
         settings = init_scale, growth_factor, backoff_factor, growth_interval, enabled
-        super().__init__("cuda", *settings)
+        super().__init__(self._for, *settings)
+
+
+class GradScaler(_Scaler):
+    """Deprecated: `torch.amp.GradScaler("cuda", ...)`."""
+
+    _for = "cuda"
 
 
 def custom_fwd(
@@ -95,20 +103,10 @@ class _CpuAutocast(amp.autocast):
         super().__init__("cpu", dtype, enabled, cache_enabled)
 
 
-class _CpuGradScaler(amp.GradScaler):
+class _CpuGradScaler(_Scaler):
     """Deprecated: `torch.amp.GradScaler("cpu", ...)`."""
 
-    def __init__(
-        self,
-        init_scale: float = 2.0**16,
-        growth_factor: float = 2.0,
-        backoff_factor: float = 0.5,
-        growth_interval: int = 2000,
-        enabled: bool = True,
-    ) -> None:
-        _warn("GradScaler", "cpu")
-        settings = init_scale, growth_factor, backoff_factor, growth_interval, enabled
-        super().__init__("cpu", *settings)
+    _for = "cpu"
 
 
 _CpuAutocast.__name__ = "autocast"

@@ -12,11 +12,11 @@ import sys
 from typing import Any
 
 from .. import _root as rl
+from .._errors import program_frame
 from .._pytree import tree_leaves
 from ._work import Work
 
 _BYTES = 1024  # of a rank's message
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # What may have other shapes on each rank, or tensors on one alone.
 _UNEVEN = {"gather", "scatter", "all_to_all", "all_to_all_single"}
 
@@ -64,9 +64,7 @@ set_debug_level_from_env()
 
 def _site() -> str:
     """The line of the program that the call came from."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
+    frame, _ = program_frame(sys._getframe())
     return "no line of Python" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
