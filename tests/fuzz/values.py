@@ -105,8 +105,8 @@ class Taker(torch.Tensor):
         Taker.asked += 1
         if Taker.asked % 7 == 0:
             return NotImplemented
-        if Taker.asked % 11 == 0:
-            gc.collect()
+        if Taker.asked % 11 == 0:  # a young generation: calls nest a thousand deep
+            gc.collect(1)
         return super().__torch_function__(func, types, args, kwargs)
 
 
