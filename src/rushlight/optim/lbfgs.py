@@ -138,7 +138,8 @@ class LBFGS(Optimizer):
     def _direction(self, state: dict[str, Any], grad: Tensor, history_size: int) -> Tensor:
         """-H g by the two loops over the history, to which the last step is added first."""
         if state["n_iter"] == 1:
-            state.update(al=[None] * history_size, d=None, t=None)  # in the order of PyTorch's files
+            # In the order of PyTorch's files.
+            state.update(al=[None] * history_size, d=None, t=None)
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return grad.neg()
         changes, steps, curvatures = state["old_dirs"], state["old_stps"], state["ro"]
