@@ -12,9 +12,9 @@ from ... import _core
 from ..._core import Op
 from ..layout.shape import unsafe_view
 from ..table.arrays import (
-    check_64_bits,
     Array,
     c_name,
+    check_64_bits,
     common_type,
     dim_in,
     fitted_number,
