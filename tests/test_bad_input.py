@@ -589,3 +589,22 @@ def test_a_tensor_where_a_program_reads_a_number():
         torch.nn.functional.celu(x, torch.ones(3, 2))
     with pytest.raises(TypeError):
         torch.nn.functional.celu(x, torch.ones(1, 1, 1, 1))
+
+
+@pytest.mark.skipif(NAME != "rushlight", reason="PyTorch's tensors may have more dimensions")
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: torch.ones([1] * 65),
+        lambda: torch.rand([1] * 65),
+        lambda: torch.ones(1).repeat([1] * 65),
+        lambda: torch.ones(1).view([1] * 65),
+        lambda: torch.ones([1] * 64)[None],
+        lambda: torch.stack([torch.ones([1] * 64)]),
+        lambda: torch.tensor(eval("[" * 65 + "1.0" + "]" * 65)),
+        lambda: torch.tensordot(torch.ones([1] * 40), torch.ones([1] * 40), 0),
+    ],
+)
+def test_more_dimensions_than_arrays_have(call):
+    with pytest.raises(RuntimeError, match="a tensor has at most 64 dimensions"):
+        call()

@@ -122,6 +122,7 @@ ORDER = [
     "explain",
     *("_asserts", "fx._compatibility", "fx.immutable_collections", "fx"),
     *("utils._python_dispatch", "utils._device", "utils.flop_counter", "utils.model_zoo"),
+    "utils.tensorboard._graph",
     "distributed.algorithms",
     *(
         "distributed.optim",

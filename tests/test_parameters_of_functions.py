@@ -227,8 +227,14 @@ EXCEPTIONS = {
         "torch.sparse.SparseSemiStructured.*|torch.library.Library.register_symm_mem_args"
     ),
     "registers what no backend here reads": "torch.library.Library.fallback",
-    "a recorder of what PyTorch's own kernels did": "torch.profiler.ExecutionTraceObserver.*",
-    "still to come: the profiler": "torch.(autograd.)?profiler.*",
+    "a recorder of what PyTorch's own kernels did": (
+        "torch.profiler.ExecutionTraceObserver.*|torch.autograd.profiler.MemRecordsAcc.in_interval"
+        r"|torch.autograd.profiler.FunctionEvent(\.\w+)?"
+    ),
+    "stacks of calls, and numbers and filters of traces, which the profiler does not keep": (
+        r"torch.autograd.profiler.(EventList|profile)\.\w*export_stacks\w*"
+        r"|torch.(autograd.)?profiler.profile\.(\w*trace_id\w*|config|toggle_collection_dynamic)"
+    ),
     "of a Function written before 2018, which is refused": "torch.autograd.NestedIOFunction.*",
     "a module, which programs do not call": "torch.autograd.variable",
     "no default generator by name: the one that torch.manual_seed sets": (

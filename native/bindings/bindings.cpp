@@ -194,8 +194,9 @@ bool index_argument(PyObject* o, Py_ssize_t& out) {
 
 int ints_of(PyObject* o, Py_ssize_t* out, int& n) {
   if (PyIndex_Check(o)) {
-    n = 1;
-    return index_argument(o, out[0]) ? 1 : -1;
+    n = 0;
+    if (!index_argument(o, out[0])) return -1;
+    return n = 1;
   }
   if (!PyTuple_Check(o) && !PyList_Check(o)) return 0;
   Ref items = held_items(o, "");
@@ -206,13 +207,23 @@ int ints_of(PyObject* o, Py_ssize_t* out, int& n) {
   for (int i = 0; i < n; ++i) {
     PyObject* item = PyTuple_GET_ITEM(items.get(), i);
     if (!PyIndex_Check(item)) return 0;
-    if (!index_argument(item, out[i])) return -1;
+    if (index_argument(item, out[i])) continue;
+    n = i;
+    return -1;
   }
   return 1;
 }
 
+void say_overflow(const char* function, const char* argument, int at) {
+  if (!PyErr_ExceptionMatches(PyExc_ValueError)) return;
+  PyErr_Format(PyExc_TypeError,
+               "%s(): argument '%s' failed to unpack the object at pos %d with error \"Overflow when unpacking long long\"",
+               function, argument, at + 1);
+}
+
 bool sizes_argument(const char* function, const char* argument, PyObject* o, Py_ssize_t* out, int& n) {
   const int read = ints_of(o, out, n);
+  if (read < 0) say_overflow(function, argument, n);
   if (read == 0) {
     Ref items = PyTuple_Check(o) || PyList_Check(o) ? held_items(o, "") : Ref(PyTuple_New(0));
     if (!items) return false;

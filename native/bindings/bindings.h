@@ -212,6 +212,8 @@ bool shape_argument(PyObject* object, Py_ssize_t* shape, int& ndim);
 bool index_argument(PyObject* object, Py_ssize_t& out);
 // A sequence of ints, or one int, of any values. 1: read; 0: it holds something else (no exception); -1: with an exception.
 int ints_of(PyObject* object, Py_ssize_t* out, int& n);
+// torch's words where it raised because the number at a place of the list, which is then in n, is more than 64 bits.
+void say_overflow(const char* function, const char* argument, int at);
 // The same, where anything else is a TypeError; false with an exception set.
 bool sizes_argument(const char* function, const char* argument, PyObject* object, Py_ssize_t* out, int& n);
 bool double_argument(PyObject* object, double& out);

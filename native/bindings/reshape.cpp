@@ -88,7 +88,8 @@ PyObject* view(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Layout l;
   if (!first_tensor("view", args, n, 2, 2, a)) return no_tensor();
   const int read = ints_of(args[1], l.shape, l.ndim);
-  if (read <= 0) return read ? nullptr : not_implemented();
+  if (read < 0) return say_overflow("view", "size", l.ndim), nullptr;
+  if (!read) return not_implemented();
   if (!infer_size(l.shape, l.ndim, a.size())) return nullptr;
   if (!view_strides(a, l)) {
     return fail(PyExc_RuntimeError,

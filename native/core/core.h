@@ -471,6 +471,7 @@ struct Op {
     bool view;  // shows its first argument's storage
     bool multi_view;
     bool may_alias;  // may share memory with an argument that nobody else sees
+    bool real_itself;  // of a tensor of no complex type the result is the tensor
     bool takes_out;  // has an out= form
     bool float_out;  // computed in the type of out for floating point only
     Keeps keeps;

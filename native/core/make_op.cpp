@@ -393,6 +393,7 @@ Word words[] = {
     {"multi_view", flag<&Op::result, &Op::Result::multi_view>, nullptr},
     {"keeps", read_keeps, nullptr},
     {"may_alias", flag<&Op::result, &Op::Result::may_alias>, nullptr},
+    {"real_itself", flag<&Op::result, &Op::Result::real_itself>, nullptr},
     {"toggles", number<&Op::result, &Op::Result::toggles>, nullptr},
     {"put_off", object<&Op::result, &Op::Result::put_off>, nullptr},
     {"outputs", object<&Op::result, &Op::Result::type>, nullptr},

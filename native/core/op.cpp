@@ -510,6 +510,7 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
       return run_in_place(op, bound);
     }
   }
+  if (op->result.real_itself && is_tensor(slots[0]) && !is_complex(as_tensor(slots[0])->dtype)) return Py_NewRef(slots[0]);
   Seen seen;
   if (op->kind == Op::Composite) return call_composite(op, slots);
   if (look_at_all(op, slots, &seen) < 0) return nullptr;

@@ -85,7 +85,13 @@ struct Call {
     const Py_ssize_t at = takes.positional;
     if (n == at + 1 && (is_list(args[at]) || (at && !method))) return conform_at(function, row, at, n);
     for (Py_ssize_t i = at; i < n; ++i) {
-      if (PyLong_CheckExact(args[i])) continue;
+      if (PyLong_CheckExact(args[i])) {
+        int overflow;
+        PyLong_AsLongLongAndOverflow(args[i], &overflow);
+        if (!overflow) continue;
+        raise_unpack(function, row.name, i - at, nullptr);
+        return -1;
+      }
       if (i > at && PyBool_Check(args[i])) {  // as torch reads all but the first: a size of 1 or 0
         const Ref number(PyNumber_Long(args[i]));
         if (!bound.instead) bound.instead = Ref(PyList_New(0));

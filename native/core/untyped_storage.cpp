@@ -216,8 +216,11 @@ int read_key(PyObject* self, PyObject* key, PyObject* other, Py_ssize_t* start, 
     PyErr_Format(other, "can't index a torch.UntypedStorage with %s", Py_TYPE(key)->tp_name);
     return -1;
   }
-  const Py_ssize_t at = PyNumber_AsSsize_t(key, PyExc_IndexError);
-  if (at == -1 && PyErr_Occurred()) return -1;
+  const Py_ssize_t at = PyLong_AsSsize_t(key);
+  if (at == -1 && PyErr_Occurred()) {
+    PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
+    return -1;
+  }
   *start = at < 0 ? at + size : at;
   *length = 1;
   if (*start >= 0 && *start < size) return 0;

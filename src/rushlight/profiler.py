@@ -105,9 +105,12 @@ def schedule(
 
 
 def tensorboard_trace_handler(
-    dir_name: str, worker_name: str | None = None, use_gzip: bool = False
+    dir_name: str,
+    worker_name: str | None = None,
+    use_gzip: bool = False,
+    use_python_export: bool = False,
 ) -> Callable[[Any], None]:
-    """An `on_trace_ready` that writes each trace into a folder.
+    """An `on_trace_ready` that writes each trace into a folder, compressed with `use_gzip`.
 
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -121,7 +124,9 @@ def tensorboard_trace_handler(
     def write(prof: Any) -> None:
         os.makedirs(dir_name, exist_ok=True)
         worker = worker_name or f"worker_{os.getpid()}"
-        prof.export_chrome_trace(os.path.join(dir_name, f"{worker}.{time.time_ns()}.pt.trace.json"))
+        ending = ".gz" if use_gzip else ""
+        name = f"{worker}.{time.time_ns()}.pt.trace.json{ending}"
+        prof.export_chrome_trace(os.path.join(dir_name, name))
 
     return write
 
@@ -147,7 +152,12 @@ class profile:
         with_stack: bool = False,
         with_flops: bool = False,
         with_modules: bool = False,
-        **options: Any,
+        experimental_config: Any = None,
+        execution_trace_observer: Any = None,
+        acc_events: bool = False,
+        use_cuda: bool | None = None,
+        custom_trace_id_callback: Any = None,
+        post_processing_timeout_s: float | None = None,
     ) -> None:
         self._plan = schedule
         self._ready, self._shapes = on_trace_ready, record_shapes
@@ -206,7 +216,10 @@ class profile:
         return self._found()._events()
 
     def key_averages(
-        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, **options: Any
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
     ) -> Any:
         """One entry for each operation."""
         return self._found().key_averages(group_by_input_shape)

@@ -1,5 +1,6 @@
 """Anomaly mode and the profiler."""
 
+import gzip
 import json
 import re
 import warnings
@@ -175,12 +176,22 @@ def test_profile_in_steps():
 
 
 def test_trace_is_json_with_events(tmp_path):
-    with submodule("profiler").profile() as prof:
+    profiler = submodule("profiler")
+    with profiler.profile() as prof:
         torch.ones(1).sin()
     path = tmp_path / "trace.json"
     prof.export_chrome_trace(str(path))
-    events = json.loads(path.read_text())["traceEvents"]
-    assert "aten::sin" in [e["name"] for e in events]
+    profiler.tensorboard_trace_handler(str(tmp_path / "all"), use_gzip=True)(prof)
+    (packed,) = (tmp_path / "all").glob("*.pt.trace.json.gz")
+    for text in (path.read_bytes(), gzip.decompress(packed.read_bytes())):
+        assert "aten::sin" in [e.get("name") for e in json.loads(text)["traceEvents"]]
+
+
+def test_times_in_one_unit():
+    with submodule("autograd.profiler").profile() as prof:
+        torch.ones(1).sin()
+    table = prof.key_averages().table(time_unit="s", sort_by="count")
+    assert re.search(r"aten::sin .* 0\.000s ", table) and "us" not in table
 
 
 def test_the_error_itself_is_raised_where_warnings_are_errors(capfd):

@@ -83,6 +83,20 @@ def test_the_rest_is_refused(call):
         call(made())
 
 
+def test_parts_with_holes_between_them():
+    rows = torch.arange(12.0).reshape(2, 6).requires_grad_()
+    starts, lengths = torch.tensor([0, 2]), torch.tensor([3, 2])
+    nested = torch.nested.narrow(rows, 1, starts, lengths, layout=torch.jagged)
+    assert nested.values().data_ptr() == rows.data_ptr() and nested.lengths() is lengths
+    (nested * 2).contiguous().values().sum().backward()
+    assert rows.grad.tolist() == [[2, 2, 2, 0, 0, 0], [0, 0, 2, 2, 0, 0]]
+    for call in (nested.sum, lambda: nested.softmax(1), lambda: nested * torch.ones(2, 1)):
+        with pytest.raises(RuntimeError, match="with holes: call contiguous"):
+            call()
+    with pytest.raises(RuntimeError, match="within the size 6 of dim 1"):
+        torch.nested.narrow(rows, 1, starts, torch.tensor([3, 5]), layout=torch.jagged)
+
+
 def test_offsets_fit_the_values():
     for offsets in ([0, 2, 8], [1, 7], [0, 5, 2, 7]):
         with pytest.raises(RuntimeError, match="offsets rise from 0"):

@@ -9,7 +9,6 @@ import importlib.util
 import io
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -90,16 +89,51 @@ def test_what_is_logged_is_read_back(tmp_path: Any) -> None:
         writer.add_histogram("w", torch.tensor([1.0, 2.0, 3.0]), 7)
         writer.add_image("i", torch.eye(4).repeat(3, 1, 1), 1)
         assert writer.get_logdir() == tmp_path
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if NAME == "rushlight":
-                writer.add_graph(torch.nn.Linear(1, 1))
     read = EventAccumulator(str(tmp_path)).Reload()
     assert [(e.step, e.value) for e in read.Scalars("loss")][:2] == [(0, 1.0), (1, 0.5)]
     histogram = read.Histograms("w")[0].histogram_value
     assert (histogram.num, histogram.sum, histogram.sum_squares) == (3, 6.0, 14.0)
     picture = Image.open(io.BytesIO(read.Images("i")[0].encoded_image_string))
     assert np.array_equal(np.asarray(picture)[..., 0], 255 * np.eye(4))
+
+
+class Net(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU())
+        self.out = torch.nn.Linear(3, 2)
+
+    def forward(self, x: Any) -> Any:
+        return torch.softmax(self.out(self.body(x) + self.body(x)), -1)
+
+
+@needs_tensorboard
+def test_graph_of_a_model(tmp_path: Any) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    net = Net()
+    with submodule("utils.tensorboard").SummaryWriter(tmp_path) as writer:
+        writer.add_graph(net, torch.ones(5, 4))
+    read = EventAccumulator(str(tmp_path)).Reload()
+    nodes = {node.name: node for node in read.Graph().node}
+    assert net.training and read.Tags()["run_metadata"] == ["step1"]
+    calls = [
+        (
+            name.rpartition("/")[0],
+            node.op,
+            [d.size for d in node.attr["_output_shapes"].list.shape[0].dim],
+        )
+        for name, node in nodes.items()
+        if node.op.startswith("aten::")
+    ]
+    layer = [("Net/Sequential[body]/Linear[0]", "aten::linear", [5, 3])]
+    layer += [("Net/Sequential[body]/ReLU[1]", "aten::relu", [5, 3])]
+    rest = [("Net", "aten::add", [5, 3]), ("Net/Linear[out]", "aten::linear", [5, 2])]
+    assert sorted(calls) == sorted([*layer, *layer, *rest, ("Net", "aten::softmax", [5, 2])])
+    assert nodes["output/output.1"].op == nodes["input/x"].op == "IO Node"
+    assert all(given in nodes for name in nodes for given in nodes[name].input if NAME != "torch")
+    (last,) = nodes["output/output.1"].input
+    assert nodes[last].op == "aten::softmax"
 
 
 @needs_tensorboard

@@ -250,7 +250,7 @@ torch.optim.Muon([nn.Parameter(torch.ones(2, 2))]) => step(o)
 torch.optim.SparseAdam([nn.Parameter(torch.ones(2, 2))])
 torch.optim.SGD([{"params": [nn.Parameter(torch.ones(2))], "lr": 0.5}, {"params": [nn.Parameter(torch.ones(1))]}])
 trained(torch.optim.Adam).state_dict()
-trained(torch.optim.LBFGS).state_dict()
+trained(torch.optim.LBFGS, lr=0.1, max_iter=3).state_dict()
 torch.optim.swa_utils.SWALR(trained(torch.optim.SGD), swa_lr=0.05)
 """
 )
@@ -476,6 +476,8 @@ torch.Size
 torch.dtype
 torch.return_types.max
 torch.amp.GradScaler(enabled=False)
+torch.amp.GradScaler("cpu", init_scale=4.0) => o.scale(torch.ones(1))
+after(torch.amp.GradScaler("cpu"), lambda s: s.scale(torch.ones(1))) => o.get_scale()
 torch.autograd.profiler.record_function
 torch.torch_version.TorchVersion("2.1")
 torch.optim.lr_scheduler.LRScheduler

@@ -16,6 +16,7 @@ import pickle
 import sys
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import corpus
@@ -56,8 +57,10 @@ def writers(torch: Any, name: str) -> dict[str, Callable[[Any], bytes]]:
     if name != "own":
         for protocol in PICKLES:
             made[f"pickle {protocol}"] = lambda obj, protocol=protocol: pickle.dumps(obj, protocol)
-        # As joblib's pickler is: Python's own, which other code than the fast one's writes.
+        # Python's own pickler, which other code than the fast one's writes.
         made["python"] = _by_python
+        if find_spec("joblib"):
+            made["joblib"] = _by_joblib
     wanted = os.environ.get("WRITERS")
     return {w: made[w] for w in wanted.split(",") if w in made} if wanted else made
 
@@ -68,7 +71,15 @@ def _by_python(obj: Any) -> bytes:
     return file.getvalue()
 
 
+def _by_joblib(obj: Any) -> bytes:
+    file = io.BytesIO()
+    importlib.import_module("joblib").dump(obj, file)
+    return file.getvalue()
+
+
 def opened(torch: Any, writer: str, content: bytes) -> Any:
+    if writer == "joblib":
+        return importlib.import_module("joblib").load(io.BytesIO(content))
     if writer.startswith(("pickle", "python")):
         return pickle.loads(content)
     return torch.load(io.BytesIO(content), weights_only=False)

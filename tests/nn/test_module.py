@@ -369,6 +369,16 @@ def test_a_parameter_keeps_the_attributes_that_a_program_sets():
     assert (type(back), back.place, back.decay) == (nn.Parameter, 3, 0.25)
 
 
+def test_a_shallow_copy_has_the_same_hooks():
+    net, calls = nn.Linear(1, 1), []
+    shared = copy.copy(net)
+    shared.register_forward_hook(lambda *_: calls.append("after"))
+    net.register_forward_pre_hook(lambda *_: calls.append("before"))
+    for module in (net, shared, pickle.loads(pickle.dumps(nn.Linear(1, 1)))):
+        module(torch.ones(1, 1))
+    assert calls == ["before", "after"] * 2
+
+
 @pytest.mark.parametrize("layer", ["LazyLinear(3)", "LazyBatchNorm1d()", "LazyConv1d(2, 1)"])
 def test_lazy_modules_are_saved_before_their_first_call(layer):
     lazy = eval(f"nn.{layer}")

@@ -5,7 +5,7 @@ what they were; the others are what the sample has, or all the same number. Each
 each of EDGES is one place of a `Sweep` of `edges.py`, all in one `vmap`.
 
 Refused is what is not a finite number where the limit is one, and a derivative that is outside of
-the differences. At minus infinity a value may be that.
+x
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from edges import Array, Sweep, back
 import rushlight as torch
 
 EDGES = {
-    "float32": [0.0, 1e-10, 1.0, -1.0, 1.1754944e-38, 100.0, -100.0, -np.inf],
-    "float64": [0.0, 1e-10, 1.0, -1.0, 2.2250738585072014e-308, 800.0, -800.0, -np.inf],
+    "float32": [0.0, 1e-10, 1.0, -1.0, 1.1754944e-38, 100.0, -100.0, np.inf, -np.inf],
+    "float64": [0.0, 1e-10, 1.0, -1.0, 2.2250738585072014e-308, 800.0, -800.0, np.inf, -np.inf],
 }
 
 Leaf = tuple[Array, Array, Array]  # what is t, times what, and what stands elsewhere

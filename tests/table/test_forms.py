@@ -31,7 +31,8 @@ _VIEWS = """
     view_as_complex view_as_real vsplit H T mH mT strided_view
 """
 _MAYBE_VIEWS = """
-    alpha_dropout atleast_1d atleast_2d atleast_3d broadcast_tensors broadcast_to conj contiguous
+    alpha_dropout atleast_1d atleast_2d atleast_3d broadcast_tensors broadcast_to conj conj_physical
+    contiguous
     double dropout dropout1d dropout2d dropout3d einsum feature_alpha_dropout flatten meshgrid pad
     positive ravel real reshape reshape_as resolve_conj resolve_neg sum_to_size to type type_as
 """

@@ -202,6 +202,31 @@ def test_products_are_polynomials(name: str, first: float) -> None:
         assert found == pytest.approx(curve, rel=1e-5, abs=1e-37)
 
 
+@pytest.mark.parametrize("name", _products())
+def test_products_of_infinite_factors(name: str) -> None:
+    f = _products()[name]
+    for numbers in ([math.inf, 2.0, 3.0, 1.0], [math.inf, -math.inf, 2.0, 3.0]):
+        x = torch.tensor(numbers)
+        slopes = [math.prod(numbers[:i] + numbers[i + 1 :]) for i in range(4)]
+        assert jacrev(f)(x).tolist() == slopes
+
+
+def test_a_row_that_is_not_counted_may_be_infinite() -> None:
+    x = torch.tensor([[1.0, 2.0], [math.inf, 0.0]], requires_grad=True)
+    for target in (torch.tensor([0, -100]), torch.tensor([[0], [-100]])):
+        rows = x if target.ndim == 1 else x.unsqueeze(-1)
+        (g,) = torch.autograd.grad(F.cross_entropy(rows, target), x)
+        p = 1 / (1 + math.exp(-1))
+        assert g.flatten().tolist() == pytest.approx([-p, p, 0, 0])
+
+
+def test_a_variance_that_is_infinite() -> None:
+    var = torch.tensor([math.inf, 1e-9], requires_grad=True)
+    loss = F.gaussian_nll_loss(torch.ones(2), torch.ones(2), var, reduction="none")
+    assert loss.tolist() == pytest.approx([math.inf, math.log(1e-6) / 2])
+    assert torch.autograd.grad(loss[0], var)[0].tolist() == [0, 0]
+
+
 def test_long_products_at_zeros() -> None:
     rng, ones = np.random.default_rng(0), torch.ones(3, dtype=torch.float64)
     for n in (1, 2, 3, 5, 8, 13):

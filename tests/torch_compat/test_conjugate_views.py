@@ -177,6 +177,7 @@ t.equal(x.conj(), t.conj_physical(x))     # cplx
 t.equal(x.conj(), x)                      # cplx
 x.conj() == x                             # cplx nograd
 x.conj() is x                             # f i64
+x.conj_physical() is x                    # f i64
 t.is_conj(x), t.is_neg(x)                 # all
 """
 )

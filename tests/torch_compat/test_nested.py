@@ -32,6 +32,19 @@ m.where(n > 1, n, 0.0) | m.nested.nested_tensor([], layout=m.jagged)
 m.nested.nested_tensor([x, y[0]], layout=m.jagged) | n.sum(dim=0)
 m.nested.nested_tensor([x[:, :2], y], layout=m.jagged)
 m.nested.nested_tensor_from_jagged(x) | n + n[0]
+m.cat([n, n * 2], -1) | m.cat([n, n], 2) | m.cat([n, n], 1) | m.cat([n, n])
+m.cat((n, n.sin()), dim=2)
+n.chunk(2, -1) | n.split(1, -1) | n.detach().split([1, 3], dim=2) | n.select(2, 0)
+n.narrow(-1, 1, 2) | n[..., 1]
+n.unsqueeze(-1).squeeze(-1) | n.max(2) | n.max(1) | n.min(-1) | n.argmax(2) | n.log_softmax(-1)
+n.prod(1) | (n > 0) & (n < 1) | m.logical_or(n > 0, n < 1) | n.select(1, 0) | n.chunk(2, 1)
+m.nested.narrow(y, 1, c, m.tensor([2, 1, 2, 1, 1]), layout=m.jagged) | h | h * 2 | h + h | h.sin()
+h.lengths() | h.offsets() | h.values() | h.unbind() | h.contiguous() | h.contiguous().sum(1) | h[0]
+h.is_contiguous() | h.to_padded_tensor(0.0) | h.sum(1) | h.clone() | h.contiguous().lengths()
+m.nested.narrow(y, 0, 0, 1, layout=m.jagged) | m.nested.narrow(x, 1, 1, 2, layout=m.jagged)
+m.nested.nested_tensor_from_jagged(y, m.tensor([0, 3, 5]), m.tensor([1, 2]))
+m.nested.masked_select(x, x > 0) | m.nested.masked_select(x, x > 9) | m.nested.masked_select(x, x)
+m.nested.masked_select(m.ones(2, 3, 2), m.tensor([[True, False]])[:, None, :])
 """
 EXPRESSIONS = [e.strip() for e in CASES.strip().replace("\n", " | ").split(" | ")]
 
@@ -52,11 +65,15 @@ def names(m: Any) -> dict[str, Any]:
         **{"w": of(3, 4), "b": of(3), "e": of(2, 1, 4)},
         "n": m.nested.as_nested_tensor([x, y], layout=m.jagged),
         "i": m.nested.nested_tensor(ids, layout=m.jagged),
+        "c": m.tensor([0, 2, 1, 3, 2]),
+        "h": m.nested.nested_tensor_from_jagged(y, m.tensor([0, 3, 5]), m.tensor([1, 2])),
     }
 
 
 def told(result: Any) -> Any:
     """The parts, as lists; what a backward leaves is told apart."""
+    if result is None or isinstance(result, bool):
+        return result
     if isinstance(result, tuple):
         return [told(r) for r in result]
     if getattr(result, "is_nested", False):
@@ -81,7 +98,12 @@ def outcome(m: Any, expression: str) -> tuple[Any, Any]:
         dense = [part.values() if part.is_nested else part for part in parts]
         try:
             sum((part * part).sum() for part in dense).backward()
-        except (NotImplementedError, RuntimeError):  # PyTorch has no rule for some
+        except (
+            NotImplementedError,
+            RuntimeError,
+            ValueError,
+            AttributeError,
+        ):  # of PyTorch's rules
             return told(result), None
     leaves = (given[name] for name in "x y w b d e".split())
     return told(result), [None if t.grad is None else t.grad.tolist() for t in leaves]

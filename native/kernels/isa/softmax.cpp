@@ -181,7 +181,7 @@ void softmax(bool log, DType dtype, const void* in, ptrdiff_t outer, ptrdiff_t n
   });
 }
 
-// softmax: y * (g - sum(g * y)); log_softmax: g - e^y * sum(g).
+// softmax: y * (g - sum(g * y)); log_softmax: g - e^y * sum(g), which is g where the sum is 0, whatever y is: NaN in a padded row.
 template <bool Log, class T>
 void backward_row(const T* g, const T* y, ptrdiff_t n, T* out) {
   using V = Vec<T>;
@@ -189,6 +189,10 @@ void backward_row(const T* g, const T* y, ptrdiff_t n, T* out) {
   ptrdiff_t i = 0;
   if (Log) {
     total = reduce_adjacent(SumOp{}, g, n);
+    if (total == 0) {
+      for (; i < n; i++) out[i] = g[i];
+      return;
+    }
     const V t = V::all(total);
     for (; i + V::N <= n; i += V::N) (V::load(g + i) - exp(V::load(y + i)) * t).store(out + i);
     if (i < n) store_some(load_some(g + i, n - i, T(0)) - exp(load_some(y + i, n - i, T(0))) * t, out + i, n - i);
@@ -213,7 +217,8 @@ void backward_columns(const T* g, const T* y, ptrdiff_t n, ptrdiff_t inner, ptrd
   for (ptrdiff_t i = 0; i < n; i++) {
     if (Log) exp_each(y + i * inner, width, row);
     for (ptrdiff_t j = 0; j < width; j++)
-      out[i * inner + j] = Log ? g[i * inner + j] - row[j] * total[j] : y[i * inner + j] * (g[i * inner + j] - total[j]);
+      out[i * inner + j] = Log ? g[i * inner + j] - (total[j] == 0 ? 0 : row[j] * total[j])
+                               : y[i * inner + j] * (g[i * inner + j] - total[j]);
   }
 }
 

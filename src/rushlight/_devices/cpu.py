@@ -71,6 +71,8 @@ def beyond_memory(error: Any, shape: tuple[int, ...] | None = None) -> RuntimeEr
     """torch's RuntimeError for what NumPy raises where memory does not suffice, else None; with the
     shape that was asked for, where it is known."""
     if isinstance(error, ValueError):
+        if shape is not None and str(error).startswith("maximum supported dimension"):
+            return RuntimeError(f"a tensor has at most 64 dimensions, got {len(shape)}")
         if not str(error).startswith(_TOO_BIG):
             return None
         if shape is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -25,6 +26,15 @@ class OptState(enum.Enum):
     STEPPED = 2
 
 
+def _refresh_per_optimizer_state() -> dict[str, Any]:
+    return {"stage": OptState.READY, "found_inf_per_device": {}}
+
+
+def _infinite(states: Iterable[dict[str, Any]]) -> bool:
+    """Whether a gradient of these optimizers is infinite or NaN."""
+    return any(found.item() for s in states for found in s["found_inf_per_device"].values())
+
+
 class GradScaler:
     """Scales losses, and steps an optimizer only where its gradients are finite.
 
@@ -41,6 +51,10 @@ class GradScaler:
     >>> scaler.get_scale()
     65536.0
     """
+
+    _scale: Tensor | None
+    _growth_tracker: Tensor | None
+    _per_optimizer_states: dict[int, dict[str, Any]]
 
     def __init__(
         self,
@@ -63,13 +77,30 @@ class GradScaler:
                 raise AssertionError("The growth factor must be > 1.0.")
             if backoff_factor >= 1.0:
                 raise AssertionError("The backoff factor must be < 1.0.")
-        self._init_scale, self._init_growth_tracker = init_scale, 0
-        self._scale: Tensor | None = None
-        self._growth_tracker = 0
-        self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
-        self._growth_interval = growth_interval
-        self._states: dict[int, OptState] = {}
-        self._found_inf: dict[int, bool] = {}
+            # The attributes are those of PyTorch's files.
+            self._init_scale, self._scale = init_scale, None
+            self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
+            self._growth_interval = growth_interval
+            self._init_growth_tracker, self._growth_tracker = 0, None
+            self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what lives on a device: the first `scale` makes it anew."""
+        state = self.__dict__.copy()
+        if self._enabled:
+            if self._per_optimizer_states:
+                raise AssertionError(
+                    "A GradScaler instance may only be pickled at the beginning of an iteration, "
+                    "or at the end after scaler.update()."
+                )
+            state["_init_scale"], state["_scale"] = self.get_scale(), None
+            state["_init_growth_tracker"], state["_growth_tracker"] = self._growth(), None
+        return state
+
+    def _growth(self) -> int:
+        """How many steps since the factor changed were finite."""
+        tracker = self._growth_tracker
+        return self._init_growth_tracker if tracker is None else int(tracker.item())
 
     def scale(self, outputs: Any) -> Any:
         """A loss, or losses in containers, times the factor."""
@@ -77,15 +108,15 @@ class GradScaler:
             return outputs
         if self._scale is None:
             self._scale = rl.full((), self._init_scale, dtype=rl.float32, device="cpu")
+            self._growth_tracker = rl.full(
+                (), self._init_growth_tracker, dtype=rl.int32, device="cpu"
+            )
         if isinstance(outputs, Tensor):
             return outputs * self._scale
         if isinstance(outputs, Iterable):
             scaled = [self.scale(v) for v in outputs]
             return scaled if not isinstance(outputs, tuple) else tuple(scaled)
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
-
-    def _state(self, optimizer: Optimizer) -> OptState:
-        return self._states.get(id(optimizer), OptState.READY)
 
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divide an optimizer's gradients by the factor, once before a step: to clip them, say."""
@@ -96,12 +127,12 @@ class GradScaler:
                 "Attempted unscale_ but _scale is None.  This may indicate your script did not use "
                 "scaler.scale(loss or outputs) earlier in the iteration."
             )
-        found = self._state(optimizer)
-        if found is OptState.UNSCALED:
+        state = self._per_optimizer_states[id(optimizer)]
+        if state["stage"] is OptState.UNSCALED:
             raise RuntimeError(
                 "unscale_() has already been called on this optimizer since the last update()."
             )
-        if found is OptState.STEPPED:
+        if state["stage"] is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
         inverse = float(1.0 / np.float64(self._scale.item()))
         infinite = False
@@ -115,8 +146,8 @@ class GradScaler:
                     p.grad.mul_(inverse)
                     held = p.grad._values() if p.grad.is_sparse else p.grad
                     infinite = infinite or not bool(rl.isfinite(held).all())
-        self._found_inf[id(optimizer)] = infinite
-        self._states[id(optimizer)] = OptState.UNSCALED
+        state["found_inf_per_device"] = {rl.device("cpu"): rl.tensor(float(infinite))}
+        state["stage"] = OptState.UNSCALED
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         """Unscale the gradients, if that is not done, and step unless one is infinite or NaN."""
@@ -124,41 +155,41 @@ class GradScaler:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
-        found = self._state(optimizer)
-        if found is OptState.STEPPED:
+        state = self._per_optimizer_states[id(optimizer)]
+        if state["stage"] is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
-        if found is OptState.READY:
+        if state["stage"] is OptState.READY:
             self.unscale_(optimizer)
         result = None
-        if not self._found_inf[id(optimizer)]:
+        if not _infinite([state]):
             result = optimizer.step(*args, **kwargs)
-        self._states[id(optimizer)] = OptState.STEPPED
+        state["stage"] = OptState.STEPPED
         return result
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
         """Set the factor for the next step: as given, or by what was found in the gradients."""
         if not self._enabled:
             return
-        if self._scale is None:
+        if self._scale is None or self._growth_tracker is None:
             raise AssertionError(
                 "Attempted update but _scale is None.  This may indicate your script did not use "
                 "scaler.scale(loss or outputs) earlier in the iteration."
             )
         if new_scale is not None:
             self._scale.fill_(float(new_scale))
-        elif not self._found_inf:
+        elif not any(s["found_inf_per_device"] for s in self._per_optimizer_states.values()):
             raise AssertionError("No inf checks were recorded prior to update.")
-        elif any(self._found_inf.values()):
+        elif _infinite(self._per_optimizer_states.values()):
             self._scale.mul_(self._backoff_factor)
-            self._growth_tracker = 0
+            self._growth_tracker.zero_()
         else:
             self._growth_tracker += 1
-            if self._growth_tracker == self._growth_interval:
+            if self._growth() == self._growth_interval:
                 grown = self._scale * self._growth_factor
                 if bool(rl.isfinite(grown)):
                     self._scale.copy_(grown)
-                self._growth_tracker = 0
-        self._states, self._found_inf = {}, {}
+                self._growth_tracker.zero_()
+        self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
     def get_scale(self) -> float:
         """The factor."""
@@ -203,7 +234,7 @@ class GradScaler:
             "growth_factor": self._growth_factor,
             "backoff_factor": self._backoff_factor,
             "growth_interval": self._growth_interval,
-            "_growth_tracker": self._growth_tracker,
+            "_growth_tracker": self._growth(),
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -221,4 +252,6 @@ class GradScaler:
         self._growth_factor = state_dict["growth_factor"]
         self._backoff_factor = state_dict["backoff_factor"]
         self._growth_interval = state_dict["growth_interval"]
-        self._growth_tracker = self._init_growth_tracker = state_dict["_growth_tracker"]
+        self._init_growth_tracker = state_dict["_growth_tracker"]
+        if self._growth_tracker is not None:
+            self._growth_tracker.fill_(state_dict["_growth_tracker"])

@@ -147,6 +147,15 @@ def _time(us: float) -> str:
     return f"{us:.3f}us"
 
 
+def _formatter(unit: str | None) -> Callable[[float], str]:
+    if unit is None:
+        return _time
+    sizes = {"s": 1e6, "ms": 1e3, "us": 1.0}
+    if unit not in sizes:
+        raise AssertionError(f"Unsupported time_unit: {unit!r}, expected one of {sorted(sizes)}")
+    return lambda us: f"{us / sizes[unit]:.3f}{unit}"
+
+
 if TYPE_CHECKING:
     _Events = list[Any]
 else:  # no __orig_bases__, by which libraries of types tell a generic class
@@ -174,14 +183,19 @@ class EventList(_Events):
             total.add(e)
         return total
 
-    def key_averages(self, group_by_input_shape: bool = False, **options: Any) -> EventList:
+    def key_averages(
+        self,
+        group_by_input_shapes: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+    ) -> EventList:
         """One entry for each name (and input shapes, when asked for)."""
         found: dict[Any, FunctionEventAvg] = {}
         for e in self:
-            key = (e.name, str(e.input_shapes)) if group_by_input_shape else e.name
+            key = (e.name, str(e.input_shapes)) if group_by_input_shapes else e.name
             if key not in found:
                 found[key] = FunctionEventAvg(e.name)
-                found[key].input_shapes = e.input_shapes if group_by_input_shape else None
+                found[key].input_shapes = e.input_shapes if group_by_input_shapes else None
             found[key].add(e)
         return EventList(found.values())
 
@@ -194,9 +208,13 @@ class EventList(_Events):
         max_shapes_column_width: int = 80,
         header: str | None = None,
         top_level_events_only: bool = False,
-        **options: Any,
+        time_unit: str | None = None,
     ) -> str:
-        """The events as text, sorted by an attribute such as "self_cpu_time_total" or "count"."""
+        """The events as text, sorted by an attribute such as "self_cpu_time_total" or "count".
+
+        time_unit: "s", "ms" or "us", for all times alike.
+        """
+        _time = _formatter(time_unit)
         rows: list[Any] = list(self)
         if top_level_events_only:
             rows = [e for e in rows if getattr(e, "cpu_parent", None) is None]
@@ -256,10 +274,14 @@ class EventList(_Events):
             }
             for e in self
         ]
-        import json  # here alone: not part of what every program imports
+        import gzip  # here alone: not part of what every program imports
+        import json
 
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump({"traceEvents": events}, file)
+        text = json.dumps({"traceEvents": events})
+        with (gzip.open if str(path).endswith(".gz") else open)(
+            path, "wt", encoding="utf-8"
+        ) as file:
+            file.write(text)
 
     def __str__(self) -> str:
         return self.table()
@@ -296,9 +318,20 @@ class profile:
         self,
         enabled: bool = True,
         *,
+        use_cuda: bool = False,
+        use_device: str | None = None,
         record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_modules: bool = False,
+        use_kineto: bool = False,
         use_cpu: bool = True,
-        **options: Any,
+        experimental_config: Any = None,
+        acc_events: bool = False,
+        custom_trace_id_callback: Any = None,
+        post_processing_timeout_s: float | None = None,
+        activity_filters: Any = None,
     ) -> None:
         self.enabled, self.record_shapes = enabled, record_shapes
         self._found: list[FunctionEvent] = []
@@ -328,7 +361,12 @@ class profile:
             raise RuntimeError("Profiler didn't finish running")
         return self.function_events
 
-    def key_averages(self, group_by_input_shape: bool = False, **options: Any) -> EventList:
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+    ) -> EventList:
         """One entry for each operation."""
         return self._events().key_averages(group_by_input_shape)
 
@@ -336,11 +374,30 @@ class profile:
         """All events as one."""
         return self._events().total_average()
 
-    def table(self, *args: Any, **kwargs: Any) -> str:
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int = 75,
+        max_name_column_width: int = 55,
+        max_shapes_column_width: int = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+    ) -> str:
         """The events, one line each."""
-        return self._events().table(*args, **kwargs)
+        return self._events().table(
+            sort_by,
+            row_limit,
+            max_src_column_width,
+            max_name_column_width,
+            max_shapes_column_width,
+            header,
+            top_level_events_only,
+        )
 
-    def export_chrome_trace(self, path: str) -> None:
+    def export_chrome_trace(
+        self, path: str, metadata: Any = None, use_python_export: bool = False
+    ) -> None:
         """Write a trace file for chrome://tracing or Perfetto."""
         self._events().export_chrome_trace(path)
 

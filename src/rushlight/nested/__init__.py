@@ -8,7 +8,6 @@ from typing import Any
 from .. import _root as rl
 from .._core import Tensor
 from .._device import jagged as _jagged_layout
-from .._elsewhere import refusing as _refusing
 from .._missing import missing_name as _missing_name
 from ._jagged import NestedTensor as _NestedTensor
 from ._jagged import padded as _padded
@@ -23,8 +22,6 @@ __all__ = [
 ]
 
 _WHY = "pad the tensors to one shape (torch.nn.utils.rnn.pad_sequence), or keep them in a list."
-for _name in ("masked_select", "narrow"):
-    globals()[_name] = _refusing(f"torch.nested.{_name}", _WHY)
 
 
 def nested_tensor(
@@ -111,19 +108,68 @@ def nested_tensor_from_jagged(
             raise RuntimeError(
                 "nested_tensor_from_jagged(): At least one of offsets or lengths is required."
             )
-        offsets = rl.cat([lengths.new_zeros(1), lengths.cumsum(0)])
-    elif lengths is not None:
-        raise NotImplementedError(
-            "nested_tensor_from_jagged(): not supported with offsets and lengths; parts fill the "
-            "values here"
-        )
+        offsets, lengths = rl.cat([lengths.new_zeros(1), lengths.cumsum(0)]), None
     at = 0 if jagged_dim is None else jagged_dim - 1
     steps = offsets.diff()
     if offsets[0] != 0 or bool((steps < 0).any()) or offsets[-1] != values.shape[at]:
         raise RuntimeError(
             f"offsets rise from 0 to the size {values.shape[at]}, but got {offsets.tolist()}"
         )
-    return _NestedTensor._of(values.view_as(values), offsets, at + 1)
+    if lengths is not None and (len(lengths) != len(steps) or bool((lengths > steps).any())):
+        raise RuntimeError(
+            f"lengths reach at most from an offset to the next, but got {lengths.tolist()} for "
+            f"offsets {offsets.tolist()}"
+        )
+    return _NestedTensor._of(values.view_as(values), offsets, at + 1, lengths)
+
+
+def narrow(
+    tensor: Tensor, dim: int, start: int | Tensor, length: int | Tensor, layout: Any = rl.strided
+) -> Tensor:
+    """A view of rows of a tensor: of each the elements from its `start` on, of its `length`.
+
+    >>> rows = torch.arange(6).reshape(2, 3)
+    >>> starts, lengths = torch.tensor([0, 1]), torch.tensor([1, 2])
+    >>> torch.nested.narrow(rows, 1, starts, lengths, layout=torch.jagged).unbind()
+    (tensor([0]), tensor([4, 5]))
+    """
+    if layout is not _jagged_layout:
+        if not (isinstance(start, int) and isinstance(length, int)):
+            raise RuntimeError("start and length must be integers for the strided layout NT impl")
+        raise NotImplementedError(f"narrow(): the layout strided is not here: {_WHY}")
+    if dim != 1:
+        raise RuntimeError("jagged layout only supports dim=1")
+    rows, size = tensor.shape[:2]
+    starts, lengths = (
+        (rl.full((rows,), v) if isinstance(v, int) else v).to(tensor.device)
+        for v in (start, length)
+    )
+    if bool(((starts < 0) | (lengths < 0) | (starts + lengths > size)).any()):
+        raise RuntimeError(
+            f"narrow(): start and length are within the size {size} of dim 1, but got "
+            f"{starts.tolist()} and {lengths.tolist()}"
+        )
+    begins = starts + rl.arange(rows, device=tensor.device) * size
+    offsets = rl.cat([begins, begins[-1:] + lengths[-1:]])
+    return _NestedTensor._of(tensor.flatten(0, 1), offsets, 1, lengths)
+
+
+def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
+    """The elements of each row where a mask is True; rows run along the last dimension of the mask.
+
+    >>> mask = torch.tensor([[True, False, True], [False, False, True]])
+    >>> torch.nested.masked_select(torch.arange(6).reshape(2, 3), mask).unbind()
+    (tensor([0, 2]), tensor([5]))
+    """
+    if tensor.layout is not rl.strided:
+        raise RuntimeError(
+            f"torch.nested.masked_select requires a strided tensor, given {tensor.layout}"
+        )
+    if mask.dtype is not rl.bool:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    values = tensor.masked_select(mask.expand(tensor.shape))
+    counts = mask.expand(tensor.shape).flatten(0, -2).sum(-1) if mask.ndim > 1 else mask.sum()[None]
+    return _NestedTensor._of(values, rl.cat([counts.new_zeros(1), counts.cumsum(0)]))
 
 
 def to_padded_tensor(input: Tensor, padding: float, output_size: Any = None) -> Tensor:

@@ -138,6 +138,8 @@ class LBFGS(Optimizer):
     def _direction(self, state: dict[str, Any], grad: Tensor, history_size: int) -> Tensor:
         """-H g by the two loops over the history, to which the last step is added first."""
         if state["n_iter"] == 1:
+            # In the order of PyTorch's files.
+            state.update(al=[None] * history_size, d=None, t=None)
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return grad.neg()
         changes, steps, curvatures = state["old_dirs"], state["old_stps"], state["ro"]
@@ -151,7 +153,7 @@ class LBFGS(Optimizer):
             steps.append(step)
             curvatures.append(1.0 / curvature)
             state["H_diag"] = curvature / change.dot(change)
-        weights = state.setdefault("al", [None] * history_size)
+        weights = state.setdefault("al", [None] * history_size)  # a file may have none
         along = grad.neg()
         for i in reversed(range(len(changes))):
             weights[i] = steps[i].dot(along) * curvatures[i]

@@ -263,6 +263,17 @@ class Module(StateMethods):
             state.pop("_plain", None)
         return (*reduced[:2], state, *reduced[3:])
 
+    def __copy__(self) -> Any:
+        """With the same hooks, those that come later too."""
+        reduced = self.__reduce_ex__(4)
+        if isinstance(reduced, str):
+            return self
+        made = copy._reconstruct(self, None, *reduced)  # type: ignore[attr-defined]
+        if "_parameters" in self.__dict__:
+            hooks = {name: getattr(self, name) for name in _hooks.NAMES}
+            made.__dict__.update(hooks, _plain=False)
+        return made
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """As the state of `__reduce_ex__` makes the copy, without the hooks that are not there."""
         cls = type(self)

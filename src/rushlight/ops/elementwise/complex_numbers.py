@@ -176,9 +176,10 @@ conj_physical: Op = pointwise(
     partials={"input": lambda g: conj(g)},
     reference_for="bool int float complex",
     in_place_node="ConjPhysicalBackward1",
+    real_itself=True,
     out="found",
     samples=_complex_one,
-    doc="The complex conjugate.",
+    doc="The complex conjugate; a real tensor itself.",
 )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op
-from ..table.arrays import Array, listed, refuse, rounded, widened
+from ..table.arrays import Array, check_64_bits, listed, refuse, rounded, widened
 from ..table.kinds import composite, general, linear
 from ..table.reference import alias
 from ..table.signature import Flag, Tensor
@@ -185,6 +185,7 @@ def _target_size(name: str, input: Tensor, output_size: Any, n: int, colon: str)
             size if v is None else as_int(v)
             for v, size in zip(wanted, input.shape[-n:], strict=True)
         )
+        check_64_bits(said, "output_size", wanted)
     if min(wanted) < 0:
         raise RuntimeError(
             f"{name}: elements of output_size must be greater than or equal to 0 "

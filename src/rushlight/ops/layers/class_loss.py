@@ -422,7 +422,7 @@ def _bce_logits(
     if weight is not None:
         broadcast_sizes(loss, weight)
         loss = loss * widened(weight)
-    return reduce_array(loss, reduction, dtype)
+    return reduce_array(loss, reduction, target.dtype)
 
 
 def _bce_logits_input(

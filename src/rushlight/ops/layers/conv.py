@@ -498,7 +498,8 @@ def run_transposed(
     batched = _batched(name, input, n)
     if not batched:
         input = input.unsqueeze(0)
-    refuse(f"slow_conv_transpose{max(n, 2)}d_out_cpu", input._form, "b")
+    if input.dtype.name != "int64":
+        refuse(f"slow_conv_transpose{max(n, 2)}d_out_cpu", input._form, "biu")
     _check_types(input, weight, bias)
     stride, padding, dilation = (
         _each(v, what, n)

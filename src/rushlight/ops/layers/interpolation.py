@@ -14,7 +14,7 @@ from ..._devices import of
 from ..._dtypes import uint8
 from ..._errors import warn
 from ..elementwise.selection import where
-from ..table.arrays import Array, anywhere, check_room, listed, refuse
+from ..table.arrays import Array, anywhere, check_64_bits, check_room, listed, refuse
 from ..table.kinds import composite, constant, pointwise
 from ..table.signature import Flag, Tensor
 from .activation import hardtanh
@@ -264,6 +264,9 @@ def interpolate(
         )
     if mode == "area":
         return adaptive_avg_pools[n](input, wanted)
+    kernel = f"{mode}{n}d_aa" if antialias else f"{mode}{n}d"
+    private = "_" if antialias or mode == "nearest-exact" else ""
+    check_64_bits(f"{private}upsample_{kernel}".replace("-", "_"), "output_size", wanted)
     _check_sizes(input.shape[2:], wanted)
     check_room([*input.shape[:2], *wanted])
     return resampled(input, mode, wanted, factors, bool(align_corners), antialias)
@@ -373,6 +376,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         )
     elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+    check_64_bits("affine_grid_generator", "size", size)
     check_room([size[0], *size[2:], n])
     dtype = theta.dtype.numpy
 

@@ -535,7 +535,7 @@ def gaussian_nll_loss(
     if not (var.is_floating_point() or var.is_complex()):
         _core.refuse_cast("Float", var.dtype.c_name)
     # The floor under the variance has no gradient of its own.
-    floored = var + (var.detach().clamp_min(eps) - var.detach())
+    floored = var + (eps - var.detach()).clamp_min(0)
     loss = 0.5 * (floored.log() + (input - target) ** 2 / floored)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import _core
+from ..elementwise.selection import where
 from ..table.arrays import Array, listed, refuse, scalar_name
 from ..table.kinds import composite, general
 from ..table.signature import Flag, Tensor
@@ -99,7 +100,8 @@ def _multi_margin(
         )
     if ((t < 0) | (t >= x.shape[1])).any():
         raise RuntimeError(f"target out of range. The classes are 0 to {x.shape[1] - 1}")
-    excess = np.maximum(margin - np.take_along_axis(x, t, 1) + x, 0) ** p
+    excess = margin - np.take_along_axis(x, t, 1) + x
+    excess = np.where(excess > 0, excess, 0) ** p
     if weight is not None:
         excess = excess * weight[t]
     np.put_along_axis(excess, t, 0, 1)
@@ -118,7 +120,7 @@ def _multi_margin_rule(
 ) -> Tensor:
     x, t = _samples(input), target.reshape(target.numel(), 1)
     excess = margin - x.gather(1, t) + x
-    slope = (excess > 0).to(x.dtype) if p == 1 else 2 * excess.relu()
+    slope = where(excess > 0, 1 if p == 1 else 2 * excess, 0).to(x.dtype)
     if weight is not None:
         slope = slope * weight[t]
     slope = slope.scatter(1, t, 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._errors import warn
+from ..elementwise.selection import unless
 from ..table.arrays import Array, dim_in, refuse, rounded, widened
 from ..table.kinds import composite, general, variant
 from ..table.reference import alias
@@ -65,7 +67,13 @@ def _softmax_rule(g: Tensor, out: Tensor, dim: int) -> Tensor:
 
 
 def _log_softmax_rule(g: Tensor, out: Tensor, dim: int) -> Tensor:
-    return g - out.exp() * g.sum(dim, keepdim=True)
+    total = g.sum(dim, keepdim=True)
+    # A row that no gradient comes to may be anything: padding, whose loss is not counted.
+    return g - unless((total == 0) & _undefined(out, dim), out, 0).exp() * total
+
+
+def _undefined(out: Tensor, dim: int) -> Tensor:
+    return out.sum(dim, keepdim=True).isnan()
 
 
 def _softmax_tangent(t: Tensor, out: Tensor, dim: int) -> Tensor:
@@ -74,7 +82,9 @@ def _softmax_tangent(t: Tensor, out: Tensor, dim: int) -> Tensor:
 
 
 def _log_softmax_tangent(t: Tensor, out: Tensor, dim: int) -> Tensor:
-    return t - (out.exp() * t).sum(dim, keepdim=True)
+    undefined = _undefined(out, dim)
+    weighted = unless(undefined, out, 0).exp() * t
+    return unless(undefined, t - weighted.sum(dim, keepdim=True), math.nan)
 
 
 def _along(make: Make) -> Samples:

@@ -12,7 +12,7 @@ from ... import _core
 from ... import _dtypes as dtypes
 from ..._devices import cpu, of, on
 from ..._dtypes import dtype
-from ..table.arrays import Array, none_left
+from ..table.arrays import Array, check_64_bits, none_left
 from ..table.signature import read
 
 __all__ = [
@@ -60,7 +60,7 @@ def shape_of(function: str, size: tuple[Any, ...]) -> tuple[int, ...]:
             f"{function}(): argument 'size' failed to unpack the object at pos {at + 1} with error "
             f'"type must be tuple of ints,but got {bad}"'
         ) from None
-    for at, n in enumerate(shape):
+    for n in shape:
         if n < 0:
             if function == "zeros":
                 raise RuntimeError(
@@ -69,11 +69,7 @@ def shape_of(function: str, size: tuple[Any, ...]) -> tuple[int, ...]:
             raise RuntimeError(
                 f"Trying to create tensor with negative dimension {n}: {list(shape)}"
             )
-        if n >= 2**63:
-            raise TypeError(
-                f"{function}(): argument 'size' failed to unpack the object at pos {at + 1} with "
-                f'error "Overflow when unpacking long long": {n} does not fit in 64 bits'
-            )
+    check_64_bits(function, "size", shape)
     return shape
 
 

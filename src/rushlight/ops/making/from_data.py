@@ -162,6 +162,10 @@ def _sizes(data: Any) -> list[int]:
     while _is_sequence(data):
         sizes.append(len(data))
         if len(sizes) > _MOST_DIMS:
+            while _is_sequence(data) and len(data) and len(sizes) <= 128:
+                sizes, data = [*sizes, len(data)], data[0]
+            if len(sizes) <= 128:  # PyTorch's limit
+                raise RuntimeError("a tensor has at most 64 dimensions, and these lists have more")
             raise ValueError(f"too many dimensions '{type(data).__name__}'")
         if not sizes[-1]:
             break

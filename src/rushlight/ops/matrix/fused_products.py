@@ -14,6 +14,7 @@ from ..layout.shape import unsafe_view
 from ..table.arrays import (
     Array,
     c_name,
+    check_64_bits,
     common_type,
     dim_in,
     fitted_number,
@@ -312,6 +313,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         dims_a, dims_b = dims
         dims_a = [dims_a] if isinstance(dims_a, int) else list(dims_a)
         dims_b = [dims_b] if isinstance(dims_b, int) else list(dims_b)
+        check_64_bits("tensordot", "dims_self", dims_a)
+        check_64_bits("tensordot", "dims_other", dims_b)
     else:
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")

@@ -440,6 +440,8 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
             return A
     if n == 1:
         return A.clone()
+    if n == 3:
+        return matmul(matmul(A, A), A)
     while n % 2 == 0:
         A, n = matmul(A, A), n // 2
     result = A

@@ -293,7 +293,9 @@ def _solve_triangular(a: Array, b: Array, upper: bool, left: bool, unitriangular
     if not left:
         m, upper = m.swapaxes(-1, -2), not upper
     lead = np.broadcast_shapes(m.shape[:-2], x.shape[:-2])
-    x = np.array(np.broadcast_to(x, (*lead, *x.shape[-2:])), dtype=common_type(a, b))
+    # As in PyTorch of A's type, but for a real A with complex numbers.
+    dtype = common_type(a, b) if b.dtype.kind == "c" else a.dtype
+    x = np.array(np.broadcast_to(x, (*lead, *x.shape[-2:])), dtype=dtype)
     with np.errstate(all="ignore"):
         substitute(m, x, upper, 0, n)
     return np.ascontiguousarray(x if left else x.swapaxes(-1, -2))

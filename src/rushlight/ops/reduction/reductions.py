@@ -228,12 +228,15 @@ def _prod(a: Array, dim: int | None, keepdim: bool, dtype: dtype | None) -> Arra
 
 
 def divisible(input: Tensor, out: Tensor) -> bool:
-    """Whether factors may be divided out of their products: these are not 0.
+    """Whether factors may be divided out of their products: these are not 0, no factor infinite.
 
     And where the quotient may be differentiated, in whose derivative large numbers would cancel, no
     factor is small or infinite.
     """
-    if anywhere(out == 0):
+    total = out.detach().abs()
+    if anywhere(total == 0):
+        return False
+    if anywhere(~(total < math.inf)) and anywhere(input.detach().abs() == math.inf):
         return False
     if not _core.is_grad_enabled():
         return True

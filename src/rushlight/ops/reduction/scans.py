@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from builtins import max as _largest
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +13,7 @@ from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Op, Tensor
 from ..elementwise.elementary import log_add_exp
-from ..elementwise.selection import where
+from ..elementwise.selection import unless, where
 from ..layout.joining import cat
 from ..layout.slices import slice_op
 from ..making.creation import arange, ones_like, zeros, zeros_like
@@ -85,12 +86,18 @@ def _cumprod_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
     while step < size:
         near, far = sums.narrow(-1, 0, size - step), sums.narrow(-1, step, size - step)
         rest = sums.narrow(-1, size - step, step)
-        sums = cat([near + following * far, rest], -1)
+        sums = cat([near + _finite_at_zero(following, far), rest], -1)
         left = _largest(size - 2 * step, 0)
         later = following.narrow(-1, size - step - left, left)
         following, step = following.narrow(-1, 0, left) * later, 2 * step
     before = cat([ones_like(x.narrow(-1, 0, 1)), before.narrow(-1, 0, size - 1)], -1)
-    return (before.conj() * sums).movedim(-1, dim)
+    return _finite_at_zero(before.conj(), sums).movedim(-1, dim)
+
+
+def _finite_at_zero(factor: Tensor, x: Tensor) -> Tensor:
+    """factor * x, where an infinite factor leaves 0 as it is."""
+    size = factor.detach().abs()
+    return unless((size == math.inf) & (x.detach() == 0), factor, 0) * x
 
 
 cumprod: Op = general(

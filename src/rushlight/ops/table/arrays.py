@@ -266,6 +266,16 @@ def check_room(shape: Sequence[int]) -> None:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={listed(shape)}")
 
 
+def check_64_bits(function: str, argument: str, numbers: Sequence[int]) -> None:
+    """torch's error for a list of whole numbers of which 64 bits do not hold one."""
+    for at, n in enumerate(numbers):
+        if not -(2**63) <= n < 2**63:
+            raise TypeError(
+                f"{function}(): argument '{argument}' failed to unpack the object at pos {at + 1} "
+                f'with error "Overflow when unpacking long long": {n} does not fit in 64 bits'
+            )
+
+
 def times(shape: Sequence[int]) -> str:
     """A shape as torch writes it for matrices: 2x3."""
     return "x".join(str(int(s)) for s in shape)

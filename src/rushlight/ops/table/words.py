@@ -36,6 +36,7 @@ class Result(TypedDict, total=False):
     toggles: str  # and is the lazy conjugate ("conj") or negative ("neg") of it
     put_off: Callable[..., Any]  # sees a call with a lazy tensor first, and may refuse it
     keeps: str  # how it lies in memory: one of KEEPS in table/statement.py, and of which arguments
+    real_itself: bool  # of a tensor of no complex type the result is the tensor
     may_alias: bool  # the result may alias an argument that nobody else has
     out: bool | str | tuple[str, type, str]  # of which type an `out=` may be; see table/outputs.py
 

@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import Any
 
 from ..._elsewhere import refusing as _refusing
-from ..._errors import warn
 from ..._missing import missing_name as _missing_name
 from . import summary as summaries
 
@@ -45,6 +44,13 @@ class FileWriter:
     ) -> None:
         """Write an event of a summary."""
         self.add_event(Event(summary=summary), global_step, walltime)
+
+    def add_graph(self, graph_profile: Any, walltime: float | None = None) -> None:
+        """Write a graph, and on which device it ran."""
+        graph, metadata = graph_profile
+        self.add_event(Event(graph_def=graph.SerializeToString()), None, walltime)
+        run = _events.TaggedRunMetadata(tag="step1", run_metadata=metadata.SerializeToString())
+        self.add_event(Event(tagged_run_metadata=run), None, walltime)
 
     def flush(self) -> None:
         """Write what waits."""
@@ -278,11 +284,9 @@ class SummaryWriter:
         verbose: bool = False,
         use_strict_trace: bool = True,
     ) -> None:
-        """Nothing is logged, and a warning says so: PyTorch's graphs come from TorchScript."""
-        warn(
-            "SummaryWriter.add_graph logs nothing: PyTorch draws graphs of TorchScript, which is "
-            "not in rushlight.",
-        )
+        """Log the calls of a run of the model, in evaluation, each in the box of its module."""
+        made: Any = import_module("._graph", __package__)
+        self._get_file_writer().add_graph(made.graph(model, input_to_model))
 
     add_onnx_graph = _refusing(
         "torch.utils.tensorboard.SummaryWriter.add_onnx_graph", "there is no ONNX here."
