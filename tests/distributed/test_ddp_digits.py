@@ -38,15 +38,14 @@ def of_one(tmp_path_factory):
     return losses(done)
 
 
-@pytest.mark.parametrize("processes", [2, 4])
-def test_more_processes_give_the_losses_of_one(tmp_path, of_one, processes):
-    done = run(tmp_path, processes, "--epochs", "3")
+def test_more_processes_give_the_losses_of_one(tmp_path, of_one):
+    done = run(tmp_path, 4, "--epochs", "3")
     assert done.returncode == 0, done.stderr
     assert len(of_one) == 9
     assert losses(done) == pytest.approx(of_one, rel=1e-10)
 
 
-def test_a_restarted_run_goes_on_from_its_checkpoint(tmp_path, of_one):
+def test_two_processes_restarted_go_on_from_their_checkpoint_to_the_losses_of_one(tmp_path, of_one):
     arguments = "--epochs", "3", "--fail-at", "2"
     done = run(tmp_path, 2, *arguments, options=("--max-restarts", "1"))
     assert done.returncode == 0, done.stderr
