@@ -1,4 +1,4 @@
-"""What conv_direct.cpp computes, in plain NumPy: place by place, the filters of all groups at once."""
+"""What conv_direct.cpp computes, in plain NumPy: place by place, all filters at once."""
 
 import numpy as np
 
