@@ -98,9 +98,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=chosen[False])
 
 
-def pytest_collection_finish() -> None:
+class Forgotten(dict[str, list[Any]]):
+    """Keeps nothing of what is added to its lists."""
+
+    def setdefault(self, name: str, found: Any = None) -> Any:
+        return found
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
     """A million objects of fifty thousand tests are there to stay: gc.collect(), which many tests
-    call, need not walk them each time."""
+    call, need not walk them each time. Nor the reports of the tests that have passed, which a
+    worker would keep for a summary that only the process that started it writes."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and hasattr(session.config, "workerinput"):
+        reporter.stats = Forgotten()
     gc.freeze()
 
 

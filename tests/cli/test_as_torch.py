@@ -13,55 +13,55 @@ import rushlight
 from _alone import PATIENCE
 
 
+class Environment:
+    """An environment with rushlight and what it needs, and no torch."""
+
+    def __init__(self, place):
+        venv.create(place, with_pip=False, symlinks=True)
+        self.place, self.packages = place, next(place.glob("lib*/python*/site-packages"))
+        for name in ("numpy", "ml_dtypes", "scipy_openblas32", "rushlight"):
+            spec = importlib.util.find_spec(name)
+            if spec is None:  # numpy brings its own BLAS, and a wheel of rushlight may too
+                continue
+            folder = Path(spec.origin).parent
+            (self.packages / name).symlink_to(folder)
+            libraries = folder.parent / f"{name}.libs"
+            if libraries.is_dir():
+                (self.packages / libraries.name).symlink_to(libraries)
+
+    def python(self, *arguments):
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "RUSHLIGHT"))}
+        kept["PYTHONDONTWRITEBYTECODE"] = "1"
+        return subprocess.run(
+            [self.place / "bin" / "python", *arguments],
+            cwd=self.place,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            env=kept,
+        )
+
+    def as_torch(self, *arguments):
+        return self.python("-m", "rushlight", "as-torch", *arguments)
+
+    def files(self):
+        return sorted(str(p.relative_to(self.packages)) for p in self.packages.rglob("*"))
+
+
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """An environment with rushlight and what it needs, and no torch."""
-    place = tmp_path_factory.mktemp("environment")
-    venv.create(place, with_pip=False, symlinks=True)
-    packages = next(place.glob("lib*/python*/site-packages"))
-    for name in ("numpy", "ml_dtypes", "scipy_openblas32", "rushlight"):
-        spec = importlib.util.find_spec(name)
-        if spec is None:  # numpy brings its own BLAS, and a wheel of rushlight may too
-            continue
-        folder = Path(spec.origin).parent
-        (packages / name).symlink_to(folder)
-        libraries = folder.parent / f"{name}.libs"
-        if libraries.is_dir():
-            (packages / libraries.name).symlink_to(libraries)
-
-    class Environment:
-        def __init__(self):
-            self.packages = packages
-
-        def python(self, *arguments):
-            kept = {
-                k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "RUSHLIGHT"))
-            }
-            kept["PYTHONDONTWRITEBYTECODE"] = "1"
-            return subprocess.run(
-                [place / "bin" / "python", *arguments],
-                cwd=place,
-                capture_output=True,
-                text=True,
-                timeout=PATIENCE,
-                env=kept,
-            )
-
-        def as_torch(self, *arguments):
-            return self.python("-m", "rushlight", "as-torch", *arguments)
-
-        def files(self):
-            return sorted(str(p.relative_to(packages)) for p in packages.rglob("*"))
-
-    return Environment()
+    """One in which nothing is switched on."""
+    return Environment(tmp_path_factory.mktemp("environment"))
 
 
 if sys.platform == "win32":
     pytest.skip("the environment is made of symbolic links", allow_module_level=True)
 
 
-@pytest.fixture
-def switched_on(environment):
+@pytest.fixture(scope="module")
+def switched_on(tmp_path_factory):
+    """One in which torch is rushlight; at the end nothing of that is left."""
+    environment = Environment(tmp_path_factory.mktemp("switched_on"))
     before = environment.files()
     done = environment.as_torch("on")
     assert done.returncode == 0, done.stderr
@@ -111,8 +111,8 @@ def test_the_files_are_few_and_small(switched_on):
     assert sum(p.stat().st_size for p in written) < 4096
 
 
-def test_status(environment, switched_on):
-    assert environment.as_torch("status").stdout.startswith("on: torch 2.13.0+rushlight in ")
+def test_status(switched_on):
+    assert switched_on.as_torch("status").stdout.startswith("on: torch 2.13.0+rushlight in ")
 
 
 def test_on_twice_is_on(switched_on):

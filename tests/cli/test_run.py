@@ -412,7 +412,7 @@ def test_a_python_started_by_the_script_finds_the_alias_too(folder):
 
 
 def test_an_environments_own_sitecustomize_still_runs(folder):
-    folder.write("own/sitecustomize.py", "print('own')")
+    folder.write("own/sitecustomize.py", "print('own', flush=True)")
     folder.write(
         "s.py",
         "import subprocess, sys\n"

@@ -64,16 +64,52 @@ def program(tmp_path):
     return run
 
 
-@pytest.fixture
-def trace(program):
-    """The trace of a program that ends well."""
+# For each line of its input it runs prog.py, and says on both streams when that has ended.
+RUNNER = """
+import runpy, sys, traceback
+for line in sys.stdin:
+    try:
+        runpy.run_path("prog.py")
+    except BaseException:
+        traceback.print_exc(file=sys.stdout)
+    for stream in (sys.stdout, sys.stderr):
+        print("the end", file=stream, flush=True)
+"""
 
-    def of(text):
-        done = program(text)
-        assert done.returncode == 0, done.stderr
-        return lines(done.stderr)
 
-    return of
+def said(stream):
+    """What the process of RUNNER has said there of one program."""
+    text = ""
+    while (line := stream.readline()) != "the end\n":
+        assert line, f"the process has ended: {text}"
+        text += line
+    return text
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory):
+    """The trace of a program that ends well; one process under RUSHLIGHT_TRACE=1 runs them all."""
+    folder = tmp_path_factory.mktemp("traced")
+    with subprocess.Popen(
+        [sys.executable, "-c", RUNNER],
+        cwd=folder,
+        env=os.environ | {"RUSHLIGHT_TRACE": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+
+        def of(text):
+            text = "import rushlight as torch\n" + textwrap.dedent(text)
+            (folder / "prog.py").write_text(text, encoding="utf-8")
+            print(file=process.stdin, flush=True)
+            err = said(process.stderr)
+            assert said(process.stdout) == ""
+            return lines(err)
+
+        yield of
+        assert process.communicate(timeout=PATIENCE) == ("", "")
 
 
 MUL = Line(

@@ -1,13 +1,10 @@
 """How gradients are sent: hooks with buckets as DistributedDataParallel gives them."""
 
 import json
-import socket
-import subprocess
-import sys
 
 import pytest
-from _jobs import environment, run
-from _oracle import END
+from _jobs import run
+from _oracle import END, by_torch
 
 BUCKET = """
 import json, os, pickle, sys
@@ -206,16 +203,7 @@ def test_compressed_gradients_are_pytorchs(tmp_path):
     pytest.importorskip("torch", reason="compares with PyTorch, where it is installed")
     done = run(tmp_path, SAME, "run", "--nproc", "2", arguments=["ours"])
     assert done.code == 0, done.err
-    command = ["torch.distributed.run", "--nproc-per-node", "2"]
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    command += ["--master-addr", "127.0.0.1", "--master-port", port]
-    subprocess.run(
-        [sys.executable, "-m", *command, "train.py", "theirs"],
-        **{"cwd": tmp_path, "env": environment(), "capture_output": True, "timeout": 60},
-        check=True,
-    )
+    by_torch(tmp_path, 2, "train.py", "theirs")
     ours, theirs = (json.loads((tmp_path / name).read_text()) for name in ("ours", "theirs"))
     assert len(ours) == len(theirs) == 4 * 11
     for i, (found, expected) in enumerate(zip(ours, theirs, strict=True)):

@@ -1,15 +1,10 @@
 """The same program in PyTorch's DistributedDataParallel (gloo) and in ours: losses of 20 steps."""
 
 import json
-import socket
-import subprocess
-import sys
 
 import pytest
-from _jobs import environment, run
-from _oracle import END
-
-from _alone import PATIENCE
+from _jobs import run
+from _oracle import END, by_torch
 
 PROGRAM = (
     '''
@@ -151,37 +146,12 @@ with open(f"{sys.argv[1]}_{rank}.json", "w") as file:
 )
 
 
-def by_torch(folder, size):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    (folder / "torch_train.py").write_text(PROGRAM, encoding="utf-8")
-    told = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(size)}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "torch_train.py", "torch"],
-            cwd=folder,
-            env=environment(RANK=str(rank), **told),
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(size)
-    ]
-    try:
-        for process in processes:
-            _, errors = process.communicate(timeout=PATIENCE)
-            assert process.returncode == 0, errors
-    finally:
-        for process in processes:
-            process.kill()
-
-
 @pytest.mark.parametrize("size", [2, 4])
 def test_losses_are_pytorchs(tmp_path, size):
     pytest.importorskip("torch", reason="compares with PyTorch, where it is installed")
-    by_torch(tmp_path, size)
     done = run(tmp_path, PROGRAM, "run", "--nproc", str(size), arguments=["ours"])
     assert done.code == 0, done.err
+    by_torch(tmp_path, size, "train.py", "torch")
     for rank in range(size):
         expected = json.loads((tmp_path / f"torch_{rank}.json").read_text())
         ours = json.loads((tmp_path / f"ours_{rank}.json").read_text())

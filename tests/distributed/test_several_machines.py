@@ -29,9 +29,9 @@ dist.destroy_process_group()
 # Two machines: a cable of two ends between them.
 MACHINES = """
 hostname nodea && ip link set lo up && ip link add va type veth peer name vb || exit 1
-unshare --net --uts sleep 60 & OTHER=$!
+unshare --net --uts sleep 3600 & OTHER=$!
 trap 'kill $OTHER' EXIT
-sleep 0.2
+while [ $(readlink /proc/$OTHER/ns/net) = $(readlink /proc/$$/ns/net) ]; do sleep 0.02; done
 ip link set vb netns $OTHER && ip addr add 10.99.0.1/24 dev va && ip link set va up || exit 1
 nsenter -t $OTHER --net --uts sh -c 'hostname nodeb && ip link set lo up &&
     ip addr add 10.99.0.2/24 dev vb && ip link set vb up' || exit 1

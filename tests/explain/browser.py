@@ -75,38 +75,47 @@ def _without_preloads() -> Iterator[None]:
 
 
 class Pages:
-    """Opens files and notes what their pages do wrong, in `complaints`."""
+    """Opens files and notes what their pages do wrong, in `complaints`.
+
+    A tab that was closed is kept, empty, for the next file: a new one takes as long as a test.
+    """
 
     def __init__(self, browser: Any) -> None:
-        self.browser = browser
         self.complaints: list[str] = []
+        self._context = browser.new_context(offline=True)
         self._open: list[Any] = []
+        self._empty: list[Any] = []
 
     def open(self, path: Path, width: int = 1280, height: int = 800, dark: bool = False) -> Any:
         """A file in a tab of its own, of that size in pixels, once it has loaded."""
-        context = self.browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if dark else "light",
-            offline=True,
-        )
-        tab = context.new_page()
-        tab.set_default_timeout(900_000)  # however busy the machine is
-        tab.on("console", self._console)
-        tab.on("pageerror", lambda error: self.complaints.append(f"raised: {error}"))
-        tab.on("request", self._request)
-        tab.on("dialog", self._dialog)
+        tab = self._empty.pop() if self._empty else self._new()
+        tab.set_viewport_size({"width": width, "height": height})
+        colors = "dark" if dark else "light"
+        tab.emulate_media(color_scheme=colors, reduced_motion="no-preference")
         self._open.append(tab)
         tab.goto(Path(path).resolve().as_uri())
         return tab
 
     def close(self) -> None:
-        """Close all tabs; AssertionError with all complaints, where there are any."""
-        for tab in self._open:
+        """Empty all tabs; AssertionError with all complaints, where there are any."""
+        tabs, self._open = self._open, []
+        for tab in tabs:
             if not tab.is_closed():
                 tab.evaluate("new Promise(done => setTimeout(done))")  # what it still had to say
-            tab.context.close()
-        self._open.clear()
-        assert not self.complaints, "\n".join(["a page did what it must not:", *self.complaints])
+                tab.goto("about:blank")
+                tab.mouse.move(0, 0)
+                self._empty.append(tab)
+        complaints, self.complaints = self.complaints, []
+        assert not complaints, "\n".join(["a page did what it must not:", *complaints])
+
+    def _new(self) -> Any:
+        tab = self._context.new_page()
+        tab.set_default_timeout(900_000)  # however busy the machine is
+        tab.on("console", self._console)
+        tab.on("pageerror", lambda error: self.complaints.append(f"raised: {error}"))
+        tab.on("request", self._request)
+        tab.on("dialog", self._dialog)
+        return tab
 
     def _console(self, message: Any) -> None:
         if message.type == "error":

@@ -14,13 +14,18 @@ def browser() -> Iterator[Any]:
         yield open_browser
 
 
+@pytest.fixture(scope="module")
+def pages(browser: Any) -> Pages:
+    """The tabs of the module's tests."""
+    return Pages(browser)
+
+
 @pytest.fixture
-def page(browser: Any) -> Iterator[Callable[..., Any]]:
+def page(pages: Pages) -> Iterator[Callable[..., Any]]:
     """`page(path, width=1280, height=800, dark=False)` opens a local file: a Playwright page.
 
     At the end the test fails if a page wrote an error to its console, raised, opened a dialog, or
     asked for anything that is not on this machine.
     """
-    pages = Pages(browser)
     yield pages.open
     pages.close()

@@ -36,7 +36,7 @@ for _ in range(20):
             threading.Thread(target=work, daemon=True).start()
         time.sleep(0.05)
         break
-    print(os.waitpid(child, 0)[1])
+    print(os.waitpid(child, 0)[1], flush=True)  # else the next child has it, too
 """
 
 

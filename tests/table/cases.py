@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+import pytest
 from composites import COMPOSITES
 
 import rushlight as torch
@@ -308,3 +309,33 @@ LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "sliced": sliced,
     "expanded": expanded,
 }
+
+
+def each(cases: Iterable[tuple[str, str]]) -> Callable[[Callable[[str, str], None]], Any]:
+    """Makes a test of (name of an op, case of it) one of the op, which runs all of its cases.
+
+    It tells each case that fails. Fifty thousand tests would cost more than what they compute.
+    """
+    of_op: dict[str, list[str]] = {}
+    for name, case in cases:
+        of_op.setdefault(name, []).append(case)
+
+    def made(check: Callable[[str, str], None]) -> Any:
+        @pytest.mark.parametrize("name", of_op)
+        def test(name: str) -> None:
+            failed = []
+            for case in of_op[name]:
+                try:
+                    check(name, case)
+                except Exception as error:
+                    error.add_note(f"{name}, {case}")
+                    failed.append(error)
+            if len(failed) > 1:
+                raise ExceptionGroup(f"{len(failed)} of {len(of_op[name])} cases of {name}", failed)
+            if failed:
+                raise failed[0]
+
+        test.__name__, test.__doc__ = check.__name__, check.__doc__
+        return test
+
+    return made

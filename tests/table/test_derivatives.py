@@ -22,6 +22,7 @@ from cases import (
     UP_TO_PHASE,
     Call,
     calls,
+    each,
     inner,
     is_inexact,
     noise,
@@ -37,7 +38,6 @@ TOLERANCE = 2e-6
 Arrays = list[np.ndarray]
 
 CASES = [(n, d) for n in DIFFERENTIABLE for d in ("float64", "complex128") if takes(n, d)]
-every_op = pytest.mark.parametrize("name, dtype", CASES, ids=[f"{n}-{d}" for n, d in CASES])
 
 
 def tensors(arrays: Arrays, requires_grad: bool = False) -> list[torch.Tensor]:
@@ -110,7 +110,7 @@ def problems(name: str, dtype: str) -> list[Problem]:
     return [p for p in map(Problem, calls(name, dtype)) if p.which]
 
 
-@every_op
+@each(CASES)
 def test_gradient(name: str, dtype: str) -> None:
     for p in problems(name, dtype):
         leaves = tensors(p.at, requires_grad=True)
@@ -120,7 +120,7 @@ def test_gradient(name: str, dtype: str) -> None:
         p.assert_close(pairing(found, p.u), slope(p.loss, p.at, p.u), "the gradient")
 
 
-@every_op
+@each(CASES)
 def test_gradient_of_gradient(name: str, dtype: str) -> None:
     for p in problems(name, dtype):
         n = len(p.at)

@@ -8,15 +8,13 @@ There is no list of exceptions here.
 
 from __future__ import annotations
 
-import pytest
+from cases import each
 from test_derivatives import CASES, Arrays, outputs_of, pairing, problems, slope, tensors
 
 import rushlight as torch
 
-every_op = pytest.mark.parametrize("name, dtype", CASES, ids=[f"{n}-{d}" for n, d in CASES])
 
-
-@every_op
+@each(CASES)
 def test_tangent(name: str, dtype: str) -> None:
     for p in problems(name, dtype):
 
@@ -31,7 +29,7 @@ def test_tangent(name: str, dtype: str) -> None:
         p.assert_close(found, slope(p.loss, p.at, p.u), "the tangent")
 
 
-@every_op
+@each(CASES)
 def test_tangent_of_gradient(name: str, dtype: str) -> None:
     for p in problems(name, dtype):
         direction = p.direction(p.at)

@@ -8,12 +8,12 @@ arguments want a gradient.
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from cases import (
     DIFFERENTIABLE,
     LAYOUTS,
     Call,
     calls,
+    each,
     noise,
     refused_strides,
     takes,
@@ -24,7 +24,6 @@ import rushlight as torch
 
 TYPES = ("float32", "float64", "complex128")
 CASES = [(n, d) for n in DIFFERENTIABLE for d in TYPES if takes(n, d)]
-every_op = pytest.mark.parametrize("name, dtype", CASES, ids=[f"{n}-{d}" for n, d in CASES])
 
 # Both ways round differently, and sums differ in their order.
 RELATIVE = {"float32": 2e-5, "float64": 1e-12, "complex128": 1e-12}
@@ -76,7 +75,7 @@ def assert_equal(found: list, expected: list, dtype: str, what: str) -> None:
         )
 
 
-@every_op
+@each(CASES)
 def test_layouts(name: str, dtype: str) -> None:
     for call in calls(name, dtype):
         layouts = [("", ""), ("", "transposed"), ("", "expanded"), ("", "sliced")]
@@ -93,7 +92,7 @@ def test_layouts(name: str, dtype: str) -> None:
             assert_equal(found, gradients(*how, True), dtype, what)
 
 
-@every_op
+@each(CASES)
 def test_single_arguments(name: str, dtype: str) -> None:
     for call in calls(name, dtype):
         if len(call.leaves) < 2:

@@ -15,6 +15,7 @@ from cases import (
     SAMPLED,
     Call,
     calls,
+    each,
     refused_strides,
     tensor_of,
     tensors_in,
@@ -24,7 +25,6 @@ import rushlight as torch
 
 NAMES = [name for name in SAMPLED if name not in READ_STRIDES | RANDOM]
 CASES = [(name, layout) for name in NAMES for layout in LAYOUTS]
-every_layout = pytest.mark.parametrize("name, layout", CASES, ids=[f"{n}-{l}" for n, l in CASES])
 # masked_fill takes a 0-dimensional value only, so its arguments cannot all be given one shape.
 POINTWISE = [n for n in SAMPLED if OPS[n].kind == "pointwise" and n != "masked_fill"]
 
@@ -39,7 +39,7 @@ def assert_same(found: list[torch.Tensor], expected: list[torch.Tensor], what: s
         np.testing.assert_allclose(f._array, e._array, rtol=rtol, atol=rtol, err_msg=what)
 
 
-@every_layout
+@each(CASES)
 def test_result(name: str, layout: str) -> None:
     for call in calls(name):
         laid = call.mapped(LAYOUTS[layout])

@@ -13,6 +13,7 @@ from cases import (
     SAMPLED,
     Call,
     calls,
+    each,
     is_inexact,
     plain,
     takes,
@@ -66,7 +67,7 @@ def assert_close(found: np.ndarray, expected: Any, what: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name, dtype", WITH_REFERENCE, ids=[f"{n}-{d}" for n, d in WITH_REFERENCE])
+@each(WITH_REFERENCE)
 def test_value(name: str, dtype: str) -> None:
     for call in calls(name, dtype):
         args, kwargs = wide_arguments(call)
@@ -82,7 +83,7 @@ def test_value(name: str, dtype: str) -> None:
                 assert_close(f._array, e, f"{call!r}")
 
 
-@pytest.mark.parametrize("name, dtype", CASES, ids=[f"{n}-{d}" for n, d in CASES])
+@each(CASES)
 def test_element_type_is_kept(name: str, dtype: str) -> None:
     """No result is wider than the arguments: nothing becomes float64 on the way."""
     widest = {"int64": np.float32}.get(dtype, NUMPY_TYPES[dtype])

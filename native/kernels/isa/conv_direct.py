@@ -1,10 +1,10 @@
-"""What conv_direct.cpp computes, in plain NumPy: one filter at a time, place by place."""
+"""What conv_direct.cpp computes, in plain NumPy: place by place, all filters at once."""
 
 import numpy as np
 
 
-def patch_of(x, place, k, stride, padding, dilation):
-    """What a place sees of the channels x: 0 outside of them."""
+def patch_of(x, place, k, stride, padding, dilation, groups):
+    """What a place sees of x, (groups, 1, channels of a group, *k): 0 outside of it."""
     patch = np.zeros((len(x), *k))
     for at in np.ndindex(*k):
         i = tuple(
@@ -13,28 +13,24 @@ def patch_of(x, place, k, stride, padding, dilation):
         )
         if all(0 <= j < n for j, n in zip(i, x.shape[1:], strict=True)):
             patch[(slice(None), *at)] = x[(slice(None), *i)]
-    return patch
+    return patch.reshape(groups, 1, -1, *k)
 
 
 def grouped(x, w, out, stride, padding, dilation, groups):
     """The convolution: `out` are the sizes of the result."""
-    channels, filters = w.shape[1], len(w) // groups
+    filters = w.reshape(groups, -1, *w.shape[1:])
     result = np.zeros((len(x), len(w), *out))
-    for b, o, *place in np.ndindex(*result.shape):
-        first = o // filters * channels
-        own = x[b, first : first + channels].astype(np.float64)
-        result[(b, o, *place)] = np.sum(
-            w[o] * patch_of(own, place, w.shape[2:], stride, padding, dilation)
-        )
+    for b, *place in np.ndindex(len(x), *out):
+        seen = patch_of(x[b], place, w.shape[2:], stride, padding, dilation, groups)
+        result[(b, slice(None), *place)] = (filters * seen).reshape(len(w), -1).sum(1)
     return result
 
 
 def grouped_weight_gradient(g, x, shape, stride, padding, dilation, groups):
     """The gradient of the weight, of that shape."""
-    channels, filters = shape[1], shape[0] // groups
-    result = np.zeros(shape)
-    for b, o, *place in np.ndindex(*g.shape):
-        first = o // filters * channels
-        own = x[b, first : first + channels].astype(np.float64)
-        result[o] += g[(b, o, *place)] * patch_of(own, place, shape[2:], stride, padding, dilation)
-    return result
+    result = np.zeros((groups, shape[0] // groups, *shape[1:]))
+    for b, *place in np.ndindex(len(g), *g.shape[2:]):
+        seen = patch_of(x[b], place, shape[2:], stride, padding, dilation, groups)
+        own = g[(b, slice(None), *place)].astype(np.float64)
+        result += own.reshape(*result.shape[:2], *[1] * (len(shape) - 1)) * seen
+    return result.reshape(shape)

@@ -50,10 +50,10 @@ def means(x, axes, divisors):
 
 def means_backward(g, shape, axes, divisors):
     """The gradient of x of that shape through `means`."""
-    out = np.zeros(shape)
+    out, shares = np.zeros(shape), g / divisors
     for position, places in each(axes):
         for place in places:
-            out[(slice(None), *place)] += (g / divisors)[(slice(None), *position)]
+            out[(slice(None), *place)] += shares[(slice(None), *position)]
     return out
 
 
