@@ -30,7 +30,7 @@ from ..table.arrays import (
 from ..table.kinds import composite, linear
 from ..table.signature import Ints, Sizes
 from .joining import cat, stack
-from .shape import expand, reshape, unsqueeze, view, with_keywords
+from .shape import expand, reshape, unsqueeze, view
 from .slices import diagonal, diagonal_backward
 
 _wrap = _core.wrap
@@ -466,15 +466,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
     return tuple(grids)
 
 
-def _grid_call(*tensors: Any, indexing: Any = None) -> tuple[Any, dict[str, Any]]:
-    in_list = len(tensors) == 1 and isinstance(tensors[0], (tuple, list))
-    return tensors, {} if in_list and indexing is None else {"indexing": indexing}
-
-
-meshgrid.hands_on = _grid_call  # type: ignore[attr-defined]  # what `__torch_function__` is given
-block_diag.hands_on = with_keywords  # type: ignore[attr-defined]
-
-
 @composite(method=False)
 def cartesian_prod(*tensors: Any) -> Tensor:
     """Every choice of one element of each vector, as rows."""
@@ -484,9 +475,6 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     if len(tensors) == 1:
         return tensors[0]
     return stack([reshape(x, -1) for x in meshgrid(*tensors, indexing="ij")], 1)
-
-
-cartesian_prod.hands_on = with_keywords  # type: ignore[attr-defined]
 
 
 @composite(samples=lambda make: [(make(4),), (make(3), 3), (make(3), 2, True)])
