@@ -13,7 +13,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import COMPLEX_ONLY, DIFFERENTIABLE, RANDOM, SYMMETRIC, Call, calls, tensors_in
+from cases import (
+    COMPLEX_ONLY,
+    DIFFERENTIABLE,
+    OF_FACTOR,
+    RANDOM,
+    SYMMETRIC,
+    Call,
+    calls,
+    tensors_in,
+)
 from edges import Function, Sweep
 from edges_of_arrays import straight, sweep
 from test_edges import NAMES as OF_ELEMENTS
@@ -52,7 +61,11 @@ def _result(call: Call) -> list[Any]:
 
 
 _REST = (
-    set(DIFFERENTIABLE) - set(OF_ELEMENTS) - COMPLEX_ONLY - RANDOM - SYMMETRIC - SLOW - ELSEWHERE
+    set(DIFFERENTIABLE)
+    - set(OF_ELEMENTS)
+    - (COMPLEX_ONLY | RANDOM | SYMMETRIC | OF_FACTOR)
+    - SLOW
+    - ELSEWHERE
 )
 NAMES = [
     n
