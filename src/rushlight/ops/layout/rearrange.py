@@ -265,7 +265,7 @@ def repeat_interleave(
     if isinstance(repeats, Tensor):
         if repeats.ndim > 1:
             raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
-        counts = repeats._form if repeats._meta else elements(repeats)
+        counts = repeats._form if repeats._on_meta else elements(repeats)
         if counts.size == 1:
             counts = np.broadcast_to(counts.reshape(1), (input.shape[dim],))
         if counts.size != input.shape[dim]:
@@ -432,7 +432,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     check_tensors(tensors)
-    if any(x._meta is not tensors[0]._meta for x in tensors):
+    if any(x._on_meta is not tensors[0]._on_meta for x in tensors):
         raise RuntimeError("meshgrid expects all tensors to have the same device")
     for x in tensors:
         if x.ndim > 1:
