@@ -43,7 +43,9 @@ distributed.algorithms.ddp_comm_hooks.default_hooks: fp16_compress_hook
 package: PackageExporter PackageImporter | monitor: Event log_event | _logging: set_logs
 _inductor.config: triton | backends.opt_einsum: enabled | backends.mkl: is_available
 utils._python_dispatch: TorchDispatchMode is_traceable_wrapper_subclass | utils.cpp_extension: load
-backends: flags_frozen __allow_nonbracketed_mutation
+nn.functional: _canonical_mask _none_or_dtype | nn.modules.conv: _ConvTransposeNd
+profiler.profiler: _default_schedule_fn | utils.data.dataloader: _collate_fn_t
+_C: _get_cudnn_enabled | backends: flags_frozen __allow_nonbracketed_mutation
 utils.data._utils.collate: default_collate_fn_map np_str_obj_array_pattern
 serialization: DEFAULT_PROTOCOL MAGIC_NUMBER | utils.data.dataloader: _DatasetKind
 utils.data._utils.worker: _worker_info get_worker_info | utils.model_zoo: load_url

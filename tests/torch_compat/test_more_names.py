@@ -39,6 +39,10 @@ SIZES_IN_FILES = """DEFAULT_PROTOCOL LONG_SIZE INT_SIZE SHORT_SIZE MAGIC_NUMBER 
 STORAGE_KEY_SEPARATOR""".split()
 
 SAME = {
+    "a mask that is added": (
+        lambda m, x: m.nn.functional._canonical_mask(x > 0, "a", None, "b", m.float64),
+        (X,),
+    ),
     "constants of files": (lambda m: [getattr(m.serialization, n) for n in SIZES_IN_FILES], ()),
     "linear cross entropy": (
         lambda m, x, w: m.nn.functional.linear_cross_entropy(x, w, m.tensor([1, 2, 3])),
