@@ -31,7 +31,7 @@ distributed.fsdp.sharded_grad_scaler: ShardedGradScaler
 distributed.tensor: DTensor Shard Replicate
 distributed.tensor.parallel: parallelize_module ColwiseParallel RowwiseParallel
 distributed.tensor.placement_types: Placement _StridedShard
-distributed._tensor: DTensor DeviceMesh
+distributed._tensor: DTensor DeviceMesh | distributed._tensor.experimental: implicit_replication
 distributed.device_mesh: DeviceMesh init_device_mesh | distributed.algorithms.join: Join Joinable
 distributed.elastic.multiprocessing.errors: record | distributed.optim: ZeroRedundancyOptimizer
 distributed.nn.functional: all_gather all_reduce | distributed._functional_collectives: all_reduce
