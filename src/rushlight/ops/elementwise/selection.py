@@ -13,7 +13,6 @@ from ..._core import Op
 from ..._devices.meta import like_first
 from ..making.creation import zeros_like
 from ..table.arrays import Array, as_type, cell, warn_once
-from ..table.formulas import Symbol
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
 from ..table.samples import one, pair
