@@ -299,7 +299,7 @@ _TYPE_NAMES = {
     "(self: Tensor) -> str",
     "(self: Tensor, dtype: dtype | str, non_blocking: bool = False) -> Tensor",
 )
-def _type(self: Tensor, dtype: dtype | None = None, non_blocking: bool = False) -> Any:
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the legacy tensor type, or the tensor converted to a type."""
     if dtype is None:
         where = "meta." if self._on_meta else ""
@@ -313,6 +313,10 @@ def _type(self: Tensor, dtype: dtype | None = None, non_blocking: bool = False) 
         return _placed(self, _TYPE_NAMES[short], module == "torch.cuda")
     if isinstance(dtype, TensorType):
         return _placed(self, dtype.dtype, dtype.__module__ == "torch.cuda")
+    if dtype is Tensor:
+        dtype = dtypes.get_default_dtype()
+    elif isinstance(dtype, type):
+        raise ValueError(f"invalid type: '{dtype.__name__}'")
     return self.to(dtype)
 
 

@@ -404,6 +404,8 @@ t.exp(1j * x)                     # f
 x < y                             # c64
 x.clamp(0, 1)                     # c64
 t.floor(x)                        # c64
+x.type(t.Tensor)                  # all
+x.type(float)                     # f
 # compositions as programs write them
 (x - x.mean()) / (x.std() + 1e-5) # f
 t.exp(-x ** 2 / 2) / math.sqrt(2 * math.pi)    # f
