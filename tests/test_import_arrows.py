@@ -120,6 +120,7 @@ ORDER = [
         "sparse",
     ),
     "explain",
+    "_spelling",
     *("_asserts", "fx._compatibility", "fx.immutable_collections", "fx"),
     *("utils._python_dispatch", "utils._device", "utils.flop_counter", "utils.model_zoo"),
     "utils.tensorboard._graph",

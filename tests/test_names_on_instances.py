@@ -88,3 +88,13 @@ def test_a_convolution_of_other_weights():
 
     layer = Standardised(1, 1, 2, padding=1, padding_mode="circular")
     assert (layer(rushlight.ones(1, 1, 3, 3)) == 4).all()
+
+
+def test_a_class_of_tensors_may_use_names_of_its_own():
+    class WithFacts(rushlight.Tensor):
+        def __init__(self, *_):
+            self._meta = {"spacing": 2}
+
+    x = rushlight.ones(2).as_subclass(WithFacts)
+    x.__init__()
+    assert x._meta == {"spacing": 2} and (x + 1).sum().item() == 4

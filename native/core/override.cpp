@@ -222,6 +222,9 @@ class Takers {
   // Asks the mode, then the classes. `kwargs` may be nullptr. NotImplemented where all refuse.
   PyObject* ask(PyObject* func, PyObject* args, PyObject* kwargs) const {
     if (pytorchs_) return call_with_ours(func, args, kwargs);
+    const Ref handed(handed_on(func, args, kwargs));
+    if (!handed) return nullptr;
+    if (handed.get() != Py_None && !PyArg_ParseTuple(handed.get(), "O!O!", &PyTuple_Type, &args, &PyDict_Type, &kwargs)) return nullptr;
     Ref types(PyTuple_New(static_cast<Py_ssize_t>(takers_.size())));
     if (!types) return nullptr;
     for (size_t i = 0; i < takers_.size(); ++i) {
@@ -277,6 +280,13 @@ class Takers {
 
   static std::string text_of_class(PyObject* taker) { return text_of(Ref::borrow(as_object(Py_TYPE(taker))).get()); }
 
+  // None, or the arguments as PyTorch's function hands them on.
+  static PyObject* handed_on(PyObject* func, PyObject* args, PyObject* kwargs) {
+    const OverridesOf scope(Overrides::None);
+    PyObject *f = callbacks.handed_on.get(), *call[] = {func, args, kwargs ? kwargs : Py_None};
+    return f ? PyObject_Vectorcall(f, call, 3, nullptr) : nullptr;
+  }
+
   static PyObject* call(PyObject* handler, PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
     PyObject* given[] = {nullptr, func, types, args, kwargs};
     return PyObject_Vectorcall(handler, given + 1, (kwargs ? 4 : 3) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
@@ -311,18 +321,6 @@ Ref member(const char* name) { return Ref(PyObject_GetAttrString(as_object(Tenso
 
 }  // namespace
 
-// What classes are to see of a call of a function that has `hands_on`, which says so of its arguments: false with an exception.
-bool hand_on(PyObject* func, Ref* given, Ref* named) {
-  if (!PyObject_HasAttrString(func, "hands_on")) return true;
-  const Ref hands_on(PyObject_GetAttrString(func, "hands_on"));
-  const Ref both(hands_on ? PyObject_Call(hands_on.get(), given->get(), named->get()) : nullptr);
-  PyObject *args, *kwargs;
-  if (!both || !PyArg_ParseTuple(both.get(), "O!O!", &PyTuple_Type, &args, &PyDict_Type, &kwargs)) return false;
-  *given = Ref(Py_NewRef(args));
-  *named = Ref(Py_NewRef(kwargs));
-  return true;
-}
-
 bool overridden(PyObject* func, Asks asks, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, bool deep, PyObject** result) {
   const Py_ssize_t n_named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   Takers takers(asks);
@@ -339,7 +337,7 @@ bool overridden(PyObject* func, Asks asks, PyObject* const* args, Py_ssize_t n, 
       if (PyDict_SetItem(named.get(), PyTuple_GET_ITEM(kwnames, i), args[n + i]) < 0) return true;
     }
   }
-  if (hand_on(func, &given, &named)) *result = takers.answer(func, given.get(), named.get());
+  *result = takers.answer(func, given.get(), named.get());
   return true;
 }
 

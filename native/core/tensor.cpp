@@ -401,7 +401,7 @@ PyGetSetDef kGetSet[] = {
     {"_array", guarded<get_array>, guarded<set_array>, "The numpy.ndarray that holds the values (no copy).", nullptr},
     {"_host_array", guarded<get_host_array>, nullptr,
      "A numpy.ndarray of the values, to read; a copy of what is on an accelerator.", nullptr},
-    {"_meta", guarded<get_is_meta>, nullptr, "Whether it has a shape but no elements.", nullptr},
+    {"_on_meta", guarded<get_is_meta>, nullptr, "Whether it has a shape but no elements.", nullptr},
     {"_accelerator", guarded<get_accelerator>, nullptr, "The number of the accelerator that it is on, or None.", nullptr},
     {"_contiguous", guarded<get_contiguous>, nullptr, "Whether the elements lie in row-major order, without gaps.", nullptr},
     {"_offset", guarded<get_offset>, nullptr, "How many elements of the storage come before the first.", nullptr},

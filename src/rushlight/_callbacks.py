@@ -34,24 +34,21 @@ from .ops.table import outputs as _outputs
 from .utils import _selective
 
 
-def _observed(name: str) -> Callable[..., Any]:
-    """A function of `_observers`, which few programs use: it is imported when it is called."""
+def _imported(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module that few programs use: it is imported when it is called."""
 
     def call(*arguments: Any) -> Any:
-        from . import _observers
-
-        return getattr(_observers, name)(*arguments)
+        return getattr(import_module(f"rushlight.{module}"), name)(*arguments)
 
     return call
+
+
+def _observed(name: str) -> Callable[..., Any]:
+    return _imported("_observers", name)
 
 
 def _accelerated(module: str, name: str) -> Callable[..., Any]:
-    """The same of a module of `_devices`."""
-
-    def call(*arguments: Any) -> Any:
-        return getattr(import_module(f"rushlight._devices.{module}"), name)(*arguments)
-
-    return call
+    return _imported(f"_devices.{module}", name)
 
 
 _core.register(
@@ -101,6 +98,7 @@ _core.register(
         "resolve_device": resolve,
         # members of Tensor and Node
         "repr": _text,
+        "handed_on": _imported("_spelling", "handed_on"),
         "tensor_new": _tensor_new,
         "call_node": graph._call_node,
         "raw_saved": saved.SavedTensor._of,

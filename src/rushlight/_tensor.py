@@ -63,7 +63,7 @@ def text(self: Any) -> str:
     """The tensor as PyTorch prints it."""
     plain = type(self) in PRINTED_AS_TENSOR
     prefix = "tensor(" if plain else f"{type(self).__name__}("
-    if self._meta:
+    if self._on_meta:
         kind = [] if self.dtype is dtypes.get_default_dtype() else [f"dtype={self.dtype}"]
         notes = ["...", "device='meta'", f"size={tuple(self.shape)}", *kind, *_suffixes(self)]
         said = f"{prefix}{', '.join(notes)})"
@@ -76,7 +76,7 @@ def text(self: Any) -> str:
 
 
 def _format(self: Any, spec: str) -> str:
-    if self.dim() == 0 and type(self) is Tensor and not self._meta:
+    if self.dim() == 0 and type(self) is Tensor and not self._on_meta:
         return _format_number(self, spec)
     return object.__format__(self, spec)
 
@@ -299,10 +299,10 @@ _TYPE_NAMES = {
     "(self: Tensor) -> str",
     "(self: Tensor, dtype: dtype | str, non_blocking: bool = False) -> Tensor",
 )
-def _type(self: Tensor, dtype: dtype | None = None, non_blocking: bool = False) -> Any:
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the legacy tensor type, or the tensor converted to a type."""
     if dtype is None:
-        where = "meta." if self._meta else ""
+        where = "meta." if self._on_meta else ""
         if self._accelerator is not None:
             where = f"{accelerators.kind}."
         return f"torch.{where}{self.dtype.scalar_name}Tensor"
@@ -313,6 +313,10 @@ def _type(self: Tensor, dtype: dtype | None = None, non_blocking: bool = False) 
         return _placed(self, _TYPE_NAMES[short], module == "torch.cuda")
     if isinstance(dtype, TensorType):
         return _placed(self, dtype.dtype, dtype.__module__ == "torch.cuda")
+    if dtype is Tensor:
+        dtype = dtypes.get_default_dtype()
+    elif isinstance(dtype, type):
+        raise ValueError(f"invalid type: '{dtype.__name__}'")
     return self.to(dtype)
 
 
@@ -667,7 +671,7 @@ _METHODS: dict[str, Any] = {
     ),
     "is_cpu": property(lambda self: of(self) is on_cpu, doc="Whether it lives in main memory."),
     "is_meta": property(
-        lambda self: self._meta, doc="Whether it has a shape and a type, but no elements."
+        lambda self: self._on_meta, doc="Whether it has a shape and a type, but no elements."
     ),
     "is_mps": never("Whether it lives on an Apple GPU"),
     "is_sparse": never("Whether zeros are left out of its memory"),

@@ -317,5 +317,5 @@ def _value(value: Any) -> str:
 def _tensor(t: Any) -> str:
     flags = t._flags()
     words = "batched " if flags & _Flag.TRANSFORMED else "dual " if flags & _Flag.TANGENT else ""
-    words += "meta " if t._meta else ""
+    words += "meta " if t._on_meta else ""
     return f"{words}{t.dtype.name}{list(t.shape)}"

@@ -63,6 +63,11 @@ def supported_activities() -> set[ProfilerActivity]:
     return {ProfilerActivity.CPU}
 
 
+def _default_schedule_fn(_: int) -> ProfilerAction:
+    """What holds without a schedule: every step is recorded."""
+    return ProfilerAction.RECORD
+
+
 def schedule(
     *,
     wait: int,

@@ -31,7 +31,7 @@ distributed.fsdp.sharded_grad_scaler: ShardedGradScaler
 distributed.tensor: DTensor Shard Replicate
 distributed.tensor.parallel: parallelize_module ColwiseParallel RowwiseParallel
 distributed.tensor.placement_types: Placement _StridedShard
-distributed._tensor: DTensor DeviceMesh
+distributed._tensor: DTensor DeviceMesh | distributed._tensor.experimental: implicit_replication
 distributed.device_mesh: DeviceMesh init_device_mesh | distributed.algorithms.join: Join Joinable
 distributed.elastic.multiprocessing.errors: record | distributed.optim: ZeroRedundancyOptimizer
 distributed.nn.functional: all_gather all_reduce | distributed._functional_collectives: all_reduce
@@ -43,7 +43,11 @@ distributed.algorithms.ddp_comm_hooks.default_hooks: fp16_compress_hook
 package: PackageExporter PackageImporter | monitor: Event log_event | _logging: set_logs
 _inductor.config: triton | backends.opt_einsum: enabled | backends.mkl: is_available
 utils._python_dispatch: TorchDispatchMode is_traceable_wrapper_subclass | utils.cpp_extension: load
-utils.data._utils.collate: default_collate_fn_map | utils.data.dataloader: _DatasetKind
+nn.functional: _canonical_mask _none_or_dtype | nn.modules.conv: _ConvTransposeNd
+profiler.profiler: _default_schedule_fn | utils.data.dataloader: _collate_fn_t
+_C: _get_cudnn_enabled | backends: flags_frozen __allow_nonbracketed_mutation
+utils.data._utils.collate: default_collate_fn_map np_str_obj_array_pattern
+serialization: DEFAULT_PROTOCOL MAGIC_NUMBER | utils.data.dataloader: _DatasetKind
 utils.data._utils.worker: _worker_info get_worker_info | utils.model_zoo: load_url
 library: Library define impl impl_abstract fallthrough_kernel register_autocast
 functional: einsum split norm | fx.experimental.symbolic_shapes: guard_size_oblivious

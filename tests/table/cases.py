@@ -49,7 +49,7 @@ def having(trait: str) -> frozenset[str]:
 
 
 NO_DERIVATIVE, NOT_RECORDED = having("underived"), having("unrecorded")
-SYMMETRIC, UP_TO_PHASE = having("symmetric"), having("phase")
+SYMMETRIC, UP_TO_PHASE, OF_FACTOR = having("symmetric"), having("phase"), having("factor")
 READ_STRIDES, RANDOM, COMPLEX_ONLY = having("strides"), having("random"), having("complex")
 
 DIFFERENTIABLE = [

@@ -260,7 +260,7 @@ COMPOSITES: dict[str, Callable[[Make], Samples]] = {
     "qr": one(4, 3),
     "svd": lambda make: [(make(4, 3), {"some": True})],
     "eigvals": one(3, 3),
-    "cholesky_solve": lambda make: [(make(3, 2), positive(make, 3))],
+    "cholesky_solve": lambda make: [(make(3, 2), positive(make, 3).tril())],
     "triangular_solve": lambda make: [
         (make(3, 2), positive(make, 3)),
         (make(3, 2), positive(make, 3), False),
@@ -272,7 +272,7 @@ COMPOSITES: dict[str, Callable[[Make], Samples]] = {
     "tensorinv": lambda make: [(make(2, 3, 6), {"ind": 2})],
     "vander": lambda make: [(make(3),)],
     "eigvalsh": lambda make: [(positive(make, 3),)],
-    "cholesky_inverse": lambda make: [(positive(make, 3),)],
+    "cholesky_inverse": lambda make: [(positive(make, 3).tril(),)],
     # networks
     "softmin": one(2, 3, dim=1),
     "gumbel_softmax": one(2, 3, dim=1, tau=0.7),

@@ -162,9 +162,6 @@ def tensors_of(tree: Any) -> list[Any]:
 
 
 NOT_COMPARED = {
-    # Of a matrix that is not triangular PyTorch's gradient reads the half that the value ignores.
-    "cholesky_solve": "the samples' other half is not zero",
-    "cholesky_inverse": "the samples' other half is not zero",
     "as_strided_scatter": "it tells of the storage, which the copies for PyTorch do not have",
 }
 

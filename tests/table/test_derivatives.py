@@ -18,6 +18,7 @@ from cases import (
     DIFFERENTIABLE,
     NO_DERIVATIVE,
     NOT_RECORDED,
+    OF_FACTOR,
     SYMMETRIC,
     UP_TO_PHASE,
     Call,
@@ -87,6 +88,9 @@ class Problem:
         found = [noise(a, self.rng) for a in arrays]
         if self.call.name in SYMMETRIC:
             found[0] = found[0] + np.conj(np.swapaxes(found[0], -1, -2))
+        if self.call.name in OF_FACTOR:
+            last = len(self.at) - 1
+            found[last] = np.tril(found[last])
         return found
 
     def chosen(self, leaves: list[torch.Tensor]) -> list[torch.Tensor]:

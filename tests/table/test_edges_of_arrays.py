@@ -13,7 +13,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import COMPLEX_ONLY, DIFFERENTIABLE, RANDOM, SYMMETRIC, Call, calls, tensors_in
+from cases import (
+    COMPLEX_ONLY,
+    DIFFERENTIABLE,
+    OF_FACTOR,
+    RANDOM,
+    SYMMETRIC,
+    Call,
+    calls,
+    tensors_in,
+)
 from edges import Array, Function, Sweep
 from edges_of_arrays import straight, sweep
 from test_edges import NAMES as OF_ELEMENTS
@@ -48,7 +57,12 @@ def _result(call: Call) -> list[Any]:
     return call.replaced([call.tensors[i].detach().requires_grad_() for i in call.leaves]).outputs()
 
 
-_REST = set(DIFFERENTIABLE) - set(OF_ELEMENTS) - COMPLEX_ONLY - RANDOM - SYMMETRIC - ELSEWHERE
+_REST = (
+    set(DIFFERENTIABLE)
+    - set(OF_ELEMENTS)
+    - (COMPLEX_ONLY | RANDOM | SYMMETRIC | OF_FACTOR)
+    - ELSEWHERE
+)
 NAMES = [
     n
     for n in DIFFERENTIABLE

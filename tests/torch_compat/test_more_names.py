@@ -35,7 +35,15 @@ X, W, W3 = draw(3, 2), draw(5, 2), draw(5, 4, 2)
 A, B, C = draw(4, 8), draw(2, 8, 8), draw(8, 8)
 ENDS = np.array([1, 4], np.int32)
 
+SIZES_IN_FILES = """DEFAULT_PROTOCOL LONG_SIZE INT_SIZE SHORT_SIZE MAGIC_NUMBER PROTOCOL_VERSION
+STORAGE_KEY_SEPARATOR""".split()
+
 SAME = {
+    "a mask that is added": (
+        lambda m, x: m.nn.functional._canonical_mask(x > 0, "a", None, "b", m.float64),
+        (X,),
+    ),
+    "constants of files": (lambda m: [getattr(m.serialization, n) for n in SIZES_IN_FILES], ()),
     "linear cross entropy": (
         lambda m, x, w: m.nn.functional.linear_cross_entropy(x, w, m.tensor([1, 2, 3])),
         (X, W),

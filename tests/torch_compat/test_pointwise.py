@@ -3,6 +3,8 @@
 import pytest
 from compat import cases, check, check_second_order, second_order
 
+import rushlight
+
 CASES = cases("""
 # a number first, as functions take it
 t.add(1.5, y)             # f i64
@@ -402,6 +404,8 @@ t.exp(1j * x)                     # f
 x < y                             # c64
 x.clamp(0, 1)                     # c64
 t.floor(x)                        # c64
+x.type(t.Tensor)                  # all
+x.type(float)                     # f
 # compositions as programs write them
 (x - x.mean()) / (x.std() + 1e-5) # f
 t.exp(-x ** 2 / 2) / math.sqrt(2 * math.pi)    # f
@@ -432,3 +436,19 @@ def test_like_torch(case):
 @pytest.mark.parametrize("case", second_order(CASES), ids=str)
 def test_second_order(case):
     check_second_order(case)
+
+
+@pytest.mark.parametrize("gradient", [float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    "function", ["maximum(x, y)", "minimum(x, y)", "fmax(x, y)", "nn.functional.hardswish(x)"]
+)
+def test_what_is_not_finite_ends_where_nothing_was_chosen(function, gradient):
+    found = []
+    for m in (rushlight, pytest.importorskip("torch")):
+        leaves = {"x": m.tensor([-4.0, 2.0, 5.0]), "y": m.tensor([3.0, 2.0, 1.0])}
+        for leaf in leaves.values():
+            leaf.requires_grad_()
+        out = eval(f"m.{function}", {"m": m, **leaves})
+        out.backward(m.full_like(out, gradient))
+        found.append([str(x.grad) for x in leaves.values()])
+    assert found[0] == found[1]

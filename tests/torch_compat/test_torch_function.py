@@ -185,3 +185,43 @@ def test_what_is_imported_late_can_be_taken_over():
 
     for name in ("svd_lowrank", "pca_lowrank", "lobpcg"):
         assert getattr(rushlight, name)(Answer()) == name
+
+
+HANDED = """
+F.dropout(x); F.dropout(x, 0.25, False); F.softmax(x); F.softmax(x, 0); F.cross_entropy(m, m); F.layer_norm(m, (2,))
+F.mse_loss(x, x, reduction="sum"); F.l1_loss(x, x); F.pad(x, (1, 1)); F.normalize(m); F.gelu(x); F.linear(m, m)
+F.relu(x, inplace=False); t.relu(x); F.max_pool1d(m, 2); F.batch_norm(m, None, None, training=True); F.logsigmoid(x)
+F.interpolate(m[None], scale_factor=2); F.adaptive_avg_pool2d(m[None], 1); F.embedding(i, m, 1); F.threshold(x, 0., 1.)
+t.norm(x); t.norm(x, 1); t.split(x, 2); t.split(x, split_size_or_sections=2); t.unique(x, False); t.tensordot(x, x, 1)
+t.cdist(m, m); t.lu(m); t.unravel_index(i, (9,)); t.meshgrid(x, x); t.meshgrid([x, x], indexing="xy"); t.einsum("i,i", [x, x])
+t.atleast_2d(x); t.broadcast_tensors(x, y); t.add(x, y); t.sum(x, 0); t.stft(x, 2, return_complex=True, window=y[:2])
+x.norm(); x.split(2); x.unique(); x.unique_consecutive(True); x.stft(2, 1, return_complex=True); m.lu(); x.unflatten(0, (2, 2))
+x.sum().requires_grad_().backward(); 1 - x; 2 // x; y @ m.repeat(2, 2); len(x); 1 in x; x.add(y); x.sum(0); x[0]; -x
+"""  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", [e.strip() for e in HANDED.replace("\n", ";").split(";")])
+def test_a_class_is_handed_the_same_arguments(expression):
+    def told(library):
+        calls = []
+
+        class Mine(library.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                named = kwargs and [(k, v) for k, v in kwargs.items() if not hasattr(v, "shape")]
+                calls.append((len(args), None if kwargs is None else named or []))
+                return super().__torch_function__(func, types, args, kwargs or {})
+
+        values = {"t": library, "F": library.nn.functional, "y": library.ones(4)}
+        values["x"] = library.ones(4).as_subclass(Mine)
+        values["m"] = library.eye(2).as_subclass(Mine)
+        values["i"] = library.ones(2, dtype=library.long).as_subclass(Mine)
+        try:
+            eval(expression or "None", values)
+        except (RuntimeError, NotImplementedError, ValueError) as error:
+            calls.append(type(error).__name__)
+        return calls
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert told(rushlight) == told(pytorch)

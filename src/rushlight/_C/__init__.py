@@ -20,6 +20,7 @@ from ..autograd._saved import hooks_are_enabled as _hooks_are_enabled
 from ..autograd.function import DelayedError as _DelayedError
 from ..autograd.function import UndefinedGrad as _UndefinedGrad
 from ..autograd.graph import Node as _Node
+from ..backends import cudnn as _cudnn
 
 Node = _core.Node
 Generator = _root.Generator
@@ -196,6 +197,11 @@ def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
 def _get_deterministic_fill_uninitialized_memory() -> bool:
     """Whether `torch.empty` and its kin fill in deterministic mode."""
     return _determinism.fills
+
+
+def _get_cudnn_enabled() -> bool:
+    """The switch `torch.backends.cudnn.enabled`."""
+    return bool(_cudnn.enabled)
 
 
 def _get_default_device() -> str:

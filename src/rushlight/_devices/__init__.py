@@ -71,7 +71,7 @@ _ON_META = meta.name
 
 def of(tensor: Tensor) -> Device:
     """The device of a tensor."""
-    if tensor._meta:
+    if tensor._on_meta:
         return meta
     number = tensor._accelerator
     return cpu if number is None else accelerator(number)

@@ -90,7 +90,7 @@ class Meta:
         tensors = [t for a in args for t in (a if isinstance(a, (list, tuple)) else [a])]
         count = sum(t.numel() for t in tensors if isinstance(t, _core.Tensor))
         if count > _MOST and op in like_first:
-            return args[0].clone() if args[0]._meta else self.from_host(args[0])
+            return args[0].clone() if args[0]._on_meta else self.from_host(args[0])
         if count > _MOST:
             raise NotImplementedError(
                 f"{op}() on meta tensors is found by running it on zeros, which is done for up to "
@@ -110,7 +110,7 @@ class Meta:
         if isinstance(value, (tuple, list)):
             return tuple([self._result(v) for v in value])
         if isinstance(value, _core.Tensor):
-            return value if value._meta else self.from_host(value)
+            return value if value._on_meta else self.from_host(value)
         array = np.asarray(value)
         steps = [s // array.itemsize for s in array.strides]
         if array.flags.c_contiguous or min(steps, default=1) <= 0:

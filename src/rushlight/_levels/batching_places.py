@@ -56,7 +56,7 @@ def first_rows(index: Tensor, n: int, level: BatchLevel, what: str = "self") -> 
     """Places below n in one element, as places in all elements one after another; of a batched
     index with the batch in front."""
     for part in plain_parts(index):
-        if not part._meta and part.numel():
+        if not part._on_meta and part.numel():
             low, high = map(int, part.aminmax())
             if not (-n <= low and high < n):
                 raise IndexError(

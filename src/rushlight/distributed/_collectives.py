@@ -101,7 +101,7 @@ def _size(tensor: Tensor) -> str:
 
 def _dense(tensor: Tensor) -> Tensor:
     """The tensor, or RuntimeError where it has no dense memory."""
-    if tensor._meta or tensor.layout != rl.strided:
+    if tensor._on_meta or tensor.layout != rl.strided:
         raise RuntimeError(
             f"No backend type associated with device type {tensor.device.type}: a collective "
             f"reads and writes dense tensors, not {tensor.layout} on {tensor.device}."

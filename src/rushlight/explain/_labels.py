@@ -71,7 +71,7 @@ def number_text(value: Any) -> str:
     ('−0.5', '[1, 2]', '')
     """
     if isinstance(value, Tensor):
-        if value._meta or value.is_complex() or value.is_sparse or value.is_quantized:
+        if value._on_meta or value.is_complex() or value.is_sparse or value.is_quantized:
             return ""
         if value.numel() == 1:
             return number_text(value.detach().reshape(()).item())

@@ -79,7 +79,7 @@ def summary(t: Tensor, most: int = SMALL) -> Summary:
     """A tensor in short."""
     shape, name = tuple(t.shape), t.dtype.name
     size = math.prod(shape)
-    if t._meta or t._wrapped is not None:
+    if t._on_meta or t._wrapped is not None:
         return Summary(shape, name, size, math.nan, math.nan, math.nan, 0, 0, 0, None)
     if size == 1 and not t.dtype.is_complex:
         x = float(t.item())

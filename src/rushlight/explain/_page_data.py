@@ -199,7 +199,7 @@ class _Page:
                 tensor = isinstance(value, Tensor)
                 key = (
                     (value.data_ptr(), tuple(value.shape), value.dtype.name)
-                    if tensor and not value._meta
+                    if tensor and not value._on_meta
                     else object()
                 )
                 row = known.get(key)
@@ -299,7 +299,7 @@ class _Page:
         parameters = {
             (v.untyped_storage().data_ptr(), v.untyped_storage().nbytes())
             for v in (leaf.variable for leaf in self.graph.leaves)
-            if v is not None and not v._meta
+            if v is not None and not v._on_meta
         }
         seen = set()
         total = unique = of_parameters = 0

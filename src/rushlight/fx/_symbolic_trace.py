@@ -17,9 +17,9 @@ from .. import _pytree as pytree
 from .._core import Tensor
 from .._errors import warn
 from .._missing import missing_name as _missing_name
+from .._spelling import IN_BOTH, METHODS, regrouped, root
 from ..nn import functional
 from ._compatibility import compatibility
-from ._spelling import IN_BOTH, METHODS, as_functional, root
 from .graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from .graph_module import GraphModule
 from .node import Node, base_types, map_aggregate
@@ -43,6 +43,23 @@ def is_fx_tracing() -> bool:
 
 
 is_fx_symbolic_tracing = is_fx_tracing
+
+
+def _as_functional(name: str, method: bool) -> Callable[..., Any]:
+    """Stands for `torch.nn.functional.<name>` while a program is traced."""
+    plain = getattr(functional, name)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not any(isinstance(a, Proxy) for a in (*args, *kwargs.values())):
+            return plain(*args, **kwargs)
+        if method:
+            given = args[0] if args else kwargs["input"]
+            return getattr(given, name)()
+        args, kwargs = regrouped(plain, f"torch.nn.functional.{name}", args, kwargs)
+        return Proxy.__torch_function__(plain, (), args, kwargs)
+
+    call.__name__ = name
+    return call
 
 
 def _find_proxy(*values: Any) -> Proxy | None:
@@ -214,7 +231,7 @@ def _patched(tracer: Tracer, cache: dict[str, Proxy], fn_globals: Any) -> Iterat
             patches.attribute(nn.Module, "__getattr__", member)
             patches.attribute(nn.Module, "__call__", called)
             for name in IN_BOTH + METHODS:
-                patches.item(vars(functional), name, as_functional(name, name in METHODS))
+                patches.item(vars(functional), name, _as_functional(name, name in METHODS))
             for (_, name), names in _wrapped_fns_to_patch.items():
                 value = names.get(name, getattr(builtins, name, None))
                 if value is not None:

@@ -22,10 +22,10 @@ from .._core import Tensor
 from .._device import device as _device
 from .._errors import warn
 from .._missing import missing_name as _missing_name
+from .._spelling import root, spelled
 from ..utils import _pytree as pytree
 from . import _pytree as fx_pytree
 from ._compatibility import compatibility
-from ._spelling import root, spelled
 from .node import (
     Node,
     Target,

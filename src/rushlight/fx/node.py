@@ -14,8 +14,8 @@ from .._core import Tensor
 from .._device import device as _device
 from .._missing import missing_name as _missing_name
 from .._missing import torch_spelling
+from .._spelling import resolved, root, spelled
 from ._compatibility import compatibility
-from ._spelling import resolved, root, spelled
 from .immutable_collections import immutable_dict, immutable_list
 
 __all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]

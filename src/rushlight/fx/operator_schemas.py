@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._missing import missing_name as _missing_name
+from .._spelling import spelled
 from ._compatibility import compatibility
-from ._spelling import spelled
 from .node import ArgsKwargsPair
 
 __all__ = [

@@ -15,9 +15,9 @@ from typing import Any
 from .. import nn, overrides
 from .._missing import missing_name as _missing_name
 from .._pytree import tree_map
+from .._spelling import spelled
 from . import traceback as _notes
 from ._compatibility import compatibility
-from ._spelling import of_python, regrouped, spelled
 from .graph import Graph, magic_methods, reflectable_magic_methods
 from .node import Node, Target, base_types, map_arg
 
@@ -314,8 +314,6 @@ class Proxy:
         name = spelled(orig_method, kwargs)
         if name is None and overrides.is_tensor_method_or_property(orig_method):
             return tracer.create_proxy("call_method", orig_method.__name__, args, kwargs)
-        if name is not None and of_python(name):
-            args, kwargs = regrouped(orig_method, name, args, kwargs)
         return tracer.create_proxy(
             "call_function",
             orig_method,

@@ -34,6 +34,8 @@ from rushlight.serialization._unpickler import (
 from rushlight.serialization._unpickler import get_layout as _get_layout  # noqa: F401  files name it
 
 from .._device import device
+from .._rebuilding import STREAM_MAGIC as MAGIC_NUMBER  # noqa: F401  a name of PyTorch
+from .._rebuilding import STREAM_VERSION as PROTOCOL_VERSION  # noqa: F401
 from . import _settings
 from ._settings import *  # noqa: F403  all of its __all__ is public here
 from ._settings import settings as _set
@@ -51,6 +53,8 @@ __all__ += _settings.__all__
 
 File: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
 FILE_LIKE: TypeAlias = File  # PyTorch's names, for annotations
+LONG_SIZE, INT_SIZE, SHORT_SIZE, STORAGE_KEY_SEPARATOR = 4, 4, 2, ","
+DEFAULT_PROTOCOL = 2
 MAP_LOCATION: TypeAlias = "Callable[[Any, str], Any] | device | str | dict[str, str] | None"
 
 
@@ -58,7 +62,7 @@ def save(
     obj: object,
     f: File,
     pickle_module: Any = pickle,
-    pickle_protocol: int = 2,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
     *,

@@ -341,7 +341,7 @@ def stay_here(name: str, *values: Any, device: Any = None) -> None:
     """Raise for a tensor that is not on the CPU, or a device that is not."""
     found = None if device is None else resolve(device)
     for v in tree(values):
-        if isinstance(v, Tensor) and (v._accelerator is not None or v._meta):
+        if isinstance(v, Tensor) and (v._accelerator is not None or v._on_meta):
             found = v.device
             break
     if found is not None and found is not cpu:

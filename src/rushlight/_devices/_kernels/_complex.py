@@ -318,7 +318,7 @@ def _copy_across(to: Any, x: Any) -> Any:
     """Values into a tensor's memory, spread to its shape, where one of both is complex."""
     if not (to.dtype.is_complex or x.dtype.is_complex) or not there(to):
         return NotImplemented
-    if not there(x) and (x._accelerator is not None or x.dim() or x._meta):
+    if not there(x) and (x._accelerator is not None or x.dim() or x._on_meta):
         return NotImplemented
     return mapped("copy", x, out=to)
 
@@ -342,7 +342,7 @@ def _copied(tensor: Any, source: Any, *_: Any) -> Any:
     if not there(tensor) or not isinstance(source, Tensor) or source.dim() > tensor.dim():
         return NotImplemented
     if source._accelerator is None:
-        if source.dim() or source._meta:
+        if source.dim() or source._on_meta:
             return NotImplemented
         return mapped("copy", source.item(), out=empty(tensor.shape, tensor))
     sizes = zip(reversed(source.shape), reversed(tensor.shape), strict=False)

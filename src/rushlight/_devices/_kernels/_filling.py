@@ -23,8 +23,8 @@ def _copied(tensor: Any, source: Any, non_blocking: bool = False) -> Any:
     """What `copy_` puts in the place of a tensor."""
     if tensor._accelerator is None:  # what is copied to the host goes there anyway
         there = numbered(source._accelerator)
-        return NotImplemented if tensor._meta else _put(tensor.detach(), there.to_host(source))
-    if not takes(tensor) or not isinstance(source, Tensor) or source._meta:
+        return NotImplemented if tensor._on_meta else _put(tensor.detach(), there.to_host(source))
+    if not takes(tensor) or not isinstance(source, Tensor) or source._on_meta:
         return NotImplemented
     if source._accelerator is None and source.dtype.code <= dtypes.float64.code:
         source = numbered(tensor._accelerator).from_host(source)

@@ -67,7 +67,7 @@ def there(*tensors: Any) -> list[Any]:
     device = next(t._accelerator for t in tensors if t._accelerator is not None)
     found = []
     for t in tensors:
-        number = t._accelerator is None and not t._meta and not t.dim()
+        number = t._accelerator is None and not t._on_meta and not t.dim()
         found.append(_core.copy_to(t, device) if number else t)
     return found
 

@@ -9,9 +9,9 @@ from ... import _pytree as pytree
 from ..._core import Tensor
 from ..._elsewhere import refusing as _refusing
 from ..._missing import missing_name as _missing_name
+from ..._spelling import spelled
 from ...overrides import TorchFunctionMode, is_tensor_method_or_property, resolve_name
 from .._compatibility import compatibility
-from .._spelling import of_python, regrouped, spelled
 from .._symbolic_trace import Tracer
 from ..graph import Graph
 from ..graph_module import GraphModule
@@ -66,8 +66,6 @@ class _Recorder(TorchFunctionMode):
             return result
         tracer, name = self.tracer, spelled(func, kwargs)
         if name is not None:
-            if of_python(name):
-                args, kwargs = regrouped(func, name, args, kwargs)
             made = tracer.create_proxy("call_function", func, args, kwargs)
         elif func.__name__ == "__get__":
             attribute = (resolve_name(func) or "").split(".")[-2]

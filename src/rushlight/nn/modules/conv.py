@@ -224,7 +224,7 @@ class Conv3d(_Conv):
         return F.conv3d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
-class _ConvTranspose(_ConvNd):
+class _ConvTransposeNd(_ConvNd):
     """The transpose (gradient with respect to the input) of a convolution; `weight` is (in, out /
     groups, ...).
     """
@@ -295,7 +295,7 @@ class _ConvTranspose(_ConvNd):
         return tuple(size - low for size, low in zip(output_size, smallest, strict=True))
 
 
-class ConvTranspose1d(_ConvTranspose):
+class ConvTranspose1d(_ConvTransposeNd):
     """Transposed convolution over (N, C, L) or (C, L).
 
     >>> nn.ConvTranspose1d(8, 3, kernel_size=4, stride=2, padding=1)(torch.zeros(1, 8, 10)).shape
@@ -317,7 +317,7 @@ class ConvTranspose1d(_ConvTranspose):
         )
 
 
-class ConvTranspose2d(_ConvTranspose):
+class ConvTranspose2d(_ConvTransposeNd):
     """Transposed convolution over (N, C, H, W) or (C, H, W).
 
     >>> up = nn.ConvTranspose2d(8, 3, kernel_size=2, stride=2)
@@ -340,7 +340,7 @@ class ConvTranspose2d(_ConvTranspose):
         )
 
 
-class ConvTranspose3d(_ConvTranspose):
+class ConvTranspose3d(_ConvTransposeNd):
     """Transposed convolution over (N, C, D, H, W) or (C, D, H, W).
 
     >>> nn.ConvTranspose3d(2, 1, kernel_size=2, stride=2)(torch.zeros(1, 2, 3, 3, 3)).shape

@@ -13,7 +13,6 @@ from ..._core import Op
 from ..._devices.meta import like_first
 from ..making.creation import zeros_like
 from ..table.arrays import Array, as_type, cell, warn_once
-from ..table.formulas import Symbol
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
 from ..table.samples import one, pair
@@ -272,10 +271,9 @@ add_method("clip_", clamp_, function=True)
 # ---- the larger and the smaller
 
 
-def _half_at_ties(
-    input: Tensor | Symbol, other: Tensor | Symbol, larger: Tensor | Symbol
-) -> Tensor:
-    return where(input == other, 0.5, where(larger, 1, 0))
+def _half_at_ties(g: Any, input: Any, other: Any, loses: Any) -> Tensor:
+    # A gradient that is not finite ends where the other one was chosen.
+    return where(loses, 0, where(input == other, g * 0.5, g))
 
 
 def _extremum(name: str, reference: Any, input: Any, other: Any, doc: str) -> Op:
@@ -293,15 +291,15 @@ def _extremum(name: str, reference: Any, input: Any, other: Any, doc: str) -> Op
 maximum = _extremum(
     "maximum",
     np.maximum,
-    lambda input, other: _half_at_ties(input, other, ~(input < other)),
-    lambda input, other: _half_at_ties(input, other, ~(input > other)),
+    lambda g, input, other: _half_at_ties(g, input, other, input < other),
+    lambda g, input, other: _half_at_ties(g, input, other, input > other),
     "The larger of two; NaN if one is NaN. Equal elements share the gradient.",
 )
 minimum = _extremum(
     "minimum",
     np.minimum,
-    lambda input, other: _half_at_ties(input, other, ~(input > other)),
-    lambda input, other: _half_at_ties(input, other, ~(input < other)),
+    lambda g, input, other: _half_at_ties(g, input, other, input > other),
+    lambda g, input, other: _half_at_ties(g, input, other, input < other),
     "The smaller of two; NaN if one is NaN. Equal elements share the gradient.",
 )
 fmax = _extremum(

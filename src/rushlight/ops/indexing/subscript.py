@@ -489,7 +489,7 @@ def set_item(x: Tensor, key: Any, value: Any) -> None:
     if key is False:
         return
     one = not is_tensor or value.numel() == 1  # so that no position needs to be known
-    if x._meta and one and isinstance(key, _Tensor) and _is_mask(key):
+    if x._on_meta and one and isinstance(key, _Tensor) and _is_mask(key):
         x.masked_fill_(key.reshape(*key.shape, *[1] * (x.ndim - key.ndim)), value)
         return
     if isinstance(key, _Tensor) and _is_mapped(key) and _is_mask(key):

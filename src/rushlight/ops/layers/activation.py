@@ -567,7 +567,7 @@ hardswish = _activation(
     "hardswish(input: Tensor, inplace: bool = False)",
     written="",
     reference=lambda a, inplace: a * np.clip(a + 3, 0, 6) / 6,
-    partials={"input": lambda input: _hardswish_slope(input)},
+    partials={"input": lambda g, input: where(input <= -3, 0, g * _hardswish_slope(input))},
     refuses={_NOT_FLOAT: "hardswish_cpu"},
     doc="input * hardsigmoid(input).",
 )

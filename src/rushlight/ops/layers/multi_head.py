@@ -7,9 +7,11 @@ are one dimension of batch * heads matrices of (length, head_dim).
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..._errors import warn
 from ..layout.joining import cat
+from ..making.creation import zeros_like
 from ..matrix.fused_products import baddbmm
 from ..matrix.products import bmm, linear
 from ..table.kinds import composite
@@ -76,16 +78,36 @@ def _has_batch(
     return batched
 
 
-def _added(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
+def _canonical_mask(
+    mask: Tensor | None,
+    mask_name: str,
+    other_type: Any,
+    other_name: str,
+    target_type: Any,
+    check_other: bool = True,
+) -> Tensor | None:
     """A mask as numbers that are added to the scores: what is True becomes -inf."""
     if mask is None:
         return None
     boolean = mask.dtype.name == "bool"
     _check(
         boolean or mask.is_floating_point(),
-        f"only bool and floating types of {name} are supported",
+        f"only bool and floating types of {mask_name} are supported",
     )
-    return like.new_zeros(mask.shape).masked_fill_(mask, -math.inf) if boolean else mask
+    if check_other and other_type is not None and mask.dtype is not other_type:
+        warn(
+            f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type "
+            "for both instead."
+        )
+    if not boolean:
+        return mask
+    return zeros_like(mask, dtype=target_type).masked_fill_(mask, -math.inf)
+
+
+def _none_or_dtype(input: Tensor | None) -> Any:
+    if input is not None and not isinstance(input, Tensor):
+        raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")
+    return None if input is None else input.dtype
 
 
 def _packed(
@@ -179,13 +201,13 @@ def multi_head_attention_forward(
     size = width // num_heads
     _check(size * num_heads == width, f"embed_dim {width} not divisible by num_heads {num_heads}")
 
-    padding = _added(key_padding_mask, "key_padding_mask", query)
+    padding = _canonical_mask(key_padding_mask, "key_padding_mask", None, "", query.dtype)
     types = {m.dtype for m in (key_padding_mask, attn_mask) if m is not None}
     if len(types) > 1:
         warn(_MIXED_MASKS)
     # Without padding and weights the hint says all that the mask says.
     causal = is_causal and padding is None and not need_weights
-    mask = None if causal else _added(attn_mask, "attn_mask", query)
+    mask = None if causal else _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype)
 
     if use_separate_proj_weight:
         projections = (q_proj_weight, k_proj_weight, v_proj_weight)

@@ -30,7 +30,7 @@ from ..table.arrays import (
 from ..table.kinds import composite, linear
 from ..table.signature import Ints, Sizes
 from .joining import cat, stack
-from .shape import expand, reshape, unsqueeze, view, with_keywords
+from .shape import expand, reshape, unsqueeze, view
 from .slices import diagonal, diagonal_backward
 
 _wrap = _core.wrap
@@ -265,7 +265,7 @@ def repeat_interleave(
     if isinstance(repeats, Tensor):
         if repeats.ndim > 1:
             raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
-        counts = repeats._form if repeats._meta else elements(repeats)
+        counts = repeats._form if repeats._on_meta else elements(repeats)
         if counts.size == 1:
             counts = np.broadcast_to(counts.reshape(1), (input.shape[dim],))
         if counts.size != input.shape[dim]:
@@ -432,7 +432,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     check_tensors(tensors)
-    if any(x._meta is not tensors[0]._meta for x in tensors):
+    if any(x._on_meta is not tensors[0]._on_meta for x in tensors):
         raise RuntimeError("meshgrid expects all tensors to have the same device")
     for x in tensors:
         if x.ndim > 1:
@@ -466,15 +466,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
     return tuple(grids)
 
 
-def _grid_call(*tensors: Any, indexing: Any = None) -> tuple[Any, dict[str, Any]]:
-    in_list = len(tensors) == 1 and isinstance(tensors[0], (tuple, list))
-    return tensors, {} if in_list and indexing is None else {"indexing": indexing}
-
-
-meshgrid.hands_on = _grid_call  # type: ignore[attr-defined]  # what `__torch_function__` is given
-block_diag.hands_on = with_keywords  # type: ignore[attr-defined]
-
-
 @composite(method=False)
 def cartesian_prod(*tensors: Any) -> Tensor:
     """Every choice of one element of each vector, as rows."""
@@ -484,9 +475,6 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     if len(tensors) == 1:
         return tensors[0]
     return stack([reshape(x, -1) for x in meshgrid(*tensors, indexing="ij")], 1)
-
-
-cartesian_prod.hands_on = with_keywords  # type: ignore[attr-defined]
 
 
 @composite(samples=lambda make: [(make(4),), (make(3), 3), (make(3), 2, True)])

@@ -380,14 +380,6 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     return tuple([x if x.shape == shape else expand(x, shape) for x in tensors])
 
 
-def with_keywords(*tensors: Any) -> tuple[Any, dict[str, Any]]:
-    """For `hands_on`: `__torch_function__` is given a dict of keywords, if an empty one."""
-    return tensors, {}
-
-
-broadcast_tensors.hands_on = with_keywords  # type: ignore[attr-defined]
-
-
 @composite(method=False, asks="nobody")
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that tensors of these shapes broadcast to."""

@@ -304,12 +304,4 @@ def einsum(*args: Any) -> Tensor:
     return t
 
 
-def _one_by_one(*args: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    if len(args) == 2 and isinstance(args[1], (list, tuple)):
-        args = args[0], *args[1]
-    return args, {}
-
-
-einsum.hands_on = _one_by_one  # type: ignore[attr-defined]  # what classes of the operands see
-
 __all__ = ["einsum"]

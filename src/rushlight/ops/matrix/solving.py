@@ -518,8 +518,7 @@ def _cholesky_solve_factor(g: Tensor, L: Tensor, out: Tensor, upper: bool) -> An
     # A = L @ L.mH changes by both of its factors.
     product = matmul(cholesky_solve(g, L, upper), out.mH)
     both = product + product.mH
-    # Only one triangle of the factor is read.
-    return -matmul(L.triu(), both).triu() if upper else -matmul(both, L.tril()).tril()
+    return -matmul(L, both) if upper else -matmul(both, L)  # also in the triangle that is not read
 
 
 cholesky_solve: Op = general(
@@ -532,19 +531,21 @@ cholesky_solve: Op = general(
     out="cast",
     samples=lambda make: [(make(3, 2), regular(make).tril())],
     keeps="columns: input",
-    formula={"L": "−tril((C + Cᵀ) · L), C = cholesky_solve(g, L) · outᵀ"},
+    traits="factor",
+    formula={"L": "−(C + Cᵀ) · L, C = cholesky_solve(g, L) · outᵀ"},
     doc="The solution of A @ X = input, given the Cholesky factor of A.",
     batch="trailing",
 )
 
 
 @composite(
+    traits="factor",
     out=(
         "cast",
         RuntimeError,
         "cholesky_inverse: Expected result to be safely castable from {want.scalar_name} dtype, "
         "but got result with dtype {got.scalar_name}",
-    )
+    ),
 )
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of A, given its Cholesky factor."""

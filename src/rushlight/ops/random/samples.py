@@ -279,7 +279,7 @@ def normal(
         check_deviation(std)
     elif std.is_complex():
         raise RuntimeError("normal expects standard deviation to be non-complex")
-    elif std.numel() and not std._meta and not bool((_once(std) >= 0).all()):
+    elif std.numel() and not std._on_meta and not bool((_once(std) >= 0).all()):
         raise RuntimeError("normal expects all elements of std >= 0.0")
     check_type(from_numpy_dtype(numpy_dtype), "fc", "normal_kernel_cpu")
     where = destination(how, "normal", out, like if isinstance(like, Tensor) else None)

@@ -335,6 +335,8 @@ def explain(
     """torch's sentence about the arguments of a call that raised `error`; the arguments in today's
     order, where they are in one that torch had before; or None: the error stands."""
     name = function.__name__
+    if name == "view" and len(args) == 1 and set(kwargs) == {"dtype"}:
+        return (args[0], kwargs["dtype"]), {}
     today = _by_own_names(function, method, args, kwargs)
     if today is not None:
         return today
@@ -347,8 +349,6 @@ def explain(
         args = args[1:]
     if "failed to unpack" in error or "modified inplace" in error:
         return None
-    if name == "view" and not args[not method :] and set(kwargs) == {"dtype"}:
-        return (given[0], kwargs["dtype"]), {}
     if getattr(_entry(function), "earlier", None):
         today = _today(function, name, method, args, kwargs)
         if today is not None:

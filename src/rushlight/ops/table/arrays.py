@@ -59,14 +59,14 @@ def anywhere(condition: Tensor) -> bool:
     """
     while condition._wrapped is not None:
         condition = condition._wrapped.value
-    if condition._meta:
+    if condition._on_meta:
         return False  # nobody knows, and both ways give one shape
     return bool(elements(condition).any())
 
 
 def elements(t: Tensor) -> Array:
     """The array of a tensor whose elements are looked at: on meta there are none."""
-    if t._meta:
+    if t._on_meta:
         raise RuntimeError("Tensor.item() cannot be called on meta tensors")
     array: Array = t._host_array
     return array

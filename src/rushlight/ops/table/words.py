@@ -96,6 +96,7 @@ TRAITS = {
     "random": "it draws random numbers: which element gets which is a question of strides",
     "strides": "what it computes is a question of its argument's strides",
     "symmetric": "it reads one triangle of a matrix that is symmetric (Hermitian)",
+    "factor": "its last argument is a triangle; the gradient is also in the half not read",
     "phase": "its vectors hold up to a complex factor of modulus 1",
     "complex": "it takes complex numbers alone",
     "underived": "it is recorded, and has no derivative: backward says so",

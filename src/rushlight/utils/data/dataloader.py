@@ -18,6 +18,8 @@ from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, dr
 
 T_co = TypeVar("T_co", covariant=True)
 
+_collate_fn_t = Callable[[list[Any]], Any]
+
 _FIXED = frozenset(
     ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 )

@@ -1,5 +1,7 @@
 """From samples to batches."""
 
+import re
+
 from rushlight._missing import missing_name as _missing_name
 
 from .._collate import _arrays as collate_numpy_array_fn
@@ -22,6 +24,7 @@ __all__ = [
     "default_collate_fn_map",
     "default_convert",
 ]
+np_str_obj_array_pattern = re.compile(r"[SaUO]")  # of the types of arrays that stay as they are
 default_collate_err_msg_format = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 )

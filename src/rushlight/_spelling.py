@@ -16,8 +16,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from .. import fft, linalg, special
-from ..nn import functional
+from . import _core, fft, linalg, special
+from .nn import functional
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -42,8 +42,23 @@ IN_BOTH = ("relu", "celu", "selu", "rrelu")
 # Those that call a method of their argument.
 METHODS = ("sigmoid", "tanh")
 # Parameters that a call is handed on with by position, although they have defaults here.
-_POSITIONAL = {"torch.functional.split": 2}
-_WITH_OUT = ("normalize", "norm")
+_POSITIONAL = {"torch.functional.split": 2, "torch.Tensor.split": 1} | {
+    "torch.functional.unravel_index": 1
+}
+_WITH_OUT = ("normalize", "norm", "lu", "tensordot")
+# Parameters that only the functions here have: they are handed on where they are given.
+_ONLY_HERE = {
+    "split": ("split_size",),
+    "l1_loss": ("weight",),
+    "__rpow__": ("mod",),
+    "dim_order": ("ambiguity_check",),
+}
+# Methods of Tensor that PyTorch writes in Python.
+_METHODS_IN_PYTHON = """__contains__ __deepcopy__ __dlpack_device__ __floordiv__ __format__ __len__
+    __reduce_ex__ __repr__ __reversed__ __rfloordiv__ __rlshift__ __rmatmul__ __rmod__ __rpow__
+    __rrshift__ __rsub__ __rtruediv__ backward dim_order is_shared istft lu module_load norm
+    register_hook register_post_accumulate_grad_hook share_memory_ split stft storage storage_type
+    unflatten unique unique_consecutive""".split()
 _PREFIXES = ((linalg, "_linalg.linalg_"), (special, "_special.special_"), (fft, "_fft.fft_"))
 
 
@@ -93,41 +108,88 @@ def spelled(function: Any, kwargs: Any = ()) -> str | None:
 
 
 @cache
-def _signature(function: Any) -> inspect.Signature | None:
+def _plan(function: Any, name: str) -> tuple[tuple[str, ...], dict[str, Any]] | None:
+    """The parameters that a function hands on by position, and the defaults of all others; None
+    where it hands on its call as it is."""
     try:
-        return inspect.signature(function)
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return None
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return None
+    count = _POSITIONAL.get(name, sum(p.default is p.empty for p in parameters))
+    last, method = name.rpartition(".")[2], name.startswith("torch.Tensor.")
+    first = [p.name for p in parameters][:count]
+    if method and first[:1] != ["self"]:
+        first.insert(0, "self")
+    rest = {p.name: p.default for p in list(parameters)[count:]}
+    for other in _ONLY_HERE.get(last, ()):
+        rest.pop(other, None)
+    if last not in _WITH_OUT or method:
+        rest.pop("out", None)
+    elif last == "tensordot":
+        rest["out"] = None
+    return tuple(first), rest
 
 
 def regrouped(
     function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """A call's arguments as PyTorch's function of that name hands them on."""
-    signature = _signature(function)
-    if signature is None:
+    if name in _OTHERWISE:
+        return _OTHERWISE[name](*args, **kwargs)
+    plan = _plan(function, name)
+    if plan is None:
         return args, kwargs
-    parameters = signature.parameters.values()
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        return args, {"indexing": None, **kwargs} if name.endswith(".meshgrid") else kwargs
+    first, defaults = plan
+    count = len(first)
+    named = dict(kwargs)
     try:
-        bound = signature.bind(*args, **kwargs)
-    except TypeError:
+        by_position = (*args[:count], *[named.pop(n) for n in first[len(args) :]])
+    except KeyError:  # the function will say what is missing
         return args, kwargs
-    bound.apply_defaults()
-    values = dict(bound.arguments)
-    count = _POSITIONAL.get(name, sum(p.default is p.empty for p in parameters))
-    first = list(values)[:count]
-    by_position = tuple(values.pop(n) for n in first)
-    if name.rpartition(".")[2] not in _WITH_OUT and values.get("out", 0) is None:
-        del values["out"]
-    if name == "torch.functional.split":
-        values.pop("split_size", None)
-    if name == "torch.functional.tensordot":
-        values.setdefault("out", None)
-    if name == "torch.nn.functional.l1_loss":
-        values.pop("weight", None) if values.get("weight") is None else None
-    return by_position, values
+    given = dict(zip(defaults, args[count:], strict=False))
+    if len(args) > count + len(defaults) or given.keys() & named:
+        return args, kwargs
+    rest = {**defaults, **given, **named}
+    return by_position, {k: v for k, v in rest.items() if k in defaults or v is not None}
+
+
+def _in_list(*tensors: Any, indexing: Any = None) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    in_list = len(tensors) == 1 and isinstance(tensors[0], (tuple, list))
+    return tensors, {} if in_list and indexing is None else {"indexing": indexing}
+
+
+def _one_by_one(*args: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if len(args) == 2 and isinstance(args[1], (list, tuple)):
+        args = args[0], *args[1]
+    return args, {}
+
+
+_OTHERWISE: dict[str, Callable[..., Any]] = {
+    "torch.functional.meshgrid": _in_list,
+    "torch.functional.einsum": _one_by_one,
+}
+
+
+@cache
+def _in_python() -> dict[int, str]:
+    """Names of what PyTorch writes in Python, methods of Tensor too, by their ids."""
+    methods = {id(getattr(_core.Tensor, n)): f"torch.Tensor.{n}" for n in _METHODS_IN_PYTHON}
+    return {k: name for k, name in _names().items() if of_python(name)} | methods
+
+
+def handed_on(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """What `__torch_function__` is given of a call; None where that is the call as it is."""
+    name = _in_python().get(id(function))
+    if name is None:
+        if not kwargs or "inplace" not in kwargs or not (name := spelled(function, kwargs)):
+            return None
+        if not of_python(name):
+            return None
+    return regrouped(function, name, args, kwargs or {})
 
 
 def of_python(name: str) -> bool:
@@ -144,22 +206,3 @@ def resolved(name: str) -> Any:
     except AttributeError:
         return None
     return value
-
-
-def as_functional(name: str, method: bool) -> Callable[..., Any]:
-    """Stands for `torch.nn.functional.<name>` while a program is traced."""
-    plain = getattr(functional, name)
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        from .proxy import Proxy
-
-        if not any(isinstance(a, Proxy) for a in (*args, *kwargs.values())):
-            return plain(*args, **kwargs)
-        if method:
-            given = args[0] if args else kwargs["input"]
-            return getattr(given, name)()
-        args, kwargs = regrouped(plain, f"torch.nn.functional.{name}", args, kwargs)
-        return Proxy.__torch_function__(plain, (), args, kwargs)
-
-    call.__name__ = name
-    return call
