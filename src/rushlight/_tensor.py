@@ -313,6 +313,8 @@ def _type(self: Tensor, dtype: dtype | None = None, non_blocking: bool = False) 
         return _placed(self, _TYPE_NAMES[short], module == "torch.cuda")
     if isinstance(dtype, TensorType):
         return _placed(self, dtype.dtype, dtype.__module__ == "torch.cuda")
+    if dtype is Tensor:
+        dtype = dtypes.get_default_dtype()
     return self.to(dtype)
 
 
@@ -367,7 +369,7 @@ def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, An
     from ._size import Size
     from .ops.making.creation import unset
     from .ops.making.factory import allocate, shape_of
-    from .ops.making.from_data import array_of
+    from .ops.making.from_data import array_of, of_storage
 
     if not args and isinstance(kwargs.get("size"), (tuple, list)):
         args = (Size(kwargs.pop("size")),)
@@ -383,6 +385,8 @@ def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, An
             if first.dtype is not dtype:
                 raise TypeError(f"expected {_legacy_name(dtype)} (got {_legacy_name(first.dtype)})")
             return first.as_subclass(Tensor)
+        if (stored := of_storage(first, dtype)) is not None:
+            return stored
         if isinstance(first, float):
             raise TypeError("new(): data must be a sequence (got float)")
         return _core.wrap_data(array_of(first, dtype))
