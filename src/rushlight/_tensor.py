@@ -299,7 +299,7 @@ _TYPE_NAMES = {
     "(self: Tensor) -> str",
     "(self: Tensor, dtype: dtype | str, non_blocking: bool = False) -> Tensor",
 )
-def _type(self: Tensor, dtype: dtype | None = None, non_blocking: bool = False) -> Any:
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the legacy tensor type, or the tensor converted to a type."""
     if dtype is None:
         where = "meta." if self._meta else ""
