@@ -224,7 +224,8 @@ class Takers {
     if (pytorchs_) return call_with_ours(func, args, kwargs);
     const Ref handed(handed_on(func, args, kwargs));
     if (!handed) return nullptr;
-    if (handed.get() != Py_None && !PyArg_ParseTuple(handed.get(), "O!O!", &PyTuple_Type, &args, &PyDict_Type, &kwargs)) return nullptr;
+    if (handed.get() != Py_None && !PyArg_ParseTuple(handed.get(), "O!O!", &PyTuple_Type, &args, &PyDict_Type, &kwargs))
+      return nullptr;
     Ref types(PyTuple_New(static_cast<Py_ssize_t>(takers_.size())));
     if (!types) return nullptr;
     for (size_t i = 0; i < takers_.size(); ++i) {

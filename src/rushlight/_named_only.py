@@ -48,6 +48,7 @@ _WHY = {
     "no-onnx": "programs are not exported to ONNX.",
     "no-quantizer": "quantized tensors are not computed with.",
     "no-dims": "dimensions are named by numbers.",
+    "no-itt": "ITT functions are not linked in.",
     "no-jagged": "nested tensors are not computed with.",
 }
 

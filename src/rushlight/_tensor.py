@@ -371,7 +371,7 @@ def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, An
     from ._size import Size
     from .ops.making.creation import unset
     from .ops.making.factory import allocate, shape_of
-    from .ops.making.from_data import array_of
+    from .ops.making.from_data import array_of, of_storage
 
     if not args and isinstance(kwargs.get("size"), (tuple, list)):
         args = (Size(kwargs.pop("size")),)
@@ -387,6 +387,8 @@ def _legacy(dtype: dtype, name: str, args: tuple[Any, ...], kwargs: dict[str, An
             if first.dtype is not dtype:
                 raise TypeError(f"expected {_legacy_name(dtype)} (got {_legacy_name(first.dtype)})")
             return first.as_subclass(Tensor)
+        if (stored := of_storage(first, dtype)) is not None:
+            return stored
         if isinstance(first, float):
             raise TypeError("new(): data must be a sequence (got float)")
         return _core.wrap_data(array_of(first, dtype))

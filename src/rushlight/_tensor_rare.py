@@ -6,7 +6,6 @@ from __future__ import annotations
 import sys
 from typing import Any, NoReturn
 
-from . import _core
 from ._core import Tensor
 from ._device import channels_last, channels_last_3d, contiguous_format
 from ._errors import warn
@@ -67,8 +66,20 @@ def _new_empty_strided(self: Tensor, size: Sizes, stride: Sizes, **how: Keywords
     return empty_strided(size, stride, **{**how, **like})
 
 
-def _new_dim_order(strides: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
+def _order(sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
+    """The dimensions from the largest stride to the smallest. Of equal ones the larger stands
+    first; a stride of 0 says nothing of its place."""
+    order = list(reversed(range(len(sizes))))
+    for i in range(1, len(order)):
+        d = i
+        for e in reversed(range(i)):
+            inner, outer = order[e], order[d]
+            if strides[inner] and strides[outer]:
+                if (strides[inner], sizes[inner]) > (strides[outer], sizes[outer]):
+                    order[e], order[d], d = outer, inner, e
+                elif strides[inner] < strides[outer]:
+                    break
+    return tuple(reversed(order))
 
 
 def _dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
@@ -81,10 +92,8 @@ def _dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]
     known = (contiguous_format, channels_last, channels_last_3d)
     if not isinstance(ambiguity_check, (bool, list, tuple)) or any(f not in known for f in formats):
         raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
-    strides = _core.like_strides(self)
-    order = _new_dim_order(strides) if strides else tuple(range(self.ndim))
-    here = sorted(s for s, n in zip(self.stride(), self.shape, strict=True))
-    unsure = len(set(here)) < len(here) or 0 in here or 0 in self.shape
+    order = _order(self.shape, self.stride())
+    unsure = len(set(self.stride())) < self.ndim or 1 in self.shape
     if ambiguity_check and unsure:
         fit = [f for f in formats if self.is_contiguous(memory_format=f)]
         if len(fit) != 1:
@@ -235,6 +244,8 @@ for _name, _member in _RARE.items():
         _member.__name__ = _member.__qualname__ = _name
     setattr(Tensor, _name, _member)
 Tensor._grad_fn = property(lambda self: self.grad_fn)
+for _name in ("div", "rdiv", "idiv"):  # Python 2's names of the operator
+    setattr(Tensor, f"__{_name}__", getattr(Tensor, f"__{_name.replace('div', 'truediv')}__"))
 
 
 # ---- methods that torch has as functions, too

@@ -321,6 +321,7 @@ _METHODS: dict[str, Any] = {
     "_write_file": _write_file,
     "get_device": lambda self: -1 if self._is_meta else self.device.index,
     "is_shared": _is_shared,
+    "_fix_weakref": lambda self: None,  # a storage that a program has lost is not kept for it
     "is_pinned": _says_no("Whether the memory is page-locked"),
     "is_cuda": property(
         lambda self: self.device.type == "cuda", doc="Whether it is the memory of a CUDA device."
@@ -516,6 +517,8 @@ class TypedStorage:
         """Take over the elements of another storage of the same size."""
         warn_of_typed()
         if isinstance(source, TypedStorage):
+            if source._untyped_storage._is_meta and not self._untyped_storage._is_meta:
+                raise NotImplementedError("Cannot copy out of meta tensor; no data!")
             self._elements().copy_(source._elements())
         else:
             self._untyped_storage.copy_(source, non_blocking)
@@ -673,6 +676,7 @@ def _of_bytes(name: str) -> Any:
 
 for _name in ("_share_fd_cpu_", "_share_filename_cpu_", "_write_file"):
     setattr(TypedStorage, _name, _of_bytes(_name))
+TypedStorage._is_shared = _of_bytes("is_shared")  # type: ignore[attr-defined]
 
 
 class LegacyType(type):
@@ -708,14 +712,28 @@ class LegacyType(type):
         """A storage with a copy of what an object with the buffer interface holds."""
         return TypedStorage.from_buffer(*args, dtype=cls._dtype, **kwargs)
 
+    def from_file(cls, filename: str, shared: bool = False, size: int = 0) -> Any:
+        """A storage over the memory of a file, of so many elements."""
+        warn_of_typed()
+        bytes_there = size * cls._dtype.itemsize
+        return typed(UntypedStorage.from_file(filename, shared, bytes_there), cls._dtype)
+
+
+def _dtype_to_storage_type_map() -> dict[Any, str]:
+    """The legacy class of each dtype, by name."""
+    kinds = (kind for kind in dtypes.ALL if kind not in dtypes.WITHOUT_STORAGE_CLASS)
+    return {kind: f"{kind.scalar_name}Storage" for kind in kinds}
+
+
+def _storage_type_to_dtype_map() -> dict[str, Any]:
+    """The dtype of each legacy class, by name."""
+    return {name: kind for kind, name in _dtype_to_storage_type_map().items()}
+
 
 def legacy_types() -> dict[str, type]:
     """The legacy classes by name."""
     types: dict[str, Any] = {}
-    for kind in dtypes.ALL:
-        if kind in dtypes.WITHOUT_STORAGE_CLASS:
-            continue
-        name = f"{kind.scalar_name}Storage"
+    for kind, name in _dtype_to_storage_type_map().items():
         doc = f"A TypedStorage of dtype {kind.name}.\n\n>>> torch.{name}(2).size()\n2"
         types[name] = LegacyType(name, (), {"_dtype": kind, "__module__": "torch", "__doc__": doc})
     types["Storage"] = types["FloatStorage"]

@@ -86,6 +86,6 @@ def test_make_tensor_draws_what_pytorch_draws():
 
 def test_make_tensor_of_no_range():
     with pytest.raises(ValueError, match="low"):
-        make_tensor(2, dtype=torch.float32, device="cpu", low=1, high=1)
+        make_tensor(2, dtype=torch.float32, device="cpu", low=2, high=1)
     assert make_tensor(0, 3, dtype=torch.float32, device="cpu").shape == (0, 3)
     assert make_tensor(2, dtype=torch.float32, device="cpu", requires_grad=True).requires_grad

@@ -1,9 +1,7 @@
 """`torch._dynamo.config`: settings of PyTorch's compiler, kept as programs set them; nothing reads
 them."""
 
-from contextlib import AbstractContextManager as _Context
-
-from ..backends._switches import replaced as _replaced
+from ..backends._switches import patcher as _patcher
 
 cache_size_limit = 8
 accumulated_cache_size_limit = 256
@@ -20,15 +18,4 @@ verbose = False
 disable = False
 skip_fwd_side_effects_in_bwd_under_checkpoint = False
 
-
-def patch(
-    arg1: str | dict[str, object] | None = None, arg2: object = None, **changes: object
-) -> _Context[None]:
-    """A block, or a decorated function, with other settings.
-
-    >>> with torch._dynamo.config.patch(verbose=True):
-    ...     torch._dynamo.config.verbose
-    True
-    """
-    given = {arg1: arg2} if isinstance(arg1, str) else arg1 or {}
-    return _replaced(globals(), {**given, **changes})
+patch = _patcher(globals())

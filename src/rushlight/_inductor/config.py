@@ -2,6 +2,8 @@
 
 import types
 
+from ..backends._switches import patcher as _patcher
+
 debug = False
 max_autotune = False
 max_autotune_gemm = False
@@ -19,3 +21,4 @@ triton = types.SimpleNamespace(cudagraphs=False, unique_kernel_names=True, cudag
 cpp = types.SimpleNamespace(threads=-1, simdlen=None)
 cuda = types.SimpleNamespace()
 trace = types.SimpleNamespace(enabled=False)
+patch = _patcher(globals())

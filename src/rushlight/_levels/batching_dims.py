@@ -128,7 +128,8 @@ def along(op: Op, args: Sequence[Any], level: BatchLevel) -> Any:
             values[i] = (level.size, *a)
     out = _call(op, values)
     if scalar:
-        squeezed = [o.squeeze(1) for o in (out if not isinstance(out, Tensor) else (out,))]
+        outs = (out,) if isinstance(out, Tensor) else out
+        squeezed = [o.squeeze(1) if o.ndim > 1 else o for o in outs]
         out = squeezed[0] if isinstance(out, Tensor) else type(out)(squeezed)
     return wrap_all(out, level)
 

@@ -45,7 +45,7 @@ def _index_select(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     if inner(index, level) is None and x.ndim:
         return level.wrap(_call(op, [inner(x, level), normal(dim, x.ndim) + 1, index]))
     if not x.ndim:
-        return x.expand(index.shape) if index.ndim else x.clone()
+        return x.clone()
     dim = normal(dim, x.ndim)
     return x.gather(dim, _index_along(index, x, dim))
 

@@ -199,5 +199,5 @@ def by_forward_mode(
 
 def direction(random: Any, x: Tensor) -> Matrix:
     """A random direction of length 1."""
-    u = random.rand(*x.shape)
+    u = np.asarray(random.rand(*x.shape))  # a float for no dimensions
     return np.asarray(u / np.linalg.norm(u) if u.size else u)

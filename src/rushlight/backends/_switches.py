@@ -23,6 +23,24 @@ def replaced(names: dict[str, object], values: dict[str, object]) -> Iterator[No
         names.update(before)
 
 
+def patcher(names: dict[str, object]) -> Callable[..., AbstractContextManager[None]]:
+    """`patch` of a module of settings, whose names they are."""
+
+    def patch(
+        arg1: str | dict[str, object] | None = None, arg2: object = None, **changes: object
+    ) -> AbstractContextManager[None]:
+        """A block, or a decorated function, with other settings.
+
+        >>> with torch._dynamo.config.patch(verbose=True):
+        ...     torch._dynamo.config.verbose
+        True
+        """
+        given = {arg1: arg2} if isinstance(arg1, str) else arg1 or {}
+        return replaced(names, {**given, **changes})
+
+    return patch
+
+
 def switches(
     names: dict[str, object], **defaults: Switch
 ) -> tuple[Callable[..., AbstractContextManager[None]], Callable[..., tuple[Switch, ...]]]:

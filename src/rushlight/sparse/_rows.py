@@ -32,7 +32,7 @@ def rows(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: 
                 "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
             )
         numbers = np.asarray(indices._array, np.int64).reshape(1, -1)
-        values = g.reshape(-1, shape[1])
+        values = g.reshape(numbers.size, shape[1])
         if padding_idx >= 0:
             kept = np.flatnonzero(numbers[0] != padding_idx)
             numbers, values = numbers[:, kept], values.index_select(0, integers(kept))
@@ -49,5 +49,7 @@ def gathered(g: Tensor, dim: int, index: Tensor, shape: Any) -> Any:
         places = np.zeros((0, at.size), np.int64)
     elif at.ndim:
         places[dim] = at.ravel()
+    else:
+        places = at.reshape(1, 1)
     values = g.reshape(-1)
     return build(Parts(sparse_coo, shape, (integers(places),), values.detach()), values)

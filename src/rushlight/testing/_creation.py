@@ -10,6 +10,7 @@ from .. import _dtypes as dtypes
 from .. import _root as rl
 from .._core import Tensor
 from .._device import DeviceLike, memory_format
+from .._errors import warn
 
 __all__ = ["make_tensor"]
 
@@ -43,24 +44,16 @@ def make_tensor(
             f"noncontiguous={noncontiguous!r} and memory_format={memory_format!r}"
         )
     continuous = dtype.is_floating_point or dtype.is_complex
-    if dtype is dtypes.bool:
-        low, high = 0 if low is None else low, 2 if high is None else high
-    elif continuous:
-        low, high = -9 if low is None else low, 9 if high is None else high
-    else:
-        low = (0 if dtype is dtypes.uint8 else -9) if low is None else low
-        high = 10 if high is None else high
-    if low >= high:
-        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
+    low, high = _interval(low, high, dtype)
     spaced = noncontiguous and math.prod(sizes) > 1
     drawn = [*sizes[:-1], 2 * sizes[-1]] if spaced else sizes
     if dtype.is_complex:
-        parts = rl.empty(*drawn, 2, dtype=dtype.to_real(), device=device).uniform_(low, high)
-        made = rl.view_as_complex(parts)
+        parts = rl.empty(*drawn, 2, dtype=dtype.to_real(), device=device)
+        made = rl.view_as_complex(_drawn(parts, low, high))
     elif continuous:
-        made = rl.empty(drawn, dtype=dtype, device=device).uniform_(low, high)
+        made = _drawn(rl.empty(drawn, dtype=dtype, device=device), low, high)
     else:
-        made = rl.randint(int(low), int(high), drawn, device=device, dtype=dtype)
+        made = rl.randint(math.ceil(low), math.ceil(high), drawn, device=device, dtype=dtype)
     if spaced:
         made = made[..., 1::2]
     if exclude_zero:
@@ -68,3 +61,40 @@ def make_tensor(
     if memory_format is not None:
         made = made.clone(memory_format=memory_format)
     return made.requires_grad_(requires_grad)
+
+
+def _interval(low: float | None, high: float | None, dtype: dtypes.dtype) -> tuple[float, float]:
+    """The interval to draw from: what is asked for, as far as the type has it."""
+    continuous = dtype.is_floating_point or dtype.is_complex
+    least: float
+    most: float
+    if dtype is dtypes.bool:
+        (least, most), default = (0, 2), (0, 2)
+    elif continuous:
+        limits = rl.finfo(dtype)
+        (least, most), default = (limits.min, limits.max), (-9, 9)
+    else:
+        info = rl.iinfo(dtype)
+        (least, most), default = (info.min, info.max + 1), (max(-9, info.min), 10)
+    low, high = default[0] if low is None else low, default[1] if high is None else high
+    if math.isnan(low) or math.isnan(high):
+        raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
+    if low == high and continuous:
+        warn(
+            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is "
+            "deprecated since 2.1 and will be removed in 2.3. Use `torch.full(...)` instead.",
+            FutureWarning,
+        )
+    elif low >= high:
+        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
+    elif high < least or low >= most:
+        raise ValueError(
+            f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} "
+            f"only supports [{least}, {most})"
+        )
+    return max(low, least), min(high, most)
+
+
+def _drawn(made: Any, low: float, high: float) -> Any:
+    """Elements drawn evenly; the width of the interval may be more than the type has."""
+    return made.uniform_(low / 2, high / 2).mul_(2)

@@ -12,7 +12,7 @@ import copy
 import copyreg
 import sys
 from collections.abc import Callable, Iterator
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, Self
 
 from rushlight import _root as rl
@@ -46,16 +46,29 @@ _COMPLEX = (
     "if a complex module does not work as expected."
 )
 
-# Hooks common to all modules.
-_global_backward_hooks = GLOBAL.backward
-_global_backward_pre_hooks = GLOBAL.backward_pre
-_global_buffer_registration_hooks = GLOBAL.on_buffer
-_global_forward_hooks = GLOBAL.forward
-_global_forward_hooks_always_called = GLOBAL.forward_always
-_global_forward_hooks_with_kwargs = GLOBAL.forward_with_kwargs
-_global_forward_pre_hooks = GLOBAL.forward_pre
-_global_module_registration_hooks = GLOBAL.on_module
-_global_parameter_registration_hooks = GLOBAL.on_parameter
+# Hooks common to all modules: programs read these names, and set them.
+_GLOBAL_HOOKS = {
+    "_global_backward_hooks": "backward",
+    "_global_backward_pre_hooks": "backward_pre",
+    "_global_buffer_registration_hooks": "on_buffer",
+    "_global_forward_hooks": "forward",
+    "_global_forward_hooks_always_called": "forward_always",
+    "_global_forward_hooks_with_kwargs": "forward_with_kwargs",
+    "_global_forward_pre_hooks": "forward_pre",
+    "_global_module_registration_hooks": "on_module",
+    "_global_parameter_registration_hooks": "on_parameter",
+}
+globals().update({name: getattr(GLOBAL, kind) for name, kind in _GLOBAL_HOOKS.items()})
+
+
+class _WithHooks(ModuleType):
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _GLOBAL_HOOKS:
+            setattr(GLOBAL, _GLOBAL_HOOKS[name], value)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _WithHooks
 register_module_backward_hook = _hooks.register_module_backward_hook
 register_module_buffer_registration_hook = _hooks.register_module_buffer_registration_hook
 register_module_forward_hook = _hooks.register_module_forward_hook

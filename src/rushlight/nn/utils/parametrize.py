@@ -274,7 +274,20 @@ def register_parametrization(
                         f"parametrization(module.{tensor_name}).{what}: {getattr(made, what)}"
                     )
             if hasattr(parametrization, "right_inverse"):
-                parts.right_inverse(parametrization.right_inverse(value))
+                back = parametrization.right_inverse(made)
+                if not isinstance(back, rl.Tensor):
+                    raise ValueError(
+                        "parametrization.right_inverse must return a tensor. Got: "
+                        f"{type(back).__name__}"
+                    )
+                for what in ("dtype", "shape"):
+                    if getattr(back, what) != getattr(value, what):
+                        raise ValueError(
+                            "The tensor returned by parametrization.right_inverse must have the "
+                            f"same {what} as module.{tensor_name}, unless the `unsafe` flag is "
+                            f"enabled.\nmodule.{tensor_name}.{what}: {getattr(value, what)}\n"
+                            f"returned {what}: {getattr(back, what)}"
+                        )
         parts.append(parametrization)
         return module
     if tensor_name not in module._buffers and tensor_name not in module._parameters:

@@ -12,7 +12,7 @@ from ..._devices import of
 from ..._dtypes import bool as _bool
 from ..._levels.opaque_array import FLOW
 from ..._levels.running import answered
-from ..table.arrays import Array, elements
+from ..table.arrays import Array, as_type, elements
 from ..table.kinds import composite, constant, pointwise, variant
 from ..table.reference import alias, is_float
 from ..table.samples import one, pair, scalars_too
@@ -281,6 +281,8 @@ def isclose(
 def _close(a: Array, b: Array, rtol: float, atol: float, equal_nan: bool) -> Array:
     if is_float(a) and a.dtype.itemsize == 2:
         a, b = a.astype(np.float32), b.astype(np.float32)
+    if a.dtype.names:  # complex32
+        a, b = as_type(a, np.dtype(np.complex64)), as_type(b, np.dtype(np.complex64))
     with np.errstate(all="ignore"):
         close = np.equal(a, b)
         if equal_nan and a.dtype.kind in "fc":

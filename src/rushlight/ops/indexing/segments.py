@@ -3,6 +3,7 @@ into a flattened tensor as indices of its dimensions."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,8 +38,8 @@ def _segment_reduce(
     ufunc, neutral = _UFUNCS[reduce]
     wide = widened(data)
     lead, tail = data.shape[:axis], data.shape[axis + 1 :]
-    x = wide.reshape(-1, data.shape[axis], *tail)
-    counts = lengths.reshape(len(x), -1)
+    x = wide.reshape(math.prod(lead), data.shape[axis], *tail)
+    counts = lengths.reshape(len(x), lengths.shape[-1])
     out = np.full((*counts.shape, *tail), neutral if initial is None else initial, wide.dtype)
     with np.errstate(all="ignore"):
         for row, sizes, found in zip(x, counts, out, strict=True):
@@ -99,7 +100,7 @@ def _segment_vjp(
         same = ((data == best) | ((data != data) & (best != best))).to(data.dtype)
         return whole * same / spread(summed(same.detach())).clamp(min=1)
     products = spread(out)
-    if divisible(data, products):
+    if divisible(data, products) and not anywhere(data != data):
         return whole * products / data
     first = 1.0 if initial is None else initial
     groups = unless(~kept, at, -1).movedim(axis, -1)
@@ -154,8 +155,6 @@ def segment_reduce(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
         )
     axis = dim_in(axis, data.ndim)
-    if not data.numel():
-        raise RuntimeError("segment_reduce(): Expected data.numel() > 0.")
     if lengths is None and offsets is None:
         if indices is not None:
             raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")

@@ -288,6 +288,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, **out: Any) -> Any:
     """The indices of what is not zero: one a row, or (as_tuple) one tensor a dimension."""
     check_tensor("nonzero", input)
     if as_tuple:
+        if out.get("out") is not None:
+            raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
         return tuple(_nonzero_columns(input))
     return _nonzero_rows(input, **out)
 

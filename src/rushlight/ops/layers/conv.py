@@ -101,7 +101,7 @@ def _forward(
     columns = _columns(wide, w.shape[2:], stride, padding, dilation, groups)
     weights = widened(w).reshape(groups, w.shape[0] // groups, -1)
     product = multiply(columns, weights.swapaxes(1, 2))
-    product = product.reshape(groups, x.shape[0], -1, w.shape[0] // groups)
+    product = product.reshape(groups, x.shape[0], math.prod(out), w.shape[0] // groups)
     result = product.transpose(1, 0, 3, 2).reshape(x.shape[0], w.shape[0], *out)
     return rounded(np.ascontiguousarray(result), x)
 

@@ -273,6 +273,11 @@ def embedding_bag(
             "for mode='sum' "
             f"(got mode='{mode}'). Please open a feature request on GitHub."
         )
+    if per_sample_weights is not None and per_sample_weights.shape != input.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then "
+            f"it must have the same shape as the input ({input.shape})"
+        )
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError(
@@ -308,6 +313,12 @@ def embedding_bag(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
             "position 0. "
             f"However, got {starts[0]}"
+        )
+    if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument "
+            f"#1 'per_sample_weights'; but type {weight.type()} does not equal "
+            f"{per_sample_weights.type()} (while checking arguments for embedding_bag)"
         )
     n = weight.shape[0]
     if padding_idx is not None and not -n <= padding_idx < n:

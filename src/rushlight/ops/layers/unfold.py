@@ -159,6 +159,12 @@ def fold(
             "expected size of input's dimension 2 to match the calculated number of sliding blocks "
             f"{places[0]} * {places[1]} = {math.prod(places)}, but got input.size(2)={x.shape[2]}."
         )
+    if min(places) < 1:
+        raise RuntimeError(
+            f"Given output_size={size}, kernel_size={k}, dilation={d}, padding={p}, stride={s}, "
+            f"calculated shape of the array of sliding blocks as {places}, which is too small "
+            "(non-positive)"
+        )
     if min(size) < 1:
         raise RuntimeError(
             f"Expected output spatial size to be positive, but got: output_size={size}."

@@ -52,7 +52,7 @@ def _view_dtype(a: Array, size: tuple[dtype | int | None, ...]) -> Array:
         if new > old:
             _divisible("size(-1)", a.shape[-1], new // old, names)
             _divisible("storage_offset()", _kernels.storage_offset(a), new // old, names)
-        if a.strides[-1] != old and a.shape[-1] > 1:
+        if a.size and a.strides[-1] != old and a.shape[-1] > 1:
             raise RuntimeError(
                 f"self.stride(-1) must be 1 to view {names}, but got {a.strides[-1] // old}"
             )

@@ -81,6 +81,10 @@ def narrowed(input: Tensor, dim: int, start: Any, length: int) -> tuple[int, int
         raise RuntimeError("narrow(): length must be non-negative.")
     shape = input._form.shape
     size = shape[dim_in(dim, len(shape))]
+    if isinstance(start, Tensor) and (
+        start.ndim or start.is_floating_point() or start.is_complex()
+    ):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     start = as_int(start)
     if not -size <= start <= size:
         raise IndexError(

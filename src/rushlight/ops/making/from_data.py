@@ -35,6 +35,21 @@ def placed(array: Array, where: Any, requires_grad: bool = False) -> Any:
 _SCALARS = (float, int, bool, complex, np.generic)
 
 
+def of_storage(data: Any, dtype: dtype | None) -> Any:
+    """All elements of a storage as a tensor in its memory; None where the data is no storage."""
+    untyped = getattr(data, "_untyped_storage", data)
+    if not isinstance(untyped, _core.UntypedStorage):
+        return None
+    own = dtypes.int64 if untyped is data else data.dtype
+    wanted = dtype or own
+    if untyped is not data and wanted is not own:
+        raise RuntimeError(
+            f"Expected a Storage of type {wanted.scalar_name} or an UntypedStorage, but got "
+            f"{own.scalar_name}"
+        )
+    return _core.place(untyped, wanted, (untyped.nbytes() // wanted.itemsize,), None, 0)
+
+
 def array_of(data: Any, dtype: dtype | None = None, copy: bool = True) -> Array:
     """The ndarray of anything that `torch.tensor` accepts."""
     wanted = None if dtype is None else numpy_of(dtype)
@@ -46,6 +61,8 @@ def array_of(data: Any, dtype: dtype | None = None, copy: bool = True) -> Array:
             return np.array(data, found)
         with np.errstate(over="ignore"):  # beyond the type's range it is infinite
             return np.array(data, found)
+    if (stored := of_storage(data, dtype)) is not None:
+        data = stored
     if isinstance(data, Tensor):
         array = data._array
     elif isinstance(data, np.ndarray):

@@ -375,11 +375,14 @@ def _by_own_names(
         first = next((k for k in kwargs if _ALIASES.get(k, k) == "input"), None)
         if first is not None:  # what is changed stands first
             return (kwargs[first],), {k: v for k, v in kwargs.items() if k != first}
-    names = [p.name for p in _own(function).params]
+    own = _own(function).params
+    names = [None if p.variable else p.name for p in own]  # no keyword names what takes the rest
     unknown = {k for k in kwargs if k != "out" and _ALIASES.get(k, k) not in names}
     for listed in _listed(function):
         there = {
-            p.name: n for p, n in zip(listed.params, names, strict=False) if not p.keyword_only
+            p.name: n
+            for p, n in zip(listed.params, names, strict=False)
+            if n and not p.keyword_only
         }
         here = {k: there.get(k, k) for k in kwargs}
         if unknown <= {*there} and any(k != n for k, n in here.items()):

@@ -46,6 +46,10 @@ class OpOverload:
             )
         return found(*args, **kwargs)
 
+    @property
+    def __name__(self) -> str:
+        return f"{self._name}.{self._overload}"
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OpOverload) and self._name == other._name
 

@@ -23,7 +23,7 @@ _COMPUTES = (
 )
 _FLOAT8_ONLY = "any all matmul mm addmm linear _linear_bias".split()
 _COMPLEX = """add sub neg sgn isfinite isinf masked_fill _masked_fill_number addcmul
-conj_physical""".split()
+conj_physical _isclose""".split()
 
 _TAKES = {
     **dict.fromkeys(_MOVES + _COMPUTES, _FLOAT8 | _COMPLEX32),

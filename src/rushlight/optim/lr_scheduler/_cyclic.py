@@ -8,21 +8,22 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from ..._core import Tensor
 from ..optimizer import Group, Optimizer
 from ._base import LRScheduler, set_rate
 
 
 def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
-    """An option, one for all groups or one each, as a list."""
+    """An option, one for all groups or one each, as a list; tensors are copied."""
     count = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
-        return [value] * count
+        value = [value] * count
     if len(value) != count:
         raise ValueError(
             f"{name} must have the same length as optimizer.param_groups. "
             f"{name} has {len(value)} values, param_groups has {count}."
         )
-    return list(value)
+    return [v.clone() if isinstance(v, Tensor) else v for v in value]
 
 
 def between(how: str, start: float, end: float, part: float) -> float:
