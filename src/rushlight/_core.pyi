@@ -46,7 +46,7 @@ class Tensor(TensorMethods, metaclass=_Open):
     _array: _Array
     @property
     def _host_array(self) -> _Array: ...
-    _meta: bool
+    _on_meta: bool
     _accelerator: int | None
     _form: Any
     _contiguous: bool

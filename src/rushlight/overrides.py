@@ -229,7 +229,7 @@ _NO_GATE = (
     "__delitem__ __dict__ __getattribute__ __hash__ __init__ __init_subclass__ __iter__ __new__ "
     "__subclasshook__ __torch_function__ "
     "_array _attached _bump_version _contiguous _cut _flags _forget_accumulator _grad _hooks "
-    "_accelerator _form _host_array _make_subclass _make_wrapper_subclass _meta "
+    "_accelerator _form _host_array _make_subclass _make_wrapper_subclass _on_meta "
     "_offset _seen _set_flag _typed_storage _wrapped as_subclass"
 ).split()
 # Functions that PyTorch counts among those that cannot be taken over, since they have no tensors
