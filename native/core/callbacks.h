@@ -19,7 +19,8 @@ struct Op;
   /* types of arguments */                                                                                           \
   X(Generator) X(device) X(layout) X(memory_format) X(resolve_device)                                                \
   /* members of Tensor and Node */                                                                                   \
-  X(repr) X(handed_on) X(tensor_new) X(call_node) X(raw_saved) X(move_retained) X(before_write) X(missing_attribute)              \
+  X(repr) X(handed_on) X(handed_as_is) X(tensor_new) X(call_node) X(raw_saved) X(move_retained) X(before_write)      \
+  X(missing_attribute)                                                                                               \
   /* the engine */                                                                                                   \
   X(no_grad_root) X(no_grad_input) X(copy_gradient) X(thread_state) X(set_thread_state)                              \
   /* function transforms and forward mode */                                                                         \

@@ -6,6 +6,7 @@
 #include "core/pytorch.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/tensor.h"
@@ -178,6 +179,27 @@ int read_call(const char* format, PyObject* given, PyObject* named, PyObject** f
 
 // ---------------------------------------------------------------- asking
 
+// Arguments as PyTorch's function of the same name hands them on: with defaults by name, where PyTorch writes the function in
+// Python. Found when the first handler is to be called.
+class Handed {
+ public:
+  // Puts them in the place of a call's; false with an exception.
+  bool as_by_pytorch(PyObject* func, PyObject** args, PyObject** kwargs) {
+    PyObject* as_is = callbacks.handed_as_is.get();  // functions of which it has been learnt
+    if (std::exchange(known_, true) || PyDict_Contains(as_is, func) > 0) return true;
+    PyErr_Clear();  // of a function without a hash
+    const OverridesOf scope(Overrides::None);
+    PyObject* call[] = {func, *args, *kwargs ? *kwargs : Py_None};
+    both_ = Ref(PyObject_Vectorcall(callbacks.handed_on.get(), call, 3, nullptr));
+    if (both_.get() == Py_False) return PyDict_SetItem(as_is, func, Py_None) == 0;
+    return both_ && (both_.get() == Py_None || PyArg_ParseTuple(both_.get(), "O!O!", &PyTuple_Type, args, &PyDict_Type, kwargs));
+  }
+
+ private:
+  bool known_ = false;
+  Ref both_;
+};
+
 class Takers {
  public:
   explicit Takers(Asks asks, bool count_plain = false) : count_plain_(count_plain) {
@@ -222,10 +244,7 @@ class Takers {
   // Asks the mode, then the classes. `kwargs` may be nullptr. NotImplemented where all refuse.
   PyObject* ask(PyObject* func, PyObject* args, PyObject* kwargs) const {
     if (pytorchs_) return call_with_ours(func, args, kwargs);
-    const Ref handed(handed_on(func, args, kwargs));
-    if (!handed) return nullptr;
-    if (handed.get() != Py_None && !PyArg_ParseTuple(handed.get(), "O!O!", &PyTuple_Type, &args, &PyDict_Type, &kwargs))
-      return nullptr;
+    Handed handed;
     Ref types(PyTuple_New(static_cast<Py_ssize_t>(takers_.size())));
     if (!types) return nullptr;
     for (size_t i = 0; i < takers_.size(); ++i) {
@@ -234,7 +253,8 @@ class Takers {
     if (mode_ && modes_active()) {
       const Stashed top;
       Ref handler(PyObject_GetAttr(top.mode(), torch_function));
-      Ref result(handler ? call(handler.get(), func, types.get(), args, kwargs) : nullptr);
+      if (!handler || !handed.as_by_pytorch(func, &args, &kwargs)) return nullptr;
+      Ref result(call(handler.get(), func, types.get(), args, kwargs));
       if (!result || result.get() != Py_NotImplemented) return result.release();
     }
     for (size_t i = 0; i < takers_.size(); ++i) {
@@ -245,6 +265,7 @@ class Takers {
       } else {
         Ref handler(PyObject_GetAttr(taker, torch_function));
         if (!handler || warn_of_plain_method(handler.get(), taker) < 0) return nullptr;
+        if (!handed.as_by_pytorch(func, &args, &kwargs)) return nullptr;
         result = Ref(call(handler.get(), func, types.get(), args, kwargs));
       }
       if (!result || result.get() != Py_NotImplemented) return result.release();
@@ -280,13 +301,6 @@ class Takers {
   Ref mode_asked() const { return mode_ && modes_active() ? Ref::borrow(tls.modes->back()) : Ref(); }
 
   static std::string text_of_class(PyObject* taker) { return text_of(Ref::borrow(as_object(Py_TYPE(taker))).get()); }
-
-  // None, or the arguments as PyTorch's function hands them on.
-  static PyObject* handed_on(PyObject* func, PyObject* args, PyObject* kwargs) {
-    const OverridesOf scope(Overrides::None);
-    PyObject *f = callbacks.handed_on.get(), *call[] = {func, args, kwargs ? kwargs : Py_None};
-    return f ? PyObject_Vectorcall(f, call, 3, nullptr) : nullptr;
-  }
 
   static PyObject* call(PyObject* handler, PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
     PyObject* given[] = {nullptr, func, types, args, kwargs};

@@ -99,6 +99,7 @@ _core.register(
         # members of Tensor and Node
         "repr": _text,
         "handed_on": _imported("_spelling", "handed_on"),
+        "handed_as_is": {},
         "tensor_new": _tensor_new,
         "call_node": graph._call_node,
         "raw_saved": saved.SavedTensor._of,

@@ -14,7 +14,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from . import _core, fft, linalg, special
 from .nn import functional
@@ -172,6 +172,12 @@ _OTHERWISE: dict[str, Callable[..., Any]] = {
 }
 
 
+# Types of functions that live as long as the library.
+_LASTING = tuple(
+    map(type, (special.expit, _core.Tensor.add, _core.Tensor.__add__, _core.Tensor.numel))
+)
+
+
 @cache
 def _in_python() -> dict[int, str]:
     """Names of what PyTorch writes in Python, methods of Tensor too, by their ids."""
@@ -181,14 +187,15 @@ def _in_python() -> dict[int, str]:
 
 def handed_on(
     function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
-) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """What `__torch_function__` is given of a call; None where that is the call as it is."""
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None | Literal[False]:
+    """What `__torch_function__` is given of a call; None where that is the call as it is, False
+    where it is so of every call of the function."""
     name = _in_python().get(id(function))
     if name is None:
-        if not kwargs or "inplace" not in kwargs or not (name := spelled(function, kwargs)):
-            return None
-        if not of_python(name):
-            return None
+        name = spelled(function, kwargs or ())
+        if name is None or not of_python(name):
+            stays = type(function) in _LASTING and function.__name__ not in IN_BOTH
+            return False if stays else None
     return regrouped(function, name, args, kwargs or {})
 
 
