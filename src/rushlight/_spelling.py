@@ -187,7 +187,7 @@ def _in_python() -> dict[int, str]:
 
 def handed_on(
     function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
-) -> tuple[tuple[Any, ...], dict[str, Any]] | None | Literal[False]:
+) -> tuple[tuple[Any, ...], dict[str, Any]] | Literal[False] | None:
     """What `__torch_function__` is given of a call; None where that is the call as it is, False
     where it is so of every call of the function."""
     name = _in_python().get(id(function))
