@@ -185,9 +185,9 @@ def test_install_as_torch_refuses_where_torch_is_imported_already(folder):
             f"(rushlight {VERSION} does not have torch.nn.quantizable yet)",
         ),
         (
-            "from torch.nn.functional import grad",
-            "ImportError: cannot import name 'grad' from 'torch.nn.functional' "
-            f"(rushlight {VERSION} does not have torch.nn.functional.grad yet)",
+            "from torch.autograd import is_view_replay_enabled",
+            "ImportError: cannot import name 'is_view_replay_enabled' from 'torch.autograd' "
+            f"(rushlight {VERSION} does not have torch.autograd.is_view_replay_enabled yet)",
         ),
     ],
 )
