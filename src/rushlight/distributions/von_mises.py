@@ -32,7 +32,8 @@ def _rejection_sample(loc: Tensor, concentration: Tensor, proposal_r: Tensor, x:
         z = rl.cos(math.pi * u1)
         f = (1 + proposal_r * z) / (proposal_r + z)
         c = concentration * (proposal_r - f)
-        accept = (c * (2 - c) - u2 > 0) | ((c / u2).log() + 1 - c >= 0) | f.isnan()
+        accept = (c * (2 - c) - u2 > 0) | ((c / u2).log() + 1 - c >= 0)
+        accept |= f.isnan() | (c == 0)  # c is at least a half, or so near loc that digits end
         x = rl.where(accept, (u3 - 0.5).sign() * f.acos(), x)
         done = done | accept
     return (x + math.pi + loc) % (2 * math.pi) - math.pi
