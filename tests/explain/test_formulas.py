@@ -59,7 +59,7 @@ F = nn.functional
         ("relu", "input", "1 if out > 0 else 0"),
         ("leaky_relu", "input", "1 if input > 0 else negative_slope"),
         ("hardtanh", "input", "1 if min_val < input < max_val else 0"),
-        ("maximum", "input", "0.5 if input == other else 1 if input > other else 0"),
+        ("maximum", "input", "0 if input < other else 0.5 if input == other else 1"),
         ("where", "other", "0 if condition else 1"),
         ("floor", "input", "0"),
         ("sum", "input", "1 (expanded to input's shape)"),
