@@ -25,9 +25,10 @@ def call_for_per_sample_grads(
     The parameters' own `grad` stays as it was. `loss_reduction` says how the loss joins the
     examples: with "mean" the gradients are those of the examples' own losses.
 
-    >>> from rushlight.nn.utils._per_sample_grad import call_for_per_sample_grads
-    >>> layer = nn.Linear(2, 1)
-    >>> call_for_per_sample_grads(layer)(torch.tensor([[1.0, 2.0], [3.0, 4.0]])).sum().backward()
+    >>> from importlib import import_module
+    >>> utils = import_module(f"{torch.__name__}.nn.utils._per_sample_grad")
+    >>> layer, x = nn.Linear(2, 1), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> utils.call_for_per_sample_grads(layer)(x).sum().backward()
     >>> layer.weight.grad_sample
     tensor([[[1., 2.]],
     <BLANKLINE>
