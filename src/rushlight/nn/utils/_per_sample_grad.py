@@ -109,7 +109,7 @@ def _sample(p: Parameter, n: int, mean: bool) -> Tensor:
         grad, before = leaf.grad, getattr(p, "grad_sample", None)
         assert grad is not None
         grad = grad * n if mean else grad
-        p.grad_sample = grad if before is None else before + grad  # type: ignore[attr-defined]
+        p.grad_sample = grad if before is None else before + grad
 
     each.register_post_accumulate_grad_hook(keep)
     return each
