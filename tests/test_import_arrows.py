@@ -86,7 +86,8 @@ ORDER = [
     *("_levels", "autograd"),
     "_root",  # torch's root namespace without the rooms built on it
     "functional",
-    *("nn", "optim", "func", "nn.utils.stateless", "_functorch", "nn.attention.flex_attention"),
+    *("nn", "optim", "func", "nn.utils.stateless", "nn.utils._per_sample_grad"),
+    *("_functorch", "nn.attention.flex_attention"),
     "_foreach",
     *("_tensor_str", "_absent_device", "_present_device", "opencl", "cuda", "cpu", "mps", "xpu"),
     *("accelerator", "__config__"),

@@ -16,7 +16,7 @@ EXCEPTIONS = {
     "how PyTorch steps many parameters at once, profiles and captures that": (
         "_process_value_according_to_param_policy|_(cuda|accelerator)_graph_capture_health_check"
         "|_optimizer_step_code|_warned_capturable_if_run_uncaptured|profile_hook_step"
-        "|_group_tensors_by_device_and_dtype|_init_group"
+        "|_init_group"
     ),
     "parts of one method, of which there is another one here": (
         "_monotonize_cdf|_conv_forward|_apply_instance_norm|_handle_no_batch_input"

@@ -164,7 +164,7 @@ void backward(const Problem& p, const T* g, double smoothing, bool through_softm
     const double scale = static_cast<double>(p.reduction == Reduction::None ? g[i] : *g) / divisor;
     const bool counts = t != p.ignore;
     const T a = counts ? static_cast<T>(scale * (1 - smoothing) * (w ? w[t] : 1)) : T(0);
-    const T b = counts ? static_cast<T>(scale * spread) : T(0);
+    const T b = counts && spread != 0 ? static_cast<T>(scale * spread) : T(0);  // an infinite scale times 0 is NaN
     if (through_softmax) {  // out holds the softmax
       const T factor = counts ? static_cast<T>(a + static_cast<double>(b) * all) : T(0);
       for (Py_ssize_t c = 0; c < p.classes; c++) out[c] = counts ? out[c] * factor : T(0);

@@ -178,6 +178,7 @@ MIXED = [
     lambda a, b: torch.mm(a, b.t()),
     lambda a, b: torch.bmm(a[None], b[None].mT),
     lambda a, b: nn.functional.linear(a, b),
+    lambda a, b: torch.einsum("ij,kj->ik", a, b),
     lambda a, b: a.add_(b),
     lambda a, b: a.scatter_add(0, torch.zeros(1, 2, dtype=torch.long, device=a.device), b),
 ]
@@ -188,8 +189,10 @@ MIXED = [
 def test_no_op_takes_two_devices(f: Callable[..., Any], devices: tuple[str, str]) -> None:
     a, b = (torch.zeros(2, 3, device=d) for d in devices)
     said = f"Tensor on device {devices[1]} is not on the expected device {devices[0]}!"
-    with pytest.raises(RuntimeError, match=said):
+    with pytest.raises(RuntimeError, match=said) as error:
         f(a, b)
+    name = str(error.value).split("All tensors of ")[1].split("()")[0]
+    assert any(hasattr(m, name) for m in (torch, torch.Tensor, nn.functional))
 
 
 def test_no_memory() -> None:

@@ -239,4 +239,6 @@ def test_parallel_lists_in_groups_of_one_type():
     assert lists[1][0] is None and lists[1][1] is a[1]
     lists, places = groups[torch.device("cpu"), torch.float64]
     assert places == [1] and lists[0][0] is a[1] and lists[1][0] is a[0]
+    (group,) = torch.optim.Optimizer._group_tensors_by_device_and_dtype([a[::2], []]).values()
+    assert group[0][0][1] is a[2] and group[0][1] == [] == group[1]
     assert utils._has_foreach_support(a, torch.device("cpu"))

@@ -105,6 +105,11 @@ t.einsum('ij->k', x)              # raises
 t.einsum('ijk->i', x)             # raises
 t.einsum('ij,jk->ik', x)          # raises
 t.einsum('i1->i', x)              # raises
+t.inner(v, u.double())            # raises
+t.tensordot(x, n.double(), 1)     # raises
+linalg.multi_dot([x, n.double()])      # raises
+linalg.multi_dot([x, n.to('meta')])    # raises
+t.inner(v, u.to('meta'))          # raises
 # linalg
 linalg.det(sq)                    # f
 t.det(sq)                         # f

@@ -273,6 +273,37 @@ def test_sdpa_kernel_takes_the_same(given):
     check(run(rushlight), run(torch))
 
 
+@pytest.mark.parametrize(
+    ("layer", "shapes", "options"),
+    [
+        ("t.nn.Linear(3, 2)", [(4, 3)], {}),
+        ("t.nn.Linear(3, 2)", [(4, 5, 3)], {"loss_reduction": "mean"}),
+        ("t.nn.Sequential(t.nn.Conv1d(3, 2, 2), t.nn.GroupNorm(1, 2))", [(2, 3, 4)], {}),
+        ("t.nn.Linear(3, 2)", [(4, 3)], {"batch_size": 4}),
+        ("t.nn.Linear(3, 2)", [(4, 3)], {"batch_size": 3}),
+        ("t.nn.Linear(3, 2)", [(4, 3)], {"batch_size": 0}),
+        ("t.nn.Linear(3, 2)", [(4, 3)], {"loss_reduction": "none"}),
+        ("t.nn.Bilinear(3, 3, 2)", [(4, 3), (2, 3)], {}),
+        ("t.nn.Linear(3, 2)", [], {}),
+    ],
+)
+def test_the_gradient_of_each_example(layer, shapes, options):
+    def run(m):
+        utils = importlib.import_module(f"{m.__name__}.nn.utils._per_sample_grad")
+        module = eval(layer, {"t": m})
+        for p in module.parameters():
+            p.data = m.arange(p.numel()).reshape(p.shape).float() % 5 * 0.3 - 0.4
+        given = [m.arange(float(np.prod(s))).reshape(s) * 0.1 for s in shapes]
+        try:
+            out = utils.call_for_per_sample_grads(module, **options)(*given)
+        except Exception as error:
+            return error
+        (out * out).sum().backward()
+        return [out, *(p.grad_sample for p in module.parameters())]
+
+    check(run(rushlight), run(torch))
+
+
 def test_functional_call_at_its_old_place():
     def run(m):
         with warnings.catch_warnings(record=True) as said:

@@ -440,7 +440,25 @@ def test_second_order(case):
 
 @pytest.mark.parametrize("gradient", [float("nan"), float("inf")])
 @pytest.mark.parametrize(
-    "function", ["maximum(x, y)", "minimum(x, y)", "fmax(x, y)", "nn.functional.hardswish(x)"]
+    "function",
+    [
+        "maximum(x, y)",
+        "minimum(x, y)",
+        "fmax(x, y)",
+        "nn.functional.hardswish(x)",
+        "max(x)",
+        "min(x)",
+        "median(x)",
+        "nanmedian(x)",
+        "pow(x, 0)",
+        "logit(x, 0.1)",
+        "std(x - x)",
+        "pow(x, y - y)",
+        "nn.functional.prelu(x, y[1:2])",
+        "segment_reduce(x, 'max', lengths=m.tensor([2, 1]))",
+        "nn.functional.nll_loss(x[None], m.tensor([1]))",
+        "nn.functional.cross_entropy(x[None], m.tensor([1]))",
+    ],
 )
 def test_what_is_not_finite_ends_where_nothing_was_chosen(function, gradient):
     found = []

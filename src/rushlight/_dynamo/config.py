@@ -17,5 +17,6 @@ inline_inbuilt_nn_modules = True
 verbose = False
 disable = False
 skip_fwd_side_effects_in_bwd_under_checkpoint = False
+reorderable_logging_functions: set[object] = set()
 
 patch = _patcher(globals())

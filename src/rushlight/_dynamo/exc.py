@@ -9,6 +9,10 @@ class InternalTorchDynamoError(TorchDynamoException):
     """A fault in it."""
 
 
+class TorchRuntimeError(TorchDynamoException):
+    """An operation failed while it traced."""
+
+
 class BackendCompilerFailed(TorchDynamoException):
     """A backend of it failed."""
 

@@ -21,8 +21,8 @@ from ..ops.layout.joining import cat
 from ..ops.layout.rearrange import _block_diag as block_diag
 from ..ops.layout.rearrange import _diagonal_copy as diagonal_copy
 from ..ops.making.creation import zeros_like
+from ..ops.reduction.extremes import _has as has
 from ..ops.reduction.extremes import _put_along
-from ..ops.reduction.extremes import _share as share
 from ..ops.reduction.extremes import take_entries as take_along
 from ..ops.reduction.sorting import _isin as isin
 from ..ops.reduction.sorting import _searchsorted as searchsorted
@@ -157,8 +157,8 @@ def _block_diag(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     return cat(rows, 0)
 
 
-@batching(share)
-def _share(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
+@batching(has)
+def _has(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     x, value, dim, keepdim, nan = args
     dims = range(x.ndim) if dim is None or dim == () else (dim,) if isinstance(dim, int) else dim
     if not x.ndim:

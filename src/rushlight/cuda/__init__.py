@@ -18,6 +18,7 @@ if _device.accelerators.kind == "cuda":
     globals().update(_answers())
 has_half = True
 has_magma = False
+_initialized = False
 
 __getattr__ = _missing_name(
     __name__, {name: name for name in ("amp", "nvtx", "profiler", "random")}

@@ -363,10 +363,6 @@ _OPS: dict[str, Callable[..., Expression]] = {
     "xlog1py": _elements(lambda a, b: _product(a, ex.call("log1p", b))),
     "_sinc_slope": _elements(lambda x: _of_sinc(x, _product(ex._PI, x))),
     "_nothing": lambda *_: ex.ZERO,
-    # Of the equal largest, each has its share.
-    "_share": lambda x, best, *_: ex.choice(
-        ex.comparison("==", x, best), ex.over(ex.ONE, _N), ex.ZERO
-    ),
     # shapes
     "view": _elements(lambda x, shape: ex.call("reshape", x, shape)),
     "_squeeze_dim": _elements(lambda x, dim: ex.call("squeeze", x, dim)),

@@ -5,7 +5,7 @@ rules share is in _rules.py, the rules are in the other files.
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from typing import Any, ClassVar
 from weakref import WeakSet
@@ -19,6 +19,28 @@ from ..utils.hooks import RemovableHandle
 
 Group = dict[str, Any]
 Closure = Callable[[], Any]
+Lists = list[list[Tensor | None]]
+
+
+def _group_tensors_by_device_and_dtype(
+    tensorlistlist: Sequence[Sequence[Tensor | None]], with_indices: bool = False
+) -> dict[tuple[rl.device, rl.dtype], tuple[Lists, list[int]]]:
+    """Parallel lists in groups of one device and type, as the first list's tensors have them.
+
+    Each group has the lists, and where with_indices the places that their items had.
+    """
+    groups: dict[tuple[rl.device, rl.dtype], tuple[Lists, list[int]]] = {}
+    for place, first in enumerate(tensorlistlist[0]):
+        if first is None:
+            raise RuntimeError("tensors of the first list must be defined")
+        empty: Lists = [[] for _ in tensorlistlist]
+        lists, places = groups.setdefault((first.device, first.dtype), (empty, []))
+        for group, items in zip(lists, tensorlistlist, strict=True):
+            if items:
+                group.append(items[place])
+        if with_indices:
+            places.append(place)
+    return groups
 
 
 class _Required:
@@ -78,6 +100,8 @@ class Optimizer:
             groups = [{"params": groups}]
         for group in groups:
             self.add_param_group(group)
+
+    _group_tensors_by_device_and_dtype = staticmethod(_group_tensors_by_device_and_dtype)
 
     def _make_hooks(self) -> None:
         self._optimizer_step_pre_hooks: OrderedDict[int, Any] = OrderedDict()

@@ -159,8 +159,8 @@ def _counted(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any)
     """The counts of a call; None of a call that takes none, or is made of others."""
     given = [*args, *kwargs.values()]
     name = name.rstrip("_") if not name.startswith("_") else name
-    if name in ("mm", "bmm", "matmul", "_viewed_product"):
-        return _product(given[0], given[1], "bmm" if name == "_viewed_product" else None)
+    if name in ("mm", "bmm", "matmul", "_einsum"):
+        return _product(given[0], given[1], "bmm" if name == "_einsum" else None)
     if name == "linear":
         return _linear(*given[:3])
     if name in ("addmm", "baddbmm"):
@@ -304,8 +304,7 @@ class FlopCounterMode(overrides.TorchFunctionMode):
 
 
 _LEAVES = frozenset(
-    "mm bmm matmul _viewed_product linear addmm baddbmm _convolution _convolution_input "
-    "_attention".split()
+    "mm bmm matmul _einsum linear addmm baddbmm _convolution _convolution_input _attention".split()
 )
 
 __getattr__ = _missing_name(__name__)

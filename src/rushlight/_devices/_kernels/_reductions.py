@@ -396,22 +396,18 @@ def mean_backward(g: Any, shape: Any, dim: Any, keepdim: Any) -> Any:
     return part if part is NotImplemented else _core.kernels.spread(part, shape, dim, keepdim)
 
 
-@kernel("_share")
-def share(a: Any, value: Any, dim: Any, keepdim: Any, nan: Any) -> Any:
+@kernel("_has")
+def has(a: Any, value: Any, dim: Any, keepdim: Any, nan: Any) -> Any:
     axes = axes_of(dim, a.dim()) if _is_real(a) and takes(a, value) else None
     if axes is None:
         return NotImplemented
-    out, take = empty(a.shape, a), _SAME_OR_NAN if nan else _SAME
+    out, take = empty(a.shape, a, dtypes.bool), _SAME_OR_NAN if nan else _SAME
     if not a.numel():
         return out
     value = rows(value, _wide(a))
-    count = reduce(a, axes, keepdim, _SUM, value.dtype, take, shift=value)
-    if count is NotImplemented:
-        return count
-    spread = [_core.kernels.spread(t, a.shape, axes, keepdim) for t in (value, count)]
-    laid = [layout(t) for t in (a, *spread)]
+    laid = [layout(t) for t in (a, _core.kernels.spread(value, a.shape, axes, keepdim))]
     if None in laid:
         return NotImplemented
-    given = (a, value, count, out, *laid, code(a), a.numel(), take)
-    start("reductions.cl", "share", a.numel(), a, *given)
+    given = (a, value, out, *laid, code(a), code(out), a.numel(), take)
+    start("reductions.cl", "has", a.numel(), a, *given)
     return out

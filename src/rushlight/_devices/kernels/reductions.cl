@@ -183,13 +183,11 @@ KERNEL find(BUFFER(x), BUFFER(found), BUFFER(out), Layout kept, Layout reduced, 
 }
 
 #ifdef REAL
-// 1 / (how many elements have the result's value) where an element has it, else 0.
-KERNEL share(BUFFER(x), BUFFER(value), BUFFER(count), BUFFER(out), Layout shown, Layout values, Layout counts, i64 type, i64 items,
-             i64 take) {
+// Whether an element has the result's value.
+KERNEL has(BUFFER(x), BUFFER(value), BUFFER(out), Layout shown, Layout values, i64 type, i64 truth, i64 items, i64 take) {
   if (ITEM >= items) return;
   const T wanted = *(GLOBAL const T *)(value + value_at + place_of(&values, ITEM));
-  const T many = *(GLOBAL const T *)(count + count_at + place_of(&counts, ITEM));
-  const T has = taken(load(x, x_at + place_of(&shown, ITEM), (int)type), take, 0, wanted);
-  store(out, out_at + ITEM * SIZE(type), (int)type, has / many);
+  const T same = taken(load(x, x_at + place_of(&shown, ITEM), (int)type), take, 0, wanted);
+  store(out, out_at + ITEM * SIZE(truth), (int)truth, same);
 }
 #endif

@@ -11,6 +11,7 @@ from ... import _core
 from ..._core import Op
 from ..._dtypes import complex128, float64
 from ..making.casts import to
+from ..making.creation import zeros_like
 from ..table.arrays import Array
 from ..table.formulas import Symbol
 from ..table.kinds import composite, pointwise, variant
@@ -27,9 +28,12 @@ def _power(a: Array, b: Array | int) -> Array:
     return np.power(a, b)
 
 
-def _of_base(input: Tensor | Symbol, exponent: Tensor | Symbol) -> Tensor:
-    neither = (exponent == 0) & ((input == 0) | (input != input))
-    return where(neither, 0, exponent * pow(unless(neither, input, 1), exponent - 1))
+def _of_base(g: Any, input: Tensor | Symbol, exponent: Tensor | Symbol) -> Tensor:
+    # Not wherever the exponent is 0: its own derivative of the slope is not 0 there.
+    ratio = g / input
+    nothing = (exponent == 0) & (ratio - ratio != 0)  # of numbers that are not all finite, or of 0
+    slope = exponent * pow(unless(nothing, input, 1), exponent - 1)
+    return where(nothing, 0, g * conj_of(slope))
 
 
 def _of_exponent(input: Tensor, exponent: Tensor | Symbol, out: Tensor) -> Tensor:
@@ -79,15 +83,15 @@ pow = pointwise(
 )
 
 
-def _pow_number_partial(input: Tensor | Symbol, exponent: Symbol | float) -> Tensor | Symbol | int:
+def _of_base_to_number(g: Any, input: Tensor | Symbol, exponent: Symbol | complex) -> Any:
     if isinstance(exponent, Symbol):
-        return _of_base(input, exponent)
-    return 0 if exponent == 0 else exponent * pow(input, exponent - 1)
+        return _of_base(g, input, exponent)
+    return zeros_like(g) if exponent == 0 else g * conj_of(exponent * pow(input, exponent - 1))
 
 
 def _pow_of_number(signature: str, **more: Any) -> Op:
     options: dict[str, Any] = {
-        "partials": {"input": _pow_number_partial},
+        "partials": {"input": _of_base_to_number},
         "node": "PowBackward0",
         "method": False,
         "in_place": False,

@@ -398,9 +398,10 @@ entr = _special(
 # ---- log-odds and sinc
 
 
-def _clamped_logit_slope(input: Tensor | Symbol, outside: Tensor | Symbol) -> Tensor:
+def _clamped_logit_backward(g: Any, input: Tensor | Symbol, eps: Any) -> Tensor:
+    outside = (input < eps) | (input > 1 - eps)
     inside = unless(outside, input, 0.5)
-    return where(outside, 0, 1 / (inside * (1 - inside)))
+    return where(outside, 0, g / (inside * (1 - inside)))
 
 
 def _logit_slope(input: Tensor | Symbol) -> Tensor:
@@ -422,7 +423,7 @@ logit = _special(
 _logit_clamped = _special(
     "_logit_clamped(input: Tensor, eps: Number | None = None)",
     None,
-    {"input": lambda input, eps: _clamped_logit_slope(input, (input < eps) | (input > 1 - eps))},
+    {"input": lambda g, input, eps: _clamped_logit_backward(g, input, eps)},
     "logit_cpu",
     "`logit` with eps.",
     forward=lambda input, eps: _odds(

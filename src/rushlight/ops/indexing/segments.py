@@ -12,7 +12,7 @@ import numpy as np
 from ... import _dtypes as dtypes
 from ..._devices import of
 from ..._levels.running import answered
-from ..elementwise.selection import unless
+from ..elementwise.selection import unless, where
 from ..making.factory import allocate
 from ..reduction.reductions import divisible, products_of_others
 from ..table.arrays import Array, anywhere, dim_in, elements, refuse, rounded, widened
@@ -97,8 +97,8 @@ def _segment_vjp(
         return whole / spread(sizes.expand(out.shape)).to(data.dtype)
     if reduce in ("max", "min"):
         best = spread(out)
-        same = ((data == best) | ((data != data) & (best != best))).to(data.dtype)
-        return whole * same / spread(summed(same.detach())).clamp(min=1)
+        same = (data == best) | ((data != data) & (best != best))
+        return where(same, whole / spread(summed(same.to(data.dtype))).clamp(min=1), 0)
     products = spread(out)
     if divisible(data, products) and not anywhere(data != data):
         return whole * products / data

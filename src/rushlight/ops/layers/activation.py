@@ -234,7 +234,7 @@ _prelu_kernel = pointwise(
     reference=lambda a, weight: np.where(a > 0, a, weight * a),
     partials={
         "input": lambda input, weight: where(input > 0, 1, weight),
-        "weight": lambda input: where(input > 0, 0, input),
+        "weight": lambda g, input: where(input > 0, 0, g * input),
     },
     refuses={_NOT_FLOAT: "prelu_cpu"},
     method=False,

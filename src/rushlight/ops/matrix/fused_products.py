@@ -281,12 +281,24 @@ addbmm = _sum_with_product(
 # ---- products of several tensors
 
 
+def _check_one_type(a: Tensor, b: Tensor) -> None:
+    if a.dtype is not b.dtype:
+        raise RuntimeError(
+            f"both inputs should have same dtype\nThey have {a.dtype} and {b.dtype}: convert one."
+        )
+
+
 @composite(
     out="tensordot: Expected the output tensor to have dtype {want.scalar_name}, but got an output "
     "tensor with dtype {got.scalar_name}"
 )
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sums of products over the last dimensions of both tensors."""
+    if input.device.type != other.device.type:
+        raise RuntimeError(
+            f"Expected tensor to have {input.device.type} DeviceType, but got tensor with "
+            f"{other.device.type} DeviceType (while checking arguments for inner())"
+        )
     if input.ndim == 0 or other.ndim == 0:
         return input * other
     if input.shape[-1] != other.shape[-1]:
@@ -295,6 +307,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
             f"{listed(input.shape)} and {listed(other.shape)}"
         )
     if input.ndim == 1 and other.ndim == 1:
+        _check_one_type(input, other)
         return viewed_product(input, other)
     return tensordot(input, other, ([-1], [-1]))
 
@@ -323,6 +336,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         dims_a, dims_b = list(range(-dims, 0)), list(range(dims))
     if len(dims_a) != len(dims_b):
         raise RuntimeError("both dimension lists should have same length")
+    _check_one_type(a, b)
     for i, (p, q) in enumerate(zip(dims_a, dims_b, strict=True)):
         size_a, size_b = a.shape[p], b.shape[q]
         if size_a == size_b:
@@ -492,7 +506,17 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
         tensors[0], shapes[0] = first.unsqueeze(0), (1, first.shape[0])
     if last.ndim == 1:
         tensors[-1], shapes[-1] = last.unsqueeze(-1), (last.shape[0], 1)
-    for i in range(len(tensors) - 1):
+    for i, t in enumerate(tensors[1:]):
+        if t.dtype is not first.dtype:
+            raise RuntimeError(
+                "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
+                f"{first.dtype.c_name} and tensor {i + 1} {t.dtype.c_name}"
+            )
+        if t.device != first.device:
+            raise RuntimeError(
+                "multi_dot(): all tensors must be on the same device but tensor 0 is on "
+                f"{first.device} and tensor {i + 1} on {t.device}"
+            )
         if shapes[i][1] != shapes[i + 1][0]:
             raise RuntimeError(
                 f"multi_dot(): tensors {i} and {i + 1} with shapes {listed(shapes[i])} and "

@@ -243,8 +243,9 @@ matmul = _matmul_op(
     ],
     unfold=in_steps(_matmul_in_steps, _matmul_shapes),
 )
-# The same under the name that torch's einsum, inner and multi_dot leave in the graph.
-viewed_product = _matmul_op("_viewed_product", "ViewBackward0", method=False)
+# The same under the name that torch's einsum, inner and multi_dot leave in the graph. Errors name
+# einsum: the other two have looked at their arguments.
+viewed_product = _matmul_op("_einsum", "ViewBackward0", method=False)
 
 
 def _mm(a: Array, b: Array) -> Array:

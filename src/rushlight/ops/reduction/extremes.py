@@ -17,7 +17,7 @@ from ... import _core
 from ..._core import Op, Tensor
 from ..._size import Size
 from ...return_types import named
-from ..elementwise.selection import maximum, minimum
+from ..elementwise.selection import maximum, minimum, where
 from ..table.arrays import Array, by_axis, check_tensor, rounded, scalar_name, widened
 from ..table.kinds import composite, constant, general, linear
 from .reductions import axes_of, reduced_samples, spread_dims, sum_given
@@ -25,10 +25,10 @@ from .reductions import axes_of, reduced_samples, spread_dims, sum_given
 _kernels = _core.kernels
 
 
-def _shares(
+def _having(
     a: Array, value: Array, dim: int | tuple[int, ...] | None, keepdim: bool, nan: bool
 ) -> Array:
-    """1 / (how many elements have the reduced value) where an element has it, else 0."""
+    """Which elements have the reduced value."""
     axes = axes_of(dim, a.ndim)
     wide = widened(a)
     value = widened(value)
@@ -36,24 +36,30 @@ def _shares(
         value = np.expand_dims(value, axes) if a.ndim else value
     with np.errstate(all="ignore"):
         has = wide == value
-        if nan and a.dtype.kind not in "bui":
-            has |= np.isnan(wide) & np.isnan(value)
-        return rounded(has / has.sum(axes, keepdims=True), a)
+    return has | np.isnan(wide) if nan and (value != value).any() else has
 
 
-_share: Op = constant(
-    "_share(input: Tensor, value: Tensor, dim: Ints, keepdim: bool, nan: bool)",
-    _shares,
+_has: Op = constant(
+    "_has(input: Tensor, value: Tensor, dim: Ints, keepdim: bool, nan: bool)",
+    _having,
     method=False,
     out=False,
-    doc="How a reduction's gradient is shared among the elements that have the reduced value.",
+    doc="Which elements have the reduced value: they share its gradient.",
 )
 
 
 def _shared(
     g: Any, input: Any, out: Any, dim: int | tuple[int, ...] | None, keepdim: bool, nan: bool
 ) -> Any:
-    return spread_dims(g, input.shape, dim, keepdim) * _share(input, out, dim, keepdim, nan)
+    has = _has(input, out, dim, keepdim, nan)
+    # A gradient that is not finite reaches only what was chosen; with amax and amin, all.
+    if nan:
+        return where(has, g / has.sum(), 0)
+    count = has.sum(() if dim is None else dim, True)
+    return spread_dims(g, input.shape, dim, keepdim) * has / count
+
+
+_FORMULA = {"input": "1 / n if input == out else 0"}
 
 
 def _no_complex(a: Array, kernel: str) -> None:
@@ -82,6 +88,7 @@ def _extreme(name: str, largest: bool) -> Op:
         out="Expected the dtype for input and out to match, but got {want.scalar_name} for input's "
         "dtype and {got.scalar_name} for out's dtype.",
         samples=reduced_samples,
+        formula=_FORMULA,
         doc=f"The {'largest' if largest else 'smallest'} element, of all or along dimensions; "
         "ties share the gradient.",
     )
@@ -141,7 +148,7 @@ aminmax: Op = general(
     outputs=named("aminmax", "min", "max"),
     samples=lambda make: [(make(2, 3),), (make(2, 3), {"dim": 1})],
     keeps="rows",
-    formula={"input": "1 / n if input == out else 0"},
+    formula=_FORMULA,
     doc="The smallest and the largest element.",
     batch="picked",
 )
@@ -315,6 +322,7 @@ def _three_forms(name: str, largest: bool) -> Any:
         batch=lambda input: (amax if largest else amin)(input.reshape(-1), 0),
         vjp={"input": lambda g, input, out: _shared(g, input, out, None, False, True)},
         node=f"{name.capitalize()}Backward1",
+        formula=_FORMULA,
         method=False,
         out="cast",
         samples=lambda make: [(make(2, 3),), (make(),)],
@@ -453,6 +461,7 @@ def _medians(name: str, skip_nan: bool) -> Any:
         node=f"{name.capitalize()}Backward0",
         method=False,
         samples=lambda make: [(make(2, 3),), (make(5),)],
+        formula=_FORMULA,
         doc="The lower median of all elements.",
     )
 

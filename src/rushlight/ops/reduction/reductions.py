@@ -420,7 +420,8 @@ def _std_grad(
     correction: float,
     keepdim: bool,
 ) -> Any:
-    return _var_grad(g / (2 * unless(out == 0, out, math.inf)), input, dim, correction, keepdim)
+    of_var = where(out == 0, 0, g / (2 * unless(out == 0, out, math.inf)))
+    return _var_grad(of_var, input, dim, correction, keepdim)
 
 
 _var_op: Op = general(

@@ -69,7 +69,7 @@ _KERNELS = {
     "lerp_kernel_tensor": "lerp",
     "isin_default_cpu": "isin",
     "dot": "dot",
-    "bmm": "bmm _viewed_product",
+    "bmm": "bmm _einsum",
     "baddbmm": "baddbmm",
     "mse_cpu": "mse_loss",
     "slow_conv2d_cpu": "convolution",
