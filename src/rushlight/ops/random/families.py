@@ -187,9 +187,8 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
 
 
 def _dirichlet_numbers(alpha: Array, generator: Any) -> Array:
-    gammas = _each("gamma_numbers", generator, alpha)
-    with np.errstate(invalid="ignore"):  # of parameters that are all zero
-        made = np.asarray(gammas / (gammas.sum(-1, keepdims=True) if gammas.ndim else gammas))
+    gammas = np.maximum(_each("gamma_numbers", generator, alpha), np.finfo(np.float64).tiny)
+    made = np.asarray(gammas / (gammas.sum(-1, keepdims=True) if gammas.ndim else gammas))
     info = finfo(from_numpy_dtype(alpha.dtype))
     return np.asarray(np.clip(made.astype(alpha.dtype), info.tiny, 1 - info.eps / 2))
 
