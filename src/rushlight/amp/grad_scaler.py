@@ -217,7 +217,7 @@ class GradScaler:
         if not unscaled:
             self._check_inf_per_device(optimizer)
         optimizer.found_inf = sum(state["found_inf_per_device"].values())
-        before = getattr(optimizer, "grad_scale", None if unscaled else 1)
+        before: Any = getattr(optimizer, "grad_scale", None if unscaled else 1)
         optimizer.grad_scale = before if unscaled else scale * before
         result = optimizer.step(*args, **kwargs)
         del optimizer.grad_scale, optimizer.found_inf
