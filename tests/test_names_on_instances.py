@@ -41,8 +41,8 @@ EXCEPTIONS = {
     ),
     "states of CUDA's graphs, and an address": "graphsafe_[gs]et_state|_cdata",
     "one number a device": (
-        "_lazy_init_scale_growth_tracker|_found_inf_per_device|_get_scale_async|_maybe_opt_step"
-        "|_check_scale_growth_tracker|_get_growth_tracker|_check_inf_per_device|_unscale_grads_"
+        "_lazy_init_scale_growth_tracker|_maybe_opt_step|_check_scale_growth_tracker"
+        "|_get_growth_tracker|_unscale_grads_"
     ),
 }
 WANTED = instances.read()

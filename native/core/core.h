@@ -487,6 +487,7 @@ struct Op {
     uint8_t overlap;  // enum Overlap
     Op* base;  // strong
     PyObject* write;  // callable that writes its first argument, an ndarray: the in-place variant runs it; or nullptr
+    PyObject* expanded;  // what a program is warned of where the first argument shows an element twice, or nullptr
   } in_place;
 
   // What is recorded of a call, and how its gradients are computed.

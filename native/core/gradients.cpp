@@ -199,9 +199,9 @@ class AddingInPlace {
 #endif
 
 bool same_strides(const Tensor* a, const Tensor* b) {
-  if (a->is_contiguous() && b->is_contiguous()) return true;
+  if (a->numel() && a->is_contiguous() && b->is_contiguous()) return true;
   for (int i = 0; i < a->ndim(); ++i) {
-    if (a->size(i) > 1 && a->stride(i) != b->stride(i)) return false;
+    if (a->size(i) != 1 && a->stride(i) != b->stride(i)) return false;
   }
   return true;
 }

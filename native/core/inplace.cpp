@@ -570,6 +570,8 @@ PyObject* write_unobserved(Op* op, PyObject** slots) {
   const bool same = real->in_place.overlap & kCopiesSame && same_data(slots[1], self);
   if (!same && !(real->in_place.overlap & kSaidLate) && refuse_overlap(real, slots, self, 0) < 0) return nullptr;
   if (check_memory(self, same || (real->in_place.overlap & (kSelfMay | kSaidLate) && !(self->flags & kLazy))) < 0) return nullptr;
+  if (PyObject* text = real->in_place.expanded; text && overlaps_itself(self) && warn_program(PyUnicode_AsUTF8(text)) < 0)
+    return nullptr;
   const int written = flags & kLazy ? write_lazy(real, slots, self) : write(real, slots, self);
   if (written < 0 || bump_version(self) < 0) return nullptr;
   if ((wants_grad || (flags & kCut)) && !node && !requires_grad(self)) note_cut(real, slots, self, wants_grad);

@@ -43,6 +43,7 @@ void op_dealloc(PyObject* self) {
                        op->result.type,
                        as_object(op->in_place.base),
                        op->in_place.write,
+                       op->in_place.expanded,
                        op->backward.fused,
                        as_object(op->backward.node_type),
                        op->backward.unfold};
@@ -401,6 +402,7 @@ Word words[] = {
     {"typed_out", number<&Op::result, &Op::Result::typed_out>, nullptr},
     {"float_out", flag<&Op::result, &Op::Result::float_out>, nullptr},
     {"write", object<&Op::in_place, &Op::InPlace::write>, nullptr},
+    {"expanded", object<&Op::in_place, &Op::InPlace::expanded>, nullptr},
     {"overlap", number<&Op::in_place, &Op::InPlace::overlap>, nullptr},
     {"rules", read_rules, nullptr},
     {"edges", read_edges, nullptr},

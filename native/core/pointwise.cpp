@@ -671,7 +671,7 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
   PyObject* as_numbers[kMaxParams];
   Held<kMaxParams> numbers;
   int n_operands = 0;
-  bool has_complex = false;
+  bool has_complex = false, has_bool = false;
   for (int i = 0; i < n; ++i) {
     if (op->params[i].kind == Param::TensorArg || op->params[i].kind == Param::Operand) {
       operands[n_operands++] = slots[i];
@@ -693,6 +693,7 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
       as_numbers[i] = number;
     }
     has_complex |= PyComplex_Check(slots[i]);
+    has_bool |= PyBool_Check(slots[i]);
   }
   DType common = common_type_of(op, operands, n_operands);
   DType result = common;
@@ -710,9 +711,15 @@ Tensor* pointwise_forward(Op* op, PyObject* const* slots, Tensor* out) {
   if (out && check_out_shape(out, ndim, dims) < 0) return nullptr;
   if (check_arguments(op, slots, n, common) < 0) return nullptr;
   if (common == DType::C32) return in_complex64(op, slots, out);
-  for (int i = 0; i < n && has_complex && !is_complex(common) && op->tensor_params.size() == 2; ++i) {
+  const bool odd = (has_complex && !is_complex(common)) || (has_bool && common != DType::Bool);
+  for (int i = 0; i < n && odd && op->tensor_params.size() == 2; ++i) {
     // alpha: what one of two operands is scaled by
-    if (!PyComplex_Check(slots[i]) || PyUnicode_CompareWithASCIIString(op->params[i].name, "alpha")) continue;
+    if (PyUnicode_CompareWithASCIIString(op->params[i].name, "alpha")) continue;
+    if (PyBool_Check(slots[i]) && common != DType::Bool) {
+      PyErr_SetString(PyExc_RuntimeError, "Boolean alpha only supported for Boolean results.");
+      return nullptr;
+    }
+    if (!PyComplex_Check(slots[i])) continue;
     PyErr_Format(PyExc_RuntimeError, "For %s input tensors, argument alpha must not be a %s number.",
                  is_differentiable(common) ? "non-complex" : "integral", is_differentiable(common) ? "complex" : "floating point");
     return nullptr;

@@ -1,5 +1,6 @@
 // Public: the object that Tensor holds for a function, and a namespace for a plain Python function. Attribute: the object that Tensor
 // holds for a property. A program's `__torch_function__` is given these objects.
+#include "core/layout.h"
 #include "core/op.h"
 
 #include "core/override.h"
@@ -92,8 +93,16 @@ struct Call {
         raise_unpack(function, row.name, i - at, nullptr);
         return -1;
       }
-      if (i > at && PyBool_Check(args[i])) {  // as torch reads all but the first: a size of 1 or 0
-        const Ref number(PyNumber_Long(args[i]));
+      // As torch reads all but the first, a bool is a size of 1 or 0; and an array of one whole number is that.
+      const bool truth = i > at && PyBool_Check(args[i]);
+      if (truth || is_array(args[i])) {
+        const Ref number(truth ? PyNumber_Long(args[i]) : PyNumber_Index(args[i]));
+        if (!number && !truth && PyErr_ExceptionMatches(PyExc_TypeError)) {
+          PyErr_Clear();
+          if (i > at) raise_unpack(function, row.name, i - at, args[i]);
+          else conform_at(function, {row.name, static_cast<int>(i), Takes::kInt}, i, n);  // raises
+          return -1;
+        }
         if (!bound.instead) bound.instead = Ref(PyList_New(0));
         if (!number || !bound.instead || PyList_Append(bound.instead.get(), number.get()) < 0) return -1;
         set(i, n, number.get());

@@ -278,6 +278,33 @@ PyObject* bump_versions(PyObject*, PyObject* list) {
   Py_RETURN_NONE;
 }
 
+// An AccumulateGrad goes where the content of its leaf does.
+void follow_content(Tensor* t, Tensor* from) {
+  if (t->dims_ == from->dims_inline_) t->dims_ = t->dims_inline_;
+  if (t->accumulator) t->accumulator->variable = t;
+}
+
+// All that two tensors are but their counts, their classes and who refers to them weakly.
+PyObject* swap_contents(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "swap_contents(tensor, tensor)");
+    return nullptr;
+  }
+  Tensor *a = as_tensor(args[0]), *b = as_tensor(args[1]);
+  if (a == b) Py_RETURN_NONE;
+  constexpr size_t first = offsetof(Tensor, storage_), end = offsetof(Tensor, weakrefs);
+  char *in_a = reinterpret_cast<char*>(a) + first, *in_b = reinterpret_cast<char*>(b) + first;
+  std::swap_ranges(in_a, in_a + (end - first), in_b);
+  follow_content(a, b);
+  follow_content(b, a);
+  // An AccumulateGrad held the one leaf before and holds the other now.
+  if (a->accumulator) Py_INCREF(a);
+  if (b->accumulator) Py_INCREF(b);
+  if (a->accumulator) Py_DECREF(b);
+  if (b->accumulator) Py_DECREF(a);
+  Py_RETURN_NONE;
+}
+
 }  // namespace
 
 PyMethodDef kTensorFunctions[] = {
@@ -293,6 +320,7 @@ PyMethodDef kTensorFunctions[] = {
     {"make_subclass", method_of<make_subclass>(), METH_VARARGS, "An instance of a Tensor subclass that shares the storage."},
     {"arguments_of", method_of<arguments_of>(), METH_O, "What a custom Function asks of its arguments."},
     {"bump_versions", method_of<bump_versions>(), METH_O, "Counts one in-place write of each tensor."},
+    {"swap_contents", method_of<swap_contents>(), METH_FASTCALL, "Swaps all that two tensors are, but their classes."},
     {"to_write", method_of<to_write>(), METH_O, "An array for the new values of a tensor."},
     {"write_values", method_of<write_values>(), METH_VARARGS, "Puts values where a tensor shows them."},
     {nullptr, nullptr, 0, nullptr},

@@ -52,6 +52,14 @@ def test_integers_and_comparisons_have_none() -> None:
         assert bool(x[0] < 3) and x[1].item() == 3.0
 
 
+def test_random_numbers_have_tangents_of_zero() -> None:
+    with fw.dual_level():
+        x = dual([0.5, 0.5], [1.0, 2.0])
+        drawn = [torch.bernoulli(x), torch.poisson(x), torch.normal(x), torch.normal(0.0, x)]
+        drawn += [torch.normal(x, x), torch.normal(x, torch.ones(1, 2))[0]]
+        assert [fw.unpack_dual(y).tangent.tolist() for y in drawn] == [[0.0, 0.0]] * 6
+
+
 def test_forward_over_reverse_and_reverse_over_forward() -> None:
     x = torch.tensor([0.5, 1.0], requires_grad=True)
     v = torch.tensor([1.0, -2.0])

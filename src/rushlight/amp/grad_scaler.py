@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import inspect
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
@@ -118,15 +119,54 @@ class GradScaler:
             return scaled if not isinstance(outputs, tuple) else tuple(scaled)
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
+    def _started(self, what: str) -> Tensor:
+        """The factor, once `scale` has made it."""
+        if self._scale is None:
+            raise AssertionError(
+                f"Attempted {what} but _scale is None.  This may indicate your script did not use "
+                "scaler.scale(loss or outputs) earlier in the iteration."
+            )
+        return self._scale
+
+    def _looked_at(self, optimizer: Optimizer, inverse: float | None) -> dict[str, Any]:
+        """Notes whether a gradient is infinite or NaN; all are multiplied by `inverse` first."""
+        found: dict[Any, Tensor] = {}
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                if inverse is not None:
+                    if p.grad.dtype is rl.float16:
+                        raise ValueError("Attempting to unscale FP16 gradients.")
+                    with rl.no_grad():
+                        p.grad.mul_(inverse)
+                held = p.grad._values() if p.grad.is_sparse else p.grad
+                device = rl.device("cpu")
+                before = found.setdefault(device, rl.tensor(0.0))
+                if not before and not bool(rl.isfinite(held).all()):
+                    found[device] = rl.tensor(1.0)
+        state = self._per_optimizer_states[id(optimizer)]
+        state["found_inf_per_device"] = found
+        return found
+
+    # What optimizers ask that scale their gradients themselves.
+
+    def _get_scale_async(self) -> Tensor | None:
+        return self._scale
+
+    def _check_inf_per_device(self, optimizer: Optimizer) -> dict[str, Any]:
+        self._started("_check_inf_per_device")
+        return self._looked_at(optimizer, None)
+
+    def _found_inf_per_device(self, optimizer: Optimizer) -> dict[str, Any]:
+        found: dict[str, Any] = self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
+        return found
+
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divide an optimizer's gradients by the factor, once before a step: to clip them, say."""
         if not self._enabled:
             return
-        if self._scale is None:
-            raise AssertionError(
-                "Attempted unscale_ but _scale is None.  This may indicate your script did not use "
-                "scaler.scale(loss or outputs) earlier in the iteration."
-            )
+        scale = self._started("unscale_")
         state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.UNSCALED:
             raise RuntimeError(
@@ -134,60 +174,74 @@ class GradScaler:
             )
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
-        inverse = float(1.0 / np.float64(self._scale.item()))
-        infinite = False
-        for group in optimizer.param_groups:
-            for p in group["params"]:
-                if p.grad is None:
-                    continue
-                if p.grad.dtype is rl.float16:
-                    raise ValueError("Attempting to unscale FP16 gradients.")
-                with rl.no_grad():
-                    p.grad.mul_(inverse)
-                    held = p.grad._values() if p.grad.is_sparse else p.grad
-                    infinite = infinite or not bool(rl.isfinite(held).all())
-        state["found_inf_per_device"] = {rl.device("cpu"): rl.tensor(float(infinite))}
+        self._looked_at(optimizer, float(1.0 / np.float64(scale.item())))
         state["stage"] = OptState.UNSCALED
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        """Unscale the gradients, if that is not done, and step unless one is infinite or NaN."""
+        """Unscale the gradients, if that is not done, and step unless one is infinite or NaN.
+
+        An optimizer with `_step_supports_amp_scaling` does both itself: it is given the scaler
+        where its `step` takes `grad_scaler`, else the attributes `grad_scale` and `found_inf`.
+        """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        scale = self._started("step")
         state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
-        if state["stage"] is OptState.READY:
-            self.unscale_(optimizer)
-        result = None
-        if not _infinite([state]):
-            result = optimizer.step(*args, **kwargs)
+        if getattr(optimizer, "_step_supports_amp_scaling", False):
+            result = self._step_of_its_own(optimizer, scale, args, kwargs)
+        else:
+            if state["stage"] is OptState.READY:
+                self.unscale_(optimizer)
+            if not state["found_inf_per_device"]:
+                raise AssertionError("No inf checks were recorded for this optimizer.")
+            result = None if _infinite([state]) else optimizer.step(*args, **kwargs)
         state["stage"] = OptState.STEPPED
+        return result
+
+    def _step_of_its_own(self, optimizer: Any, scale: Tensor, args: Any, kwargs: Any) -> Any:
+        if "grad_scaler" in inspect.signature(optimizer.step).parameters:
+            warn(
+                "GradScaler is going to stop passing itself as a keyword argument to the passed "
+                "optimizer. In the near future GradScaler registers `grad_scale: Tensor` and "
+                "`found_inf: Tensor` to the passed optimizer and let the optimizer use them "
+                "directly.",
+                FutureWarning,
+            )
+            return optimizer.step(*args, **kwargs, grad_scaler=self)
+        state = self._per_optimizer_states[id(optimizer)]
+        unscaled = state["stage"] is OptState.UNSCALED
+        if not unscaled:
+            self._check_inf_per_device(optimizer)
+        optimizer.found_inf = sum(state["found_inf_per_device"].values())
+        before: Any = getattr(optimizer, "grad_scale", None if unscaled else 1)
+        optimizer.grad_scale = before if unscaled else scale * before
+        result = optimizer.step(*args, **kwargs)
+        del optimizer.grad_scale, optimizer.found_inf
         return result
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
         """Set the factor for the next step: as given, or by what was found in the gradients."""
         if not self._enabled:
             return
-        if self._scale is None or self._growth_tracker is None:
-            raise AssertionError(
-                "Attempted update but _scale is None.  This may indicate your script did not use "
-                "scaler.scale(loss or outputs) earlier in the iteration."
-            )
+        scale = self._started("update")
+        assert self._growth_tracker is not None
         if new_scale is not None:
-            self._scale.fill_(float(new_scale))
+            scale.fill_(float(new_scale))
         elif not any(s["found_inf_per_device"] for s in self._per_optimizer_states.values()):
             raise AssertionError("No inf checks were recorded prior to update.")
         elif _infinite(self._per_optimizer_states.values()):
-            self._scale.mul_(self._backoff_factor)
+            scale.mul_(self._backoff_factor)
             self._growth_tracker.zero_()
         else:
             self._growth_tracker += 1
             if self._growth() == self._growth_interval:
-                grown = self._scale * self._growth_factor
+                grown = scale * self._growth_factor
                 if bool(rl.isfinite(grown)):
-                    self._scale.copy_(grown)
+                    scale.copy_(grown)
                 self._growth_tracker.zero_()
         self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 

@@ -271,7 +271,8 @@ def _check_count(hook: Any, got: Tensor | Sequence[Tensor], expected: int) -> No
 
 def _accumulate_retained(tensor: Tensor, grad: Tensor) -> None:
     have = tensor._grad if tensor._flags() & _RETAINS_GRAD else None
-    if have is None:
+    w = None if have is None else have._wrapped
+    if have is None or (w is not None and not w.level.active):  # what a batched backward left
         tensor._grad = grad if _core.is_grad_enabled() else grad.detach().clone()
     else:
         tensor._grad = have + grad

@@ -55,6 +55,36 @@ def _in_layout(t: Any, p: Parts) -> Any:
     return HANDLERS["to_sparse"](t, layout=p.layout)
 
 
+# ---- in place
+
+
+def _refuse_type(found: Any, wanted: Any) -> None:
+    if not rl.can_cast(found, wanted):
+        raise RuntimeError(
+            f"result type {found.scalar_name} can't be cast to the desired output type "
+            f"{wanted.scalar_name}"
+        )
+
+
+def _kept(input: Any, result: Any) -> Any:
+    """The result of an in-place function, which keeps the element type."""
+    p = parts(result)
+    if p is not None:
+        _refuse_type(p.value.dtype, input.dtype)
+        p = parts(result.to(input.dtype))
+    return become(input, p)
+
+
+def _check_kept(input: Any, other: Any, operation: str) -> None:
+    """Refuses a sum or a product that the type of its first operand cannot hold, in place."""
+    kind = rl.promote_types(input.dtype, other.dtype)
+    if not rl.can_cast(kind, input.dtype):
+        raise RuntimeError(
+            f"Can't convert result type {kind.scalar_name} to output {input.dtype.scalar_name} in "
+            f"{operation} operation"
+        )
+
+
 # ---- sums
 
 
@@ -63,6 +93,8 @@ def _alpha_checked(alpha: Any, kind: Any) -> None:
         raise RuntimeError(
             "For integral input tensors, argument alpha must not be a floating point number."
         )
+    if isinstance(alpha, bool) and kind is not rl.bool:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
 
 
 @answers("add", "__add__", "__radd__")
@@ -192,10 +224,11 @@ def _written(dense: Tensor, q: Parts, alpha: Any) -> Tensor:
 def add_(input: Any, other: Any, *old: Any, alpha: Any = 1) -> Any:
     if old:
         (alpha,) = old
-    p = parts(input)
+    p, q = parts(input), parts(other)
+    if q is not None:
+        _check_kept(input, other, "add")
     if p is not None:
-        return become(input, parts(add(input, other, alpha=alpha)))
-    q = parts(other)
+        return _kept(input, add(input, other, alpha=alpha))
     if _core.is_grad_enabled() and (wants(input) or wants(other)):
         return input.copy_(add(input, other, alpha=alpha))
     if tuple(input.shape) != tuple(q.shape):
@@ -301,25 +334,10 @@ def _mul_dense(t: Any, dense: Any) -> Any:
     return build(p, values_of(t) * factor, "MulBackward0")
 
 
-def _refuse_type(found: Any, wanted: Any) -> None:
-    if not rl.can_cast(found, wanted):
-        raise RuntimeError(
-            f"result type {found.scalar_name} can't be cast to the desired output type "
-            f"{wanted.scalar_name}"
-        )
-
-
-def _kept(input: Any, result: Any) -> Any:
-    """The result of an in-place function, which keeps the element type."""
-    p = parts(result)
-    if p is not None:
-        _refuse_type(p.value.dtype, input.dtype)
-        p = parts(result.to(input.dtype))
-    return become(input, p)
-
-
 @answers("mul_", "multiply_", "__imul__")
 def mul_(input: Any, other: Any) -> Any:
+    if parts(other) is not None:
+        _check_kept(input, other, "mul")
     if parts(input) is not None:
         return _kept(input, mul(input, other))
     return input.mul_(to_dense(other))
@@ -411,7 +429,7 @@ def _elementwise(name: str) -> None:
         return build(p, function(values_of(input), *args, **kwargs), f"{node}Backward0")
 
     def in_place(input: Any, *args: Any, **kwargs: Any) -> Any:
-        return become(input, parts(of_values(input, *args, **kwargs)))
+        return _kept(input, of_values(input, *args, **kwargs))
 
     if hasattr(rl.Tensor, f"{name}_"):
         answers(f"{name}_")(in_place)

@@ -25,5 +25,5 @@ __getattr__ = _missing_name(
         set_module""".split(),
         "_misc",
     )
-    | {"ThroughputBenchmark": "throughput_benchmark"},
+    | {"ThroughputBenchmark": "throughput_benchmark", "swap_tensors": "_swapped"},
 )

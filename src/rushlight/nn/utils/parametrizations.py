@@ -81,7 +81,7 @@ class _SpectralNorm(Module):
             for name, size in zip(("_u", "_v"), matrix.shape, strict=True):
                 start = matrix.new_empty(size).normal_(0, 1)
                 self.register_buffer(name, F.normalize(start, dim=0, eps=eps))
-            iterate(matrix, self._u, self._v, 15, eps)
+            iterate(matrix, matrix.mH, self._u, self._v, 15, eps)
 
     def _matrix(self, weight: Tensor) -> Tensor:
         return weight.movedim(self.dim, 0).flatten(1)
@@ -91,9 +91,9 @@ class _SpectralNorm(Module):
             return F.normalize(weight, dim=0, eps=self.eps)
         matrix = self._matrix(weight)
         if self.training:
-            iterate(matrix, self._u, self._v, self.n_power_iterations, self.eps)
+            iterate(matrix, matrix.mH, self._u, self._v, self.n_power_iterations, self.eps)
         u, v = self._u.clone(), self._v.clone()  # a later call writes to the buffers
-        return weight / u.dot(matrix.mv(v))
+        return weight / u.vdot(matrix.mv(v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
         """The value itself: it may have any norm."""

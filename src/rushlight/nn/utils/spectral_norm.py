@@ -21,15 +21,18 @@ _M = TypeVar("_M", bound=Module)
 TRANSPOSED = (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)  # their outputs are dimension 1
 
 
-def iterate(matrix: Tensor, first: Tensor, second: Tensor, steps: int, eps: float) -> None:
+def iterate(
+    matrix: Tensor, back: Tensor, first: Tensor, second: Tensor, steps: int, eps: float
+) -> None:
     """Power iteration: brings vectors nearer to the first singular ones, in place.
 
-    `matrix` times `second` has the direction of the new `first`, from which follows `second`.
+    `matrix` times `second` has the direction of the new `first`, and `back` times that the one of
+    the new `second`.
     """
     with rl.no_grad():
         for _ in range(steps):
             first.copy_(F.normalize(matrix.mv(second), dim=0, eps=eps))
-            second.copy_(F.normalize(matrix.mT.mv(first), dim=0, eps=eps))
+            second.copy_(F.normalize(back.mv(first), dim=0, eps=eps))
 
 
 class SpectralNorm:
@@ -64,7 +67,7 @@ class SpectralNorm:
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
         matrix = self.reshape_weight_to_matrix(weight)
         if do_power_iteration:
-            iterate(matrix.mT, v, u, self.n_power_iterations, self.eps)
+            iterate(matrix.mT, matrix, v, u, self.n_power_iterations, self.eps)
             u, v = u.clone(), v.clone()  # a later call writes to the buffers
         return weight / u.dot(matrix.mv(v))
 

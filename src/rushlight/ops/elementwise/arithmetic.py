@@ -36,8 +36,6 @@ def _scaled(b: Array, alpha: float) -> Any:
         raise RuntimeError(
             "For integral input tensors, argument alpha must not be a floating point number."
         )
-    if isinstance(alpha, bool) and b.dtype.kind != "b":
-        raise RuntimeError("Boolean alpha only supported for Boolean results.")
     return b * b.dtype.type(alpha)
 
 

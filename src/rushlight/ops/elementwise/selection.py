@@ -320,6 +320,16 @@ fmin = _extremum(
 
 # ---- overwriting
 
+
+def expanded_warning(name: str, written: str) -> str:
+    """What PyTorch warns of where a function writes a tensor that shows an element twice."""
+    return (
+        f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before "
+        "performing this operation. This also applies to advanced indexing e.g. "
+        f"tensor[{written}"
+    )
+
+
 _MASK = {
     "mask: int float complex": (
         RuntimeError,
@@ -341,6 +351,7 @@ masked_fill = pointwise(
         "with %d dimension(s).",
     ),
     overlap="self arguments",
+    expanded=expanded_warning("masked_fill_", "mask] = scalar"),
     node="MaskedFillBackward1",
     samples=lambda make: [(make(2, 3), make(2, 3, kind="bool"), make())],
     keeps="rows",
@@ -361,6 +372,7 @@ _masked_fill_number = pointwise(
     numbers_fit=True,
     own_type=True,
     overlap="self",
+    expanded=expanded_warning("masked_fill_", "mask] = scalar"),
     node="MaskedFillBackward0",
     method=False,
     in_place=False,

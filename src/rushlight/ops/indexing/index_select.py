@@ -13,7 +13,7 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._size import Size
-from ..elementwise.selection import masked_fill
+from ..elementwise.selection import expanded_warning, masked_fill
 from ..layout.shape import expand
 from ..making.creation import zeros_like
 from ..table.arrays import Array, cell, dim_in, distinct, scalar_name
@@ -287,6 +287,7 @@ _index_fill_number: Op = general(
     "_index_fill_number(input: Tensor, dim: int, index: Tensor, value: Number)",
     write=_write_index_fill,
     overlap="self never",
+    expanded=expanded_warning("index_fill_", "mask] = scalar"),
     vjp={"input": lambda g, dim, index: _without(g, dim, index)},
     in_place=True,
     method=False,
@@ -302,6 +303,7 @@ _index_fill_tensor: Op = linear(
     "_index_fill_tensor(input: Tensor, dim: int, index: Tensor, value: Tensor)",
     write=_write_index_fill,
     overlap="self never",
+    expanded=expanded_warning("index_fill_", "mask] = scalar"),
     transpose={
         "input": lambda g, dim, index: _without(g, dim, index),
         "value": lambda g, dim, index: masked_fill(

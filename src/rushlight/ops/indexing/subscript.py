@@ -25,7 +25,7 @@ from ..._core import Op
 from ..._devices import of
 from ..._dtypes import dtype
 from ..._errors import warn
-from ..elementwise.selection import copy_, fill_
+from ..elementwise.selection import copy_, expanded_warning, fill_
 from ..layout.shape import unsqueeze
 from ..layout.slices import select, slice_op
 from ..making.copies import alias
@@ -140,6 +140,7 @@ _index_put: Op = linear(
     native=_put,
     write=_kernels.index_put,
     overlap="self never",
+    expanded=expanded_warning("index_put_", "indices] = tensor"),
     transpose={
         "input": lambda g, index, dims, at, accumulate: (
             g if accumulate else index_zero(g, index, dims, at)

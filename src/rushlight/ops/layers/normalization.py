@@ -132,18 +132,20 @@ def _check_normalized(input: Tensor, shape: Any, weight: Any, bias: Any) -> None
 
 
 def _check_types(input: Tensor, *parts: Any) -> None:
-    """Parameters have the input's type; with halves they may be float32."""
-    for part in parts:
-        if part is None or part.dtype is input.dtype:
-            continue
-        why = "all inputs must share same datatype."
-        if part.dtype.name != "float32":
-            why = "expect parameter to have scalar type of Float."
-        elif input.dtype.itemsize == 2:
-            continue
-        raise RuntimeError(
-            f"mixed dtype (CPU): {why} The input is {input.dtype}, the parameter {part.dtype}."
-        )
+    """Parameters have the input's type; with halves they may be float32, all of them."""
+    parts = tuple(part for part in parts if part is not None)
+    if all(part.dtype is input.dtype for part in parts):
+        return
+    first, other = parts[0].dtype, next(p.dtype for p in parts if p.dtype is not input.dtype)
+    if first is input.dtype:
+        why = f"expected scalar type {input.dtype.scalar_name} but found {other.scalar_name}."
+    elif any(part.dtype.name != "float32" for part in parts):
+        why = "mixed dtype (CPU): expect parameter to have scalar type of Float."
+    elif input.dtype.itemsize != 2:
+        why = "mixed dtype (CPU): all inputs must share same datatype."
+    else:
+        return
+    raise RuntimeError(f"{why} The input is {input.dtype}, a parameter {other}.")
 
 
 @composite(where="nn")
@@ -324,7 +326,8 @@ def check_channels(input: Tensor, parts: Sequence[tuple[str, Any]]) -> None:
     for name, part in parts:
         if part is not None and part.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {part.numel()}")
-    _check_types(input, *[part for _, part in parts])
+    found = [part for _, part in parts]
+    _check_types(input, *found[-2:], *found[:-2])  # the weight's type says what the others' are
 
 
 def check_statistics(running_mean: Any, running_var: Any) -> None:

@@ -284,10 +284,9 @@ def empty_strided(
         _core.take_place(made, _core.storage_of(made), shape, steps, 0)
         return unset(leaf(made, how))
     flat = where.allocate((extent,), numpy_dtype)
-    item = numpy_dtype.itemsize
-    array = np.lib.stride_tricks.as_strided(flat, shape, [s * item for s in steps])
-    made = unset(finished(array, how))
-    return made if extent else lay_out(made, steps)
+    made = unset(finished(flat, how))
+    _core.take_place(made, _core.storage_of(made), shape, steps, 0)
+    return made
 
 
 @composite(method=False, asks="modes")

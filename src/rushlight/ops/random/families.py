@@ -63,6 +63,7 @@ _poisson: Any = general(
     "_poisson(input: Tensor, generator: Any)",
     _poisson_numbers,
     vjp={"input": lambda g: zeros_like(g)},
+    jvp={"input": lambda t: zeros_like(t)},
     node="PoissonBackward0",
     method=False,
     samples=None,
@@ -187,9 +188,8 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
 
 
 def _dirichlet_numbers(alpha: Array, generator: Any) -> Array:
-    gammas = _each("gamma_numbers", generator, alpha)
-    with np.errstate(invalid="ignore"):  # of parameters that are all zero
-        made = np.asarray(gammas / (gammas.sum(-1, keepdims=True) if gammas.ndim else gammas))
+    gammas = np.maximum(_each("gamma_numbers", generator, alpha), np.finfo(np.float64).tiny)
+    made = np.asarray(gammas / (gammas.sum(-1, keepdims=True) if gammas.ndim else gammas))
     info = finfo(from_numpy_dtype(alpha.dtype))
     return np.asarray(np.clip(made.astype(alpha.dtype), info.tiny, 1 - info.eps / 2))
 

@@ -318,6 +318,7 @@ def _drawn_of(signature: str, names: tuple[str, ...], node: str) -> Op:
         signature,
         lambda *given: given[-1],
         vjp={name: lambda g: zeros_like(g) for name in names},
+        jvp={name: lambda t, out: zeros_like(out) for name in names},
         node=node,
         method=False,
         out=False,
@@ -339,7 +340,10 @@ _bernoulli_of = _drawn_of(
 
 
 def _wants_gradient(*given: Any) -> bool:
-    return _core.is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in given)
+    tensors = [a for a in given if isinstance(a, Tensor)]
+    if any(a._wrapped is not None and not a._wrapped.level.maps for a in tensors):
+        return True  # of a dual, too, the tangent is zero
+    return _core.is_grad_enabled() and any(a.requires_grad for a in tensors)
 
 
 @composite(

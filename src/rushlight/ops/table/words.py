@@ -48,6 +48,7 @@ class InPlace(TypedDict, total=False):
     in_place_node: str  # the class of its node, where that is another
     write: Callable[..., Any] | None  # writes the ndarray itself; else the result is copied
     overlap: str  # which arguments may share memory with it; words of OVERLAPS
+    expanded: str  # warned of where it shows an element twice
 
 
 class Backward(TypedDict, total=False):
