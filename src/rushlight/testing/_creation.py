@@ -77,7 +77,7 @@ def _interval(low: float | None, high: float | None, dtype: dtypes.dtype) -> tup
         info = rl.iinfo(dtype)
         (least, most), default = (info.min, info.max + 1), (max(-9, info.min), 10)
     low, high = default[0] if low is None else low, default[1] if high is None else high
-    if math.isnan(low) or math.isnan(high):
+    if low != low or high != high:
         raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
     if low == high and continuous:
         warn(
