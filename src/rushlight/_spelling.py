@@ -42,8 +42,10 @@ IN_BOTH = ("relu", "celu", "selu", "rrelu")
 # Those that call a method of their argument.
 METHODS = ("sigmoid", "tanh")
 # Parameters that a call is handed on with by position, although they have defaults here.
-_POSITIONAL = {"torch.functional.split": 2, "torch.Tensor.split": 1} | {
-    "torch.functional.unravel_index": 1
+_POSITIONAL = {
+    "torch.functional.split": 2,
+    "torch.Tensor.split": 1,
+    "torch.functional.unravel_index": 1,
 }
 _WITH_OUT = ("normalize", "norm", "lu", "tensordot")
 # Parameters that only the functions here have: they are handed on where they are given.

@@ -130,7 +130,7 @@ class GradScaler:
 
     def _looked_at(self, optimizer: Optimizer, inverse: float | None) -> dict[str, Any]:
         """Notes whether a gradient is infinite or NaN; all are multiplied by `inverse` first."""
-        found: dict[Any, Tensor] = {}
+        infinite: bool | None = None
         for group in optimizer.param_groups:
             for p in group["params"]:
                 if p.grad is None:
@@ -141,12 +141,11 @@ class GradScaler:
                     with rl.no_grad():
                         p.grad.mul_(inverse)
                 held = p.grad._values() if p.grad.is_sparse else p.grad
-                device = rl.device("cpu")
-                before = found.setdefault(device, rl.tensor(0.0))
-                if not before and not bool(rl.isfinite(held).all()):
-                    found[device] = rl.tensor(1.0)
-        state = self._per_optimizer_states[id(optimizer)]
-        state["found_inf_per_device"] = found
+                infinite = infinite or not bool(rl.isfinite(held).all())
+        found: dict[Any, Any] = (
+            {} if infinite is None else {rl.device("cpu"): rl.tensor(float(infinite))}
+        )
+        self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
         return found
 
     # What optimizers ask that scale their gradients themselves.

@@ -10,6 +10,7 @@ from .._core import Tensor
 from .._device import jagged as _jagged_layout
 from .._missing import missing_name as _missing_name
 from ._jagged import NestedTensor as _NestedTensor
+from ._jagged import offsets_of as _offsets_of
 from ._jagged import padded as _padded
 
 __all__ = [
@@ -108,7 +109,7 @@ def nested_tensor_from_jagged(
             raise RuntimeError(
                 "nested_tensor_from_jagged(): At least one of offsets or lengths is required."
             )
-        offsets, lengths = rl.cat([lengths.new_zeros(1), lengths.cumsum(0)]), None
+        offsets, lengths = _offsets_of(lengths), None
     at = 0 if jagged_dim is None else jagged_dim - 1
     steps = offsets.diff()
     if offsets[0] != 0 or bool((steps < 0).any()) or offsets[-1] != values.shape[at]:
@@ -167,9 +168,9 @@ def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
         )
     if mask.dtype is not rl.bool:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    values = tensor.masked_select(mask.expand(tensor.shape))
-    counts = mask.expand(tensor.shape).flatten(0, -2).sum(-1) if mask.ndim > 1 else mask.sum()[None]
-    return _NestedTensor._of(values, rl.cat([counts.new_zeros(1), counts.cumsum(0)]))
+    taken = mask.expand(tensor.shape)
+    counts = taken.flatten(0, -2).sum(-1) if mask.ndim > 1 else mask.sum()[None]
+    return _NestedTensor._of(tensor.masked_select(taken), _offsets_of(counts))
 
 
 def to_padded_tensor(input: Tensor, padding: float, output_size: Any = None) -> Tensor:

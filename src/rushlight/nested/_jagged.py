@@ -134,12 +134,16 @@ def _parts(nested: NestedTensor) -> tuple[Tensor, ...]:
     return tuple(values.narrow(dim, start, length) for start, length in pairs)
 
 
+def offsets_of(lengths: Tensor) -> Tensor:
+    """Where parts of these lengths begin, one after another, and where the last ends."""
+    return rl.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+
+
 def _without_holes(nested: NestedTensor) -> NestedTensor:
     if nested._lengths is None:
         return nested
-    offsets = rl.cat([nested._lengths.new_zeros(1), nested._lengths.cumsum(0)])
     dim = nested._ragged_idx
-    return NestedTensor._of(rl.cat(_parts(nested), dim - 1), offsets, dim)
+    return NestedTensor._of(rl.cat(_parts(nested), dim - 1), offsets_of(nested._lengths), dim)
 
 
 def _refuse_holes(nested: NestedTensor, said: str) -> None:
@@ -261,8 +265,9 @@ def _inside(func: Any, nested: NestedTensor, *args: Any, **kwargs: Any) -> Any:
 
 
 # Where `dim` stands among the arguments behind the tensor.
-_INSIDE = {"chunk": 1, "split": 1, "select": 0, "narrow": 0, "squeeze": 0, "log_softmax": 0}
-_INSIDE |= {"argmax": 0, "argmin": 0}
+_INSIDE = {"chunk": 1, "split": 1} | dict.fromkeys(
+    ("select", "narrow", "squeeze", "log_softmax", "argmax", "argmin"), 0
+)
 
 
 def _joined(func: Any, tensors: Sequence[Any], dim: int = 0) -> NestedTensor:
@@ -362,7 +367,7 @@ _MOVES: dict[str, Callable[..., Any]] = {
     "dim": lambda nested: _values(nested).dim() + 1,
     "numel": lambda nested: _values(nested).numel(),
     "size": lambda nested, dim=None: _shape(nested) if dim is None else _shape(nested)[dim],
-    "__getitem__": lambda nested, i: _item(nested, i),
+    "__getitem__": _item,
 }
 
 
