@@ -1,8 +1,9 @@
 """The rooms of the package and the arrows between them, held by reading every source file.
 
 A module may import from its own room and from rooms further left in ORDER, never from one to the
-right, and no less so inside a function: there such an import hides a cycle. The few that stand are
-listed in HIDDEN with their reasons. ARCHITECTURE.md shows the same order.
+right, and no less so inside a function or by a text: there such an import hides a cycle. The few
+that stand are listed in HIDDEN and BY_TEXT with their reasons. ARCHITECTURE.md shows the same
+order.
 """
 
 import ast
@@ -49,7 +50,13 @@ def test_imports_of_torch_are_found():
 # its name that is listed. "" is the package itself, the facade of facades.
 ORDER = [
     "_core",  # native: it imports nothing
-    *("_levels.running", "_levels.opaque_array", "_pytree"),  # they import nothing of the package
+    *(
+        "_levels.running",
+        "_levels.opaque_array",
+        "_pytree",
+        "_late",
+        "_classes",
+    ),  # they import nothing
     *("_version", "torch_version", "version", "_torch_metadata", "_as_torch"),
     *(
         "_missing",
@@ -69,7 +76,7 @@ ORDER = [
     ),
     "utils.hooks",
     "backends",
-    *("_printing", "_devices", "_generator"),
+    *("_printing", "_dlpack", "_devices", "_generator"),
     *("ops.table", "ops.making", "ops.elementwise", "ops.layout", "ops.random", "ops.matrix"),
     *("ops.reduction", "ops.indexing", "ops.spectral", "ops.layers", "ops"),
     "_devices._kernels",  # asked for when a tensor is on an accelerator
@@ -77,7 +84,6 @@ ORDER = [
         "_shared",
         "storage",
         "_rebuilding",
-        "_dlpack",
         "_sparse_methods",
         "_tensor",
         "_tensor_rare",
@@ -88,12 +94,12 @@ ORDER = [
     "functional",
     *("nn", "optim", "func", "nn.utils.stateless", "nn.utils._per_sample_grad"),
     *("_functorch", "nn.attention.flex_attention"),
-    "_foreach",
+    *("_foreach", "sparse"),
     *("_tensor_str", "_absent_device", "_present_device", "opencl", "cuda", "cpu", "mps", "xpu"),
     *("accelerator", "__config__"),
     *("memory", "devices", "linalg", "fft", "special", "signal", "serialization"),
-    *("_lowrank", "_lobpcg", "_dispatched"),
-    *("_checks", "_private", "_utils", "_classes", "mtia", "futures"),
+    *("_lowrank", "_lobpcg", "_dispatched", "amp"),
+    *("_checks", "_private", "_utils", "mtia", "futures"),
     *("distributed", "distributed.algorithms.join", "utils"),  # a sampler asks for the rank
     *("nn.parallel._uneven", "nn.parallel.distributed"),
     *(
@@ -108,7 +114,7 @@ ORDER = [
         "hub",
         "library",
     ),
-    *("multiprocessing", "amp", "cuda.amp"),
+    *("multiprocessing", "cuda.amp"),
     "_observers",
     *(
         "_torchvision",
@@ -118,7 +124,6 @@ ORDER = [
         "distributions",
         "masked",
         "quasirandom",
-        "sparse",
     ),
     "explain",
     "_spelling",
@@ -142,8 +147,29 @@ ORDER = [
     *("_child", "_cli", "__main__"),
     "distributed._rank",  # a program of its own, that starts the command in a process of a job
 ]
-# Imports inside functions that point to the right: "module -> imported": reason.
-HIDDEN: dict[str, str] = {}
+# Modules whose texts name other modules in ways that no reader of files can follow, with reasons.
+BY_TEXT: dict[str, str] = {
+    "_C": "its parts answer with what other modules have",
+    "_devices._kernels": "it imports the files of its own folder",
+    "_late": "it imports what `_callbacks` connects, which is read there",
+    "_missing": "it imports what the module that asks it lists",
+    "_named_only": "it imports what the rows of named_only.txt name",
+    "_names_of_torch": "the module of a device, by the device's kind",
+    "_pickled": "a file says of which module its objects are",
+    "_torch_alias": "it answers every import of torch",
+    "fx.graph_module": "a pickled module of generated code",
+    "nn.modules.module": "the module of a class that a program has written",
+    "ops.table.statement": "the module of a function that a program has written",
+    "utils.tensorboard.summary": "tensorboard's messages",
+}
+# Imports that point to the right: "module -> imported": reason.
+HIDDEN: dict[str, str] = {
+    "_callbacks -> ": "the package as programs see it, for those who show its names",
+    "_missing -> _named_only": "a missing name is looked for in the table of names",
+    "_missing -> _more_names": "and in the one of names that few programs use",
+    "_torch_alias -> ": "the package under the name torch",
+    "utils.tensorboard.writer -> utils.tensorboard._graph": "it traces models",
+}
 
 
 def room(module: str) -> str:
@@ -165,12 +191,49 @@ def modules() -> dict[str, Path]:
 KNOWN = modules()
 
 
+# A call of one of these with a text is an import of the module that the text names.
+_IMPORTERS = {"import_module", "__import__", "imported"}
+ANYTHING = "any module"  # a name that is put together at run time
+
+
+def named(node: ast.expr, package: str) -> str | None:
+    """The module that an expression names, from inside the package; None: of another package."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        text = node.value
+        if text.startswith("."):
+            return f"{package}{text}".lstrip(".")
+        known = text == "rushlight" or text.startswith("rushlight.")
+        return text.removeprefix("rushlight").removeprefix(".") if known else None
+    if isinstance(node, ast.Name) and node.id in ("__name__", "__package__"):
+        return None  # the file's own
+    if isinstance(node, ast.JoinedStr):
+        first = node.values[0]
+        if isinstance(first, ast.Constant) and not str(first.value).startswith(("rushlight", ".")):
+            return None
+    return ANYTHING
+
+
+def texts(tree: ast.AST, package: str) -> Iterator[tuple[str, int]]:
+    """The modules of the package that texts name: in calls that import, in `sys.modules`."""
+    for node in ast.walk(tree):
+        found = None
+        if isinstance(node, ast.Call) and node.args:
+            called = ast.unparse(node.func)
+            if called.rpartition(".")[2] in _IMPORTERS or called == "sys.modules.get":
+                found = node.args[0]
+        elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "sys.modules":
+            found = node.slice
+        if found is not None and (module := named(found, package)) is not None:
+            yield module, node.lineno
+
+
 def imports(path: Path, module: str) -> Iterator[tuple[str, int, bool]]:
     """What a file imports from the package: module, line, whether inside a function.
 
     What only type checkers read (`if TYPE_CHECKING:`) is no arrow.
     """
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    tree = ast.parse(path.read_text(encoding="utf-8"))
 
     def targets(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
         if isinstance(node, ast.Import):
@@ -203,7 +266,9 @@ def imports(path: Path, module: str) -> Iterator[tuple[str, int, bool]]:
                 function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
                 yield from walk(child, inside or function)
 
-    yield from walk(ast.parse(path.read_text(encoding="utf-8")), False)
+    yield from walk(tree, False)
+    for target, line in texts(tree, package):
+        yield target, line, True
 
 
 def is_module(dotted: str) -> bool:
@@ -217,6 +282,12 @@ def test_no_import_points_to_the_right() -> None:
         (module, path, *found) for module, path in KNOWN.items() for found in imports(path, module)
     )
     for module, path, target, line, inside in every:
+        if target == ANYTHING:
+            if module not in BY_TEXT:
+                wrong.append(
+                    f"{path.relative_to(ROOT)}:{line} imports a module by a text made there"
+                )
+            continue
         here, there = room(module), room(target)
         hidden = inside and f"{module} -> {target}" in HIDDEN
         if ORDER.index(there) > ORDER.index(here) and not hidden:
@@ -229,23 +300,55 @@ def test_no_import_points_to_the_right() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def taken(path: Path, module: str) -> Iterator[tuple[str, str, int]]:
+    """The private names that a file takes from others: the other module, the name, the line.
+
+    By `from ... import`, or as attributes of modules that it imports.
+    """
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    modules: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        parts = package.split(".") if package else []
+        inside = ".".join(
+            [*parts[: len(parts) - (node.level - 1)], *(node.module or "").split(".")]
+        )
+        if not node.level:
+            if not f"{node.module}.".startswith("rushlight."):
+                continue
+            inside = (node.module or "").removeprefix("rushlight")
+        inside = inside.strip(".")
+        for alias in node.names:
+            whole = f"{inside}.{alias.name}".strip(".")
+            if is_module(f"rushlight.{whole}"):
+                modules[alias.asname or alias.name] = whole
+            elif alias.name.startswith("_") and not alias.name.startswith("__"):
+                yield inside, alias.name, node.lineno
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            private = node.attr.startswith("_") and not node.attr.startswith("__")
+            if private and node.value.id in modules:
+                where = modules[node.value.id]
+                if where != "_core" and not is_module(f"rushlight.{where}.{node.attr}"):
+                    yield where, node.attr, node.lineno
+
+
 def test_files_of_ops_share_public_names_only() -> None:
     """A name that begins with an underscore is for one file; modules may have such names."""
     private = [
-        f"{path.relative_to(ROOT)}:{node.lineno} imports {alias.name} from {node.module or '.'}"
+        f"{path.relative_to(ROOT)}:{line} takes {name} from {where}"
         for module, path in KNOWN.items()
         if module.startswith("ops.")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-        if alias.name.startswith("_")
-        and alias.name != "_core"
-        and not is_module(f"rushlight.{alias.name}")
+        for where, name, line in taken(path, module)
     ]
     assert not private, "\n".join(private)
 
 
 def test_the_exceptions_are_needed() -> None:
+    free = {m for m, path in KNOWN.items() if ANYTHING in {t for t, *_ in imports(path, m)}}
+    assert not BY_TEXT.keys() - free, "an exception in BY_TEXT stands for no text any more"
     found = {
         f"{module} -> {target}"
         for module in {name.partition(" -> ")[0] for name in HIDDEN} & KNOWN.keys()

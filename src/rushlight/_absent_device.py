@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, NoReturn
 
 from ._core import Tensor
 from ._device import accelerators
+from ._late import late
 
 __all__ = ["REFUSED", "DeviceContext", "DeviceEvent", "Event", "Stream", "StreamContext", "answers"]
 
@@ -21,9 +21,7 @@ __all__ = ["REFUSED", "DeviceContext", "DeviceEvent", "Event", "Stream", "Stream
 def _wait(device: Any = None) -> None:
     """Waits for an accelerator, where one is used."""
     if accelerators.wanted and getattr(device, "type", "") != "cpu" and device != "cpu":
-        present = import_module("rushlight._present_device")
-        if present.available():
-            present.synchronize(device)
+        late.accelerator_wait(device)
 
 
 class Stream:

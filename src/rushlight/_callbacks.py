@@ -1,13 +1,11 @@
-"""What the native core calls back into: native/core/callbacks.h has the names, this file the rest.
+"""What the native core and the rooms further left call: callbacks.h and _late.py have the names.
 
 Nothing here runs before the package is imported whole. `check_registered` names what is missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import Any
+import sys
 
 from . import _core, _dlpack
 from ._device import device, layout, memory_format, resolve
@@ -15,6 +13,7 @@ from ._devices import meta
 from ._devices.cpu import beyond_memory
 from ._errors import AcceleratorError, OutOfMemoryError, warn
 from ._generator import Generator
+from ._late import connect, imported
 from ._levels import running
 from ._levels.dispatch import wrapped
 from ._tensor import _missing_attribute, _tensor_new
@@ -32,24 +31,6 @@ from .ops.table import formulas as _trace
 from .ops.table import kinds as _kinds
 from .ops.table import outputs as _outputs
 from .utils import _selective
-
-
-def _imported(module: str, name: str) -> Callable[..., Any]:
-    """A function of a module that few programs use: it is imported when it is called."""
-
-    def call(*arguments: Any) -> Any:
-        return getattr(import_module(f"rushlight.{module}"), name)(*arguments)
-
-    return call
-
-
-def _observed(name: str) -> Callable[..., Any]:
-    return _imported("_observers", name)
-
-
-def _accelerated(module: str, name: str) -> Callable[..., Any]:
-    return _imported(f"_devices.{module}", name)
-
 
 _core.register(
     callbacks={
@@ -77,9 +58,9 @@ _core.register(
         "take_pytorchs": _dlpack.take_pytorchs,
         "beyond_memory": beyond_memory,
         "on_stand_ins": meta.run,
-        "accelerator_tables": _accelerated("_kernels", "tables"),
-        "interpreter": _accelerated("programs", "interpreter"),
-        "specialised": _accelerated("programs", "specialised"),
+        "accelerator_tables": imported("rushlight._devices._kernels", "tables"),
+        "interpreter": imported("rushlight._devices.programs", "interpreter"),
+        "specialised": imported("rushlight._devices.programs", "specialised"),
         "OutOfMemoryError": OutOfMemoryError,
         "AcceleratorError": AcceleratorError,
         "getitem": indexing.get_item,
@@ -98,7 +79,7 @@ _core.register(
         "resolve_device": resolve,
         # members of Tensor and Node
         "repr": _text,
-        "handed_on": _imported("_spelling", "handed_on"),
+        "handed_on": imported("rushlight._spelling", "handed_on"),
         "handed_as_is": {},
         "tensor_new": _tensor_new,
         "call_node": graph._call_node,
@@ -121,9 +102,26 @@ _core.register(
         "node_made": anomaly_mode.note_place,
         "node_ran": anomaly_mode._node_ran,
         "node_failed": anomaly_mode.node_failed,
-        "trace_starts": _observed("_starts"),
-        "trace_ran": _observed("_ran"),
-        "trace_ends": _observed("_ends"),
+        "trace_starts": imported("rushlight._observers", "_starts"),
+        "trace_ran": imported("rushlight._observers", "_ran"),
+        "trace_ends": imported("rushlight._observers", "_ends"),
     }
 )
 _core.check_registered()
+connect(
+    accelerator_between=imported("rushlight._devices._kernels._filling", "between"),
+    accelerator_draw=imported("rushlight._devices._kernels._random", "fill"),
+    accelerator_steps=imported("rushlight._devices._kernels._filling", "steps"),
+    accelerator_wait=imported("rushlight._present_device", "wait"),
+    define_torchvision=imported("rushlight._torchvision", "define"),
+    load=imported("rushlight.serialization", "load"),
+    make_wrapper_subclass=imported("rushlight._dispatched", "make_wrapper_subclass"),
+    package=lambda: sys.modules["rushlight"],
+    of_aten=imported("rushlight._private", "of_aten"),
+    sparse_gathered=imported("rushlight.sparse._rows", "gathered"),
+    sparse_gradcheck=imported("rushlight.sparse", "as_sparse_gradcheck"),
+    sparse_method=imported("rushlight.sparse", "_call_method"),
+    sparse_refusal=imported("rushlight.sparse._form", "stay_here"),
+    sparse_rows=imported("rushlight.sparse._rows", "rows"),
+    world=lambda: sys.modules.get("rushlight.distributed"),
+)

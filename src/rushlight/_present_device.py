@@ -86,6 +86,12 @@ def synchronize(device: Any = None) -> None:
     accelerator(number_of(device)).synchronize()
 
 
+def wait(device: Any = None) -> None:
+    """The same where there is an accelerator; else nothing."""
+    if available():
+        synchronize(device)
+
+
 # ---- memory
 
 

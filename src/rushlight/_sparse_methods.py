@@ -5,8 +5,9 @@ A sparse tensor takes these calls over (sparse/_form.py); what runs here has a d
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
+
+from ._late import late
 
 __all__ = ["METHODS"]
 
@@ -14,9 +15,9 @@ _SPARSE = ">>> x = torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
 _DENSE = ">>> x = torch.tensor([[0.0, 2.0], [0.0, 3.0]])"
 
 
-def _late(name: str, where: str, doc: str) -> Any:
+def _method(name: str, doc: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return getattr(import_module(f"rushlight.sparse.{where}"), name)(self, *args, **kwargs)
+        return late.sparse_method(name, self, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = doc
@@ -85,10 +86,4 @@ _PRODUCTS = {
     "sspaddmm": "beta * self + alpha * (mat1 @ mat2), of which mat2 is dense, as a sparse matrix."
     f"\n\n{_SPARSE}\n>>> x.sspaddmm(x, torch.ones(3, 3))._nnz()\n8",
 }
-METHODS: dict[str, Any] = {
-    **{
-        name: _late(name, "_arithmetic" if name == "is_same_size" else "_convert", doc)
-        for name, doc in _CONVERT.items()
-    },
-    **{name: _late(name, "_products", doc) for name, doc in _PRODUCTS.items()},
-}
+METHODS: dict[str, Any] = {name: _method(name, doc) for name, doc in (_CONVERT | _PRODUCTS).items()}

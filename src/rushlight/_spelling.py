@@ -11,12 +11,12 @@ and all of them: `regrouped` does the same to a call.
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Literal
 
 from . import _core, fft, linalg, special
+from ._late import late
 from .nn import functional
 
 _PACKAGE = __name__.partition(".")[0]
@@ -66,7 +66,7 @@ _PREFIXES = ((linalg, "_linalg.linalg_"), (special, "_special.special_"), (fft, 
 
 def root() -> Any:
     """The package, as programs import it."""
-    return sys.modules[_PACKAGE]
+    return late.package()
 
 
 @cache

@@ -18,6 +18,7 @@ from ._devices import of
 from ._dlpack import dlpack, dlpack_device
 from ._errors import warn
 from ._handles import warn_if_has_hooks
+from ._late import late
 from ._levels.opaque_array import ITEM, MEMORY
 from ._levels.running import answered
 from ._missing import missing_attribute
@@ -606,9 +607,7 @@ def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
 
 
 def _make_wrapper_subclass(cls: Any, size: Any, *args: Any, **how: Any) -> Any:
-    from importlib import import_module  # few programs make such a tensor
-
-    return import_module("rushlight._dispatched").make_wrapper_subclass(cls, size, *args, **how)
+    return late.make_wrapper_subclass(cls, size, *args, **how)
 
 
 _METHODS: dict[str, Any] = {

@@ -3,12 +3,12 @@ quantized tensors have."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any, NoReturn
 
 from ._core import Tensor
 from ._device import channels_last, channels_last_3d, contiguous_format
 from ._errors import warn
+from ._late import late
 from .ops.making.creation import empty_strided
 from .ops.table.signature import Keywords, Sizes, dtype
 from .ops.table.statement import namespace
@@ -56,7 +56,7 @@ def _fix_weakref(self: Tensor) -> None:
 
 def _storage_type(self: Tensor) -> type:
     """The class of storages with the tensor's dtype."""
-    found: type = getattr(sys.modules["rushlight"], f"{self.dtype.scalar_name}Storage")
+    found: type = getattr(late.package(), f"{self.dtype.scalar_name}Storage")
     return found
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -17,6 +16,7 @@ from . import _core, fft, linalg, special
 from . import _root as rl
 from ._core import Tensor
 from ._errors import warn
+from ._late import late
 from ._missing import missing_name as _missing_name
 from ._size import Size
 from .nn import functional, init
@@ -248,7 +248,7 @@ _METHODS_COUNTED_AS_IGNORED = (
 def _namespaces() -> dict[str, tuple[Any, dict[str, Any]]]:
     """Of each public namespace: the object that has it, and its functions."""
     found: dict[str, tuple[Any, dict[str, Any]]] = {}
-    root = sys.modules[__package__]
+    root = late.package()
     for name, owner, table in (
         ("torch", root, vars(rl)),
         ("torch.nn.functional", functional, vars(functional)),

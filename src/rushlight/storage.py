@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from operator import index as as_int
 from typing import Any
 
@@ -24,6 +23,7 @@ from ._device import device as Device
 from ._devices import open_accelerator
 from ._dtypes import dtype
 from ._errors import warn
+from ._late import late
 from .ops.making.casts import CASTS
 from .ops.making.from_data import from_numpy
 from .ops.making.from_data import tensor as _tensor
@@ -57,7 +57,7 @@ def _load_from_bytes(b: bytes) -> Any:
     """The storage that a plain pickle holds as a file in it."""
     from io import BytesIO
 
-    return import_module("rushlight.serialization").load(BytesIO(b), weights_only=False)
+    return late.load(BytesIO(b), weights_only=False)
 
 
 # ---- UntypedStorage

@@ -13,7 +13,6 @@ import importlib.util
 import math
 import os
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from .. import _core
 from .._core import Tensor
 from .._device import accelerated, accelerators
 from .._dtypes import from_numpy_dtype, uint8
+from .._late import late
 
 __all__ = ["Facts", "OpenCL", "count", "kernel", "numbered", "text_of"]
 
@@ -133,11 +133,11 @@ class OpenCL:
         _core.accelerator_finish(self.number)
 
     def draw(self, kernel: str, place: Any, tensor: Tensor, *args: Any) -> None:
-        import_module("rushlight._devices._kernels._random").fill(kernel, place, tensor, *args)
+        late.accelerator_draw(kernel, place, tensor, *args)
 
     def fill_steps(self, tensor: Tensor, *numbers: float) -> None:
-        filling = import_module("rushlight._devices._kernels._filling")
-        (filling.steps if len(numbers) == 2 else filling.between)(tensor, *numbers)
+        fill = late.accelerator_steps if len(numbers) == 2 else late.accelerator_between
+        fill(tensor, *numbers)
 
 
 @cache

@@ -7,7 +7,6 @@ outputs the imaginary and the real part are checked one after the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from .. import _core
 from .._core import Tensor
 from .._errors import warn
+from .._late import late
 from .._levels.batch import BatchLevel
 from .._levels.structure import rows as rows_of
 from ..ops.making.creation import zeros_like as _zeros_like
@@ -522,7 +522,7 @@ def gradcheck(
     if any(map(_is_sparse, _tuple(inputs))):
         for name in ("func", "inputs"):
             options.pop(name)
-        of_values = import_module("rushlight.sparse").as_sparse_gradcheck(gradcheck)
+        of_values = late.sparse_gradcheck(gradcheck)
         return bool(of_values(func, _tuple(inputs), **options))
     for name in ("func", "inputs", "raise_exception", "masked"):
         options.pop(name)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 from .. import _core
@@ -443,8 +442,9 @@ class Reducer:
             return
         indices = self._gathered(own.indices().t(), longest, told)
         values = self._gathered(own.values() * self._factor(), longest, told)
-        made = import_module("rushlight.sparse._making").sparse_coo_tensor  # few programs use it
-        p.grad = made(indices.t(), values, p.shape).coalesce()
+        from ..sparse._making import sparse_coo_tensor  # few programs use it
+
+        p.grad = sparse_coo_tensor(indices.t(), values, p.shape).coalesce()
 
     def _gathered(self, rows: Tensor, longest: int, counts: list[int]) -> Tensor:
         """The rows of all processes, of which each has another number."""

@@ -1,6 +1,8 @@
 """The op table: every tensor function, one statement each. See README.md in this folder."""
 
 # Each room imports from those before it only; importing a room enters its ops.
+from .._classes import classes
+from .._late import late
 from . import (  # noqa: F401
     elementwise,
     indexing,
@@ -43,10 +45,8 @@ def load_library(path: str) -> None:
 
     Raises OSError for any other library, since it needs PyTorch's C++ core.
     """
-    from importlib import import_module
-
     parts = str(path).replace("\\", "/").split("/")
     if parts[-2:-1] == ["torchvision"] and parts[-1].startswith(("_C.", "_C_stable.")):
-        import_module("rushlight._torchvision").define()
+        late.define_torchvision()
     else:
-        import_module("rushlight._classes").classes.load_library(path)
+        classes.load_library(path)

@@ -17,6 +17,7 @@ from rushlight._errors import OutOfMemoryError
 from rushlight.storage import TypedStorage, UntypedStorage
 
 from .._errors import warn
+from .._late import late
 
 __all__ = [
     "LoadEndianness",
@@ -348,7 +349,7 @@ def normalize_storage_type(storage_type: type) -> Any:
     >>> torch.serialization.normalize_storage_type(torch.FloatStorage) is torch.FloatStorage
     True
     """
-    return getattr(sys.modules["rushlight"], storage_type.__name__)
+    return getattr(late.package(), storage_type.__name__)
 
 
 def storage_to_tensor_type(storage: TypedStorage) -> Any:
@@ -362,7 +363,7 @@ def storage_to_tensor_type(storage: TypedStorage) -> Any:
     """
     if not isinstance(storage, TypedStorage):
         raise AttributeError("module 'torch.storage' has no attribute 'UntypedTensor'")
-    return getattr(sys.modules["rushlight"], f"{storage.dtype.scalar_name}Tensor")
+    return getattr(late.package(), f"{storage.dtype.scalar_name}Tensor")
 
 
 def check_module_version_greater_or_equal(

@@ -11,7 +11,6 @@ import pickle
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import IO, Any, NamedTuple, NoReturn
 
 from rushlight import _core
@@ -313,8 +312,9 @@ def _rebuild_sparse(kind: object, data: object) -> Any:
         raise pickle.UnpicklingError(f"a sparse tensor is made of {shown(kind)}")
     later = getattr(_sparse, "later", None)
     try:
-        making = import_module("rushlight.sparse._making")
-        made = making._rebuild_sparse_tensor(kind, data, later is None)
+        from ..sparse._making import _rebuild_sparse_tensor
+
+        made = _rebuild_sparse_tensor(kind, data, later is None)
         if later is not None:
             later.append((kind, data))
         return made

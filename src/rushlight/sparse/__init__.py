@@ -44,6 +44,12 @@ __all__ = [
 ]
 
 
+def _call_method(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Call the function behind a method of Tensor that is about sparse tensors."""
+    rooms = (_convert, _products, _arithmetic)
+    return next(getattr(r, name) for r in rooms if hasattr(r, name))(*args, **kwargs)
+
+
 def _tensors(name: str, **given: Any) -> None:
     """Raise for an argument that is no tensor."""
     for i, (argument, value) in enumerate(given.items(), 1):

@@ -6,7 +6,6 @@ What several indices put in one place lands in the order of the index, whatever 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from math import prod
 from typing import Any
 
@@ -14,6 +13,7 @@ from ... import _core
 from ..._core import Tensor
 from ..._dtypes import bool as bool_type
 from ..._dtypes import int32, int64
+from ..._late import late
 from . import kernel
 from ._launch import code, empty, layout, made, rows, start, takes, told
 from ._rearranging import copied, duplicate, filled, movable, wide, zeros
@@ -137,7 +137,7 @@ def flat(x: Tensor) -> Tensor:
 @kernel("gather")
 def gather(x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
     if sparse_grad and x.requires_grad and _core.is_grad_enabled():
-        import_module("rushlight.sparse._form").stay_here("gather", x)
+        late.sparse_refusal("gather", x)
     if not movable(x):
         return NotImplemented
     if not index.numel():

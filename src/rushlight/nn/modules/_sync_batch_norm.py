@@ -7,19 +7,19 @@ more processes than one comes here: `torch.distributed` is imported by then.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from ..._late import late
 from ...autograd.function import Function, once_differentiable
 from .. import functional as F
 
 
 def group_of_several(group: Any) -> Any:
     """The group to normalise over (None means all processes); None where it has one process."""
-    distributed = sys.modules.get("rushlight.distributed")
+    distributed = late.world()
     if distributed is None or not distributed.is_initialized():
         return None
     found = distributed.group.WORLD if group is None else group
@@ -98,7 +98,7 @@ class _SyncBatchNorm(Function):
             in_bias = sums.to(input.dtype if weight is None else weight.dtype)
         if ctx.needs_input_grad[0]:
             total = rl.stack([sums, products]).double()
-            sys.modules["rushlight.distributed"].all_reduce(total, group=ctx.group)
+            late.world().all_reduce(total, group=ctx.group)
             scale = rstd if weight is None else rstd * weight
             total /= ctx.count
             off.mul_(_each(total[1] * rstd * rstd, g)).add_(_each(total[0], g))
@@ -116,7 +116,7 @@ def _joined_statistics(input: Tensor, group: Any) -> tuple[float, Tensor, Tensor
         own[0] = count
         own[1 : 1 + channels].copy_(mean)
         own[1 + channels :].copy_(variance)
-    distributed = sys.modules["rushlight.distributed"]
+    distributed = late.world()
     all_ = rl.empty_like(own.expand(distributed.get_world_size(group), -1))
     distributed.all_gather_into_tensor(all_, own, group)
     counts, means, variances = all_[:, :1], all_[:, 1 : 1 + channels], all_[:, 1 + channels :]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._errors import warn
+from ..._late import late
 from ..._size import Size
 from ..elementwise.selection import masked_fill
 from ..layout.joining import cat
@@ -154,9 +154,7 @@ _gather_sparse: Op = linear(
     _gather,
     native=_kernels.gather,
     transpose={
-        "input": lambda g, dim, index, input_shape: import_module(
-            "rushlight.sparse._rows"
-        ).gathered(g, dim, index, input_shape)
+        "input": lambda g, dim, index, input_shape: late.sparse_gathered(g, dim, index, input_shape)
     },
     node="GatherBackward0",
     overlap="never late",

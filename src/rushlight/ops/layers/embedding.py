@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from ... import _core
 from ..._core import Op
 from ..._devices import of
 from ..._errors import warn
+from ..._late import late
 from ..._levels.running import answered, state
 from ..table.arrays import Array, elements, rounded, scalar_name, unshared, widened
 from ..table.kinds import composite, constant, linear
@@ -176,8 +176,7 @@ def _records(weight: Any) -> bool:
 
 
 def _with_sparse_gradient(weight: Tensor, indices: Tensor, padding_idx: int, scaled: bool) -> Any:
-    rows = import_module("rushlight.sparse._rows").rows  # most programs have no sparse tensors
-    return rows(weight, indices, padding_idx, scaled)
+    return late.sparse_rows(weight, indices, padding_idx, scaled)
 
 
 def _embedding_scaled_grad(g: Array, indices: Array, padding_idx: int, n: int) -> Array:

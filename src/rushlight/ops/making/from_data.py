@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
 from ..._devices import cpu, of, on
+from ..._dlpack import from_dlpack
 from ..._errors import warn
 from ..._levels.opaque_array import ITEM
 from ..._levels.running import answered
@@ -394,7 +394,7 @@ def _aliased(obj: Any, dtype: Any) -> Any:
     if isinstance(obj, (list, tuple, str, *_SCALARS)):
         return None
     if hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
-        return import_module("rushlight._dlpack").from_dlpack(obj)
+        return from_dlpack(obj)
     try:
         memoryview(obj)
     except TypeError:

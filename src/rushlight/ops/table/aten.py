@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 from ... import _core
 from ..._core import Op, Tensor
+from ..._late import late
 from .statement import namespace
 
 __all__ = ["CUSTOM", "OpNamespace", "OpOverload", "aten", "name_of"]
@@ -38,7 +38,7 @@ class OpOverload:
                 found = namespace(where)[name]
                 break
         if found is None:
-            own = import_module("rushlight._private").of_aten(self._name)
+            own = late.of_aten(self._name)
             found = own or getattr(Tensor, self._name, None)
         if found is None:
             raise NotImplementedError(

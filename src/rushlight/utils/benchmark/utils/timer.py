@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...._elsewhere import refusing as _refusing
+from ...._late import late
 from ...._missing import missing_name as _missing_name
 from .common import Measurement, TaskSpec, set_torch_threads
 
@@ -59,9 +60,7 @@ class Timer:
             )
         stmt, setup = textwrap.dedent(stmt).strip(), textwrap.dedent(setup).strip()
         names = dict(globals or {})
-        import sys
-
-        names.setdefault("torch", sys.modules["rushlight"])
+        names.setdefault("torch", late.package())
         self._globals, self._clock = names, timer
         self._timer = timeit.Timer(stmt=stmt, setup=setup, timer=timer, globals=names)
         self._task_spec = TaskSpec(

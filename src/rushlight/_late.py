@@ -1,0 +1,52 @@
+"""Functions of rooms further right that rooms further left call.
+
+A room imports from its left only. What it asks of its right is declared here, and `_callbacks` says
+at the end of the import which function that is; the module of the function is imported at the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+__all__ = ["Late", "connect", "imported", "late"]
+
+
+def imported(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module that few programs use: it is imported when it is called."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return getattr(import_module(module), name)(*args, **kwargs)
+
+    return call
+
+
+class Late:
+    """The functions, by the name under which rooms further left call them."""
+
+    accelerator_between: Callable[..., None]  # linspace, written to a tensor on an accelerator
+    accelerator_draw: Callable[..., None]  # random numbers, written to one
+    accelerator_steps: Callable[..., None]  # arange, written to one
+    accelerator_wait: Callable[..., None]
+    define_torchvision: Callable[[], None]
+    load: Callable[..., Any]
+    make_wrapper_subclass: Callable[..., Any]
+    package: Callable[[], Any]  # as programs see it
+    of_aten: Callable[[str], Any]  # a function by its name in torch.ops.aten
+    sparse_gathered: Callable[..., Any]  # the sparse gradient of gather
+    sparse_gradcheck: Callable[..., Any]
+    sparse_method: Callable[..., Any]  # a method of Tensor by its name
+    sparse_refusal: Callable[..., None]  # of a sparse gradient on an accelerator
+    sparse_rows: Callable[..., Any]  # the rows of an embedding, with a sparse gradient
+    world: Callable[[], Any]  # torch.distributed where a program has imported it; else None
+
+
+late = Late()
+
+
+def connect(**functions: Callable[..., Any]) -> None:
+    """Say which functions these are: all, and no other."""
+    if differing := functions.keys() ^ Late.__annotations__.keys():
+        raise AssertionError(f"rushlight._late: {sorted(differing)}")
+    vars(late).update(functions)
