@@ -176,6 +176,7 @@ def _sampler_of(n: int) -> None:
         padding_mode: int,
         align_corners: bool,
     ) -> Tensor:
+        interpolation.check_sampled(input, grid)
         if input.ndim != n + 2 or grid.ndim != n + 2:
             raise RuntimeError(
                 f"grid_sampler(): expected {n + 2}D input and grid with same number of dimensions, "
@@ -428,6 +429,11 @@ def batch_norm_update_stats(
 ) -> tuple[Tensor, Tensor]:
     """The means and variances of the channels; the running ones are moved towards them."""
     check_channels(input, (("running_mean", running_mean), ("running_var", running_var)))
+    if not input.numel():
+        raise RuntimeError(
+            "input tensor must have at least one element, but got input_sizes = "
+            f"{list(input.shape)}"
+        )
     values, over = input.detach(), [d for d in range(input.ndim) if d != 1]
     mean, var = values.mean(over), values.var(over, correction=0)
     count = input.numel() // max(input.shape[1], 1)
