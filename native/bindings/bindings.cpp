@@ -215,10 +215,7 @@ int ints_of(PyObject* o, Py_ssize_t* out, int& n) {
 }
 
 void say_overflow(const char* function, const char* argument, int at) {
-  if (!PyErr_ExceptionMatches(PyExc_ValueError)) return;
-  PyErr_Format(PyExc_TypeError,
-               "%s(): argument '%s' failed to unpack the object at pos %d with error \"Overflow when unpacking long long\"",
-               function, argument, at + 1);
+  if (PyErr_ExceptionMatches(PyExc_ValueError)) raise_unpack(function, argument, at, nullptr);
 }
 
 bool sizes_argument(const char* function, const char* argument, PyObject* o, Py_ssize_t* out, int& n) {

@@ -94,11 +94,14 @@ Fit fit_element(PyObject* o, uint16_t kinds, Ref* instead) {
 
 }  // namespace
 
-void raise_unpack(PyObject* function, PyObject* name, Py_ssize_t at, PyObject* item) {
-  PyErr_Format(PyExc_TypeError, "%s(): argument '%U' failed to unpack the object at pos %zd with error \"%s%s\"",
-               name_of(function).c_str(), name, at + 1,
-               item ? "type must be tuple of ints,but got " : "Overflow when unpacking long long",
+void raise_unpack(const char* function, const char* argument, Py_ssize_t at, PyObject* item) {
+  PyErr_Format(PyExc_TypeError, "%s(): argument '%s' failed to unpack the object at pos %zd with error \"%s%s\"", function,
+               argument, at + 1, item ? "type must be tuple of ints,but got " : "Overflow when unpacking long long",
                item ? Py_TYPE(item)->tp_name : "");
+}
+
+void raise_unpack(PyObject* function, PyObject* name, Py_ssize_t at, PyObject* item) {
+  raise_unpack(name_of(function).c_str(), PyUnicode_AsUTF8(name), at, item);
 }
 
 namespace {

@@ -81,6 +81,7 @@ void forget_takes(Takes* takes);
 // that number, a Python type by the element type it stands for; what replaces it is kept in `bound`. -1 with an exception.
 int conform(PyObject* function, const Takes::Row& row, PyObject** value, Bound* bound);
 // Of the element `at` of sizes: `item` is no int; nullptr: it has more than 64 bits.
+void raise_unpack(const char* function, const char* argument, Py_ssize_t at, PyObject* item);
 void raise_unpack(PyObject* function, PyObject* name, Py_ssize_t at, PyObject* item);
 // 0 where an op takes elements of this type, which is one that is stored only; else -1, with an exception.
 int check_stored(Op* op, DType type);

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ._errors import warn
 
 level = 0  # 0: off, 1: warns, 2: on
+warn_only = False  # as it was set last, also with the rest off
 fills = True  # `torch.utils.deterministic.fill_uninitialized_memory`
 
 _FILE = "file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding "

@@ -125,6 +125,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
                 f"{type(value).__name__}"
             )
     _determinism.level = (1 if warn_only else 2) if mode else 0
+    _determinism.warn_only = warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -144,7 +145,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
     >>> torch.is_deterministic_algorithms_warn_only_enabled()
     False
     """
-    return _determinism.level == 1
+    return _determinism.warn_only
 
 
 _DEBUG_MODES = ("default", "warn", "error")
@@ -165,7 +166,8 @@ def set_deterministic_debug_mode(debug_mode: builtins.int | str) -> None:
         listed = "`default`, `warn`, `error`" if isinstance(debug_mode, str) else "0, 1, or 2"
         said = f"expected one of {listed}" if isinstance(debug_mode, str) else f"expected {listed}"
         raise RuntimeError(f"invalid value of debug_mode, {said}, but got {debug_mode}")
-    _determinism.level = modes.index(debug_mode)  # type: ignore[arg-type]
+    number = modes.index(debug_mode)  # type: ignore[arg-type]
+    use_deterministic_algorithms(number > 0, warn_only=number == 1)
 
 
 def get_deterministic_debug_mode() -> builtins.int:

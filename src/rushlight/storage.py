@@ -7,6 +7,7 @@ and its kin are the still older names of that.
 
 from __future__ import annotations
 
+import mmap
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -249,6 +250,12 @@ def _from_buffer(
     return made
 
 
+class _Shared(mmap.mmap):
+    """A file's memory, to which writes go."""
+
+    filename: str
+
+
 def mapped(filename: str | os.PathLike[str], shared: bool, nbytes: int) -> Tensor:
     """A tensor of bytes over a file's memory: see `torch.from_file`."""
     path = os.fspath(filename)
@@ -268,7 +275,12 @@ def mapped(filename: str | os.PathLike[str], shared: bool, nbytes: int) -> Tenso
         )
     if not nbytes:
         return from_numpy(np.empty(0, np.uint8))
-    return from_numpy(np.memmap(path, np.uint8, "r+" if shared else "c", shape=(nbytes,)))
+    if not shared:
+        return from_numpy(np.memmap(path, np.uint8, "c", shape=(nbytes,)))
+    with open(path, "r+b") as file:
+        memory = _Shared(file.fileno(), nbytes)
+    memory.filename = path
+    return from_numpy(np.frombuffer(memory, np.uint8))
 
 
 def _from_file(
@@ -276,6 +288,14 @@ def _from_file(
 ) -> Any:
     """The storage over a file's first bytes; shared: what is written to it is in the file."""
     return mapped(filename, shared, nbytes).untyped_storage()
+
+
+def _filename(self: Any) -> str | None:
+    owner = self._owner
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    memory = getattr(owner, "obj", None)
+    return memory.filename if isinstance(memory, _Shared) else None
 
 
 def never(doc: str) -> property:
@@ -329,7 +349,7 @@ _METHODS: dict[str, Any] = {
     "is_hpu": never("Whether it is a Gaudi's memory"),
     "is_sparse": False,
     "is_sparse_csr": False,
-    "filename": property(lambda self: None, doc="The file that the memory maps: None."),
+    "filename": property(_filename, doc="The file that the memory shares; None for other memory."),
     "from_buffer": classmethod(_from_buffer),
     "from_file": classmethod(_from_file),
 }
@@ -619,9 +639,9 @@ class TypedStorage:
         return bool(self._untyped_storage.is_cuda)
 
     @property
-    def filename(self) -> None:
-        """The file that the memory maps: None."""
-        return
+    def filename(self) -> str | None:
+        """The file that the memory shares; None for other memory."""
+        return self._untyped_storage.filename
 
     @property
     def _cdata(self) -> int:

@@ -32,6 +32,7 @@ BATCH = {"calls": 3000, "graphs": 250, "threads": 60, "files": 200}
 SHARE = {"calls": 5, "graphs": 3, "threads": 1, "files": 1}
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 TOO_LONG = 40.0 if SANITIZED else 10.0  # for one statement; sanitizers cost a factor
+TURN = 0.1  # between two looks of the supervisor, in seconds
 
 
 def start(arguments: list[str], log: Path, folder: str) -> subprocess.Popen[bytes]:
@@ -71,7 +72,7 @@ class Worker:
         self.kind, self.seed = self.fuzzer.next_batch()
         self.progress.write_bytes(b"\0" * SIZE)
         arguments = [self.kind, str(self.seed), str(BATCH[self.kind]), str(self.progress)]
-        self.began = time.monotonic()
+        self.at, self.waited, self.looked = 0.0, 0.0, time.monotonic()
         self.process = start(arguments, self.log, self.folder)
 
     def look(self) -> None:
@@ -80,13 +81,17 @@ class Worker:
         code = self.process.poll()
         programs, statements, when, text = read_progress(self.progress.read_bytes())
         if code is None:
-            since = time.monotonic() - (when or self.began)
+            # A machine that stands still stops the supervisor too: its looks are what a child is given.
+            now = time.monotonic()
+            passed, self.looked = min(now - self.looked, 10 * TURN), now
+            self.waited = self.waited + passed if when == self.at else 0.0
+            self.at = when
             # Files come by the score; threads take turns after every instruction, again and again.
-            if since < TOO_LONG * (1 if when and self.kind in ("calls", "graphs") else 10):
+            if self.waited < TOO_LONG * (1 if when and self.kind in ("calls", "graphs") else 10):
                 return
             self.process.send_signal(signal.SIGABRT)
             self.process.wait()
-            self.found(f"no end after {since:.0f} s", programs, text, hang=True)
+            self.found(f"no end after {self.waited:.0f} s", programs, text, hang=True)
         elif code != 0:
             self.found(ending(code), programs, text)
         self.fuzzer.count(self.kind, programs, statements)
@@ -131,7 +136,7 @@ class Fuzzer:
         workers = [Worker(self, i) for i in range(jobs)]
         said = time.monotonic()
         while any(w.process for w in workers):
-            time.sleep(0.1)
+            time.sleep(TURN)
             for worker in workers:
                 if worker.process:
                     worker.look()

@@ -27,6 +27,7 @@ __all__ = [
     "normal",
     "padded",
     "pointwise",
+    "solved",
     "trailing",
     "wrap_all",
 ]
@@ -145,6 +146,19 @@ def _same_types(args: Sequence[Any], values: list[Any], at: list[int]) -> None:
 def trailing(op: Op, args: Sequence[Any], level: BatchLevel) -> Any:
     """Every tensor has the batch in front; the op looks at the last dimensions only."""
     return wrap_all(_call(op, all_batched(args, level)), level)
+
+
+def solved(op: Op, args: Sequence[Any], level: BatchLevel) -> Any:
+    """`trailing` of matrices, and pivots that belong to them, whose other dimensions broadcast."""
+    free = [
+        a.ndim - 1 - (a.is_floating_point() or a.is_complex()) if isinstance(a, Tensor) else 0
+        for a in args
+    ]
+    values = [
+        padded(v, n, max(free)) if isinstance(v, Tensor) else v
+        for v, n in zip(all_batched(args, level), free, strict=True)
+    ]
+    return wrap_all(_call(op, values), level)
 
 
 # ---- folded

@@ -17,7 +17,7 @@ from . import (  # noqa: F401 - they hold rules of ops
     batching_places,
     batching_products,
 )
-from .batching import folded, inner, pointwise, trailing, wrap_all
+from .batching import folded, inner, pointwise, solved, trailing, wrap_all
 from .batching_dims import DIMS, along, picked, reduced
 from .composites import warn_of_loop
 
@@ -30,6 +30,7 @@ _call = _core.call_op
 
 _FAMILIES = {
     "trailing": trailing,
+    "solved": solved,
     "folded": folded,
     "reduced": reduced,
     "picked": picked,

@@ -185,6 +185,7 @@ def _run_forward(cls: Any, context: _Context, args: list[Tensor]) -> Tensor:
 def with_tangents(cls: Any, args: tuple[Any, ...], level: DualLevel) -> Any:
     parts = [parts_at(a, level) if isinstance(a, Tensor) else (a, None) for a in args]
     values = tuple(v for v, _ in parts)
+    before = _versions(values)
     with only(below(level)):
         context, output = _called(cls, values, level)
     tangents = [
@@ -196,6 +197,8 @@ def with_tangents(cls: Any, args: tuple[Any, ...], level: DualLevel) -> Any:
         else t
         for v, t in parts
     ]
+    wrote = [now > old for now, old in zip(_versions(values), before, strict=True)]
+    before = _versions(tangents)
     context._in_jvp = True
     try:
         with only(below(level)):
@@ -210,18 +213,26 @@ def with_tangents(cls: Any, args: tuple[Any, ...], level: DualLevel) -> Any:
             "Function's jvp returned an invalid number of forward gradients (expected "
             f"{len(outs)} but got {len(ts)})"
         )
-    written = {id(v): (a, t) for a, v, t in zip(args, values, tangents, strict=True)}
+    missed = [
+        w and now == old for w, now, old in zip(wrote, _versions(tangents), before, strict=True)
+    ]
+    written = {id(v): it for v, *it in zip(values, args, values, tangents, missed, strict=True)}
     joined = tuple(
         _joined(i, o, t, written, level) for i, (o, t) in enumerate(zip(outs, ts, strict=True))
     )
     return joined[0] if single else joined
 
 
+def _versions(values: Any) -> list[int]:
+    return [v._version if isinstance(v, Tensor) and not v.is_inference() else 0 for v in values]
+
+
 def _joined(
     i: int, out: Tensor, tangent: Tensor, inputs: dict[int, Any], level: DualLevel
 ) -> Tensor:
     """Result i with its tangent; an argument that forward has written is itself the result.
-    `inputs`: by their values, the arguments and the tangents that jvp was given for them."""
+    `inputs`: by their values, the arguments, the values, the tangents that jvp was given for them,
+    and whether forward wrote where jvp did not."""
     if tangent is not None and not isinstance(tangent, Tensor):
         raise RuntimeError(
             f"expected Variable or None (got {type(tangent).__name__}) for grad output {i}."
@@ -233,8 +244,8 @@ def _joined(
             "output is not a differentiable Tensor.You should return None at that position instead."
         )
     if differentiable and id(out) in inputs:
-        argument, given = inputs[id(out)]
-        if tangent is not given:
+        argument, _, given, missed = inputs[id(out)]
+        if tangent is not given or missed:
             raise RuntimeError(
                 "An inplace custom Function is not modifying the forward mode gradients inplace. "
                 "If the forward is modifying an input inplace, then the jvp function must modify "
@@ -254,14 +265,27 @@ def _joined(
             f"forward gradient is of size {list(tangent.shape)}."
         )
     if not out._is_view():
-        if any(tangent is given for _, given in inputs.values()):
+        if any(tangent is given for *_, given, _ in inputs.values()):
             tangent = tangent.clone()  # each may be written without the other's knowing
     elif tangent._wrapped is None and not tangent._is_view():
         raise RuntimeError(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is "
             "not returning a view. Return a view of the tangent, such as t.view_as(t)."
         )
+    elif tangent._wrapped is None:
+        shown = [t for _, v, t, _ in inputs.values() if _shows(out, v) and isinstance(t, Tensor)]
+        if shown and not any(_shows(tangent, t) for t in shown):
+            which = "same base as the given" if shown[0]._is_view() else "given"
+            raise RuntimeError(
+                "A custom Function is returning a view but the jvp is not returning a view of the "
+                f"{which} grad input."
+            )
     return with_tangent(out, tangent, level)
+
+
+def _shows(view: Tensor, t: Any) -> bool:
+    """Whether a view is one of a tensor, or of what that is a view of."""
+    return isinstance(t, Tensor) and view._base is (t._base if t._is_view() else t)
 
 
 def _called(cls: Any, values: tuple[Any, ...], level: DualLevel) -> tuple[Any, Any]:

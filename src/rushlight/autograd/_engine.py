@@ -86,10 +86,11 @@ def _no_grad_input(index: int, tensor: Tensor) -> None:
 
 
 def _copy_gradient(grad: Tensor) -> Tensor:
-    """The first gradient of a leaf when a graph of the backward is kept: a copy with a history."""
+    """The first gradient of a leaf when a graph of the backward is kept: a copy with a history. A
+    sparse one always, since its indices may be a program's own."""
     w = grad._wrapped
     if w is not None and not w.strided:
-        return clone(grad) if _core.is_grad_enabled() else grad.detach()
+        return clone(grad)
     return empty_like(grad.detach()).copy_(grad)
 
 

@@ -188,7 +188,16 @@ def _sum_of(p: Parts, q: Parts, kind: Any, alpha: Any) -> Parts:
         return q.like(b)
     joined = np.concatenate([p.places(), q.places()], 1)
     made = Parts(sparse_coo, p.shape, (integers(joined),), rl.cat([a, b]))
-    return parts(coalesce(wrap(made))) if p.coalesced and q.coalesced else made
+    both = p.coalesced and q.coalesced
+    if both or (summed and _in_order(p) and _in_order(q)):
+        made = parts(coalesce(wrap(made)))
+        made.coalesced = both
+    return made
+
+
+def _in_order(p: Parts) -> bool:
+    """Whether the places rise, known as coalesced or not."""
+    return p.coalesced or bool((np.diff(p.linear()) > 0).all())
 
 
 def _add_to_dense(dense: Any, t: Any, q: Parts, alpha: Any, node: str = "AddBackward0") -> Any:

@@ -436,6 +436,8 @@ def _nonzero_rows(flat: Tensor) -> Any:
 def _to_compressed(t: Any, target: _layout, blocksize: Any, dense_dim: int | None) -> Any:
     p = parts(t)
     same = p is not None and p.layout is target
+    if isinstance(blocksize, int):
+        blocksize = blocksize, blocksize
     if same and (blocksize is None or tuple(blocksize) == p.block):
         return t
     n_dense = (0 if p is None else p.n_dense) if dense_dim is None else int(dense_dim)
@@ -483,7 +485,7 @@ def _dense_to_compressed(t: Any, target: _layout, blocksize: Any, n_dense: int) 
 def _blocks(sizes: Any, target: _layout, blocksize: Any) -> tuple[int, int]:
     if target not in BLOCKED:
         return 1, 1
-    rows, columns = (blocksize, blocksize) if isinstance(blocksize, int) else map(int, blocksize)
+    rows, columns = map(int, blocksize)
     name = f"dense_to_sparse_{str(target).rpartition('_')[2]}"
     if rows < 1 or columns < 1:
         raise RuntimeError(

@@ -122,11 +122,11 @@ def turned(x: Tensor, axes: Sequence[int], out: Tensor) -> Tensor:
 
 @kernel("flip")
 def flip(x: Any, dims: Any) -> Any:
-    from ...ops.layout.rearrange import _dims
+    from ...ops.table.arrays import dims_in
 
     if not movable(x):
         return NotImplemented
-    axes = _dims(dims, x.dim())
+    axes = dims_in(dims, x.dim())
     return turned(x, axes if x.dim() else (), empty(x.shape, x))
 
 

@@ -164,6 +164,10 @@ def pack_padded_sequence(
         sorted_indices = sorted_indices.to(input.device)
         input = input.index_select(0 if batch_first else 1, sorted_indices)
     steps = input.transpose(0, 1) if batch_first else input
+    if not input.numel():
+        raise RuntimeError(
+            f"Cannot pack empty tensors. The input has the shape {list(input.shape)}"
+        )
     if lengths.dim() != 1:
         raise RuntimeError(
             "'lengths' argument should be a 1D CPU int64 tensor, but got "
@@ -171,10 +175,6 @@ def pack_padded_sequence(
         )
     counts: list[int] = lengths.tolist()
     batch = steps.size(1)
-    if not input.numel():
-        raise RuntimeError(
-            f"Cannot pack empty tensors. The input has the shape {list(input.shape)}"
-        )
     if len(counts) != batch:
         raise RuntimeError(
             f"Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} "

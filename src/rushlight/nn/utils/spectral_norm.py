@@ -150,7 +150,7 @@ class SpectralNormLoadStateDictPreHook:
         with rl.no_grad():
             plain, normed = state_dict[f"{name}_orig"], state_dict.pop(name)
             matrix, u = self.fn.reshape_weight_to_matrix(plain), state_dict[f"{name}_u"]
-            v = rl.linalg.pinv(matrix).mv(u)
+            v = rl.pinverse(matrix).mv(u)
             state_dict[f"{name}_v"] = v * ((plain / normed).mean() / u.dot(matrix.mv(v)))
 
 

@@ -277,6 +277,7 @@ def embedding_bag(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then "
             f"it must have the same shape as the input ({input.shape})"
         )
+    plainly = mode == "max" or padding_idx is not None or weight.dtype.name == "float64"
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError(
@@ -295,14 +296,18 @@ def embedding_bag(
         if offsets.ndim != 1:
             raise ValueError("offsets has to be a 1D Tensor")
         starts, indices = _seen(offsets).astype(np.int64), input
-        if include_last_offset:  # what lies behind it is in no bag
+        if include_last_offset:  # what lies behind is in no bag; in torch's plain loop in the last
             last = int(starts[-1])
             if not 0 <= last <= len(indices):
                 raise RuntimeError(
                     f"offsets[-1] can not be greater than input's length {len(indices)} but got "
                     f"offsets[-1] of {last}"
                 )
-            starts, indices = starts[:-1], indices[:last]
+            starts = starts[:-1]
+            if not plainly:
+                indices = indices[:last]
+                if per_sample_weights is not None:
+                    per_sample_weights = per_sample_weights[:last]
     else:
         raise ValueError(
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
@@ -326,7 +331,6 @@ def embedding_bag(
             f"{padding_idx}"
         )
     if max_norm is None and indices.device.type == "cpu":
-        plainly = mode == "max" or padding_idx is not None or weight.dtype.name == "float64"
         _check_bags(elements(indices), n, plainly)
     total = indices.shape[0]
     ends = np.append(starts[1:], total)

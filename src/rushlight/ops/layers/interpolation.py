@@ -153,6 +153,13 @@ _upsample_bytes = constant(
 )
 
 
+def _is_whole(size: Any) -> bool:
+    """Whether it is a whole number, or a tensor of one."""
+    if isinstance(size, Tensor):
+        return not (size.is_floating_point() or size.is_complex())
+    return isinstance(size, (int, np.integer))
+
+
 def _target(
     input: Tensor,
     size: int | tuple[int, ...] | None,
@@ -174,14 +181,14 @@ def _target(
                     "tensor in (N, C, d1, d2, "
                     "...,dK) format and output size in (o1, o2, ...,oK) format."
                 )
-            if not all(isinstance(s, (int, np.integer, Tensor)) for s in size):
+            if not all(map(_is_whole, size)):
                 kinds = [type(s) for s in size]
                 raise TypeError(
                     "expected size to be one of int or Tuple[int] or Tuple[int, int] or "
                     f"Tuple[int, int, int], but got size with types {kinds}"
                 )
             return [int(s) for s in size], [None] * n
-        if not isinstance(size, (int, np.integer, Tensor)):
+        if not _is_whole(size):
             raise TypeError(
                 "interpolate() received an invalid combination of arguments: size is a "
                 f"{type(size).__name__}, not a number or a tuple of numbers"
@@ -465,7 +472,8 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> No
         )
 
 
-def _check_grid_sizes(input: Tensor, grid: Tensor, mode: str) -> None:
+def check_sampled(input: Tensor, grid: Tensor) -> None:
+    """What images and the grid that samples them must have in common, of any dimensions."""
     if input.shape[0] != grid.shape[0]:
         raise RuntimeError(
             "grid_sampler(): expected grid and input to have same batch size, but got input with "
@@ -484,6 +492,10 @@ def _check_grid_sizes(input: Tensor, grid: Tensor, mode: str) -> None:
                 "grid_sampler(): expected input to have non-empty spatial dimensions, but input "
                 f"has sizes {listed(input.shape)} with dimension {dim} being empty"
             )
+
+
+def _check_grid_sizes(input: Tensor, grid: Tensor, mode: str) -> None:
+    check_sampled(input, grid)
     if input.ndim not in (4, 5) or grid.ndim != input.ndim:
         raise RuntimeError(
             f"grid_sampler(): expected {5 if input.ndim == 5 else 4}D input and grid with same "

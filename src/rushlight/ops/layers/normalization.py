@@ -358,10 +358,10 @@ def batch_norm(
             raise ValueError(
                 f"Expected more than 1 value per channel when training, got input size {size}"
             )
-    if input.ndim == 1 and not input.numel():  # no channels to check anything against
+    if not input.numel():  # nothing is checked
         empty = input.clone()
         for part, merge in ((weight, Tensor.mul), (bias, Tensor.add)):
-            empty = empty if part is None else merge(empty, part[:1].sum())
+            empty = empty if part is None else merge(empty, part[0])
         return empty
     check_channels(
         input,

@@ -176,6 +176,7 @@ def _sampler_of(n: int) -> None:
         padding_mode: int,
         align_corners: bool,
     ) -> Tensor:
+        interpolation.check_sampled(input, grid)
         if input.ndim != n + 2 or grid.ndim != n + 2:
             raise RuntimeError(
                 f"grid_sampler(): expected {n + 2}D input and grid with same number of dimensions, "
@@ -198,9 +199,10 @@ _sampler_of(3)
 def _where_bags_are(indices: Tensor, offsets: Tensor, last: bool) -> tuple[Any, Any]:
     """The bag of each index, and how many indices each bag has."""
     starts = elements(offsets).astype(np.int64)
-    ends = np.append(starts[1:], indices.shape[0])
-    sizes = ends - starts
-    return np.repeat(np.arange(starts.size), sizes), sizes[:-1] if last else sizes
+    if last:
+        starts = starts[:-1]
+    sizes = np.diff(starts, append=indices.shape[0])
+    return np.repeat(np.arange(starts.size), sizes), sizes
 
 
 @_form
@@ -220,6 +222,7 @@ def embedding_bag(
     if not 0 <= mode <= 2:
         raise RuntimeError(f"mode has to be 0 (sum), 1 (mean) or 2 (max), but got {mode}")
     name = ("sum", "mean", "max")[mode]
+    plainly = padding_idx is not None or weight.dtype.name == "float64"
     result = embedding.embedding_bag(
         indices,
         weight,
@@ -245,8 +248,9 @@ def embedding_bag(
             ours = rows[counted & (bag == b)]
             most[b] = ours[values[ours].argmax(0)]
         return result, tensor(bag), tensor(sizes), tensor(most)
-    if name == "sum" and padding_idx is None:  # torch does without them
-        bag, sizes = bag if weight.dtype.name == "float64" else bag[:0], sizes * 0
+    if name == "sum":  # torch does without them
+        bag = bag if plainly else bag[:0]
+        sizes = np.zeros(offsets.shape, np.int64)
     return result, tensor(bag), tensor(sizes), tensor(sizes.copy())
 
 
@@ -428,6 +432,11 @@ def batch_norm_update_stats(
 ) -> tuple[Tensor, Tensor]:
     """The means and variances of the channels; the running ones are moved towards them."""
     check_channels(input, (("running_mean", running_mean), ("running_var", running_var)))
+    if not input.numel():
+        raise RuntimeError(
+            "input tensor must have at least one element, but got input_sizes = "
+            f"{list(input.shape)}"
+        )
     values, over = input.detach(), [d for d in range(input.ndim) if d != 1]
     mean, var = values.mean(over), values.var(over, correction=0)
     count = input.numel() // max(input.shape[1], 1)

@@ -23,6 +23,7 @@ from ..table.arrays import (
     check_tensors,
     common_type,
     dim_in,
+    dims_in,
     elements,
     listed,
     scalar_name,
@@ -38,19 +39,8 @@ _wrap = _core.wrap
 # ---- turned and rolled
 
 
-def _dims(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
-    """Dimensions made non-negative; an error for one that is named twice."""
-    result: list[int] = []
-    for given in dims if isinstance(dims, (tuple, list)) else (dims,):
-        d = dim_in(given, ndim)
-        if d in result:
-            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
-        result.append(d)
-    return tuple(result)
-
-
 def _flip(a: Array, dims: tuple[int, ...]) -> Array:
-    axes = _dims(dims, a.ndim)
+    axes = dims_in(dims, a.ndim)
     if a.ndim == 0:
         return a.copy()
     result = np.empty_like(a)

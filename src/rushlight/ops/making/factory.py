@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
+from ..._device import resolve
 from ..._devices import cpu, of, on
 from ..._dtypes import dtype
 from ..table.arrays import Array, check_64_bits, none_left
@@ -107,10 +108,25 @@ def destination(how: dict[str, Any], function: str, out: Any = None, like: Any =
     the keywords of the call, which are checked."""
     if how and not _KEYWORDS.issuperset(how):
         check_keywords(how, function)
-    if out is not None:
-        return of(out)
     device = how.get("device")
+    if out is not None:
+        _check_place(out, how.get("layout"), device)
+        return of(out)
     return of(like) if device is None and like is not None else on(device, function)
+
+
+def _check_place(out: Any, layout: Any, device: Any) -> None:
+    """torch's errors for a layout or a device asked for that is not that of `out`."""
+    if layout is not None and layout is not out.layout:
+        asked, have = (
+            str(it).partition(".")[2].title().replace("_", "").removesuffix("Coo")
+            for it in (layout, out.layout)
+        )
+        raise RuntimeError(f"layout {asked} does not match layout of out parameter ({have})")
+    if device is not None and (asked := resolve(device).type) != out.device.type:
+        raise RuntimeError(
+            f"device type {asked} does not match device type of out parameter ({out.device.type})"
+        )
 
 
 def finished(
@@ -139,7 +155,7 @@ def finished(
     if of(out).has_memory:
         _core.write_values(out, array.reshape(out.shape))
     out._bump_version()
-    return out
+    return leaf(out, how)
 
 
 def made_there(

@@ -99,8 +99,16 @@ def array_of(data: Any, dtype: dtype | None = None, copy: bool = True) -> Array:
             raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     elif isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    elif hasattr(data, "__dlpack__"):
+        array = import_module("rushlight._dlpack").from_dlpack(data).detach()._array
     elif hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, dict):
-        return _array_of_sequence([data[i] for i in range(len(data))], wanted)
+        try:
+            data = [data[i] for i in range(len(data))]
+        except Exception as error:
+            raise ValueError(
+                f"could not determine the shape of object type '{type(data).__name__}'"
+            ) from error
+        return _array_of_sequence(data, wanted)
     else:
         try:
             memory = memoryview(data)
@@ -344,6 +352,10 @@ def asarray(
 ) -> Tensor:
     """A tensor of `obj` (a tensor, an array, a buffer or nested lists), sharing memory unless
     copy=True or a conversion is needed; copy=False refuses to copy."""
+    if copy is False and isinstance(obj, np.generic):
+        raise RuntimeError(
+            "can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. "
+        )
     found = _aliased(obj, dtype)
     where = of(obj) if device is None and isinstance(obj, Tensor) else on(device)
     if found is None:

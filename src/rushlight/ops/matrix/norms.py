@@ -18,6 +18,7 @@ from ..elementwise.selection import unless
 from ..layout.shape import common_shape
 from ..table.arrays import (
     Array,
+    axes_of,
     common_type,
     dim_in,
     is_half,
@@ -37,20 +38,6 @@ _kernels = _core.kernels
 _INF = math.inf
 
 # ---- vectors
-
-
-def _dims(dim: Sequence[int] | int | None, ndim: int) -> tuple[int, ...]:
-    """The dimensions a reduction names, non-negative; all for None and for none."""
-    if dim is None:
-        return tuple(range(ndim))
-    if isinstance(dim, int):
-        dim = (dim,)
-    if not ndim:
-        for d in dim:
-            dim_in(d, 0)
-        return ()
-    dims = tuple(dim_in(d, ndim) for d in dim)
-    return dims or tuple(range(ndim))
 
 
 def _check_floating(name: str, a: Array) -> None:
@@ -86,7 +73,7 @@ def _vector_norm(
     if dtype is not None:
         _check_type("vector_norm", _core.wrap(a).dtype, dtype)
         a = a.astype(dtype.numpy)
-    dims = _dims(dim, a.ndim)
+    dims = axes_of(dim, a.ndim)
     if ord == 2 and not is_half(a):
         result = _kernels.norm2(a, None if dim is None else dims, keepdim)
         if result is not NotImplemented:
@@ -151,7 +138,7 @@ def _vector_norm_vjp(
 ) -> Any:
     if ord == 0:
         return None  # a count: no input of it has a gradient
-    dims = _dims(dim, len(input_shape))
+    dims = axes_of(dim, len(input_shape))
     g, out = _kept(g, dims, keepdim, input_shape), _kept(out, dims, keepdim, input_shape)
     if input.dtype is not out.dtype and not input.dtype.is_complex:
         input = input.to(out.dtype)

@@ -323,7 +323,7 @@ def _triangular_op(name: str, node: str, **more: Any) -> Op:
         "unitriangular: bool = False)",
         _solve_triangular,
         vjp={"A": _triangular_matrix, "B": _triangular_right},
-        batch="trailing",
+        batch="solved",
         formula={
             "A": "the triangle of −solve_triangular(Aᵀ, g) · outᵀ",
             "B": "solve_triangular(Aᵀ, g)",
@@ -534,7 +534,7 @@ cholesky_solve: Op = general(
     traits="factor",
     formula={"L": "−(C + Cᵀ) · L, C = cholesky_solve(g, L) · outᵀ"},
     doc="The solution of A @ X = input, given the Cholesky factor of A.",
-    batch="trailing",
+    batch="solved",
 )
 
 

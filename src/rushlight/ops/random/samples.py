@@ -28,6 +28,7 @@ from ..making.factory import (
 )
 from ..table.arrays import fitted_number
 from ..table.kinds import composite, general
+from ..table.outputs import resize
 from ..table.signature import Generator, Ints, Keywords, memory_format
 from .fills import DIGITS, bernoulli_, check_deviation, check_type, integer_range
 
@@ -309,6 +310,8 @@ def normal(
         return which(*tensors, array)
     if isinstance(array, Tensor):
         return array
+    if out is not None and isinstance(like, Tensor):
+        resize(out, shape)
     return finished(array, how, out, where, function="normal")
 
 

@@ -18,9 +18,9 @@ from ..._core import Op, Tensor
 from ..._size import Size
 from ...return_types import named
 from ..elementwise.selection import maximum, minimum, where
-from ..table.arrays import Array, by_axis, check_tensor, rounded, scalar_name, widened
+from ..table.arrays import Array, axes_of, by_axis, check_tensor, rounded, scalar_name, widened
 from ..table.kinds import composite, constant, general, linear
-from .reductions import axes_of, reduced_samples, spread_dims, sum_given
+from .reductions import reduced_samples, spread_dims, sum_given
 
 _kernels = _core.kernels
 

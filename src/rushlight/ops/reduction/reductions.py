@@ -13,7 +13,6 @@ from builtins import all as _all
 from builtins import max as _largest
 from builtins import min as _smallest
 from collections.abc import Callable, Sequence
-from operator import index as as_int
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from ..table.arrays import (
     Array,
     anywhere,
     as_type,
+    axes_of,
     by_axis,
     check_tensor,
     default_float,
@@ -45,28 +45,6 @@ from ..table.signature import Ints, dtype
 _kernels = _core.kernels
 
 # ---- what they share
-
-
-def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
-    """The dimensions meant, non-negative; all for None and ()."""
-    if dim is None:
-        return tuple(range(ndim))
-    n = ndim or 1
-    dims = dim if isinstance(dim, (tuple, list)) else (dim,)
-    result = []
-    for given in dims:
-        d = as_int(given)
-        if not -n <= d < n:
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})"
-            )
-        d %= n
-        if d in result:
-            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
-        result.append(d)
-    if not result or ndim == 0:
-        return tuple(range(ndim))
-    return tuple(result)
 
 
 def _count(shape: Sequence[int], dim: int | tuple[int, ...] | None) -> int:
@@ -716,7 +694,7 @@ def _hash_tensor(a: Array, dim: Any, keepdim: bool, mode: int) -> Array:
 
 
 hash_tensor = constant(
-    "hash_tensor(input: Tensor, dim: Ints = (), *, keepdim: bool = False, mode: int = 0)",
+    "hash_tensor(input: Tensor, dim: Ints | None = (), *, keepdim: bool = False, mode: int = 0)",
     _hash_tensor,
     samples=lambda make: [(make(2, 3),), (make(2, 3), 1), (make(2, 3), (0, 1), {"keepdim": True})],
     doc="The exclusive or of all elements' 64 bits, or of those along dimensions.",

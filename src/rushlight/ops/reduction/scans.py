@@ -364,18 +364,18 @@ def _histogram(a: Array, bins: int, low: float, high: float) -> Array:
     if a.dtype.kind in "bc":
         kernel = "linspace_cpu" if a.dtype.kind == "b" else "aminmax_cpu"
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(a)}'")
+    if low > high:
+        raise RuntimeError("torch.histc: max must be larger than min")
     if a.dtype.kind not in "fV":
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{scalar_name(a)}'")
     if bins <= 0:
         raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
     check_room((bins,))
-    if low > high:
-        raise RuntimeError("max must be larger than min")
     wide = widened(a).ravel()
     if low == high and wide.size:
         low, high = float(wide.min()), float(wide.max())
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise RuntimeError(f"range of [{low}, {high}] is not finite")
+        raise RuntimeError(f"torch.histc: range of [{low}, {high}] is not finite")
     if low == high:
         low, high = low - 1, high + 1
     # Each step is rounded to the type of the input.

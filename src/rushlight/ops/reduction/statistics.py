@@ -18,7 +18,7 @@ from ..layout.joining import cat
 from ..making.creation import linspace
 from ..making.factory import room_for
 from ..matrix.products import matmul
-from ..table.arrays import Array, anywhere, dim_in, elements, listed
+from ..table.arrays import Array, anywhere, dims_in, elements, listed
 from ..table.kinds import composite
 from ..table.signature import Tensor
 
@@ -185,10 +185,8 @@ def gradient(
             "gradient(): argument 'spacing' must be Number, tuple of Scalars or tuple of Tensors, "
             "not Tensor"
         )
-    dims = [dim_in(d, input.ndim) for d in given]
-    for i, d in enumerate(dims):
-        if d in dims[:i]:
-            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    dims = dims_in(given, input.ndim)
+    for d in dims:
         if input.shape[d] < edge_order + 1:
             raise RuntimeError(
                 "torch.gradient expected each dimension size to be at least edge_order+1"
@@ -279,7 +277,7 @@ def _counted(
             f"torch.histogramdd: for a {n}-dimensional histogram range should have {2 * n} "
             f"elements, but got {len(limits)}"
         )
-    rows = elements(x).reshape(-1, n)
+    rows = elements(x).reshape(math.prod(x.shape[:-1]), n)
     pairs = [None] * n if limits is None else [limits[2 * i : 2 * i + 2] for i in range(n)]
     edges = [_edges(x, rows[:, i], bins[i], pairs[i], i) for i in range(n)]
     arrays = [elements(e) for e in edges]

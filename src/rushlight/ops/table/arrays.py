@@ -23,6 +23,7 @@ __all__ = [
     "Array",
     "anywhere",
     "as_type",
+    "axes_of",
     "by_axis",
     "c_name",
     "cell",
@@ -32,6 +33,7 @@ __all__ = [
     "common_type",
     "default_float",
     "dim_in",
+    "dims_in",
     "distinct",
     "elements",
     "fitted_number",
@@ -245,6 +247,23 @@ def check_tensors(values: Sequence[Any]) -> None:
             raise TypeError(
                 f"expected Tensor as element {i} in argument 0, but got {type(value).__name__}"
             )
+
+
+def dims_in(dims: Any, ndim: int) -> tuple[int, ...]:
+    """Dimensions made non-negative; an error for one that is named twice."""
+    result: list[int] = []
+    for given in dims if isinstance(dims, (tuple, list, range)) else (dims,):
+        d = dim_in(given, ndim)
+        if d in result:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+        result.append(d)
+    return tuple(result)
+
+
+def axes_of(dim: Any, ndim: int) -> tuple[int, ...]:
+    """The dimensions meant, non-negative; all for None and ()."""
+    named = () if dim is None else dims_in(dim, ndim)
+    return named if named and ndim else tuple(range(ndim))
 
 
 def dim_in(dim: int, ndim: int) -> int:

@@ -89,6 +89,21 @@ def _write_all(out: Any, result: Any, name: str, rule: Any) -> Any:
     return named_out(type(result))(outs)
 
 
+def resize(out: Tensor, shape: tuple[int, ...]) -> None:
+    """Gives `out` the shape of a result, with a warning where this takes elements from it."""
+    if out._form.shape == shape:
+        return
+    if out._form.size:
+        warn(
+            "An output with one or more elements was resized since it had shape "
+            f"{list(out.shape)}, which does not match the required output shape {list(shape)}. "
+            "This behavior is deprecated, and in a future PyTorch release outputs will not be "
+            "resized unless they have zero elements. You can explicitly reuse an out tensor t by "
+            "resizing it, inplace, to zero elements with t.resize_(0).",
+        )
+    out.resize_(shape)
+
+
 def _write(out: Tensor, result: Tensor) -> Tensor:
     _core.check_in_place(out, False)
     if of(out) is not of(result):
@@ -97,17 +112,7 @@ def _write(out: Tensor, result: Tensor) -> Tensor:
             "cross-device copies are not allowed!"
         )
     array = result._form
-    if out._form.shape != array.shape:
-        if out._form.size:
-            warn(
-                "An output with one or more elements was resized since it had shape "
-                f"{list(out.shape)}, which does not match the required output shape "
-                f"{list(array.shape)}. This behavior is deprecated, and in a future PyTorch "
-                "release outputs will not be resized unless they have zero elements. You can "
-                "explicitly reuse an out tensor t by resizing it, inplace, to zero "
-                "elements with t.resize_(0).",
-            )
-        out.resize_(array.shape)
+    resize(out, array.shape)
     if out._accelerator is not None:
         _core.copy_values(out, result)
     elif of(out).has_memory:

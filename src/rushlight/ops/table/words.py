@@ -75,6 +75,7 @@ class Levels(TypedDict, total=False):
 
 # What an op does with a batch in front of its dimensions.
 BATCH = {
+    "solved": "its matrices' other dimensions broadcast",
     "trailing": "it looks at the last dimensions only, or at each element by itself",
     "folded": "dimension 0 of its first argument is a batch already",
     "reduced": "it reduces `dim`: one, several or, where none is given, all",
