@@ -100,7 +100,7 @@ def array_of(data: Any, dtype: dtype | None = None, copy: bool = True) -> Array:
     elif isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     elif hasattr(data, "__dlpack__"):
-        array = import_module("rushlight._dlpack").from_dlpack(data).detach()._array
+        array = from_dlpack(data).detach()._array
     elif hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, dict):
         try:
             data = [data[i] for i in range(len(data))]
