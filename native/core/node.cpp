@@ -307,7 +307,7 @@ PyObject* node_dir(PyObject* self, PyObject*) {
   }
   if (n->op) {
     for (int i = 0; i < n->n_saved && i < static_cast<int>(n->op->backward.saves.size()); ++i) {
-      const std::string name = saved_name(n->op, n->op->backward.saves[i]);
+      const std::string name = saved_name(n, n->op->backward.saves[i]);
       for (const char* prefix : {"_saved_", "_raw_saved_"}) {
         if (name.empty() || (prefix[1] == 'r' && !saves_tensor(n, i))) continue;
         Ref entry(PyUnicode_FromString((prefix + name).c_str()));

@@ -287,8 +287,10 @@ PyObject* unpack(Node* node, const Saved* slot, bool for_graph) {
       hold(kept->version);
       t->version = kept->version;
       t->flags |= kept->flags & kLazy;
-      t->grad_fn.set(Owned<Node>::borrow(node).release());
-      t->output_nr = nr;
+      if (is_differentiable(t->dtype)) {
+        t->grad_fn.set(Owned<Node>::borrow(node).release());
+        t->output_nr = nr;
+      }
       return as_object(t);
     }
     case Saved::Packed: return unpack_packed(node, slot, for_graph);
@@ -327,15 +329,7 @@ bool saved_slot(Node* n, long i, Saved** slot) {
   return true;
 }
 
-}  // namespace
-
-std::string full_name(const Node* n) {
-  const std::string name = class_name(n);
-  const bool by_class = name == "AccumulateGrad" || name == "CopySlices" || name == "CopyBackwards" || name == "Error";
-  return by_class ? "torch::autograd::" + name : name;
-}
-
-std::string saved_name(Op* op, const Op::Backward::Save& save) {
+std::string name_in_op(Op* op, const Op::Backward::Save& save) {
   const Source& source = save.source;
   if (source.kind == Source::Out) {
     Ref fields(op->result.type ? PyObject_GetAttrString(op->result.type, "_fields") : nullptr);
@@ -352,12 +346,40 @@ std::string saved_name(Op* op, const Op::Backward::Save& save) {
   return source.kind == Source::ArgShape ? name + "_sym_sizes" : name;
 }
 
+// What torch's nodes call what our ops call otherwise.
+constexpr struct {
+  const char *ours, *torchs, *nodes;
+} kTorchsNames[] = {
+    {"other", "mat2", " MmBackward0 "},
+    {"result", "inverse", " LinalgInvExBackward0 "},
+    {"self", "input", " ConvolutionBackward0 NativeBatchNormBackward0 NativeGroupNormBackward0 NativeLayerNormBackward0 "},
+    {"result1", "indices",
+     " MaxBackward0 MinBackward0 MedianBackward1 NanmedianBackward1 ModeBackward0 KthvalueBackward0 TopkBackward0 CummaxBackward0 "
+     "CumminBackward0 "},
+};
+
+}  // namespace
+
+std::string full_name(const Node* n) {
+  const std::string name = class_name(n);
+  const bool by_class = name == "AccumulateGrad" || name == "CopySlices" || name == "CopyBackwards" || name == "Error";
+  return by_class ? "torch::autograd::" + name : name;
+}
+
+std::string saved_name(const Node* n, const Op::Backward::Save& save) {
+  const std::string name = name_in_op(n->op, save);
+  for (const auto& row : kTorchsNames) {
+    if (name == row.ours && strstr(row.nodes, (" " + std::string(class_name(n)) + " ").c_str())) return row.torchs;
+  }
+  return name;
+}
+
 bool saves_tensor(const Node* n, int at) {
   const Op::Backward::Save& save = n->op->backward.saves[at];
   if (save.source.kind == Source::Out) return true;
   if (save.source.kind != Source::Arg || n->op->params[save.source.index].kind > Param::TensorList) return false;
   const PyObject* value = n->saved[at].kind == Saved::Object ? n->saved[at].value.peek() : nullptr;
-  return !value || !is_python_scalar(const_cast<PyObject*>(value)) || saved_name(n->op, save) == "other";
+  return !value || !is_python_scalar(const_cast<PyObject*>(value)) || saved_name(n, save) == "other";
 }
 
 PyObject* saved_value(Node* n, int at) {
@@ -367,7 +389,7 @@ PyObject* saved_value(Node* n, int at) {
   if (source.kind == Source::ArgShape && PyTuple_Check(value.get())) return PySequence_Tuple(value.get());
   // A number as second operand is shown as torch's is: a tensor without dimensions.
   const bool number = PyFloat_Check(value.get()) || PyLong_Check(value.get()) || PyComplex_Check(value.get());
-  if (!number || saved_name(n->op, n->op->backward.saves[at]) != "other") return value.release();
+  if (!number || saved_name(n, n->op->backward.saves[at]) != "other") return value.release();
   PyObject* f = callbacks.as_tensor.get();
   return f ? PyObject_CallOneArg(f, value.get()) : nullptr;
 }
@@ -375,7 +397,7 @@ PyObject* saved_value(Node* n, int at) {
 int saved_index(const Node* n, const char* name) {
   if (!n->op) return -1;
   for (size_t i = 0; i < n->op->backward.saves.size() && i < static_cast<size_t>(n->n_saved); ++i) {
-    if (saved_name(n->op, n->op->backward.saves[i]) == name) return static_cast<int>(i);
+    if (saved_name(n, n->op->backward.saves[i]) == name) return static_cast<int>(i);
   }
   return -1;
 }

@@ -11,7 +11,7 @@ namespace rushlight {
 std::string full_name(const Node* n);
 // The name torch gives a saved value, without "_saved_": `input` is `self` there and the result `result`, or one of several by
 // its field or number. Empty: it has none.
-std::string saved_name(Op* op, const Op::Backward::Save& save);
+std::string saved_name(const Node* n, const Op::Backward::Save& save);
 // Which slot `_saved_<name>` and `_raw_saved_<name>` mean; -1 for none.
 int saved_index(const Node* n, const char* name);
 // Whether a saved value is a tensor, or a number that torch has as one: those have a `_raw_saved_` name too.

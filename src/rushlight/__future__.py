@@ -30,8 +30,8 @@ def get_overwrite_module_params_on_conversion() -> bool:
 
 
 def set_swap_module_params_on_conversion(value: bool) -> None:
-    """Whether a module that is converted keeps its parameters; here they are kept either way,
-    except between the meta device and others.
+    """Whether a module that is converted keeps its parameters by `torch.utils.swap_tensors`; here
+    they are kept either way, except between the meta device and others.
 
     >>> layer = nn.Linear(1, 1)
     >>> weight = layer.weight

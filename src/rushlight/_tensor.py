@@ -484,6 +484,8 @@ def _detach_(self: Tensor) -> Any:
             "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
             "function in torch/optim/optimizer.py as the solution."
         )
+    if (w := self._wrapped) is not None and w.level.by_hand:
+        w.level.give_back(self)  # without the tangent
     self._cut()
     return self
 

@@ -222,6 +222,11 @@ def _strided(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     size, stride, offset, layout = (
         args[at[name]] for name in ("size", "stride", "storage_offset", "layout")
     )
+    if len(size) != len(stride):
+        raise RuntimeError(
+            "Tensor.as_strided(size, stride, ...): size and stride must have the same length! Got "
+            f"size {list(size)} and stride {list(stride)}"
+        )
     shape = args[at["shape"]] if "shape" in at else args[0].shape
     place = _Place(shape, size, stride, offset, layout)
     values = all_batched(args, level)

@@ -208,13 +208,21 @@ def _compare_tensors(
             _compare_numbers(actual.item(), expected.item(), (rtol, atol), rules, path)
         wrong = ~close
         count, total = int(wrong.sum()), actual.numel()
+        mismatched = f"Mismatched elements: {count} / {total} ({count / total:.1%})"
+        if actual.dtype.is_floating_point and actual.dtype.itemsize == 1:  # it has no differences
+            first = tuple(wrong.nonzero()[0].tolist())
+            rules.fail(
+                f"{rules.what} are not 'equal'!\n\n{mismatched}\n"
+                f"The first mismatched element is at index {first}.",
+                path,
+            )
         absolute = (actual - expected).abs()
         relative = absolute / expected.abs()
         absolute, relative = (d.masked_fill(close, 0) for d in (absolute, relative))
     lines = [
         _title(rules.what, rtol, atol),
         "",
-        f"Mismatched elements: {count} / {total} ({count / total:.1%})",
+        mismatched,
     ]
     for name, difference, allowed in (("absolute", absolute, atol), ("relative", relative, rtol)):
         where = int(difference.flatten().argmax())

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from .._missing import missing_name as _missing_name
+from ..autograd._swapped import swap_tensors as swap_tensors
 from . import hooks as hooks
 
 if _TYPE_CHECKING:
@@ -25,5 +26,5 @@ __getattr__ = _missing_name(
         set_module""".split(),
         "_misc",
     )
-    | {"ThroughputBenchmark": "throughput_benchmark", "swap_tensors": "_swapped"},
+    | {"ThroughputBenchmark": "throughput_benchmark"},
 )

@@ -13,6 +13,7 @@ from rushlight import _root as rl
 from ... import __future__
 from ..._core import Tensor
 from ..._errors import taking_pytorchs, warn
+from ...autograd._swapped import swap_tensors
 from ..parameter import Parameter
 from ._hooks import HookMethods
 
@@ -238,17 +239,18 @@ class StateMethods(HookMethods):
                         )
                     current.copy_(value)
                     return None
-                if __future__.get_swap_module_params_on_conversion() and (
-                    current.is_meta is value.is_meta
-                ):
-                    current.data = value.detach()
-                    return None
+                swapped = __future__.get_swap_module_params_on_conversion()
+                if swapped:
+                    value = value.detach()
                 if isinstance(current, Parameter):
                     if isinstance(value, Parameter):
                         value.requires_grad_(current.requires_grad)
                     else:
                         value = Parameter(value, requires_grad=current.requires_grad)
-                setattr(self, name, value)
+                if swapped:
+                    swap_tensors(current, value)
+                else:
+                    setattr(self, name, value)
         except Exception as error:
             return (
                 f'While copying the parameter named "{key}", '

@@ -22,6 +22,7 @@ from ... import __future__
 from ..._device import DeviceLike
 from ..._errors import taking_pytorchs, warn
 from ..._missing import missing_name as _missing_name
+from ...autograd._swapped import swap_tensors
 from .._moving import target
 from ..parameter import Buffer, Parameter
 from . import _hooks
@@ -578,6 +579,12 @@ class Module(StateMethods):
             grad = parameter.grad
             with rl.no_grad():
                 moved = fn(parameter)
+                if __future__.get_swap_module_params_on_conversion():
+                    self._swap(name, parameter, Parameter(moved, parameter.requires_grad))
+                    if grad is not None:
+                        grad.data = fn(grad)
+                        parameter.grad = grad
+                    continue
                 new = __future__.get_overwrite_module_params_on_conversion()
                 if new or moved.is_meta is not parameter.is_meta:  # a tensor stays on its device
                     moved = self._parameters[name] = Parameter(moved, parameter.requires_grad)
@@ -590,6 +597,12 @@ class Module(StateMethods):
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
+
+    def _swap(self, name: str, parameter: Tensor, moved: Tensor) -> None:
+        try:
+            swap_tensors(parameter, moved)
+        except RuntimeError as error:
+            raise RuntimeError(f"_apply(): Couldn't swap {self._get_name()}.{name}") from error
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Moves and casts in place: `to(device)`, `to(dtype)`, `to(device, dtype)` or `to(tensor)`.

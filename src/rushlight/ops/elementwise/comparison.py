@@ -275,6 +275,9 @@ def isclose(
         raise RuntimeError(f"rtol must be greater than or equal to zero, but got {rtol}")
     if atol < 0:
         raise RuntimeError(f"atol must be greater than or equal to zero, but got {atol}")
+    if rtol == 0 and atol == 0 and input.dtype.is_floating_point:  # also of 8 bits
+        same = input == other
+        return same | ((input != input) & (other != other)) if equal_nan else same
     return _isclose(input, other, rtol, atol, equal_nan)
 
 

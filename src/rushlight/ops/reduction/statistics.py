@@ -127,6 +127,7 @@ def _uneven(x: Tensor, at: Tensor, dim: int, edge_order: int) -> Tensor:
         )
     tail = (1,) * (x.ndim - dim - 1)
     h = at.diff().reshape(-1, *tail)
+    x = x.to(_core.result_type((x, h)))  # before the differences
     rise = x.diff(dim=dim) / h
     if n > 2:
         low, high = h.narrow(0, 0, n - 2), h.narrow(0, 1, n - 2)

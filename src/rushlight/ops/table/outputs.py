@@ -89,10 +89,11 @@ def _write_all(out: Any, result: Any, name: str, rule: Any) -> Any:
     return named_out(type(result))(outs)
 
 
-def resize(out: Tensor, shape: tuple[int, ...]) -> None:
-    """Gives `out` the shape of a result, with a warning where this takes elements from it."""
+def resize(out: Tensor, shape: tuple[int, ...]) -> bool:
+    """Whether `out` had another shape than a result, which it then gets; with a warning where this
+    takes elements from it."""
     if out._form.shape == shape:
-        return
+        return False
     if out._form.size:
         warn(
             "An output with one or more elements was resized since it had shape "
@@ -102,6 +103,7 @@ def resize(out: Tensor, shape: tuple[int, ...]) -> None:
             "resizing it, inplace, to zero elements with t.resize_(0).",
         )
     out.resize_(shape)
+    return True
 
 
 def _write(out: Tensor, result: Tensor) -> Tensor:
@@ -112,7 +114,10 @@ def _write(out: Tensor, result: Tensor) -> Tensor:
             "cross-device copies are not allowed!"
         )
     array = result._form
-    resize(out, array.shape)
+    if resize(out, array.shape) and out.stride() != (strides := result.stride()):
+        ends = sum((n - 1) * s for n, s in zip(array.shape, strides, strict=True))
+        if ends + 1 == array.size:  # the result has no gaps
+            out.as_strided_(array.shape, strides)
     if out._accelerator is not None:
         _core.copy_values(out, result)
     elif of(out).has_memory:

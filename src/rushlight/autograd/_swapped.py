@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
-from ..autograd.graph import Node, get_gradient_edge
+from .graph import Node, get_gradient_edge
 
 _UNSET = object()
 
