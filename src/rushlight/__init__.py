@@ -36,7 +36,6 @@ try:
     from . import _callbacks as _callbacks
     from . import backends, cuda, linalg, nn, special, utils
     from ._torch_alias import install_as_torch
-    from .func import vmap
 
     _sys.meta_path.append(_ByRow())
 finally:
@@ -93,6 +92,7 @@ _LATE_NAMES = {
     ),
     "_lobpcg": "lobpcg",
     "_lowrank": "pca_lowrank svd_lowrank",
+    "func": "vmap",
     "_private": """_cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long
         _cast_Short _scaled_mm _chunk_cat
         _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo

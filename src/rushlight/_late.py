@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from sys import modules
+from types import ModuleType
 from typing import Any
 
-__all__ = ["Late", "connect", "imported", "late"]
+__all__ = ["Late", "connect", "functions_named_as_modules", "imported", "late"]
 
 
 def imported(module: str, name: str) -> Callable[..., Any]:
@@ -20,6 +22,28 @@ def imported(module: str, name: str) -> Callable[..., Any]:
         return getattr(import_module(module), name)(*args, **kwargs)
 
     return call
+
+
+def functions_named_as_modules(package: str, *names: str) -> None:
+    """Let a package's functions be found that have the names of the modules they are in.
+
+    The import of a module sets the name in the package to the module, which is not told here.
+    """
+
+    def member(name: str) -> property:
+        def get(self: Any) -> Any:
+            if name not in vars(self):
+                vars(self)[name] = getattr(import_module(f"{package}.{name}"), name)
+            return vars(self)[name]
+
+        def put(self: Any, value: Any) -> None:
+            if not isinstance(value, ModuleType):
+                vars(self)[name] = value
+
+        return property(get, put, lambda self: vars(self).pop(name))
+
+    kind = type(modules[package])
+    modules[package].__class__ = type(kind.__name__, (kind,), {n: member(n) for n in names})
 
 
 class Late:

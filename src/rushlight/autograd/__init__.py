@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from .._late import functions_named_as_modules as _functions_named_as_modules
 from .._missing import missing_name as _missing_name
-from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph, profiler, variable
-from . import gradcheck as _gradcheck
+from . import anomaly_mode, forward_ad, function, grad_mode, graph, variable
 from ._engine import backward, grad
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
@@ -18,9 +20,13 @@ from .grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from .profiler import _disable_profiler as _disable_profiler
-from .profiler import _profiler_enabled as _profiler_enabled
 from .variable import Variable
+
+if TYPE_CHECKING:
+    from . import functional as functional
+    from . import profiler as profiler
+    from .gradcheck import gradcheck as gradcheck
+    from .gradcheck import gradgradcheck as gradgradcheck
 
 __all__ = [
     "Function",
@@ -48,7 +54,13 @@ __all__ = [
     "variable",
 ]
 
-# torch.autograd.gradcheck is the function, as in PyTorch.
-gradcheck, gradgradcheck = _gradcheck.gradcheck, _gradcheck.gradgradcheck
+_functions_named_as_modules(__name__, "gradcheck")
 
-__getattr__ = _missing_name(__name__, late={"profiler_util": "profiler_util"})
+__getattr__ = _missing_name(
+    __name__,
+    late={
+        **dict.fromkeys(["profiler", "_disable_profiler", "_profiler_enabled"], "profiler"),
+        "gradgradcheck": "gradcheck",
+        **{name: name for name in ("functional", "profiler_util")},
+    },
+)

@@ -11,6 +11,7 @@ what its arguments were. With `check_forward=True` that operation raises at once
 from __future__ import annotations
 
 import traceback
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ import numpy as np
 from .. import _core
 from .._core import Op, Tensor
 from .._errors import warn
-from . import profiler as _profiler
 from .grad_mode import check_bool
 
 __all__ = [
@@ -207,8 +207,15 @@ def _where(mask: Any) -> str:
     return f"{count} of {mask.size} elements,{which}" if at else f"{count} of {mask.size} elements"
 
 
+@cache
+def _profiler() -> Any:
+    from . import profiler  # when calls are observed, not when the library is imported
+
+    return profiler
+
+
 def _node_ran(node: Any, gradients: tuple[Any, ...], start: int, stop: int) -> None:
-    _profiler.note_node(node, start, stop)
+    _profiler().note_node(node, start, stop)
     if not _state.enabled or not (_state.check_nan or _state.check_inf):
         return
     choice = node.metadata.get("where_")
@@ -285,7 +292,7 @@ def _flat(value: Any) -> list[Any]:
 
 
 def _op_ran(op: Op, arguments: tuple[Any, ...], result: Tensor, start: int, stop: int) -> None:
-    _profiler.note_op(op, arguments, start, stop)
+    _profiler().note_op(op, arguments, start, stop)
     if not _state.enabled or _state.check_forward is False:
         return
     if (_state.first_bad and not _state.check_forward) or _core.current_node() is not None:

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from .._missing import missing_name as _missing_name
-from ._forward import jvp
-from ._functional_call import functional_call, stack_module_state
-from ._jacobians import hessian, jacfwd, jacrev
-from ._reverse import grad, grad_and_value, linearize, vjp
-from ._tools import debug_unwrap, functionalize, replace_all_batch_norm_modules_
-from ._vmap import vmap
 
-__all__ = [
-    "debug_unwrap",
-    "functional_call",
-    "functionalize",
-    "grad",
-    "grad_and_value",
-    "hessian",
-    "jacfwd",
-    "jacrev",
-    "jvp",
-    "linearize",
-    "replace_all_batch_norm_modules_",
-    "stack_module_state",
-    "vjp",
-    "vmap",
-]
+_FILES = {
+    "_forward": "jvp",
+    "_functional_call": "functional_call stack_module_state",
+    "_jacobians": "hessian jacfwd jacrev",
+    "_reverse": "grad grad_and_value linearize vjp",
+    "_tools": "debug_unwrap functionalize replace_all_batch_norm_modules_",
+    "_vmap": "vmap",
+}
+_LATE = {name: file for file, names in _FILES.items() for name in names.split()}
 
-__getattr__ = _missing_name(__name__)
+__all__ = sorted(_LATE)
+
+__getattr__ = _missing_name(__name__, late=_LATE)

@@ -1,0 +1,14 @@
+from ._forward import jvp as jvp
+from ._functional_call import functional_call as functional_call
+from ._functional_call import stack_module_state as stack_module_state
+from ._jacobians import hessian as hessian
+from ._jacobians import jacfwd as jacfwd
+from ._jacobians import jacrev as jacrev
+from ._reverse import grad as grad
+from ._reverse import grad_and_value as grad_and_value
+from ._reverse import linearize as linearize
+from ._reverse import vjp as vjp
+from ._tools import debug_unwrap as debug_unwrap
+from ._tools import functionalize as functionalize
+from ._tools import replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_
+from ._vmap import vmap as vmap
