@@ -142,7 +142,7 @@ inline Ref contiguous(Tensor* tensor) {
   if (tensor->is_contiguous() && tensor->is_aligned()) return Ref::borrow(as_object(tensor));
   return Ref(as_object(contiguous_copy(tensor)));
 }
-// What was computed in computed_in(dtype), in that type.
+// A result that was computed in computed_in(dtype), rounded to `dtype`.
 inline Ref rounded(Ref result, DType dtype) {
   if (!result || as_tensor(result)->dtype == dtype) return result;
   return Ref(as_object(cast(as_tensor(result), dtype)));
@@ -217,7 +217,8 @@ void say_overflow(const char* function, const char* argument, int at);
 // The same, where anything else is a TypeError; false with an exception set.
 bool sizes_argument(const char* function, const char* argument, PyObject* object, Py_ssize_t* out, int& n);
 bool double_argument(PyObject* object, double& out);
-// What a rule is told of its n edges: 0 where no gradient is wanted, else one more than the dimensions of what it leads to.
+// Reads the `Needs` of a rule with n edges: 0 where no gradient is wanted, else the dimensions of
+// the edge's tensor plus one.
 bool needs_argument(PyObject* object, int n, int* needs);
 // The n gradients as a tuple, None for those that were not made.
 PyObject* gradients_of(std::initializer_list<Ref*> gradients);

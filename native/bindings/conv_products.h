@@ -1,4 +1,5 @@
-// What the three kernels of conv.cpp are made of: images laid out in planes, and products with the patches in them.
+// The parts of the three kernels of conv.cpp: images laid out in planes, and products with the
+// patches in planes.
 #pragma once
 #include <algorithm>
 #include <array>

@@ -107,7 +107,8 @@ void pooled_shape(const Py_ssize_t* shape, int ndim, int n, const Py_ssize_t (&o
   for (int i = 0; i < ndim; i++) to[i] = i < ndim - n ? shape[i] : out[3 - (ndim - i)];
 }
 
-// What maxima are given out in: values and places of `shape`; run(values of the input, volumes [begin, end), out, indices).
+// Maxima and their places, computed by run(values of the input, volumes [begin, end), out,
+// indices).
 template <class F>
 PyObject* maxima(const TensorInfo& x, int n, const Py_ssize_t (&sizes)[3], Py_ssize_t volume, Py_ssize_t positions,
                  Py_ssize_t grain, const F& run) {

@@ -26,7 +26,7 @@ constexpr Py_ssize_t kMostRows = 0x7fffffff;  // what a BLAS counts with
 
 PyObject* refused() { return PyErr_Occurred() ? nullptr : not_implemented(); }
 
-// What a call works on, and in which order.
+// The layer of a call: types, sizes, and the order of the steps.
 struct Layer {
   Cell cell;
   DType stored, type;  // of the arguments; in which it is computed

@@ -324,7 +324,7 @@ int bind(Op* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObjec
                  missing.c_str());
     return -1;
   }
-  // What is looked at and then read must not change in between, which a list can: hooks run, and other threads.
+  // A tuple, as hooks and other threads could change a list between the checks and the call.
   if (op->list_param >= 0 && PyList_Check(slots[op->list_param])) {
     owned->tensors = Ref(PyList_AsTuple(slots[op->list_param]));
     if (!(slots[op->list_param] = owned->tensors.get())) return -1;

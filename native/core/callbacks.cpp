@@ -1,4 +1,4 @@
-// What Python registers for the core to call; see callbacks.h.
+// The objects that Python registers for the core to call; see callbacks.h.
 #include "core/callbacks.h"
 
 #include <cstring>

@@ -61,7 +61,7 @@ enum TensorFlag : uint32_t {
   kNotPlain = kWrapped | kLazy | kElsewhere,
   kConjLast = 1 << 15,  // of a view: the op that made it changed kConjBit
   kNegLast = 1 << 19,   // or kNegBit
-  kLazyLast = 8,        // from kConjBit and kNegBit to these
+  kLazyLast = 8,        // a shift, no flag: kConjBit << kLazyLast is kConjLast
 };
 
 // The detach reason of a tensor: why its history ended. It is kept for the error that says so.
@@ -190,7 +190,7 @@ inline bool in_inference() { return modes_used.load(std::memory_order_relaxed) &
 inline PyObject* saved_hooks() {
   return modes_used.load(std::memory_order_relaxed) && tls.saved_hooks != tls.packing ? tls.saved_hooks : nullptr;
 }
-// Whether calls are recorded. Recording may be on in inference mode too, which records nothing.
+// Whether calls are recorded: with gradients enabled, and outside of inference mode.
 inline bool grad_enabled() { return tls.grad_enabled && !tls.inference; }
 
 class GradMode {
@@ -256,7 +256,7 @@ struct OutputMeta {
   const Py_ssize_t* dims() const { return ndim <= kInline ? dims_inline : dims_heap; }
 };
 
-// What a running backward keeps for each node (see engine.cpp).
+// The state of a node in a running backward (see engine.cpp).
 struct BackwardState {
   uint64_t task;  // whose state this is; 0: nobody's
   int64_t pending;  // gradients still to come
@@ -329,8 +329,9 @@ struct Param {
   Kind kind;
 };
 
-// What a function takes for its parameters: of each a bit for every type that one of PyTorch's signatures of the function's name
-// has there; none where anything goes. Asked of ops/table/arguments.py at the first call.
+// The types that the parameters of a function accept. Each parameter has a bit for every type that
+// some signature of PyTorch's function has at this place, and no bit where any type is accepted.
+// ops/table/arguments.py gives the rows at the first call.
 struct Takes {
   enum Kind : uint16_t {
     kTensor = 1,
@@ -405,7 +406,7 @@ enum Overlap : uint8_t {
   kSaidLate = 16,  // all other errors come before the one about shared memory
 };
 
-// What a loss makes of the losses of its elements.
+// How a loss joins the losses of the elements.
 enum class Reduction : uint8_t { None, Mean, Sum };
 
 enum class ResultType : uint8_t { Promoted, Float, Bool };
@@ -428,7 +429,7 @@ struct Op {
   PyObject* dict;
   Kind kind;
 
-  // What it is called with.
+  // The arguments.
   bool has_var_args;
   int n_params, n_positional;
   std::vector<Param> params;
@@ -466,7 +467,7 @@ struct Op {
     PyObject* stored_text;  // the kernel that torch names where it refuses them; nullptr: the op's name
   } promotion;
 
-  // What it gives.
+  // The results.
   struct Result {
     bool view;  // shows its first argument's storage
     bool multi_view;
@@ -490,7 +491,7 @@ struct Op {
     PyObject* expanded;  // what a program is warned of where the first argument shows an element twice, or nullptr
   } in_place;
 
-  // What is recorded of a call, and how its gradients are computed.
+  // The record of a call, and how gradients are computed.
   struct Backward {
     bool differentiable;
     bool first_only;  // of several outputs only the first is differentiable
@@ -608,7 +609,8 @@ extern std::atomic<bool> watching_writes;  // set while allow_mutation_on_saved_
 
 void add_operator_slots(std::vector<PyType_Slot>* slots);
 // ---- wrapped.cpp ----
-// What is asked of the levels: the methods of the object that is registered as `wrapped` (src/rushlight/_levels/dispatch.py).
+// The questions to the levels: methods of the object that is registered as `wrapped`
+// (src/rushlight/_levels/dispatch.py).
 #define RUSHLIGHT_ASKED(X) \
   X(settle)                \
   X(call)                  \

@@ -182,8 +182,9 @@ class Backward {
       if (!c.node || state(c.node).task != id_) continue;
       (accumulate_ ? state(c.node).needed : state(c.node).captured) = true;
     }
-    // What a node leads to is settled before it: in the order of the walk, backwards. A node's number does not say that order,
-    // as a view's history may be made when a node that is older asks for it.
+    // `order` has every node before the nodes that the node's edges lead to, and is settled from
+    // the end. Node numbers do not give this order: an older node may cause a view's history to be
+    // made.
     std::vector<Node*> order;
     order.reserve(visited_.size());
     for (Node* r : roots_) {

@@ -1,5 +1,5 @@
-// What rushlight.explain reads of the graph: a node's edges, saved values and call site as they are. Nothing is unfolded, no hook is
-// run and nothing is brought up to date, so that looking changes nothing.
+// The facts of the graph that rushlight.explain reads: a node's edges, saved values and call site.
+// Reading changes nothing: no node is unfolded, no hook is run, no view's history is renewed.
 #include "core/saved.h"
 #include "core/storage.h"
 

@@ -259,7 +259,7 @@ int add_to_leaf(Tensor* v, PyObject* g, int ours, bool create_graph) {
   Ref more(g);
   for (;;) {
     const Owned<Tensor> have = v->grad.own();
-    // What stands for others, a sparse gradient too, has no memory to add from.
+    // A wrapped gradient has no memory to add from; a sparse gradient is wrapped too.
     if (have && !create_graph && !((have->flags | as_tensor(more.get())->flags) & kWrapped)) {
       AddingInPlace turn(have.get());
       if (v->grad.peek() != have.get()) continue;

@@ -37,7 +37,7 @@ struct Guarded<f> {
 template <auto f>
 inline constexpr auto guarded = &Guarded<f>::call;
 
-// What the tables hold.
+// A guarded function, of the type that tables of methods and slots hold.
 template <auto f>
 PyCFunction method_of() {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(guarded<f>));

@@ -16,10 +16,12 @@ namespace rushlight {
 
 namespace {
 
-// The view's place inside its root: sizes, strides and offset in elements; and the root's own strides, None where it is
-// contiguous (gradients of the root may lie in memory otherwise). Where one of the two is complex and the other real, all of
-// these count real numbers and `mixed` says which one is complex. Where they put different things off, `before` is changed over
-// before the view is taken and `after` after that.
+// The view's place inside its root: sizes, strides and offset in elements; and `layout`, the root's
+// own strides, None where the root is contiguous (gradients of the root may lie in memory
+// otherwise). Where either the view or the root is complex and the other is real, all of these
+// count real numbers, and `mixed` names the complex tensor. Where the bits of kLazy differ between
+// view and root, the root has the bits `before` toggled first, then the view is taken, then the
+// view has the bits `after` toggled.
 struct Geometry {
   Ref size, stride, offset, layout;
   const char* mixed;

@@ -278,7 +278,7 @@ inline uint32_t elsewhere_flag(DeviceType device) {
   return device == DeviceType::Cpu ? 0u : device == DeviceType::Meta ? kMeta : kAccelerator;
 }
 
-// What follows from storage, element type, sizes and strides.
+// Sets the members that follow from storage, element type, sizes and strides.
 inline void derive(Tensor* t, Py_ssize_t numel) {
   t->numel_ = numel;
   t->contiguous_ = is_row_major(t->ndim(), t->sizes(), t->strides(), t->item(), numel);

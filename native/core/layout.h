@@ -126,7 +126,7 @@ Tensor* tensor_from_any(PyObject* o, DType dtype);
 PyObject* descr_object(DType dtype);  // borrowed
 bool is_kernel(PyObject* function);  // of rushlight._core.kernels: over tensors
 void set_kernels_module(PyObject* module);
-// What NumPy's scalars are: a number at all; of such a kind.
+// Whether an object is a scalar of NumPy, and of which kind.
 bool is_numpy_scalar(PyObject* o);
 bool is_numpy_bool(PyObject* o);
 bool is_numpy_float(PyObject* o);

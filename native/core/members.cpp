@@ -15,8 +15,9 @@ PyObject* kGetattribute = PyUnicode_InternFromString("__getattribute__");
 PyObject* const kRegistries[] = {PyUnicode_InternFromString("_parameters"), PyUnicode_InternFromString("_buffers"),
                                  PyUnicode_InternFromString("_modules")};
 
-// What an instance itself has under a name: in its __dict__, or as a member. A new reference; nullptr without an error set where
-// there is nothing, or where a registry is a dict of another class, whose methods have to be called.
+// The attribute of the instance alone: from its __dict__, or from a registry of members. A new
+// reference; nullptr without an error where there is none, or where a registry is a subclass of
+// dict, whose methods have to be called.
 PyObject* own_attribute(PyObject* self, PyObject* name) {
   Ref attributes(PyObject_GenericGetDict(self, nullptr));
   if (!attributes) return nullptr;

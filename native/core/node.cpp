@@ -523,7 +523,7 @@ int init_node(PyObject* module) {
   if (!NodeType) return -1;
   AccumulateGradType = node_type("AccumulateGrad");
   if (!AccumulateGradType) return -1;
-  // What custom Functions derive from: instances have attributes and can be referred to weakly.
+  // The base class of custom Functions: instances have attributes and can be referred to weakly.
   static PyType_Slot function_slots[] = {
       {Py_tp_doc, const_cast<char*>("The node, and ctx, of a custom Function.")},
       {Py_tp_new, slot_of<node_new>()},

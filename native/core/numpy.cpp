@@ -170,7 +170,8 @@ int init_numpy(PyObject* module) {
 
 namespace {
 
-// What NumPy code sees of a tensor on meta: its shape and type, and one zero in all places.
+// An array in the place of a tensor on meta: of the same shape and type, with one zero in all
+// places.
 PyObject* stand_in(const Tensor* t, PyArray_Descr* descr) {
   static const char zero[16] = {};
   const Py_ssize_t strides[kMaxDims] = {};

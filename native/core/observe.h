@@ -68,7 +68,8 @@ class Unreported {
   bool before_;
 };
 
-// What is common to the two below: the notes of what runs around it are kept apart from its own, and it has a line in the trace.
+// A call or node with a line in the trace: the base of the classes below. Notes made inside the
+// observation are kept apart from the notes outside.
 class Observation {
  public:
   Observation();
@@ -104,7 +105,8 @@ class ObservedCall : Observation {
   Ref known_;
 };
 
-// What is no call of an op, and has a line in the trace as if it were; and a call with out=, around the call without.
+// Work that has a line in the trace like a call of an op; also a call with out=, around the call
+// without.
 class ObservedWork : Observation {
  public:
   template <class... Values>
@@ -119,7 +121,7 @@ class ObservedWork : Observation {
   bool begin_with(const char* name, PyObject* const* values, Py_ssize_t n);
 };
 
-// A node that a backward runs. What is noted of one that nobody is told of is nothing.
+// A node that a backward runs while nobody observes: every report does nothing.
 struct UnobservedNode {
   static int begin(PyObject* const*, int) { return 0; }
   static void run() {}

@@ -52,7 +52,7 @@ PyObject* call_wrapped(Op* op, PyObject* const* slots) {
   return ask_levels(asked::call, as_object(op), tuple.get());
 }
 
-// What the argument check found out about all tensors of a call.
+// The facts about all tensors of a call, found by the argument check.
 struct Seen {
   uint32_t flags = 0;
   bool wants_grad = false;
@@ -71,7 +71,7 @@ void look_at(Tensor* t, Seen* seen) {
   }
 }
 
-// What is wrong with the history of an argument is said before the call computes anything.
+// Errors about an argument's history come here, before the call computes anything.
 int refresh_arguments(Op* op, PyObject* const* slots) {
   const auto refresh = [](Tensor* t, int) {
     Node* node;

@@ -1,5 +1,6 @@
-// What the files about Op share: op.cpp (a call), out.cpp (a call with out=), arguments.cpp (reading its arguments),
-// make_op.cpp (the type, and how ops are made), public.cpp (an op under the name that programs see).
+// Declarations for the files about Op: op.cpp (a call), out.cpp (a call with out=), arguments.cpp
+// (reading arguments), make_op.cpp (the type, and how ops are made), public.cpp (an op under the
+// name that programs see).
 #pragma once
 #include <cstring>
 #include <string>
@@ -10,8 +11,8 @@ namespace rushlight {
 
 inline const char* op_name(Op* op) { return PyUnicode_AsUTF8(op->name); }
 
-// What a call has in the place of one of `op->tensor_params`: the argument itself, or the elements of a list. A
-// program's list is a tuple by then (`bind`), so that its elements stay.
+// The objects at one of `op->tensor_params` in a call: the argument itself, or the elements of a
+// list. `bind` has made a tuple of a program's list, so that the elements stay.
 struct Items {
   PyObject* const* first;
   Py_ssize_t n;
@@ -42,8 +43,8 @@ inline bool is_symbol(PyObject* o) {
 }
 
 // ---- arguments.cpp ----
-// What reading the arguments made: the tuple of variable arguments, that of a list of tensors, and a list of what was taken in
-// the place of an argument.
+// Objects that reading the arguments made: the tuple of variable arguments, the tuple of a list of
+// tensors, and a list of the objects taken instead of arguments.
 struct Bound {
   Ref var_args, tensors, instead;
 };

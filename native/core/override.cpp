@@ -288,7 +288,7 @@ class Takers {
     return nullptr;
   }
 
-  // What handle_torch_function says where all refuse, with the types that were asked.
+  // The error of handle_torch_function where all refuse, with the types that were asked.
   void refuse(PyObject* func) const {
     std::string types;
     for (const Ref& taker : takers_) types += (types.empty() ? "" : ", ") + text_of_class(taker.get());

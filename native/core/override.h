@@ -42,8 +42,8 @@ inline bool is_plain_operand(PyObject* o) {
 // Who is asked about calls of a function: all, only modes (it has no tensors to go by), or nobody.
 enum class Asks : uint8_t { All, Modes, Nobody };
 
-// What gates do behind the pointer compares: true where the call was taken over; then `*result` is what it gave, nullptr with an
-// exception. `kwnames` as in a vectorcall.
+// The slow part of the gates: whether the call was taken over, with the answer in `*result`
+// (nullptr with an exception). `kwnames` as in a vectorcall.
 bool overridden(PyObject* func, Asks asks, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, bool deep, PyObject** result);
 // Of the member `name` of Tensor, called with `args` (self first) and a dict or nullptr.
 bool member_overridden(const char* name, PyObject* args, PyObject* kwargs, PyObject** result);
@@ -69,7 +69,7 @@ class OverridesOf {
 
 // Tensor.__torch_function__.
 PyObject* default_torch_function(PyObject* cls, PyObject* args, PyObject* kwargs);
-// What Parameter has instead: nothing is taken over.
+// Gives Parameter a __torch_function__ that takes nothing over.
 int register_parameter(PyObject* type);
 int init_override(PyObject* module);
 

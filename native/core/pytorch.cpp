@@ -39,7 +39,8 @@ bool is_variable_function(PyObject* func) {
 
 using Take = PyObject* (*)(PyObject*);
 
-// What `take` makes of the tensors in `o`, in lists, tuples and dicts too; `o` itself where there is none.
+// `o` with `take` applied to the objects inside lists, tuples and dicts; `o` itself where nothing
+// changed.
 PyObject* taken(PyObject* o, Take take, int depth) {
   if (PyDict_CheckExact(o) && depth) {
     Ref copy(PyDict_Copy(o)), keys(copy ? PyDict_Keys(copy.get()) : nullptr);

@@ -346,7 +346,7 @@ std::string name_in_op(Op* op, const Op::Backward::Save& save) {
   return source.kind == Source::ArgShape ? name + "_sym_sizes" : name;
 }
 
-// What torch's nodes call what our ops call otherwise.
+// Saved values whose names in torch's nodes differ from the names in our ops.
 constexpr struct {
   const char *ours, *torchs, *nodes;
 } kTorchsNames[] = {

@@ -7,16 +7,17 @@
 
 namespace rushlight {
 
-// What `node.name()` says: the class, except for the few that torch names by their C++ class.
+// The answer of `node.name()`: the class, except for a few nodes that torch names by the C++ class.
 std::string full_name(const Node* n);
 // The name torch gives a saved value, without "_saved_": `input` is `self` there and the result `result`, or one of several by
 // its field or number. Empty: it has none.
 std::string saved_name(const Node* n, const Op::Backward::Save& save);
 // Which slot `_saved_<name>` and `_raw_saved_<name>` mean; -1 for none.
 int saved_index(const Node* n, const char* name);
-// Whether a saved value is a tensor, or a number that torch has as one: those have a `_raw_saved_` name too.
+// Whether a saved value has a `_raw_saved_` name too: it is a tensor, or a number that torch saves
+// as a tensor.
 bool saves_tensor(const Node* n, int at);
-// What `_saved_<name>` shows: a new reference.
+// The value of `_saved_<name>`: a new reference.
 PyObject* saved_value(Node* n, int at);
 
 // save(tensors, numbers): keeps values for a Function's backward. A number >= 0 says the tensor is that output of this node: it

@@ -35,7 +35,7 @@ struct Entry {
 };
 constexpr int kMaxEntries = 8;
 
-// What index ops take.
+// Arguments of the index ops.
 struct Place {
   Ref index, dims, at;
 };

@@ -159,7 +159,9 @@ PyObject* like_strides_of(PyObject*, PyObject* o) {
   return shape_tuple(t->ndim(), strides);
 }
 
-// is_channels_last(tensor): whether its elements lie so. suggests_channels_last(tensor): whether its strides tell that it is meant so.
+// is_channels_last(tensor): whether the elements are dense in this order.
+// suggests_channels_last(tensor): whether the strides are in this order, so that results take it
+// over.
 PyObject* is_channels_last_function(PyObject*, PyObject* o) {
   return PyBool_FromLong(is_tensor(o) && is_channels_last(as_tensor(o)));
 }

@@ -1,4 +1,4 @@
-// What the core knows about element types, shapes and versions, and the objects that the Python side registers with it.
+// Element types, shapes and versions, and the objects that the Python side registers with the core.
 #include <algorithm>
 #include <cstring>
 #include <new>

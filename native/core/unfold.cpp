@@ -12,7 +12,8 @@ namespace rushlight {
 
 namespace {
 
-// What `unfold` is told of an argument: its value and its shape where the node kept them, and whether a gradient flows to it.
+// The arguments of a call as `unfold` gets them: values and shapes where the node kept them, and
+// which want a gradient.
 struct Known {
   Ref values, shapes, wants;
 };

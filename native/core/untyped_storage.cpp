@@ -369,7 +369,7 @@ PyObject* untyped_move(PyObject* self, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// What keeps foreign memory alive: for a buffer its own object.
+// The object that keeps foreign memory alive; for a memoryview, the object behind the view.
 PyObject* get_owner(PyObject* self, void*) {
   PyObject* owner = storage_in(self)->owner;
   if (owner && PyMemoryView_Check(owner)) owner = PyMemoryView_GET_BUFFER(owner)->obj;

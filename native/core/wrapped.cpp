@@ -27,8 +27,8 @@ int refuse_captured(Tensor* t, PyObject* written, PyObject* value) {
 
 namespace {
 
-// wrapper(value, flag, object[, seen]): a tensor of value's memory (or that of `seen`, an array or a tensor) with what a transform attached; it says that it
-// requires grad when `value` does.
+// wrapper(value, flag, object[, seen]): a tensor with the memory of `value` (or of `seen`, an array
+// or a tensor), with `object`, which a transform attaches, and with the requires_grad of `value`.
 PyObject* wrapper(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n < 3 || n > 4 || !is_tensor(args[0]) || (n == 4 && !is_array(args[3]) && !is_tensor(args[3]))) {
     PyErr_SetString(PyExc_TypeError, "wrapper(value, flag, object[, seen])");

@@ -356,7 +356,8 @@ void finish(int device) {
 
 namespace {
 
-// What a driver made of a text earlier; nullptr where it has no use for it.
+// A program from the driver's own binary of an earlier build; nullptr where the driver refuses the
+// binary.
 Handle from_binary(const Device& d, const std::string& binary, const std::string& options) {
   const unsigned char* bytes = reinterpret_cast<const unsigned char*>(binary.data());
   const size_t length = binary.size();

@@ -99,8 +99,9 @@ struct Grid {
   ptrdiff_t count() const { return d * h * w; }
 };
 
-// What every place of an image's group reads: element k of its patch is planes[offsets[k] + where the place is]; where
-// offsets[k] < 0 it is 1, which the bias is multiplied by. `spare`: a register may be read behind any row of a plane.
+// The patches that the places of an image's group read: element k is planes[offsets[k] + the offset
+// of the place], or 1 (the factor of the bias) where offsets[k] < 0. `spare`: a register may be
+// read behind any row of a plane.
 struct Patch {
   const void* planes;
   const ptrdiff_t* offsets;
@@ -153,7 +154,7 @@ struct AttentionHead {
   ByteMatrix noise;  // queries x keys, null without: the weights are multiplied by it
 };
 
-// What a head's gradient is made of, and goes to.
+// Inputs and outputs of the gradient of an attention head.
 struct AttentionGradient {
   ByteMatrix out, out_grad;  // the result and its gradient, queries x width
   const void* lse;  // of the computing type, as the forward gave it

@@ -7,7 +7,7 @@
 
 namespace rushlight {
 
-// What becomes of the element that a value lands on.
+// How a value changes the element at its place.
 enum class Land : uint8_t { Set, Add, Mul, Max, Min, Count };
 
 // The places of an array that an index names. The array's dimensions are split: those before the indexed ones (outer),

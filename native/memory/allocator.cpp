@@ -163,7 +163,7 @@ class Segments {
 
   bool is_start(char* at) const { return segments_.count(at) != 0; }
 
-  // What was freed last goes to the other free ranges, to be joined with them.
+  // Moves the ranges that were freed last to the other free ranges, and joins neighbours.
   void settle() {
     for (int i = 0; i < recent_; ++i) {
       kept_ -= recents_[i].size;

@@ -280,7 +280,7 @@ T shape_scores(const AttentionHead& h, ptrdiff_t i, int rows, ptrdiff_t j, ptrdi
   return before ? T(1) : scale;
 }
 
-// What is known of the rows of a strip after some keys.
+// The running state of a strip's rows: over the keys so far.
 template <class T>
 struct State {
   T top[kStripRoom<T>];     // the highest scaled score
@@ -533,7 +533,7 @@ void slopes_of(const AttentionHead& h, ptrdiff_t i, int rows, ptrdiff_t j, ptrdi
         (p * (V::load(z + k) - mean) * scale).store(z + k);
       }
     }
-    // What lies behind the keys that a row sees takes no part, whatever the values there are.
+    // Values behind the last key that a row sees become 0, NaN too.
     const ptrdiff_t seen = h.causal ? smaller(n, larger(0, i + r + 1 - j)) : n;
     ptrdiff_t k = seen / N * N;
     if (k < seen) {

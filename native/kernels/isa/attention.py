@@ -1,4 +1,4 @@
-"""What attention.cpp computes for one head, in plain NumPy (float64)."""
+"""Attention for one head, in plain NumPy (float64): the reference of attention.cpp."""
 
 import numpy as np
 

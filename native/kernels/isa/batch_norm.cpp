@@ -24,7 +24,7 @@ constexpr int kStrip = 4;  // ... and registers
 template <class T>
 constexpr DType kTypeOf = sizeof(T) == 4 ? DType::F32 : DType::F64;
 
-// What is stored in a type, as T.
+// Reads and writes values of a stored type as T.
 template <class T>
 struct Stored {
   explicit Stored(DType type) : item(item_size(type)) {

@@ -1,4 +1,4 @@
-"""What batch_norm.cpp and its binding compute. Channels are the second dimension."""
+"""The reference of batch_norm.cpp and its binding. Channels are the second dimension."""
 
 import numpy as np
 

@@ -1,10 +1,10 @@
-"""What conv_direct.cpp computes, in plain NumPy: place by place, all filters at once."""
+"""The reference of conv_direct.cpp in plain NumPy: place by place, all filters at once."""
 
 import numpy as np
 
 
 def patch_of(x, place, k, stride, padding, dilation, groups):
-    """What a place sees of x, (groups, 1, channels of a group, *k): 0 outside of it."""
+    """The patch of x at a place, (groups, 1, channels of a group, *k): 0 outside of x."""
     patch = np.zeros((len(x), *k))
     for at in np.ndindex(*k):
         i = tuple(

@@ -1,10 +1,10 @@
-"""What conv_product.cpp computes, in plain NumPy: for each place, filters times its patch."""
+"""The reference of conv_product.cpp in plain NumPy: filters times the patch of each place."""
 
 import numpy as np
 
 
 def places_of(padded, at, stride, dilation, out):
-    """What all places see at one position of the kernel: a view of the padded image."""
+    """The elements under one position of the kernel, for all places: a view of the padded image."""
     slices = [
         slice(k * d, k * d + s * (n - 1) + 1, s)
         for k, d, s, n in zip(at, dilation, stride, out, strict=True)

@@ -1,4 +1,4 @@
-"""What conv_weight.cpp computes, in plain NumPy: sums over places of gradient times patch."""
+"""The reference of conv_weight.cpp in plain NumPy: sums over places of gradient times patch."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What convert.cpp computes, in plain NumPy: numbers as halves and back."""
+"""The reference of convert.cpp in plain NumPy: numbers as halves and back."""
 
 import ml_dtypes
 import numpy as np

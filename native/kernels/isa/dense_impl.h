@@ -1,5 +1,5 @@
-// What the files of the dense table share: their entry points, gathered by dense_table.cpp, and dispatch over float
-// types.
+// Common declarations of the dense table's files: entry points, gathered by dense_table.cpp, and
+// dispatch over float types.
 #pragma once
 #include "kernels/dense.h"
 #include "kernels/isa/independent.h"

@@ -1,4 +1,4 @@
-"""What gemm.cpp computes, in plain NumPy and float64."""
+"""The reference of gemm.cpp in plain NumPy and float64."""
 
 import numpy as np
 

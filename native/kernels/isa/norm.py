@@ -1,4 +1,4 @@
-"""What norm.cpp computes, in plain NumPy and float64."""
+"""The reference of norm.cpp in plain NumPy and float64."""
 
 import numpy as np
 

@@ -20,7 +20,8 @@ concept Real = !Integer<T>;
 template <class T>
 concept Number = true;
 
-// What evaluating an element costs, in units of an addition: how loops are built (loops.h) and work is split.
+// The cost of an element, in units of an addition: decides how loops are built (loops.h) and work
+// is split.
 constexpr int kCheap = 1, kVector = 8, kLibrary = 32;
 struct Cheap {
   template <class T>
@@ -52,7 +53,7 @@ inline T truth(bool x) {
   return x ? T(1) : T(0);
 }
 
-// What takes more than a line, or differs for integers.
+// Operations of more than a line, or other ones for integers.
 namespace arith {
 
 template <Real T>

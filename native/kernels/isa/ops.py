@@ -1,4 +1,4 @@
-"""What pointwise kernels of ops.def compute, those of more than a line, in plain NumPy."""
+"""The pointwise kernels of ops.def that take more than a line, in plain NumPy."""
 
 import numpy as np
 from scipy import special

@@ -1,4 +1,4 @@
-"""What optimizers.cpp computes, in plain NumPy and float64: a step of one parameter."""
+"""The reference of optimizers.cpp in plain NumPy and float64: a step of one parameter."""
 
 import numpy as np
 

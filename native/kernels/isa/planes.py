@@ -1,4 +1,4 @@
-"""What planes.cpp computes, in plain NumPy: the elements of an image that are a step apart."""
+"""The reference of planes.cpp in plain NumPy: the elements of an image that are a step apart."""
 
 import numpy as np
 

@@ -1,4 +1,5 @@
-// What the pointwise files of one instruction set share: the block functions by compute type, and the conversions.
+// Common declarations of one instruction set's pointwise files: block functions by compute type,
+// and conversions.
 #pragma once
 #include "kernels/isa/independent.h"
 #include "kernels/kernels.h"

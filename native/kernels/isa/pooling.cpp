@@ -171,7 +171,7 @@ template <class T>
 void max_pool_of(const T* x, ptrdiff_t volumes, const PoolWindow& w, T* out, int64_t* indices) {
 #ifdef RUSHLIGHT_POOLS_BY_REGISTER
   constexpr ptrdiff_t N = Vec<T>::N, kFewest = 3;  // outputs of a row: below that, lanes stay empty
-  // What lies under n windows, and under those that fit into the stage.
+  // The elements of a row under one window, and under n windows.
   const ptrdiff_t reach = (w.w.kernel - 1) * w.w.dilation + 1;
   const auto span_of = [&](ptrdiff_t n) { return ((n + N - 1) / N * N - 1) * w.w.stride + reach; };
   if (w.w.out >= kFewest && w.volume() < INT32_MAX && reach < kStage && w.w.stride < kStage && span_of(N) <= kStage) {
@@ -267,7 +267,7 @@ RUSHLIGHT_INLINE void each_row(T* x, const CutVolume& c, ptrdiff_t od, ptrdiff_t
     for (ptrdiff_t ih = c.h.from[oh]; ih < c.h.to[oh]; ih++) f(x + (id * c.h.in + ih) * c.w.in);
 }
 
-// What the windows of a block are divided by.
+// The divisors of a block's windows.
 template <class T>
 RUSHLIGHT_INLINE void set_divisors(const CutVolume& c, ptrdiff_t od, ptrdiff_t oh, const Block& b, T* divisors) {
   const double count = c.d.counts[od] * c.h.counts[oh];

@@ -1,4 +1,4 @@
-"""What pooling.cpp computes, window by window.
+"""The reference of pooling.cpp, window by window.
 
 `x` is (volumes, sizes...); an axis is a list of windows, a window the list of its places there.
 """

@@ -1,4 +1,4 @@
-"""What recurrent.cpp computes together with bindings/recurrent.cpp, in plain NumPy and float64."""
+"""The reference of recurrent.cpp and bindings/recurrent.cpp in plain NumPy and float64."""
 
 import numpy as np
 

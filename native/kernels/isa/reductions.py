@@ -1,4 +1,4 @@
-"""What reductions.cpp computes, in plain NumPy."""
+"""The reference of reductions.cpp in plain NumPy."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What softmax.cpp computes, over the last axis, in plain NumPy and float64; a loss of it."""
+"""The reference of softmax.cpp, over the last axis, in plain NumPy and float64; and a loss."""
 
 import numpy as np
 

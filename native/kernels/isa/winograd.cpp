@@ -526,8 +526,8 @@ void sum_products_of(const WinogradPlan& p, ptrdiff_t begin, ptrdiff_t end, cons
   const ptrdiff_t point = product / strips.count, strip = product % strips.count, depth = rounded_up(p.channels, V::N);
   const ptrdiff_t tiles = tiles_of(p, begin, end);
   const int rows = strips.rows(strip);
-  // What is written over the end of a row of the strip is the next one's, or falls into the slack of the buffer. What is read over
-  // the end of v is the spare of its plane.
+  // Writes past the end of a row fall into the next row, which is written later, or into the slack
+  // of the buffer. Reads past the end of v fall into the spare elements of the plane.
   const T* from = transformed + point * sizes.v_plane + strips.begin(strip);
   for (ptrdiff_t t = 0; t < tiles; t++)
     for (int i = 0; i < rows; i += V::N) V::load(from + t * depth + i).store(buffer + t * rows + i);

@@ -1,4 +1,4 @@
-"""What winograd.cpp computes: 3x3 convolutions of stride 1, their gradients, and both by tiles."""
+"""The reference of winograd.cpp: 3x3 convolutions of stride 1, gradients, and both by tiles."""
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
