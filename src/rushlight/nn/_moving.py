@@ -1,4 +1,4 @@
-"""What `to` of modules and packed sequences is asked for: it has three forms."""
+"""The arguments of `to` of modules and packed sequences, in three forms."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Target(NamedTuple):
 
 
 def target(args: tuple[dtype | str, ...], kwargs: dict[str, Any]) -> Target:
-    """What the arguments of `to` ask for."""
+    """Reads the arguments of `to`."""
     if len(args) > 4:
         raise TypeError(f"to() takes from 0 to 4 positional arguments but {len(args)} were given")
     first = args[0] if args else None

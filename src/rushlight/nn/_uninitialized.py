@@ -16,7 +16,7 @@ _NO_SHAPE = (
     "in `load_state_dict` when trying to load an uninitialized parameter into an initialized one. "
     "Call `forward` to initialize the parameters before accessing their attributes."
 )
-# What may be asked of a tensor without a shape.
+# Names of Tensor that work without a shape.
 _ALLOWED = {
     *("__hash__", "size", "dtype", "device", "is_cpu", "is_cuda", "is_meta", "is_complex"),
     *("is_floating_point", "grad", "requires_grad", "grad_fn", "is_leaf", "data", "half", "float"),

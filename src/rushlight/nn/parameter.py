@@ -78,7 +78,7 @@ PRINTED_AS_TENSOR.add(Parameter)
 
 
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Tensor:
-    """What unpickling a Parameter calls (hooks are never saved)."""
+    """A Parameter from a pickle (hooks are never saved)."""
     return Parameter(data, requires_grad)
 
 

@@ -37,14 +37,14 @@ _DEFAULT_SPARSE_BLOCK_SIZE = 128
 
 
 class AuxRequest(NamedTuple):
-    """What `flex_attention` is to give beside the result."""
+    """Further values that `flex_attention` is asked for."""
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """What `flex_attention` gave beside the result."""
+    """Further values that `flex_attention` gave."""
 
     lse: Tensor | None = None
     max_scores: Tensor | None = None

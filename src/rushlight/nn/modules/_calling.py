@@ -1,4 +1,4 @@
-"""What calling a module does when hooks are registered: the slow path of `Module.__call__`.
+"""Calls of modules with hooks: the slow path of `Module.__call__`.
 
 Order: forward pre-hooks (global ones first), the input side of backward hooks, `forward`, forward
 hooks (global ones first), the output side of backward hooks. Modules without hooks never come here.

@@ -19,7 +19,7 @@ from .module import Module
 
 
 class _Lazy(LazyModuleMixin):
-    """What the lazy layers share: when values are drawn, and how shapes are set."""
+    """The base of lazy layers: shapes come from the first input, then values are drawn."""
 
     _size_name: ClassVar[str]  # the attribute that is 0 until the first call
 

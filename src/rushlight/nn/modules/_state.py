@@ -21,7 +21,7 @@ _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class _IncompatibleKeys(NamedTuple):
-    """What `load_state_dict` returns: keys that lack a value, and keys that have no place."""
+    """The result of `load_state_dict`: keys that lack a value, and keys that have no place."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]

@@ -26,7 +26,7 @@ def _place(index: int, size: int) -> int:
 
 
 class _Numbered(Module):
-    """What `Sequential` and `ModuleList` share: children under the names "0", "1", ..."""
+    """The base of `Sequential` and `ModuleList`: children under the names "0", "1", ..."""
 
     def _renumber(self, modules: Iterable[Any]) -> None:
         """Makes `modules` the children, in order."""
@@ -302,9 +302,7 @@ class ModuleDict(Module):
 
 
 class _ParameterContainer(Module):
-    """What the parameter containers share: tensors become Parameters, other values are kept as they
-    are.
-    """
+    """The base of parameter containers: tensors become Parameters, other values stay."""
 
     def _put(self, name: str, value: Tensor) -> None:
         if isinstance(value, rl.Tensor) and not isinstance(value, Parameter):

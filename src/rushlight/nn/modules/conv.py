@@ -120,7 +120,7 @@ class _ConvNd(Module):
 def _border(
     padding: tuple[int, ...], kernel_size: tuple[int, ...], dilation: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """What `F.pad` takes for this padding: before and after, the last dimension first."""
+    """This padding as `F.pad` takes numbers: before and after, the last dimension first."""
     if not isinstance(padding, str):
         return tuple(n for n in reversed(padding) for _ in range(2))
     border: list[int] = []

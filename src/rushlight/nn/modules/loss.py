@@ -15,7 +15,7 @@ from .distance import PairwiseDistance
 
 
 def _legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
-    """What the two flags of old programs mean as `reduction`."""
+    """The `reduction` that the two flags of old programs mean; warns."""
     reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     warn(
         "size_average and reduce args will be deprecated, please use "

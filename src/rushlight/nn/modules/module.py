@@ -759,7 +759,7 @@ class Module(StateMethods):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What `repr` shows of the module besides its children: override it."""
+        """The text of `repr` after the module's name, before the children; for overriding."""
         return ""
 
     def __repr__(self) -> str:

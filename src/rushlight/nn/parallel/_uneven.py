@@ -54,6 +54,6 @@ class _Hook(JoinHook):
 
 
 def hook_of(module: Any, divides_by_all: bool) -> JoinHook:
-    """What a module does in a `Join` when its process has no more inputs."""
+    """The hook with which a module takes part in a `Join` after its own last input."""
     module._divides_by_all = divides_by_all
     return _Hook(module)

@@ -292,7 +292,7 @@ class DistributedDataParallel(Module, Joinable):
         )
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What this does in a `Join` while other processes have inputs."""
+        """The hook for a `Join`: takes part in the other processes' steps without an input."""
         return _uneven.hook_of(self, kwargs.get("divide_by_initial_world_size", True))
 
     @property

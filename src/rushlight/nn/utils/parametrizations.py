@@ -226,9 +226,9 @@ class _Orthogonal(Module):
         return Q.mT if transposed else Q
 
     def right_inverse(self, Q: Tensor) -> Tensor:
-        """What gives `Q`, made orthogonal if it is not.
+        """A value whose parametrization is `Q`, made orthogonal if `Q` is not.
 
-        With a base, `Q` becomes the base, and what is trained starts at the identity.
+        With a base, `Q` becomes the base, and the trained matrix starts at the identity.
         """
         if Q.shape != self.shape:
             raise ValueError(
