@@ -90,7 +90,7 @@ def load_state(
 
 
 def _swapped(model: Module, names: _Names, tensors: Iterable[Tensor]) -> list[Tensor]:
-    """What was in the places of these tensors."""
+    """Puts tensors into the model; gives the tensors that were in these places."""
     accessor = NamedMemberAccessor(model)
     before = []
     for each, tensor in zip(names.values(), tensors, strict=False):
@@ -109,7 +109,7 @@ def _called(model: Module, names: _Names, tensors: Iterable[Tensor], args: Any, 
 
 
 class FunctionalModuleWithBuffers(Module):
-    """What `make_functional_with_buffers` gives: called with parameters, buffers and arguments."""
+    """The result of `make_functional_with_buffers`: called with parameters, buffers, arguments."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class FunctionalModuleWithBuffers(Module):
 
 
 class FunctionalModule(Module):
-    """What `make_functional` gives: called with parameters and arguments."""
+    """The result of `make_functional`: called with parameters and arguments."""
 
     def __init__(
         self, stateless_model: Module, param_names: tuple[str, ...], names_map: _Names

@@ -90,8 +90,8 @@ class Batch(Wrapper):
 
 @functools.cache
 def _rules() -> Callable[[Any], Any]:
-    """What gives the rule of an op. The rules are imported by the first call inside a vmap: most
-    programs have none."""
+    """The function that finds the rule of an op. The first call inside a vmap imports the rules:
+    most programs have no vmap."""
     from .batching_rule import batching_of
 
     return batching_of

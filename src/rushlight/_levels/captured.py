@@ -1,4 +1,4 @@
-"""What a write to a tensor is refused with that a transformed function was not given."""
+"""Refusals of writes to tensors that a transformed function was not given."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def check_captured(t: Tensor, op: Op, args: Sequence[Any]) -> None:
 
 
 def refuse_requires_grad() -> None:
-    """What requires_grad_() is answered with inside of a transform."""
+    """Raises torch's error for requires_grad_() inside of a transform."""
     if any(not level.inside for level in transforms()):
         raise RuntimeError(
             "You are attempting to call Tensor.requires_grad_() (or perhaps using "

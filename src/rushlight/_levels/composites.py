@@ -1,8 +1,8 @@
-"""What levels make of functions that are more than ops on their tensors (`running.answered`).
+"""Functions that do more than call ops, as levels run them (`running.answered`).
 
-A few read values of their arguments, which a batched tensor refuses (`opaque_array.py`): those run
-once for each element then. Those that make new tensors like another one make one for each element,
-so that it can be written to.
+A few functions read values of the arguments, which a batched tensor refuses (`opaque_array.py`):
+such a function runs once for each element. A function that makes a new tensor like another tensor
+makes a new tensor for each element, for later writes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the native core asks about wrapped tensors: it calls the methods of `wrapped` by name
+"""Answers to the native core about wrapped tensors: methods of `wrapped`, called by name
 (native/core/wrapped.cpp)."""
 
 from __future__ import annotations

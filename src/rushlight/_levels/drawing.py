@@ -40,7 +40,7 @@ _OUT = (
 
 
 def drawn(draws: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-    """What a function gives that draws random numbers, as the running vmaps want it."""
+    """The result of a function that draws random numbers, under the running vmaps."""
     if draws.fills and (w := args[0]._wrapped) is not None and not w.level.maps:
         value, *tangents = w.parts()
         drawn(draws, function, (value, *args[1:]), kwargs)

@@ -169,7 +169,7 @@ class DualLevel(Level):
             _call(op, values)
             return self_
         if _core.is_grad_enabled() and any(has_history(v) for v in values):
-            # What the tangent's rule saves must not be what is about to be overwritten.
+            # On a copy, as the tangent's rule may save the values that are about to be overwritten.
             before = [values[0].clone(), *values[1:]]
             result = _call(op.base, self._rejoined(before, {**tangents, 0: w.tangent.clone()}))
         else:

@@ -1,4 +1,4 @@
-"""What a level is, and what it attaches to a tensor: the words that all levels answer to."""
+"""The base of levels, and of the objects that levels attach to tensors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _numbers = itertools.count(1)
 
 
 class Wrapper:
-    """What is attached to a tensor that stands for others: the level, and the value within."""
+    """The attachment of a tensor that stands for others: the level, and the value within."""
 
     strided = True  # whether it lies in memory as the value does
     __slots__ = ("level", "origin", "shows", "value")

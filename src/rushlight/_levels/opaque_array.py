@@ -1,4 +1,4 @@
-"""What a tensor has for an array while vmap stands for many of it: sizes and a type, no values.
+"""The array of a tensor under vmap: sizes and a type, no values.
 
 Under vmap a tensor is one element of a batch, but which one is not known: code that reads its
 memory would read one element and give its result to all. So `_array` of such a tensor is a

@@ -34,12 +34,12 @@ class _State(threading.local):
 
 state = _State()
 
-# What a thread has to itself and must find again where its backward goes on in another one.
+# State of the thread that goes along where a backward continues in another thread.
 carried: list[threading.local] = [state]
 
 
 def thread_state() -> list[dict[str, Any]]:
-    """What the thread has, for `set_thread_state` in another one."""
+    """The state of this thread, for `set_thread_state` in another thread."""
     return [
         {name: list(v) if isinstance(v, list) else v for name, v in vars(local).items()}
         for local in carried
@@ -47,7 +47,7 @@ def thread_state() -> list[dict[str, Any]]:
 
 
 def set_thread_state(values: list[dict[str, Any]]) -> None:
-    """Go on with what another thread had."""
+    """Takes over the state of another thread."""
     for local, value in zip(carried, values, strict=False):
         vars(local).update(value)
 
@@ -69,7 +69,7 @@ def transforms() -> list[Any]:
 
 @contextmanager
 def only(levels: list[Any]) -> Iterator[None]:
-    """For a block, these levels run and no other: code that one of them calls is outside of it."""
+    """For a block, these levels run and no others: a level's own code runs outside of the level."""
     before = state.stack
     state.stack = list(levels)
     try:

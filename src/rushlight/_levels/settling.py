@@ -26,8 +26,8 @@ _SPECIAL_VIEW = Flag.SPECIAL_VIEW  # of views whose history may not be rewritten
 
 
 def settled(t: Tensor) -> Any:
-    """What a tensor stands for, or None. A view that was made before the tensor it shows came to
-    stand for others stands for its part of them from now on."""
+    """The attachment of a tensor, or None. A view that is older than the attachment of its base
+    gets the attachment for its own part."""
     w = t._attached
     if w is None:
         base = t._base
@@ -98,8 +98,8 @@ def show_history(t: Tensor, needs: bool) -> None:
 
 
 def _as_made(view: Tensor, make: Any, args: Sequence[Any]) -> Tensor:
-    """What `make`, an op or a function, gives: recorded, unless the view that it is to replace was
-    made without."""
+    """The result of `make`, an op or a function: recorded, unless the replaced view was made
+    without a record."""
     while view._attached is not None:
         view = view._attached.value
     recording = _core.set_grad_enabled(not view._flags() & _UNRECORDED)

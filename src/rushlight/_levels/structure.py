@@ -20,7 +20,7 @@ __all__ = ["alive", "at_level", "batched_at", "parts_at", "rows", "with_batch", 
 
 
 def at_level(t: Tensor, level: Level) -> Any:
-    """What a tensor has at exactly this level, as its outermost: a Dual, a Batch, or None."""
+    """The outermost attachment if the level is this level: a Dual, a Batch; else None."""
     w = t._wrapped
     return w if w is not None and w.level is level else None
 

@@ -52,7 +52,7 @@ _NO_DERIVATIVE = re.compile("(?:the )?derivative for '?(aten::)?(\\w+)'? is not 
 
 
 def _no_derivative(entry: Entry, text: str) -> NotImplementedError | None:
-    """What forward-mode says of a derivative that there is not: `text` is what the rule said."""
+    """The forward-mode error for a missing derivative, made of the rule's error text."""
     found = _NO_DERIVATIVE.match(text)
     if found is None:
         return None

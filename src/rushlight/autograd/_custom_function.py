@@ -20,7 +20,7 @@ __all__ = ["mapped", "with_tangents"]
 
 
 class VmapInfo(NamedTuple):
-    """What a Function's `vmap` is told: the size of the batch and the kind of randomness."""
+    """The argument `info` of a Function's `vmap`: the size of the batch, the kind of randomness."""
 
     batch_size: int
     randomness: str
@@ -158,7 +158,7 @@ def _ensure_batched(t: Any, level: Any) -> Any:
 
 
 class _Context(FunctionCtx):
-    """What a Function's methods get for `ctx` where no node of their own is recorded."""
+    """The `ctx` of a Function's methods where the call records no node."""
 
     to_save: tuple[Any, ...] = ()
     saved_for_forward: tuple[Any, ...] = ()
@@ -170,7 +170,7 @@ class _Context(FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple[Tensor, ...]:
-        """What was kept."""
+        """The tensors that `save_for_backward` or `save_for_forward` kept."""
         return self.saved_for_forward if self._in_jvp else self.to_save
 
 

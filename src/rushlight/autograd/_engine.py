@@ -31,7 +31,7 @@ _CREATE_GRAPH_WARNING = (
 )
 
 
-# What cut a tensor off: what happened, and what to do instead.
+# Of each reason why a tensor has no history: the cause, and the advice.
 REASONS: dict[int, tuple[str, str]] = {
     _core.Cut.DETACHED: (
         "detach() (or .data) cut its history",

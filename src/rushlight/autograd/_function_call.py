@@ -92,8 +92,8 @@ def _say_who_made(
     detached: Any,
     recording: bool,
 ) -> None:
-    """Views among the outputs, recorded or not, were made by a Function; by one that gives several,
-    where that was recorded."""
+    """Marks views among the outputs as made by a Function, recorded or not; of a recorded Function
+    with several outputs, also as one of several views."""
     several = recording and (
         sum(
             isinstance(o, Tensor) and o.dtype.is_differentiable and not _among(given, detached)

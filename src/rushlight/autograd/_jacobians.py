@@ -77,7 +77,7 @@ def quotients(above: Sequence[Any], below: Sequence[Any], eps: float, where: str
 
 
 def combined(rows: list[list[Matrix]]) -> list[Matrix]:
-    """What the directions 1 and i of one element give: d/dx + i d/dy; of real ones d/dx."""
+    """Joins the derivatives along 1 and i of an element: d/dx + i d/dy; of a real element d/dx."""
     if len(rows) == 1:
         return rows[0]
     return [a + 1j * b for a, b in zip(*rows, strict=True)]
@@ -154,7 +154,7 @@ class Duals:
         self.inputs, self.wanted = inputs, wanted
 
     def arguments(self, instead: dict[int, Any] | None = None) -> list[Tensor]:
-        """What the function is called with; `instead`: of some wanted inputs another tensor."""
+        """The arguments for a call; `instead` has other tensors for some of the wanted inputs."""
         given = {
             id(x): instead[i] if instead and i in instead else d
             for i, (x, d) in enumerate(zip(self.wanted, self.duals, strict=True))

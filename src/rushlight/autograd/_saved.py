@@ -142,7 +142,7 @@ class SavedTensor:
 
     @property
     def data(self) -> Any:
-        """What the node keeps: the value, or what the pack hook made of it."""
+        """The object that the node keeps: the value, or the pack hook's result."""
         packed = self._node._packed(self._index)
         return self.unpack() if packed is None else packed[0]
 
@@ -160,8 +160,8 @@ class _Handle:
 
 
 class _Mutation:
-    """What a block of `allow_mutation_on_saved_tensors` knows, as long as somebody keeps the
-    handles: what was saved and is as it was, and copies of what was changed."""
+    """The saved tensors of a block of `allow_mutation_on_saved_tensors`: unchanged tensors, and
+    copies of changed tensors, as long as somebody keeps the handles."""
 
     def __init__(self) -> None:
         self.original: MutableMapping[_Handle, Any] = weakref.WeakKeyDictionary()

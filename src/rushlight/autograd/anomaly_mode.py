@@ -181,7 +181,7 @@ def note_place(node: Any) -> None:
 
 
 def _bad(tensor: Tensor | None) -> tuple[str, Any] | None:
-    """What is wrong with a tensor's values, and where: ("nan", mask)."""
+    """The kind and the places of bad values: ("nan", mask)."""
     if not isinstance(tensor, Tensor) or not tensor.dtype.is_differentiable:
         return None
     while tensor._wrapped is not None:  # of a batch all elements, of a dual the value

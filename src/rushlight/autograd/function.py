@@ -33,7 +33,7 @@ __all__ = [
 
 
 class FunctionCtx:
-    """What `forward`, `setup_context` and `backward` may ask of `ctx`.
+    """The `ctx` of `forward`, `setup_context` and `backward`.
 
     >>> class Clip(torch.autograd.Function):
     ...     @staticmethod
@@ -378,7 +378,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        """What vmap makes of a call: (output, out_dims) from whole batches. `in_dims` says where
+        """The call on whole batches, under vmap: gives (output, out_dims). `in_dims` says where
         each argument has the batch, None for none; info has `batch_size` and `randomness`."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap static method "

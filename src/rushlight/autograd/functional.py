@@ -426,7 +426,7 @@ def _directions(inputs: _Tensors, sizes: list[int]) -> list[Tensor]:
 
 
 def _number(func: Callable[..., Any], inputs: _Tensors, name: str) -> Tensor:
-    """What `func` gives; torch's errors where that is not one number."""
+    """The result of `func`; torch's errors where the result is not one number."""
     was_tuple, outputs = _as_tuple(func(*inputs), _OUTPUTS, name)
     if was_tuple:
         raise RuntimeError(f"The function given to {name} should return a single Tensor")

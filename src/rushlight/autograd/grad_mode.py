@@ -338,7 +338,7 @@ class enforce_grad_layout_policy(_Switch):
 
 
 def is_multithreading_enabled() -> bool:
-    """What `set_multithreading_enabled` was last given.
+    """The value that `set_multithreading_enabled` has set.
 
     >>> torch.autograd.is_multithreading_enabled()
     True

@@ -321,7 +321,7 @@ def _check_dict(name: str, value: Any) -> None:
 
 
 def _keep(name: str) -> Callable[[Any], None]:
-    """What refuses to delete an attribute, with torch's words (of which one is misspelt)."""
+    """A deleter that refuses, with torch's words (one word is misspelt in torch)."""
 
     def refuse(tensor: Any) -> None:
         raise RuntimeError(f"Deletion of {name} not allowed!")
@@ -406,7 +406,7 @@ def _input_metadata(node: Any) -> tuple[_InputMetadata, ...]:
 
 
 def _call_node(node: Any, grads: tuple[Any, ...]) -> tuple[Tensor | None, ...]:
-    """What `node(grad)` does: the node's rule, once; of a leaf's node: adds to its `.grad`."""
+    """Runs `node(grad)`: the node's rule, once; a leaf's node adds to the leaf's `.grad`."""
     expected = max(len(node._output_metas), 1)
     if len(grads) != expected:
         raise TypeError(f"expected {expected} arguments, got {len(grads)} instead")

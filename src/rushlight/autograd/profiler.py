@@ -24,8 +24,8 @@ _active: list[profile] = []
 
 
 class _Times:
-    """What an event and an average of events have besides their numbers: those as text, and zeros
-    for what is not measured here (memory, other devices)."""
+    """The base of events and of averages of events: times as text, and zeros for numbers that are
+    not measured here (memory, other devices)."""
 
     cpu_time: float
     cpu_time_total: float

@@ -92,6 +92,6 @@ def tensors_of(output: Tensor | Sequence[Tensor], what: str) -> tuple[list[Any],
 
 
 def give(tree: Any) -> Any:
-    """Arguments that are not differentiated as the function gets them: what it writes to them is
-    written, which it may not do to tensors that it was not given."""
+    """Arguments that are not differentiated, marked as given: the function may write to given
+    tensors, and to no others."""
     return tree_map(lambda x: given(x) if is_tensor(x) else x, tree)

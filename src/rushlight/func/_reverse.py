@@ -39,7 +39,7 @@ _NO_HOOKS = (
 
 @contextmanager
 def _differentiating() -> Iterator[bool]:
-    """What reverse-mode transforms run their function in; gives the mode outside."""
+    """The context in which a reverse-mode transform runs the function; gives the mode outside."""
     with disable_saved_tensors_hooks(_NO_HOOKS), _recording() as mode, GradLevel():
         yield mode
 

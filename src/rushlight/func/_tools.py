@@ -1,4 +1,4 @@
-"""What stands beside the transforms: a look inside a tensor, functionalize, batch norm."""
+"""Tools beside the transforms: a look inside a tensor, functionalize, batch norm."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["debug_unwrap", "functionalize", "replace_all_batch_norm_modules_"]
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """What a tensor inside a transform stands for: the whole batch, or the value without its
+    """The tensor behind a tensor inside a transform: the whole batch, or the value without its
     tangent; through all transforms, or only the innermost. For looking at, not for computing with.
 
     >>> def f(x):

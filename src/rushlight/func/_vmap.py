@@ -164,7 +164,7 @@ def _out_dims_of(out_dims: int, spec: TreeSpec, func: Any) -> list[int]:
 
 
 def _add_batch_dim(x: Tensor, dim: int, level: int) -> Tensor:
-    """What stands for the elements of a dimension in the running transform of that number."""
+    """A tensor for the elements of a dimension, in the running transform of this number."""
     within: BatchLevel = transforms()[level - 1]
     if dim:
         with only(below(within)):
