@@ -123,7 +123,7 @@ def save(
 
 
 def _content(data: Any) -> Any:
-    """What a record of these bytes holds."""
+    """The content of a storage's record; zeros while records are written without data."""
     return bytes(data.size) if _set.without_data else data.data
 
 

@@ -117,7 +117,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         return NotImplemented
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
-        # What is here is under the same name there, but for the package's.
+        # PyTorch has the same object under the same name, except for the name of the package.
         if obj is _tensors.tensor_type():
             return self._write_global("torch", "Tensor", obj)
         if obj is _tensors.parameter_type():

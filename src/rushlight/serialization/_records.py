@@ -22,7 +22,7 @@ from rushlight.storage import UntypedStorage, bytes_of
 
 ZIP_MAGIC = b"PK\x03\x04"
 _CHUNK = 1 << 22
-# What compressed records may hold in all: so many times the size of the file, and so much more.
+# The limit for all compressed records together: the size of the file times _RATIO, plus _FREE.
 _RATIO = 16
 _FREE = 16 << 20
 
@@ -30,7 +30,7 @@ _FREE = 16 << 20
 _ENTRY = struct.Struct("<4s4xHH4xLLLHHH8xL")
 _HEADER = struct.Struct("<4s22xHH")  # signature, lengths of name and extra fields
 _END = 22  # the directory's end without its comment of at most 65535 bytes
-_END_64 = 76  # what stands before it in files of more than 4 GB: sizes again, and where they are
+_END_64 = 76  # two more records before the end in files of more than 4 GB
 _STORED, _DEFLATED = 0, 8
 _ENCRYPTED = 1
 _ABSENT = 0xFFFFFFFF  # the number is in the extra field of large files
@@ -192,7 +192,7 @@ class Records:
 
 
 class _Damaged(Exception):
-    """What is wrong with a record."""
+    """The fault of a record."""
 
 
 def _no_archive(reason: str) -> RuntimeError:

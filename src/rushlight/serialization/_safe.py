@@ -65,7 +65,7 @@ _Instruction: TypeAlias = "Callable[[SafeUnpickler], None]"
 
 
 def _references(function: Callable[..., Any], arguments: tuple[int | type, ...]) -> tuple[Any, int]:
-    """What the function gives, and how many references to it there are."""
+    """The result of the function, and the number of references to the result."""
     result = function(*arguments)
     return result, sys.getrefcount(result)
 
@@ -333,7 +333,7 @@ class SafeUnpickler:
     def _from_program(
         self, name: str, function: Callable[..., Any], arguments: tuple[int | type, ...]
     ) -> Any:
-        """What a function that the program has added gives."""
+        """The result of a function that the program has added."""
         try:
             result, references = _references(function, arguments)
         except Exception as error:
@@ -450,7 +450,7 @@ def _names(kind: type) -> frozenset[str]:
 
 
 def _set_state(target: Any, state: tuple[dict[str, Any] | None, ...]) -> None:
-    """What pickle does for a class without `__setstate__`."""
+    """Sets attributes and slots as pickle does for a class without `__setstate__`."""
     attributes, slots = _both_states(state)
     if attributes:
         target.__dict__.update(attributes)
@@ -534,8 +534,8 @@ def _make_device(kind: Any, index: int | None = None) -> Device:
     return Device(kind) if index is None else Device(kind, index)
 
 
-# What a file may name. The library's own classes are functions here, which take only what pickle
-# writes for them.
+# The names that a file may use. A class of the library is a function here, which accepts only
+# arguments that pickle writes for the class.
 _OWN: dict[str, Any] = {
     **PIECES,
     "torch._utils._rebuild_parameter_with_state": SafeUnpickler._make_parameter_with_state,

@@ -1,4 +1,4 @@
-"""What programs set about files, and the names of torch.serialization that few of them use."""
+"""Settings for files, and rarely used names of torch.serialization."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class LoadEndianness(enum.Enum):
 
 
 class _Settings:
-    """What is set, for this process."""
+    """The settings of this process."""
 
     endianness: LoadEndianness | None = None
     checksums = True
@@ -344,7 +344,7 @@ def default_restore_location(storage: Any, location: str) -> Any:
 
 
 def normalize_storage_type(storage_type: type) -> Any:
-    """What torch has under the name of a class of storages.
+    """The class of torch with the name of a class of storages.
 
     >>> torch.serialization.normalize_storage_type(torch.FloatStorage) is torch.FloatStorage
     True

@@ -1,4 +1,4 @@
-"""What a checkpoint knows of a tensor: its parts. Nothing else here looks inside one."""
+"""The parts of a tensor for a checkpoint. No other file of this room looks inside tensors."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class BareStorages:
 
 
 class Identity(NamedTuple):
-    """What a file says of a storage."""
+    """A storage as a file describes it: type, key, place and length."""
 
     dtype: dtypes.dtype | None
     key: str
@@ -363,7 +363,7 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
 
 
 def get_safe_globals() -> list[type]:
-    """What `add_safe_globals` has added.
+    """The classes and functions that `add_safe_globals` has added.
 
     >>> from fractions import Fraction
     >>> with torch.serialization.safe_globals([Fraction]):
