@@ -32,7 +32,7 @@ _VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _proxyable_classes: dict[type, None] = {}
 _is_fx_tracing_flag = False
 
-# What `wrap` was told: names in a module's globals, by the globals' id and the name.
+# The arguments of `wrap`: names in a module's globals, by the globals' id and the name.
 _wrapped_fns_to_patch: dict[tuple[int, str], dict[str, Any]] = {}
 _wrapped_methods_to_patch: list[tuple[type, str]] = []
 
@@ -376,7 +376,7 @@ class Tracer(TracerBase):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """What a call of a child becomes: a node, or what its forward does."""
+        """Traces a call of a child: a leaf becomes a node, any other child runs its forward."""
         path = self.path_of_module(m)
         with ScopeContextManager(self.scope, Scope(path, type(m))):
             count = self.num_calls.get(path, 0)
@@ -392,7 +392,7 @@ class Tracer(TracerBase):
 
     @compatibility(is_backward_compatible=False)
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Proxy]) -> Any:
-        """What a member of a module becomes: parameters become proxies."""
+        """A member of a module during tracing: parameters become proxies."""
         members: Any = ()
         if isinstance(attr_val, nn.Parameter):
             members = self.root.named_parameters()

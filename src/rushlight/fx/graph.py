@@ -287,7 +287,7 @@ class _Writer:
         )
 
     def value(self, node: Node) -> str:
-        """What a node computes, as an expression."""
+        """The expression of a node."""
         target: Any = node.target
         if node.op == "call_method":
             called = _format_target(self.show(node.args[0]), target)
@@ -346,7 +346,7 @@ _GENERICS: dict[Any, Any] = {
 
 
 def _annotation(node: Node, include_stride: bool, include_device: bool) -> str:
-    """What `meta` knows of a node's tensor, as an annotation."""
+    """The type and shape of a node's tensor, from `meta`, as an annotation."""
     found = node.meta.get("val", node.meta.get("tensor_meta", node.meta.get("example_value")))
     if isinstance(found, Tensor):
         shown = [found.shape, *([found.stride()] if include_stride else [])]
@@ -393,7 +393,7 @@ class CodeGen:
         return args
 
     def process_outputs(self, outputs: Any) -> Any:
-        """What the output node has as the function returns it."""
+        """The value that the function returns, from the value of the output node."""
         return outputs
 
     def additional_globals(self) -> list[tuple[str, Any]]:
@@ -790,7 +790,7 @@ class Graph:
 
     @compatibility(is_backward_compatible=False)
     def process_outputs(self, out: Any) -> Any:
-        """What the output node has as the function returns it."""
+        """The value that the function returns, from the value of the output node."""
         return self._codegen.process_outputs(out)
 
     @compatibility(is_backward_compatible=True)

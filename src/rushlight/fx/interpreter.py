@@ -144,12 +144,12 @@ class Interpreter:
 
     @compatibility(is_backward_compatible=True)
     def output(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the graph returns."""
+        """The result of the graph."""
         return args[0]
 
     @compatibility(is_backward_compatible=True)
     def fetch_attr(self, target: str) -> Any:
-        """What the module has under a dotted name."""
+        """The attribute of the module under a dotted name."""
         at, path = self.module, target.split(".")
         for i, part in enumerate(path):
             if not hasattr(at, part):

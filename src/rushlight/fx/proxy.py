@@ -1,4 +1,4 @@
-"""What flows through a program that is traced: each call of it becomes a node."""
+"""Proxies: the values of a traced program. Each call of a proxy becomes a node."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class TraceError(ValueError):
 
 @compatibility(is_backward_compatible=False)
 def assert_fn(x: object) -> None:
-    """What an assertion over a traced value becomes."""
+    """The target of the node for an assertion over a traced value."""
     if not x:
         raise AssertionError("Assertion failed")
 
@@ -124,7 +124,7 @@ class TracerBase:
 
     @compatibility(is_backward_compatible=True)
     def proxy(self, node: Node) -> Proxy:
-        """What stands for a node's value: override it for a class of your own."""
+        """The proxy for a node's value; override this method for another class."""
         return Proxy(node, self)
 
     @compatibility(is_backward_compatible=True)
@@ -179,12 +179,12 @@ class TracerBase:
 
     @compatibility(is_backward_compatible=True)
     def to_bool(self, obj: Proxy) -> bool:
-        """What `if` makes of a traced value: an error, unless it is overridden."""
+        """The truth of a traced value, for `if`: an error, unless overridden."""
         raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
 
     @compatibility(is_backward_compatible=True)
     def iter(self, obj: Proxy) -> Iterator[Any]:
-        """What a loop makes of a traced value: an error, unless it is overridden."""
+        """An iterator over a traced value, for loops: an error, unless overridden."""
         raise TraceError(
             "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a "
             "loop or as a *args or **kwargs function argument. See the torch.fx docs on "
@@ -195,7 +195,7 @@ class TracerBase:
 
     @compatibility(is_backward_compatible=True)
     def keys(self, obj: Proxy) -> Any:
-        """What `**` makes of a traced value."""
+        """The keys of a traced value, for `**`."""
         return Attribute(obj, "keys")()
 
 

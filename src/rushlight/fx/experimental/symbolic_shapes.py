@@ -60,7 +60,7 @@ def sym_eq(x: Any, y: Any) -> bool:
 
 
 class ShapeEnv:
-    """What PyTorch knows of symbols: nothing here."""
+    """An empty class: there are no symbols here."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass

@@ -16,7 +16,7 @@ __all__ = ["ShapeProp", "TensorMetadata"]
 
 @compatibility(is_backward_compatible=True)
 class TensorMetadata(NamedTuple):
-    """What a pass knows of a tensor."""
+    """The facts about a tensor that a pass notes."""
 
     shape: Any
     dtype: Any
@@ -28,7 +28,7 @@ class TensorMetadata(NamedTuple):
 
 
 def _extract_tensor_metadata(result: Tensor, include_contiguity: bool = True) -> TensorMetadata:
-    """What a pass notes of a tensor."""
+    """Reads the facts about a tensor."""
     found = None
     for name, dims in (("contiguous_format", None), ("channels_last", 4), ("channels_last_3d", 5)):
         known = getattr(rl, name)
