@@ -195,7 +195,7 @@ class ComposeTransform(Transform):
         if not self.parts:
             return constraints.real
         domain = self.parts[0].domain
-        # What the later parts need, seen from the first.
+        # The event dimensions that the later parts need of the first part's input.
         needed = self.parts[-1].codomain.event_dim
         for part in reversed(self.parts):
             needed += part.domain.event_dim - part.codomain.event_dim

@@ -128,7 +128,7 @@ def _x_log_x(x: Tensor) -> Tensor:
 
 
 def _log_gamma_norm(q: Gamma) -> Tensor:
-    """What the density of a gamma distribution is divided by, as a logarithm."""
+    """The logarithm of the normalizing constant of a gamma distribution."""
     return q.concentration.lgamma() - q.concentration * q.rate.log()
 
 

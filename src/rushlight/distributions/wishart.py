@@ -103,7 +103,7 @@ class Wishart(ExponentialFamily):
         self._finish(self)
 
     def _finish(self, made: Any) -> None:
-        """What `made` draws its samples with."""
+        """Sets the chi-squared distributions from which `made` draws samples."""
         made._batch_dims = [-(x + 1) for x in range(made.df.dim())]
         steps = rl.arange(
             self._event_shape[-1],

@@ -1,5 +1,4 @@
-"""What the update rules share: how a step runs, the checks of the options, and the arithmetic that
-most of them begin or end with.
+"""The base of the update rules: how a step runs, the checks of the options, and common arithmetic.
 
 Note: how a step runs
     A subclass of `FusedOptimizer` gives `_update(group, params, grads)`: for all parameters of a

@@ -284,7 +284,7 @@ def coalesced_like(t: Any) -> Any:
 
 @answers("sparse_mask", "_sparse_mask")
 def sparse_mask(self: Any, mask: Any) -> Any:
-    """What the tensor has at the places where `mask`, a sparse tensor, has values."""
+    """The values of the tensor at the places where `mask`, a sparse tensor, has values."""
     p = parts(mask)
     if p is None:
         raise _dense_refused("sparse_mask")

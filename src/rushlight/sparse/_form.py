@@ -1,4 +1,4 @@
-"""What a sparse tensor is: a Tensor that stands for its indices and values.
+"""Sparse tensors: a Tensor that stands for indices and values.
 
 Two mechanisms that exist for other ends carry it (docs/design/0014-sparse.md):
 
@@ -69,7 +69,7 @@ def answers(*names: str) -> Callable[[_F], _F]:
 
 
 class Parts(Wrapper):
-    """What a sparse tensor stands for.
+    """Indices and values of a sparse tensor.
 
     indices: of COO, one matrix of a column for each value; of the compressed layouts, where each
     row (or column) begins, and the columns (or rows). value: the values, without history.
@@ -228,7 +228,7 @@ def integers(array: Any) -> Tensor:
 
 # ---- the class, and who is asked
 
-# What asks for the shape, the type, the graph or the gradient only: the core answers.
+# Members that need only the shape, the type, the graph or the gradient: the core answers.
 PASSED_ON = (
     frozenset(
         """size dim ndimension numel nelement element_size requires_grad_ backward register_hook
@@ -553,7 +553,7 @@ def build(
 
 
 def values_at(g: Any, p: Parts) -> Tensor:
-    """What a tensor, dense or sparse, has at the places of another."""
+    """The values of a tensor, dense or sparse, at the places of a sparse tensor."""
     q = parts(g)
     if q is not None:
         if q.layout is p.layout and all(map(_same, q.indices, p.indices)):

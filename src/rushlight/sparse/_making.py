@@ -190,7 +190,7 @@ def _compressed(
     _stay_here("sparse_compressed_tensor", [starts, plain, values], device)
     a, b, v = _indices(starts, True), _indices(plain, True), _values(values, dtype)
     block = 2 if layout in BLOCKED else 0
-    # What makes no sense at all is refused; the rest only where it is to be checked.
+    # Numbers of dimensions that do not fit are always refused; the rest is an optional check.
     if a.ndim < 1:
         raise RuntimeError(f"{_LABELS[layout][0]} must have dimensionality >= 1 but got {a.ndim}")
     if b.ndim != a.ndim:
@@ -464,7 +464,7 @@ def _check_compressed(p: Parts) -> None:
 
 
 def _rebuild_sparse_tensor(layout: Any, data: Any, check: bool = True) -> Any:
-    """What unpickling a sparse tensor calls. check: whether it looks at the indices."""
+    """A sparse tensor from a pickle. check: whether the indices are checked."""
     tensors = 2 if layout is sparse_coo else 3
     if len(data) < tensors + 1 or any(type(t) is not Tensor for t in data[:tensors]):
         raise TypeError("its indices and values are no tensors")

@@ -31,7 +31,7 @@ _OF_PYTHON = {float: dtypes.float64, complex: dtypes.complex128, int: dtypes.int
 
 
 class _Rules(NamedTuple):
-    """What two values are compared by."""
+    """The settings of a comparison of two values."""
 
     allow_subclasses: bool
     rtol: float | None
