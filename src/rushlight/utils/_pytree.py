@@ -54,7 +54,7 @@ class SequenceKey(NamedTuple):
         return f"[{self.idx!r}]"
 
     def get(self, sequence: Any) -> Any:
-        """What is there."""
+        """The value at the place."""
         return sequence[self.idx]
 
 
@@ -67,7 +67,7 @@ class MappingKey(NamedTuple):
         return f"[{self.key!r}]"
 
     def get(self, mapping: Any) -> Any:
-        """What is there."""
+        """The value at the place."""
         return mapping[self.key]
 
 
@@ -80,7 +80,7 @@ class GetAttrKey(NamedTuple):
         return f".{self.name}"
 
     def get(self, obj: Any) -> Any:
-        """What is there."""
+        """The value at the place."""
         return getattr(obj, self.name)
 
 
@@ -94,7 +94,7 @@ def keystr(kp: KeyPath) -> str:
 
 
 def key_get(obj: Any, kp: KeyPath) -> Any:
-    """What stands at a path."""
+    """The value at a path."""
     for key in kp:
         obj = key.get(obj)
     return obj

@@ -30,7 +30,7 @@ _users = 0  # how many contexts are open in the process
 
 
 class CheckpointPolicy(enum.Enum):
-    """What to do with the result of an op in a checkpointed region.
+    """The treatment of an op's result in a checkpointed region.
 
     Offloading is saving: there is one memory.
 
@@ -50,7 +50,7 @@ _RECOMPUTED = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUT
 
 
 class SelectiveCheckpointContext:
-    """What a policy function is told besides the op and its arguments.
+    """The first argument of a policy function, before the op and the op's arguments.
 
     >>> torch.utils.checkpoint.SelectiveCheckpointContext(is_recompute=True).is_recompute
     True

@@ -74,7 +74,7 @@ class DefaultDeviceType:
 
     @classmethod
     def get_device_type(cls) -> str:
-        """What `set_device_type` was last given; at first "cpu"."""
+        """The device type that `set_device_type` has set; at first "cpu"."""
         return cls._type
 
     @classmethod
@@ -156,7 +156,7 @@ def _autocast(how: dict[str, Any]) -> contextlib.AbstractContextManager[Any]:
 
 
 class _Surroundings:
-    """What the second run needs as the first found it: the generators, and autocast."""
+    """The state that the second run shares with the first: the generators, and autocast."""
 
     def __init__(self, preserve_rng_state: bool) -> None:
         self.state = states() if preserve_rng_state else None

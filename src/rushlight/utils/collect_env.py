@@ -20,7 +20,7 @@ TORCH_AVAILABLE = True
 
 
 class SystemEnv(NamedTuple):
-    """What is known of the machine."""
+    """Facts about the machine."""
 
     torch_version: str
     is_debug_build: str
@@ -85,7 +85,7 @@ def get_os(run_lambda: Any = None) -> str:
 
 
 def _said(run_lambda: Any, command: str, pattern: str) -> str | None:
-    """What the pattern finds in what a command says, run as the caller tells."""
+    """The pattern's group in a command's output; None where the command fails."""
     status, out, _ = run_lambda(command)
     found = re.search(pattern, out) if status == 0 else None
     return found.group(1) if found else None
@@ -108,13 +108,13 @@ def get_gpu_info(run_lambda: Any) -> str | None:
 
 
 def get_cpu_info(run_lambda: Any) -> str:
-    """What the system says of the processor."""
+    """The text of `lscpu`."""
     status, out, error = run_lambda("lscpu")
     return str(out if status == 0 else error)
 
 
 def get_env_info() -> SystemEnv:
-    """What is known of the machine."""
+    """Facts about the machine."""
     wanted = ("torch", "numpy", "onnx", "mypy", "rushlight", "triton")
     packages = [
         f"{d.metadata['Name']}=={d.version}"
@@ -181,14 +181,14 @@ Versions of relevant libraries:
 
 
 def pretty_str(envinfo: SystemEnv) -> str:
-    """What is known of the machine, as text."""
+    """Facts about the machine, as text."""
     known = {k: "Could not collect" if v is None else v for k, v in envinfo._asdict().items()}
     known["pip_packages"] = "\n".join(f"[pip3] {p}" for p in known["pip_packages"].split("\n"))
     return _LINES.format(**known)
 
 
 def get_pretty_env_info() -> str:
-    """What is known of the machine, as text."""
+    """Facts about the machine, as text."""
     return pretty_str(get_env_info())
 
 

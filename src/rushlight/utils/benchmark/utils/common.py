@@ -33,7 +33,7 @@ def _indented(text: str) -> str:
 
 @dataclasses.dataclass(init=True, repr=False, eq=True, frozen=True)
 class TaskSpec:
-    """What is measured."""
+    """The measured statement, with setup and labels."""
 
     stmt: str
     setup: str
@@ -46,7 +46,7 @@ class TaskSpec:
 
     @property
     def title(self) -> str:
-        """What the measurement is called."""
+        """The title of the measurement."""
         if self.label is not None:
             return self.label + (f": {self.sub_label}" if self.sub_label else "")
         if "\n" not in self.stmt:
@@ -61,7 +61,7 @@ class TaskSpec:
         return f"setup:\n{_indented(self.setup)}" if lines else f"setup: {self.setup}"
 
     def summarize(self) -> str:
-        """What is measured, in words."""
+        """Title, description and setup as lines of text."""
         parts = [self.title, self.description or "", self.setup_str()]
         return "\n".join(f"{p}\n" if "\n" in p else p for p in parts if p)
 
@@ -130,7 +130,7 @@ class Measurement:
 
     @property
     def title(self) -> str:
-        """What the measurement is called."""
+        """The title of the measurement."""
         return self.task_spec.title
 
     @property
@@ -140,7 +140,7 @@ class Measurement:
 
     @property
     def as_row_name(self) -> str:
-        """What a row of a table is called."""
+        """The name of a row of a table."""
         spec = self.task_spec
         return spec.sub_label or spec.stmt or "[Unknown]"
 

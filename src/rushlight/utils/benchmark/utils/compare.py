@@ -12,7 +12,7 @@ __all__ = ["Colorize", "Compare"]
 
 
 class Colorize(enum.Enum):
-    """What the colors of a table mark."""
+    """The cells among which colors mark the fastest."""
 
     NONE = "none"
     COLUMNWISE = "columnwise"
