@@ -212,10 +212,10 @@ def _type_name(value: object) -> str:
 
 
 class _Accelerators(threading.local):
-    """What accelerators are called, and which one of them this thread means by no number."""
+    """The name of accelerators, and the number of this thread's current accelerator."""
 
     kind = "opencl"
-    """The name that tensors there say: "cuda" where they stand for CUDA's."""
+    """The kind of the devices: "cuda" where accelerators take the place of CUDA's."""
     wanted = False
     """Whether the program has named one, or is run with them as CUDA's."""
     current = 0
@@ -243,7 +243,7 @@ def _numbered(kind: str, number: int) -> device:
 
 
 def accelerated(number: int) -> device:
-    """What the accelerator of a number is called."""
+    """The device of an accelerator's number."""
     return _numbered(accelerators.kind, number)
 
 

@@ -1,5 +1,5 @@
-"""What plain pickles call to make tensors and storages again: PyTorch's functions, and how tensors
-are written where pickles name torch (`_pickled.root`).
+"""The functions with which plain pickles rebuild tensors and storages, and the parts of tensors in
+pickles that name torch (`_pickled.root`).
 
 The functions are `torch._utils`', where files look for them.
 """
@@ -92,7 +92,7 @@ def _rebuild_device_tensor_from_numpy(
 
 
 def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> Any:
-    """What a function makes, as an instance of a class, with the attributes of that."""
+    """The result of a function as an instance of a class, with attributes from a state."""
     made = func(*args)
     if type(made) is not new_type:
         made = made.as_subclass(new_type)
@@ -114,7 +114,7 @@ def set_attributes(obj: Any, state: Any) -> Any:
 
 
 def tensor_parts(self: Any) -> Any:
-    """What a pickle that PyTorch can read calls for a tensor."""
+    """The function and arguments for a tensor in a pickle that PyTorch can read."""
     state = self.__getstate__()
     described: tuple[Any, ...]
     function: Any
@@ -160,7 +160,7 @@ def storage_stream(storage: Any) -> bytes:
 
 @cache
 def _around_count(kind: str, where: str) -> tuple[bytes, bytes]:
-    """What stands in such a file before the number of elements, and between that and them."""
+    """The bytes of such a file before the number of elements, and between number and elements."""
     import pickle
 
     head = b"".join(pickle.dumps(each, 2) for each in stream_head())
@@ -173,7 +173,7 @@ def _around_count(kind: str, where: str) -> tuple[bytes, bytes]:
 
 
 def stream_head() -> tuple[Any, ...]:
-    """What files of the format before PyTorch 1.6 begin with."""
+    """The first objects of a file of the format before PyTorch 1.6."""
     sizes = {"short": 2, "int": 4, "long": 4}
     facts = {
         "protocol_version": STREAM_VERSION,

@@ -18,7 +18,7 @@ from . import _determinism, _dtypes, _errors, _size
 from ._dtypes import dtype
 
 # The core makes shapes and element types of these; it must know them before any op is defined.
-# What runs from files in the folder is the library's own: errors name the program's line.
+# Errors name a line of the program: lines of files in `folder` are skipped.
 _core.register(
     size=_size.Size, dtypes=list(_dtypes.ALL), folder=os.path.join(os.path.dirname(__file__), "")
 )
@@ -129,7 +129,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """What `use_deterministic_algorithms` has set; every kernel here is deterministic anyway.
+    """The setting of `use_deterministic_algorithms`; every kernel here is deterministic anyway.
 
     >>> torch.use_deterministic_algorithms(True)
     >>> torch.are_deterministic_algorithms_enabled()
@@ -171,7 +171,7 @@ def set_deterministic_debug_mode(debug_mode: builtins.int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> builtins.int:
-    """What `set_deterministic_debug_mode` has set, as a number.
+    """The setting of `set_deterministic_debug_mode`, as a number.
 
     >>> torch.get_deterministic_debug_mode()
     0
@@ -192,7 +192,7 @@ def set_warn_always(b: bool, /) -> None:
 
 
 def is_warn_always_enabled() -> bool:
-    """What `set_warn_always` has set.
+    """The setting of `set_warn_always`.
 
     >>> torch.is_warn_always_enabled()
     False
@@ -256,7 +256,7 @@ globals().update(_exports())
 
 
 def _public() -> dict[str, Any]:
-    """What is torch's of this file: not the modules and words that it reads with."""
+    """The public names of this file: without imported modules and typing's words."""
     modules = type(builtins)
     return {
         k: v

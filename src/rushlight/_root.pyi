@@ -137,13 +137,13 @@ _nn: Any
 
 def __getattr__(name: _str) -> Any: ...
 def are_deterministic_algorithms_enabled() -> _bool:
-    """What `use_deterministic_algorithms` has set; every kernel here is deterministic anyway."""
+    """The setting of `use_deterministic_algorithms`; every kernel here is deterministic anyway."""
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: _bool | None = None) -> Tensor:
     """A tensor on the memory of another library's array, or of a DLPack capsule."""
 
 def get_deterministic_debug_mode() -> Any:
-    """What `set_deterministic_debug_mode` has set, as a number."""
+    """The setting of `set_deterministic_debug_mode`, as a number."""
 
 def get_float32_matmul_precision() -> _str:
     """'highest': products are computed in the tensors' own type."""
@@ -176,7 +176,7 @@ def is_tensor(obj: Any) -> _bool:
     """Whether an object is a tensor."""
 
 def is_warn_always_enabled() -> _bool:
-    """What `set_warn_always` has set."""
+    """The setting of `set_warn_always`."""
 
 def set_anomaly_enabled(mode: _bool, check_nan: _bool = True) -> None:
     """Turn anomaly mode on or off."""

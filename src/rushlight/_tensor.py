@@ -1,4 +1,4 @@
-"""What Tensor has beside ops: text, conversions to Python, copies, pickling, devices."""
+"""Members of Tensor beside ops: text, conversions to Python, copies, pickling, devices."""
 
 from __future__ import annotations
 
@@ -728,7 +728,7 @@ for _meta in (TensorType, LegacyType):
 
 
 def _dtype_by_name(name: str) -> dtype:
-    """What pickles up to version 0.10 call for a dtype."""
+    """A dtype by name, for pickles up to version 0.10."""
     return dtypes._by_name(name)
 
 

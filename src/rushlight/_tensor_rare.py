@@ -108,7 +108,7 @@ def _dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]
 
 
 def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """What `load_state_dict` puts in the place of this tensor, given that of the checkpoint."""
+    """The tensor that `load_state_dict` puts here, given the tensor of the checkpoint."""
     return other.detach() if assign else self.copy_(other).detach()
 
 
@@ -169,7 +169,7 @@ def _dequantize(self: Tensor) -> Tensor:
     return self.float()
 
 
-# What torch has as functions, too.
+# Methods that are functions of torch, too.
 _BOTH = {
     "is_same_size": _is_same_size,
     "dequantize": _dequantize,

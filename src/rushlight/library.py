@@ -57,7 +57,7 @@ __all__ = [
     "wrap_triton",
 ]
 
-# What a parameter's annotation is called in a schema.
+# The schema's words for annotations of parameters.
 _TYPES: dict[Any, str] = {
     Tensor: "Tensor",
     int: "SymInt",
@@ -199,7 +199,7 @@ def _defaults_at_the_end(values: Sequence[Any], defaults: Sequence[Any]) -> int:
 
 
 def _memory(t: Tensor) -> int:
-    """What is the same for two tensors in the same memory."""
+    """A number that is equal for tensors in the same memory."""
     return t.untyped_storage()._cdata if t._wrapped is None else id(t)
 
 
@@ -304,7 +304,7 @@ class CustomOpDef:
         )
 
     def _loop(self, info: Any, in_dims: tuple[Any, ...], *values: Any) -> Any:
-        """What vmap does without a rule: the operator runs once for each element."""
+        """The operator under vmap without a rule: runs once for each element."""
         if self._schema.endswith("-> ()"):
             raise self._no_loop("The fallback path does not support operations with no returns")
         if self._lists:

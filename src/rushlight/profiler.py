@@ -24,7 +24,7 @@ __all__ = [
 
 
 class ProfilerActivity(enum.Enum):
-    """What is recorded; there is a CPU only.
+    """The kinds of activities; only the CPU's are recorded.
 
     >>> torch.profiler.ProfilerActivity.CPU.name
     'CPU'
@@ -39,7 +39,7 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a schedule says of a step.
+    """The action of a schedule for a step.
 
     >>> torch.profiler.ProfilerAction.RECORD_AND_SAVE.value
     3
@@ -64,7 +64,7 @@ def supported_activities() -> set[ProfilerActivity]:
 
 
 def _default_schedule_fn(_: int) -> ProfilerAction:
-    """What holds without a schedule: every step is recorded."""
+    """The schedule by default: every step is recorded."""
     return ProfilerAction.RECORD
 
 

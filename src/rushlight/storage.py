@@ -85,7 +85,7 @@ class _StorageBaseMeta(type):
 
 
 class _StorageBase(metaclass=_StorageBaseMeta):
-    """What PyTorch's storages are derived from; here another name for UntypedStorage."""
+    """The base class of PyTorch's storages; here another name for UntypedStorage."""
 
     __module__ = "torch._C"
 
