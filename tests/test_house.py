@@ -29,7 +29,12 @@ MEASURES = {
     "wide": "lines of prose over 100 columns",
     "long": "functions over 60 lines",
     "private": "private names taken from other rooms",
+    "what": "docstrings and comments that begin with What",
+    "pronouns": "sentences with three pronouns in nine words",
 }
+COMMENT = {".py": re.compile(r'"""(?s:.+?)"""|(?:^ *# .+\n)+|# .+', re.M)}
+COMMENT |= dict.fromkeys((".cpp", ".h", ".cl"), re.compile(r"(?:^ *// .+\n)+|// .+", re.M))
+PRONOUNS = {"it", "its", "one", "ones", "that", "those", "which", "what"}
 SLACK = 0.02  # so that a commit may lower a room without a new ceiling each time
 
 TRAINING = """
@@ -103,6 +108,21 @@ def prose(path: Path, text: str) -> Iterator[str]:
         yield from (line for line in text.splitlines() if "//" in line)
 
 
+def texts(path: Path, text: str) -> Iterator[str]:
+    """The comments and docstrings, without their marks; lines of comments in a row are one."""
+    for found in COMMENT[path.suffix].findall(text) if path.suffix in COMMENT else ():
+        yield re.sub(r'^ *(?:#|//) |"""', "", found, flags=re.M).strip()
+
+
+def crowded(text: str) -> Iterator[str]:
+    """The sentences with three pronouns within nine words; "so that" has none."""
+    for sentence in re.split(r"[.:;!?]\s|\n *\n", re.sub(r"`[^`]*`|>>> .*|so that\b", "x", text)):
+        words = re.findall(r"[\w']+", sentence.lower())
+        at = [place for place, word in enumerate(words) if word in PRONOUNS]
+        if any(last - first < 9 for first, last in zip(at, at[2:], strict=False)):
+            yield sentence
+
+
 def measured() -> dict[str, dict[str, int]]:
     """Of each room what MEASURES names."""
     rooms: dict[str, dict[str, int]] = {}
@@ -114,6 +134,9 @@ def measured() -> dict[str, dict[str, int]]:
         counts["lines"] += len(text.splitlines())
         counts["any"] += len(re.findall(r"\bAny\b", text)) if path.suffix == ".py" else 0
         counts["wide"] += sum(len(line) > 100 for line in prose(path, text))
+        said = list(texts(path, text))
+        counts["what"] += sum(each.startswith("What ") for each in said)
+        counts["pronouns"] += sum(len(list(crowded(each))) for each in said)
         counts["long"] += sum(length > 60 for length in lengths(path, text))
     for module, path in KNOWN.items():
         others = [where for where, *_ in taken(path, module) if room(where) != room(module)]
@@ -183,6 +206,15 @@ def test_long_functions_and_prose_are_found() -> None:
     assert list(lengths(Path("a.cpp"), f"int f(int x) {{\n{body}}}\n")) == [62]
     assert list(lengths(Path("a.py"), "def f():\n    pass\n")) == [2]
     assert list(prose(Path("a.py"), 'x = "a"\n# said\n')) == ["# said"]
+
+
+def test_beginnings_and_pronouns_are_found() -> None:
+    code = 'def f():\n    """What f gives."""\n    # What a\n    # What b\n    g()  # What c\n'
+    assert list(texts(Path("a.py"), code)) == ["What f gives.", "What a\nWhat b", "What c"]
+    assert list(texts(Path("a.cpp"), "f();  // What f gives\n")) == ["What f gives"]
+    bad = "Those that one calls"
+    assert list(crowded(f"The result of f. {bad}. One word of `what` it is.")) == [bad]
+    assert not list(crowded("Sorted so that it fits: one text, and `that` which follows."))
 
 
 def write(folder: Path) -> None:

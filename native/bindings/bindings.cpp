@@ -22,8 +22,7 @@ constexpr Py_ssize_t kMostArguments = 16;
 
 bool is_large(PyObject* o) { return !PyLong_Check(o) && is_tensor(o) && as_tensor(o)->numel() > kLargeSize; }
 
-// A copy of an argument for a kernel, made of aliases: of a tensor, or of the tensors in a list or
-// tuple. A new reference.
+// A kernel's own copy of an argument: an alias of a tensor, a list of aliases. A new reference.
 PyObject* alias_of(PyObject* o, std::forward_list<Pinned>& pins) {
   if (is_tensor(o)) {
     Tensor* alias = new_alias(as_tensor(o));

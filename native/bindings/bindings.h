@@ -217,8 +217,7 @@ void say_overflow(const char* function, const char* argument, int at);
 // The same, where anything else is a TypeError; false with an exception set.
 bool sizes_argument(const char* function, const char* argument, PyObject* object, Py_ssize_t* out, int& n);
 bool double_argument(PyObject* object, double& out);
-// Reads the `Needs` of a rule with n edges: 0 where no gradient is wanted, else the dimensions of
-// the edge's tensor plus one.
+// Reads a rule's `Needs`, of n edges: 0 for no gradient, else the dimensions of the tensor plus 1.
 bool needs_argument(PyObject* object, int n, int* needs);
 // The n gradients as a tuple, None for those that were not made.
 PyObject* gradients_of(std::initializer_list<Ref*> gradients);

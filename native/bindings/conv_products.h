@@ -1,5 +1,4 @@
-// The parts of the three kernels of conv.cpp: images laid out in planes, and products with the
-// patches in planes.
+// Common parts of conv.cpp's three kernels: images laid out in planes, products with patches.
 #pragma once
 #include <algorithm>
 #include <array>

@@ -107,8 +107,7 @@ void pooled_shape(const Py_ssize_t* shape, int ndim, int n, const Py_ssize_t (&o
   for (int i = 0; i < ndim; i++) to[i] = i < ndim - n ? shape[i] : out[3 - (ndim - i)];
 }
 
-// Maxima and their places, computed by run(values of the input, volumes [begin, end), out,
-// indices).
+// Maxima and their places: run(input, volumes [begin, end), out, indices) computes a part.
 template <class F>
 PyObject* maxima(const TensorInfo& x, int n, const Py_ssize_t (&sizes)[3], Py_ssize_t volume, Py_ssize_t positions,
                  Py_ssize_t grain, const F& run) {

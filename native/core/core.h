@@ -329,9 +329,8 @@ struct Param {
   Kind kind;
 };
 
-// The types that the parameters of a function accept. Each parameter has a bit for every type that
-// some signature of PyTorch's function has at this place, and no bit where any type is accepted.
-// ops/table/arguments.py gives the rows at the first call.
+// The types that a function's parameters accept: a bit for each type that some signature of PyTorch
+// has there, no bit for any type. ops/table/arguments.py gives the rows at the first call.
 struct Takes {
   enum Kind : uint16_t {
     kTensor = 1,
@@ -609,8 +608,7 @@ extern std::atomic<bool> watching_writes;  // set while allow_mutation_on_saved_
 
 void add_operator_slots(std::vector<PyType_Slot>* slots);
 // ---- wrapped.cpp ----
-// The questions to the levels: methods of the object that is registered as `wrapped`
-// (src/rushlight/_levels/dispatch.py).
+// Questions to the levels: methods of the callback `wrapped` (src/rushlight/_levels/dispatch.py).
 #define RUSHLIGHT_ASKED(X) \
   X(settle)                \
   X(call)                  \

@@ -182,9 +182,8 @@ class Backward {
       if (!c.node || state(c.node).task != id_) continue;
       (accumulate_ ? state(c.node).needed : state(c.node).captured) = true;
     }
-    // `order` has every node before the nodes that the node's edges lead to, and is settled from
-    // the end. Node numbers do not give this order: an older node may cause a view's history to be
-    // made.
+    // `order` has a node before the nodes of its edges, and is settled from the end. Numbers do not
+    // give this order: an older node may cause a view's history to be made.
     std::vector<Node*> order;
     order.reserve(visited_.size());
     for (Node* r : roots_) {

@@ -15,9 +15,8 @@ PyObject* kGetattribute = PyUnicode_InternFromString("__getattribute__");
 PyObject* const kRegistries[] = {PyUnicode_InternFromString("_parameters"), PyUnicode_InternFromString("_buffers"),
                                  PyUnicode_InternFromString("_modules")};
 
-// The attribute of the instance alone: from its __dict__, or from a registry of members. A new
-// reference; nullptr without an error where there is none, or where a registry is a subclass of
-// dict, whose methods have to be called.
+// The instance's own attribute: from __dict__ or a registry of members. A new reference; nullptr
+// without an error where there is none, or where a registry is a subclass of dict.
 PyObject* own_attribute(PyObject* self, PyObject* name) {
   Ref attributes(PyObject_GenericGetDict(self, nullptr));
   if (!attributes) return nullptr;

@@ -170,8 +170,7 @@ int init_numpy(PyObject* module) {
 
 namespace {
 
-// An array in the place of a tensor on meta: of the same shape and type, with one zero in all
-// places.
+// An array for a tensor on meta: the same shape and type, and one zero for all elements.
 PyObject* stand_in(const Tensor* t, PyArray_Descr* descr) {
   static const char zero[16] = {};
   const Py_ssize_t strides[kMaxDims] = {};

@@ -68,8 +68,7 @@ class Unreported {
   bool before_;
 };
 
-// A call or node with a line in the trace: the base of the classes below. Notes made inside the
-// observation are kept apart from the notes outside.
+// A call or node with a line in the trace. Notes inside are kept apart from notes outside.
 class Observation {
  public:
   Observation();
@@ -105,8 +104,7 @@ class ObservedCall : Observation {
   Ref known_;
 };
 
-// Work that has a line in the trace like a call of an op; also a call with out=, around the call
-// without.
+// Work with a line in the trace like an op's; also a call with out=, around the call without.
 class ObservedWork : Observation {
  public:
   template <class... Values>

@@ -1,6 +1,5 @@
-// Declarations for the files about Op: op.cpp (a call), out.cpp (a call with out=), arguments.cpp
-// (reading arguments), make_op.cpp (the type, and how ops are made), public.cpp (an op under the
-// name that programs see).
+// Op: op.cpp (a call), out.cpp (a call with out=), arguments.cpp (reading arguments), make_op.cpp
+// (the type, and how ops are made), public.cpp (an op under the name that programs see).
 #pragma once
 #include <cstring>
 #include <string>

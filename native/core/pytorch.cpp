@@ -39,8 +39,7 @@ bool is_variable_function(PyObject* func) {
 
 using Take = PyObject* (*)(PyObject*);
 
-// `o` with `take` applied to the objects inside lists, tuples and dicts; `o` itself where nothing
-// changed.
+// `o` with `take` applied to the objects in lists, tuples and dicts; `o` itself if unchanged.
 PyObject* taken(PyObject* o, Take take, int depth) {
   if (PyDict_CheckExact(o) && depth) {
     Ref copy(PyDict_Copy(o)), keys(copy ? PyDict_Keys(copy.get()) : nullptr);

@@ -14,8 +14,7 @@ std::string full_name(const Node* n);
 std::string saved_name(const Node* n, const Op::Backward::Save& save);
 // Which slot `_saved_<name>` and `_raw_saved_<name>` mean; -1 for none.
 int saved_index(const Node* n, const char* name);
-// Whether a saved value has a `_raw_saved_` name too: it is a tensor, or a number that torch saves
-// as a tensor.
+// Whether a value is a tensor for torch, and has a `_raw_saved_` name too.
 bool saves_tensor(const Node* n, int at);
 // The value of `_saved_<name>`: a new reference.
 PyObject* saved_value(Node* n, int at);

@@ -160,8 +160,7 @@ PyObject* like_strides_of(PyObject*, PyObject* o) {
 }
 
 // is_channels_last(tensor): whether the elements are dense in this order.
-// suggests_channels_last(tensor): whether the strides are in this order, so that results take it
-// over.
+// suggests_channels_last(tensor): whether the strides are in this order, and results follow.
 PyObject* is_channels_last_function(PyObject*, PyObject* o) {
   return PyBool_FromLong(is_tensor(o) && is_channels_last(as_tensor(o)));
 }

@@ -12,8 +12,7 @@ namespace rushlight {
 
 namespace {
 
-// The arguments of a call as `unfold` gets them: values and shapes where the node kept them, and
-// which want a gradient.
+// A call's arguments for `unfold`: values and shapes if kept, and whether a gradient is wanted.
 struct Known {
   Ref values, shapes, wants;
 };

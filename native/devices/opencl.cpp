@@ -356,8 +356,7 @@ void finish(int device) {
 
 namespace {
 
-// A program from the driver's own binary of an earlier build; nullptr where the driver refuses the
-// binary.
+// A program from the driver's binary of an earlier build; nullptr where the driver refuses.
 Handle from_binary(const Device& d, const std::string& binary, const std::string& options) {
   const unsigned char* bytes = reinterpret_cast<const unsigned char*>(binary.data());
   const size_t length = binary.size();

@@ -99,9 +99,8 @@ struct Grid {
   ptrdiff_t count() const { return d * h * w; }
 };
 
-// The patches that the places of an image's group read: element k is planes[offsets[k] + the offset
-// of the place], or 1 (the factor of the bias) where offsets[k] < 0. `spare`: a register may be
-// read behind any row of a plane.
+// The patches of an image's group: element k at a place is planes[offsets[k] + place], or 1 (for
+// the bias) where offsets[k] < 0. `spare`: a register may be read behind any row of a plane.
 struct Patch {
   const void* planes;
   const ptrdiff_t* offsets;

@@ -227,10 +227,9 @@ inline float cos_wide(float x_) {
   return sine_of(x, (shifted - kRound) + 0.5, ~bits(shifted));
 }
 
-// sin and cos in float: x = k pi/2 + r, with pi/2 in three parts. With a fused multiply-add x - k
-// (first part) is exact, as both are multiples of 2^-23 and the difference is small. `low` is the
-// rounding error of the second subtraction, which counts only where r is not small, and the third
-// part. Errors are below 1 unit in the last place. Without that instruction: in double.
+// sin and cos in float: x = k pi/2 + r, with pi/2 in three parts. With a fused multiply-add the
+// first subtraction is exact: a small difference of multiples of 2^-23. `low` has the third part
+// and the second's rounding error, if r is not small. Errors are below 1 ulp. Else in double.
 #ifdef RUSHLIGHT_FMA
 constexpr float kNearLimitF = 65536.0f;
 inline float sin_quadrant(float x, uint32_t quadrant) {

@@ -20,8 +20,7 @@ concept Real = !Integer<T>;
 template <class T>
 concept Number = true;
 
-// The cost of an element, in units of an addition: decides how loops are built (loops.h) and work
-// is split.
+// The cost of an element, in additions: decides how loops are built (loops.h) and work is split.
 constexpr int kCheap = 1, kVector = 8, kLibrary = 32;
 struct Cheap {
   template <class T>

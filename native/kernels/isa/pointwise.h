@@ -1,5 +1,4 @@
-// Common declarations of one instruction set's pointwise files: block functions by compute type,
-// and conversions.
+// Pointwise files of one instruction set: block functions by compute type, and conversions.
 #pragma once
 #include "kernels/isa/independent.h"
 #include "kernels/kernels.h"

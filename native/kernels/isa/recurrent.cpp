@@ -1,5 +1,4 @@
-// The steps of a recurrent layer: the product of the state with the recurrent weight, and the
-// gates.
+// Steps of recurrent layers: the product of state and recurrent weight, and the gates.
 //
 // The weight is packed once a pass into panels of kTileWidth columns (tile.h). A step goes through the panels one by one, so
 // that the weight is read once a step, and cuts the depth such that a slice of a panel and the slices of the rows stay in the

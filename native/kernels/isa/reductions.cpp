@@ -56,11 +56,10 @@ Reducer integer_reducer(DType dtype) {
   }
 }
 
-// One loop for extremes of integers, and for whether any or all elements are true: the least (x &
-// mask) ^ flip, as signed integers of the element's size. Flipping all bits reverses the order: the
-// largest of int8 3 and 5 comes from the least of ~3 = -4 and ~5 = -6, as ~-6 = 5. Flipping the
-// sign bit puts unsigned integers in order: uint8 3 and 200 become -125 and 72. Any element is true
-// if the largest unsigned integer is not 0, all elements are true if the least is not.
+// One loop for extremes of integers, any and all: the least (x & mask) ^ flip, as signed integers.
+// Flipping all bits reverses the order: the largest of 3 and 5 is ~(the least of ~3 and ~5).
+// Flipping the sign bit puts unsigned integers in order: uint8 3 and 200 become -125 and 72. Any
+// element is true if the largest unsigned integer is not 0, all are if the least is not.
 template <class T>
 struct Order {
   T mask, flip;

@@ -57,8 +57,7 @@ void pack_panel(const T* b, ptrdiff_t row, ptrdiff_t column, ptrdiff_t depth, pt
 template <class T>
 void pack_strip(int rows, ptrdiff_t depth, const T* a, ptrdiff_t a_row, ptrdiff_t a_column, T* strip);
 
-// The operands of one tile. The sums start from `bias` (a row), from c where `accumulate` is set,
-// or from 0: at most one is given.
+// The operands of one tile. Sums start from `bias` (a row), from c (`accumulate`), or from 0.
 template <class T>
 struct TileTask {
   ptrdiff_t depth;
