@@ -2,8 +2,8 @@
 //
 // An image's channels are planes (row-major), or columns (channels last, or no dimensions behind them). Work is cut into parts whose
 // number depends on the sizes alone, and the parts' statistics are merged in order, so that threads change nothing.
-// Planes: a channel is one task where it fits into L2, so that it comes from memory once; else an image's part of it is one.
-// Statistics are in double; scale and shift of a channel are made of them and rounded once.
+// Planes: a task is a channel that fits into L2, which comes from memory once; else an image's part
+// of a channel. Statistics are in double, rounded once in scale and shift.
 #include "bindings/bindings.h"
 
 #include <algorithm>

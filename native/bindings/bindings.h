@@ -7,10 +7,10 @@
 // are positional. Tensors of the device meta have no memory: they get results of the right shape, of that device.
 //
 // Note [Layouts under way]: another thread may give a tensor other memory or another layout (`.data = ...`, `resize_`)
-// wherever the GIL is dropped: by Unlocked, and by a copy of more than kReleaseGilBytes. While a kernel is Unlocked it
-// reads nothing but pinned memory, the sizes and strides that go with it, and its own variables. A kernel that makes
-// copies first and then looks at an argument again is a long_kernel: where one of its tensors is large it is given aliases
-// of them all, which nobody else can change, with pins on their memory.
+// wherever the GIL is dropped: by Unlocked, and by a copy of more than kReleaseGilBytes. An
+// Unlocked kernel reads only pinned memory, the sizes and strides of this memory, and own
+// variables. A kernel that makes copies first and then looks at an argument again is a long_kernel:
+// if a tensor is large, the kernel gets aliases of all tensors, with pins on the memory.
 #pragma once
 #include <algorithm>
 #include <initializer_list>
@@ -150,7 +150,6 @@ inline Ref rounded(Ref result, DType dtype) {
 inline Ref new_ref(DType dtype, int ndim, const Py_ssize_t* shape, DeviceType device) {
   return Ref(as_object(new_tensor(dtype, ndim, shape, device)));
 }
-// A contiguous tensor of zeros.
 Ref zeros_ref(DType dtype, int ndim, const Py_ssize_t* shape, DeviceType device);
 
 // Lets other Python threads run while a kernel does, and pins what it reads and writes: the pins go when the GIL is back.

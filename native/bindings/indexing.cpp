@@ -47,7 +47,7 @@ bool index_argument(PyObject* object, const char* function, Ref& owner, TensorIn
 // Aligned memory that the kernels can read; strides may be anything.
 Ref aligned(const TensorInfo& a) { return a.tensor->is_aligned() ? Ref::borrow(as_object(a.tensor)) : contiguous(a.tensor); }
 
-// Drops dimensions of size 1 and joins those that are one run of memory.
+// Drops dimensions of size 1 and joins neighbours that form a single run of memory.
 int joined(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, ptrdiff_t* to_shape, ptrdiff_t* to_strides) {
   int n = 0;
   for (int i = 0; i < ndim; i++) {
@@ -408,7 +408,6 @@ namespace {
 
 // These have one answer to everything that is not in order, NotImplemented: the Python side then finds out what to say.
 
-// Whether every index lies in [0, size).
 bool in_range(const TensorInfo& index, Py_ssize_t size) {
   return all_in_range(reinterpret_cast<const int64_t*>(index.data), index.size(), size);
 }

@@ -1,4 +1,4 @@
-// Recurrent layers: all steps of one layer in one direction as one call, and the way back.
+// Recurrent layers: a call for all steps of a layer in a direction, and the way back.
 //
 // Forward: the input's part of all gates is one product; then each step adds the state's part (by the packed weight) and runs the
 // gates. Backward: the steps in the other order give the gradients of the sums in the gates, and hand the state's gradient on;
@@ -18,8 +18,8 @@ namespace {
 constexpr Py_ssize_t kParallelWork = 1 << 20;  // multiplications from which sequences are shared out among threads
 constexpr Py_ssize_t kReleaseWork = 1 << 17;   // and from which other Python threads may run
 constexpr Py_ssize_t kRowsTogether = 8;        // fewer in a thread's share would leave the adders idle
-// With fewer steps packing the weight costs more than it saves. Few rows read a weight as fast as it lies: more steps are needed,
-// and it must be one that a cache holds, or else reading it is all there is.
+// With fewer steps packing the weight costs more than it saves. Few rows read an unpacked weight as
+// fast: packing needs more steps, and a weight that fits into a cache.
 constexpr Py_ssize_t kStepsPacked = 3, kFewRowsStepsPacked = 8;
 constexpr Py_ssize_t kFewRows = 2, kCacheBytes = 1 << 20;
 constexpr Py_ssize_t kMostRows = 0x7fffffff;  // what a BLAS counts with

@@ -1,6 +1,6 @@
 // The two ends of a `with` block that sets a mode. A KeyboardInterrupt may come between any two instructions of a Python method: of
-// `__enter__` after the mode is on, when `__exit__` is not called, and of `__exit__` before the mode is off. So these ends are C
-// functions here, in which no interrupt comes, or are called by one that puts back what the interrupt left.
+// `__enter__` after the mode is on, when `__exit__` is not called, and of `__exit__` before the
+// mode is off. So the ends are C functions, or C functions call the ends and restore the mode.
 #include "core/blocks.h"
 
 #include <cstddef>

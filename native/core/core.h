@@ -121,7 +121,7 @@ extern PyTypeObject* TensorType;
 inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == TensorType || PyType_IsSubtype(Py_TYPE(o), TensorType); }
 inline Tensor* as_tensor(PyObject* o) { return reinterpret_cast<Tensor*>(o); }
 inline PyObject* as_object(void* o) { return reinterpret_cast<PyObject*>(o); }
-// A view wants a gradient when its root does, even one made under no_grad (which has no grad_fn).
+// A view wants a gradient when the root does, even a view made under no_grad (without a grad_fn).
 inline bool requires_grad(const Tensor* t) {
   return t->grad_fn || (t->flags & kRequiresGrad) || (t->base && (t->base->grad_fn || (t->base->flags & kRequiresGrad)));
 }
@@ -162,7 +162,7 @@ struct ThreadState {
   bool inference = false;
   PyObject* current_node = nullptr;  // borrowed: what the engine is running
   PyObject* saved_hooks = nullptr;  // strong: (pack, unpack, those outside or None) in force, or nullptr; see saved.cpp
-  PyObject* packing = nullptr;  // borrowed: of these the pack hook is running, which must not pack what it saves itself
+  PyObject* packing = nullptr;  // borrowed: the hooks whose pack runs, for which nothing is packed
   int64_t task = -1;  // the running backward, or -1
   Site backward = {nullptr, 0};  // where it was called; borrowed
   bool reporting = false;  // inside a report: what it calls is not reported
@@ -361,7 +361,7 @@ struct Takes {
 
 // Where an argument of a rule comes from.
 struct Source {
-  // Needs: of each edge 0 where no gradient is wanted, else one more than the dimensions of what it leads to.
+  // Needs: of each edge 0 for no gradient, else the dimensions of the edge's tensor plus 1.
   enum Kind : uint8_t { Arg, ArgShape, ArgDtype, Out, Grad, Grads, Needs };
   Kind kind;
   uint8_t index;
@@ -412,7 +412,7 @@ enum class ResultType : uint8_t { Promoted, Float, Bool };
 
 // How results are laid out in memory: as the forward made them; row-major; each matrix column by column, of results that have as many
 // dimensions as the argument; channels last if the strides of one of the arguments suggest that, else row-major; the same, and so do
-// the gradients of those arguments; with the strides of the argument, those results that have its shape.
+// the gradients of those arguments; with the argument's strides, if the shape is the argument's.
 struct Keeps {
   enum Rule : uint8_t { Made, Rows, Columns, Format, FormatAndBack, Strides };
   Rule rule;
@@ -459,14 +459,13 @@ struct Op {
     uint32_t reference_for;  // bit per DType: common types that run the reference implementation, which decides the result type too
     PyObject* refusals;  // dict: DType number -> (exception type, text), or nullptr
     std::vector<Refusal> argument_refusals;
-    PyObject* one_type_text;  // what is said of a tensor that has not the type of the first; nullptr: the usual
-    PyObject* zero_dim_text;  // what is said of one that has dimensions, with %d
+    PyObject* one_type_text;  // the error for a tensor of another type; nullptr: the usual
+    PyObject* zero_dim_text;  // the error for a tensor with dimensions, with %d
     int8_t dtype_param;  // the parameter `dtype`, or -1
     uint8_t stored;  // which types that are stored only the op takes all the same: 1 float8, 2 complex32
     PyObject* stored_text;  // the kernel that torch names where it refuses them; nullptr: the op's name
   } promotion;
 
-  // The results.
   struct Result {
     bool view;  // shows its first argument's storage
     bool multi_view;

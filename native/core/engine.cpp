@@ -1,8 +1,10 @@
 // The engine: walks a graph backwards. Read in one sitting.
 //
-// 1. `visit` finds every node the roots reach and counts, for each, the gradients still to come (`pending`).
-// 2. The loop takes the ready node with the highest number (leaves, numbered highest, at once), runs its rule, fits each
-//    gradient to its edge and adds it to what the next node has. A node is ready when nothing is pending for it.
+// 1. `visit` finds every node the roots reach and counts, for each, the gradients still to come
+//    (`pending`).
+// 2. The loop takes the ready node with the highest number (leaves, numbered highest, at once),
+//    runs the rule, fits each gradient to the edge, and adds the gradient to the next node's. A node
+//    is ready when nothing is pending.
 // 3. Saved values are freed node by node unless the graph is retained.
 //
 // Note [Claiming a graph]: `pending` and the gathered gradients live in the nodes themselves (BackwardState), which costs no
@@ -91,7 +93,7 @@ class Backward {
 
   int run(bool restricted, bool accumulate) {
     return run_nested([=, this] {
-      running = this;  // of this thread, which may be another than the one that called
+      running = this;  // of this thread, which may not be the caller's
       final_callbacks = &callbacks_;
       return walk(restricted, accumulate);
     });

@@ -15,8 +15,8 @@ Node* inner_of(const Node* n) {
   return reinterpret_cast<Node*>(n->saved[0].value.peek());
 }
 
-// The parameter behind each edge of an op's node. A list of tensors has one edge each, so what is left over for the one parameter
-// that is a list is its length.
+// The parameter behind each edge of an op's node. A list has an edge for each tensor: the number of
+// edges without the other parameters' is the length of the list.
 std::vector<PyObject*> arguments_of(const Node* n) {
   std::vector<PyObject*> names;
   if (n->kind == Node::OfOp && n->op) {
@@ -113,8 +113,8 @@ PyObject* maker_of(PyObject*, PyObject* o) {
   return Py_BuildValue("(OI)", as_object(node), t->grad_fn ? t->output_nr : 0u);
 }
 
-// memory_of(tensor): (address, bytes) of the whole memory behind it, and (dtype, conjugated or negated, offset, sizes, strides), which
-// says how it shows that. None of a tensor without elements, or without memory of its own: on meta, or one that stands for others.
+// memory_of(tensor): (address, bytes) of the whole storage, and the tensor's view of the storage:
+// (dtype, conjugated or negated, offset, sizes, strides). None without elements or memory.
 PyObject* memory_of(PyObject*, PyObject* o) {
   if (!is_tensor(o)) Py_RETURN_NONE;
   Tensor* t = as_tensor(o);

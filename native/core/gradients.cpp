@@ -1,5 +1,5 @@
-// Gradients between nodes and at leaves, for the engine: the checks that one passes on its way along an edge, the one that backward()
-// starts from, and the sum with a leaf's .grad.
+// Gradients for the engine: the checks along an edge, the first gradient of backward(), and the sum
+// with a leaf's .grad.
 #include <algorithm>
 #include <mutex>
 #include <new>
@@ -164,8 +164,8 @@ PyObject* implicit_one(DType dtype, int ndim, const Py_ssize_t* dims, DeviceType
 
 namespace {
 
-// A thread's turn to add to a gradient in place. The GIL alone keeps turns apart where the addition never drops it, which is
-// where it is small and has a kernel. Recursive, since what the definition of an addition on NumPy calls may collect garbage.
+// A thread's turn to add to a gradient in place. The GIL alone keeps turns apart where the addition
+// never drops the GIL: a small addition with a kernel. Recursive: NumPy may collect garbage.
 std::recursive_mutex adding;
 
 class AddingInPlace {
@@ -223,9 +223,8 @@ int add_in_place(Tensor* have, PyObject* g) {
   return done ? bump_version(have) : -1;
 }
 
-// The first gradient of a leaf, with the leaf's strides, or row-major where those leave gaps: the incoming one itself when nobody
-// else has it and it lies so, else a copy.
-// Takes over `g`.
+// The first gradient of a leaf, with the leaf's strides, or row-major where the strides leave gaps:
+// `g` itself if nobody else has `g` and the strides fit, else a copy. Takes over `g`.
 PyObject* fresh_gradient(Tensor* v, PyObject* g, int ours, bool create_graph) {
   if (create_graph || (as_tensor(g)->flags & kWrapped)) {
     note_way(kCopied);

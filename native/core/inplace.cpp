@@ -17,11 +17,9 @@ namespace rushlight {
 namespace {
 
 // The view's place inside its root: sizes, strides and offset in elements; and `layout`, the root's
-// own strides, None where the root is contiguous (gradients of the root may lie in memory
-// otherwise). Where either the view or the root is complex and the other is real, all of these
-// count real numbers, and `mixed` names the complex tensor. Where the bits of kLazy differ between
-// view and root, the root has the bits `before` toggled first, then the view is taken, then the
-// view has the bits `after` toggled.
+// strides, None where the root is contiguous (gradients of the root may lie otherwise). Where
+// either the view or the root is complex, all of these count real numbers, and `mixed` names the
+// complex tensor. Bits of kLazy that differ are toggled: `before` on the root, `after` on the view.
 struct Geometry {
   Ref size, stride, offset, layout;
   const char* mixed;
@@ -124,10 +122,10 @@ int remake_grad_fn(Tensor* view) {
   return set_history(view, node, 0);
 }
 
-// Note [CopySlices]: the node of a write through a view, seen from the root. It holds the write's own node (`inner`) and has its
-// edges, but for the one that led to the view as it was, which leads to the root as it was. Backwards it runs the inner node on
-// the view's part of the gradient and puts what that gives for the view in the part's place. Freed, it is gone: unlike another
-// node that saved nothing, it cannot be run again.
+// Note [CopySlices]: the node of a write through a view, seen from the root. The node holds the
+// write's own node (`inner`) and has the edges of `inner`, but the edge to the view before the
+// write leads to the root before the write. Backwards the view's part of the gradient is replaced
+// by the gradient that `inner` gives for the view. A freed CopySlices cannot be run again.
 Node* make_rewrite(Tensor* view, Node* inner, int edge) {
   static PyTypeObject* type = node_type("CopySlices");
   Geometry g;
@@ -372,7 +370,7 @@ int set_history(Tensor* t, Node* node, uint32_t nr) {
   t->grad_fn.set(node);
   t->output_nr = nr;
   t->flags &= ~kRequiresGrad;
-  t->hooks.clear();  // those of the leaf that it was
+  t->hooks.clear();  // the hooks of the leaf before the write
   return move_retained(t, as_object(old.get()), old_nr);
 }
 

@@ -8,7 +8,7 @@ namespace rushlight {
 // ---- a layout under construction
 struct Layout {
   int ndim = 0;
-  Py_ssize_t offset = 0;  // of its first element from that of the tensor it is a view of
+  Py_ssize_t offset = 0;  // from the base's first element to the view's first element
   Py_ssize_t shape[kMaxDims], strides[kMaxDims];
 
   Layout() = default;
@@ -31,11 +31,11 @@ bool same_sizes(int n, const Py_ssize_t* a, const Py_ssize_t* b);
 inline bool same_shape(const Tensor* a, const Tensor* b) {
   return a->ndim() == b->ndim() && same_sizes(a->ndim(), a->sizes(), b->sizes());
 }
-// Dense strides in the order that those of other layouts have, of which the first that tells two dimensions apart decides. A stride
-// of 0 tells nothing, and what nothing tells apart stays in the order of the shape. As torch's TensorIterator has it.
+// Dense strides in the order of other layouts: the first layout that orders two dimensions decides.
+// A stride of 0 gives no order; dimensions without an order stay as in the shape.
 void dense_strides(int ndim, const Py_ssize_t* sizes, const Py_ssize_t* const* layouts, int n, Py_ssize_t item,
                    Py_ssize_t* strides);
-// Strides of a new tensor of the shape of `model`: those that it has where it is dense, else dense ones in their order.
+// Strides of a new tensor like `model`: the model's if dense, else dense in the same order.
 void like_strides(const Tensor* model, Py_ssize_t item, Py_ssize_t* strides);
 // Strides of a new result of an element-wise function of the tensors, in torch's words: all row-major, all channels last, all of the
 // same dense strides, or in the order of theirs. `numbers`: there are operands that are no tensors.
@@ -108,10 +108,10 @@ void restride(Tensor* t);
 
 // ---- NumPy's side (numpy.cpp); no other file knows its arrays
 bool is_array(PyObject* o);
-// The ndarray over a tensor's memory: a new reference to the one that it keeps, nullptr with an exception.
+// The ndarray that a tensor keeps over its memory: a new reference, nullptr with an exception.
 PyObject* array_of(Tensor* t);
 PyObject* array_to_read(Tensor* t);  // the same, or bools of the bytes 0 and 1 where those in memory are others
-PyObject* new_array_of(Tensor* t);  // one of its own, which a program may do with as it likes
+PyObject* new_array_of(Tensor* t);  // another array, free for a program's changes
 PyObject* stand_in_array(const Tensor* t);  // what NumPy code sees of a tensor without memory here: its shape and type, and zeros
 PyObject* read_only_array_of(Tensor* t);
 // An object that keeps the block of a storage where it is.
@@ -126,7 +126,6 @@ Tensor* tensor_from_any(PyObject* o, DType dtype);
 PyObject* descr_object(DType dtype);  // borrowed
 bool is_kernel(PyObject* function);  // of rushlight._core.kernels: over tensors
 void set_kernels_module(PyObject* module);
-// Whether an object is a scalar of NumPy, and of which kind.
 bool is_numpy_scalar(PyObject* o);
 bool is_numpy_bool(PyObject* o);
 bool is_numpy_float(PyObject* o);

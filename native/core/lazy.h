@@ -1,7 +1,7 @@
-// Lazy conjugates and negatives. `conj()` of a complex tensor is a view with the bit kConjBit: it shows the conjugate of
-// what its memory holds; kNegBit is the same for the negative, which `conj().imag` needs. Views take such bits over. Everything else
-// works on values: the places where a tensor's array is read or written ask here, off the plain path (kNotPlain has these bits).
-// docs/design/0012 has the whole of it.
+// Lazy conjugates and negatives. `conj()` of a complex tensor is a view with the bit kConjBit: the
+// values are the conjugates of the memory's; kNegBit is the same for the negative, which
+// `conj().imag` needs. Views take such bits over. Code that reads or writes a tensor's array asks
+// here, off the plain path (see kNotPlain). docs/design/0012 has the whole of it.
 #pragma once
 #include "core/core.h"
 
@@ -11,7 +11,7 @@ namespace rushlight {
 Tensor* values_of(Tensor* t);
 // Writes values into the memory of a tensor, so that it shows them.
 int put_values(Tensor* t, Tensor* values);
-// The tensor itself, or for a lazy tensor one that holds its values. Takes over `o`; anything but a tensor stays as it is.
+// The tensor itself, or the values of a lazy tensor. Takes over `o`; other objects stay.
 PyObject* plain_tensor(PyObject* o);
 // A view of `t` with those bits changed over (real numbers have no conjugates). Takes over `t`; recorded as any view.
 PyObject* changed_over(PyObject* t, uint32_t bits);

@@ -1,5 +1,5 @@
-// The members of a tensor about its gradient: grad_fn, is_leaf, requires_grad, .grad and .grad_dtype, with the
-// rules that only leaves may be told whether they want one, and that a gradient fits its tensor.
+// The members of a tensor about its gradient: grad_fn, is_leaf, requires_grad, .grad and
+// .grad_dtype, with two rules: requires_grad is set on leaves only, and a gradient fits the tensor.
 #include <string>
 
 #include "core/layout.h"

@@ -62,7 +62,7 @@ DType outside_type(PyArray_Descr* descr) {
   return DType::Count;
 }
 
-// The pair of halves that stands for complex32: the one object that its dtype has, or an equal one.
+// Whether a dtype is the pair of halves for complex32: our own object, or an equal object.
 bool is_half_complex(PyArray_Descr* descr) {
   if (descr->type_num != NPY_VOID || PyDataType_ELSIZE(descr) != 4 || !PyDataType_HASFIELDS(descr)) return false;
   PyArray_Descr* own = descr_of(DType::C32);

@@ -1,5 +1,5 @@
 // The border to NumPy: the only header with its C API. A tensor is shown to NumPy as an ndarray over the same memory, which a pin keeps
-// in place (storage.h); an ndarray becomes a tensor on its own memory, or on the storage that it was shown from.
+// in place (storage.h); an ndarray becomes a tensor on the same memory or storage.
 #pragma once
 #include "core/layout.h"
 

@@ -365,8 +365,8 @@ Tensor* wrap_result(Op* op, PyObject* const* slots, PyObject* o) {
   return own && op->result.keeps.rule ? keep(op, slots, own) : own;
 }
 
-// One of several results, a new reference: taken out of what the definition returned where nobody else has that, so that it is
-// seen to have its memory alone.
+// One of several results, a new reference: taken out of the sequence if nobody else has the
+// sequence, for then the result has the only reference.
 PyObject* take_result(PyObject* results, Py_ssize_t i) {
   PyObject*& place = PySequence_Fast_ITEMS(results)[i];
   return Py_REFCNT(results) == 1 ? std::exchange(place, Py_NewRef(Py_None)) : Py_NewRef(place);

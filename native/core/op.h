@@ -33,7 +33,7 @@ inline bool for_each_tensor(Op* op, PyObject* const* slots, const F& f) {
   return true;
 }
 
-// The name that programs know: of a private overload (`_clamp`) that of its node (`ClampBackward0`), as torch writes it.
+// The name that programs know; of a private overload (`_clamp`) the node's (`ClampBackward0`).
 std::string public_name(Op* op);
 
 // Stands for a tensor while a partial is traced.
@@ -83,7 +83,7 @@ int conform(PyObject* function, const Takes::Row& row, PyObject** value, Bound* 
 // Of the element `at` of sizes: `item` is no int; nullptr: it has more than 64 bits.
 void raise_unpack(const char* function, const char* argument, Py_ssize_t at, PyObject* item);
 void raise_unpack(PyObject* function, PyObject* name, Py_ssize_t at, PyObject* item);
-// 0 where an op takes elements of this type, which is one that is stored only; else -1, with an exception.
+// 0 where an op takes a type that is stored only; else -1 with an exception.
 int check_stored(Op* op, DType type);
 // -1 with an exception where tensors of 8 bits a float, which have type `common`, meet others.
 int check_float8(PyObject* const* operands, int n, DType common);

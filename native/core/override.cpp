@@ -45,7 +45,7 @@ Handler handler_of(PyTypeObject* type) {
 #endif
 }
 
-// Whether an object that is no tensor has it though its class has not: in its dict, or by __getattr__, which runs here.
+// Whether a plain object has __torch_function__ in its dict, or by __getattr__, which runs here.
 bool has_of_its_own(PyObject* o) {
   if (is_tensor(o) || PyType_Check(o)) return false;
   PyObject* found;

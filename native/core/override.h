@@ -1,9 +1,9 @@
 // Calls that a class with `__torch_function__` or an entered TorchFunctionMode may take over, and the gates that ask them.
 //
 // Note [Taking over a call]: every public function, method, operator and attribute begins with a gate. A gate compares types by
-// pointer (`plain`), so an everyday call pays two or three instructions; anything else goes on to `Takers`, which looks the class
-// up, and asks those that it finds in torch's order. The library's own code that runs after a gate meets nobody to ask, or does
-// so under `OverridesOf(None)`. docs/design/0010 has the whole rule.
+// pointer (`plain`), so an everyday call pays two or three instructions; any other type goes on to
+// `Takers`, which finds the handlers of the classes, and asks in torch's order. The library's own
+// code behind a gate asks nobody, or runs under `OverridesOf(None)`. See docs/design/0010.
 #pragma once
 #include "core/core.h"
 

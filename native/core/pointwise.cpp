@@ -588,7 +588,7 @@ int check_integer_power(PyObject* exponent, DType common) {
 
 constexpr Py_ssize_t kSmall = 4096;
 
-// Whether all strides are those of a new tensor of that shape, those of single entries too. Of empty tensors nothing is said.
+// Whether all strides equal a new tensor's, also of dimensions of size 1. False for empty tensors.
 bool lies_by_rows(const Tensor* a) {
   if (a->numel() == 0) return false;
   Py_ssize_t step = a->item();

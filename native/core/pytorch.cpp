@@ -15,8 +15,8 @@ constexpr int kDepth = 8;  // of lists in lists
 
 bool begins(const char* text, const char* with) { return !strncmp(text, with, strlen(with)); }
 
-// Whether a type is one of PyTorch's compiled ones, which have their module in their name. This library's with such names are heap
-// types.
+// Whether a type is compiled and PyTorch's, with a module in the name. This library's types with
+// such names are heap types.
 bool is_compiled(PyTypeObject* type) { return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && begins(type->tp_name, "torch."); }
 
 // Whether a module's name is torch or that of a module in torch. This library's modules keep their own names.

@@ -30,7 +30,7 @@ namespace {
 // Whether a gradient is wanted on edge i: it leads on, and not only to what this backward leaves out.
 bool is_wanted(const Node* node, int i, uint64_t left_out) { return node->edges[i].node && (i >= 64 || !(left_out >> i & 1)); }
 
-// 0 where no gradient is wanted, else one more than the dimensions of what it goes to.
+// 0 where no gradient is wanted, else the dimensions of the edge's tensor plus 1.
 long dimensions_of(const Node* node, int i, uint64_t left_out) {
   if (!is_wanted(node, i, left_out)) return 0;
   const Edge& e = node->edges[i];

@@ -13,9 +13,9 @@ namespace {
 
 // Note [Packed values]: under saved-tensor hooks a slot holds (packed object, unpack hook, node, output number, requires_grad):
 // what unpack needs to give the tensor its place in the graph back. `node` is the maker, or a leaf's AccumulateGrad; it is None
-// for a result of the node that saves, which must not refer to itself. An unpacked leaf has the AccumulateGrad for its grad_fn,
-// which keeps that alive and is shown to nobody (see get_grad_fn): gradients flow to the leaf itself.
-// `later`: the hooks come after the value was saved, and are shown it without its place in the graph, as torch's are.
+// for a result of the node that saves, which must not refer to itself. An unpacked leaf keeps the
+// AccumulateGrad alive as a hidden grad_fn (see get_grad_fn): gradients flow to the leaf itself.
+// `later`: hooks set after saving get the value without a place in the graph.
 int pack(Node* saver, Saved* slot, Tensor* t, PyObject* hooks, bool is_output, bool later = false) {
   const Ref held = Ref::borrow(hooks);  // a pack hook may leave the context that they belong to
   Edge e{nullptr, 0};
@@ -23,7 +23,7 @@ int pack(Node* saver, Saved* slot, Tensor* t, PyObject* hooks, bool is_output, b
   Ref node(as_object(e.node));
   VersionCounter* v = shared_version(t);
   if (!v) return -1;
-  // An argument is shown to the hook itself; a result is not finished yet: in its place a tensor that has its place in the graph.
+  // The hook gets an argument itself; of an unfinished result an alias in the graph.
   Owned<Tensor> shown = Owned<Tensor>::borrow(t);
   if (is_output || later) {
     shown = Owned<Tensor>(new_alias(t));
@@ -223,8 +223,8 @@ void raise_modified(const Node* node, VersionCounter* version, Tensor* array, DT
   PyErr_SetString(PyExc_RuntimeError, text.c_str());
 }
 
-// The saved values of `node` are gone: says which backward freed them, and what to do, which depends on whether the same line
-// asks again (a loop that carries a graph along) or another one.
+// Raises the error for freed values of `node`: names the backward that freed, and gives advice;
+// other advice if the same line asks again (a loop that carries a graph along).
 void raise_freed(const Node* node) {
   std::string text = kFreed;
   const std::string first = site_text(node->freed), made = site_text(node->made);

@@ -19,8 +19,8 @@ bool saves_tensor(const Node* n, int at);
 // The value of `_saved_<name>`: a new reference.
 PyObject* saved_value(Node* n, int at);
 
-// save(tensors, numbers): keeps values for a Function's backward. A number >= 0 says the tensor is that output of this node: it
-// is then kept without its history, which would be a cycle.
+// save(tensors, numbers): keeps values for a Function's backward. A number >= 0: the tensor is this
+// output of the node, and is kept without history, which would be a cycle.
 PyObject* node_save(PyObject* self, PyObject* args);
 PyObject* node_unpack_saved(PyObject* self, PyObject*);
 PyObject* node_unpack_one(PyObject* self, PyObject* index);

@@ -109,8 +109,8 @@ void unpin_last(Storage* s) { free_retired(s); }
 
 namespace {
 
-// Another block, with the bytes of the old one, which is freed when nothing shows it any more. Takes over `owner`, which may be nullptr.
-// -1 with torch's exception, and nothing is changed.
+// Another block with the bytes of the old block, which is freed with the last pin. Takes over
+// `owner`, which may be nullptr. -1 with torch's exception, and nothing is changed.
 int replace_block(Storage* s, char* data, size_t capacity, uint8_t flags, PyObject* owner) {
   const bool inline_block = s->is_inline();
   if (!inline_block && s->pins.load(std::memory_order_relaxed) != 0) {

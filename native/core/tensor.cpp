@@ -1,6 +1,6 @@
-// The Tensor type: construction, life cycle, and the members about its storage. Those about its gradient are in leaf.cpp, its
-// conversions to Python values in to_python.cpp. Everything that is an op (arithmetic, views, reductions) is
-// attached from Python; the slots of operators.cpp only find the Op and call it.
+// The Tensor type: construction, life cycle, and the members about its storage. leaf.cpp has the
+// members about the gradient, to_python.cpp the conversions to Python values. Python attaches the
+// ops (arithmetic, views, reductions); the slots of operators.cpp only call the Op.
 #include <cstring>
 
 #include "core/accelerator.h"
@@ -631,7 +631,7 @@ PyObject* tensor_getattro(PyObject* self, PyObject* name) {
   if (found || !PyErr_ExceptionMatches(PyExc_AttributeError) || !callbacks.missing_attribute.is_registered()) return found;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);  // before the look-up, which takes a pending error for its own
-  if (_PyType_Lookup(Py_TYPE(self), name)) {  // it has it, and that failed
+  if (_PyType_Lookup(Py_TYPE(self), name)) {  // the attribute exists, and its getter failed
     PyErr_Restore(type, value, traceback);
     return nullptr;
   }

@@ -58,8 +58,8 @@ PyObject* scalar_of(Tensor* shown) {
   return wide ? PyFloat_FromDouble(at<float>(wide->data())) : nullptr;
 }
 
-// An array over the same memory that programs may do with as they like: what they set of it (its shape, its flags) is not set of
-// the one that the tensor keeps. Its address is known to the program from now on.
+// An array over the same memory for programs, which may set shape and flags: the tensor's own array
+// is another. The program knows the address from now on.
 PyObject* exported(Tensor* t) {
   if (t->flags & kElsewhere) {
     PyErr_Format(PyExc_TypeError,

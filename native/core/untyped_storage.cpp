@@ -1,6 +1,6 @@
-// UntypedStorage, and tensors placed in one by hand (`set_`, `resize_`). A storage knows the one object that stands for it, so that
-// `t.untyped_storage() is t.untyped_storage()`; the pointer is weak, and a storage outlives its object. What is not about memory
-// (text, pickling, conversions) is attached by src/rushlight/storage.py.
+// UntypedStorage, and tensors placed in one by hand (`set_`, `resize_`). A storage knows its Python
+// object, so that `t.untyped_storage() is t.untyped_storage()`; the pointer is weak, and a storage
+// outlives its object. src/rushlight/storage.py attaches text, pickling, conversions.
 #include "core/untyped_storage.h"
 #include "core/guard.h"
 
@@ -43,8 +43,8 @@ PyObject* new_object(PyTypeObject* type, Storage* s) {
   return o;
 }
 
-// The object that stands for a storage, a new reference. One that is being taken apart (its weak references are told before it lets
-// go of the storage) has no references left, and none are made.
+// The Python object of a storage, a new reference; a new object where the old object is in its
+// deallocation (weak references are told before the object lets go of the storage).
 PyObject* object_of(Storage* s) {
   if (s->object && Py_REFCNT(s->object) > 0) return Py_NewRef(s->object);
   return new_object(UntypedStorageType, hold(s));
@@ -348,8 +348,8 @@ PyObject* untyped_copy(PyObject* self, PyObject* args, PyObject* kwargs) {
   return Py_NewRef(self);
 }
 
-// _move(buffer[, nbytes]): the bytes go to the memory of an object with a writeable buffer, which the storage keeps; it has so many
-// bytes then, those beyond its own as they are in the buffer.
+// _move(buffer[, nbytes]): the bytes go to the memory of an object with a writeable buffer, which
+// the storage keeps. The storage then has nbytes bytes: further bytes are the buffer's.
 PyObject* untyped_move(PyObject* self, PyObject* args) {
   Storage* s = storage_in(self);
   PyObject* buffer;
@@ -510,7 +510,7 @@ PyObject* storage_of_function(PyObject*, PyObject* o) {
   return object_of(as_tensor(o)->storage());
 }
 
-// place(storage, dtype, sizes, strides, offset): a tensor at that place of a storage, which must have it.
+// place(storage, dtype, sizes, strides, offset): a tensor at a place inside the storage.
 PyObject* place(PyObject*, PyObject* args) {
   PyObject *storage, *dtype, *sizes, *strides;
   Py_ssize_t first;

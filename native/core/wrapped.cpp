@@ -117,8 +117,8 @@ PyObject* reset_transforms(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// renew_history(view): its history is to be made anew, as a part of its root. What it shows by as_strided may lie beyond the view
-// that it was taken from, and a write that reads it first would lose the gradient of that.
+// renew_history(view): the view's history is made anew, as a part of the root: as_strided may reach
+// beyond the view before, and a write that reads the view first would lose that gradient.
 PyObject* renew_history(PyObject*, PyObject* o) {
   Tensor* t = tensor_argument(o);
   if (!t) return nullptr;

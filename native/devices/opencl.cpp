@@ -194,7 +194,7 @@ Device& device_at(int number) {
   return *state().devices.at(static_cast<size_t>(number));
 }
 
-// Sizes that blocks are rounded up to, so that one that was given back fits the next of about its size: steps of an eighth.
+// Rounds a block's size up by at most an eighth, so that a freed block fits the next like size.
 size_t rounded(size_t bytes) {
   size_t step = 512;
   while (step * 16 <= bytes) step *= 2;
@@ -298,7 +298,7 @@ void reset_most(int device) {
 
 namespace {
 
-// Runs a call that waits for all that was queued before it: what was staged until then has been read afterwards.
+// Runs a call that waits for the whole queue: staged bytes from before have been read afterwards.
 template <class Wait>
 void waiting(Device& d, const char* what, const Wait& wait) {
   std::vector<std::unique_ptr<char[]>> before;

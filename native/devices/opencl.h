@@ -58,8 +58,8 @@ void write(const Block& to, size_t at, const void* from, size_t bytes);
 void copy(const Block& from, size_t from_at, const Block& to, size_t to_at, size_t bytes);
 void finish(int device);
 
-// A kernel of a text, compiled at the first call; later calls find it. A number for `launch`. `binary`: what the driver made of the
-// text in an earlier process, or nothing; afterwards what it made of it now, or nothing where there is nothing new.
+// A kernel of a text, compiled at the first call; later calls find it. A number for `launch`.
+// `binary`: the driver's binary from an earlier process, or empty; afterwards a new binary, if any.
 int kernel(int device, const std::string& text, const std::string& options, const std::string& name, std::string* binary);
 
 struct Argument {

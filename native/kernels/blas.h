@@ -1,6 +1,6 @@
 // The BLAS library (OpenBLAS as the package scipy-openblas32 ships it), for products on instruction sets where it is faster
-// than our own (gemm.cpp). It is opened at the first product that needs it, from the path that set_blas_library named, and
-// kept to one thread.
+// than our own (gemm.cpp). The first product for the library opens the path of set_blas_library;
+// the library keeps to a single thread.
 #pragma once
 #include <string>
 

@@ -127,8 +127,8 @@ struct CellStep {
   const void* before;
   void *c, *h;
 };
-// The way back. `grad` is the gradient of the step's result, or null; dh and dc, those that the step behind hands on,
-// become those for the step before, as far as they do not go through the weight; d receives the gradients of the sums.
+// The way back. `grad`: the gradient of the step's result, or null; dh and dc go from the step
+// behind to the step before, without the part through the weight; d receives the sums' gradients.
 struct CellStepBack {
   ptrdiff_t rows, units;
   const void *gates, *before, *c, *grad;
@@ -267,8 +267,8 @@ struct DenseKernels {
   // elements.
   void (*pack_filters)(DType dtype, const void* w, ptrdiff_t row, const ptrdiff_t* columns, ptrdiff_t rows, ptrdiff_t depth,
                        const void* bias, bool sliced, void* packed);
-  // out[i][p] = sum over k of filter[i][k] * patch[k][p] for the places p in [from, to), those of one image after those of another,
-  // whose planes are planes_pitch apart; rows of out are out_row apart.
+  // out[i][p] = sum over k of filter[i][k] * patch[k][p] for the places p in [from, to), image
+  // after image; planes of images are planes_pitch apart, rows of out are out_row apart.
   void (*conv_product)(DType dtype, const Patch& patch, ptrdiff_t planes_pitch, const void* packed, ptrdiff_t rows, ptrdiff_t from,
                        ptrdiff_t to, void* scratch, void* out, ptrdiff_t out_row);
   ptrdiff_t conv_product_scratch;  // in bytes
@@ -300,7 +300,7 @@ struct DenseKernels {
   void (*max_pool)(DType dtype, const void* x, ptrdiff_t volumes, const PoolWindow& window, void* out, int64_t* indices);
   // The same for windows of any size, none of them empty.
   void (*max_cuts)(DType dtype, const void* x, ptrdiff_t volumes, const CutVolume& cuts, void* out, int64_t* indices);
-  // The sum of each window over what it counts (0 where that is 0), and the gradient.
+  // The sum of each window over the count of the window (0 where the count is 0), and the gradient.
   void (*mean_cuts)(DType dtype, const void* x, ptrdiff_t volumes, const CutVolume& cuts, void* out);
   void (*mean_cuts_backward)(DType dtype, const void* grad, ptrdiff_t volumes, const CutVolume& cuts, void* out);
   // out = zeros of `volumes` volumes with the gradients added at their places. False where an index is outside.

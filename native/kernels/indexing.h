@@ -10,8 +10,8 @@ namespace rushlight {
 // How a value changes the element at its place.
 enum class Land : uint8_t { Set, Add, Mul, Max, Min, Count };
 
-// The places of an array that an index names. The array's dimensions are split: those before the indexed ones (outer),
-// the indexed ones (`n` offsets stand for them), the rest (inner). Values are laid out outer x n x inner, contiguous.
+// The places of an array that an index names. The array's dimensions are split: dimensions before
+// the index (outer), indexed dimensions (`n` offsets), the rest (inner). Values: outer x n x inner.
 struct Places {
   static constexpr int kMaxDims = 64;
   const ptrdiff_t* offsets = nullptr;

@@ -1,5 +1,5 @@
-// Random streams: the 32-bit Mersenne Twister, and samplers that take from it what PyTorch's CPU generator takes, in
-// the same order, so that equal seeds give equal numbers.
+// Random streams: the 32-bit Mersenne Twister, and samplers that draw in the order of PyTorch's CPU
+// generator, so that equal seeds give equal numbers.
 //
 // Facts the samplers rest on. A double uniform is the low 53 bits of a 64-bit draw (two 32-bit draws, the first the
 // high half), a float uniform the low 24 bits of one draw; float16 and bfloat16 are float uniforms rounded. Bernoulli

@@ -142,7 +142,7 @@ Pool& pool() {
   return *found;
 }
 
-// The cores that this process may use: of the processors that share one (by hyperthreading), one counts.
+// The cores that this process may use: processors that share a core (hyperthreading) count once.
 int usable_cores() {
 #if defined(__linux__)
   cpu_set_t usable;

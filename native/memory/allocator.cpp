@@ -325,7 +325,7 @@ struct Lists {
 
 class Center {
  public:
-  // A chain of blocks for a thread that has none: those that others gave, or new ones.
+  // A chain of blocks for a thread without blocks: given back by other threads, or new.
   Link* fetch(int c, int* n) {
     const std::lock_guard<std::mutex> guard(lock);
     if (Link* chain = chains_[c]) {
@@ -454,7 +454,7 @@ void give_small(void* p, int c) {
   }
 }
 
-// A child process has the memory of its parent and one thread of it: locks are taken before the fork and free on both sides after.
+// A child process has memory and one thread of its parent: no lock is held during a fork.
 const bool forks_safely = [] {
   return pthread_atfork(
              [] {
@@ -514,7 +514,7 @@ void empty_cache() { segments().empty(); }
 
 #else
 
-// Under a sanitizer every block is the system's own, so that it sees what is written beyond one.
+// Under a sanitizer every block comes from the system, so that writes beyond a block are found.
 void* take(std::size_t bytes) {
   void* block = from_malloc(bytes ? bytes : 1);
   if (block) note_use(static_cast<std::ptrdiff_t>(bytes));

@@ -3,9 +3,9 @@
 // The elements of a channel lie in rows (`PlaneRows`: one row an image), or, channels last, in a column of a matrix. Halves are
 // read and written through a buffer in L1, and computed in float.
 //
-// Statistics go over memory once: a block of some 2000 elements is read twice while it is in L1, for its mean and for what is off
-// that; blocks are merged by Chan's formula in double, in order. So the error is that of two passes over everything.
-// Rows shorter than kLongRow are gathered into blocks first.
+// Statistics go over memory once: a block of some 2000 elements is read twice from L1, for the mean
+// and for the deviations; blocks are merged by Chan's formula in double, in order. So the error is
+// that of two passes over everything. Rows shorter than kLongRow are gathered into blocks first.
 //
 // Floor: bytes over bandwidth, where a channel does not fit into L2: forward 2 reads and 1 write, gradient 4 reads and 1 write. A
 // channel that fits (the binding sees to it) is read from memory once in each.
@@ -74,8 +74,8 @@ void merge_moments(const Moments& part, Moments* all) {
 
 // --- statistics of rows
 
-// The moments of at most kBlock elements: a mean as far as T has it, then the sums of what is off it and of the squares of that,
-// which also put the mean right.
+// The moments of at most kBlock elements: a mean in T, then the sums of deviations and of squared
+// deviations, which also correct the mean.
 template <class T>
 RUSHLIGHT_INLINE Moments moments_of(const T* x, ptrdiff_t n) {
   using V = Vec<T>;

@@ -46,8 +46,8 @@ RUSHLIGHT_INLINE void direct_block(const T* planes, const ptrdiff_t* offsets, pt
 // Rows are taken together where they are shorter than kShort registers: as many as kTogether elements hold, at least one.
 constexpr ptrdiff_t kShort = 8, kTogether = 2048;
 
-// n adjacent places. With `over` the last block may be written over the end; otherwise it begins where it ends with the row,
-// which has at least kShort registers: some places are computed twice.
+// n adjacent places. With `over` the last block may be written over the end; otherwise the last
+// block ends with the row (of at least kShort registers), and some places are computed twice.
 template <int M, class T>
 RUSHLIGHT_INLINE void direct_row(const T* planes, const Patch& patch, const T* packed, ptrdiff_t n, bool over, T* out,
                                  ptrdiff_t out_row) {

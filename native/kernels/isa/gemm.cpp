@@ -1,14 +1,14 @@
 // Products of matrices: c = a @ b + bias, in tiles of registers (tile.h). The floor is 2 m n k operations over the peak.
 //
-// Few rows of a (thin_gemm): one panel of b after another. It is used where it lies when its rows are adjacent elements;
-// otherwise (b transposed, or the last narrow panel) it is packed into a buffer on the stack, in slices of k that fit
-// into the first cache. Rows of a are read as they lie.
+// Few rows of a (thin_gemm): one panel of b after another. A panel whose rows are adjacent elements
+// is read in place; any other panel (b transposed, or the last narrow panel) is packed into a
+// buffer on the stack, in slices of k that fit into the first cache.
 //
 // Many rows (multiply_block): all panels of a block of b are packed first, as many as stay in the second cache, and every
 // strip of a goes over all of them, mostly as it lies. gemm.cpp of the folder above cuts products into blocks and shares
 // the strips among threads.
 //
-// One row (or one column, which is the same transposed) is bound by reading the matrix: vector_gemm.
+// A single row (or column, by transposing) is bound by reading the matrix: vector_gemm.
 #include "kernels/isa/tile.h"
 
 namespace rushlight::RUSHLIGHT_ISA {

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def layer_norm(x, weight, bias, eps):
-    """Of every row: the result, its mean, and one over its standard deviation."""
+    """Of every row: the result, the mean, and 1 over the standard deviation."""
     x = np.asarray(x, np.float64)
     mean = x.mean(-1, keepdims=True)
     rstd = 1 / np.sqrt(((x - mean) ** 2).mean(-1, keepdims=True) + eps)

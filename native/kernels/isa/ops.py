@@ -26,7 +26,7 @@ def gelu_slope(x):
 
 
 def gelu_tanh(x):
-    """x (1 + tanh(u)) / 2, by the sigmoid of 2 u, which keeps its digits where it is small."""
+    """x (1 + tanh(u)) / 2, by the sigmoid of 2 u, which keeps the digits of small values."""
     return x * sigmoid(2 * np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))
 
 

@@ -24,7 +24,7 @@ inline int cut(const Grid& places, ptrdiff_t begin, ptrdiff_t count, ptrdiff_t f
   return n;
 }
 
-// The same for places of several images, those of one after those of another.
+// The same for places of several images, image after image.
 inline int cut_images(const Grid& places, ptrdiff_t planes_pitch, ptrdiff_t begin, ptrdiff_t count, Segment* segments) {
   const ptrdiff_t all = places.count();
   int n = 0;

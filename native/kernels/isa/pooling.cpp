@@ -267,7 +267,6 @@ RUSHLIGHT_INLINE void each_row(T* x, const CutVolume& c, ptrdiff_t od, ptrdiff_t
     for (ptrdiff_t ih = c.h.from[oh]; ih < c.h.to[oh]; ih++) f(x + (id * c.h.in + ih) * c.w.in);
 }
 
-// The divisors of a block's windows.
 template <class T>
 RUSHLIGHT_INLINE void set_divisors(const CutVolume& c, ptrdiff_t od, ptrdiff_t oh, const Block& b, T* divisors) {
   const double count = c.d.counts[od] * c.h.counts[oh];

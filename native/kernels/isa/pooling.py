@@ -15,7 +15,7 @@ def windows(size, kernel, stride, padding, dilation, count):
 
 
 def even_cuts(size, count):
-    """The windows of one dimension that cut it into `count` parts."""
+    """The windows that cut a dimension into `count` parts."""
     return [range(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
 
 

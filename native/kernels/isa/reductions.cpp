@@ -58,8 +58,8 @@ Reducer integer_reducer(DType dtype) {
 
 // One loop for extremes of integers, any and all: the least (x & mask) ^ flip, as signed integers.
 // Flipping all bits reverses the order: the largest of 3 and 5 is ~(the least of ~3 and ~5).
-// Flipping the sign bit puts unsigned integers in order: uint8 3 and 200 become -125 and 72. Any
-// element is true if the largest unsigned integer is not 0, all are if the least is not.
+// Flipping the sign bit puts unsigned integers in order: uint8 3 and 200 become -125 and 72. Any is
+// true if the largest unsigned is not 0, all if the least is not.
 template <class T>
 struct Order {
   T mask, flip;

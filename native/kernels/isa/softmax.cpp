@@ -1,8 +1,8 @@
 // softmax, log_softmax, their gradients and logsumexp.
 //
-// Rows of adjacent elements are taken block by block: the running maximum is known only up to the block, so a block's
-// exponentials are written against it, and one more pass multiplies every block by what its maximum was short of. That
-// reads the input once and the output once, rather than the input twice.
+// Rows of adjacent elements are taken block by block: a block's exponentials are written against
+// the maximum so far, and another pass multiplies every block by the factor to the final maximum.
+// That reads the input once and the output once, rather than the input twice.
 #include <cmath>
 
 #include "kernels/isa/dense_impl.h"

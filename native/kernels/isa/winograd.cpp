@@ -291,7 +291,7 @@ ptrdiff_t tiles_of(const WinogradPlan& plan, ptrdiff_t begin, ptrdiff_t end) {
 
 RUSHLIGHT_INLINE ptrdiff_t rounded_up(ptrdiff_t n, ptrdiff_t to) { return (n + to - 1) / to * to; }
 
-// The panels of `outputs` columns: all of kTileVecs registers, but the last one of one register where that is enough.
+// The panels of `outputs` columns, of kTileVecs registers; the last panel may have 1 register.
 template <class T>
 struct Panels {
   static constexpr ptrdiff_t N = Vec<T>::N, W = kTileWidth<T>;
