@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 _Tensors = tuple[Tensor, ...]
-_Names = dict[str, list[str]]  # the names that a tensor has, by its first one
+_Names = dict[str, list[str]]  # all names of a tensor, by the first name
 
 
 def _extracted(

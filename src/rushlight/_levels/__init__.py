@@ -1,8 +1,8 @@
 """Levels: the transforms that run, and the tensors that stand for others meanwhile.
 
 A wrapped tensor is an ordinary Tensor with an object attached (`_wrapped`): a `Dual` (a value and
-its tangent) or a `Batch` (a value whose dimension 0 the program does not see). The array behind it
-(`_seen`) has the shape and dtype that the program is to see; `_array` of a batch gives those only
+its tangent) or a `Batch` (a value whose dimension 0 the program does not see). The array behind
+(`_seen`) has the shape and dtype for the program; `_array` of a batch gives shape and dtype only
 and refuses to be read (`opaque_array.py`). Values and tangents may be wrapped themselves, by older
 levels: the younger level is always outside.
 

@@ -1,4 +1,4 @@
-"""vmap: rules of ops that take positions, and of those that write over a tensor."""
+"""vmap: rules of ops that take positions, and of ops that write over a tensor."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def by_element(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> An
 
 
 def _mapped(t: Tensor) -> tuple[Any, Any]:
-    """A tensor without its tangents, and what it stands for the elements of a batch with."""
+    """A tensor without tangents, and the youngest batch of the tensor."""
     w = t._wrapped if isinstance(t, Tensor) else None
     while w is not None and w.level.active:
         if w.level.maps:

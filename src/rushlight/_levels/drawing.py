@@ -70,7 +70,7 @@ def _value_of(a: Any) -> Any:
 def _drawn(
     draws: Any, function: Any, args: Sequence[Any], kwargs: dict[str, Any], levels: list[Any]
 ) -> Tensor:
-    """For the youngest level; older ones are seen to for what that makes of it."""
+    """Draws for the youngest of the levels, by drawing for the older levels."""
     if not levels:
         return function(*args, **kwargs)
     level, rest = levels[-1], levels[:-1]

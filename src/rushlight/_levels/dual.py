@@ -139,8 +139,8 @@ class DualLevel(Level):
     # ---- calls
 
     def computes_tangents(self) -> bool:
-        """Whether ops compute tangents in this thread: in inference mode only those of a transform
-        that began in it."""
+        """Whether ops compute tangents in this thread; in inference mode only for a transform that
+        began in inference mode."""
         return state.forward and (self.in_inference or not _core.is_inference())
 
     def call(self, op: Op, args: Sequence[Any]) -> Any:

@@ -39,7 +39,7 @@ class Wrapper:
         return (self.value,)
 
     def opaque(self) -> bool:
-        """Whether the tensor has no values of its own, as it is one of many."""
+        """Whether the tensor has no values to read, as an element of a batch."""
         raise NotImplementedError
 
     def over(self, f: Any) -> Any:
@@ -70,8 +70,8 @@ class Wrapper:
 class Level:
     """One running transform; younger ones have greater numbers.
 
-    `inside`: it is part of how a function of the library works, and the program that it calls is
-    not to be told that it runs in a transform.
+    `inside`: the transform is the library's own work, and code of the program inside is not to see
+    a transform.
     """
 
     __slots__ = ("active", "before", "depth", "inside", "number", "taken")
@@ -181,11 +181,11 @@ class Level:
     # ---- tensors that came to have the level, and what is left when it has ended
 
     def after(self, w: Any) -> Tensor:
-        """The tensor that is used in the place of one that still has the level."""
+        """The tensor that replaces a tensor that still has the ended level."""
         return w.value
 
     def give_back(self, t: Tensor) -> None:
-        """Let a tensor be again what it was before it came to have this level, which has ended."""
+        """Takes this level, which has ended, off a tensor."""
         raise NotImplementedError
 
     # ---- functions that are more than the ops in them (`running.answered`); asked of the youngest

@@ -1,9 +1,8 @@
 """The array of a tensor under vmap: sizes and a type, no values.
 
-Under vmap a tensor is one element of a batch, but which one is not known: code that reads its
-memory would read one element and give its result to all. So `_array` of such a tensor is a
-`OpaqueArray`. What only asks for the shape or the element type goes on; what asks for
-values raises.
+Under vmap a tensor stands for every element of a batch: code that reads memory would read a single
+element, and give the result to all. So `_array` of such a tensor is an `OpaqueArray`. Code that
+asks for the shape or the element type goes on; code that asks for values raises.
 """
 
 from __future__ import annotations

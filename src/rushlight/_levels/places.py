@@ -34,7 +34,7 @@ _LAZY = Flag.LAZY  # the bits of a conjugate or a negative that was put off
 
 
 def put_off_alike(tangent: Tensor, value: Tensor) -> Tensor:
-    """The tangent with the bits of its value, so that what is a view of one is one of the other."""
+    """The tangent with the lazy bits of the value, so that views of both are alike."""
     if not (value._flags() ^ tangent._flags()) & _LAZY:
         return tangent
     turned = _turned(tangent, value)
@@ -51,7 +51,7 @@ def _turned(t: Tensor, value: Tensor) -> Tensor:
 
 def zeros_laid_out(value: Tensor, level: DualLevel) -> Tensor:
     """Zeros in the same places of memory, as views count in them, for a tangent of a level: with
-    the batch of every running vmap that is older, as what is written to it later may have any."""
+    the batch of every older running vmap, as later writes may bring any batch."""
     if value._seen.flags.c_contiguous:
         zeros = _with_batches(zeros_like(value), level)
     else:
@@ -126,7 +126,7 @@ def _with_batches(t: Tensor, level: Level) -> Tensor:
 
 
 def let_have_batches(t: Tensor, source: Tensor) -> None:
-    """Before a tangent is written with another one: it gets the batches that only that one has."""
+    """Before a write to a tangent: gives the tangent the batches that only the source has."""
     for level in maps():
         if batched_at(source, level) is not None and batched_at(t, level) is None:
             _let_have_batch(t, level)

@@ -84,8 +84,8 @@ def below(level: Level) -> list[Any]:
 
 
 def refuse_backward() -> None:
-    """Raise what `backward()` is answered with inside a transform: `.grad` belongs to the world
-    outside, which is to see one gradient and not that of each sample or tangent."""
+    """Raises torch's error for `backward()` inside a transform: `.grad` belongs to the world
+    outside, and must not get a gradient for each sample or tangent."""
     if transforms():
         raise RuntimeError(
             "backward() called inside a functorch transform. This is not supported, please use "

@@ -53,7 +53,7 @@ def _place(t: Tensor) -> Any:
 
 
 def _as_it_was(t: Tensor, place: Any) -> Tensor:
-    """A tensor with the shape that it had, before it was given another one in place."""
+    """A tensor with the shape before an op in place gave another shape."""
     before = t
     while _place(before) != place:
         w = before._attached
@@ -123,8 +123,8 @@ def _plain_view(base: Tensor, view: Tensor) -> Any:
 
 
 def take_part(t: Tensor, level: Level, make: Callable[[Any], Any]) -> None:
-    """Let a tensor have a level, by what `make` makes of the tensor that it was; of a view, the
-    tensor that it shows as well."""
+    """Gives a tensor a level: `make` wraps the tensor as it was. The base of a view gets the level
+    as well."""
     w = settled(t)
     whole = t._base if w is None else None if w.shows is None else w.shows[1][0]
     if whole is not None:

@@ -117,7 +117,7 @@ def detach(t: Tensor) -> Tensor:
 
 
 def alias(t: Tensor) -> Tensor:
-    """The same value as a variable of its own, connected to what it was computed from."""
+    """The same value as another variable, connected to the history."""
     w = t._wrapped
     if w is not None:
         return w.alias()
@@ -128,8 +128,8 @@ def alias(t: Tensor) -> Tensor:
 
 
 def given(t: Tensor) -> Tensor:
-    """The same memory and history as a tensor of its own, which belongs to the transforms that run
-    now: what a transformed function is given."""
+    """Another tensor with the same memory and history, which belongs to the transforms that run
+    now: an argument of a transformed function."""
     w = settled(t)
     if w is None:
         return _core.give(_alias(t) if t.requires_grad else t.detach())
@@ -160,7 +160,7 @@ def note_alike(result: Any, level: BatchLevel) -> None:
 
 
 def one_of(t: Tensor) -> Tensor | None:
-    """The one element that a batch of the same elements stands for; None where they differ."""
+    """The element of a batch of equal elements; None where the elements differ."""
     w = t._wrapped
     value = w.value
     if not w.alike or not len(value):
@@ -173,8 +173,8 @@ def one_of(t: Tensor) -> Tensor | None:
 
 
 def note_alike_by(t: Tensor, sources: Sequence[Tensor], level: BatchLevel) -> None:
-    """Keep which parts of a tensor have the same elements: those to which the same parts of the
-    sources, which it is linear in, brought no batch of a level with other ones."""
+    """Notes the parts of a tensor that have equal elements. The tensor is linear in the sources: a
+    part has equal elements if no same part of a source has a batch of unequal elements."""
     w = None if t is None else t._wrapped
     if w is None:
         return

@@ -284,7 +284,7 @@ def _joined(
 
 
 def _shows(view: Tensor, t: Any) -> bool:
-    """Whether a view is one of a tensor, or of what that is a view of."""
+    """Whether a view is a view of a tensor, or of the tensor's base."""
     return isinstance(t, Tensor) and view._base is (t._base if t._is_view() else t)
 
 

@@ -53,8 +53,8 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 
 
 def _accumulator_of(name: str, t: Tensor) -> Any:
-    """The tensor's AccumulateGrad where it has one, which nobody may run after the swap. Refuses
-    a tensor that any other node or tensor holds.
+    """The tensor's AccumulateGrad or None; nobody may run this node after the swap. Refuses a
+    tensor that any other node or tensor holds.
     """
     holders: list[Any] = [o for o in gc.get_referrers(t) if isinstance(o, Tensor | Node)]
     if not holders:

@@ -4,8 +4,8 @@ While it is on, each node keeps the place where its call was written
 (`node.metadata["traceback_"]`), every gradient that a rule gives is looked at for NaN, and an error
 inside backward is preceded by a warning that shows the place. Beyond what PyTorch checks,
 `check_inf=True` looks for infinities too, and the results of the calls themselves are looked at: an
-error in backward also names the first operation of forward that made a bad value, with its line and
-what its arguments were. With `check_forward=True` that operation raises at once.
+error in backward also names the first operation of forward that made a bad value, with line and
+arguments. With `check_forward=True` that operation raises at once.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def _place() -> list[str]:
 
 
 def note_place(node: Any) -> None:
-    """Keep in a new node where it was made, and which node's backward made it."""
+    """Notes in a new node the place of the call, and the node whose backward runs."""
     if not _state.enabled:
         return
     node.metadata["traceback_"] = _place()

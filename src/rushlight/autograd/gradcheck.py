@@ -123,7 +123,7 @@ class _Check:
     fast_mode: bool
 
     def results(self, part: str | None) -> Callable[..., tuple[Any, ...]]:
-        """The function as one that gives a tuple of tensors, complex ones as one of their parts."""
+        """The function with a tuple of tensors as the result, of complex tensors the `part`."""
         which = self.which
 
         def run(*args: Any) -> tuple[Tensor, ...]:
@@ -365,7 +365,7 @@ class _Check:
                         )
 
     def batched_forward(self) -> None:
-        """Batched tangents must give what they give one by one."""
+        """Batched tangents must give the same results as single tangents."""
         random = np.random.RandomState(2718)
         function = self.results(None)
         plain = {id(x): x.detach() for x in self.wanted}
@@ -396,7 +396,7 @@ class _Check:
                     )
 
     def batched(self) -> None:
-        """Batched gradients must equal those computed one by one."""
+        """Batched gradients must equal single gradients."""
         random = np.random.RandomState(2718)
         for o, output in enumerate(_outputs(self.function(*self.inputs))):
             seed = random.rand(2, *output.shape).astype(output.dtype.numpy)

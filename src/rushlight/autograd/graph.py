@@ -465,8 +465,8 @@ class _MultiHandle:
 def register_multi_grad_hook(
     tensors: Any, fn: Callable[[Any], None], *, mode: str = "all"
 ) -> _MultiHandle:
-    """Call `fn` with the gradients of several tensors: mode 'all' once a backward has all of those
-    that it computes (None for the others), 'any' with the first.
+    """Call `fn` with the gradients of several tensors: in mode 'all' after a backward computed all
+    (None for tensors without), in mode 'any' with the first gradient.
 
     >>> a, b = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
     >>> handle = torch.autograd.graph.register_multi_grad_hook((a, b), print)

@@ -63,7 +63,7 @@ class Interval:
 
 
 class FunctionEvent(_Times):
-    """One call: its name, when it ran (microseconds), on which thread, with which shapes.
+    """A call: name, times (microseconds), thread and shapes.
 
     >>> with torch.autograd.profiler.profile() as prof:
     ...     y = torch.ones(3).exp()
@@ -288,7 +288,7 @@ class EventList(_Events):
 
 
 def _arrange(events: list[FunctionEvent]) -> EventList:
-    """Order by start and find each event's parent: the innermost of its thread that contains it."""
+    """Orders by start and sets the parent: the innermost event around, in the same thread."""
     ordered = sorted(events, key=lambda e: (e.start_ns, -e.stop_ns))
     stacks: dict[int, list[FunctionEvent]] = {}
     for e in ordered:

@@ -1,8 +1,8 @@
 """How tensors print inside of transforms: as PyTorch's BatchedTensor and GradTrackingTensor, one
 inside of the other; and with their tangent.
 
-Reverse-mode has no wrapper here: a tensor belongs to a running transform that differentiates when
-it was made since that began.
+Reverse-mode has no wrapper here: a tensor made since a differentiating transform began belongs to
+this transform.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def _detached(tree: Any, variables: _Variables, mode: bool) -> Any:
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Any:
-    """A function that gives (gradient, value) of `func`, which returns one scalar tensor.
+    """A function that gives (gradient, value) of `func`, whose result is a scalar tensor.
 
     argnums: which arguments (an int or a tuple of ints; each may be a nested container of tensors).
     has_aux: func returns (scalar, anything); the result is then (gradient, (value, anything)).
@@ -143,8 +143,8 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
 
 
 def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Any:
-    """A function that gives the gradient of `func`, which returns one scalar tensor;
-    see `grad_and_value`.
+    """A function that gives the gradient of `func`, whose result is a scalar tensor; see
+    `grad_and_value`.
 
     >>> torch.func.grad(torch.func.grad(lambda x: x ** 3))(torch.tensor(2.0))
     tensor(12.)
