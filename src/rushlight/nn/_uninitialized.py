@@ -25,7 +25,7 @@ _ALLOWED = {
 
 
 class UninitializedTensorMixin(rl.Tensor):
-    """A tensor whose shape is set by `materialize`, which makes it one of `cls_to_become`."""
+    """A tensor without a shape: `materialize` sets the shape, and the class `cls_to_become`."""
 
     cls_to_become: type[Any]
 

@@ -1,7 +1,7 @@
 """torch.nn.grad: the gradients of convolutions, as functions of their own.
 
-`convNd_input` is the gradient of a convolution in its input, of which it needs only the size, and
-`convNd_weight` that in the weight.
+`convNd_input` is the gradient in the input, of which only the size is needed, and `convNd_weight`
+the gradient in the weight.
 
 >>> torch.nn.grad.conv1d_input((1, 1, 4), torch.ones(1, 1, 2), torch.ones(1, 1, 3))
 tensor([[[1., 2., 2., 1.]]])

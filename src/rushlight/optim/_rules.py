@@ -2,12 +2,11 @@
 
 Note: how a step runs
     A subclass of `FusedOptimizer` gives `_update(group, params, grads)`: for all parameters of a
-    group at once. Its first choice is one native call
-    (`rl._core.kernels.*_step`), which touches every element once; such a call returns
-    NotImplemented, having changed nothing, where it has no kernel for these tensors, and the rule
-    written in tensor operations runs instead. A subclass of `RuleOptimizer` gives `_start` and
-    `_rule` for one parameter, in tensor operations only. State tensors are looked up anew in every
-    step, so programs may change `optimizer.state` as they like.
+    group at once. `_update` first tries a native call (`rl._core.kernels.*_step`), which touches
+    every element once; without a kernel for these tensors the call returns NotImplemented and
+    changes nothing, and the rule written in tensor operations runs instead. A subclass of
+    `RuleOptimizer` gives `_start` and `_rule` for one parameter, in tensor operations only. State
+    tensors are looked up anew in every step, so programs may change `optimizer.state` as they like.
 """
 
 from __future__ import annotations
@@ -136,7 +135,7 @@ def options(local: Mapping[str, Any]) -> dict[str, Any]:
 def scalar(value: float, differentiable: bool = False) -> Any:
     """An option as a number: it may be a tensor of one element.
 
-    In a step that is differentiable, one that requires grad stays a (0-dim) tensor.
+    In a differentiable step, an option that requires grad stays a (0-dim) tensor.
     """
     if not isinstance(value, rl.Tensor):
         return value
@@ -155,7 +154,7 @@ def new_count() -> Tensor:
 
 
 def real(tensor: Tensor) -> Tensor:
-    """A complex tensor as its real and imaginary parts, which the rules treat one by one."""
+    """A complex tensor as real and imaginary parts, which the rules treat as separate numbers."""
     return rl.view_as_real(tensor) if tensor.is_complex() else tensor
 
 

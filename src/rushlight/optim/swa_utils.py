@@ -165,7 +165,7 @@ class AveragedModel(Module):
             for average, present in zip(averages, presents, strict=True):
                 average.copy_(present)
         elif self.multi_avg_fn is not None:
-            # Those of one type at a time, which is what a function over all of them may expect.
+            # The averages by type, as a function over many tensors may expect a common type.
             for dtype in dict.fromkeys(average.dtype for average in averages):
                 mine = [i for i, average in enumerate(averages) if average.dtype == dtype]
                 self.multi_avg_fn(

@@ -1,4 +1,4 @@
-"""The layers and losses, one file a family, imported when one of its names is asked for.
+"""The layers and losses, in a file for each family, imported with the first name from the file.
 
 Editors read __init__.pyi.
 """

@@ -211,7 +211,7 @@ ON_CALL = [name for name, hooks in vars(HookMethods).items() if getattr(hooks, "
 
 
 class _WrappedHook:
-    """A hook before loading. Its first argument may be a module, which it does not keep alive."""
+    """A hook before loading; does not keep a module alive that is the first argument."""
 
     __module__ = "rushlight.nn.modules.module"
     module: Any

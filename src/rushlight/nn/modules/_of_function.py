@@ -1,4 +1,4 @@
-"""Layers that are one function of `nn.functional` and its settings."""
+"""Layers that call a function of `nn.functional` with settings."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 f"Target values should be in [0, {self.n_classes - 1}], but values in range "
                 f"[{target.min().item()}, {target.max().item()}] were found. "
             )
-        # The place of each target in the head: its own, or that of its cluster.
+        # The place of each target in the head: the target's own, or the cluster's.
         in_head = target.clone()
         output = input.new_zeros(target.shape)
         for i, (low, high) in enumerate(self._clusters()):

@@ -383,7 +383,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder of the source, and a decoder that attends to what it gives.
+    """An encoder of the source, and a decoder that attends to the encoder's result.
 
     >>> net = nn.Transformer(8, 2, 1, 1, dim_feedforward=16, batch_first=True)
     >>> net(torch.zeros(3, 5, 8), torch.zeros(3, 4, 8)).shape
@@ -465,7 +465,7 @@ class Transformer(Module):
     def generate_square_subsequent_mask(
         sz: int, device: DeviceLike | None = None, dtype: dtypes.dtype | None = None
     ) -> Tensor:
-        """The (sz, sz) mask by which each place attends to those before it and itself.
+        """The (sz, sz) mask by which each place attends to earlier places and itself.
 
         >>> nn.Transformer.generate_square_subsequent_mask(2)
         tensor([[0., -inf],

@@ -280,9 +280,9 @@ class DistributedDataParallel(Module, Joinable):
     ) -> Any:
         """A block in which processes may have different numbers of batches.
 
-        divide_by_initial_world_size: the mean is of all processes, those without batches counting
-        as zero; else of those that have one. throw_on_early_termination: RuntimeError in all
-        processes when one has no more.
+        divide_by_initial_world_size: the mean is over all processes, with zeros for processes
+        without a batch; else over the processes with a batch. throw_on_early_termination:
+        RuntimeError in all processes when a process has no more batches.
         """
         return Join(
             [self],

@@ -36,7 +36,7 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Lets a weight be computed from its lengths, one an entry of `dim`, and its directions.
+    """Lets a weight be computed from lengths, of the entries along `dim`, and directions.
 
     >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
     >>> [(name, tuple(p.shape)) for name, p in layer.named_parameters()][1:]

@@ -1,10 +1,10 @@
 """Parametrizations: tensors of a module that are computed, when they are read, from others.
 
 `register_parametrization(module, "weight", P)` moves the weight to
-`module.parametrizations.weight.original`, and gives the module a class of its own, in which
-`weight` is a property that computes P(original). A method `right_inverse` of P says which original
-gives a value: it is asked when a value is assigned, and once at the registration. Where it gives
-several tensors, they are `original0`, `original1`, ..., and P takes as many.
+`module.parametrizations.weight.original`, and gives the module a new class, where the property
+`weight` computes P(original). A method `right_inverse` of P says which original gives a value: it
+is asked when a value is assigned, and once at the registration. Where it gives several tensors,
+they are `original0`, `original1`, ..., and P takes as many.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class ParametrizationList(ModuleList):
                     f"original.device: {value.device}\n"
                     f"right_inverse(original).device: {new.device}"
                 )
-            # The parameter itself stays, so that an optimizer that has it goes on with it.
+            # The parameter itself stays, for optimizers that have the parameter.
             _replace(value, new)
             _register(self, "original", value)
         else:
@@ -358,7 +358,7 @@ def remove_parametrizations(
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """A module's class without the one that parametrizations gave it.
+    """A module's class from before any parametrization.
 
     >>> parametrize = nn.utils.parametrize
     >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))

@@ -124,7 +124,7 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several methods that prune one parameter, each what the ones before it have left."""
+    """Several methods for a parameter; each prunes the rest that earlier methods have left."""
 
     def __init__(self, *args: BasePruningMethod) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
