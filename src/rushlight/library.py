@@ -3,7 +3,7 @@
     @torch.library.custom_op("mylib::sin", mutates_args=())
     def sin(x: torch.Tensor) -> torch.Tensor: ...
 
-An operator is a `Function` that its parts are registered with one after the other.
+An operator is a `Function` whose parts are registered step by step.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def infer_schema(
 ) -> str:
     """The schema that a function's annotations say.
 
-    Raises ValueError for a parameter without one, or with one that a schema cannot say.
+    Raises ValueError for a parameter without an annotation, or with one unknown to schemas.
 
     >>> def scaled(x: torch.Tensor, k: float = 1.0) -> torch.Tensor:
     ...     return x * k
@@ -243,7 +243,7 @@ class CustomOpDef:
         self._backward, self._setup = backward, setup_context
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
-        """Give it what it does on the device meta: shapes and types. Also a decorator."""
+        """Registers the function for the device meta: shapes and types. Also a decorator."""
         self._fake = fn
         return fn
 
@@ -524,7 +524,7 @@ _VALUES: dict[str, Any] = {"None": None, "True": True, "False": False, "[]": []}
 
 
 def _parsed(schema: str) -> tuple[str, inspect.Signature, frozenset[str], str]:
-    """The name of a schema, its parameters, those that are written to, and the rest of its text."""
+    """A schema's name, parameters, written parameters, and the rest of the text."""
     found = re.match(r"^([\w.:]+)\((.*)\)\s*->\s*(.+)$", schema.strip(), re.S)
     if found is None:
         raise ValueError(
@@ -576,7 +576,7 @@ class _SchemaOp(CustomOpDef):
         self._composite: Callable[..., Any] | None = None
 
     def implement(self, key: str, fn: Callable[..., Any]) -> None:
-        """Give it what it does for a dispatch key, or a kind of device."""
+        """Registers the function for a dispatch key, or a kind of device."""
         word = key.lower()
         if word in ("", "compositeimplicitautograd", "default") or word.startswith("autograd"):
             self._composite = fn
@@ -821,8 +821,8 @@ def opcheck(
     atol: float | None = None,
     rtol: float | None = None,
 ) -> dict[str, Any]:
-    """Try whether an operator does what was registered for it: arguments that it writes, the
-    number of gradients, and what it is on the device meta.
+    """Checks an operator against the registered parts: written arguments, the number of gradients,
+    and results on the device meta.
 
     Raises OpCheckError, or gives the exceptions without `raise_exception`.
 

@@ -232,8 +232,8 @@ _NO_GATE = (
     "_accelerator _form _host_array _make_subclass _make_wrapper_subclass _on_meta "
     "_offset _seen _set_flag _typed_storage _wrapped as_subclass"
 ).split()
-# Functions that PyTorch counts among those that cannot be taken over, since they have no tensors
-# or make new ones, though classes of their arguments are asked.
+# Functions that PyTorch lists as never taken over, since they have no tensors or make new tensors,
+# though the classes of arguments are asked.
 _COUNTED_AS_IGNORED = (
     "arange as_strided bartlett_window blackman_window empty empty_permuted empty_strided eye fill "
     "full hamming_window hann_window kaiser_window linspace logspace normal ones rand rand_like "
@@ -246,7 +246,7 @@ _METHODS_COUNTED_AS_IGNORED = (
 
 
 def _namespaces() -> dict[str, tuple[Any, dict[str, Any]]]:
-    """Of each public namespace: the object that has it, and its functions."""
+    """Of each public namespace: the object with the functions, and the functions."""
     found: dict[str, tuple[Any, dict[str, Any]]] = {}
     root = late.package()
     for name, owner, table in (
@@ -263,7 +263,7 @@ def _namespaces() -> dict[str, tuple[Any, dict[str, Any]]]:
 
 
 def _asks_classes(function: Any) -> bool:
-    kind = type(function)  # a Public says that its class is its function's
+    kind = type(function)  # `__class__` of a Public is the function's
     return kind is _core.Op or (kind is _core.Public and not function._asks)
 
 

@@ -183,8 +183,8 @@ def _write_file(self: Any, f: Any, is_real_file: bool, save_size: bool, element_
 
 
 def _share_memory(self: Tensor) -> Tensor:
-    """Move the bytes to memory that processes share: those forked from now on, and those that are
-    sent a tensor of it. An accelerator's stay there."""
+    """Move the bytes to memory that processes share: processes forked later, and processes that are
+    sent a tensor. An accelerator's bytes stay there."""
     if self._accelerator is not None:
         return self
     _only_here(self, "_share_fd_")

@@ -25,8 +25,8 @@ class ConstraintRegistry:
         self._registry: dict[type[Constraint], Callable[[Any], Any]] = {}
 
     def register(self, constraint: Any, factory: Any = None) -> Any:
-        """Enter a function of a constraint (a class, or one of its objects) that gives the
-        transform; a decorator where no function is given."""
+        """Registers the function that makes the transform of a constraint (a class or an object); a
+        decorator where no function is given."""
         if factory is None:
             return lambda later: self.register(constraint, later)
         if isinstance(constraint, Constraint):

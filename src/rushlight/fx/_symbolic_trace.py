@@ -109,7 +109,7 @@ def _patch_function(fn: Any, nargs: int) -> types.FunctionType:
 
 
 def _annotations(fn: Any) -> dict[str, Any]:
-    """A function's annotations; of the library's own, which are texts, those that say Tensor."""
+    """A function's annotations; of a function of the library only texts that contain Tensor."""
     found: dict[str, Any] = inspect.get_annotations(fn)
     if not str(fn.__module__).startswith(("rushlight.", "torch.")):
         return found

@@ -154,7 +154,7 @@ class _Namespace:
 @compatibility(is_backward_compatible=True)
 @dataclass
 class PythonCode:
-    """Python code of a graph: its text, and the objects that it names."""
+    """Python code of a graph: the text, and the objects by name."""
 
     src: str
     globals: dict[str, Any]
@@ -361,7 +361,7 @@ def _annotation(node: Node, include_stride: bool, include_device: bool) -> str:
 
 @compatibility(is_backward_compatible=False)
 class CodeGen:
-    """Writes the function of a graph: its first line, its body, what it returns."""
+    """Writes the function of a graph: first line, body and return."""
 
     def __init__(self) -> None:
         self._body_transformer: Callable[[list[str]], list[str]] | None = None
@@ -415,7 +415,7 @@ class CodeGen:
     ) -> PythonCode:
         writer = _Writer(root_module, namespace)
         body = writer.body
-        last_uses: dict[Node, list[Node]] = {}  # of a node: those that nothing after it uses
+        last_uses: dict[Node, list[Node]] = {}  # of a node: the inputs used here last
         seen: set[Node] = set()
         for node in reversed(nodes):
             for used in node._input_nodes:

@@ -65,7 +65,7 @@ class _Plain:
         self.parts = parts
 
 
-# The pure-Python pickler, because the compiled one refuses to write a name that it cannot import.
+# The pure-Python pickler, as the compiled pickler refuses to write a name that has no import.
 _PythonPickler: Any = pickle._Pickler
 
 

@@ -1,7 +1,7 @@
 """Reads the records of a zip archive, whatever stands in it.
 
-What a record may take is known before memory is asked for it: no two records share bytes of the
-file, an uncompressed one is as long as its bytes, and what compressed ones may grow to is limited.
+The size of a record is known before memory is asked for: no two records share bytes of the file, an
+uncompressed record is as long as the bytes, and compressed records have a limit.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ def _entry(data: bytes, at: int) -> tuple[bytes, _Record, int]:
 
 
 def _large(extra: bytes, *numbers: int) -> Iterator[int]:
-    """The numbers, those that are absent from the extra field that holds them for large files."""
+    """The numbers; absent numbers come from the extra field of large files."""
     at = 0
     while at < len(extra):
         kind, length = struct.unpack_from("<HH", extra, at)

@@ -429,7 +429,7 @@ class SafeUnpickler:
         return self._with_state(rebuild_parameter(data, requires_grad, hooks), state)
 
     def _with_state(self, tensor: Tensor, state: Any) -> Any:
-        """The tensor with the attributes that the program which saved it had set."""
+        """The tensor with the attributes that were saved with the tensor."""
         self._check_own(tensor)
         for attributes in _both_states(state):
             self._charge(len(attributes))

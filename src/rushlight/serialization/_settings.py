@@ -221,11 +221,11 @@ def register_package(
     tagger: Callable[[Any], str | None],
     deserializer: Callable[[Any, str], Any],
 ) -> None:
-    """Adds a device: what names the place of a storage of it, and what puts one there.
+    """Adds a device: functions that name a storage's place, and put a storage there.
 
-    tagger: gives the name of a storage's place, or None where it is not the device's.
-    deserializer: gives the storage at a place, or None where it is not the device's. Those of the
-    lowest priority are asked first.
+    tagger: gives the name of a storage's place, or None for another device's storage. deserializer:
+    gives the storage at a place, or None for another device's place. The lowest priority is asked
+    first.
 
     >>> register = torch.serialization.register_package
     >>> register(99, lambda storage: None, lambda storage, place: None) is None

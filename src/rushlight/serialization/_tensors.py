@@ -108,7 +108,7 @@ def array_parts(
     requires_grad: bool = False,
     is_parameter: bool = False,
 ) -> Parts:
-    """The parts of a tensor that holds `array`; its storage is all of the array that it views."""
+    """The parts of a tensor that holds `array`; the storage is the whole array under the view."""
     root = array
     while isinstance(root.base, np.ndarray):
         root = root.base

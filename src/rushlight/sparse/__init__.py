@@ -171,7 +171,7 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
 def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any:
     """A sparse matrix whose diagonals are the rows of a matrix.
 
-    offsets: which diagonal each row is; 0 is the main one, and those above it are positive.
+    offsets: the diagonal of each row; 0 is the main diagonal, above are positive numbers.
     Element j of a row stands in column j.
 
     >>> torch.sparse.spdiags(torch.ones(2, 3), torch.tensor([0, -1]), (3, 3)).to_dense()

@@ -7,7 +7,7 @@ Two mechanisms that exist for other ends carry it (docs/design/0014-sparse.md):
   nothing but the shape, the type or the graph (`PASSED_ON`), or by a refusal.
 - It is a wrapped tensor of a level that is older than all transforms. So an op that meets one
   where nobody is asked, in the engine's rules above all, comes to `SparseLevel.call`, and finds the
-  same handlers or the same refusal. The memory behind it is one element that is not a number.
+  same handlers or the same refusal. The memory behind is a single NaN.
 
 Its place in the graph is its own: `record` gives a result a node whose rules are functions here.
 """

@@ -4,8 +4,8 @@
 `_Holder` instead of each tensor. The first holder that backward unpacks runs `fn` again (its
 `_Frame` says how) under hooks that fill the holders, and stops as soon as all are filled. The
 region's own inputs are kept by a node that saves them, so that an outer checkpoint computes those
-again too: nested regions work to any depth. `use_reentrant=True` is the older way: one custom
-Function that runs a backward of its own.
+again too: nested regions work to any depth. `use_reentrant=True` is the older way: a custom
+Function runs a nested backward.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
 
 def unserializable_hook(f: Any) -> Any:
-    """Marks a hook as one that is not saved with its tensor (no warning then).
+    """Marks a hook as left out when the tensor is saved (no warning then).
 
     >>> hook = torch.utils.hooks.unserializable_hook(lambda g: g * 2)
     >>> hook(1.5)
