@@ -50,7 +50,7 @@ enum TensorFlag : uint32_t {
   kConjBit = 128,       // shows the conjugate of what its memory holds; see lazy.h
   kTangent = 256,       // carries a forward-mode tangent
   kTransformed = 512,   // wrapped by a function transform
-  kCut = 1024,          // has no history: it, or a tensor it was computed from, was detached at Tensor::cut
+  kCut = 1024,          // has no history: detached at Tensor::cut, or computed from such a tensor
   kNegBit = 2048,       // shows the negative of it
   kCutReason = 7 << 12, // the detach reason: a Cut
   kLazy = kConjBit | kNegBit,
@@ -92,7 +92,7 @@ struct Tensor {
   Field<> grad_dtype;        // nullptr, or what Tensor.grad_dtype was set to
   Field<> wrapped;           // the tangent, transform level, ... of a tensor with a kWrapped bit
   Site cut;                  // of a tensor with kCut
-  uint32_t made_in;          // the number of the youngest transform that ran when it was made; 0 for none
+  uint32_t made_in;          // the youngest transform's number when the tensor was made; 0 for none
   PyObject* dict;
   PyObject* weakrefs;
 
@@ -165,14 +165,14 @@ struct ThreadState {
   PyObject* packing = nullptr;  // borrowed: the hooks whose pack runs, for which nothing is packed
   int64_t task = -1;  // the running backward, or -1
   Site backward = {nullptr, 0};  // where it was called; borrowed
-  bool reporting = false;  // inside a report: what it calls is not reported
+  bool reporting = false;  // inside a report, whose calls are not reported
   Noted noted;  // of the call or node that runs
   int64_t reported = 0;  // how many nanoseconds reports have taken
   Overrides overrides = Overrides::All;
   bool skip_override = false;  // the next gate lets its call pass
   std::vector<PyObject*>* modes = nullptr;  // TorchFunctionModes entered on this thread, owned; the last is asked first
   uint32_t transform = 0;  // the number of the youngest transform that runs, or 0
-  uint32_t derivative = 0;  // the same of those that differentiate: what was made before may not be written
+  uint32_t derivative = 0;  // the same of differentiating transforms; older tensors are not written
   int nested = 0, nested_here = 0;  // how many backwards run in each other, and how many of those on this thread
 };
 #ifdef __GLIBC__
@@ -232,7 +232,7 @@ struct Edge {
   uint32_t nr;
 };
 
-// A value kept for the backward rule. Copied as it is, field by field, by those who move it.
+// A value kept for the backward rule. Moves copy field by field.
 struct Saved {
   enum Kind : uint32_t { Nothing, Object, Input, Output, Packed, Inner };
   Field<> value;  // Object: itself; Input: the Tensor; Output: a tensor of its memory (no node, no cycle); Packed: hooks' result;
@@ -240,12 +240,12 @@ struct Saved {
   uint32_t expected;  // version at the time of saving
   uint32_t output_nr : 26;
   uint32_t kind : 3;  // a Kind
-  uint32_t had_node : 1;  // Input: was no leaf then, so it must not be one now
+  uint32_t had_node : 1;  // Input: was no leaf when saved, so must be none now
 };
 // How many edges, saved values or outputs a node can have.
 constexpr Py_ssize_t kMaxCount = (1 << 26) - 1;
 
-// Shape and dtype of one output of a node: what its incoming gradient is fitted to.
+// Shape and dtype of a node's output: the incoming gradient is fitted to both.
 struct OutputMeta {
   static constexpr int kInline = 4;
   DType dtype;
@@ -475,8 +475,8 @@ struct Op {
     bool float_out;  // computed in the type of out for floating point only
     Keeps keeps;
     int8_t typed_out;  // the param `dtype`, where a result for out= is computed in the type of out; or -1
-    uint32_t toggles;  // the bits of kLazy that the view has and its argument has not, or the other way round
-    PyObject* put_off;  // of a view: callable that is shown a call with a lazy tensor first, and may refuse it, or nullptr
+    uint32_t toggles;  // the bits of kLazy in which view and argument differ
+    PyObject* put_off;  // of a view: callable that may refuse a call with a lazy tensor, or nullptr
     PyObject* type;  // namedtuple class of several outputs, or nullptr
   } result;
 
@@ -485,7 +485,7 @@ struct Op {
     bool is_form;  // this op is the in-place variant of `base`
     uint8_t overlap;  // enum Overlap
     Op* base;  // strong
-    PyObject* write;  // callable that writes its first argument, an ndarray: the in-place variant runs it; or nullptr
+    PyObject* write;  // writes the first argument, an ndarray, for the in-place variant; or nullptr
     PyObject* expanded;  // what a program is warned of where the first argument shows an element twice, or nullptr
   } in_place;
 
@@ -496,12 +496,12 @@ struct Op {
     bool compiled;  // the rules were traced
     std::vector<Rule> rules;
     std::vector<int8_t> rule_of;  // param -> index in rules, -1 where none
-    std::vector<uint8_t> edges;  // the params that have a rule, in order: one edge each (a list: one a tensor)
+    std::vector<uint8_t> edges;  // the params with a rule: an edge each, or an edge for each tensor of a list
     PyObject* fused;  // callable giving all gradients, or nullptr
     std::vector<Source> fused_sources;
     struct Save {
       Source source;
-      uint32_t wanted_by;  // bit per param: saved when one of those wants a gradient
+      uint32_t wanted_by;  // bit per param: saved when any of these params wants a gradient
     };
     std::vector<Save> saves;
     // The node's class where it depends on the dimensions of the first two arguments (matmul); types live for ever.
@@ -528,7 +528,7 @@ int record(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t n_output
 Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t n_outputs, PyTypeObject* type = nullptr);
 PyObject* run_in_place(Op* op, PyObject** slots);
 int check_in_place(Tensor* self, bool recording);
-int check_place(Tensor* self, bool recording);  // those of these checks that do not look at its memory
+int check_place(Tensor* self, bool recording);  // only the checks without a look at the memory
 // Whether the history of a tensor that a custom Function has written may change.
 int check_dirty(Tensor* self);
 // Refuses arguments that share memory with `out`, as the op's `overlap` says. `written`: the parameter that is `out` itself in
@@ -635,11 +635,11 @@ PyObject* ask_levels(PyObject* what, Args... args) {
   PyObject* all[] = {callbacks.wrapped.get(), args...};
   return all[0] ? PyObject_VectorcallMethod(what, all, 1 + sizeof...(args), nullptr) : nullptr;
 }
-// Lets a view share what its root has come to stand for. Whether it stands for others then; -1 with an exception.
+// Lets a view share the root's attachment. Whether the view is wrapped then; -1 with an exception.
 int settle(Tensor* t);
 inline int is_wrapped(Tensor* t) { return t->flags & kWrapped ? 1 : wrapped_bits(t) ? settle(t) : 0; }
-// -1 with torch's exception for a tensor that a transformed function has not been given. `written`: the in-place op, or PyTorch's
-// name of it; `value`: its last argument, or nullptr.
+// -1 with torch's exception for a tensor that a transformed function has not been given. `written`:
+// the in-place op, or PyTorch's name; `value`: the last argument, or nullptr.
 int refuse_captured(Tensor* t, PyObject* written, PyObject* value);
 inline int check_captured(Tensor* t, PyObject* written, PyObject* value) {
   return tls.derivative && static_cast<int32_t>(t->made_in - tls.derivative) < 0 ? refuse_captured(t, written, value) : 0;

@@ -27,7 +27,7 @@ struct Geometry {
   bool whole;  // a view of everything, in the same order
 };
 
-// `origin`: where the root's first element lies. `last`: the bits that are to be changed over last, where that can be chosen.
+// `origin`: the address of the root's first element. `last`: the bits to toggle last, if possible.
 int geometry_of(Tensor* view, Geometry* g, const char* origin, uint32_t last = 0) {
   const Owned<Tensor> held[] = {Owned<Tensor>(new_alias(view)), Owned<Tensor>(new_alias(view->base))};
   const Tensor *a = held[0].get(), *root = held[1].get();
@@ -96,12 +96,12 @@ int move_retained(Tensor* self, PyObject* old_node, uint32_t old_nr) {
   return done ? 0 : -1;
 }
 
-// Makes `view`'s grad_fn a view of its root as that is now.
+// Makes `view`'s grad_fn a view of the root's present history.
 int remake_grad_fn(Tensor* view) {
   Geometry g;
   const uint32_t last = (view->flags >> kLazyLast) & kLazy;
   if (geometry_of(view, &g, view->base->data(), last) < 0) return -1;
-  g.whole &= last != 0;  // else something came after the conjugate, a slice of everything
+  g.whole &= last != 0;  // else a slice of everything came after the conjugate
   Node* node;
   if (g.mixed || g.before || g.after) {
     GradMode on(true);
@@ -154,8 +154,8 @@ Node* make_rewrite(Tensor* view, Node* inner, int edge) {
 
 std::string made_by(Tensor* t) { return t->grad_fn ? short_name(t->grad_fn.peek()) : "View"; }
 
-// Why a view that was not made in the ordinary way cannot get a new history: it is being written itself, or (indirect) its base
-// or another view of that was.
+// The error for a view of a special kind, which cannot get a new history: the view is being
+// written, or (indirect) the base or another view of the base was.
 void refuse_view(Tensor* t, bool indirect) {
   const std::string done = indirect ? "its base or another view of its base has been" : "is being";
   const std::string output = "Output " + std::to_string(t->output_nr) + " of " + made_by(t);
@@ -215,7 +215,7 @@ bool overlaps(const Tensor* a, const Tensor* out) {
 
 enum class Sharing { Nothing, Some, All };
 
-// As torch, only dense blocks are compared: whether they share some memory, or are the same element for element.
+// As in torch, only dense blocks are compared: shared memory, or the same element for element.
 Sharing sharing(Tensor* t, Tensor* out) {
   const Tensor *a = t, *b = out;
   if (t == out) return Sharing::All;
@@ -268,7 +268,7 @@ int write_pointwise(Op* op, PyObject* const* slots, Tensor* self) {
   return !value ? -1 : copy_first ? copy_into(self, value.get()) : 0;
 }
 
-// Writes `from` to a tensor of its shape; only once where both show the same elements again and again.
+// Writes `from` to a tensor of the same shape; only once where both repeat the same elements.
 int copy_seen(Tensor* to, const Tensor* from) {
   Layout target(to), source(from);
   bool any = false;
@@ -315,7 +315,7 @@ int write_lazy(Op* op, PyObject* const* slots, Tensor* self) {
   return written == self ? 0 : put_values(self, written);
 }
 
-// `self` as it was: a copy of the values with the history they had, for rules that need the overwritten argument.
+// A copy of the old `self`, values and history, for rules that need the overwritten argument.
 Tensor* keep_original(Tensor* self) {
   const Owned<Tensor> values(values_of(self));
   Tensor* t = values ? dense_copy(values.get()) : nullptr;
@@ -416,7 +416,7 @@ int check_place(Tensor* self, bool recording) {
 
 namespace {
 
-// Whether the memory of `self` may be written. `may_overlap`: it may show an element twice.
+// Whether the memory of `self` may be written. `may_overlap`: elements may be shown twice.
 int check_memory(Tensor* self, bool may_overlap) {
   if (!may_overlap && overlaps_itself(self)) return refuse_twice();
   if (!self->is_writeable()) {

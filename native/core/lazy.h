@@ -9,14 +9,14 @@ namespace rushlight {
 
 // An array of a tensor's values: its own array, or a new one for a lazy tensor. A new reference; nullptr with an exception.
 Tensor* values_of(Tensor* t);
-// Writes values into the memory of a tensor, so that it shows them.
+// Writes memory such that a tensor shows the values.
 int put_values(Tensor* t, Tensor* values);
 // The tensor itself, or the values of a lazy tensor. Takes over `o`; other objects stay.
 PyObject* plain_tensor(PyObject* o);
 // A view of `t` with those bits changed over (real numbers have no conjugates). Takes over `t`; recorded as any view.
 PyObject* changed_over(PyObject* t, uint32_t bits);
 
-// The arguments of a call as what reads arrays is to see them: plain tensors in the place of lazy ones.
+// The arguments of a call for code that reads arrays: plain tensors in the place of lazy tensors.
 class PlainSlots {
  public:
   PyObject** of(Op* op, PyObject* const* slots);  // nullptr with an exception

@@ -372,7 +372,7 @@ struct Word {
   PyObject* key;  // the name, interned
 };
 
-// In the order in which they are read: what a word needs stands before it. What each means is in core.h and ops/table/words.py.
+// In the order of reading: words after the words they need. See core.h, ops/table/words.py.
 Word words[] = {
     {"reference", read_reference, nullptr},
     {"arity", number<&Op::loop, &Op::Loop::arity>, nullptr},

@@ -56,7 +56,7 @@ struct Noted {
   uint16_t ways = 0;
 };
 
-// While one of these is there, nothing is reported: it is the library's own work.
+// Nothing is reported in this scope, which is the library's own work.
 class Unreported {
  public:
   Unreported();

@@ -49,7 +49,7 @@ class Owned {
 };
 using Ref = Owned<PyObject>;
 
-// Up to N strong references with scope, for the objects of a call that are known one by one.
+// Up to N strong references with scope, for the objects of a call, added one by one.
 template <int N>
 class Held {
  public:
@@ -76,7 +76,7 @@ class Field {
   Owned<T> own() const { return Owned<T>::borrow(p_); }
   T* peek() const { return p_; }
   explicit operator bool() const { return p_ != nullptr; }
-  // Takes over `owned`. What was there is dropped last: that may run Python code.
+  // Takes over `owned`. The old object is dropped last, as dropping may run Python code.
   void set(T* owned) {
     T* old = p_;
     p_ = owned;

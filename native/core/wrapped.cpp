@@ -1,8 +1,8 @@
 // Wrapped tensors, which stand for others while a transform runs: the calls between the core and src/rushlight/_levels/.
 //
 // Note [Coming to stand for others]: a plain tensor that a dual is written into becomes a dual itself. Its place in the graph
-// then goes to a tensor inside (`split`) and comes back when the transform ends (`rejoin`). Views made before are told when they
-// are used: each call looks at the flags of a view's root as well, and `settle` lets the view share what the root stands for.
+// then goes to a tensor inside (`split`) and comes back when the transform ends (`rejoin`). Older
+// views follow when used: calls look at the root's flags too, and `settle` shares the attachment.
 #include "core/layout.h"
 #include "core/tensor.h"
 
@@ -45,8 +45,8 @@ PyObject* wrapper(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return as_object(t);
 }
 
-// split(t): a tensor with the memory, the versions, the history and what is attached of t, which is no view. What happens to it
-// from now on happens in t's place; t keeps its history for `rejoin`.
+// split(t): a tensor that takes the memory, versions, history and attachment of t, which is no
+// view, and the place of t from now on; t keeps the history for `rejoin`.
 PyObject* split(PyObject*, PyObject* o) {
   Tensor* t = tensor_argument(o);
   Edge edge{nullptr, 0};
@@ -69,7 +69,7 @@ PyObject* split(PyObject*, PyObject* o) {
   return as_object(inside);
 }
 
-// rejoin(t, inside): t gets back what `split` gave to `inside`, with all that was done to it since.
+// rejoin(t, inside): t gets back the parts that `split` gave to `inside`, with all later changes.
 PyObject* rejoin(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Tensor* t = n == 2 ? tensor_argument(args[0]) : nullptr;
   Tensor* inside = t ? tensor_argument(args[1]) : nullptr;
@@ -97,7 +97,7 @@ PyObject* rejoin(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_RETURN_NONE;
 }
 
-// set_transforms(number, differentiates): a transform begins in this thread; gives what reset_transforms takes when it ends.
+// set_transforms(number, differentiates): begins a transform; gives the state for reset_transforms.
 PyObject* set_transforms(PyObject*, PyObject* args) {
   unsigned number;
   int differentiates;
@@ -126,7 +126,7 @@ PyObject* renew_history(PyObject*, PyObject* o) {
   Py_RETURN_NONE;
 }
 
-// give(t): t belongs to the transforms that run now, as what a transformed function is given does. Gives t.
+// give(t): t belongs to the running transforms, like arguments of a transformed function. Gives t.
 PyObject* give(PyObject*, PyObject* o) {
   Tensor* t = tensor_argument(o);
   if (!t) return nullptr;
@@ -139,8 +139,8 @@ PyObject* made_in(PyObject*, PyObject* o) {
   return t ? PyLong_FromUnsignedLong(t->made_in) : nullptr;
 }
 
-// check_captured(t, written, value): raises where a transformed function may not write t, as it was not given it. `written`: the
-// in-place op, or PyTorch's name of it; `value`: its last argument.
+// check_captured(t, written, value): raises where a transformed function was not given t and writes
+// t. `written`: the in-place op, or PyTorch's name; `value`: the last argument.
 PyObject* check_captured_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Tensor* t = n == 3 ? tensor_argument(args[0]) : nullptr;
   if (!t || check_captured(t, args[1], args[2]) < 0) return nullptr;
