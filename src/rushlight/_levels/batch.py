@@ -244,7 +244,7 @@ class BatchLevel(Level):
 
 
 def _refuse_shared(found: tuple[Tensor | None, ...], values: list[Tensor]) -> None:
-    """A tensor that all samples share has one place in the graph: what comes there is the sum."""
+    """Refuses inputs that all samples share: the gradient there would be the sum over samples."""
     for i, (g, v) in enumerate(zip(found, values, strict=True)):
         if g is not None and v is None:
             raise RuntimeError(
@@ -262,7 +262,7 @@ def _reads_itself(entry: Entry) -> bool:
 
 
 def _refuse_write(op: Op, args: Sequence[Any], level: BatchLevel) -> None:
-    """PyTorch's words for a write of what differs from element to element to what does not."""
+    """Raises PyTorch's error for a write of a batch to a tensor that all elements share."""
     said, name = op.base.entry.shared_write, in_place_name(op, None).partition(".")[0]
     if said == "shape":
         shape = list(args[0].shape)

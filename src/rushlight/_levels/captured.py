@@ -24,8 +24,8 @@ def in_place_name(op: Op, value: Any) -> str:
 
 
 def _overload(listed: Any, tensor: bool) -> str:
-    """The overload that PyTorch takes for a tensor or a number as the last argument. An op that
-    has no `out` for the number, or one signature for both, makes a tensor of it."""
+    """The overload that PyTorch takes for a tensor or a number as the last argument. An op without
+    an `out` for numbers, or with a common signature, makes a tensor of the number."""
     takes_out: dict[str, bool] = {}
     for signature in listed:
         first, *more = [p for p in signature.params if not p.keyword_only]

@@ -44,7 +44,7 @@ def batch_level(args: Sequence[Any]) -> Any:
 
 
 def by_element(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """A function that asks some of its arguments for values: for one element after another then."""
+    """Runs a function; again for each element where the function reads values of arguments."""
     try:
         return function(*args, **kwargs)
     except RuntimeError as error:

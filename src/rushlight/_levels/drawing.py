@@ -139,7 +139,7 @@ def _row(a: Tensor, ndim: int, level: BatchLevel) -> Tensor:
 
 
 def _with_size(draws: Any, args: Sequence[Any], kwargs: dict[str, Any], n: int) -> tuple[Any, Any]:
-    """The arguments of a function that makes a tensor of a size, for n of them in one."""
+    """The arguments of a function that makes a tensor of a size, for n tensors at once."""
     if "size" in kwargs:
         kwargs["size"] = (n, *kwargs["size"])
     elif draws.size_last:

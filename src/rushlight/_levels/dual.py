@@ -231,8 +231,7 @@ class DualLevel(Level):
         return joined if type(out) is tuple else type(out)(joined)
 
     def _joined(self, op: Op, out: Tensor, tangent: Any, given: Any) -> Tensor:
-        """A result with its tangent, in memory of its own unless the op is a view: each may be
-        written without the other's knowing."""
+        """A result with a tangent; except of views, the memory is separate, for separate writes."""
         if tangent is None or out is None or not out.dtype.is_differentiable:
             return out
         tangent = places.as_tangent(tangent, out)

@@ -140,8 +140,7 @@ class Level:
         return OpaqueArray(t._seen) if w.opaque() else w.value._host_array
 
     def item(self, t: Any, refusal: str) -> Any:
-        """The tensor that is asked for its value in the place of t; raises `refusal` where
-        elements differ."""
+        """The tensor within t whose value is asked for; raises `refusal` where elements differ."""
         raise NotImplementedError
 
     def data(self, w: Any) -> Tensor:
@@ -158,8 +157,8 @@ class Level:
         raise NotImplementedError
 
     def grad_fn(self, t: Any) -> Any:
-        """`t.grad_fn`: the node of what is recorded within, for those who are to know of it. Under
-        vmap or jvp alone a program sees no history."""
+        """`t.grad_fn`: the node of the value within. Under vmap or jvp alone a program sees no
+        history."""
         if self.by_hand or not self.active or running(GradLevel):
             return t._wrapped.value.grad_fn
         return None

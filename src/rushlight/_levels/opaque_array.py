@@ -33,7 +33,7 @@ class Unreadable(RuntimeError):
 
 
 def unreadable(*_: object, **__: object) -> NoReturn:
-    """Raise what reading one element's memory under vmap is answered with."""
+    """Raises the error for reading an element's memory under vmap."""
     raise Unreadable(MEMORY)
 
 

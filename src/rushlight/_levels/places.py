@@ -60,8 +60,8 @@ def zeros_laid_out(value: Tensor, level: DualLevel) -> Tensor:
 
 
 def fitted(tangent: Tensor, value: Tensor) -> Tensor:
-    """A tangent that the program gave, with the layout of its value and as much memory: it itself
-    where it has them."""
+    """A program's tangent with the layout and the memory of the value: the same tensor if both
+    fit."""
     if tangent.dtype.is_complex and not value.dtype.is_complex:
         tangent = tangent.real.clone()
     a, b = tangent._seen, value._seen

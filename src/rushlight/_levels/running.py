@@ -101,8 +101,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def answered(hook: str, *said: Draws | str) -> Callable[[_F], _F]:
-    """Decorator of functions over ops that are more than those ops: while levels run, the youngest
-    one's method `hook` answers, with what is `said` of the function in front.
+    """Decorator of functions that do more than their ops: while levels run, the method `hook` of
+    the youngest level answers, with `said` in front of the arguments.
 
     The methods of this kind, and what they are told, are in `level.py`.
     """

@@ -92,7 +92,7 @@ def show(t: Tensor, value: Tensor) -> None:
 
 
 def show_history(t: Tensor, needs: bool) -> None:
-    """Let a wrapped tensor say that it requires grad; a view says it by the tensor it shows."""
+    """Marks a wrapped tensor as requiring grad; a view asks the base instead."""
     if needs and t._base is None:
         t._set_flag(_REQUIRES_GRAD, True)
 
@@ -110,7 +110,8 @@ def _as_made(view: Tensor, make: Any, args: Sequence[Any]) -> Tensor:
 
 
 def _plain_view(base: Tensor, view: Tensor) -> Any:
-    """A plain view of what is wrapped now, taken again; None where it is one of other numbers."""
+    """The plain view of a base that is wrapped now, taken again; None for other types of
+    numbers."""
     if view.dtype is not base.dtype and {view.dtype.name, base.dtype.name} not in _COMPLEX_AND_REAL:
         return None
     again = _as_made(view, _core.shown, [view, base, base._wrapped.origin])
@@ -140,7 +141,7 @@ def take_part(t: Tensor, level: Level, make: Callable[[Any], Any]) -> None:
 
 
 def note_view(result: Tensor | tuple[Tensor, ...], op: Op, args: Sequence[Any]) -> None:
-    """Keep how a view was made: what is written to it with a tangent gives the whole one too."""
+    """Notes how a view was made: a write with a tangent gives the base a tangent too."""
     place = _place(args[0])
     if isinstance(result, Tensor):
         if result._wrapped is not None and result is not args[0]:

@@ -46,7 +46,7 @@ def has_tensors(a: Any) -> bool:
 
 
 def alive(a: Any) -> Any:
-    """An argument without levels that ended: what it has then is the value within."""
+    """An argument without ended levels: the value within takes their place."""
     if has_tensors(a):
         return [alive(x) for x in a]
     if isinstance(a, Tensor):
@@ -101,7 +101,7 @@ def with_batch(t: Tensor, level: BatchLevel) -> Tensor:
 
 
 def with_tangent(t: Tensor, tangent: Tensor | None, level: DualLevel) -> Tensor:
-    """A dual of a level inside the younger levels that its value and tangent have."""
+    """A dual of a level, inside the younger levels of value and tangent."""
     if tangent is None:
         return t
     w = youngest((t, tangent))

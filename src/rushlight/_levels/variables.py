@@ -42,8 +42,7 @@ def _batches(t: Tensor) -> list[Any]:
 
 
 def _batched_throughout(t: Tensor, level: BatchLevel) -> Tensor:
-    """The tensor with the batch of a level in every part:
-    a dual may have it in its tangent only."""
+    """The tensor with the batch of a level in every part, also in values beside tangents."""
     w = settled(t)
     if w is None or w.level.number < level.number:
         return level.wrap(t.expand(level.size, *t.shape), True)
