@@ -7,7 +7,6 @@ What it consists of stands in its RECORD; `off` removes the files of the RECORD 
 
 from __future__ import annotations
 
-import os
 import sys
 import sysconfig
 from importlib.metadata import Distribution, distributions
@@ -130,17 +129,3 @@ def _remove(paths: list[Path]) -> None:
         for one in (folder / "__pycache__", folder):
             if one.is_dir() and not any(one.iterdir()):
                 one.rmdir()
-
-
-def main(arguments: list[str]) -> int:
-    """The command `rushlight as-torch`; its exit code."""
-    actions = {"on": turn_on, "off": turn_off, "status": status}
-    if len(arguments) != 1 or arguments[0] not in actions:
-        sys.stderr.write("usage: rushlight as-torch on | off | status\n")
-        return 2
-    try:
-        print(actions[arguments[0]]())
-    except (RuntimeError, OSError) as error:
-        sys.stderr.write(f"rushlight as-torch: {error}{os.linesep}")
-        return 1
-    return 0

@@ -23,7 +23,7 @@ ASKED = "asked"
 # How many late ranks are shown with their tracebacks.
 _SHOWN = 4
 # Our files whose frames stand in front of a program's.
-_OURS = "_cli.py", "_rank.py", "_process.py"
+_OURS = "_cli/__init__.py", "_cli/_program.py", "_rank.py", "_process.py"
 
 
 @dataclass
