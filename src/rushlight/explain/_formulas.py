@@ -297,60 +297,21 @@ def _product(a: Expression, b: Expression) -> Expression:
     return ex.times(a, b)
 
 
-def _unsqueezed(x: Expression, dim: Any) -> Expression:
-    return ex.call("unsqueeze", x, _expression(dim))
-
-
-def _transposed(x: Expression, *dims: Any) -> Expression:
-    if dims and {d for d in dims if isinstance(d, int)} != {-1, -2}:
-        return ex.call("transpose", x, *map(_expression, dims))
-    return ex.transposed(x)
-
-
-def _compared(sign: str) -> Callable[..., Expression]:
-    return lambda a, b: ex.comparison(sign, _expression(a), _expression(b))
-
-
 def _elements(make: Callable[..., Expression]) -> Callable[..., Expression]:
     return lambda *parts: make(*map(_expression, parts))
 
 
 _OPS: dict[str, Callable[..., Expression]] = {
-    **dict.fromkeys(
-        "conj conj_of conj_physical resolve_conj real to fit_dtype float clone contiguous detach "
-        "expand expand_as spread_dims _spread _kept _wide _cast_to finite".split(),
-        _same,
-    ),
-    "add": _elements(ex.plus),
-    "sub": _elements(lambda a, b: ex.plus(a, ex.minus(b))),
-    "mul": _elements(_product),
-    "div": _elements(ex.over),
-    "true_divide": _elements(ex.over),
-    "neg": _elements(ex.minus),
+    **dict.fromkeys("conj resolve_conj to expand _spread _kept finite".split(), _same),
     "pow": _elements(ex.power),
-    "square": _elements(lambda a: ex.power(a, ex.number(2))),
-    "sqrt": _elements(lambda a: ex.power(a, ex.number(0.5))),
     "rsqrt": _elements(lambda a: ex.power(a, ex.number(-0.5))),
     "reciprocal": _elements(lambda a: ex.over(ex.ONE, a)),
     "sgn": _elements(lambda a: ex.call("sign", a)),
     "unless": lambda _, value, instead: _expression(value),
     "where": lambda c, a, b: ex.choice(_truth(c), _expression(a), _expression(b)),
-    "masked_fill": lambda x, c, a: ex.choice(_truth(c), _expression(a), x),
     "zeros_like": lambda *_: ex.ZERO,
-    "ones_like": lambda *_: ex.ONE,
-    "eq": _compared("=="),
-    "ne": _compared("≠"),
-    "lt": _compared("<"),
-    "le": _compared("≤"),
-    "gt": _compared(">"),
-    "ge": _compared("≥"),
-    "logical_not": _elements(ex.opposite),
     "matmul": _elements(ex.matrix_product),
-    "mm": _elements(ex.matrix_product),
-    "bmm": _elements(ex.matrix_product),
-    "t": _transposed,
-    "transpose": _transposed,
-    "unsqueeze": _unsqueezed,
+    "t": ex.transposed,
     "_div_floor": _elements(lambda a, b: ex.call("floor", ex.over(a, b))),
     "_div_trunc": _elements(lambda a, b: ex.call("trunc", ex.over(a, b))),
     "softplus": _elements(lambda x, *_: ex.call("log1p", ex.call("exp", x))),
@@ -385,12 +346,9 @@ _OPS: dict[str, Callable[..., Expression]] = {
     "_take_along": lambda x, at, *_: _placed("{}[{}]", x, at),
     "_pool_gather": lambda x, at, *_: _placed("{}[{}]", x, at),
     "_embedding_again": lambda x, at, *_: _placed("{}[{}]", x, at),
-    "_embedding_transpose": lambda x, at, *_: _placed("rows of {} added up at {}", x, at),
-    "_embedding_scaled_transpose": lambda x, at, *_: _placed("rows of {} / count at {}", x, at),
     "_strided_backward": lambda x, *_: _placed("{} added up at its elements, 0 elsewhere", x),
     "_strided_gather": lambda x, shape, stride, *_: ex.call("as_strided", x, shape, stride),
     "_strided_zeroed": lambda x, *_: _placed("{}, 0 at the elements of src", x),
-    "unfold_backward": lambda x, *_: _placed("{} added up at its windows", x),
     "_unfold_backward": lambda x, *_: _placed("{} added up at its windows", x),
     "_im2col": lambda x, *_: ex.call("unfold", x),
     "_col2im": lambda x, *_: ex.call("fold", x),
@@ -416,14 +374,14 @@ def _placed(words: str, *parts: Any) -> Expression:
 
 
 _BINARY: dict[type[ast.operator], tuple[Any, Callable[..., Expression]]] = {
-    ast.Add: (operator.add, _OPS["add"]),
-    ast.Sub: (operator.sub, _OPS["sub"]),
-    ast.Mult: (operator.mul, _OPS["mul"]),
-    ast.Div: (operator.truediv, _OPS["div"]),
-    ast.Pow: (operator.pow, _OPS["pow"]),
-    ast.MatMult: (operator.matmul, _OPS["matmul"]),
-    ast.BitAnd: (operator.and_, _elements(ex.both)),
-    ast.BitOr: (operator.or_, _elements(ex.either)),
+    ast.Add: (operator.add, ex.plus),
+    ast.Sub: (operator.sub, lambda a, b: ex.plus(a, ex.minus(b))),
+    ast.Mult: (operator.mul, _product),
+    ast.Div: (operator.truediv, ex.over),
+    ast.Pow: (operator.pow, ex.power),
+    ast.MatMult: (operator.matmul, ex.matrix_product),
+    ast.BitAnd: (operator.and_, ex.both),
+    ast.BitOr: (operator.or_, ex.either),
 }
 _UNARY: dict[type[ast.unaryop], tuple[Any, Callable[..., Expression]]] = {
     ast.USub: (operator.neg, ex.minus),
