@@ -498,8 +498,9 @@ def _written(of: Expression, dot: str) -> tuple[str, int]:
         case Call("abs", (inner,)):
             return f"|{_written(inner, dot)[0]}|", _ATOM
         case Call() if "{}" in of.function:
-            words = of.function.format(*(_within(a, _SUM, dot) for a in of.arguments))
-            return words, _ATOM if words.endswith("]") else _WORDS
+            least = _WORDS if of.function.endswith(")") else _SUM
+            words = of.function.format(*(_within(a, least, dot) for a in of.arguments))
+            return words, _ATOM if of.function.endswith((")", "]")) else _WORDS
         case Call():
             arguments = ", ".join(_written(a, dot)[0] for a in of.arguments)
             return f"{of.function}({arguments})", _ATOM

@@ -302,11 +302,10 @@ def _elements(make: Callable[..., Expression]) -> Callable[..., Expression]:
 
 
 _OPS: dict[str, Callable[..., Expression]] = {
-    **dict.fromkeys("conj resolve_conj to expand _spread _kept finite".split(), _same),
+    **dict.fromkeys("conj resolve_conj to _kept finite".split(), _same),
     "pow": _elements(ex.power),
     "rsqrt": _elements(lambda a: ex.power(a, ex.number(-0.5))),
     "reciprocal": _elements(lambda a: ex.over(ex.ONE, a)),
-    "sgn": _elements(lambda a: ex.call("sign", a)),
     "unless": lambda _, value, instead: _expression(value),
     "where": lambda c, a, b: ex.choice(_truth(c), _expression(a), _expression(b)),
     "zeros_like": lambda *_: ex.ZERO,
@@ -315,45 +314,13 @@ _OPS: dict[str, Callable[..., Expression]] = {
     "_div_floor": _elements(lambda a, b: ex.call("floor", ex.over(a, b))),
     "_div_trunc": _elements(lambda a, b: ex.call("trunc", ex.over(a, b))),
     "softplus": _elements(lambda x, *_: ex.call("log1p", ex.call("exp", x))),
-    "_bessel_i": _elements(lambda x, n: ex.call("iv", n, x)),
-    "_bessel_ie": _elements(lambda x, n: ex.call("ive", n, x)),
     "_one_less": _elements(lambda n: ex.call("abs", ex.plus(n, ex.minus(ex.ONE)))),
     "_erfcx_slope": lambda x, n: _of_erfcx(_expression(x), n),
-    "_polygamma": _elements(lambda x, n: ex.call("polygamma", n, x)),
     "xlogy": _elements(lambda a, b: _product(a, ex.call("log", b))),
     "xlog1py": _elements(lambda a, b: _product(a, ex.call("log1p", b))),
     "_sinc_slope": _elements(lambda x: _of_sinc(x, _product(ex._PI, x))),
-    "_nothing": lambda *_: ex.ZERO,
-    # shapes
-    "view": _elements(lambda x, shape: ex.call("reshape", x, shape)),
-    "_squeeze_dim": _elements(lambda x, dim: ex.call("squeeze", x, dim)),
-    "_permute_back": lambda x, _: ex.call("permute", x, Name("dims⁻¹")),
-    "sum_to": _elements(lambda x, shape: ex.call("sum_to_size", x, shape)),
-    # places
-    "_select_backward": lambda x, shape, dim, at: _placed("{} at {}, 0 elsewhere", x, at),
-    "_slice_backward": lambda x, shape, dim, *at: _placed("{} at {}:{}:{}, 0 elsewhere", x, *at),
-    "_diagonal_backward": lambda x, *_: _placed("{} on the diagonal, 0 elsewhere", x),
-    "_trace_transpose": lambda x, *_: _placed("{} on the diagonal, 0 elsewhere", x),
-    "_gather_backward": lambda x, dim, at, *_: _placed(_ADDED, x, at),
-    "_index_backward": lambda x, at, *_: _placed(_ADDED, x, at),
-    "_take_backward": lambda x, at, *_: _placed(_ADDED, x, at),
-    "_pool_scatter": lambda x, at, *_: _placed(_ADDED, x, at),
-    "_put_along": lambda x, at, *_: _placed("{} at {}, 0 elsewhere", x, at),
-    "_masked_select_backward": lambda x, mask, *_: _placed("{} where {}, 0 elsewhere", x, mask),
-    "_index_zero": lambda x, at, *_: _placed("{}, 0 at {}", x, at),
-    "_scatter_zero": lambda x, dim, at: _placed("{}, 0 at {}", x, at),
-    "_index": lambda x, at, *_: _placed("{}[{}]", x, at),
-    "_take_along": lambda x, at, *_: _placed("{}[{}]", x, at),
-    "_pool_gather": lambda x, at, *_: _placed("{}[{}]", x, at),
-    "_embedding_again": lambda x, at, *_: _placed("{}[{}]", x, at),
-    "_strided_backward": lambda x, *_: _placed("{} added up at its elements, 0 elsewhere", x),
-    "_strided_gather": lambda x, shape, stride, *_: ex.call("as_strided", x, shape, stride),
-    "_strided_zeroed": lambda x, *_: _placed("{}, 0 at the elements of src", x),
-    "_unfold_backward": lambda x, *_: _placed("{} added up at its windows", x),
-    "_im2col": lambda x, *_: ex.call("unfold", x),
-    "_col2im": lambda x, *_: ex.call("fold", x),
+    "_embedding_again": lambda x, at, *_: ex.call("{}[{}]", x, _expression(at)),
 }
-_ADDED = "{} added up at {}, 0 elsewhere"
 
 
 def _of_sinc(x: Expression, angle: Expression) -> Expression:
@@ -369,8 +336,14 @@ def _of_erfcx(x: Expression, order: Any) -> Expression:
     return ex.plus(steep, ex.minus(ex.over(two, ex.power(ex._PI, ex.number(0.5)))))
 
 
-def _placed(words: str, *parts: Any) -> Expression:
-    return ex.call(words, *map(_expression, parts))
+def _as_written(op: _core.Op, arguments: list[Any]) -> Expression:
+    """A call as the op's statement writes it."""
+    words = op.entry.written
+    given = dict(zip(op.entry.function.params, arguments, strict=False))
+    parts = [_expression(given[name]) for name in re.findall(r"{(\w+)}", words)]
+    if words == "0":
+        return ex.ZERO
+    return parts[0] if words == "{input}" else ex.call(re.sub(r"{\w+}", "{}", words), *parts)
 
 
 _BINARY: dict[type[ast.operator], tuple[Any, Callable[..., Expression]]] = {
@@ -408,7 +381,10 @@ def _truth(condition: Any) -> Expression:
 
 
 def _called_op(op: _core.Op, arguments: list[Any]) -> Expression:
-    """What an op gives: one of `_OPS`, its own composed forward, or a function of its name."""
+    """The result of an op: as its statement writes a call, by `_OPS`, by its own composed forward,
+    or as a function of its name."""
+    if op.entry.written:
+        return _as_written(op, arguments)
     name = op.entry.name
     if name in _OPS:
         return _OPS[name](*arguments)
@@ -634,6 +610,9 @@ def _attribute(of: Any, name: str) -> Any:
 def _called_method(method: _Method, args: list[Any], named: dict[str, Any]) -> Expression:
     if method.name in _OPS:
         return _OPS[method.name](method.of, *args)
+    op = getattr(getattr(_core.Tensor, method.name, None), "entry", None)
+    if op is not None and op.written:
+        return _as_written(op.function, [method.of, *args])
     if method.name == "numel" or (method.name == "sum" and ex.is_truth(method.of)):
         return _N
     shown = [_expression(a) for a in args]

@@ -432,6 +432,7 @@ _nothing = pointwise(
     method=False,
     in_place=False,
     doc="Zeros.",
+    written="0",
 )
 _one = pointwise(
     "_one(input: Tensor)",

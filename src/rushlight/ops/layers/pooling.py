@@ -147,6 +147,7 @@ pool_scatter = linear(
     method=False,
     doc="The transpose of picking elements by their places in a plane.",
     batch="folded",
+    written="{input} added up at {indices}, 0 elsewhere",
 )
 _pool_gather: Op = linear(
     "_pool_gather(input: Tensor, indices: Tensor, n: Any)",
@@ -158,6 +159,7 @@ _pool_gather: Op = linear(
     method=False,
     doc="Elements by their places in a plane.",
     batch="folded",
+    written="{input}[{indices}]",
 )
 
 

@@ -193,6 +193,7 @@ _strided_backward: Op = linear(
     ],
     traits="strides",
     doc="Zeros of a shape, with the input added where `strided_view` shows it.",
+    written="{input} added up at its elements, 0 elsewhere",
 )
 
 _strided_gather: Op = linear(
@@ -211,6 +212,7 @@ _strided_gather: Op = linear(
     samples=lambda make: [(make(3, 4), (2, 2), (4, 1), 1)],
     traits="strides",
     doc="What `strided_view` would show if the tensor lay in memory in that layout.",
+    written="as_strided({input}, {size}, {stride})",
 )
 
 
@@ -246,6 +248,7 @@ _strided_zeroed: Op = linear(
     samples=lambda make: [(make(3, 4), (2, 2), (4, 1), 1)],
     traits="strides",
     doc="The tensor with zeros at the place of a strided view.",
+    written="{input}, 0 at the elements of src",
 )
 
 

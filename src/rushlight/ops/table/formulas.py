@@ -84,10 +84,7 @@ class Symbol:
         return lambda *args: method(self, *args)
 
     def _binary(kernel: str) -> tuple[Any, Any]:  # type: ignore[misc]
-        return (
-            lambda a, b: a.trace.emit(kernel, a, b),
-            lambda a, b: a.trace.emit(kernel, b, a),
-        )
+        return (lambda a, b: a.trace.emit(kernel, a, b), lambda a, b: a.trace.emit(kernel, b, a))
 
     __add__, __radd__ = _binary("add")
     __sub__, __rsub__ = _binary("sub")

@@ -85,6 +85,7 @@ class Entry:
     targets: Sequence[list[int]] = ()  # of each rule: the parameters it gives gradients for
     partials: Mapping[str, Any] = MappingProxyType({})
     formula: Mapping[str, str] = MappingProxyType({})  # of arguments whose rule is none
+    written = ""  # a call in the formula of another op
     jvp: Mapping[int, Rule] = MappingProxyType({})
 
     def __init__(self, name: str, kind: int, signature: str, function: Any) -> None:
@@ -171,12 +172,13 @@ def node_name(op: str) -> str:
 # What `_core.make_op` is not told: for documentation and tests, and where programs find the op.
 _PYTHON = frozenset(
     "shape out in_place in_place_node batch jvp doc samples where method operator reflected "
-    "overloads earlier said traits aten shared_write formula".split()
+    "overloads earlier said traits aten shared_write formula written".split()
 )
 
 # What goes into the row of the table as it is said.
 _ROW = frozenset(
-    "doc samples reference kernel overloads earlier said aten shared_write batch formula".split()
+    "doc samples reference kernel overloads earlier said aten shared_write batch formula "
+    "written".split()
 )
 
 

@@ -122,6 +122,7 @@ class Public(TypedDict, total=False):
     # The local gradient of an argument as a person reads it, where the rule is no formula; see
     # `explain/_formulas.py`.
     formula: dict[str, str]
+    written: str  # how a call is written in the formula of another op: "{input} at {index}"
 
 
 class Words(Promotion, Result, InPlace, Backward, Levels, Public, total=False):
