@@ -430,10 +430,7 @@ _squeeze_in_place = _reshaping(
     "_squeeze_in_place(input: Tensor)", _kernels.squeeze, to_shape, "SqueezeBackward3"
 )
 _squeeze_dim_in_place = _reshaping(
-    "_squeeze_dim_in_place(input: Tensor, dim: int)",
-    _kernels.squeeze,
-    to_shape,
-    "SqueezeBackward4",
+    "_squeeze_dim_in_place(input: Tensor, dim: int)", _kernels.squeeze, to_shape, "SqueezeBackward4"
 )
 _squeeze_dims_in_place = _reshaping(
     "_squeeze_dims_in_place(input: Tensor, dim: Ints)",
