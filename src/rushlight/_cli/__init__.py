@@ -3,8 +3,8 @@
     rushlight run train.py --epochs 3
     rushlight explain train.py
 
-A script run so sees what `python SCRIPT` would show it: sys.argv, sys.path, a real `__main__`, its
-own tracebacks and exit code. Read `main`, then `_run_command`, then `run` of _program.py.
+A script sees sys.argv, sys.path and a real `__main__` as under `python SCRIPT`, and ends with the
+same tracebacks and exit code. Read `main`, then `_run_command`, then `run` of _program.py.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _nearest(word: str, known: Iterable[str]) -> str:
 
 
 def _one_of(known: Iterable[str]) -> Callable[[str], str]:
-    """What argparse calls to check that a word is among others."""
+    """A check for argparse that a word is among others."""
 
     def check(word: str) -> str:
         if word not in known:
@@ -107,7 +107,7 @@ def _program(parser: ArgumentParser, options: Namespace) -> list[str]:
 
 
 def _found(words: list[str]) -> tuple[Callable[[str], Program], str, list[str]]:
-    """How the program that words name is found, its name, and its arguments."""
+    """The finder of the program that words name, the program's name, and its arguments."""
     if words[0] in ("-m", "-c"):
         return from_module if words[0] == "-m" else from_text, words[1], words[2:]
     return from_stdin if words[0] == "-" else from_file, words[0], words[1:]
@@ -199,7 +199,7 @@ def _device_as_cuda() -> None:
 
 
 def _watch(picture: str, title: str, stem: str) -> AbstractContextManager[object]:
-    """What --watch puts around the program."""
+    """The context of --watch around the program."""
     from rushlight import explain  # here alone: not part of what every program imports
 
     try:

@@ -1,8 +1,8 @@
 """Expressions of the derivative rules, and how they are written for a person.
 
 `plus`, `times`, `power` and the other makers put an expression together and do the little algebra
-that makes it plainer: x·x is x², 1·x is x, a quotient has one bar. `written` gives the text, with
-as few parentheses as it needs. Everything holds for real numbers.
+that makes formulas plainer: x·x is x², 1·x is x, a quotient has one bar. `written` gives the text,
+with as few parentheses as possible. Everything holds for real numbers.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _plain(value: float) -> Expression:
 
 
 def _constants() -> Iterable[tuple[float, Expression]]:
-    """What the numbers of rules are made of."""
+    """The constants in the numbers of rules."""
     root_pi, root_two_pi = _root(_PI), _root(times(number(2), _PI))
     yield math.log(2), Call("log", (number(2),))
     yield math.log(10), Call("log", (number(10),))
@@ -317,7 +317,7 @@ def either(*parts: Expression) -> Expression:
 
 
 def opposite(of: Expression) -> Expression:
-    """What holds where this does not (of numbers: NaN apart)."""
+    """The opposite condition (of numbers: NaN apart)."""
     if isinstance(of, Comparison):
         return Comparison(_OPPOSITES[of.sign], of.left, of.right)
     if isinstance(of, Logic):
@@ -326,7 +326,7 @@ def opposite(of: Expression) -> Expression:
 
 
 def _at_points(condition: Expression) -> bool:
-    """Whether it holds only where something is exactly 0, or infinite."""
+    """Whether a condition holds only where something is exactly 0, or infinite."""
     if isinstance(condition, Comparison):
         return condition.sign == "==" and condition.right in (ZERO, number(math.inf))
     if isinstance(condition, Logic):
@@ -336,7 +336,7 @@ def _at_points(condition: Expression) -> bool:
 
 
 def choice(condition: Expression, yes: Expression, no: Expression) -> Expression:
-    """`yes` where the condition holds. What only keeps NaN away from a single point is left out."""
+    """`yes` where the condition holds; a condition that keeps NaN away from a point is left out."""
     if condition in (ZERO, ONE):
         return yes if condition == ONE else no
     yes, no = _knowing(yes, condition, True), _knowing(no, condition, False)
@@ -371,14 +371,14 @@ def _knowing(of: Expression, condition: Expression, holds: bool) -> Expression:
 
 
 def _strict(of: Expression, never: Comparison) -> Expression:
-    """A comparison of two that are never equal."""
+    """A comparison of two sides that are never equal."""
     if isinstance(of, Comparison) and (of.left, of.right) == (never.left, never.right):
         return Comparison({"≤": "<", "≥": ">"}.get(of.sign, of.sign), of.left, of.right)
     return of
 
 
 def _put(of: Expression, old: Expression, new: Expression) -> Expression:
-    """The expression with another for one that it is made of."""
+    """The expression with one part replaced by another."""
     if of == old:
         return new
     match of:
@@ -391,7 +391,7 @@ def _put(of: Expression, old: Expression, new: Expression) -> Expression:
 
 
 def _divides_by(of: Expression, condition: Expression) -> bool:
-    """Whether it divides by what a condition finds to be 0."""
+    """Whether an expression divides by a value that a condition finds to be 0."""
     below = {f for f, e in of.factors if e < 0} if isinstance(of, Product) else set()
     if isinstance(condition, Comparison) and condition.left in below:
         return True
@@ -406,7 +406,7 @@ class Unfactored(Exception):
 
 
 def factor_of(whole: Expression, gradient: Name) -> Expression:
-    """What `gradient` is multiplied with, element by element, to give the whole."""
+    """The factor that, times `gradient` element by element, gives the whole."""
     if whole == gradient:
         return ONE
     if whole == ZERO:
@@ -456,7 +456,7 @@ def names_in(of: Expression) -> set[str]:
 
 
 def is_number(of: Expression) -> bool:
-    """Whether it is made of numbers alone, no tensor."""
+    """Whether an expression is made of numbers alone, no tensor."""
     return all(isinstance(leaf, Name) and leaf.scalar for leaf in _leaves(of))
 
 
@@ -555,7 +555,7 @@ def _sum(of: Sum, dot: str) -> str:
 
 
 def _rank(factor: Expression) -> int:
-    """Where a factor stands: numbers, names, functions, sums."""
+    """The place of a factor in a product: numbers, names, functions, sums."""
     if is_number(factor):
         return 0
     if isinstance(factor, (Sum, Choice)):

@@ -1,9 +1,9 @@
 """The local gradient of each argument of each op, as a short formula that a person reads.
 
-The formulas come from the op table. A rule is Python of one or a few lines: here it is read again,
-with the op's values as names in the place of tensors, and what it would compute becomes the text
-(`_expressions.py`). An op whose rule is no formula may state one itself, `formula=` in its
-statement (ops/README.md).
+The formulas come from the op table. A rule is Python of one or a few lines: the source of the rule
+is run here with the op's values as names in the place of tensors, and the result becomes the text
+(`_expressions.py`). The words `formula=` and `written=` of a statement (ops/README.md) give the
+text where a rule is no formula, and the text of a call inside another op's rule.
 
 The formulas hold for real numbers: conjugates, conversions between element types, and the sums over
 broadcast dimensions are left out. So are the cases in which a rule keeps NaN away from a single
@@ -129,7 +129,7 @@ _LONG = 60
 
 
 def _derived(op: _core.Op, argument: str, function: Any, values: dict[str, Any]) -> Formula:
-    """The formula of a rule. A long one has names for its parts."""
+    """The formula of a rule. A long formula has names for its parts."""
     try:
         short = _told(op, argument, function, values, None)
         if len(short.text) <= _LONG:
@@ -175,7 +175,7 @@ def _told(
 
 
 def _position(op: _core.Op, argument: str) -> int:
-    """Which of several gradients that a rule gives is the argument's."""
+    """The number of the argument's gradient among those that a rule gives."""
     entry = op.entry
     for targets in entry.targets:
         names = [entry.function.params[i] for i in targets]
@@ -196,7 +196,7 @@ class _Unreadable(Exception):
 
 @dataclass(frozen=True)
 class _Unknown:
-    """What a part of a rule gives that is no formula; the rule may be one without it."""
+    """The result of a part of a rule that is no formula, which the rule may not need."""
 
     why: str
 
@@ -224,7 +224,7 @@ _NUMBER_TYPES = frozenset({"Number", "int", "float", "bool"})
 
 
 def _value_of(op: _core.Op, name: str, values: dict[str, Any]) -> Any:
-    """What a parameter of a rule stands for."""
+    """The value that a parameter of a rule stands for."""
     if name in values:
         return values[name]
     if name == "gs":
@@ -412,7 +412,7 @@ class _Reading:
         self.depth = 0
 
     def called(self, function: FunctionType, args: list[Any], named: dict[str, Any]) -> Any:
-        """What a function returns."""
+        """The result of a function."""
         node = node_of(function)
         if node is None or self.depth == _MAX_DEPTH:
             raise _Unreadable(function.__name__)

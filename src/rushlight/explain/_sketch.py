@@ -67,7 +67,7 @@ class Shape:
 
     @property
     def beside(self) -> tuple[str, str]:
-        """What stands beside an operator: the name of its result, and the value after it."""
+        """The texts beside an operator: the name of its result, and the value after the name."""
         if self.kind in ("leaf", "module", "constant"):
             return "", ""
         name = _short(self.name)
@@ -96,8 +96,8 @@ class Arrow:
     tip: str = ""
 
     def texts(self, view: str) -> list[tuple[str, str]]:
-        """What stands beside it, in pieces: (kind, text), where kind is "from", "formula" or
-        "number". A longer formula is only in the tip."""
+        """The text beside an arrow, in pieces: (kind, text), where kind is "from", "formula" or
+        "number". A long formula is only in the tip."""
         formula = self.formula if view == "forward" else self.sent
         if len(formula) > _LONGEST:
             formula = ""
@@ -125,7 +125,7 @@ class Sketch:
 
 
 def too_large(graph: Graph) -> str:
-    """What stands in the place of a picture that nobody could read."""
+    """The sentence in the place of a picture that nobody could read."""
     return (
         f"This graph has {len(graph.nodes):,} nodes, more than a picture can show. "
         "explain.page writes a page on which it can be searched and opened part by part."
@@ -182,7 +182,7 @@ def _arrows(
     numbers: Mapping[Edge, Any],
     derivatives: bool,
 ) -> None:
-    """What leads to each shape, in the order in which the call is written. Between a folded box and
+    """The arrows to each shape, in the order in which the call is written. Between a folded box and
     another shape there is one arrow."""
     seen: set[tuple[int, int]] = set()
     for node in reversed(graph.nodes):

@@ -322,7 +322,7 @@ fmin = _extremum(
 
 
 def expanded_warning(name: str, written: str) -> str:
-    """What PyTorch warns of where a function writes a tensor that shows an element twice."""
+    """PyTorch's warning where a function writes a tensor that shows an element twice."""
     return (
         f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before "
         "performing this operation. This also applies to advanced indexing e.g. "

@@ -637,7 +637,7 @@ _INV_SQRT_HALF_PI = math.sqrt(2.0 / _PI)
 
 
 def _laplace(x: Array) -> Array:
-    """What is added to x in Laplace's continued fraction, from its tail."""
+    """The term added to x in Laplace's continued fraction, from its tail."""
     fraction = np.zeros_like(x)
     for k in range(60, 0, -1):
         fraction = (k / 2) / (x + fraction)

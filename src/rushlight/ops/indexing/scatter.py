@@ -287,7 +287,7 @@ _REDUCTIONS = {"sum": _ADD, "prod": _MUL, "mean": _ADD, "amax": _MAX, "amin": _M
 
 
 def _start(reduce: str, dtype: Any) -> float:
-    """What a place begins with when its own value does not count."""
+    """The first value of a place whose own value does not count."""
     if reduce in ("sum", "mean"):
         return 0
     if reduce == "prod":

@@ -122,7 +122,7 @@ class Symbol:
 
 
 def _call(op: Op, slots: tuple[Symbol | float | None, ...]) -> Symbol:
-    """What an op does when an argument is a symbol: one instruction, or its own program inlined."""
+    """The result of an op of symbols: one instruction, or the op's own program inlined."""
     entry = op.entry
     if entry.kind != "pointwise":
         if entry.name == "where":

@@ -183,13 +183,13 @@ _ROW = frozenset(
 
 
 def _keeps(words: str, names: list[str]) -> tuple[int, int]:
-    """What `keeps=` says: a rule, and the arguments that it is about."""
+    """The rule of `keeps=`, and the arguments that the rule is about."""
     rule, _, arguments = words.partition(": ")
     return KEEPS[rule], sum(1 << names.index(name) for name in arguments.split())
 
 
 def _tangent_rule(op: str, names: list[str], wanted: str, rule: Any) -> tuple[int, Rule]:
-    """What `jvp=` says of one argument: its place, and the rule."""
+    """One row of `jvp=`: the place of the argument, and the rule."""
     reads = read_by(rule)
     if wanted not in names or reads[0] != "t":
         raise TypeError(f"op '{op}': jvp of '{wanted}' must be of an argument, and read t")
