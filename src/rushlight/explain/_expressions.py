@@ -261,15 +261,11 @@ def call(function: str, *arguments: Expression) -> Expression:
 
 
 def matrix_product(*parts: Expression) -> Expression:
-    """The product of matrices. Numbers go to its front."""
-    scale: Expression = ONE
+    """The product of matrices."""
     factors: list[Expression] = []
     for part in parts:
-        match part:
-            case Product(n, (*numbers, (last, 1))) if all(is_number(f) for f, _ in numbers):
-                scale, part = times(scale, Product(n, tuple(numbers))), last
         factors += part.parts if isinstance(part, MatrixProduct) else [part]
-    return times(scale, MatrixProduct(tuple(factors)))
+    return MatrixProduct(tuple(factors))
 
 
 def transposed(of: Expression) -> Expression:
@@ -342,38 +338,20 @@ def choice(condition: Expression, yes: Expression, no: Expression) -> Expression
     yes, no = _knowing(yes, condition, True), _knowing(no, condition, False)
     if yes == no:
         return yes
-    if _at_points(condition) and (yes == ZERO or _divides_by(no, condition)):
+    if _at_points(condition) and yes == ZERO:
         return no
     match condition:
         case Comparison("==", left, right) if yes == _put(no, left, right):
             return no
     if yes == ZERO and not isinstance(no, Choice):
         condition, yes, no = opposite(condition), no, yes
-    if no == ZERO and isinstance(yes, Choice) and yes.no == ZERO:
-        return Choice(both(condition, yes.condition), yes.yes, ZERO)
     return Choice(condition, yes, no)
 
 
 def _knowing(of: Expression, condition: Expression, holds: bool) -> Expression:
     """The expression where a condition holds, or does not."""
-    if isinstance(of, Choice):
-        if of.condition in (condition, opposite(condition)):
-            return of.yes if (of.condition == condition) is holds else of.no
-        if not holds and isinstance(condition, Comparison) and condition.sign == "==":
-            return Choice(_strict(of.condition, condition), of.yes, of.no)
-    match of:
-        case Sum():
-            return plus(*(_knowing(term, condition, holds) for term in of.terms))
-        case Product():
-            powers = [power(_knowing(f, condition, holds), number(e)) for f, e in of.factors]
-            return times(Product(of.number, ()), *powers)
-    return of
-
-
-def _strict(of: Expression, never: Comparison) -> Expression:
-    """A comparison of two sides that are never equal."""
-    if isinstance(of, Comparison) and (of.left, of.right) == (never.left, never.right):
-        return Comparison({"≤": "<", "≥": ">"}.get(of.sign, of.sign), of.left, of.right)
+    if isinstance(of, Choice) and of.condition in (condition, opposite(condition)):
+        return of.yes if (of.condition == condition) is holds else of.no
     return of
 
 
@@ -381,21 +359,10 @@ def _put(of: Expression, old: Expression, new: Expression) -> Expression:
     """The expression with one part replaced by another."""
     if of == old:
         return new
-    match of:
-        case Sum():
-            return plus(*(_put(term, old, new) for term in of.terms))
-        case Product():
-            powers = [power(_put(f, old, new), number(e)) for f, e in of.factors]
-            return times(Product(of.number, ()), *powers)
+    if isinstance(of, Product):
+        powers = [power(_put(f, old, new), number(e)) for f, e in of.factors]
+        return times(Product(of.number, ()), *powers)
     return of
-
-
-def _divides_by(of: Expression, condition: Expression) -> bool:
-    """Whether an expression divides by a value that a condition finds to be 0."""
-    below = {f for f, e in of.factors if e < 0} if isinstance(of, Product) else set()
-    if isinstance(condition, Comparison) and condition.left in below:
-        return True
-    return any(_divides_by(part, condition) for part in _parts(of))
 
 
 # ---- the incoming gradient
@@ -416,8 +383,6 @@ def factor_of(whole: Expression, gradient: Name) -> Expression:
         if len(held) == 1 and held[0][1] == 1:
             rest = [(f, e) for f, e in whole.factors if f != held[0][0]]
             return times(_product(whole.number, rest), factor_of(held[0][0], gradient))
-    if isinstance(whole, Sum):
-        return plus(*(factor_of(term, gradient) for term in whole.terms))
     if isinstance(whole, Choice) and gradient not in _leaves(whole.condition):
         sides = (factor_of(side, gradient) for side in (whole.yes, whole.no))
         return choice(whole.condition, *sides)
