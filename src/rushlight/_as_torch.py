@@ -1,13 +1,12 @@
 """`rushlight as-torch on | off | status`: a package `torch` in this environment that is rushlight,
 and `functorch`, which comes with it.
 
-It is a module of a few lines and a dist-info, so that pip counts a requirement of torch as met.
-What it consists of stands in its RECORD; `off` removes the files of the RECORD and nothing else.
+The package is a module of a few lines and a dist-info, so that pip counts a requirement of torch as
+met. The package's RECORD lists its files; `off` removes the files of the RECORD and nothing else.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import sysconfig
 from importlib.metadata import Distribution, distributions
@@ -57,7 +56,7 @@ def _is_ours(distribution: Distribution) -> bool:
 
 
 def _other_torch() -> str:
-    """Where a torch that is not ours stands; "" without one."""
+    """The place of a torch that is not rushlight; "" without such a torch."""
     for distribution in _found():
         if not _is_ours(distribution):
             return f"torch {distribution.version} ({distribution.locate_file('')})"
@@ -69,7 +68,7 @@ def _other_torch() -> str:
 
 
 def status() -> str:
-    """What `import torch` means in this environment, in one line."""
+    """The meaning of `import torch` in this environment, in one line."""
     other = _other_torch()
     if other:
         return f"off: PyTorch is installed: {other}"
@@ -82,8 +81,8 @@ def status() -> str:
 def turn_on() -> str:
     """Write the package.
 
-    Raises RuntimeError where a torch that is not ours is installed, OSError where the folder cannot
-    be written.
+    Raises RuntimeError where a torch that is not rushlight is installed, OSError where the folder
+    cannot be written.
     """
     other = _other_torch()
     if other:
@@ -110,7 +109,7 @@ def turn_on() -> str:
 
 
 def turn_off() -> str:
-    """Remove what `turn_on` wrote; where nothing of it is there, nothing."""
+    """Remove the files that `turn_on` wrote, as far as they are there."""
     for distribution in _found():
         if _is_ours(distribution):
             # The lines of our RECORD are plain names.
@@ -130,17 +129,3 @@ def _remove(paths: list[Path]) -> None:
         for one in (folder / "__pycache__", folder):
             if one.is_dir() and not any(one.iterdir()):
                 one.rmdir()
-
-
-def main(arguments: list[str]) -> int:
-    """The command `rushlight as-torch`; its exit code."""
-    actions = {"on": turn_on, "off": turn_off, "status": status}
-    if len(arguments) != 1 or arguments[0] not in actions:
-        sys.stderr.write("usage: rushlight as-torch on | off | status\n")
-        return 2
-    try:
-        print(actions[arguments[0]]())
-    except (RuntimeError, OSError) as error:
-        sys.stderr.write(f"rushlight as-torch: {error}{os.linesep}")
-        return 1
-    return 0

@@ -165,8 +165,8 @@ def test_code_modules_and_standard_input(explain):
     [
         ((), "usage:"),
         (("--step", "0", "train.py"), "--step takes the number of a backward"),
-        (("--step", "x", "train.py"), "--step takes the number of a backward"),
-        (("--step",), "argument expected for the --step option"),
+        (("--step", "x", "train.py"), "argument --step: invalid int value: 'x'"),
+        (("--step",), "argument --step: expected one argument"),
         (("--fast", "train.py"), "unknown option --fast"),
         (("-o", "nowhere/x.html", "train.py"), "-o nowhere/x.html: there is no such folder"),
         (("missing.py",), "can't open file"),

@@ -11,6 +11,7 @@ import pytest
 
 import rushlight
 from _alone import PATIENCE
+from rushlight import _cli
 
 VERSION = rushlight.__version__
 
@@ -429,11 +430,75 @@ def test_an_environments_own_sitecustomize_still_runs(folder):
 def test_usage_and_version(folder):
     command = [sys.executable, "-m", "rushlight"]
     assert out(start([*command, "--version"], folder.path)) == f"rushlight {VERSION}\n"
-    assert out(start([*command, "--help"], folder.path)).startswith("usage: rushlight run SCRIPT")
-    assert out(start([*command, "run", "--help"], folder.path)).startswith("usage:")
-    for wrong in ([], ["run"], ["walk"], ["run", "-m"], ["run", "-q", "s.py"]):
-        done = start([*command, *wrong], folder.path)
-        assert done.returncode == 2 and "usage:" in done.stderr
+    assert out(start([*command, "--help"], folder.path)).startswith("usage: rushlight COMMAND")
+    assert out(start([*command, "run", "--help"], folder.path)).startswith("usage: rushlight run")
+
+
+@pytest.mark.parametrize(
+    ("given", "usage", "said"),
+    [
+        ("--help", "usage: rushlight COMMAND ...", "as-torch"),
+        ("run --help", "usage: rushlight run [OPTIONS]", "--watch [FILE.png]"),
+        ("run --trace --help", "usage: rushlight run [OPTIONS]", "--nproc N"),
+        ("explain --help", "usage: rushlight explain [OPTIONS]", "--step N"),
+        ("torchrun --help", "usage: torchrun ", "--nproc-per-node"),
+        ("as-torch --help", "usage: rushlight as-torch ", "on|off|status"),
+    ],
+)
+def test_help(capsys, given, usage, said):
+    with pytest.raises(SystemExit) as end:
+        _cli.main(given.split())
+    out, err = capsys.readouterr()
+    assert end.value.code == 0 and not err
+    assert out.startswith(usage) and said in out
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("", "a command is expected: run, torchrun, explain, as-torch"),
+        ("--vers", "unknown option --vers; did you mean --version?"),
+        ("runn s.py", "there is no runn; did you mean run?"),
+        ("walk", "there is no walk; there are run, torchrun, explain, as-torch"),
+        ("run", "a program is expected: SCRIPT, -m MODULE, -c CODE or -"),
+        ("run -m", "a program is expected: SCRIPT, -m MODULE, -c CODE or -"),
+        ("run -q s.py", "unknown option -q"),
+        ("run --device_as-cuda s.py", "unknown option --device_as-cuda; did you mean"),
+        ("run --trac s.py --lr 3", "unknown option --trac; did you mean --trace?"),
+        ("run --watched=f.png s.py", "unknown option --watched=f.png; did you mean --watch?"),
+        ("run --nproc", "argument --nproc: expected one argument"),
+        ("explain --steps 3 s.py", "unknown option --steps; did you mean --step?"),
+        ("torchrun --nprocs-per-node=2 s.py", "did you mean --nproc-per-node?"),
+        ("as-torch of", "there is no of; did you mean off?"),
+    ],
+)
+def test_what_is_misspelt_is_said_with_the_nearest(capsys, given, said):
+    with pytest.raises(SystemExit) as end:
+        _cli.main(given.split())
+    out, err = capsys.readouterr()
+    assert end.value.code == 2 and not out
+    assert err.startswith("usage: ") and said in err
+
+
+@pytest.mark.parametrize(
+    ("options", "program"),
+    [
+        ("", "s.py --trace --watch --watch=x -m a -- --nproc 2 -h -V -"),
+        ("--trace", "s.py -- --trace"),
+        ("--watch --trace", "s.py --watch"),
+        ("--watch=x.png", "-m module --watch -- -c"),
+        ("", "-c pass -m -- --help"),
+        ("", "- --version"),
+    ],
+)
+def test_behind_the_program_every_word_is_the_programs(monkeypatch, options, program):
+    handed = []
+    monkeypatch.setattr(_cli, "_run", lambda options, words: handed.append((options, words)))
+    _cli.main(["run", *options.split(), *program.split()])
+    ((found, words),) = handed
+    assert words == program.split()
+    assert found.trace == ("--trace" in options)
+    assert found.watch == ("x.png" if "=x" in options else "" if "--watch" in options else None)
 
 
 def test_importing_a_module_keeps_the_function_of_its_name(folder):

@@ -654,3 +654,10 @@ def test_importing_rushlight_reads_no_sources_and_loads_no_formulas():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_what_a_statement_writes_of_a_call_names_its_arguments():
+    written = [entry for entry in OPS.values() if entry.written]
+    assert len(written) > 20
+    for entry in written:
+        assert set(re.findall(r"{(\w*)}", entry.written)) <= set(entry.function.params), entry.name

@@ -146,10 +146,10 @@ def test_a_notebook(monkeypatch):
 @pytest.mark.parametrize(
     "option, said",
     [
-        ("--watch=mine.pdf", "--watch=mine.pdf: the name of a .png file is expected"),
-        ("--watch=", "--watch=: the name of a .png file is expected"),
-        ("--watch=none/mine.png", "--watch=none/mine.png: there is no such folder"),
-        ("--watched", "unknown option --watched"),
+        ("--watch=mine.pdf", "argument --watch: mine.pdf: the name of a .png file is expected"),
+        ("--watch=", "argument --watch: : the name of a .png file is expected"),
+        ("--watch=none/mine.png", "argument --watch: none/mine.png: there is no such folder"),
+        ("--watched", "unknown option --watched; did you mean --watch?"),
     ],
 )
 def test_options_that_are_wrong(capsys, option, said):
@@ -158,4 +158,4 @@ def test_options_that_are_wrong(capsys, option, said):
     assert end.value.code == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"rushlight run: {said}\n")
+    assert f"rushlight run: error: {said}\n" in err

@@ -1,4 +1,4 @@
-"""What the supervisor of a job tells of failures: who failed and how, and where late ranks are."""
+"""The supervisor's report of failures: which rank failed and how, and where late ranks are."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ASKED = "asked"
 # How many late ranks are shown with their tracebacks.
 _SHOWN = 4
 # Our files whose frames stand in front of a program's.
-_OURS = "_cli.py", "_rank.py", "_process.py"
+_OURS = "_cli/__init__.py", "_cli/_program.py", "_rank.py", "_process.py"
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Failure:
     host: str = field(default_factory=socket.gethostname)
 
     def message(self) -> str:
-        """What the error file says; empty without one."""
+        """The message of the error file; empty without a file."""
         try:
             with open(self.error_file, encoding="utf-8") as file:
                 message = json.load(file)["message"]
@@ -52,7 +52,7 @@ class Failure:
         return self.code if self.code >= 0 else 128 - self.code
 
     def reason(self) -> str:
-        """How it ended, in words."""
+        """The end of the rank, in words."""
         if self.what:
             return self.what
         if self.code >= 0:
@@ -69,7 +69,7 @@ class Process(Protocol):
         """Send a signal; False where the process has ended."""
 
     def alive(self) -> bool:
-        """Whether it runs still."""
+        """Whether the process runs still."""
 
 
 def _signal(number: int) -> str:
@@ -94,7 +94,7 @@ def state(pid: int) -> str:
 
 
 def tell_failures(name: str, failures: Sequence[Failure], count: int, restarts: int) -> None:
-    """Say on standard error who failed, the first one first, and whether there is a restart."""
+    """Say on standard error which ranks failed, in their order, and whether there is a restart."""
     if not failures:
         return
     rule = "-" * 72

@@ -51,10 +51,8 @@ def arrows(drawn: Sketch, placed: Arrangement, place: Place, view: str) -> list[
     backward = view == "backward"
     ports = _ports(drawn, placed, view)
     parts: list[str] = []
-    for number, arrow in enumerate(drawn.arrows):
+    for number, arrow in drawn.half(view)[1]:
         constant = drawn.shapes[arrow.source].kind == "constant"
-        if constant and backward:
-            continue
         curve = _Curve(_points(drawn, placed, view, number, *ports[number]))
         line = _line(curve, place, backward, constant)
         label = placed.labels[number]

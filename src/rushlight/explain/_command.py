@@ -5,62 +5,29 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 from ._graph import Place
 from ._passes import Pass, follow, unfollow, without_own_frames
 from ._scopes import recording
 
-__all__ = ["Options", "options", "take"]
-
-
-@dataclass
-class Options:
-    """What the command was told. step: which backward is taken; goes_on: the program is not ended
-    there."""
-
-    file: str = ""
-    step: int = 1
-    goes_on: bool = False
-
-
-def options(given: list[str]) -> tuple[Options, list[str]]:
-    """The options in front of a program, and the rest; ValueError says what is wrong."""
-    found, rest = Options(), list(given)
-    while rest and rest[0].startswith("-") and rest[0] not in ("-", "-m", "-c"):
-        option, equals, value = rest.pop(0).partition("=")
-        if option == "--continue" and not equals:
-            found.goes_on = True
-            continue
-        if option not in ("-o", "--output", "--step"):
-            raise ValueError(f"unknown option {option}")
-        if not equals:
-            if not rest:
-                raise ValueError(f"argument expected for the {option} option")
-            value = rest.pop(0)
-        if option != "--step":
-            found.file = value
-        elif value.isdecimal() and int(value) > 0:
-            found.step = int(value)
-        else:
-            raise ValueError(f"--step takes the number of a backward, 1 or more, got {value!r}")
-    if found.file and not os.path.isdir(os.path.dirname(found.file) or "."):
-        raise ValueError(f"-o {found.file}: there is no such folder")
-    return found, rest
+__all__ = ["take"]
 
 
 class take:
-    """Around a program: write the page at the backward that is wanted."""
+    """Around a program: write the page at its `step`-th backward, and end the program there.
 
-    def __init__(self, wanted: Options, title: str, stem: str) -> None:
-        self._wanted, self._title = wanted, title
-        self._file = os.path.abspath(wanted.file or f"{stem}.html")
+    With `goes_on` the program is not ended.
+    """
+
+    def __init__(self, file: str, step: int, goes_on: bool, title: str) -> None:
+        self._file, self._step = os.path.abspath(file), step
+        self._goes_on, self._title = goes_on, title
         self._recorded = ExitStack()
         self._count = 0
         self._done = False
 
     def __enter__(self) -> None:
-        if self._wanted.step == 1:
+        if self._step == 1:
             self._recorded.enter_context(recording())
         follow(self._passes)
 
@@ -76,7 +43,7 @@ class take:
             return
         _say(
             f"the program ended after {self._count} calls of backward, and number "
-            f"{self._wanted.step} was wanted: no page was written."
+            f"{self._step} was wanted: no page was written."
             + ("" if self._count else " Gradients that autograd.grad asks for are not counted.")
         )
         if not getattr(error, "code", None):
@@ -87,9 +54,9 @@ class take:
         if self._done:
             return
         self._count += 1
-        if self._count == self._wanted.step - 1:  # what the next one is of begins after this
+        if self._count == self._step - 1:  # what the next one is of begins after this
             self._recorded.enter_context(recording())
-        if self._count < self._wanted.step:
+        if self._count < self._step:
             return
         self._done = True
         self._recorded.close()
@@ -109,7 +76,7 @@ class take:
         code = now.frame.f_code
         place = Place(code.co_filename, now.frame.f_lineno, code.co_qualname)
         _say(f"backward number {self._count}, called at {place}, is drawn in {self._file}")
-        if not self._wanted.goes_on:
+        if not self._goes_on:
             raise SystemExit(0)
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ._graph import Graph
-from ._numbers import local_values
-from ._sketch import Shape, Sketch, check_view, sketch
+from ._sketch import Shape, Sketch, sketch
 from ._svg_text import clean
 
 __all__ = ["dot"]
@@ -29,8 +28,7 @@ def dot(
     fold: bool | None = None,
 ) -> str:
     """The picture as text for Graphviz, with modules as clusters."""
-    check_view("dot", view)
-    drawn = sketch(graph, local_values(graph) if numbers else {}, fold, derivatives)
+    drawn = sketch("dot", graph, view, numbers, fold, derivatives)
     lines = ["digraph {", f"  label={_quoted(drawn.title)};", '  node [fontname="sans-serif"];']
     lines.append('  edge [fontname="sans-serif", fontsize=10, fontcolor="#b54708"];')
     if drawn.message:
@@ -50,12 +48,11 @@ def _dot_half(drawn: Sketch, view: str) -> list[str]:
     """The statements of one graph."""
     backward = view == "backward"
     mark = "b" if backward else "n"
-    shown = [n for n, s in enumerate(drawn.shapes) if not (backward and s.kind == "constant")]
+    shapes, arrows = drawn.half(view)
     lines: list[str] = []
     inside: tuple[str, ...] = ()
     clusters = 0
-    for number in sorted(shown, key=lambda n: drawn.shapes[n].scope):
-        shape = drawn.shapes[number]
+    for number, shape in sorted(shapes, key=lambda item: item[1].scope):
         scope = shape.scope[:-1] if shape.kind == "module" else shape.scope
         common = 0
         while common < min(len(scope), len(inside)) and scope[common] == inside[common]:
@@ -68,9 +65,7 @@ def _dot_half(drawn: Sketch, view: str) -> list[str]:
         inside = scope
         lines.append("  " * len(inside) + _dot_shape(shape, f"{mark}{number}", view))
     lines += ["  " * at + "}" for at in reversed(range(len(inside)))]
-    for arrow in drawn.arrows:
-        if backward and drawn.shapes[arrow.source].kind == "constant":
-            continue
+    for _, arrow in arrows:
         text = " ".join(piece for _, piece in arrow.texts(view))
         ends = f"{mark}{arrow.source} -> {mark}{arrow.target}"
         words = [f"label={_quoted(text)}"] if text else []

@@ -14,10 +14,9 @@ from ._arrows import Place, arrows, label_size
 from ._dot import dot
 from ._graph import Graph
 from ._layout import Arrangement, Link, arrange, points
-from ._numbers import local_values
 from ._shapes import drawn as _shape
 from ._shapes import room
-from ._sketch import Sketch, check_view, sketch, too_large
+from ._sketch import Sketch, sketch, too_large
 from ._svg_text import coordinate as _n
 from ._svg_text import width as _width
 from ._svg_text import xml as _xml
@@ -34,8 +33,7 @@ def svg(
     fold: bool | None = None,
 ) -> str:
     """The picture as SVG."""
-    check_view("svg", view)
-    drawn = sketch(graph, local_values(graph) if numbers else {}, fold, derivatives)
+    drawn = sketch("svg", graph, view, numbers, fold, derivatives)
     if not drawn.message:
         boxes = [room(shape, view) for shape in drawn.shapes]
         links = [Link(a.source, a.target, label_size(a, view)) for a in drawn.arrows]
@@ -155,7 +153,5 @@ def _heading(text: str, x: float) -> str:
 def _half(drawn: Sketch, placed: Arrangement, place: Place, view: str) -> list[str]:
     """One graph at its place, the lines below the boxes."""
     parts = arrows(drawn, placed, place, view)
-    for shape, point in zip(drawn.shapes, placed.boxes, strict=True):
-        if shape.kind != "constant" or view != "backward":
-            parts.append(_shape(shape, *place.of(*point), view))
-    return parts
+    shapes, _ = drawn.half(view)
+    return parts + [_shape(shape, *place.of(*placed.boxes[n]), view) for n, shape in shapes]

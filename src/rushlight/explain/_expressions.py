@@ -1,8 +1,8 @@
 """Expressions of the derivative rules, and how they are written for a person.
 
 `plus`, `times`, `power` and the other makers put an expression together and do the little algebra
-that makes it plainer: x·x is x², 1·x is x, a quotient has one bar. `written` gives the text, with
-as few parentheses as it needs. Everything holds for real numbers.
+that makes formulas plainer: x·x is x², 1·x is x, a quotient has one bar. `written` gives the text,
+with as few parentheses as possible. Everything holds for real numbers.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _plain(value: float) -> Expression:
 
 
 def _constants() -> Iterable[tuple[float, Expression]]:
-    """What the numbers of rules are made of."""
+    """The constants in the numbers of rules."""
     root_pi, root_two_pi = _root(_PI), _root(times(number(2), _PI))
     yield math.log(2), Call("log", (number(2),))
     yield math.log(10), Call("log", (number(10),))
@@ -261,15 +261,11 @@ def call(function: str, *arguments: Expression) -> Expression:
 
 
 def matrix_product(*parts: Expression) -> Expression:
-    """The product of matrices. Numbers go to its front."""
-    scale: Expression = ONE
+    """The product of matrices."""
     factors: list[Expression] = []
     for part in parts:
-        match part:
-            case Product(n, (*numbers, (last, 1))) if all(is_number(f) for f, _ in numbers):
-                scale, part = times(scale, Product(n, tuple(numbers))), last
         factors += part.parts if isinstance(part, MatrixProduct) else [part]
-    return times(scale, MatrixProduct(tuple(factors)))
+    return MatrixProduct(tuple(factors))
 
 
 def transposed(of: Expression) -> Expression:
@@ -317,7 +313,7 @@ def either(*parts: Expression) -> Expression:
 
 
 def opposite(of: Expression) -> Expression:
-    """What holds where this does not (of numbers: NaN apart)."""
+    """The opposite condition (of numbers: NaN apart)."""
     if isinstance(of, Comparison):
         return Comparison(_OPPOSITES[of.sign], of.left, of.right)
     if isinstance(of, Logic):
@@ -326,7 +322,7 @@ def opposite(of: Expression) -> Expression:
 
 
 def _at_points(condition: Expression) -> bool:
-    """Whether it holds only where something is exactly 0, or infinite."""
+    """Whether a condition holds only where something is exactly 0, or infinite."""
     if isinstance(condition, Comparison):
         return condition.sign == "==" and condition.right in (ZERO, number(math.inf))
     if isinstance(condition, Logic):
@@ -336,66 +332,37 @@ def _at_points(condition: Expression) -> bool:
 
 
 def choice(condition: Expression, yes: Expression, no: Expression) -> Expression:
-    """`yes` where the condition holds. What only keeps NaN away from a single point is left out."""
+    """`yes` where the condition holds; a condition that keeps NaN away from a point is left out."""
     if condition in (ZERO, ONE):
         return yes if condition == ONE else no
     yes, no = _knowing(yes, condition, True), _knowing(no, condition, False)
     if yes == no:
         return yes
-    if _at_points(condition) and (yes == ZERO or _divides_by(no, condition)):
+    if _at_points(condition) and yes == ZERO:
         return no
     match condition:
         case Comparison("==", left, right) if yes == _put(no, left, right):
             return no
     if yes == ZERO and not isinstance(no, Choice):
         condition, yes, no = opposite(condition), no, yes
-    if no == ZERO and isinstance(yes, Choice) and yes.no == ZERO:
-        return Choice(both(condition, yes.condition), yes.yes, ZERO)
     return Choice(condition, yes, no)
 
 
 def _knowing(of: Expression, condition: Expression, holds: bool) -> Expression:
     """The expression where a condition holds, or does not."""
-    if isinstance(of, Choice):
-        if of.condition in (condition, opposite(condition)):
-            return of.yes if (of.condition == condition) is holds else of.no
-        if not holds and isinstance(condition, Comparison) and condition.sign == "==":
-            return Choice(_strict(of.condition, condition), of.yes, of.no)
-    match of:
-        case Sum():
-            return plus(*(_knowing(term, condition, holds) for term in of.terms))
-        case Product():
-            powers = [power(_knowing(f, condition, holds), number(e)) for f, e in of.factors]
-            return times(Product(of.number, ()), *powers)
-    return of
-
-
-def _strict(of: Expression, never: Comparison) -> Expression:
-    """A comparison of two that are never equal."""
-    if isinstance(of, Comparison) and (of.left, of.right) == (never.left, never.right):
-        return Comparison({"≤": "<", "≥": ">"}.get(of.sign, of.sign), of.left, of.right)
+    if isinstance(of, Choice) and of.condition in (condition, opposite(condition)):
+        return of.yes if (of.condition == condition) is holds else of.no
     return of
 
 
 def _put(of: Expression, old: Expression, new: Expression) -> Expression:
-    """The expression with another for one that it is made of."""
+    """The expression with one part replaced by another."""
     if of == old:
         return new
-    match of:
-        case Sum():
-            return plus(*(_put(term, old, new) for term in of.terms))
-        case Product():
-            powers = [power(_put(f, old, new), number(e)) for f, e in of.factors]
-            return times(Product(of.number, ()), *powers)
+    if isinstance(of, Product):
+        powers = [power(_put(f, old, new), number(e)) for f, e in of.factors]
+        return times(Product(of.number, ()), *powers)
     return of
-
-
-def _divides_by(of: Expression, condition: Expression) -> bool:
-    """Whether it divides by what a condition finds to be 0."""
-    below = {f for f, e in of.factors if e < 0} if isinstance(of, Product) else set()
-    if isinstance(condition, Comparison) and condition.left in below:
-        return True
-    return any(_divides_by(part, condition) for part in _parts(of))
 
 
 # ---- the incoming gradient
@@ -406,7 +373,7 @@ class Unfactored(Exception):
 
 
 def factor_of(whole: Expression, gradient: Name) -> Expression:
-    """What `gradient` is multiplied with, element by element, to give the whole."""
+    """The factor that, times `gradient` element by element, gives the whole."""
     if whole == gradient:
         return ONE
     if whole == ZERO:
@@ -416,8 +383,6 @@ def factor_of(whole: Expression, gradient: Name) -> Expression:
         if len(held) == 1 and held[0][1] == 1:
             rest = [(f, e) for f, e in whole.factors if f != held[0][0]]
             return times(_product(whole.number, rest), factor_of(held[0][0], gradient))
-    if isinstance(whole, Sum):
-        return plus(*(factor_of(term, gradient) for term in whole.terms))
     if isinstance(whole, Choice) and gradient not in _leaves(whole.condition):
         sides = (factor_of(side, gradient) for side in (whole.yes, whole.no))
         return choice(whole.condition, *sides)
@@ -456,7 +421,7 @@ def names_in(of: Expression) -> set[str]:
 
 
 def is_number(of: Expression) -> bool:
-    """Whether it is made of numbers alone, no tensor."""
+    """Whether an expression is made of numbers alone, no tensor."""
     return all(isinstance(leaf, Name) and leaf.scalar for leaf in _leaves(of))
 
 
@@ -498,8 +463,9 @@ def _written(of: Expression, dot: str) -> tuple[str, int]:
         case Call("abs", (inner,)):
             return f"|{_written(inner, dot)[0]}|", _ATOM
         case Call() if "{}" in of.function:
-            words = of.function.format(*(_within(a, _SUM, dot) for a in of.arguments))
-            return words, _ATOM if words.endswith("]") else _WORDS
+            least = _WORDS if of.function.endswith(")") else _SUM
+            words = of.function.format(*(_within(a, least, dot) for a in of.arguments))
+            return words, _ATOM if of.function.endswith((")", "]")) else _WORDS
         case Call():
             arguments = ", ".join(_written(a, dot)[0] for a in of.arguments)
             return f"{of.function}({arguments})", _ATOM
@@ -554,7 +520,7 @@ def _sum(of: Sum, dot: str) -> str:
 
 
 def _rank(factor: Expression) -> int:
-    """Where a factor stands: numbers, names, functions, sums."""
+    """The place of a factor in a product: numbers, names, functions, sums."""
     if is_number(factor):
         return 0
     if isinstance(factor, (Sum, Choice)):

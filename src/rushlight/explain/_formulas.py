@@ -1,9 +1,9 @@
 """The local gradient of each argument of each op, as a short formula that a person reads.
 
-The formulas come from the op table. A rule is Python of one or a few lines: here it is read again,
-with the op's values as names in the place of tensors, and what it would compute becomes the text
-(`_expressions.py`). An op whose rule is no formula may state one itself, `formula=` in its
-statement (ops/README.md).
+The formulas come from the op table. A rule is Python of one or a few lines: the source of the rule
+is run here with the op's values as names in the place of tensors, and the result becomes the text
+(`_expressions.py`). The words `formula=` and `written=` of a statement (ops/README.md) give the
+text where a rule is no formula, and the text of a call inside another op's rule.
 
 The formulas hold for real numbers: conjugates, conversions between element types, and the sums over
 broadcast dimensions are left out. So are the cases in which a rule keeps NaN away from a single
@@ -129,7 +129,7 @@ _LONG = 60
 
 
 def _derived(op: _core.Op, argument: str, function: Any, values: dict[str, Any]) -> Formula:
-    """The formula of a rule. A long one has names for its parts."""
+    """The formula of a rule. A long formula has names for its parts."""
     try:
         short = _told(op, argument, function, values, None)
         if len(short.text) <= _LONG:
@@ -175,7 +175,7 @@ def _told(
 
 
 def _position(op: _core.Op, argument: str) -> int:
-    """Which of several gradients that a rule gives is the argument's."""
+    """The number of the argument's gradient among those that a rule gives."""
     entry = op.entry
     for targets in entry.targets:
         names = [entry.function.params[i] for i in targets]
@@ -196,7 +196,7 @@ class _Unreadable(Exception):
 
 @dataclass(frozen=True)
 class _Unknown:
-    """What a part of a rule gives that is no formula; the rule may be one without it."""
+    """The result of a part of a rule that is no formula, which the rule may not need."""
 
     why: str
 
@@ -224,7 +224,7 @@ _NUMBER_TYPES = frozenset({"Number", "int", "float", "bool"})
 
 
 def _value_of(op: _core.Op, name: str, values: dict[str, Any]) -> Any:
-    """What a parameter of a rule stands for."""
+    """The value that a parameter of a rule stands for."""
     if name in values:
         return values[name]
     if name == "gs":
@@ -297,105 +297,30 @@ def _product(a: Expression, b: Expression) -> Expression:
     return ex.times(a, b)
 
 
-def _unsqueezed(x: Expression, dim: Any) -> Expression:
-    return ex.call("unsqueeze", x, _expression(dim))
-
-
-def _transposed(x: Expression, *dims: Any) -> Expression:
-    if dims and {d for d in dims if isinstance(d, int)} != {-1, -2}:
-        return ex.call("transpose", x, *map(_expression, dims))
-    return ex.transposed(x)
-
-
-def _compared(sign: str) -> Callable[..., Expression]:
-    return lambda a, b: ex.comparison(sign, _expression(a), _expression(b))
-
-
 def _elements(make: Callable[..., Expression]) -> Callable[..., Expression]:
     return lambda *parts: make(*map(_expression, parts))
 
 
 _OPS: dict[str, Callable[..., Expression]] = {
-    **dict.fromkeys(
-        "conj conj_of conj_physical resolve_conj real to fit_dtype float clone contiguous detach "
-        "expand expand_as spread_dims _spread _kept _wide _cast_to finite".split(),
-        _same,
-    ),
-    "add": _elements(ex.plus),
-    "sub": _elements(lambda a, b: ex.plus(a, ex.minus(b))),
-    "mul": _elements(_product),
-    "div": _elements(ex.over),
-    "true_divide": _elements(ex.over),
-    "neg": _elements(ex.minus),
+    **dict.fromkeys("conj resolve_conj to _kept finite".split(), _same),
     "pow": _elements(ex.power),
-    "square": _elements(lambda a: ex.power(a, ex.number(2))),
-    "sqrt": _elements(lambda a: ex.power(a, ex.number(0.5))),
     "rsqrt": _elements(lambda a: ex.power(a, ex.number(-0.5))),
     "reciprocal": _elements(lambda a: ex.over(ex.ONE, a)),
-    "sgn": _elements(lambda a: ex.call("sign", a)),
     "unless": lambda _, value, instead: _expression(value),
     "where": lambda c, a, b: ex.choice(_truth(c), _expression(a), _expression(b)),
-    "masked_fill": lambda x, c, a: ex.choice(_truth(c), _expression(a), x),
     "zeros_like": lambda *_: ex.ZERO,
-    "ones_like": lambda *_: ex.ONE,
-    "eq": _compared("=="),
-    "ne": _compared("≠"),
-    "lt": _compared("<"),
-    "le": _compared("≤"),
-    "gt": _compared(">"),
-    "ge": _compared("≥"),
-    "logical_not": _elements(ex.opposite),
     "matmul": _elements(ex.matrix_product),
-    "mm": _elements(ex.matrix_product),
-    "bmm": _elements(ex.matrix_product),
-    "t": _transposed,
-    "transpose": _transposed,
-    "unsqueeze": _unsqueezed,
+    "t": ex.transposed,
     "_div_floor": _elements(lambda a, b: ex.call("floor", ex.over(a, b))),
     "_div_trunc": _elements(lambda a, b: ex.call("trunc", ex.over(a, b))),
     "softplus": _elements(lambda x, *_: ex.call("log1p", ex.call("exp", x))),
-    "_bessel_i": _elements(lambda x, n: ex.call("iv", n, x)),
-    "_bessel_ie": _elements(lambda x, n: ex.call("ive", n, x)),
     "_one_less": _elements(lambda n: ex.call("abs", ex.plus(n, ex.minus(ex.ONE)))),
     "_erfcx_slope": lambda x, n: _of_erfcx(_expression(x), n),
-    "_polygamma": _elements(lambda x, n: ex.call("polygamma", n, x)),
     "xlogy": _elements(lambda a, b: _product(a, ex.call("log", b))),
     "xlog1py": _elements(lambda a, b: _product(a, ex.call("log1p", b))),
     "_sinc_slope": _elements(lambda x: _of_sinc(x, _product(ex._PI, x))),
-    "_nothing": lambda *_: ex.ZERO,
-    # shapes
-    "view": _elements(lambda x, shape: ex.call("reshape", x, shape)),
-    "_squeeze_dim": _elements(lambda x, dim: ex.call("squeeze", x, dim)),
-    "_permute_back": lambda x, _: ex.call("permute", x, Name("dims⁻¹")),
-    "sum_to": _elements(lambda x, shape: ex.call("sum_to_size", x, shape)),
-    # places
-    "_select_backward": lambda x, shape, dim, at: _placed("{} at {}, 0 elsewhere", x, at),
-    "_slice_backward": lambda x, shape, dim, *at: _placed("{} at {}:{}:{}, 0 elsewhere", x, *at),
-    "_diagonal_backward": lambda x, *_: _placed("{} on the diagonal, 0 elsewhere", x),
-    "_trace_transpose": lambda x, *_: _placed("{} on the diagonal, 0 elsewhere", x),
-    "_gather_backward": lambda x, dim, at, *_: _placed(_ADDED, x, at),
-    "_index_backward": lambda x, at, *_: _placed(_ADDED, x, at),
-    "_take_backward": lambda x, at, *_: _placed(_ADDED, x, at),
-    "_pool_scatter": lambda x, at, *_: _placed(_ADDED, x, at),
-    "_put_along": lambda x, at, *_: _placed("{} at {}, 0 elsewhere", x, at),
-    "_masked_select_backward": lambda x, mask, *_: _placed("{} where {}, 0 elsewhere", x, mask),
-    "_index_zero": lambda x, at, *_: _placed("{}, 0 at {}", x, at),
-    "_scatter_zero": lambda x, dim, at: _placed("{}, 0 at {}", x, at),
-    "_index": lambda x, at, *_: _placed("{}[{}]", x, at),
-    "_take_along": lambda x, at, *_: _placed("{}[{}]", x, at),
-    "_pool_gather": lambda x, at, *_: _placed("{}[{}]", x, at),
-    "_embedding_again": lambda x, at, *_: _placed("{}[{}]", x, at),
-    "_embedding_transpose": lambda x, at, *_: _placed("rows of {} added up at {}", x, at),
-    "_embedding_scaled_transpose": lambda x, at, *_: _placed("rows of {} / count at {}", x, at),
-    "_strided_backward": lambda x, *_: _placed("{} added up at its elements, 0 elsewhere", x),
-    "_strided_gather": lambda x, shape, stride, *_: ex.call("as_strided", x, shape, stride),
-    "_strided_zeroed": lambda x, *_: _placed("{}, 0 at the elements of src", x),
-    "unfold_backward": lambda x, *_: _placed("{} added up at its windows", x),
-    "_unfold_backward": lambda x, *_: _placed("{} added up at its windows", x),
-    "_im2col": lambda x, *_: ex.call("unfold", x),
-    "_col2im": lambda x, *_: ex.call("fold", x),
+    "_embedding_again": lambda x, at, *_: ex.call("{}[{}]", x, _expression(at)),
 }
-_ADDED = "{} added up at {}, 0 elsewhere"
 
 
 def _of_sinc(x: Expression, angle: Expression) -> Expression:
@@ -411,19 +336,25 @@ def _of_erfcx(x: Expression, order: Any) -> Expression:
     return ex.plus(steep, ex.minus(ex.over(two, ex.power(ex._PI, ex.number(0.5)))))
 
 
-def _placed(words: str, *parts: Any) -> Expression:
-    return ex.call(words, *map(_expression, parts))
+def _as_written(op: _core.Op, arguments: list[Any]) -> Expression:
+    """A call as the op's statement writes it."""
+    words = op.entry.written
+    given = dict(zip(op.entry.function.params, arguments, strict=False))
+    parts = [_expression(given[name]) for name in re.findall(r"{(\w+)}", words)]
+    if words == "0":
+        return ex.ZERO
+    return parts[0] if words == "{input}" else ex.call(re.sub(r"{\w+}", "{}", words), *parts)
 
 
 _BINARY: dict[type[ast.operator], tuple[Any, Callable[..., Expression]]] = {
-    ast.Add: (operator.add, _OPS["add"]),
-    ast.Sub: (operator.sub, _OPS["sub"]),
-    ast.Mult: (operator.mul, _OPS["mul"]),
-    ast.Div: (operator.truediv, _OPS["div"]),
-    ast.Pow: (operator.pow, _OPS["pow"]),
-    ast.MatMult: (operator.matmul, _OPS["matmul"]),
-    ast.BitAnd: (operator.and_, _elements(ex.both)),
-    ast.BitOr: (operator.or_, _elements(ex.either)),
+    ast.Add: (operator.add, ex.plus),
+    ast.Sub: (operator.sub, lambda a, b: ex.plus(a, ex.minus(b))),
+    ast.Mult: (operator.mul, _product),
+    ast.Div: (operator.truediv, ex.over),
+    ast.Pow: (operator.pow, ex.power),
+    ast.MatMult: (operator.matmul, ex.matrix_product),
+    ast.BitAnd: (operator.and_, ex.both),
+    ast.BitOr: (operator.or_, ex.either),
 }
 _UNARY: dict[type[ast.unaryop], tuple[Any, Callable[..., Expression]]] = {
     ast.USub: (operator.neg, ex.minus),
@@ -450,7 +381,10 @@ def _truth(condition: Any) -> Expression:
 
 
 def _called_op(op: _core.Op, arguments: list[Any]) -> Expression:
-    """What an op gives: one of `_OPS`, its own composed forward, or a function of its name."""
+    """The result of an op: as its statement writes a call, by `_OPS`, by its own composed forward,
+    or as a function of its name."""
+    if op.entry.written:
+        return _as_written(op, arguments)
     name = op.entry.name
     if name in _OPS:
         return _OPS[name](*arguments)
@@ -478,7 +412,7 @@ class _Reading:
         self.depth = 0
 
     def called(self, function: FunctionType, args: list[Any], named: dict[str, Any]) -> Any:
-        """What a function returns."""
+        """The result of a function."""
         node = node_of(function)
         if node is None or self.depth == _MAX_DEPTH:
             raise _Unreadable(function.__name__)
@@ -676,6 +610,9 @@ def _attribute(of: Any, name: str) -> Any:
 def _called_method(method: _Method, args: list[Any], named: dict[str, Any]) -> Expression:
     if method.name in _OPS:
         return _OPS[method.name](method.of, *args)
+    op = getattr(getattr(_core.Tensor, method.name, None), "entry", None)
+    if op is not None and op.written:
+        return _as_written(op.function, [method.of, *args])
     if method.name == "numel" or (method.name == "sum" and ex.is_truth(method.of)):
         return _N
     shown = [_expression(a) for a in args]

@@ -1,7 +1,7 @@
-"""What a picture of a graph shows: shapes, arrows between them, and the texts on both.
+"""The shapes of a picture of a graph, the arrows between them, and the texts on both.
 
 A graph that is too large to be read box by box is folded: calls of the same module that follow each
-other become one box. The sketch is drawn by `_drawing.py`, as SVG and as text for Graphviz.
+other become one box. `_drawing.py` draws a sketch as SVG, `_dot.py` writes it as text for Graphviz.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from ._labels import (
     sign,
 )
 from ._names import shown_name
+from ._numbers import local_values
 
-__all__ = ["Arrow", "Shape", "Sketch", "check_view", "sketch", "too_large"]
+__all__ = ["Arrow", "Shape", "Sketch", "sketch", "too_large"]
 
 _VIEWS = ("forward", "backward", "both")
 READABLE = 150
@@ -66,7 +67,7 @@ class Shape:
 
     @property
     def beside(self) -> tuple[str, str]:
-        """What stands beside an operator: the name of its result, and the value after it."""
+        """The texts beside an operator: the name of its result, and the value after the name."""
         if self.kind in ("leaf", "module", "constant"):
             return "", ""
         name = _short(self.name)
@@ -95,8 +96,8 @@ class Arrow:
     tip: str = ""
 
     def texts(self, view: str) -> list[tuple[str, str]]:
-        """What stands beside it, in pieces: (kind, text), where kind is "from", "formula" or
-        "number". A longer formula is only in the tip."""
+        """The text beside an arrow, in pieces: (kind, text), where kind is "from", "formula" or
+        "number". A long formula is only in the tip."""
         formula = self.formula if view == "forward" else self.sent
         if len(formula) > _LONGEST:
             formula = ""
@@ -110,24 +111,25 @@ class Arrow:
 class Sketch:
     """The shapes and the arrows of a picture; a message instead where there are too many."""
 
+    title: str
     shapes: list[Shape] = field(default_factory=list)
     arrows: list[Arrow] = field(default_factory=list)
-    title: str = ""
     message: str = ""
+
+    def half(self, view: str) -> tuple[list[tuple[int, Shape]], list[tuple[int, Arrow]]]:
+        """The shapes and the arrows of one graph with their numbers: constants have no backward."""
+        gone = {n for n, s in enumerate(self.shapes) if s.kind == "constant"}
+        gone = gone if view == "backward" else set()
+        arrows = [(n, a) for n, a in enumerate(self.arrows) if a.source not in gone]
+        return [(n, s) for n, s in enumerate(self.shapes) if n not in gone], arrows
 
 
 def too_large(graph: Graph) -> str:
-    """What stands in the place of a picture that nobody could read."""
+    """The sentence in the place of a picture that nobody could read."""
     return (
         f"This graph has {len(graph.nodes):,} nodes, more than a picture can show. "
         "explain.page writes a page on which it can be searched and opened part by part."
     )
-
-
-def check_view(function: str, view: str) -> None:
-    if view not in _VIEWS:
-        known = ", ".join(map(repr, _VIEWS))
-        raise ValueError(f"explain.{function}: view must be one of {known}, got {view!r}.")
 
 
 def _short(text: str, most: int = 32) -> str:
@@ -141,12 +143,15 @@ def _with_value(name: str, value: str) -> str:
 
 
 def sketch(
-    graph: Graph, numbers: Mapping[Edge, Any], fold: bool | None, derivatives: bool = False
+    function: str, graph: Graph, view: str, numbers: bool, fold: bool | None, derivatives: bool
 ) -> Sketch:
-    """What to draw. numbers: the local gradients that are known. fold: None folds what is large, as
-    little as it can; True all modules.
+    """The picture that `explain`'s function draws. numbers: whether local gradients are evaluated.
+    fold: None folds a large graph, as little as possible; True folds all modules.
     derivatives: whether a formula begins with `∂b/∂w1 =`."""
-    made = Sketch(title=_title(graph))
+    if view not in _VIEWS:
+        known = ", ".join(map(repr, _VIEWS))
+        raise ValueError(f"explain.{function}: view must be one of {known}, got {view!r}.")
+    made = Sketch(_title(graph))
     large = len(graph.nodes) > READABLE
     closed = _closed(graph, 0 if fold else _FOLDED) if fold or (fold is None and large) else {}
     if fold is not False and len(graph.nodes) - len(closed) + len(set(closed.values())) > READABLE:
@@ -166,7 +171,7 @@ def sketch(
             index[node] = of_box[box]
     for node, _ in graph.roots:
         made.shapes[index[node]].root = True
-    _arrows(graph, index, made, numbers, derivatives)
+    _arrows(graph, index, made, local_values(graph) if numbers else {}, derivatives)
     return made
 
 
@@ -177,7 +182,7 @@ def _arrows(
     numbers: Mapping[Edge, Any],
     derivatives: bool,
 ) -> None:
-    """What leads to each shape, in the order in which the call is written. Between a folded box and
+    """The arrows to each shape, in the order in which the call is written. Between a folded box and
     another shape there is one arrow."""
     seen: set[tuple[int, int]] = set()
     for node in reversed(graph.nodes):

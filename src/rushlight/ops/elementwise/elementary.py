@@ -343,6 +343,7 @@ sgn = pointwise(
     out="found",
     samples=one,
     doc="The sign; of a complex number z / |z|.",
+    written="sign({input})",
 )
 
 

@@ -64,7 +64,7 @@ def _truth(condition: Any) -> Any:
         return condition
     warn_once(
         "where received a uint8 condition tensor. This behavior is deprecated and will be removed "
-        "in a future version of PyTorch. Use a boolean condition instead.",
+        "in a future version of PyTorch. Use a boolean condition instead."
     )
     return condition.to(dtypes.bool)
 
@@ -322,7 +322,7 @@ fmin = _extremum(
 
 
 def expanded_warning(name: str, written: str) -> str:
-    """What PyTorch warns of where a function writes a tensor that shows an element twice."""
+    """PyTorch's warning where a function writes a tensor that shows an element twice."""
     return (
         f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before "
         "performing this operation. This also applies to advanced indexing e.g. "
@@ -355,10 +355,7 @@ masked_fill = pointwise(
     node="MaskedFillBackward1",
     samples=lambda make: [(make(2, 3), make(2, 3, kind="bool"), make())],
     keeps="rows",
-    overloads=(
-        "(input, mask, value: Tensor)",
-        "(input, mask, value: Number)",
-    ),
+    overloads=("(input, mask, value: Tensor)", "(input, mask, value: Number)"),
     shared_write="number",
     formula={"input": "0 if mask else 1", "value": "1 if mask else 0"},
     doc="input with `value` where the mask holds.",

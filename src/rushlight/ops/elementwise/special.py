@@ -202,6 +202,7 @@ _polygamma_op: Op = pointwise(
     domain=(0.5, 3.0),
     samples=lambda make: [(make(2, 3), 1), (make(3), 2)],
     doc="`polygamma` with the tensor first.",
+    written="polygamma({n}, {input})",
 )
 
 
@@ -279,10 +280,7 @@ mvlgamma = general(
 zeta: Op = _special(
     "zeta(input: Tensor | Number, other: Tensor | Number)",
     _zeta,
-    {
-        "input": no_derivative("zeta"),
-        "other": lambda input, other: -input * zeta(input + 1, other),
-    },
+    {"input": no_derivative("zeta"), "other": lambda input, other: -input * zeta(input + 1, other)},
     "zeta_cpu",
     "The Hurwitz zeta function: the sum of (k + other) ** -input.",
     halves=False,
@@ -521,7 +519,7 @@ def _one_less(order: int) -> int:
     return abs(order - 1)
 
 
-def _hidden_bessel(name: str, values: Any, partial: Any, doc: str) -> Op:
+def _hidden_bessel(name: str, values: Any, partial: Any, doc: str, written: str) -> Op:
     """Of any order, for derivatives: sums of the neighbouring orders, where nothing cancels."""
     return pointwise(
         f"{name}(input: Tensor, order: Any)",
@@ -533,6 +531,7 @@ def _hidden_bessel(name: str, values: Any, partial: Any, doc: str) -> Op:
         refuses={"complex": "i1_cpu"},
         samples=lambda make: [(make(2, 3), 1), (make(3), 2)],
         doc=doc,
+        written=written,
     )
 
 
@@ -541,6 +540,7 @@ _bessel_i: Op = _hidden_bessel(
     _bessel_i_values,
     lambda input, order: 0.5 * (_bessel_i(input, _one_less(order)) + _bessel_i(input, order + 1)),
     "The modified Bessel function of a whole order.",
+    "iv({order}, {input})",
 )
 _bessel_ie: Op = _hidden_bessel(
     "_bessel_ie",
@@ -550,6 +550,7 @@ _bessel_ie: Op = _hidden_bessel(
         - input.sgn() * out
     ),
     "`_bessel_i` divided by e ** |input|.",
+    "ive({order}, {input})",
 )
 i0 = _special(
     "i0(input: Tensor)",
@@ -636,7 +637,7 @@ _INV_SQRT_HALF_PI = math.sqrt(2.0 / _PI)
 
 
 def _laplace(x: Array) -> Array:
-    """What is added to x in Laplace's continued fraction, from its tail."""
+    """The term added to x in Laplace's continued fraction, from its tail."""
     fraction = np.zeros_like(x)
     for k in range(60, 0, -1):
         fraction = (k / 2) / (x + fraction)

@@ -174,6 +174,7 @@ _gather_backward: Op = linear(
         (make(3, 2), 1, make(3, 2, low=0, high=4, kind="int"), (3, 4)),
     ],
     doc="Zeros of a shape with the input added where `gather` reads.",
+    written="{input} added up at {index}, 0 elsewhere",
 )
 
 
@@ -261,6 +262,7 @@ _scatter_zero: Op = linear(
     out=False,
     samples=_gather_samples,
     doc="The input with zeros where `gather` reads.",
+    written="{input}, 0 at {index}",
 )
 scatter_add: Op = linear(
     "scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor)",
@@ -285,7 +287,7 @@ _REDUCTIONS = {"sum": _ADD, "prod": _MUL, "mean": _ADD, "amax": _MAX, "amin": _M
 
 
 def _start(reduce: str, dtype: Any) -> float:
-    """What a place begins with when its own value does not count."""
+    """The first value of a place whose own value does not count."""
     if reduce in ("sum", "mean"):
         return 0
     if reduce == "prod":

@@ -112,6 +112,7 @@ index_op: Op = linear(
         (make(2, 3, 4), _positions(make, 3, below=8), (0, 2), 0),
     ],
     doc="The elements at the places of an index; see the head of ops/indexing/subscript.py.",
+    written="{input}[{index}]",
 )
 index_backward: Op = linear(
     "_index_backward(input: Tensor, index: Tensor, dims: Ints, at: int, shape: Any)",
@@ -123,6 +124,7 @@ index_backward: Op = linear(
     out=False,
     samples=lambda make: [(make(5, 4), _positions(make, 5, below=3), (0,), 0, (3, 4))],
     doc="Zeros of a shape with the input added at the places of an index.",
+    written="{input} added up at {index}, 0 elsewhere",
 )
 index_zero: Op = linear(
     "_index_zero(input: Tensor, index: Tensor, dims: Ints, at: int)",
@@ -132,6 +134,7 @@ index_zero: Op = linear(
     out=False,
     samples=lambda make: [(make(3, 4), _positions(make, 2, below=3), (0,), 0)],
     doc="The input with zeros at the places of an index.",
+    written="{input}, 0 at {index}",
 )
 _index_put: Op = linear(
     "_index_put(input: Tensor, index: Tensor, dims: Ints, at: int, values: Tensor, "
@@ -380,10 +383,7 @@ def _place(
         return _joined(sizes, found), dims, _result_at(found), False
     rest_is_empty = 0 in [n for d, n in enumerate(shape) if d not in dims]
     linear_index = _kernels.linear_index(
-        sizes,
-        [index for _, _, index in found],
-        tuple(n for _, n, _ in found),
-        not rest_is_empty,
+        sizes, [index for _, _, index in found], tuple(n for _, n, _ in found), not rest_is_empty
     )
     adjacent = dims[-1] - dims[0] == len(dims) - 1
     return linear_index, dims, dims[0] if adjacent else 0, False
@@ -607,13 +607,4 @@ def index_put_(
 
 add_method("index_put", index_put, function=True)
 add_method("index_put_", index_put_, function=True)
-_core.set_subscript(
-    select,
-    slice_op,
-    unsqueeze,
-    alias,
-    index_op,
-    _index_put_,
-    fill_,
-    copy_,
-)
+_core.set_subscript(select, slice_op, unsqueeze, alias, index_op, _index_put_, fill_, copy_)

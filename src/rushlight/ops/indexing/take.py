@@ -74,6 +74,7 @@ _take_backward: Op = linear(
     out=False,
     samples=lambda make: [(make(2, 3), make(2, 3, low=-12, high=12, kind="int"), (3, 4))],
     doc="Zeros of a shape with the input added where `take` reads.",
+    written="{input} added up at {index}, 0 elsewhere",
 )
 
 
@@ -201,6 +202,7 @@ _masked_select_backward: Op = linear(
     method=False,
     out=False,
     doc="Zeros with the input where a mask holds.",
+    written="{input} where {mask}, 0 elsewhere",
 )
 
 

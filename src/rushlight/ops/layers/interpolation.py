@@ -432,6 +432,7 @@ _nothing = pointwise(
     method=False,
     in_place=False,
     doc="Zeros.",
+    written="0",
 )
 _one = pointwise(
     "_one(input: Tensor)",
@@ -473,7 +474,7 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> No
 
 
 def check_sampled(input: Tensor, grid: Tensor) -> None:
-    """What images and the grid that samples them must have in common, of any dimensions."""
+    """The conditions on images and on the grid that samples them, of any dimensions."""
     if input.shape[0] != grid.shape[0]:
         raise RuntimeError(
             "grid_sampler(): expected grid and input to have same batch size, but got input with "

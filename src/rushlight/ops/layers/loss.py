@@ -34,9 +34,7 @@ def reduction_asked(size_average: Flag | None, reduce: Flag | None, reduction: s
         return reduction
     average = True if size_average is None else size_average
     how = ("mean" if average else "sum") if reduce is None or reduce else "none"
-    warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{how}' instead.",
-    )
+    warn(f"size_average and reduce args will be deprecated, please use reduction='{how}' instead.")
     return how
 
 
@@ -77,7 +75,7 @@ def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
         f"Using a target size ({target.size()}) that is different to the input size "
         f"({input.size()}). "
         "This will likely lead to incorrect results due to broadcasting. "
-        "Please ensure they have the same size.",
+        "Please ensure they have the same size."
     )
 
 
@@ -155,10 +153,7 @@ _mse_loss = general(
     backward=(_kernels.mse_loss_backward, "g input target reduction needs"),
     method=False,
     samples=loss_samples,
-    formula={
-        "input": f"2 · (input − target){OVER_N}",
-        "target": f"2 · (target − input){OVER_N}",
-    },
+    formula={"input": f"2 · (input − target){OVER_N}", "target": f"2 · (target − input){OVER_N}"},
     doc="(input - target) ** 2, reduced.",
 )
 
@@ -345,7 +340,7 @@ def kl_div(
             "reduction: 'mean' divides the total loss by both the batch size and the support size."
             "'batchmean' divides only by the batch size, and aligns with the KL div math "
             "definition."
-            "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+            "'mean' will be changed to behave the same as 'batchmean' in the next major release."
         )
     if input.is_complex() or target.is_complex():
         raise RuntimeError("kl_div: Complex inputs not supported.")

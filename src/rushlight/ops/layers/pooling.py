@@ -147,6 +147,7 @@ pool_scatter = linear(
     method=False,
     doc="The transpose of picking elements by their places in a plane.",
     batch="folded",
+    written="{input} added up at {indices}, 0 elsewhere",
 )
 _pool_gather: Op = linear(
     "_pool_gather(input: Tensor, indices: Tensor, n: Any)",
@@ -158,6 +159,7 @@ _pool_gather: Op = linear(
     method=False,
     doc="Elements by their places in a plane.",
     batch="folded",
+    written="{input}[{indices}]",
 )
 
 
@@ -283,7 +285,7 @@ def _check_window(
 
 
 def _check_line(k: int, s: int, p: int, d: int) -> None:
-    """What max_pool1d says where it has no indices to give."""
+    """max_pool1d's error where there are no indices to give."""
     for what, value in (("kernel_size", k), ("stride", s), ("dilation", d)):
         if value <= 0:
             raise RuntimeError(f"max_pool1d() {what} must be greater than zero, but got {value}")

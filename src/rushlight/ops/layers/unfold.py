@@ -51,6 +51,7 @@ _im2col = linear(
     method=False,
     samples=lambda make: [(make(1, 2, 4, 5), (2, 3), (1, 1), (0, 1), (2, 1))],
     doc="The patches of images, a column each.",
+    written="unfold({input})",
 )
 _col2im: Op = linear(
     f"_col2im(input: Tensor, output_size: Sizes, {_FOLDS})",
@@ -65,6 +66,7 @@ _col2im: Op = linear(
     method=False,
     samples=lambda make: [(make(1, 12, 9), (4, 4), (2, 2), (1, 1), (0, 0), (1, 1))],
     doc="The sum of patches at their places.",
+    written="fold({input})",
 )
 
 

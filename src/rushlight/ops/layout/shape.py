@@ -114,13 +114,11 @@ view = _reshaping(
         (make(), 1, 1),
         (make(0, 3), 3, 0),
     ],
-    overloads=(
-        "(self: Tensor, dtype: dtype)",
-        "(self: Tensor, size: Sizes)",
-    ),
+    overloads=("(self: Tensor, dtype: dtype)", "(self: Tensor, size: Sizes)"),
     where="Tensor",
     doc="The same elements in another shape, which the strides must allow; or the same bytes as "
     "another dtype.",
+    written="reshape({input}, {size})",
 )
 unsafe_view = _reshaping(
     "_unsafe_view(input: Tensor, *size: Ints)",
@@ -234,7 +232,7 @@ def ravel(input: Tensor) -> Tensor:
     return reshape(contiguous(input), -1)
 
 
-def _squeezing(signature: str, node: str, samples: Any) -> Op:
+def _squeezing(signature: str, node: str, samples: Any, written: str = "") -> Op:
     return linear(
         signature,
         _kernels.squeeze,
@@ -246,6 +244,7 @@ def _squeezing(signature: str, node: str, samples: Any) -> Op:
         out=False,
         samples=samples,
         doc="Without dimensions of size 1.",
+        written=written,
     )
 
 
@@ -256,6 +255,7 @@ _squeeze_dim = _squeezing(
     "_squeeze_dim(input: Tensor, dim: int)",
     "SqueezeBackward1",
     lambda make: [(make(1, 3), 0), (make(1, 3), 1)],
+    written="squeeze({input}, {dim})",
 )
 _squeeze_dims = _squeezing(
     "_squeeze_dims(input: Tensor, dim: Ints)",
@@ -264,13 +264,7 @@ _squeeze_dims = _squeezing(
 )
 
 
-@composite(
-    overloads=(
-        "(input)",
-        "(input, dim: int)",
-        "(input, dim: Sizes)",
-    )
-)
+@composite(overloads=("(input)", "(input, dim: int)", "(input, dim: Sizes)"))
 def squeeze(input: Tensor, dim: Ints | None = None) -> Tensor:
     """Without dimensions of size 1: all of them, or those named."""
     if dim is None:
@@ -302,6 +296,7 @@ expand: Op = linear(
     where="Tensor",
     doc="Dimensions of size 1 repeated without copying; -1 keeps a size; new dimensions come "
     "first.",
+    written="{input}",
 )
 
 
@@ -334,6 +329,7 @@ sum_to: Op = linear(
     ],
     where="",
     doc="Undoes broadcasting: sums over the dimensions that expanding `shape` repeated.",
+    written="sum_to_size({input}, {shape})",
 )
 
 

@@ -40,6 +40,7 @@ _select_backward: Op = linear(
     out=False,
     samples=lambda make: [(make(3), (2, 3), 0, 1)],
     doc="Zeros of a shape, with the input where `select` finds it.",
+    written="{input} at {index}, 0 elsewhere",
 )
 
 slice_op: Op = linear(
@@ -70,6 +71,7 @@ slice_backward: Op = linear(
     out=False,
     samples=lambda make: [(make(2, 3), (5, 3), 0, 1, None, 2)],
     doc="Zeros of a shape, with the input where `slice_op` finds it.",
+    written="{input} at {start}:{end}:{step}, 0 elsewhere",
 )
 
 
@@ -99,10 +101,7 @@ def narrowed(input: Tensor, dim: int, start: Any, length: int) -> tuple[int, int
 
 @composite(
     samples=lambda make: [(make(5, 3), 0, 1, 2), (make(5, 3), -1, -2, 1)],
-    overloads=(
-        "(input, dim, start: Tensor, length)",
-        "(input, dim, start: int, length)",
-    ),
+    overloads=("(input, dim, start: Tensor, length)", "(input, dim, start: int, length)"),
 )
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` entries of a dimension from `start` on."""
@@ -132,6 +131,7 @@ diagonal_backward: Op = linear(
     out=False,
     samples=lambda make: [(make(3), (3, 4), 1, 0, 1)],
     doc="Zeros of a shape, with the input on a diagonal.",
+    written="{input} on the diagonal, 0 elsewhere",
 )
 
 
@@ -171,4 +171,5 @@ unfold_backward: Op = linear(
     out=False,
     samples=lambda make: [(make(3, 3, 3), (7, 3), 0, 3, 2)],
     doc="The sum of windows, each at its place.",
+    written="{input} added up at its windows",
 )

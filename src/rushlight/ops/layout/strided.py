@@ -193,6 +193,7 @@ _strided_backward: Op = linear(
     ],
     traits="strides",
     doc="Zeros of a shape, with the input added where `strided_view` shows it.",
+    written="{input} added up at its elements, 0 elsewhere",
 )
 
 _strided_gather: Op = linear(
@@ -211,6 +212,7 @@ _strided_gather: Op = linear(
     samples=lambda make: [(make(3, 4), (2, 2), (4, 1), 1)],
     traits="strides",
     doc="What `strided_view` would show if the tensor lay in memory in that layout.",
+    written="as_strided({input}, {size}, {stride})",
 )
 
 
@@ -246,6 +248,7 @@ _strided_zeroed: Op = linear(
     samples=lambda make: [(make(3, 4), (2, 2), (4, 1), 1)],
     traits="strides",
     doc="The tensor with zeros at the place of a strided view.",
+    written="{input}, 0 at the elements of src",
 )
 
 
@@ -427,10 +430,7 @@ _squeeze_in_place = _reshaping(
     "_squeeze_in_place(input: Tensor)", _kernels.squeeze, to_shape, "SqueezeBackward3"
 )
 _squeeze_dim_in_place = _reshaping(
-    "_squeeze_dim_in_place(input: Tensor, dim: int)",
-    _kernels.squeeze,
-    to_shape,
-    "SqueezeBackward4",
+    "_squeeze_dim_in_place(input: Tensor, dim: int)", _kernels.squeeze, to_shape, "SqueezeBackward4"
 )
 _squeeze_dims_in_place = _reshaping(
     "_squeeze_dims_in_place(input: Tensor, dim: Ints)",

@@ -57,6 +57,7 @@ _permute_back: Op = linear(
     out=False,
     samples=lambda make: [(make(2, 3, 4), 2, 0, 1)],
     doc="Undoes `permute`.",
+    written="permute({input}, {dims}⁻¹)",
 )
 
 

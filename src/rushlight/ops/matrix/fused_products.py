@@ -462,6 +462,7 @@ _trace_transpose: Op = linear_kind(
     method=False,
     samples=lambda make: [(make(), (2, 3))],
     doc="The identity matrix of a shape, times a number.",
+    written="{input} on the diagonal, 0 elsewhere",
 )
 
 

@@ -243,10 +243,7 @@ _least_squares_op = general(
 )
 
 
-@composite(
-    where="linalg",
-    out=["cast"],
-)
+@composite(where="linalg", out=["cast"])
 @answered("by_element")
 def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
     """The X that makes A @ X - B smallest, the sums of squares that remain, rank and singular

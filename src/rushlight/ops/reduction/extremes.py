@@ -199,6 +199,7 @@ take_entries: Op = linear(
     method=False,
     out=False,
     doc="The elements at the places `index` along a dimension.",
+    written="{input}[{index}]",
 )
 _put_along: Op = linear(
     "_put_along(input: Tensor, index: Tensor, shape: Any, dim: int, keepdim: bool, add: bool)",
@@ -209,6 +210,7 @@ _put_along: Op = linear(
     method=False,
     out=False,
     doc="Zeros of a shape, with the input at the places `index`; `add` where places may repeat.",
+    written="{input} at {index}, 0 elsewhere",
 )
 
 

@@ -69,6 +69,7 @@ spread_dims: Op = linear(
         (make(), (2, 3), None, False),
     ],
     doc="A reduced tensor seen in the shape that was reduced.",
+    written="{input}",
 )
 
 # ---- sums and means
@@ -373,7 +374,7 @@ def _checked_var(name: str, input: Tensor, dim: Any, correction: float) -> None:
     if count - correction <= 0 and (dim is None or 0 not in _kept(array.shape, dim)):
         warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
-            "reduction factor (input numel divided by output numel).",
+            "reduction factor (input numel divided by output numel)."
         )
 
 
@@ -593,10 +594,7 @@ count_nonzero: Op = constant(
     "count_nonzero(input: Tensor, dim: Ints | None = None)",
     lambda a, dim: np.asarray(np.count_nonzero(a, axes_of(dim, a.ndim)), np.int64),
     samples=lambda make: [(make(2, 3),), (make(2, 3), 1)],
-    overloads=(
-        "(input, dim: int | None = None)",
-        "(input, dim: Sizes)",
-    ),
+    overloads=("(input, dim: int | None = None)", "(input, dim: Sizes)"),
     doc="How many elements are not zero.",
     batch="reduced",
 )

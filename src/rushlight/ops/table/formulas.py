@@ -84,10 +84,7 @@ class Symbol:
         return lambda *args: method(self, *args)
 
     def _binary(kernel: str) -> tuple[Any, Any]:  # type: ignore[misc]
-        return (
-            lambda a, b: a.trace.emit(kernel, a, b),
-            lambda a, b: a.trace.emit(kernel, b, a),
-        )
+        return (lambda a, b: a.trace.emit(kernel, a, b), lambda a, b: a.trace.emit(kernel, b, a))
 
     __add__, __radd__ = _binary("add")
     __sub__, __rsub__ = _binary("sub")
@@ -125,7 +122,7 @@ class Symbol:
 
 
 def _call(op: Op, slots: tuple[Symbol | float | None, ...]) -> Symbol:
-    """What an op does when an argument is a symbol: one instruction, or its own program inlined."""
+    """The result of an op of symbols: one instruction, or the op's own program inlined."""
     entry = op.entry
     if entry.kind != "pointwise":
         if entry.name == "where":

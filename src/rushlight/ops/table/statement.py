@@ -85,6 +85,7 @@ class Entry:
     targets: Sequence[list[int]] = ()  # of each rule: the parameters it gives gradients for
     partials: Mapping[str, Any] = MappingProxyType({})
     formula: Mapping[str, str] = MappingProxyType({})  # of arguments whose rule is none
+    written = ""  # a call in the formula of another op
     jvp: Mapping[int, Rule] = MappingProxyType({})
 
     def __init__(self, name: str, kind: int, signature: str, function: Any) -> None:
@@ -171,23 +172,24 @@ def node_name(op: str) -> str:
 # What `_core.make_op` is not told: for documentation and tests, and where programs find the op.
 _PYTHON = frozenset(
     "shape out in_place in_place_node batch jvp doc samples where method operator reflected "
-    "overloads earlier said traits aten shared_write formula".split()
+    "overloads earlier said traits aten shared_write formula written".split()
 )
 
 # What goes into the row of the table as it is said.
 _ROW = frozenset(
-    "doc samples reference kernel overloads earlier said aten shared_write batch formula".split()
+    "doc samples reference kernel overloads earlier said aten shared_write batch formula "
+    "written".split()
 )
 
 
 def _keeps(words: str, names: list[str]) -> tuple[int, int]:
-    """What `keeps=` says: a rule, and the arguments that it is about."""
+    """The rule of `keeps=`, and the arguments that the rule is about."""
     rule, _, arguments = words.partition(": ")
     return KEEPS[rule], sum(1 << names.index(name) for name in arguments.split())
 
 
 def _tangent_rule(op: str, names: list[str], wanted: str, rule: Any) -> tuple[int, Rule]:
-    """What `jvp=` says of one argument: its place, and the rule."""
+    """One row of `jvp=`: the place of the argument, and the rule."""
     reads = read_by(rule)
     if wanted not in names or reads[0] != "t":
         raise TypeError(f"op '{op}': jvp of '{wanted}' must be of an argument, and read t")

@@ -26,7 +26,7 @@ class Promotion(TypedDict, total=False):
 
 
 class Result(TypedDict, total=False):
-    """What an op gives."""
+    """The results of an op."""
 
     # Of the results from the arguments, for tensors without memory; see _devices/meta.py.
     shape: Any
@@ -52,7 +52,7 @@ class InPlace(TypedDict, total=False):
 
 
 class Backward(TypedDict, total=False):
-    """What is recorded of a call, and how its gradients are computed."""
+    """The record of a call, and the way of its gradients."""
 
     backward: tuple[Any, str]  # a kernel for all gradients, and the names of the values it reads
     node: str | None  # the node's class where it does not follow from the name
@@ -63,7 +63,7 @@ class Backward(TypedDict, total=False):
 
 
 class Levels(TypedDict, total=False):
-    """What the transforms do with it; see `_levels`. The default follows from the kind."""
+    """The ways of the transforms; see `_levels`. The default follows from the kind."""
 
     batch: str | Callable[..., Any] | None  # one of BATCH, or the result in terms of other ops
     jvp: dict[str, Any]  # tangent rules cheaper than the derived one, by argument; they read `t`
@@ -122,6 +122,7 @@ class Public(TypedDict, total=False):
     # The local gradient of an argument as a person reads it, where the rule is no formula; see
     # `explain/_formulas.py`.
     formula: dict[str, str]
+    written: str  # how a call is written in the formula of another op: "{input} at {index}"
 
 
 class Words(Promotion, Result, InPlace, Backward, Levels, Public, total=False):
