@@ -3,6 +3,8 @@
 
 #include <forward_list>
 
+#include "core/op.h"
+
 namespace rushlight {
 
 bool check_count(const char* function, Py_ssize_t given, Py_ssize_t low, Py_ssize_t high) {

@@ -144,6 +144,7 @@ int bump_version(Tensor* t);  // -1 with an exception
 PyObject* shape_tuple(int ndim, const Py_ssize_t* dims);  // a torch.Size; the numbers are copied before anything else runs
 PyObject* shape_of(const Tensor* t);  // the same of a tensor
 PyObject* dtype_object(DType dtype);  // borrowed
+DType dtype_from(PyObject* o);  // Count with an exception where that is no element type
 const char* scalar_name(DType dtype);  // "Float", "Long", ... as torch's messages have it
 const char* c_name(DType dtype);  // "float", "long int", ...
 // In the order of promotion.
@@ -419,6 +420,10 @@ struct Keeps {
   uint16_t params;  // bit per param
 };
 
+// What an op does with a `dtype`: nothing more than its forward; it converts its first argument, which its own node is about; the
+// same by a call that has a node of its own.
+enum class Typed : uint8_t { No, Inside, Node };
+
 struct Op {
   enum Kind : uint8_t { Pointwise, Linear, Bilinear, General, Composite, Constant };
   PyObject_HEAD vectorcallfunc vectorcall;
@@ -462,6 +467,8 @@ struct Op {
     PyObject* one_type_text;  // what is said of a tensor that has not the type of the first; nullptr: the usual
     PyObject* zero_dim_text;  // what is said of one that has dimensions, with %d
     int8_t dtype_param;  // the parameter `dtype`, or -1
+    Typed typed;  // whether `dtype` is the type that the first argument is converted to
+    PyObject* type_check;  // callable that is shown the first argument and such a type, and may refuse it, or nullptr
     uint8_t stored;  // which types that are stored only the op takes all the same: 1 float8, 2 complex32
     PyObject* stored_text;  // the kernel that torch names where it refuses them; nullptr: the op's name
   } promotion;

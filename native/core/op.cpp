@@ -289,8 +289,14 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
   return result;
 }
 
-// The result of anything but a pointwise op: a tensor or an ndarray, or a tuple of them.
-PyObject* run_forward(Op* op, PyObject* const* slots) {
+namespace {
+
+bool has_dtype(Op* op, PyObject* const* slots) {
+  PyObject* o = slots[op->promotion.dtype_param];
+  return o && o != Py_None;
+}
+
+PyObject* run_definitions(Op* op, PyObject* const* slots) {
   PyObject* result = run_definition(op, op->forward, slots);
   if (result == Py_NotImplemented && op->reference) {
     Py_DECREF(result);
@@ -298,6 +304,49 @@ PyObject* run_forward(Op* op, PyObject* const* slots) {
     if (tls.noted.path == Path::Numpy) note_path(Path::Fallback);
   }
   return result;
+}
+
+// On the first argument as `dtype` says. The definition is told of integers alone, whose sums and products have another type by
+// themselves.
+PyObject* run_converted(Op* op, PyObject* const* slots) {
+  const int param = op->promotion.dtype_param;
+  const DType type = dtype_from(slots[param]);
+  if (type == DType::Count) return nullptr;
+  if (op->promotion.type_check) {
+    PyObject* asked[] = {slots[0], slots[param]};
+    const Ref said(PyObject_Vectorcall(op->promotion.type_check, asked, 2, nullptr));
+    if (!said) return nullptr;
+  }
+  const Owned<Tensor> converted(cast(as_tensor(slots[0]), type));
+  if (!converted) return nullptr;
+  PyObject* typed[kMaxParams];
+  std::copy_n(slots, op->n_params, typed);
+  typed[0] = as_object(converted.get());
+  if (is_differentiable(type) || type == DType::I64) typed[param] = Py_None;
+  return run_definitions(op, typed);
+}
+
+// The call on what a call that converts gives.
+PyObject* call_converted(Op* op, PyObject* const* slots) {
+  const int param = op->promotion.dtype_param;
+  PyObject* typed[kMaxParams];
+  std::copy_n(slots, op->n_params, typed);
+  typed[param] = Py_None;
+  Ref converted;
+  if (is_tensor(slots[0]) && dtype_object(as_tensor(slots[0])->dtype) != slots[param]) {
+    Op* to_copy = callbacks.to_copy.op();
+    converted = Ref(to_copy ? call_op(to_copy, slots[0], slots[param]) : nullptr);
+    if (!converted) return nullptr;
+    typed[0] = converted.get();
+  }
+  return call_op(op, typed);
+}
+
+}  // namespace
+
+// The result of anything but a pointwise op: a tensor or an ndarray, or a tuple of them.
+PyObject* run_forward(Op* op, PyObject* const* slots) {
+  return op->promotion.typed == Typed::Inside && has_dtype(op, slots) ? run_converted(op, slots) : run_definitions(op, slots);
 }
 
 namespace {
@@ -531,6 +580,7 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
 }  // namespace
 
 PyObject* call_op(Op* op, PyObject* const* slots) {
+  if (op->promotion.typed == Typed::Node && has_dtype(op, slots)) return call_converted(op, slots);
   if (!observed()) return call_unobserved(op, slots);
   ObservedCall call(op, slots);
   return call.begin() ? call.end(call_unobserved(op, slots, call.known())) : nullptr;

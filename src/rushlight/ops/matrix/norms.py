@@ -66,13 +66,15 @@ def _check_type(name: str, given: dtype, wanted: dtype) -> None:
     raise RuntimeError(f"linalg.{name}: {why}")
 
 
+def _check_norm_type(input: Tensor, dtype: dtype) -> None:
+    _check_floating("vector_norm", input._form)
+    _check_type("vector_norm", input.dtype, dtype)
+
+
 def _vector_norm(
     a: Array, ord: float, dim: Sequence[int] | int | None, keepdim: bool, dtype: Any
 ) -> Array:
     _check_floating("vector_norm", a)
-    if dtype is not None:
-        _check_type("vector_norm", _core.wrap(a).dtype, dtype)
-        a = a.astype(dtype.numpy)
     dims = axes_of(dim, a.ndim)
     if ord == 2 and not is_half(a):
         result = _kernels.norm2(a, None if dim is None else dims, keepdim)
@@ -111,7 +113,7 @@ def _vector_norm(
 def _vector_norm_shape(
     x: Tensor, ord: float, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: Any
 ) -> Tensor:
-    if dtype is not None or not x.dtype.is_floating_point or not x.numel():
+    if not x.dtype.is_floating_point or not x.numel():
         return NotImplemented  # what is wrong with them is said by the definition
     return x.sum(dim, keepdim)
 
@@ -164,6 +166,8 @@ def _norm_op(name: str, node: str) -> Op:
         f"{name}(input: Tensor, ord: Any = 2, dim: int | None = None, keepdim: bool = False, *, "
         "dtype: dtype | None = None)",
         _vector_norm,
+        typed="inside",
+        type_check=_check_norm_type,
         shape=_vector_norm_shape,
         vjp={"input": _vector_norm_vjp},
         batch="reduced",

@@ -27,7 +27,6 @@ from ..making.creation import ones_like
 from ..table.arrays import (
     Array,
     anywhere,
-    as_type,
     axes_of,
     by_axis,
     check_tensor,
@@ -75,14 +74,7 @@ spread_dims: Op = linear(
 
 
 def _sum(a: Array, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: Any) -> Array:
-    if dtype is not None:
-        with np.errstate(all="ignore"):
-            a = as_type(a, dtype.numpy, copy=False)
-        like = a
-    elif a.dtype.kind in "bui":
-        like = np.empty(0, np.int64)
-    else:
-        like = a
+    like = np.empty(0, np.int64) if dtype is None and a.dtype.kind in "bui" else a
     axes = axes_of(dim, a.ndim)
     with np.errstate(all="ignore"):
         if is_half(like):
@@ -96,6 +88,7 @@ def _summing(name: str, node: str, **more: Any) -> Op:
         f"{name}(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, "
         "dtype: dtype | None = None)",
         _sum,
+        typed="inside",
         batch="reduced",
         native=_kernels.sum,
         transpose={
@@ -123,16 +116,16 @@ variant(sum, "dim", "given", _sum_dims)
 
 
 def _mean(a: Array, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: Any) -> Array:
-    if dtype is not None:
-        if not dtype.is_differentiable:
-            raise RuntimeError(_no_mean("Optional dtype", dtype.scalar_name))
-        with np.errstate(all="ignore"):
-            a = as_type(a, dtype.numpy, copy=False)
-    elif a.dtype.kind in "bui":
+    if a.dtype.kind in "bui":
         raise RuntimeError(_no_mean("Input dtype", scalar_name(a)))
     with np.errstate(all="ignore"):
         total = widened(a).sum(axes_of(dim, a.ndim), keepdims=bool(keepdim))
         return rounded(np.true_divide(total, _count(a.shape, dim), dtype=total.dtype), a)
+
+
+def _check_type(input: Tensor, dtype: dtype) -> None:
+    if not dtype.is_differentiable:
+        raise RuntimeError(_no_mean("Optional dtype", dtype.scalar_name))
 
 
 def _no_mean(what: str, got: str) -> str:
@@ -154,6 +147,8 @@ def _averaging(name: str, node: str, out: Any, **more: Any) -> Op:
         f"{name}(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, "
         "dtype: dtype | None = None)",
         _mean,
+        typed="inside",
+        type_check=_check_type,
         batch="reduced",
         native=_kernels.mean,
         transpose={
@@ -196,8 +191,6 @@ def _prod(a: Array, dim: int | None, keepdim: bool, dtype: dtype | None) -> Arra
         found = _kernels.prod(a, dim, keepdim)
         if found is not NotImplemented:
             return found
-    else:
-        a = as_type(a, dtype.numpy, copy=False)
     like = np.empty(0, np.int64) if dtype is None and a.dtype.kind in "bui" else a
     axes = axes_of(dim, a.ndim)
     with np.errstate(all="ignore"):
@@ -269,6 +262,7 @@ def _multiplying(name: str, node: str, **more: Any) -> Op:
         f"{name}(input: Tensor, dim: int | None = None, keepdim: bool = False, *, "
         "dtype: dtype | None = None)",
         _prod,
+        typed="inside",
         vjp={
             "input": lambda g, input, out, dim, keepdim: _prod_grad(
                 g, _cast_to(input, out), out, dim, keepdim
@@ -303,13 +297,21 @@ variant(prod, "dim", "given", _prod_dim)
 def _nansum(
     a: Array, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: dtype | None
 ) -> Array:
-    if dtype is not None and dtype.is_complex:
-        raise NotImplementedError(f"\"nansum_cpu\" not implemented for '{dtype.scalar_name}'")
-    if a.dtype.kind == "c":
-        raise RuntimeError("nansum on CPU does not support complex inputs")
+    _no_complex_nansum(a.dtype.kind == "c")
     if a.dtype.kind not in "bui":
         a = np.where(np.isnan(widened(a)), a.dtype.type(0), a)
     return _sum(a, dim, keepdim, dtype)
+
+
+def _check_nansum_type(input: Tensor, dtype: dtype) -> None:
+    if dtype.is_complex:
+        raise NotImplementedError(f"\"nansum_cpu\" not implemented for '{dtype.scalar_name}'")
+    _no_complex_nansum(input.dtype.is_complex)
+
+
+def _no_complex_nansum(is_complex: bool) -> None:
+    if is_complex:
+        raise RuntimeError("nansum on CPU does not support complex inputs")
 
 
 _NANSUM_OUT = (
@@ -320,6 +322,8 @@ nansum: Op = general(
     "nansum(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, "
     "dtype: dtype | None = None)",
     _nansum,
+    typed="inside",
+    type_check=_check_nansum_type,
     vjp={
         "input": lambda g, input, input_shape, dim, keepdim: where(
             input.isnan(), 0, spread_dims(g, input_shape, dim, keepdim)

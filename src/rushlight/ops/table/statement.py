@@ -24,7 +24,7 @@ from types import FunctionType, MappingProxyType
 from typing import Any, TypeVar, Unpack
 
 from ... import _core
-from ..._core import Asks, Flag, Keeps, OpKind, Overlap, Source
+from ..._core import Asks, Flag, Keeps, OpKind, Overlap, Source, Typed
 from ..._devices.meta import like_first, shapes
 from ..._pickled import dotted
 from .signature import parse
@@ -56,6 +56,8 @@ KEEPS = {
     "format and back": Keeps.FORMAT_AND_BACK,
     "strides": Keeps.STRIDES,
 }
+
+_TYPED = {"inside": Typed.INSIDE, "node": Typed.NODE}
 
 # The bit of a lazy view.
 LAZY = {"": 0, "conj": Flag.CONJ, "neg": Flag.NEG}
@@ -214,6 +216,8 @@ def define(
         said.setdefault("node", node_name(name))
     if "edges" in said:
         said["edges"] = [names.index(p) for p in said["edges"].split()]
+    if "typed" in said:
+        said["typed"] = _TYPED[said["typed"]]
     if "toggles" in said:
         said["toggles"] = LAZY[said["toggles"]]
     if "overlap" in said:

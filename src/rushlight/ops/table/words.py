@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypedDict
 
-__all__ = ["BATCH", "SHARED_WRITES", "TRAITS", "Words"]
+__all__ = ["BATCH", "SHARED_WRITES", "TRAITS", "TYPED", "Words"]
 
 # Of element types, by their codes: the exception and its text.
 Reasons: TypeAlias = dict[int, tuple[type, str]]
 
 
 class Promotion(TypedDict, total=False):
-    """Which element types a pointwise op computes in."""
+    """Which element types an op computes in."""
 
     # All tensors have the type of the first; or the error for one that has not.
     one_type: bool | str
@@ -22,7 +22,16 @@ class Promotion(TypedDict, total=False):
     numbers_round: bool  # with halves a number is rounded to their type first
     integer_power: bool  # the second argument is an exponent: none below 0 for integers
     own_type: bool  # the common type is that of the first argument
+    typed: str  # that `dtype=` is a type to convert the first argument to; one of TYPED
+    type_check: Callable[..., None]  # is shown the argument and that type, and may refuse it
     zero_dim: tuple[str, str]  # the tensor that must have no dimensions; the error for one that has
+
+
+# How an op converts its first argument to `dtype=`.
+TYPED = {
+    "inside": "its own node is about the argument as it was",
+    "node": "the conversion has a node of its own",
+}
 
 
 class Result(TypedDict, total=False):
