@@ -470,8 +470,15 @@ struct Op {
     Typed typed;  // whether `dtype` is the type that the first argument is converted to
     PyObject* type_check;  // callable that is shown the first argument and such a type, and may refuse it, or nullptr
     uint8_t stored;  // which types that are stored only the op takes all the same: 1 float8, 2 complex32
-    PyObject* stored_text;  // the kernel that torch names where it refuses them; nullptr: the op's name
+    PyObject* kernel_name;  // torch's, where it refuses them
   } promotion;
+
+  // Which arguments may be elsewhere than the first; bits per param.
+  struct Places {
+    uint16_t subscript;  // an index, which may be on the CPU
+    uint16_t indices;  // those that may be there if the first argument is on meta
+    uint16_t by_value;  // what may be there if it has no dimensions
+  } places;
 
   // What it gives.
   struct Result {
@@ -500,6 +507,7 @@ struct Op {
   // What is recorded of a call, and how its gradients are computed.
   struct Backward {
     bool differentiable;
+    bool leaves_inference;  // recorded of inference tensors, too
     bool first_only;  // of several outputs only the first is differentiable
     bool compiled;  // the rules were traced
     std::vector<Rule> rules;

@@ -150,9 +150,7 @@ int check_stored(Op* op, DType type) {
   if (why) {
     PyErr_SetObject(PyTuple_GET_ITEM(why, 0), PyTuple_GET_ITEM(why, 1));
   } else if (!PyErr_Occurred()) {
-    PyErr_Format(PyExc_NotImplementedError, "\"%U%s\" not implemented for '%s'",
-                 op->promotion.stored_text ? op->promotion.stored_text : op->name, op->promotion.stored_text ? "" : "_cpu",
-                 scalar_name(type));
+    PyErr_Format(PyExc_NotImplementedError, "\"%U\" not implemented for '%s'", op->promotion.kernel_name, scalar_name(type));
   }
   return -1;
 }
@@ -192,10 +190,9 @@ PyObject* run_on_stand_ins(Op* op, PyObject* function, PyObject* const* args, Py
 int check_devices(Op* op, PyObject* const* slots, const Tensor* written) {
   const Tensor* first = written;
   const auto fits = [op, &first](Tensor* t, int i) {
-    const char* name = PyUnicode_AsUTF8(op->params[i].name);
-    const bool subscript = !strcmp(name, "index") && !strncmp(op_name(op), "_index", 6);
-    const bool index = subscript || (!strncmp(name, "ind", 3) && first && first->device() == DeviceType::Meta);
-    const bool number = t->ndim() == 0 && (op->kind == Op::Pointwise || !strcmp(name, "value"));
+    const bool subscript = op->places.subscript >> i & 1;
+    const bool index = subscript || (op->places.indices >> i & 1 && first && first->device() == DeviceType::Meta);
+    const bool number = t->ndim() == 0 && (op->kind == Op::Pointwise || op->places.by_value >> i & 1);
     if (t->device() == DeviceType::Cpu && (index || number)) return true;
     if (!first) first = t;
     if (t->device() == first->device()) return true;
@@ -501,7 +498,7 @@ bool only_inference(Op* op, PyObject* const* slots) {
       if (is_tensor(o) ? !(as_tensor(o)->flags & kInference) : o != Py_None) return false;
     }
   }
-  return PyUnicode_CompareWithASCIIString(op->name, "clone") && PyUnicode_CompareWithASCIIString(op->name, "_to_copy");
+  return !op->backward.leaves_inference;
 }
 
 // The forward on `values` (`slots`, with values in place of lazy tensors), and the record of the call.

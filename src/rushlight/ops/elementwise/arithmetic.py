@@ -49,6 +49,8 @@ add = pointwise(
     samples=scalars_too,
     earlier="input alpha other",
     shared_write="shape",
+    stored="complex32",
+    kernel_name="add_stub",
     doc="Add: input + alpha * other.",
 )
 _add_scaled = pointwise(
@@ -75,6 +77,8 @@ sub = pointwise(
     samples=scalars_too,
     earlier="input alpha other",
     shared_write="arithmetic",
+    stored="complex32",
+    kernel_name="add_stub",
     doc="Subtract: input - alpha * other.",
 )
 _sub_scaled = pointwise(
@@ -153,6 +157,7 @@ neg = pointwise(
     },
     out="found",
     samples=one,
+    stored="complex32",
     doc="The negative.",
 )
 
@@ -175,6 +180,7 @@ mul = pointwise(
     partials={"input": lambda other: other, "other": lambda input: input},
     samples=scalars_too,
     shared_write="arithmetic",
+    stored="all",
     doc="Multiply.",
 )
 reciprocal = pointwise(
@@ -508,6 +514,7 @@ addcmul = pointwise(
     refuses=_ADDCMUL,
     samples=three,
     earlier="input value tensor1 tensor2",
+    stored="complex32",
     doc="input + value * tensor1 * tensor2.",
 )
 _addcmul_scaled = pointwise(
@@ -540,6 +547,7 @@ addcdiv = pointwise(
     domain=(0.5, 2.0),
     samples=three,
     earlier="input value tensor1 tensor2",
+    kernel_name="addcdiv_cpu_out",
     doc="input + value * tensor1 / tensor2.",
 )
 _addcdiv_scaled = pointwise(

@@ -27,6 +27,7 @@ def _comparison(name: str, operator: str, reference: Any, ordered: bool, doc: st
         "reference": reference,
         "refuses": {"complex": f"{name}_cpu"} if ordered else {},
         "numbers_round": True,
+        "stored": None if ordered else "all",
         "doc": doc,
     }
     # The derivatives are those of the in-place form: what was there before is gone.
@@ -79,6 +80,7 @@ isnan = pointwise(
     reference=lambda a: np.isnan(a) if a.dtype.kind in "fc" else _none(a),
     in_place=False,
     samples=one,
+    stored="all",
     doc="Whether not a number.",
 )
 isinf = pointwise(
@@ -87,6 +89,8 @@ isinf = pointwise(
     reference=lambda a: np.isinf(a) if a.dtype.kind in "fc" else _none(a),
     in_place=False,
     samples=one,
+    stored="complex32",
+    kernel_name="isinf",
     doc="Whether infinite.",
 )
 isfinite = pointwise(
@@ -95,6 +99,8 @@ isfinite = pointwise(
     reference=lambda a: np.isfinite(a) if a.dtype.kind in "fc" else ~_none(a),
     in_place=False,
     samples=one,
+    stored="complex32",
+    kernel_name="isfinite",
     doc="Whether neither infinite nor NaN.",
 )
 isposinf = pointwise(
@@ -127,6 +133,7 @@ isreal = pointwise(
     reference=np.isreal,
     in_place=False,
     samples=one,
+    stored="all",
     doc="Whether the imaginary part is 0.",
 )
 signbit = pointwise(
@@ -302,6 +309,8 @@ _isclose: Op = constant(
     method=False,
     out=False,
     samples=lambda make: [(make(2, 3), make(3), 0.5, 0.5, False)],
+    stored="complex32",
+    kernel_name="mul_cpu_reduced_float",
     doc="`isclose` of arguments that were looked at.",
 )
 

@@ -179,6 +179,7 @@ conj_physical: Op = pointwise(
     real_itself=True,
     out="found",
     samples=_complex_one,
+    stored="complex32",
     doc="The complex conjugate; a real tensor itself.",
 )
 

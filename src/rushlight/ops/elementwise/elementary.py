@@ -53,13 +53,14 @@ _INSIDE = (-0.9, 0.9)
 
 # ---- exponentials and logarithms
 
-exp = _unary("exp", np.exp, lambda out: out, "e ** input.")
+exp = _unary("exp", np.exp, lambda out: out, "e ** input.", kernel_name="exp_vml_cpu")
 exp2 = _unary(
     "exp2",
     lambda a: np.exp2(a) if a.dtype.kind != "c" else np.exp(a * a.dtype.type(_LN2)),
     lambda out: out * _LN2,
     "2 ** input.",
     where="torch special",
+    kernel_name="exp2",
 )
 expm1 = _unary(
     "expm1",
@@ -67,9 +68,15 @@ expm1 = _unary(
     lambda out: out + 1,
     "e ** input - 1, exact near 0.",
     where="torch special",
+    kernel_name="expm1_vml_cpu",
 )
 log = _unary(
-    "log", np.log, lambda g, input: g / conj_of(input), "The natural logarithm.", _POSITIVE
+    "log",
+    np.log,
+    lambda g, input: g / conj_of(input),
+    "The natural logarithm.",
+    _POSITIVE,
+    kernel_name="log_vml_cpu",
 )
 log2 = _unary(
     "log2",
@@ -77,6 +84,7 @@ log2 = _unary(
     lambda g, input: g / (conj_of(input) * _LN2),
     "The logarithm to base 2.",
     _POSITIVE,
+    kernel_name="log2_vml_cpu",
 )
 log10 = _unary(
     "log10",
@@ -84,6 +92,7 @@ log10 = _unary(
     lambda g, input: g / (conj_of(input) * _LN10),
     "The logarithm to base 10.",
     _POSITIVE,
+    kernel_name="log10_vml_cpu",
 )
 
 
@@ -109,6 +118,7 @@ log1p = _unary(
     (-0.5, 3.0),
     node="Log1PBackward0",
     where="torch special",
+    kernel_name="log1p_vml_cpu",
 )
 
 
@@ -169,24 +179,43 @@ def finite(input: Tensor | Symbol) -> Tensor | Symbol:
     return input.clamp(-large, large)
 
 
-sin: Op = _unary("sin", np.sin, lambda input: cos(input), "The sine.")
-cos: Op = _unary("cos", np.cos, lambda input: -sin(input), "The cosine.")
-tan = _unary("tan", np.tan, lambda out: 1 + out * out, "The tangent.", (-1.0, 1.0))
+sin: Op = _unary("sin", np.sin, lambda input: cos(input), "The sine.", kernel_name="sin_vml_cpu")
+cos: Op = _unary("cos", np.cos, lambda input: -sin(input), "The cosine.", kernel_name="cos_vml_cpu")
+tan = _unary(
+    "tan", np.tan, lambda out: 1 + out * out, "The tangent.", (-1.0, 1.0), kernel_name="tan_vml_cpu"
+)
 asin = _unary(
-    "asin", np.arcsin, lambda input: rsqrt(1 - input * input), "The angle of that sine.", _INSIDE
+    "asin",
+    np.arcsin,
+    lambda input: rsqrt(1 - input * input),
+    "The angle of that sine.",
+    _INSIDE,
+    kernel_name="asin_vml_cpu",
 )
 acos = _unary(
-    "acos", np.arccos, lambda input: -rsqrt(1 - input * input), "The angle of that cosine.", _INSIDE
+    "acos",
+    np.arccos,
+    lambda input: -rsqrt(1 - input * input),
+    "The angle of that cosine.",
+    _INSIDE,
+    kernel_name="acos_vml_cpu",
 )
 atan = _unary(
     "atan",
     np.arctan,
     lambda g, input: g / (conj_of(finite(input) ** 2) + 1),
     "The angle of that tangent.",
+    kernel_name="atan_vml_cpu",
 )
 sinh = _unary("sinh", np.sinh, lambda input: cosh(input), "The hyperbolic sine.")
 cosh: Op = _unary("cosh", np.cosh, lambda input: sinh(input), "The hyperbolic cosine.")
-tanh = _unary("tanh", np.tanh, lambda out: 1 - out * out, "The hyperbolic tangent.")
+tanh = _unary(
+    "tanh",
+    np.tanh,
+    lambda out: 1 - out * out,
+    "The hyperbolic tangent.",
+    kernel_name="tanh_vml_cpu",
+)
 asinh = _unary(
     "asinh", np.arcsinh, lambda input: rsqrt(finite(input) ** 2 + 1), "The inverse of sinh."
 )
@@ -290,6 +319,7 @@ abs = pointwise(
     reference_for="complex",
     out="found",
     samples=one,
+    stored="all",
     doc="The absolute value.",
 )
 _abs_in_place = _core.Tensor.abs_
@@ -342,6 +372,8 @@ sgn = pointwise(
     partials={"input": _sgn_rule},
     out="found",
     samples=one,
+    stored="complex32",
+    kernel_name="sign_cpu",
     doc="The sign; of a complex number z / |z|.",
 )
 
@@ -491,6 +523,7 @@ _finite_only = pointwise(
     out="nan_to_num: dtype of out: {got.scalar_name} should be same as input: {want.scalar_name}",
     samples=lambda make: [(make(2, 3), 0.0, 1.0, -1.0)],
     keeps="strides: input",
+    kernel_name="nan_to_num",
     doc="`nan_to_num` with all replacements given.",
 )
 _finite_only_in_place = _core.make_in_place(_finite_only, "nan_to_num_")
@@ -550,6 +583,7 @@ sigmoid = _unary(
     lambda a: 1 / (1 + np.exp(-a)),
     lambda out: (1 - out) * out,
     "1 / (1 + exp(-input)).",
+    kernel_name="sigmoid_cpu_reduced_float",
 )
 alias("expit", sigmoid, method=False, where="special")
 
@@ -566,6 +600,7 @@ erf = _unary(
     "The error function.",
     refuses={"complex": "erf_vml_cpu"},
     where="torch special",
+    kernel_name="erf_vml_cpu",
 )
 erfc = _unary(
     "erfc",
@@ -574,6 +609,7 @@ erfc = _unary(
     "1 - erf(input), exact for large input.",
     refuses={"complex": "erfc_vml_cpu"},
     where="torch special",
+    kernel_name="erfc_vml_cpu",
 )
 erfinv = _unary(
     "erfinv",
@@ -584,6 +620,7 @@ erfinv = _unary(
     refuses={"complex": "erfinv_vml_cpu"},
     where="torch special",
     in_place=True,
+    kernel_name="erfinv_vml_cpu",
 )
 
 

@@ -192,6 +192,7 @@ sqrt = pointwise(
     partials={"input": lambda g, out: g / (2 * conj_of(out))},
     domain=(0.2, 3.0),
     samples=one,
+    kernel_name="sqrt_vml_cpu",
     doc="The square root.",
 )
 rsqrt: Op = pointwise(

@@ -54,6 +54,7 @@ where = pointwise(
         "(condition: Tensor, self: Number, other: Number)",
     ),
     formula={"input": "1 if condition else 0", "other": "0 if condition else 1"},
+    stored="all",
     doc="input where the condition holds, else other; without them, the indices where it holds.",
 )
 
@@ -361,6 +362,8 @@ masked_fill = pointwise(
     ),
     shared_write="number",
     formula={"input": "0 if mask else 1", "value": "1 if mask else 0"},
+    stored="complex32",
+    kernel_name="masked_fill",
     doc="input with `value` where the mask holds.",
 )
 _masked_fill_number = pointwise(
@@ -379,6 +382,8 @@ _masked_fill_number = pointwise(
     samples=lambda make: [(make(2, 3), make(2, 3, kind="bool"), 1.5)],
     keeps="rows",
     formula={"input": "0 if mask else 1"},
+    stored="complex32",
+    kernel_name="masked_fill",
     doc="`masked_fill` with a number.",
 )
 variant(masked_fill, "value", "scalar", _masked_fill_number)
@@ -437,6 +442,8 @@ def _fill_op(name: str, node: str, *, number: bool) -> Op:
         write=_write_number if number else None,
         overlap="self" if number else "arguments",
         node=node,
+        stored="all",
+        by_value="value",
         batch="trailing" if number else None,
         shared_write="name",
         method=False,
@@ -459,6 +466,7 @@ _zeroed = general(
     node="ZeroBackward0",
     method=False,
     samples=one,
+    stored="all",
     doc="Zeros in the place of input.",
     batch="trailing",
 )
@@ -502,6 +510,7 @@ _copied = general(
     samples=lambda make: [(make(2, 3), make(2, 3)), (make(2, 3), make(3)), (make(2, 2), make())],
     overloads=("(self: Tensor, other: Tensor, non_blocking: bool = False)",),
     shared_write="arithmetic",
+    stored="all",
     doc="src in the place of input.",
 )
 like_first.add("_copied")

@@ -147,6 +147,7 @@ gather: Op = linear(
     backward=(_kernels.gather_backward, "g dim index input_shape"),
     overlap="never late",
     samples=_gather_samples,
+    kernel_name="scatter_gather_tensor_cpu",
     doc="out[i][j] = input[index[i][j]][j] for dim 0, input[i][index[i][j]] for dim 1, ...",
 )
 _gather_sparse: Op = linear(
@@ -239,6 +240,7 @@ _scatter: Op = linear(
     samples=_scatter_samples,
     aten="scatter_.src",
     formula={"src": "gather(g, dim, index)"},
+    kernel_name="scatter_gather_tensor_cpu",
     doc="`scatter` of a tensor.",
 )
 _scatter_value: Op = general(

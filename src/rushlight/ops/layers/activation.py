@@ -169,6 +169,7 @@ relu = _activation(
     reference=lambda a, inplace: np.maximum(a, a.dtype.type(0)),
     partials={"input": lambda g, out: _threshold_backward(g, out, 0)},
     refuses={"bool": (RuntimeError, "Boolean inputs not supported for relu")} | _CLAMP_COMPLEX,
+    kernel_name="clamp_min_scalar_cpu",
     doc="max(input, 0).",
 )
 

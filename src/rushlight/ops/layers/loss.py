@@ -159,6 +159,7 @@ _mse_loss = general(
         "input": f"2 · (input − target){OVER_N}",
         "target": f"2 · (target − input){OVER_N}",
     },
+    kernel_name="mse_cpu",
     doc="(input - target) ** 2, reduced.",
 )
 

@@ -98,6 +98,7 @@ softmax = general(
     typed="node",
     backward=(_kernels.softmax_backward, "g out dim"),
     samples=_along,
+    kernel_name="softmax_lastdim_kernel_impl",
     doc="exp(input), divided by its sum along dim.",
 )
 log_softmax = general(
@@ -109,6 +110,7 @@ log_softmax = general(
     typed="node",
     backward=(_kernels.log_softmax_backward, "g out dim"),
     samples=_along,
+    kernel_name="log_softmax_lastdim_kernel_impl",
     doc="The logarithm of softmax, exact where softmax is small.",
 )
 

@@ -57,6 +57,7 @@ cat: Op = linear(
     out=("cast", TypeError, _CAST),
     samples=_some,
     formula={"tensors": "this tensor's part of g"},
+    stored="all",
     doc="Tensors one after the other along a dimension.",
 )
 
@@ -71,6 +72,7 @@ stack: Op = linear(
     out=("cast", TypeError, _CAST),
     samples=_alike,
     formula={"tensors": "this tensor's entry of g"},
+    stored="all",
     doc="Tensors of one shape as the entries of a new dimension.",
 )
 

@@ -35,6 +35,8 @@ _to_copy = linear(
     out=False,
     samples=lambda make: [(make(2, 3), dtypes.float64)],
     keeps="strides: input",
+    stored="all",
+    leaves_inference=True,
     doc="The same values with another element type.",
     batch="trailing",
 )
@@ -48,6 +50,7 @@ _to_format = linear(
     method=False,
     out=False,
     samples=lambda make: [(make(2, 3, 4, 5), dtypes.float64, channels_last)],
+    stored="all",
     doc="The same values with another element type, in a memory format.",
     batch="folded",
 )
@@ -62,6 +65,7 @@ _to_device: Any = linear(
     out=False,
     samples=None,
     formula={"input": "1"},
+    stored="all",
     doc="A tensor on another device. back: the one it is on.",
     batch="trailing",
 )

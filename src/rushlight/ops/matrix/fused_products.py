@@ -132,6 +132,8 @@ addmm = _sum_with_product(
         "(input, mat1, mat2, out_dtype: dtype, *, beta, alpha, out)",
     ),
     earlier="beta input alpha mat1 mat2 | beta input mat1 mat2",
+    stored="float8",
+    kernel_name="addmm_impl_cpu_",
     doc="beta * input + alpha * (mat1 @ mat2).",
 )
 
@@ -169,6 +171,7 @@ addmv = _sum_with_product(
         (make(2), make(2, 3), make(3), {"beta": 0.5, "alpha": 2.0}),
     ],
     earlier="beta input alpha mat vec | beta input mat vec",
+    kernel_name="addmv_impl_cpu",
     doc="beta * input + alpha * (mat @ vec).",
 )
 
@@ -248,6 +251,7 @@ baddbmm = _sum_with_product(
         "(input, batch1, batch2, out_dtype: dtype, *, beta, alpha, out)",
     ),
     earlier="beta input alpha batch1 batch2 | beta input batch1 batch2",
+    kernel_name="baddbmm",
     doc="beta * input + alpha * bmm(batch1, batch2).",
 )
 
@@ -453,6 +457,7 @@ trace = linear_kind(
     _trace,
     transpose={"input": lambda g, input_shape: _trace_transpose(g, input_shape)},
     samples=lambda make: [(make(3, 3),), (make(2, 4),)],
+    kernel_name="trace",
     doc="The sum of a matrix's diagonal.",
 )
 _trace_transpose: Op = linear_kind(

@@ -167,6 +167,7 @@ def _norm_op(name: str, node: str) -> Op:
         "dtype: dtype | None = None)",
         _vector_norm,
         typed="inside",
+        kernel_name="norm_cpu",
         type_check=_check_norm_type,
         shape=_vector_norm_shape,
         vjp={"input": _vector_norm_vjp},
@@ -501,6 +502,7 @@ _cdist_op = general(
         "x1": "sum of g ⊙ d ⊙ |d|^(p − 2) / out^(p − 1), d = x1 − x2",
         "x2": "sum of g ⊙ d ⊙ |d|^(p − 2) / out^(p − 1), d = x2 − x1",
     },
+    kernel_name="cdist",
     doc="The p-norms of all differences of two sets of points.",
 )
 

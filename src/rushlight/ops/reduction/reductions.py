@@ -89,6 +89,7 @@ def _summing(name: str, node: str, **more: Any) -> Op:
         "dtype: dtype | None = None)",
         _sum,
         typed="inside",
+        kernel_name="sum_cpu",
         batch="reduced",
         native=_kernels.sum,
         transpose={
@@ -148,6 +149,7 @@ def _averaging(name: str, node: str, out: Any, **more: Any) -> Op:
         "dtype: dtype | None = None)",
         _mean,
         typed="inside",
+        kernel_name="sum_cpu",
         type_check=_check_type,
         batch="reduced",
         native=_kernels.mean,
@@ -263,6 +265,7 @@ def _multiplying(name: str, node: str, **more: Any) -> Op:
         "dtype: dtype | None = None)",
         _prod,
         typed="inside",
+        kernel_name="prod_out_cpu",
         vjp={
             "input": lambda g, input, out, dim, keepdim: _prod_grad(
                 g, _cast_to(input, out), out, dim, keepdim
@@ -419,6 +422,7 @@ _var_op: Op = general(
     out="cast",
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     formula={"input": "2 · (input − mean(input)) / (n − correction)"},
+    kernel_name="std_cpu",
     doc="The variance with a correction to the number of elements.",
     batch="reduced",
 )
@@ -485,6 +489,7 @@ _var_mean_op: Op = general(
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     keeps="rows",
     formula={"input": "2 · (input − mean(input)) / (n − correction)"},
+    kernel_name="std_cpu",
     doc="Variance and mean.",
     batch="reduced",
 )
@@ -502,6 +507,7 @@ _std_mean_op: Op = general(
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     keeps="rows",
     formula={"input": "(input − mean(input)) / ((n − correction) · out)"},
+    kernel_name="std_cpu",
     doc="Standard deviation and mean.",
     batch="reduced",
 )
@@ -580,6 +586,7 @@ def _truth(name: str, doc: str) -> Op:
         forward,
         batch="reduced",
         out="truth",
+        stored="float8",
         samples=lambda make: [(make(2, 3),), (make(2, 3), 1)],
         overloads=(
             "(input, *, out)",
@@ -601,6 +608,7 @@ count_nonzero: Op = constant(
         "(input, dim: int | None = None)",
         "(input, dim: Sizes)",
     ),
+    kernel_name="nonzero_count_cpu",
     doc="How many elements are not zero.",
     batch="reduced",
 )
@@ -643,6 +651,7 @@ logsumexp: Op = general(
         (make(2, 3), 1, True),
         (make(), 0),
     ],
+    kernel_name="max_values_cpu",
     doc="log(sum(exp(input))) along dimensions, without overflow.",
     batch="reduced",
 )

@@ -63,6 +63,7 @@ cumsum: Op = linear(
     in_place=True,
     out="dtype",
     samples=_some,
+    kernel_name="cumsum_out_cpu",
     doc="The sum of all entries so far, along a dimension.",
 )
 
@@ -106,6 +107,7 @@ cumprod: Op = general(
     out="dtype",
     samples=_some,
     formula={"input": "flip(cumsum(flip(g ⊙ out))) / input"},
+    kernel_name="cumprod_out_cpu",
     doc="The product of all entries so far, along a dimension.",
 )
 
@@ -230,6 +232,7 @@ logcumsumexp: Op = general(
     samples=lambda make: [(make(3, 4), 0), (make(3, 4), -1)],
     keeps="rows",
     formula={"input": "exp(input) ⊙ flip(cumsum(flip(g ⊙ exp(−out))))"},
+    kernel_name="logcumsumexp_out_cpu",
     doc="log(cumsum(exp(input))) along a dimension, without overflow.",
 )
 

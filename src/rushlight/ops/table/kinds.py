@@ -65,13 +65,16 @@ def _numbers(words: str) -> list[int]:
 
 
 def _refusals(refuses: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """What `define` is told: the refused common types, and those of single arguments."""
+    """What `define` is told: the refused common types, those of single arguments, and the kernel
+    that torch names."""
     common: dict[int, tuple[type, str]] = {}
     arguments = []
+    kernel_name = None
     for key, why in refuses.items():
         who, _, words = key.rpartition(": ")
         kind, text = why if isinstance(why, tuple) else (NotImplementedError, why)
         if " " not in text:
+            kernel_name = kernel_name or text
             text = f"\"{text}\" not implemented for '{{}}'"
         found = {
             n: (kind, text.format(ALL[n].scalar_name, c=ALL[n].c_name)) for n in _numbers(words)
@@ -80,7 +83,11 @@ def _refusals(refuses: dict[str, Any], names: list[str]) -> dict[str, Any]:
             arguments.append((-1 if who == "any" else names.index(who), found))
         else:
             common.update(found)
-    return {"refusals": common or None, "argument_refusals": arguments}
+    return {
+        "refusals": common or None,
+        "argument_refusals": arguments,
+        "kernel_name": kernel_name,
+    }
 
 
 def _is_whole(partial: Any) -> bool:
@@ -205,9 +212,8 @@ def pointwise(
         result=_RESULTS[dtype],
         kernel=kernel,
         arity=arity,
-        **_refusals(refuses or {}, names),
         reference_for=sum(1 << n for n in _numbers(reference_for + " half" * (halves is not None))),
-        **more,
+        **{**_refusals(refuses or {}, names), **more},
     )
     op.entry.traced_forward, op.entry.domain, op.entry.partials = forward, domain, partials or {}
     return op

@@ -28,8 +28,7 @@ from ..._core import Asks, Flag, Keeps, OpKind, Overlap, Source, Typed
 from ..._devices.meta import like_first, shapes
 from ..._pickled import dotted
 from .signature import parse
-from .stored import stored_words
-from .words import BATCH, SHARED_WRITES, TRAITS, Spec
+from .words import BATCH, SHARED_WRITES, STORED, TRAITS, Spec
 
 __all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
 
@@ -216,12 +215,19 @@ def define(
         said.setdefault("node", node_name(name))
     if "edges" in said:
         said["edges"] = [names.index(p) for p in said["edges"].split()]
+    said.setdefault("kernel_name", f"{name.removeprefix('_')}_cpu")
+    if "stored" in said:
+        said["stored"] = STORED[said["stored"]]
     if "typed" in said:
         said["typed"] = _TYPED[said["typed"]]
     if "toggles" in said:
         said["toggles"] = LAZY[said["toggles"]]
     if "overlap" in said:
         said["overlap"] = sum(OVERLAPS[word] for word in said["overlap"].split())
+    for place in ("subscript", "by_value"):
+        if place in said:
+            said[place] = 1 << names.index(said[place])
+    said["indices"] = sum(1 << i for i, n in enumerate(names) if n in ("index", "indices"))
     if "keeps" in said:
         said["keeps"] = _keeps(said["keeps"], names)
     if "zero_dim" in said:
@@ -241,7 +247,6 @@ def define(
         if word in ("dtype", "float dtype"):
             said["typed_out"] = names.index("dtype")
             said["float_out"] = word == "float dtype"
-    said.update(stored_words(name))
     op = _core.make_op(name, kind, params, positional, forward, said)
     entry = Entry(name, kind, signature, op)
     for word, value in words.items():

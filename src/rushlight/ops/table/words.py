@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypedDict
 
-__all__ = ["BATCH", "SHARED_WRITES", "TRAITS", "TYPED", "Words"]
+__all__ = ["BATCH", "SHARED_WRITES", "STORED", "TRAITS", "TYPED", "Words"]
 
 # Of element types, by their codes: the exception and its text.
 Reasons: TypeAlias = dict[int, tuple[type, str]]
@@ -22,10 +22,16 @@ class Promotion(TypedDict, total=False):
     numbers_round: bool  # with halves a number is rounded to their type first
     integer_power: bool  # the second argument is an exponent: none below 0 for integers
     own_type: bool  # the common type is that of the first argument
+    # The types that are stored only, which it takes all the same: one of STORED. A view takes all.
+    stored: str | None
+    kernel_name: str  # PyTorch's, where it refuses them; unless told as in `refuses`, or the op's
     typed: str  # that `dtype=` is a type to convert the first argument to; one of TYPED
     type_check: Callable[..., None]  # is shown the argument and that type, and may refuse it
     zero_dim: tuple[str, str]  # the tensor that must have no dimensions; the error for one that has
 
+
+# Bits of types that are stored only.
+STORED = {"float8": 1, "complex32": 2, "all": 3}
 
 # How an op converts its first argument to `dtype=`.
 TYPED = {
@@ -50,6 +56,14 @@ class Result(TypedDict, total=False):
     out: bool | str | tuple[str, type, str]  # of which type an `out=` may be; see table/outputs.py
 
 
+class Places(TypedDict, total=False):
+    """Which arguments may be on the CPU where the first is elsewhere. In a pointwise op these are
+    tensors without dimensions; with a first argument on meta, what is called index or indices."""
+
+    subscript: str  # an index
+    by_value: str  # a tensor without dimensions
+
+
 class InPlace(TypedDict, total=False):
     """How an op writes its first argument."""
 
@@ -68,6 +82,7 @@ class Backward(TypedDict, total=False):
     nodes: list[tuple[int, int, str]]  # by the dimensions of the first two arguments
     edges: str  # the arguments in the order of the node's edges
     unfold: Callable[..., Any]  # makes the several nodes that PyTorch has for a call
+    leaves_inference: bool  # recorded though all arguments are inference tensors: it copies them
     first_only: bool  # of several results only the first is differentiable
 
 
@@ -133,7 +148,7 @@ class Public(TypedDict, total=False):
     formula: dict[str, str]
 
 
-class Words(Promotion, Result, InPlace, Backward, Levels, Public, total=False):
+class Words(Promotion, Result, Places, InPlace, Backward, Levels, Public, total=False):
     """All of them, and the definition on ndarrays where a kernel goes first."""
 
     reference: Any
