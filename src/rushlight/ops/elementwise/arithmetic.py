@@ -191,6 +191,7 @@ reciprocal = pointwise(
     partials={"input": lambda out: -(out * out)},
     domain=(0.5, 2.0),
     samples=one,
+    autocast="float32 there",
     doc="1 / input.",
 )
 
@@ -515,6 +516,7 @@ addcmul = pointwise(
     samples=three,
     earlier="input value tensor1 tensor2",
     stored="complex32",
+    autocast="widest there",
     doc="input + value * tensor1 * tensor2.",
 )
 _addcmul_scaled = pointwise(
@@ -548,6 +550,7 @@ addcdiv = pointwise(
     samples=three,
     earlier="input value tensor1 tensor2",
     kernel_name="addcdiv_cpu_out",
+    autocast="widest there",
     doc="input + value * tensor1 / tensor2.",
 )
 _addcdiv_scaled = pointwise(

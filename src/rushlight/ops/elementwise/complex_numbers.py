@@ -98,6 +98,7 @@ view_as_complex = linear(
     view=True,
     method=False,
     samples=lambda make: [(make(3, 2),)],
+    autocast="float32 here",
     doc="A real tensor whose last dimension has size 2 as a complex one.",
     batch="trailing",
 )
@@ -290,6 +291,7 @@ polar = general(
     out=_COMPLEX_OUT,
     samples=lambda make: [(make(2, 3, low=0.5), make(2, 3))],
     formula={"abs": "real(conj(g) ⊙ out) / abs", "angle": "imag(conj(out) ⊙ g)"},
+    autocast="float32 here",
     doc="The complex number of that absolute value and angle.",
     batch="trailing",
 )

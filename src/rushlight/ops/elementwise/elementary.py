@@ -53,7 +53,14 @@ _INSIDE = (-0.9, 0.9)
 
 # ---- exponentials and logarithms
 
-exp = _unary("exp", np.exp, lambda out: out, "e ** input.", kernel_name="exp_vml_cpu")
+exp = _unary(
+    "exp",
+    np.exp,
+    lambda out: out,
+    "e ** input.",
+    kernel_name="exp_vml_cpu",
+    autocast="float32 there",
+)
 exp2 = _unary(
     "exp2",
     lambda a: np.exp2(a) if a.dtype.kind != "c" else np.exp(a * a.dtype.type(_LN2)),
@@ -69,6 +76,7 @@ expm1 = _unary(
     "e ** input - 1, exact near 0.",
     where="torch special",
     kernel_name="expm1_vml_cpu",
+    autocast="float32 there",
 )
 log = _unary(
     "log",
@@ -77,6 +85,7 @@ log = _unary(
     "The natural logarithm.",
     _POSITIVE,
     kernel_name="log_vml_cpu",
+    autocast="float32 there",
 )
 log2 = _unary(
     "log2",
@@ -85,6 +94,7 @@ log2 = _unary(
     "The logarithm to base 2.",
     _POSITIVE,
     kernel_name="log2_vml_cpu",
+    autocast="float32 there",
 )
 log10 = _unary(
     "log10",
@@ -93,6 +103,7 @@ log10 = _unary(
     "The logarithm to base 10.",
     _POSITIVE,
     kernel_name="log10_vml_cpu",
+    autocast="float32 there",
 )
 
 
@@ -119,6 +130,7 @@ log1p = _unary(
     node="Log1PBackward0",
     where="torch special",
     kernel_name="log1p_vml_cpu",
+    autocast="float32 there",
 )
 
 
@@ -182,7 +194,13 @@ def finite(input: Tensor | Symbol) -> Tensor | Symbol:
 sin: Op = _unary("sin", np.sin, lambda input: cos(input), "The sine.", kernel_name="sin_vml_cpu")
 cos: Op = _unary("cos", np.cos, lambda input: -sin(input), "The cosine.", kernel_name="cos_vml_cpu")
 tan = _unary(
-    "tan", np.tan, lambda out: 1 + out * out, "The tangent.", (-1.0, 1.0), kernel_name="tan_vml_cpu"
+    "tan",
+    np.tan,
+    lambda out: 1 + out * out,
+    "The tangent.",
+    (-1.0, 1.0),
+    kernel_name="tan_vml_cpu",
+    autocast="float32 there",
 )
 asin = _unary(
     "asin",
@@ -191,6 +209,7 @@ asin = _unary(
     "The angle of that sine.",
     _INSIDE,
     kernel_name="asin_vml_cpu",
+    autocast="float32 there",
 )
 acos = _unary(
     "acos",
@@ -199,6 +218,7 @@ acos = _unary(
     "The angle of that cosine.",
     _INSIDE,
     kernel_name="acos_vml_cpu",
+    autocast="float32 there",
 )
 atan = _unary(
     "atan",
@@ -207,8 +227,12 @@ atan = _unary(
     "The angle of that tangent.",
     kernel_name="atan_vml_cpu",
 )
-sinh = _unary("sinh", np.sinh, lambda input: cosh(input), "The hyperbolic sine.")
-cosh: Op = _unary("cosh", np.cosh, lambda input: sinh(input), "The hyperbolic cosine.")
+sinh = _unary(
+    "sinh", np.sinh, lambda input: cosh(input), "The hyperbolic sine.", autocast="float32 there"
+)
+cosh: Op = _unary(
+    "cosh", np.cosh, lambda input: sinh(input), "The hyperbolic cosine.", autocast="float32 there"
+)
 tanh = _unary(
     "tanh",
     np.tanh,
@@ -249,6 +273,7 @@ atan2 = pointwise(
     refuses={"complex": "atan2_cpu"},
     samples=lambda make: [(make(2, 3, low=0.2), make(2, 3)), (make(2, 3, low=0.2), make(3))],
     shared_write="shape",
+    autocast="widest there",
     doc="The angle of the point (other, input).",
 )
 alias("arctan2", atan2)

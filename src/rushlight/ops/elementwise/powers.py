@@ -79,6 +79,7 @@ pow = pointwise(
         "(self: Number, exponent: Tensor, *, out)",
         "(input: Tensor, exponent: Number, *, out)",
     ),
+    autocast="float32 there",
     doc="input ** exponent.",
 )
 
@@ -203,6 +204,7 @@ rsqrt: Op = pointwise(
     partials={"input": lambda out: -0.5 * (out * out * out)},
     domain=(0.2, 3.0),
     samples=one,
+    autocast="float32 there",
     doc="1 / sqrt(input).",
 )
 

@@ -282,6 +282,7 @@ index_copy: Op = linear(
     in_place=True,
     samples=_source_samples,
     formula={"input": "g, 0 at index", "source": "g[index]"},
+    autocast="widest",
     doc="The input with source written to the slices that an index names.",
 )
 _index_fill_number: Op = general(

@@ -277,6 +277,7 @@ scatter_add: Op = linear(
     samples=_add_samples,
     shared_write="name",
     formula={"src": "gather(g, dim, index)"},
+    autocast="widest there",
     doc="The input with src added at the places of an index: "
     "input[index[i][j]][j] += src[i][j] for dim 0.",
 )

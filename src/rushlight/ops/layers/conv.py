@@ -565,6 +565,7 @@ def _public(n: int) -> None:
         where="nn torch",
         method=False,
         name=name,
+        autocast="low",
         doc=f"A convolution over {n} dimension{'s' * (n > 1)}.",
         overloads=(
             "(input, weight, bias, stride, padding, dilation, groups)",
@@ -586,6 +587,7 @@ def _public(n: int) -> None:
         where="nn torch",
         method=False,
         name=transposed_name,
+        autocast="low",
         doc=f"The transpose of a convolution over {n} dimension{'s' * (n > 1)}.",
     )
     def transposed(

@@ -164,7 +164,7 @@ _mse_loss = general(
 )
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -184,7 +184,7 @@ def mse_loss(
     return _reduce_weighted((input - target) ** 2, weight, reduction)
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -250,7 +250,7 @@ _smooth_l1_loss = general(
 )
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -300,7 +300,7 @@ _huber_loss = general(
 )
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def huber_loss(
     input: Tensor,
     target: Tensor,
@@ -329,7 +329,7 @@ def huber_loss(
 # ---- distances between distributions and between embeddings
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -358,7 +358,7 @@ def kl_div(
     return reduce_loss(loss, reduction)
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -380,7 +380,7 @@ def hinge_embedding_loss(
     return reduce_loss(far + near, reduction)
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -401,7 +401,7 @@ def margin_ranking_loss(
     return reduce_loss((-target * apart + float(margin)).clamp_min(0), reduction)
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -429,7 +429,7 @@ def cosine_embedding_loss(
     return reduce_loss(near + far, reduction)
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -488,7 +488,7 @@ def triplet_margin_with_distance_loss(
 # ---- likelihoods
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,

@@ -99,6 +99,7 @@ softmax = general(
     backward=(_kernels.softmax_backward, "g out dim"),
     samples=_along,
     kernel_name="softmax_lastdim_kernel_impl",
+    autocast="float32 there",
     doc="exp(input), divided by its sum along dim.",
 )
 log_softmax = general(
@@ -111,6 +112,7 @@ log_softmax = general(
     backward=(_kernels.log_softmax_backward, "g out dim"),
     samples=_along,
     kernel_name="log_softmax_lastdim_kernel_impl",
+    autocast="float32 there",
     doc="The logarithm of softmax, exact where softmax is small.",
 )
 
@@ -144,7 +146,7 @@ _functional(softmax, "softmax", softmax.entry.doc)
 _functional(log_softmax, "log_softmax", log_softmax.entry.doc)
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32 there")
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:

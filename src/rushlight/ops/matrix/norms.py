@@ -278,6 +278,7 @@ _NORM_OUT = "linalg.norm expected out tensor dtype {want.scalar_name} but got: {
         "(input: Tensor, ord: Number | None = None, dim, keepdim, *, dtype, out)",
         "(input: Tensor, ord: str, dim, keepdim, *, dtype, out)",
     ),
+    autocast="float32 there",
 )
 def _linalg_norm(
     A: Tensor,
@@ -317,7 +318,7 @@ def _linalg_norm(
 alias("norm", _linalg_norm, method=False, where="linalg")
 
 
-@composite
+@composite(autocast="float32 there")
 def norm(
     input: Tensor,
     p: Any = "fro",
@@ -390,6 +391,7 @@ renorm = general(
         (make(3, 4), 2, -1, 100.0),
     ],
     keeps="rows",
+    autocast="float32 there",
     doc="input with the p-norm of each slice along dim brought down to maxnorm.",
 )
 
@@ -423,6 +425,7 @@ dist: Op = general(
         "input": "d · |d|^(p − 2) / out^(p − 1), d = input − other",
         "other": "d · |d|^(p − 2) / out^(p − 1), d = other − input",
     },
+    autocast="float32 there",
     doc="The p-norm of input - other.",
 )
 
@@ -435,7 +438,7 @@ def pairwise_distance(
     return _distance_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-@composite(where="nn torch", method=False)
+@composite(where="nn torch", method=False, autocast="float32 there")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along dim; norms are not below eps."""
     dtype = common_type(x1._form, x2._form)
@@ -507,7 +510,7 @@ _cdist_op = general(
 )
 
 
-@composite(method=False)
+@composite(method=False, autocast="float32")
 def cdist(
     x1: Tensor,
     x2: Tensor,
@@ -536,7 +539,7 @@ def cdist(
     return _cdist_op(x1, x2, p)
 
 
-@composite(where="nn torch", method=False)
+@composite(where="nn torch", method=False, autocast="float32 there")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The distances of all pairs of rows."""
     if input.ndim != 2:

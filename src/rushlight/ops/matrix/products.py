@@ -244,6 +244,7 @@ matmul = _matmul_op(
     unfold=in_steps(_matmul_in_steps, _matmul_shapes),
     stored="float8",
     kernel_name="addmm_impl_cpu_",
+    autocast="low",
 )
 # The same under the name that torch's einsum, inner and multi_dot leave in the graph. Errors name
 # einsum: the other two have looked at their arguments.
@@ -274,6 +275,7 @@ mm = bilinear(
     ),
     stored="float8",
     kernel_name="addmm_impl_cpu_",
+    autocast="low",
     doc="The product of two matrices.",
 )
 
@@ -304,6 +306,7 @@ bmm = bilinear(
         "(input, mat2, out_dtype: dtype, *, out)",
     ),
     kernel_name="bmm",
+    autocast="low",
     doc="The products of two stacks of matrices.",
 )
 
@@ -351,6 +354,7 @@ dot = bilinear(
     out="result dtype {got.scalar_name} does not match input dtype {want.scalar_name}",
     samples=lambda make: [(make(3), make(3))],
     kernel_name="dot",
+    autocast="widest there",
     doc="The product of two vectors, without conjugation.",
 )
 
@@ -500,6 +504,7 @@ linear = bilinear(
     formula={"input": "g · weight", "weight": "gᵀ · input"},
     stored="float8",
     kernel_name="addmm_impl_cpu_",
+    autocast="low",
     doc="input @ weight.T + bias, over any leading dimensions of input.",
 )
 _linear_bias = general(
@@ -533,7 +538,7 @@ _linear_bias = general(
 variant(linear, "bias", "given", _linear_bias)
 
 
-@composite(where="nn torch", method=False, name="bilinear")
+@composite(where="nn torch", method=False, name="bilinear", autocast="none")
 def _bilinear_form(
     input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:

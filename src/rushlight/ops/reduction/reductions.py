@@ -110,7 +110,10 @@ def reduced_samples(make: Callable[..., Any]) -> list[Any]:
 
 
 sum: Any = _summing(
-    "sum", "SumBackward0", samples=lambda make: [(make(2, 3),), (make(),), *reduced_samples(make)]
+    "sum",
+    "SumBackward0",
+    samples=lambda make: [(make(2, 3),), (make(),), *reduced_samples(make)],
+    autocast="float32 there",
 )
 _sum_dims: Any = _summing("_sum_dims", "SumBackward1", method=False, samples=reduced_samples)
 variant(sum, "dim", "given", _sum_dims)
@@ -286,7 +289,10 @@ def _cast_to(input: Tensor, out: Tensor) -> Tensor:
 
 
 prod = _multiplying(
-    "prod", "ProdBackward0", samples=lambda make: [(make(2, 3),), (make(),), (make(2, 3), 1)]
+    "prod",
+    "ProdBackward0",
+    samples=lambda make: [(make(2, 3),), (make(),), (make(2, 3), 1)],
+    autocast="float32",
 )
 _prod_dim = _multiplying(
     "_prod_dim",
@@ -652,6 +658,7 @@ logsumexp: Op = general(
         (make(), 0),
     ],
     kernel_name="max_values_cpu",
+    autocast="float32 there",
     doc="log(sum(exp(input))) along dimensions, without overflow.",
     batch="reduced",
 )

@@ -64,6 +64,7 @@ cumsum: Op = linear(
     out="dtype",
     samples=_some,
     kernel_name="cumsum_out_cpu",
+    autocast="float32 there",
     doc="The sum of all entries so far, along a dimension.",
 )
 
@@ -108,6 +109,7 @@ cumprod: Op = general(
     samples=_some,
     formula={"input": "flip(cumsum(flip(g ⊙ out))) / input"},
     kernel_name="cumprod_out_cpu",
+    autocast="float32 there",
     doc="The product of all entries so far, along a dimension.",
 )
 

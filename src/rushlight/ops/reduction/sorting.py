@@ -285,6 +285,7 @@ def _quantile(
         "(input, q: float, dim, keepdim, *, interpolation, out)",
     ),
     out="quantile() out tensor must be same dtype as the input tensor",
+    autocast="float32 here",
 )
 def quantile(
     input: Tensor,
@@ -305,6 +306,7 @@ def quantile(
         "(input, q: float, dim, keepdim, *, interpolation, out)",
     ),
     out="quantile() out tensor must be same dtype as the input tensor",
+    autocast="float32 here",
 )
 def nanquantile(
     input: Tensor,

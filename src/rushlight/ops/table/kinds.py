@@ -23,7 +23,7 @@ from .arrays import Array
 from .formulas import BOOLEAN, Untraceable, trace, trace_partial
 from .outputs import written
 from .signature import parse
-from .statement import OPS, Entry, Rule, define, enter, read_by, sources, traits_of
+from .statement import OPS, Entry, Rule, casts_of, define, enter, read_by, sources, traits_of
 from .words import Words
 
 __all__ = [
@@ -324,6 +324,7 @@ def composite(
     overloads: tuple[str, ...] = (),
     said: str | None = None,
     traits: str = "",
+    autocast: str = "",
     out: Any = False,
 ) -> Callable[[_F], _F]: ...
 def composite(
@@ -341,17 +342,18 @@ def composite(
     overloads: tuple[str, ...] = (),
     said: str | None = None,
     traits: str = "",
+    autocast: str = "",
     out: Any = False,
 ) -> Any:
     """A plain function of tensors in terms of other ops:
     a decorator that enters it in the table.
 
     name: of the op, where the function's own is another. doc: for a function made once for each of
-    several ops. signature: where programs know another than the function's own. overloads, said: as
-    in a statement (words.py). asks: whose `__torch_function__` may take a call over, that of "all",
-    of "modes" alone (the arguments are data to make a tensor of), or of "nobody" (PyTorch shows the
-    call to no one). out: the function, not the method, takes `out=`; of which types, as in a
-    statement, in a list where there are several results.
+    several ops. signature: where programs know another than the function's own. overloads, said,
+    autocast: as in a statement (words.py). asks: whose `__torch_function__` may take a call over,
+    that of "all", of "modes" alone (the arguments are data to make a tensor of), or of "nobody"
+    (PyTorch shows the call to no one). out: the function, not the method, takes `out=`; of which
+    types, as in a statement, in a list where there are several results.
     """
 
     def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -367,6 +369,7 @@ def composite(
         entry.samples = samples
         entry.overloads, entry.said = overloads, said or ""
         entry.traits = traits_of(traits, entry.name)
+        entry.autocast = casts_of(autocast, entry.name)
         f.entry = plain.entry = entry  # type: ignore[attr-defined]
         enter(
             entry,

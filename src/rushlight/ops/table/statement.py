@@ -28,7 +28,7 @@ from ..._core import Asks, Flag, Keeps, OpKind, Overlap, Source, Typed
 from ..._devices.meta import like_first, shapes
 from ..._pickled import dotted
 from .signature import parse
-from .words import BATCH, SHARED_WRITES, STORED, TRAITS, Spec
+from .words import AUTOCAST, BATCH, SHARED_WRITES, STORED, TRAITS, Spec
 
 __all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
 
@@ -79,6 +79,7 @@ class Entry:
     aten = ""
     shared_write = ""
     traits: frozenset[str] = frozenset()
+    autocast: Mapping[str, str] = MappingProxyType({})  # by "here" and "there"
     variant_of = ""  # the op that it takes over from
     batch: Any = None  # what the statement says of a batch
     batching: Any = None  # the rule of vmap; see `_levels`
@@ -122,6 +123,17 @@ def traits_of(words: str, op: str) -> frozenset[str]:
         if word not in TRAITS:
             raise TypeError(f"op '{op}': '{word}' is no trait, which are {list(TRAITS)}")
     return frozenset(words.split())
+
+
+def casts_of(words: str, op: str) -> dict[str, str]:
+    """What `autocast=` says, by "here" and "there"; an error for an unknown word."""
+    found: dict[str, str] = {}
+    for each in filter(None, words.split(", ")):
+        kind, _, place = each.partition(" ")
+        if kind not in AUTOCAST or place not in ("", "here", "there"):
+            raise TypeError(f"op '{op}': autocast={words!r}, of which '{each}' is no word")
+        found |= dict.fromkeys([place] if place else ["here", "there"], kind)
+    return found
 
 
 def entry_of(op: Any) -> Entry:
@@ -172,7 +184,7 @@ def node_name(op: str) -> str:
 # What `_core.make_op` is not told: for documentation and tests, and where programs find the op.
 _PYTHON = frozenset(
     "shape out in_place in_place_node batch jvp doc samples where method operator reflected "
-    "overloads earlier said traits aten shared_write formula".split()
+    "overloads earlier said autocast traits aten shared_write formula".split()
 )
 
 # What goes into the row of the table as it is said.
@@ -257,6 +269,7 @@ def define(
         raise TypeError(f"op '{name}': shared_write={entry.shared_write!r} is none of its words")
     if "traits" in words:
         entry.traits = traits_of(words["traits"], name)
+    entry.autocast = casts_of(words.get("autocast", ""), name)
     if rows:
         entry.rules, entry.targets = list(rules.values()), [row[2] for row in rows]
     if isinstance(entry.batch, str) and entry.batch not in BATCH:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypedDict
 
-__all__ = ["BATCH", "SHARED_WRITES", "STORED", "TRAITS", "TYPED", "Words"]
+__all__ = ["AUTOCAST", "BATCH", "SHARED_WRITES", "STORED", "TRAITS", "TYPED", "Words"]
 
 # Of element types, by their codes: the exception and its text.
 Reasons: TypeAlias = dict[int, tuple[type, str]]
@@ -130,6 +130,15 @@ TRAITS = {
 }
 
 
+# What autocast makes of floating-point arguments, float64 left alone.
+AUTOCAST = {
+    "low": "the lower precision: products are made of them",
+    "float32": "float32: less would lose too much",
+    "widest": "the widest type among them",
+    "none": "nothing, nor inside the call",
+}
+
+
 class Public(TypedDict, total=False):
     """Where programs find it, its texts, and the arguments that tests call it with."""
 
@@ -139,6 +148,8 @@ class Public(TypedDict, total=False):
     said: str  # its name in errors, where that is another
     samples: Any
     traits: str  # what those tests must know; words of TRAITS
+    # Words of AUTOCAST, apart by ", "; with "here" for the CPU, or "there" for accelerators alone.
+    autocast: str
     where: str  # namespaces, "torch" unless told; "Tensor": a method alone; "": nowhere
     method: bool  # of Tensor; unless told, as long as it is in the namespace "torch"
     operator: str
