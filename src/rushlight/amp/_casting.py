@@ -11,15 +11,16 @@ from .. import _dtypes as dtypes
 from .. import _root as rl
 from .._core import Tensor
 from ..nn import functional
-from ..ops.table.statement import OPS, casts_of
+from ..ops.table.statement import OPS, casts_of, row_of
 
 __all__ = ["Caster", "lower", "state"]
 
-# Beside what the table says (`autocast=`): operators, and functions that have no row there.
+# Beside what the table says (`autocast=`): functions without a row, and two operators (the division
+# of a number is a reciprocal).
 _MORE = {
-    "low": "__matmul__ __rmatmul__",
+    "low": "__rmatmul__",
     "float32 here": "grid_sampler",
-    "float32 there": "__pow__ __rpow__ __rtruediv__ native_layer_norm",
+    "float32 there": "__rtruediv__ native_layer_norm",
     "widest there": "index_put",
 }
 
@@ -45,11 +46,12 @@ def _told() -> Iterator[tuple[Any, Mapping[str, str]]]:
     """Each function and method that autocast changes, with what the table says."""
     for place in (rl, linalg, fft, functional, Tensor):
         for name, f in vars(place).items():
-            if name[-1] != "_" and isinstance(f, (_core.Op, _core.Public)):
-                # torch's form of a function of nn has no row of its own, but that one's name.
-                row = getattr(f, "entry", None) or OPS.get(f.__name__)
-                if row is not None and row.autocast:
-                    yield f, row.autocast
+            in_place = name[:3] == "__i" or (name[-1] == "_" and name[:2] != "__")
+            row = None if in_place else row_of(f)
+            if row is None and isinstance(f, _core.Public) and not in_place:
+                row = OPS.get(f.__name__)  # of torch's form of a function of nn
+            if row is not None and row.autocast:
+                yield f, row.autocast
         for words, names in _MORE.items():
             for name in names.split():
                 if name in vars(place):

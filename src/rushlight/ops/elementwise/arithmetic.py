@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import _core
 from ..._core import Op
 from ..table.arrays import Array
 from ..table.formulas import Symbol, Untraceable
@@ -14,6 +13,7 @@ from ..table.kinds import composite, pointwise, variant
 from ..table.reference import alias, is_float
 from ..table.samples import one, pair, scalars_too, three
 from ..table.signature import Tensor
+from ..table.statement import set_operator
 from .selection import where
 
 # ---- sums
@@ -162,7 +162,7 @@ neg = pointwise(
 )
 
 
-@composite(operator="pos", samples=one)
+@composite(operator="pos", samples=one, elementwise=True)
 def positive(input: Tensor) -> Tensor:
     """input itself."""
     if input.dtype.name == "bool":
@@ -228,7 +228,7 @@ def _rtruediv(self: Tensor, other: float) -> Tensor:
     return reciprocal(self) * other
 
 
-_core.set_operator("rtruediv", _rtruediv)
+set_operator("rtruediv", _rtruediv, div.entry)
 
 
 def _nonzero(b: Array) -> Array:
@@ -446,8 +446,8 @@ _remainder_of_number = pointwise(
     doc="`remainder` of a number.",
 )
 variant(remainder, "input", "scalar", _remainder_of_number)
-_core.set_operator("rfloordiv", lambda self, other: floor_divide(other, self))
-_core.set_operator("rmod", lambda self, other: remainder(other, self))
+set_operator("rfloordiv", lambda self, other: floor_divide(other, self), floor_divide.entry)
+set_operator("rmod", lambda self, other: remainder(other, self), remainder.entry)
 
 # ---- fused
 

@@ -17,6 +17,7 @@ from ..table.kinds import composite, constant, pointwise, variant
 from ..table.reference import alias, is_float
 from ..table.samples import one, pair, scalars_too
 from ..table.signature import Tensor
+from ..table.statement import set_operator
 
 # ---- comparisons
 
@@ -200,8 +201,10 @@ _invert = pointwise(
     samples=lambda make: [(make(2, 3, kind="int"),)],
     doc="What `~input` calls: `bitwise_not`.",
 )
-_core.set_operator(
-    "invert", lambda self: logical_not(self) if self.dtype is _bool else _invert(self)
+set_operator(
+    "invert",
+    lambda self: logical_not(self) if self.dtype is _bool else _invert(self),
+    _invert.entry,
 )
 bitwise_not = pointwise(
     "bitwise_not(input: Tensor)",
@@ -256,7 +259,7 @@ def _shift(kernel: str, operator: str, reference: Any, doc: str) -> Op:
         aten=f"bitwise_{kernel}_.Tensor | bitwise_{kernel}_.Tensor_Scalar",
         doc=doc,
     )
-    _core.set_operator(f"r{operator}", lambda self, other: op(other, self))
+    set_operator(f"r{operator}", lambda self, other: op(other, self), op.entry)
     return op
 
 

@@ -138,7 +138,7 @@ add_method("real", property(real, _set_part(real), doc="The real part."))
 add_method("imag", property(imag, _set_part(imag), doc="The imaginary part."))
 
 
-@composite(samples=_complex_one)
+@composite(samples=_complex_one, elementwise=True)
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate, as a view; a real tensor itself."""
     return _conj(input) if input.dtype.is_complex else input

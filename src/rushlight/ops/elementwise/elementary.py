@@ -574,7 +574,7 @@ _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38} | dict.fromke
 )
 
 
-@composite(samples=one)
+@composite(samples=one, elementwise=True)
 def nan_to_num(
     input: Tensor,
     nan: float | None = None,

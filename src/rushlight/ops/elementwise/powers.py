@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import _core
 from ..._core import Op
 from ..._dtypes import complex128, float64
 from ..making.casts import to
@@ -18,6 +17,7 @@ from ..table.kinds import composite, pointwise, variant
 from ..table.reference import add_method
 from ..table.samples import one, pair
 from ..table.signature import Tensor
+from ..table.statement import set_operator
 from .arithmetic import conj_of
 from .selection import unless, where
 
@@ -173,7 +173,7 @@ for _value, _special in (
     (-1.0, _pow_minus_one),
 ):
     variant(_pow_number, "exponent", "equals", _special, _value)
-_core.set_operator("rpow", lambda self, other: _pow_base(other, self))
+set_operator("rpow", lambda self, other: _pow_base(other, self), pow.entry)
 
 square = pointwise(
     "square(input: Tensor)",

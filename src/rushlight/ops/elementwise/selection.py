@@ -232,6 +232,7 @@ def _no_bound() -> RuntimeError:
 
 @composite(
     samples=_clamp_samples,
+    elementwise=True,
     overloads=(
         "(input, min: Tensor | None = None, max: Tensor | None = None, *, out)",
         "(input, min: Number | None = None, max: Number | None = None, *, out)",

@@ -325,6 +325,7 @@ def composite(
     said: str | None = None,
     traits: str = "",
     autocast: str = "",
+    elementwise: bool = False,
     out: Any = False,
 ) -> Callable[[_F], _F]: ...
 def composite(
@@ -343,6 +344,7 @@ def composite(
     said: str | None = None,
     traits: str = "",
     autocast: str = "",
+    elementwise: bool = False,
     out: Any = False,
 ) -> Any:
     """A plain function of tensors in terms of other ops:
@@ -370,6 +372,7 @@ def composite(
         entry.overloads, entry.said = overloads, said or ""
         entry.traits = traits_of(traits, entry.name)
         entry.autocast = casts_of(autocast, entry.name)
+        entry.elementwise = elementwise
         f.entry = plain.entry = entry  # type: ignore[attr-defined]
         enter(
             entry,

@@ -30,7 +30,19 @@ from ..._pickled import dotted
 from .signature import parse
 from .words import AUTOCAST, BATCH, SHARED_WRITES, STORED, TRAITS, Spec
 
-__all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
+__all__ = [
+    "OPS",
+    "Entry",
+    "define",
+    "entry_of",
+    "is_elementwise",
+    "namespace",
+    "overridable",
+    "put_gates",
+    "quietly",
+    "row_of",
+    "set_operator",
+]
 
 _NUMBERS = {word.lower(): n for word, n in vars(OpKind).items() if word.isupper()}
 KINDS = tuple(sorted(_NUMBERS, key=_NUMBERS.__getitem__))  # each at its number
@@ -80,6 +92,7 @@ class Entry:
     shared_write = ""
     traits: frozenset[str] = frozenset()
     autocast: Mapping[str, str] = MappingProxyType({})  # by "here" and "there"
+    elementwise = False  # elements of the result from those at their places in the arguments
     variant_of = ""  # the op that it takes over from
     batch: Any = None  # what the statement says of a batch
     batching: Any = None  # the rule of vmap; see `_levels`
@@ -93,6 +106,7 @@ class Entry:
         self.name, self.kind, self.signature = name, KINDS[kind], signature
         self.function = function
         self.forms: set[str] = set()
+        self.elementwise = kind == OpKind.POINTWISE
 
     def __repr__(self) -> str:
         return f"<{self.kind} op {self.signature}>"
@@ -100,6 +114,8 @@ class Entry:
 
 OPS: dict[str, Entry] = {}
 """Every op by name, in the order of definition."""
+
+_OPERATORS: dict[str, Entry] = {}  # by the names of Python's methods: "__add__"
 
 _NAMESPACES: dict[str, dict[str, Any]] = {
     "torch": {},
@@ -139,6 +155,24 @@ def casts_of(words: str, op: str) -> dict[str, str]:
 def entry_of(op: Any) -> Entry:
     """The table row of an op."""
     return op.entry
+
+
+def row_of(function: Any) -> Entry | None:
+    """The row of a public function, of a method or of an operator; None of what has none."""
+    row = getattr(function, "entry", None)
+    return row if isinstance(row, Entry) else _OPERATORS.get(getattr(function, "__name__", ""))
+
+
+def is_elementwise(function: Any) -> bool:
+    """Whether a public function computes each element from those at its place."""
+    row = row_of(function)
+    return row is not None and row.elementwise
+
+
+def set_operator(name: str, function: Any, row: Entry) -> None:
+    """Let a function, of this row, be what Python calls for an operator of tensors."""
+    _core.set_operator(name, function)
+    _OPERATORS[f"__{name}__"] = row
 
 
 # Operators with an assignment form: `a += b`.
@@ -434,9 +468,9 @@ def enter(
         setattr(_core.Tensor, name, _core.make_public(plain_form, True))
         entry.forms.add("method")
     if operator:
-        _core.set_operator(operator, function)
+        set_operator(operator, function, entry)
         if reflected:
-            _core.set_operator(reflected, function)
+            set_operator(reflected, function, entry)
     if in_place:
         node = (in_place_node,) if in_place_node else ()
         form = _core.make_in_place(function, name + "_", *node)
@@ -446,7 +480,7 @@ def enter(
             _NAMESPACES["torch"][name + "_"] = form
         entry.forms.add("in_place")
         if operator in _AUGMENTED:
-            _core.set_operator("i" + operator, form)
+            set_operator("i" + operator, form, entry)
 
 
 class Rule:
