@@ -181,7 +181,7 @@ PyObject* run_on_stand_ins(Op* op, PyObject* function, PyObject* const* args, Py
   Ref tuple(f ? PyTuple_New(n) : nullptr);
   if (!tuple) return nullptr;
   for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(args[i]));
-  PyObject* given[] = {op->name, function, tuple.get()};
+  PyObject* given[] = {as_object(op), function, tuple.get()};
   return PyObject_Vectorcall(f, given, 3, nullptr);
 }
 

@@ -10,7 +10,6 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Op
-from ..._devices.meta import like_first
 from ..making.creation import zeros_like
 from ..table.arrays import Array, as_type, cell, warn_once
 from ..table.kinds import composite, general, pointwise, variant
@@ -512,9 +511,9 @@ _copied = general(
     overloads=("(self: Tensor, other: Tensor, non_blocking: bool = False)",),
     shared_write="arithmetic",
     stored="all",
+    like_first=True,
     doc="src in the place of input.",
 )
-like_first.add("_copied")
 
 
 def _in_place(op: Op, name: str, *, function: bool = True) -> Op:

@@ -191,6 +191,7 @@ masked_select: Op = linear(
         (make(4), make(3, 4, kind="bool")),
     ],
     stored="all",
+    by_values="masked_select",
     doc="The elements where a mask holds, as one row.",
 )
 _masked_select_backward: Op = linear(
@@ -276,6 +277,7 @@ _nonzero_rows = constant(
         "(input, *, as_tuple: bool) -> Any",
     ),
     kernel_name="nonzero_count_cpu",
+    by_values="nonzero",
     doc="The indices of the elements that are not zero, one a row.",
 )
 _nonzero_columns = constant(
@@ -283,6 +285,7 @@ _nonzero_columns = constant(
     lambda x: tuple(np.ascontiguousarray(c) for c in np.nonzero(flat(x))),
     method=False,
     out=False,
+    by_values="nonzero",
     doc="The same, one tensor a dimension.",
 )
 

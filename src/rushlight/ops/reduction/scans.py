@@ -439,5 +439,6 @@ bincount: Op = general(
         (make(6, kind="int"), make(6, kind="float64"), 5),
     ],
     traits="underived",
+    by_values="bincount",
     doc="How often each of 0, 1, 2, ... occurs; with weights, the sum of theirs.",
 )

@@ -526,6 +526,7 @@ def _distinct_op(name: str, torch_name: str, node: str) -> Op:
         method=False,
         out=False,
         kernel_name="unique",
+        by_values=torch_name,
         doc="Distinct elements or slices, where each went, and how many of each there are.",
     )
 

@@ -25,7 +25,6 @@ from typing import Any, TypeVar, Unpack
 
 from ... import _core
 from ..._core import Asks, Flag, Keeps, OpKind, Overlap, Source, Typed
-from ..._devices.meta import like_first, shapes
 from ..._pickled import dotted
 from .signature import parse
 from .words import AUTOCAST, BATCH, SHARED_WRITES, STORED, TRAITS, Spec
@@ -85,6 +84,9 @@ class Entry:
     traced_forward: Any = None
     kernel: str | None = None
     out: Any = "exact"  # of which type an `out=` may be; see table/outputs.py
+    shape: Any = None
+    by_values = ""
+    like_first = False
     overloads: tuple[str, ...] = ()
     earlier = ""
     said = ""
@@ -217,13 +219,14 @@ def node_name(op: str) -> str:
 
 # What `_core.make_op` is not told: for documentation and tests, and where programs find the op.
 _PYTHON = frozenset(
-    "shape out in_place in_place_node batch jvp doc samples where method operator reflected "
-    "overloads earlier said autocast traits aten shared_write formula".split()
+    "shape by_values like_first out in_place in_place_node batch jvp doc samples where method "
+    "operator reflected overloads earlier said autocast traits aten shared_write formula".split()
 )
 
 # What goes into the row of the table as it is said.
 _ROW = frozenset(
-    "doc samples reference kernel overloads earlier said aten shared_write batch formula".split()
+    "doc samples reference kernel overloads earlier said aten shared_write batch formula shape "
+    "by_values like_first".split()
 )
 
 
@@ -282,10 +285,6 @@ def define(
     if "backward" in said:
         fused, reads = said["backward"]
         said["backward"] = fused, sources(reads.split(), names, name)
-    if words.get("shape") is not None:
-        shapes[name] = words["shape"]
-    if "write" in said:
-        like_first.add(name)
     out = words.get("out", True)
     if out:
         said["takes_out"] = True
@@ -303,6 +302,7 @@ def define(
         raise TypeError(f"op '{name}': shared_write={entry.shared_write!r} is none of its words")
     if "traits" in words:
         entry.traits = traits_of(words["traits"], name)
+    entry.like_first |= words.get("write") is not None
     entry.autocast = casts_of(words.get("autocast", ""), name)
     if rows:
         entry.rules, entry.targets = list(rules.values()), [row[2] for row in rows]

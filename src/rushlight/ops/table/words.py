@@ -45,6 +45,8 @@ class Result(TypedDict, total=False):
 
     # Of the results from the arguments, for tensors without memory; see _devices/meta.py.
     shape: Any
+    like_first: bool  # it is as the first argument; so is that of an op with `write`
+    by_values: str  # its shape depends on values: torch's name of the op in the error about that
     outputs: Any  # the namedtuple class of several
     view: bool  # it shows the memory of the first argument
     multi_view: bool  # it is one of several such
