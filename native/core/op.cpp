@@ -293,7 +293,7 @@ bool has_dtype(Op* op, PyObject* const* slots) {
   return o && o != Py_None;
 }
 
-PyObject* run_definitions(Op* op, PyObject* const* slots) {
+inline PyObject* run_definitions(Op* op, PyObject* const* slots) {
   PyObject* result = run_definition(op, op->forward, slots);
   if (result == Py_NotImplemented && op->reference) {
     Py_DECREF(result);
@@ -305,7 +305,7 @@ PyObject* run_definitions(Op* op, PyObject* const* slots) {
 
 // On the first argument as `dtype` says. The definition is told of integers alone, whose sums and products have another type by
 // themselves.
-PyObject* run_converted(Op* op, PyObject* const* slots) {
+[[gnu::noinline, gnu::cold]] PyObject* run_converted(Op* op, PyObject* const* slots) {
   const int param = op->promotion.dtype_param;
   const DType type = dtype_from(slots[param]);
   if (type == DType::Count) return nullptr;
@@ -324,7 +324,7 @@ PyObject* run_converted(Op* op, PyObject* const* slots) {
 }
 
 // The call on what a call that converts gives.
-PyObject* call_converted(Op* op, PyObject* const* slots) {
+[[gnu::noinline, gnu::cold]] PyObject* call_converted(Op* op, PyObject* const* slots) {
   const int param = op->promotion.dtype_param;
   PyObject* typed[kMaxParams];
   std::copy_n(slots, op->n_params, typed);
@@ -343,7 +343,9 @@ PyObject* call_converted(Op* op, PyObject* const* slots) {
 
 // The result of anything but a pointwise op: a tensor or an ndarray, or a tuple of them.
 PyObject* run_forward(Op* op, PyObject* const* slots) {
-  return op->promotion.typed == Typed::Inside && has_dtype(op, slots) ? run_converted(op, slots) : run_definitions(op, slots);
+  if (op->promotion.typed == Typed::Inside && has_dtype(op, slots)) [[unlikely]]
+    return run_converted(op, slots);
+  return run_definitions(op, slots);
 }
 
 namespace {
@@ -577,7 +579,8 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
 }  // namespace
 
 PyObject* call_op(Op* op, PyObject* const* slots) {
-  if (op->promotion.typed == Typed::Node && has_dtype(op, slots)) return call_converted(op, slots);
+  if (op->promotion.typed == Typed::Node && has_dtype(op, slots)) [[unlikely]]
+    return call_converted(op, slots);
   if (!observed()) return call_unobserved(op, slots);
   ObservedCall call(op, slots);
   return call.begin() ? call.end(call_unobserved(op, slots, call.known())) : nullptr;
