@@ -44,7 +44,7 @@ def _unary(
         domain=domain,
         samples=one,
         doc=doc,
-        **{"in_place": "function", **more},
+        **{"in_place": "function", "kernel_name": f"{name}_vml_cpu", **more},
     )
 
 
@@ -53,14 +53,7 @@ _INSIDE = (-0.9, 0.9)
 
 # ---- exponentials and logarithms
 
-exp = _unary(
-    "exp",
-    np.exp,
-    lambda out: out,
-    "e ** input.",
-    kernel_name="exp_vml_cpu",
-    autocast="float32 there",
-)
+exp = _unary("exp", np.exp, lambda out: out, "e ** input.", autocast="float32 there")
 exp2 = _unary(
     "exp2",
     lambda a: np.exp2(a) if a.dtype.kind != "c" else np.exp(a * a.dtype.type(_LN2)),
@@ -75,7 +68,6 @@ expm1 = _unary(
     lambda out: out + 1,
     "e ** input - 1, exact near 0.",
     where="torch special",
-    kernel_name="expm1_vml_cpu",
     autocast="float32 there",
 )
 log = _unary(
@@ -84,7 +76,6 @@ log = _unary(
     lambda g, input: g / conj_of(input),
     "The natural logarithm.",
     _POSITIVE,
-    kernel_name="log_vml_cpu",
     autocast="float32 there",
 )
 log2 = _unary(
@@ -93,7 +84,6 @@ log2 = _unary(
     lambda g, input: g / (conj_of(input) * _LN2),
     "The logarithm to base 2.",
     _POSITIVE,
-    kernel_name="log2_vml_cpu",
     autocast="float32 there",
 )
 log10 = _unary(
@@ -102,7 +92,6 @@ log10 = _unary(
     lambda g, input: g / (conj_of(input) * _LN10),
     "The logarithm to base 10.",
     _POSITIVE,
-    kernel_name="log10_vml_cpu",
     autocast="float32 there",
 )
 
@@ -129,7 +118,6 @@ log1p = _unary(
     (-0.5, 3.0),
     node="Log1PBackward0",
     where="torch special",
-    kernel_name="log1p_vml_cpu",
     autocast="float32 there",
 )
 
@@ -191,16 +179,10 @@ def finite(input: Tensor | Symbol) -> Tensor | Symbol:
     return input.clamp(-large, large)
 
 
-sin: Op = _unary("sin", np.sin, lambda input: cos(input), "The sine.", kernel_name="sin_vml_cpu")
-cos: Op = _unary("cos", np.cos, lambda input: -sin(input), "The cosine.", kernel_name="cos_vml_cpu")
+sin: Op = _unary("sin", np.sin, lambda input: cos(input), "The sine.")
+cos: Op = _unary("cos", np.cos, lambda input: -sin(input), "The cosine.")
 tan = _unary(
-    "tan",
-    np.tan,
-    lambda out: 1 + out * out,
-    "The tangent.",
-    (-1.0, 1.0),
-    kernel_name="tan_vml_cpu",
-    autocast="float32 there",
+    "tan", np.tan, lambda out: 1 + out * out, "The tangent.", (-1.0, 1.0), autocast="float32 there"
 )
 asin = _unary(
     "asin",
@@ -208,7 +190,6 @@ asin = _unary(
     lambda input: rsqrt(1 - input * input),
     "The angle of that sine.",
     _INSIDE,
-    kernel_name="asin_vml_cpu",
     autocast="float32 there",
 )
 acos = _unary(
@@ -217,7 +198,6 @@ acos = _unary(
     lambda input: -rsqrt(1 - input * input),
     "The angle of that cosine.",
     _INSIDE,
-    kernel_name="acos_vml_cpu",
     autocast="float32 there",
 )
 atan = _unary(
@@ -225,23 +205,30 @@ atan = _unary(
     np.arctan,
     lambda g, input: g / (conj_of(finite(input) ** 2) + 1),
     "The angle of that tangent.",
-    kernel_name="atan_vml_cpu",
 )
 sinh = _unary(
-    "sinh", np.sinh, lambda input: cosh(input), "The hyperbolic sine.", autocast="float32 there"
+    "sinh",
+    np.sinh,
+    lambda input: cosh(input),
+    "The hyperbolic sine.",
+    autocast="float32 there",
+    kernel_name="sinh_cpu",
 )
 cosh: Op = _unary(
-    "cosh", np.cosh, lambda input: sinh(input), "The hyperbolic cosine.", autocast="float32 there"
+    "cosh",
+    np.cosh,
+    lambda input: sinh(input),
+    "The hyperbolic cosine.",
+    autocast="float32 there",
+    kernel_name="cosh_cpu",
 )
-tanh = _unary(
-    "tanh",
-    np.tanh,
-    lambda out: 1 - out * out,
-    "The hyperbolic tangent.",
-    kernel_name="tanh_vml_cpu",
-)
+tanh = _unary("tanh", np.tanh, lambda out: 1 - out * out, "The hyperbolic tangent.")
 asinh = _unary(
-    "asinh", np.arcsinh, lambda input: rsqrt(finite(input) ** 2 + 1), "The inverse of sinh."
+    "asinh",
+    np.arcsinh,
+    lambda input: rsqrt(finite(input) ** 2 + 1),
+    "The inverse of sinh.",
+    kernel_name="asinh_cpu",
 )
 acosh = _unary(
     "acosh",
@@ -249,6 +236,7 @@ acosh = _unary(
     lambda input: rsqrt(input - 1) * rsqrt(input + 1),
     "The inverse of cosh.",
     (1.2, 3.0),
+    kernel_name="acosh_cpu",
 )
 atanh = _unary(
     "atanh",
@@ -256,6 +244,7 @@ atanh = _unary(
     lambda g, input: g / (1 - conj_of(input * input)),
     "The inverse of tanh.",
     _INSIDE,
+    kernel_name="atanh_cpu",
 )
 
 
@@ -625,7 +614,6 @@ erf = _unary(
     "The error function.",
     refuses={"complex": "erf_vml_cpu"},
     where="torch special",
-    kernel_name="erf_vml_cpu",
 )
 erfc = _unary(
     "erfc",
@@ -634,7 +622,6 @@ erfc = _unary(
     "1 - erf(input), exact for large input.",
     refuses={"complex": "erfc_vml_cpu"},
     where="torch special",
-    kernel_name="erfc_vml_cpu",
 )
 erfinv = _unary(
     "erfinv",
@@ -645,7 +632,6 @@ erfinv = _unary(
     refuses={"complex": "erfinv_vml_cpu"},
     where="torch special",
     in_place=True,
-    kernel_name="erfinv_vml_cpu",
 )
 
 
