@@ -420,8 +420,8 @@ struct Keeps {
   uint16_t params;  // bit per param
 };
 
-// What an op does with a `dtype`: nothing more than its forward; it converts its first argument, which its own node is about; the
-// same by a call that has a node of its own.
+// Whether `dtype` is the type that an op converts its first argument to: inside, its node being about the argument
+// as it was; or by a call that has a node of its own.
 enum class Typed : uint8_t { No, Inside, Node };
 
 struct Op {
@@ -468,7 +468,7 @@ struct Op {
     PyObject* zero_dim_text;  // what is said of one that has dimensions, with %d
     int8_t dtype_param;  // the parameter `dtype`, or -1
     Typed typed;  // whether `dtype` is the type that the first argument is converted to
-    PyObject* type_check;  // callable that is shown the first argument and such a type, and may refuse it, or nullptr
+    PyObject* type_check;  // callable that is shown the argument and that type, or nullptr
     uint8_t stored;  // which types that are stored only the op takes all the same: 1 float8, 2 complex32
     PyObject* kernel_name;  // torch's, where it refuses them
   } promotion;

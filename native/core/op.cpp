@@ -303,8 +303,7 @@ inline PyObject* run_definitions(Op* op, PyObject* const* slots) {
   return result;
 }
 
-// On the first argument as `dtype` says. The definition is told of integers alone, whose sums and products have another type by
-// themselves.
+// On the first argument as `dtype` says. The definition is told of integers alone, whose sums have another type by themselves.
 [[gnu::noinline, gnu::cold]] PyObject* run_converted(Op* op, PyObject* const* slots) {
   const int param = op->promotion.dtype_param;
   const DType type = dtype_from(slots[param]);

@@ -161,11 +161,6 @@ def _base_name(name: str) -> str:
     return name.removeprefix("_foreach_").strip("_")
 
 
-def _each(func: Any, name: str) -> Any:
-    """The function that one of lists of tensors runs for each tensor; any other function itself."""
-    return getattr(Tensor, _base_name(name), func) if name.startswith("_foreach_") else func
-
-
 def _writes(name: str) -> bool:
     """Whether a function writes to its first argument."""
     if name.startswith("__"):
@@ -412,8 +407,9 @@ def _run(name: str, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         first._local.copy_(part_of(source, first._mesh, first._placement))
         return first
     model = next((t for t in spread if t._whole_shape), spread[0])
+    each = getattr(Tensor, base, func) if name.startswith("_foreach_") else func
     if (
-        (base in _OF_ELEMENTS or base in _CONVERSIONS or is_elementwise(_each(func, name)))
+        (base in _OF_ELEMENTS or base in _CONVERSIONS or is_elementwise(each))
         and not isinstance(model._placement, Partial)
         and all(_goes_with(t, model) for t in tensors)
         and "out" not in kwargs

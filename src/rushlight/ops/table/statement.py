@@ -84,7 +84,7 @@ class Entry:
     traced_forward: Any = None
     kernel: str | None = None
     out: Any = "exact"  # of which type an `out=` may be; see table/outputs.py
-    shape: Any = None
+    shape: Callable[..., object] | None = None
     by_values = ""
     like_first = False
     overloads: tuple[str, ...] = ()
@@ -159,13 +159,13 @@ def entry_of(op: Any) -> Entry:
     return op.entry
 
 
-def row_of(function: Any) -> Entry | None:
+def row_of(function: object) -> Entry | None:
     """The row of a public function, of a method or of an operator; None of what has none."""
     row = getattr(function, "entry", None)
     return row if isinstance(row, Entry) else _OPERATORS.get(getattr(function, "__name__", ""))
 
 
-def is_elementwise(function: Any) -> bool:
+def is_elementwise(function: object) -> bool:
     """Whether a public function computes each element from those at its place."""
     row = row_of(function)
     return row is not None and row.elementwise
