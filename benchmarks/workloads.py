@@ -297,6 +297,18 @@ def softmax_4m(torch: Any) -> Step:
     return lambda: torch.softmax(x, dim=1)
 
 
+@workload(calls=6)
+def softmax_and_sums_of_halves(torch: Any) -> Step:
+    x, to = torch.from_numpy(random(8, 128, 128)).half(), torch.float32
+
+    def step() -> Any:
+        torch.softmax(x, -1, dtype=to), torch.log_softmax(x, -1, dtype=to)
+        torch.sum(x, -1, dtype=to), torch.mean(x, -1, dtype=to), torch.prod(x, -1, dtype=to)
+        return torch.cumsum(x, -1, dtype=to)
+
+    return step
+
+
 @workload(arrays=(2, 1 << 22))
 def layer_norm_4m(torch: Any) -> Step:
     x = torch.from_numpy(random(4096, 1024))

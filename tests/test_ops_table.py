@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from rushlight.ops.table.kinds import constant
+from rushlight.ops.table.statement import OPS
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -28,3 +31,10 @@ def test_rows_tell_something(tool):
         for r in rows
     )
     assert not [r for r in rows if r.endswith("|  |")], "without a sentence"
+
+
+@pytest.mark.parametrize("word", ["autocast", "stored", "typed", "overlap", "keeps", "unheard_of"])
+def test_an_unknown_word_is_an_error(word):
+    with pytest.raises((TypeError, KeyError), match=r"never|lower"):
+        constant("_never(input: Tensor)", lambda a: a, **{word: "lower"})
+    assert "_never" not in OPS

@@ -10,7 +10,7 @@ struct Op;
 // clang-format off
 #define RUSHLIGHT_CALLBACKS(X)                                                                                       \
   /* ops, called as such */                                                                                          \
-  X(add) X(alias) X(conj_view) X(neg_view) X(strided_view) X(strided_gather) X(strided_scatter)                      \
+  X(add) X(alias) X(conj_view) X(neg_view) X(to_copy) X(strided_view) X(strided_gather) X(strided_scatter)                      \
   /* functions of ops/ */                                                                                            \
   X(mixed_strided_view) X(mixed_strided_gather) X(mixed_strided_scatter) X(clone) X(zeros_like) X(sum_to)            \
   X(fit_dtype) X(fitted_number) X(warn) X(warn_once) X(write_out) X(as_tensor) X(take_pytorchs) X(beyond_memory) X(on_stand_ins)           \

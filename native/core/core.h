@@ -144,6 +144,7 @@ int bump_version(Tensor* t);  // -1 with an exception
 PyObject* shape_tuple(int ndim, const Py_ssize_t* dims);  // a torch.Size; the numbers are copied before anything else runs
 PyObject* shape_of(const Tensor* t);  // the same of a tensor
 PyObject* dtype_object(DType dtype);  // borrowed
+DType dtype_from(PyObject* o);  // Count with an exception where that is no element type
 const char* scalar_name(DType dtype);  // "Float", "Long", ... as torch's messages have it
 const char* c_name(DType dtype);  // "float", "long int", ...
 // In the order of promotion.
@@ -419,6 +420,10 @@ struct Keeps {
   uint16_t params;  // bit per param
 };
 
+// Whether `dtype` is the type that an op converts its first argument to: inside, its node being about the argument
+// as it was; or by a call that has a node of its own.
+enum class Typed : uint8_t { No, Inside, Node };
+
 struct Op {
   enum Kind : uint8_t { Pointwise, Linear, Bilinear, General, Composite, Constant };
   PyObject_HEAD vectorcallfunc vectorcall;
@@ -462,9 +467,18 @@ struct Op {
     PyObject* one_type_text;  // the error for a tensor of another type; nullptr: the usual
     PyObject* zero_dim_text;  // the error for a tensor with dimensions, with %d
     int8_t dtype_param;  // the parameter `dtype`, or -1
+    Typed typed;  // whether `dtype` is the type that the first argument is converted to
+    PyObject* type_check;  // callable that is shown the argument and that type, or nullptr
     uint8_t stored;  // which types that are stored only the op takes all the same: 1 float8, 2 complex32
-    PyObject* stored_text;  // the kernel that torch names where it refuses them; nullptr: the op's name
+    PyObject* kernel_name;  // torch's, where it refuses them
   } promotion;
+
+  // Which arguments may be elsewhere than the first; bits per param.
+  struct Places {
+    uint16_t subscript;  // an index, which may be on the CPU
+    uint16_t indices;  // those that may be there if the first argument is on meta
+    uint16_t by_value;  // what may be there if it has no dimensions
+  } places;
 
   struct Result {
     bool view;  // shows its first argument's storage
@@ -492,6 +506,7 @@ struct Op {
   // The record of a call, and how gradients are computed.
   struct Backward {
     bool differentiable;
+    bool leaves_inference;  // recorded of inference tensors, too
     bool first_only;  // of several outputs only the first is differentiable
     bool compiled;  // the rules were traced
     std::vector<Rule> rules;

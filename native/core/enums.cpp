@@ -68,6 +68,7 @@ constexpr Number kOverlaps[] = {
     {"SELF_MAY", kSelfMay},       {"ARGUMENTS_MAY", kArgumentsMay}, {"ARGUMENTS_NEVER", kArgumentsNever},
     {"COPIES_SAME", kCopiesSame}, {"SAID_LATE", kSaidLate},
 };
+constexpr Number kTyped[] = {{"NO", Typed::No}, {"INSIDE", Typed::Inside}, {"NODE", Typed::Node}};
 constexpr Number kKeeps[] = {
     {"MADE", Keeps::Made},
     {"ROWS", Keeps::Rows},
@@ -163,6 +164,7 @@ int init_enums(PyObject* m) {
                       add(m, "Takes", "Bits of what a function takes for a parameter.", kTakes) < 0 ||
                       add(m, "When", "When a variant takes over an op.", kWhens) < 0 ||
                       add(m, "Overlap", "Bits of what shared memory means to an in-place form.", kOverlaps) < 0 ||
+                      add(m, "Typed", "Whether an op converts its first argument to `dtype`.", kTyped) < 0 ||
                       add(m, "Keeps", "How the results of an op lie in memory.", kKeeps) < 0 ||
                       add(m, "ResultType", "The element type of a pointwise result.", kResults) < 0 ||
                       add(m, "DType", "The codes of the element types.", kDTypes) < 0 ||

@@ -39,6 +39,7 @@ void op_dealloc(PyObject* self) {
                        op->promotion.refusals,
                        op->promotion.one_type_text,
                        op->promotion.zero_dim_text,
+                       op->promotion.type_check,
                        op->result.put_off,
                        op->result.type,
                        as_object(op->in_place.base),
@@ -388,8 +389,13 @@ Word words[] = {
     {"integer_power", flag<&Op::promotion, &Op::Promotion::integer_power>, nullptr},
     {"own_type", flag<&Op::promotion, &Op::Promotion::own_type>, nullptr},
     {"zero_dim", read_zero_dim, nullptr},
+    {"typed", number<&Op::promotion, &Op::Promotion::typed>, nullptr},
+    {"type_check", object<&Op::promotion, &Op::Promotion::type_check>, nullptr},
     {"stored", number<&Op::promotion, &Op::Promotion::stored>, nullptr},
-    {"stored_text", object<&Op::promotion, &Op::Promotion::stored_text>, nullptr},
+    {"kernel_name", object<&Op::promotion, &Op::Promotion::kernel_name>, nullptr},
+    {"subscript", number<&Op::places, &Op::Places::subscript>, nullptr},
+    {"indices", number<&Op::places, &Op::Places::indices>, nullptr},
+    {"by_value", number<&Op::places, &Op::Places::by_value>, nullptr},
     {"view", flag<&Op::result, &Op::Result::view>, nullptr},
     {"multi_view", flag<&Op::result, &Op::Result::multi_view>, nullptr},
     {"keeps", read_keeps, nullptr},
@@ -410,6 +416,7 @@ Word words[] = {
     {"node", read_node, nullptr},
     {"nodes", read_nodes, nullptr},
     {"unfold", object<&Op::backward, &Op::Backward::unfold>, nullptr},
+    {"leaves_inference", flag<&Op::backward, &Op::Backward::leaves_inference>, nullptr},
     {"first_only", flag<&Op::backward, &Op::Backward::first_only>, nullptr},
 };
 
@@ -518,6 +525,7 @@ PyObject* make_in_place(PyObject*, PyObject* args) {
   op->has_var_args = base->has_var_args;
   op->backward.differentiable = base->backward.differentiable;
   op->tensor_params = base->tensor_params;
+  op->places = base->places;
   for (const Param& p : base->params) {
     Py_INCREF(p.name);
     Py_XINCREF(p.fallback);

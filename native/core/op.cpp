@@ -150,9 +150,7 @@ int check_stored(Op* op, DType type) {
   if (why) {
     PyErr_SetObject(PyTuple_GET_ITEM(why, 0), PyTuple_GET_ITEM(why, 1));
   } else if (!PyErr_Occurred()) {
-    PyErr_Format(PyExc_NotImplementedError, "\"%U%s\" not implemented for '%s'",
-                 op->promotion.stored_text ? op->promotion.stored_text : op->name, op->promotion.stored_text ? "" : "_cpu",
-                 scalar_name(type));
+    PyErr_Format(PyExc_NotImplementedError, "\"%U\" not implemented for '%s'", op->promotion.kernel_name, scalar_name(type));
   }
   return -1;
 }
@@ -183,7 +181,7 @@ PyObject* run_on_stand_ins(Op* op, PyObject* function, PyObject* const* args, Py
   Ref tuple(f ? PyTuple_New(n) : nullptr);
   if (!tuple) return nullptr;
   for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(args[i]));
-  PyObject* given[] = {op->name, function, tuple.get()};
+  PyObject* given[] = {as_object(op), function, tuple.get()};
   return PyObject_Vectorcall(f, given, 3, nullptr);
 }
 
@@ -192,10 +190,9 @@ PyObject* run_on_stand_ins(Op* op, PyObject* function, PyObject* const* args, Py
 int check_devices(Op* op, PyObject* const* slots, const Tensor* written) {
   const Tensor* first = written;
   const auto fits = [op, &first](Tensor* t, int i) {
-    const char* name = PyUnicode_AsUTF8(op->params[i].name);
-    const bool subscript = !strcmp(name, "index") && !strncmp(op_name(op), "_index", 6);
-    const bool index = subscript || (!strncmp(name, "ind", 3) && first && first->device() == DeviceType::Meta);
-    const bool number = t->ndim() == 0 && (op->kind == Op::Pointwise || !strcmp(name, "value"));
+    const bool subscript = op->places.subscript >> i & 1;
+    const bool index = subscript || (op->places.indices >> i & 1 && first && first->device() == DeviceType::Meta);
+    const bool number = t->ndim() == 0 && (op->kind == Op::Pointwise || op->places.by_value >> i & 1);
     if (t->device() == DeviceType::Cpu && (index || number)) return true;
     if (!first) first = t;
     if (t->device() == first->device()) return true;
@@ -289,8 +286,14 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
   return result;
 }
 
-// The result of anything but a pointwise op: a tensor or an ndarray, or a tuple of them.
-PyObject* run_forward(Op* op, PyObject* const* slots) {
+namespace {
+
+bool has_dtype(Op* op, PyObject* const* slots) {
+  PyObject* o = slots[op->promotion.dtype_param];
+  return o && o != Py_None;
+}
+
+inline PyObject* run_definitions(Op* op, PyObject* const* slots) {
   PyObject* result = run_definition(op, op->forward, slots);
   if (result == Py_NotImplemented && op->reference) {
     Py_DECREF(result);
@@ -298,6 +301,50 @@ PyObject* run_forward(Op* op, PyObject* const* slots) {
     if (tls.noted.path == Path::Numpy) note_path(Path::Fallback);
   }
   return result;
+}
+
+// On the first argument as `dtype` says. The definition is told of integers alone, whose sums have another type by themselves.
+[[gnu::noinline, gnu::cold]] PyObject* run_converted(Op* op, PyObject* const* slots) {
+  const int param = op->promotion.dtype_param;
+  const DType type = dtype_from(slots[param]);
+  if (type == DType::Count) return nullptr;
+  if (op->promotion.type_check) {
+    PyObject* asked[] = {slots[0], slots[param]};
+    const Ref said(PyObject_Vectorcall(op->promotion.type_check, asked, 2, nullptr));
+    if (!said) return nullptr;
+  }
+  const Owned<Tensor> converted(cast(as_tensor(slots[0]), type));
+  if (!converted) return nullptr;
+  PyObject* typed[kMaxParams];
+  std::copy_n(slots, op->n_params, typed);
+  typed[0] = as_object(converted.get());
+  if (is_differentiable(type) || type == DType::I64) typed[param] = Py_None;
+  return run_definitions(op, typed);
+}
+
+// The call on what a call that converts gives.
+[[gnu::noinline, gnu::cold]] PyObject* call_converted(Op* op, PyObject* const* slots) {
+  const int param = op->promotion.dtype_param;
+  PyObject* typed[kMaxParams];
+  std::copy_n(slots, op->n_params, typed);
+  typed[param] = Py_None;
+  Ref converted;
+  if (is_tensor(slots[0]) && dtype_object(as_tensor(slots[0])->dtype) != slots[param]) {
+    Op* to_copy = callbacks.to_copy.op();
+    converted = Ref(to_copy ? call_op(to_copy, slots[0], slots[param]) : nullptr);
+    if (!converted) return nullptr;
+    typed[0] = converted.get();
+  }
+  return call_op(op, typed);
+}
+
+}  // namespace
+
+// The result of anything but a pointwise op: a tensor or an ndarray, or a tuple of them.
+PyObject* run_forward(Op* op, PyObject* const* slots) {
+  if (op->promotion.typed == Typed::Inside && has_dtype(op, slots)) [[unlikely]]
+    return run_converted(op, slots);
+  return run_definitions(op, slots);
 }
 
 namespace {
@@ -452,7 +499,7 @@ bool only_inference(Op* op, PyObject* const* slots) {
       if (is_tensor(o) ? !(as_tensor(o)->flags & kInference) : o != Py_None) return false;
     }
   }
-  return PyUnicode_CompareWithASCIIString(op->name, "clone") && PyUnicode_CompareWithASCIIString(op->name, "_to_copy");
+  return !op->backward.leaves_inference;
 }
 
 // The forward on `values` (`slots`, with values in place of lazy tensors), and the record of the call.
@@ -531,6 +578,8 @@ PyObject* call_unobserved(Op* op, PyObject* const* slots, PyObject* known = null
 }  // namespace
 
 PyObject* call_op(Op* op, PyObject* const* slots) {
+  if (op->promotion.typed == Typed::Node && has_dtype(op, slots)) [[unlikely]]
+    return call_converted(op, slots);
   if (!observed()) return call_unobserved(op, slots);
   ObservedCall call(op, slots);
   return call.begin() ? call.end(call_unobserved(op, slots, call.known())) : nullptr;

@@ -64,6 +64,14 @@ PyObject* dtype_object(DType dtype) {
   return o;
 }
 
+DType dtype_from(PyObject* o) {
+  for (int i = 0; i < static_cast<int>(DType::Count); ++i) {
+    if (registry.dtypes[i] == o) return static_cast<DType>(i);
+  }
+  PyErr_Format(PyExc_TypeError, "expected a torch.dtype, got %s", Py_TYPE(o)->tp_name);
+  return DType::Count;
+}
+
 namespace {
 
 PyObject* new_shape(int ndim, const Py_ssize_t* dims) {

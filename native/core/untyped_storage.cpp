@@ -428,14 +428,6 @@ PyMemberDef kMembers[] = {
 
 // ---------------------------------------------------------------- tensors placed in a storage
 
-DType dtype_from(PyObject* o) {
-  for (int i = 0; i < static_cast<int>(DType::Count); ++i) {
-    if (registry.dtypes[i] == o) return static_cast<DType>(i);
-  }
-  PyErr_Format(PyExc_TypeError, "expected a torch.dtype, got %s", Py_TYPE(o)->tp_name);
-  return DType::Count;
-}
-
 int read_numbers(PyObject* sequence, Py_ssize_t* numbers, int* n) {
   const Ref items(PySequence_Tuple(sequence));
   if (!items) return -1;

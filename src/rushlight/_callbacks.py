@@ -39,6 +39,7 @@ _core.register(
         "alias": copies.alias,
         "conj_view": complex_numbers._conj,
         "neg_view": complex_numbers.neg_view,
+        "to_copy": casts.to_copy,
         "strided_view": strided.strided_view,
         "strided_gather": strided._strided_gather,
         "strided_scatter": strided._strided_scatter,

@@ -504,6 +504,11 @@ class Takes:
     GENERATOR: Final[int]
     MEMORY_FORMAT: Final[int]
 
+class Typed:
+    NO: Final[int]
+    INSIDE: Final[int]
+    NODE: Final[int]
+
 class When:
     GIVEN: Final[int]
     SCALAR: Final[int]

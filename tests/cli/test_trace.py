@@ -124,6 +124,16 @@ def test_a_call(trace):
     assert trace("x = torch.ones(2)\nx * x") == [MUL]
 
 
+@pytest.mark.parametrize("op", ["softmax", "log_softmax", "sum", "mean"])
+def test_a_dtype_takes_the_same_kernel(trace, op):
+    plain, typed = (
+        trace(f"x = torch.empty(2, 3, dtype=torch.{a})\nx.{op}(1{b})")[-1]
+        for a, b in [("float32", ""), ("float16", ", dtype=torch.float32")]
+    )
+    assert (typed.name, typed.path) == (plain.name, plain.path) == (op, "kernel")
+    assert typed.types.endswith(plain.types.partition("->")[2])
+
+
 @pytest.mark.parametrize(
     "call, types",
     [

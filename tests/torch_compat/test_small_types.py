@@ -34,6 +34,8 @@ y.conj() | y.permute(1, 0).contiguous() | torch.from_dlpack(y) | y[0, 1].item() 
 torch.full((1,), 1e9, dtype=d) | torch.tensor([1e9], dtype=d) | torch.full((1,), float('nan'), dtype=d)"""
 PRODUCTS = """y @ y.t() | y.mm(y.t()) | torch.addmm(y, y, torch.ones(3, 3, dtype=d), beta=0.5, alpha=2) | y @ y[0] | y[0] @ y[0]
 torch.nn.functional.linear(y, y) | torch.nn.functional.linear(y, y, y[0, :2]) | y[None] @ y.t() | y[0] @ y.t()
+F.conv2d(y[None, None], y[None, None]) | F.conv_transpose2d(y[None, None], y[None, None]) | F.mse_loss(y, y)
+torch.cdist(y, y) | torch.isin(y, y) | torch.searchsorted(y[0], y[0]) | y.nan_to_num() | y.var(1) | y.max(1) | y.t_copy()
 torch.bmm(y[None], y.t()[None]) | y @ x.t() | y @ y.t().to(torch.float8_e5m2) | y.mm(y) | torch.baddbmm(y[None], y[:, :2][None], y[None])
 torch._scaled_mm(x.to(torch.float8_e5m2), x.t().to(torch.float8_e4m3fn), x[0, 0], x[0, 1], out_dtype=d)"""
 ONE_BY_ONE, OF_FLOAT8 = (
@@ -50,7 +52,9 @@ def outcome(m: Any, name: str, expression: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return eval(expression, {"d": d, "x": x, "y": x.to(d), "torch": m})
+            return eval(
+                expression, {"d": d, "x": x, "y": x.to(d), "torch": m, "F": m.nn.functional}
+            )
         except Exception as error:
             return error
 

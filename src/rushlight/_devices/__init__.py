@@ -48,10 +48,6 @@ class Device(Protocol):
     def check_values(self, op: str) -> None:
         """torch's error for an op whose result's shape depends on values, where there are none."""
 
-    def run(self, op: str, function: Any, args: tuple[Any, ...]) -> Any:
-        """What an op's NumPy definition gives for arguments here; NotImplementedError where that
-        cannot be told."""
-
     def synchronize(self) -> None:
         """Waits until all that was asked for is done."""
 
@@ -65,7 +61,7 @@ class Device(Protocol):
 
 
 cpu: Device = Cpu()
-meta: Device = Meta()
+meta = Meta()
 _ON_META = meta.name
 
 

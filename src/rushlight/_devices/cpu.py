@@ -54,9 +54,6 @@ class Cpu:
     def check_values(self, op: str) -> None:
         pass
 
-    def run(self, op: str, function: Any, args: tuple[Any, ...]) -> Any:
-        return function(*args)
-
     def synchronize(self) -> None:
         pass  # a call returns when it is done
 

@@ -3,8 +3,8 @@
 Kernels and views know the layout of their results and do not run. A NumPy definition runs on
 stand-ins: arrays of the arguments' shapes that show one zero in all places, and take no memory.
 What it returns tells the shape and the type. That is done where the result is sure to be small
-(`_MOST`), and where the shape does not depend on values (`_BY_VALUE`). An op whose arguments are
-large states its `shape=` instead.
+(`_MOST`), and where the shape does not depend on values (`by_values=` of the
+statement). An op whose arguments are large states its `shape=` instead.
 """
 
 from __future__ import annotations
@@ -34,25 +34,6 @@ _NO_KERNEL = (
     "aten::{}: attempted to run this operator with Meta tensors, but there was no fake impl or "
     "Meta kernel registered. "
 )
-_BY_VALUE = {
-    "_nonzero_rows": _NONZERO,
-    "_nonzero_columns": _NONZERO,
-    "nonzero": _NONZERO,
-    "masked_select": _NO_KERNEL.format("masked_select"),
-    "_unique_all": _NO_KERNEL.format("_unique2"),
-    "_unique_dim": _NO_KERNEL.format("unique_dim"),
-    "_unique_runs": _NO_KERNEL.format("unique_consecutive"),
-    "bincount": _NO_KERNEL.format("bincount"),
-    "_least_squares": _NO_KERNEL.format("linalg_lstsq.out"),
-    "equal": _NO_KERNEL.format("equal"),
-}
-"""Ops whose result depends on values in its shape, and what torch says of them."""
-
-
-shapes: dict[str, Any] = {}
-"""Of ops that state it (`shape=`): what makes the results, tensors on meta, of the arguments."""
-like_first: set[str] = set()
-"""Ops that are given by what they write to their first argument."""
 
 
 class Meta:
@@ -79,22 +60,23 @@ class Meta:
         raise NotImplementedError(_NO_DATA)
 
     def check_values(self, op: str) -> None:
-        said = _BY_VALUE.get(op)
-        if said is not None:
-            raise NotImplementedError(f"{said}The shape of its result depends on values.")
+        said = _NONZERO if op == "nonzero" else _NO_KERNEL.format(op)
+        raise NotImplementedError(f"{said}The shape of its result depends on values.")
 
-    def run(self, op: str, function: Any, args: tuple[Any, ...]) -> Any:
-        self.check_values(op)
-        if op in shapes and (made := shapes[op](*args)) is not NotImplemented:
+    def run(self, op: _core.Op, function: Any, args: tuple[Any, ...]) -> Any:
+        row = op.entry
+        if row.by_values:
+            self.check_values(row.by_values)
+        if row.shape is not None and (made := row.shape(*args)) is not NotImplemented:
             return made
         tensors = [t for a in args for t in (a if isinstance(a, (list, tuple)) else [a])]
         count = sum(t.numel() for t in tensors if isinstance(t, _core.Tensor))
-        if count > _MOST and op in like_first:
+        if count > _MOST and row.like_first:
             return args[0].clone() if args[0]._on_meta else self.from_host(args[0])
         if count > _MOST:
             raise NotImplementedError(
-                f"{op}() on meta tensors is found by running it on zeros, which is done for up to "
-                f"{_MOST} elements. Its arguments have {count}."
+                f"{op.__name__}() on meta tensors is found by running it on zeros, which is done "
+                f"for up to {_MOST} elements. Its arguments have {count}."
             )
         with np.errstate(all="ignore"):
             try:

@@ -126,9 +126,6 @@ class OpenCL:
     def check_values(self, op: str) -> None:
         pass
 
-    def run(self, op: str, function: Any, args: tuple[Any, ...]) -> Any:
-        return NotImplemented
-
     def synchronize(self) -> None:
         _core.accelerator_finish(self.number)
 

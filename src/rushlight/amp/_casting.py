@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from .. import _core, fft, linalg
@@ -11,39 +11,18 @@ from .. import _dtypes as dtypes
 from .. import _root as rl
 from .._core import Tensor
 from ..nn import functional
+from ..ops.table.statement import OPS, casts_of, row_of
 
 __all__ = ["Caster", "lower", "state"]
 
-# The functions by what is done with their floating-point arguments, float64 left alone. In the
-# lower precision: what products are made of.
-_LOWER = """conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc bmm mm
-baddbmm addmm addbmm linear matmul __matmul__ __rmatmul__ einsum tensordot chain_matmul multi_dot
-vecdot prelu scaled_dot_product_attention""".split()
-# In the types that the arguments have, though we compute them by products.
-_AS_IS = ["bilinear"]
-# In float32: what would lose too much.
-_FLOAT32 = """avg_pool3d binary_cross_entropy grid_sample grid_sampler polar prod quantile
-nanquantile stft istft cdist trace view_as_complex cholesky cholesky_inverse cholesky_solve inverse
-lu_solve orgqr ormqr pinverse max_pool3d max_unpool2d max_unpool3d adaptive_avg_pool3d
-adaptive_max_pool3d fractional_max_pool2d fractional_max_pool3d mse_loss cosine_embedding_loss
-nll_loss hinge_embedding_loss poisson_nll_loss smooth_l1_loss cross_entropy l1_loss huber_loss
-margin_ranking_loss soft_margin_loss triplet_margin_loss multi_margin_loss ctc_loss kl_div
-multilabel_margin_loss binary_cross_entropy_with_logits geqrf qr svd triangular_solve cond
-matrix_rank solve eigvals eigvalsh svdvals inv householder_product tensorinv tensorsolve
-cholesky_ex eig eigh lstsq inv_ex fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn
-irfftn hfft ihfft""".split()
-# In the widest type among the arguments.
-_WIDEST = "stack cat concat concatenate index_copy".split()
-
-# On accelerators, as on CUDA.
-_FLOAT32_THERE = """__pow__ __rpow__ __rtruediv__ acos asin cosh exp expm1 log log10 log2 log1p
-reciprocal rsqrt sinh tan pow softplus layer_norm native_layer_norm rms_norm group_norm norm
-frobenius_norm nuclear_norm cosine_similarity poisson_nll_loss cosine_embedding_loss nll_loss
-cross_entropy hinge_embedding_loss kl_div l1_loss smooth_l1_loss huber_loss mse_loss
-margin_ranking_loss multilabel_margin_loss soft_margin_loss triplet_margin_loss multi_margin_loss
-binary_cross_entropy_with_logits dist pdist cdist renorm logsumexp softmax log_softmax softmin
-cumprod cumsum prod sum""".split()
-_WIDEST_THERE = "addcdiv addcmul atan2 cross dot grid_sample index_put scatter_add".split()
+# Beside what the table says (`autocast=`): functions without a row, and two operators (the division
+# of a number is a reciprocal).
+_MORE = {
+    "low": "__rmatmul__",
+    "float32 here": "grid_sampler",
+    "float32 there": "__rtruediv__ native_layer_norm",
+    "widest there": "index_put",
+}
 
 _Kind = Callable[[list[Tensor], str], dtypes.dtype]
 
@@ -63,47 +42,46 @@ class _State(threading.local):
 state = _State()
 
 
-def _named(names: list[str]) -> set[Any]:
-    """The functions and methods of those names."""
-    places = (rl, linalg, fft, functional, Tensor)
-    found = (getattr(place, name, None) for name in names for place in places)
-    return {f for f in found if f is not None}
+def _told() -> Iterator[tuple[Any, Mapping[str, str]]]:
+    """Each function and method that autocast changes, with what the table says."""
+    for place in (rl, linalg, fft, functional, Tensor):
+        for name, f in vars(place).items():
+            in_place = name[:3] == "__i" or (name[-1] == "_" and name[:2] != "__")
+            row = None if in_place else row_of(f)
+            if row is None and isinstance(f, _core.Public) and not in_place:
+                row = OPS.get(f.__name__)  # of torch's form of a function of nn
+            if row is not None and row.autocast:
+                yield f, row.autocast
+        for words, names in _MORE.items():
+            for name in names.split():
+                if name in vars(place):
+                    yield vars(place)[name], casts_of(words, name)
 
 
 class Caster:
     """The mode: it casts the arguments of the functions above, and leaves the calls inside others
     to be seen in turn."""
 
-    kinds: ClassVar[dict[Any, _Kind]] = {}
-    kinds_there: ClassVar[dict[Any, _Kind]] = {}
-    as_is: ClassVar[set[Any]] = set()
+    told: ClassVar[dict[Any, Mapping[str, str]]] = {}
 
     def __init__(self) -> None:
-        if not self.kinds:
-            self.kinds.update(dict.fromkeys(_named(_LOWER), lambda tensors, where: lower(where)))
-            self.kinds.update(
-                dict.fromkeys(_named(_FLOAT32), lambda tensors, where: dtypes.float32)
-            )
-            self.kinds.update(dict.fromkeys(_named(_WIDEST), _widest))
-            self.kinds_there.update(dict.fromkeys(_named(_LOWER), self.kinds[rl.mm]))
-            self.kinds_there.update(dict.fromkeys(_named(_FLOAT32_THERE), self.kinds[rl.trace]))
-            self.kinds_there.update(dict.fromkeys(_named(_WIDEST + _WIDEST_THERE), _widest))
-            self.as_is.update(_named(_AS_IS))
+        if not self.told:
+            self.told.update(_told())
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         kwargs = kwargs or {}
         on = [kind for kind, enabled in state.enabled.items() if enabled]
-        if not on or func in self.as_is:
+        told = self.told.get(func)
+        if not on or (told and told.get("here") == "none"):
             return _core.skip_one_hop(func, types, args, kwargs)
-        if func in self.kinds or func in self.kinds_there:
+        wanted = None
+        if told:
             tensors = _tensors((*args, *kwargs.values()))
             there = (t.device.type for t in tensors)
             where = on[0] if len(on) == 1 else next((d for d in there if d in on), on[0])
-            wanted = (self.kinds if where == "cpu" else self.kinds_there).get(func)
-        else:
-            wanted = None
+            wanted = _KINDS.get(told.get("here" if where == "cpu" else "there", ""))
         if wanted is not None and kwargs.get("out") is None:
             kind = wanted(tensors, where)
             args = tuple(_cast(a, kind, where) for a in args)
@@ -138,6 +116,13 @@ def _tensors(values: Any) -> list[Tensor]:
 def _widest(tensors: list[Tensor], where: str) -> dtypes.dtype:
     types = {t.dtype for t in tensors if _eligible(t, where)}
     return dtypes.float32 if dtypes.float32 in types else lower(where)
+
+
+_KINDS: dict[str, _Kind] = {
+    "low": lambda tensors, where: lower(where),
+    "float32": lambda tensors, where: dtypes.float32,
+    "widest": _widest,
+}
 
 
 def _cast(value: Any, kind: dtypes.dtype, where: str) -> Any:

@@ -22,6 +22,7 @@ from ..nn.modules.module import (
     register_module_forward_hook,
     register_module_forward_pre_hook,
 )
+from ..ops.table.statement import OPS, Entry, row_of
 
 __all__ = ["FlopCounterMode", "register_flop_formula"]
 
@@ -155,21 +156,17 @@ def _attention(q: Tensor, k: Tensor, v: Tensor, noise: Tensor | None) -> Count |
     return name, of_scores + of_values, name, back
 
 
-def _counted(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Count | None:
-    """The counts of a call; None of a call that takes none, or is made of others."""
-    given = [*args, *kwargs.values()]
-    name = name.rstrip("_") if not name.startswith("_") else name
-    if name in ("mm", "bmm", "matmul", "_einsum"):
-        return _product(given[0], given[1], "bmm" if name == "_einsum" else None)
-    if name == "linear":
-        return _linear(*given[:3])
-    if name in ("addmm", "baddbmm"):
-        return _product(given[1], given[2], "mm" if name == "addmm" else "bmm", name)
-    if name == "_attention":
-        return _attention(given[0], given[1], given[2], given[4])
-    if name in ("_convolution", "_convolution_input"):
-        return _convolution(out, given[0], given[1], name == "_convolution_input")
-    return None
+# By the row of an op, its counts from the result and the arguments of a call.
+_COUNTS: dict[Entry, Callable[..., Count | None]] = {
+    **{OPS[name]: lambda out, a, b, *_: _product(a, b) for name in ("mm", "bmm", "matmul")},
+    OPS["_einsum"]: lambda out, a, b, *_: _product(a, b, "bmm"),
+    OPS["linear"]: lambda out, *given: _linear(*given[:3]),
+    OPS["addmm"]: lambda out, x, a, b, *_: _product(a, b, "mm", "addmm"),
+    OPS["baddbmm"]: lambda out, x, a, b, *_: _product(a, b, "bmm", "baddbmm"),
+    OPS["_attention"]: lambda out, q, k, v, mask, noise, *_: _attention(q, k, v, noise),
+    OPS["_convolution"]: lambda out, x, w, *_: _convolution(out, x, w, False),
+    OPS["_convolution_input"]: lambda out, x, w, *_: _convolution(out, x, w, True),
+}
 
 
 class FlopCounterMode(overrides.TorchFunctionMode):
@@ -283,15 +280,15 @@ class FlopCounterMode(overrides.TorchFunctionMode):
             for module in dict.fromkeys(self._modules):
                 self.flop_counts[module][func] += flops
             return result
-        name = getattr(func, "__name__", "")
-        if name.rstrip("_") not in _LEAVES and name not in _LEAVES:
+        row = row_of(func)
+        if row is None or row not in _COUNTS:
             overrides.TorchFunctionMode.__enter__(self)  # what the function is made of is counted
             try:
                 return overrides.redispatch_function(func, types, args, kwargs)
             finally:
                 overrides.TorchFunctionMode.__exit__(self)
         result = func(*args, **kwargs)
-        counts = _counted(name, args, kwargs, result)
+        counts = _COUNTS[row](result, *args, *kwargs.values())
         if counts is not None:
             forward, flops, backward, back_flops = counts
             path = ["Global", *self._modules]
@@ -302,9 +299,5 @@ class FlopCounterMode(overrides.TorchFunctionMode):
                 node.register_prehook(lambda grads: self._add(path, backward, back_flops))
         return result
 
-
-_LEAVES = frozenset(
-    "mm bmm matmul _einsum linear addmm baddbmm _convolution _convolution_input _attention".split()
-)
 
 __getattr__ = _missing_name(__name__)

@@ -20,7 +20,6 @@ from ...ops.layers.activation import gelu
 from . import kernel
 from ._launch import code, empty, layout, number, rows, start, takes
 from ._rearranging import copied, zeros
-from ._softmax import log_softmax, softmax
 from ._special import common_shape, in_double, there
 
 _FILE = "elements.cl"
@@ -159,24 +158,6 @@ def glu(a: Any, dim: int) -> Any:
         return NotImplemented
     left, right = a.detach().chunk(2, dim)
     return left * sigmoid(right)
-
-
-def _as(function: Any, a: Any, dim: int, dtype: Any) -> Any:
-    """A softmax of the tensor converted to a dtype."""
-    if not takes(a) or not takes(empty((), a, dtype)) or not dtype.is_floating_point:
-        return NotImplemented
-    found = function(rows(a, dtype), dim)
-    return found if found is NotImplemented else laid_in(found, order_of_copy(a))
-
-
-@kernel("_softmax_as")
-def softmax_as(a: Any, dim: int, dtype: Any) -> Any:
-    return _as(softmax, a, dim, dtype)
-
-
-@kernel("_log_softmax_as")
-def log_softmax_as(a: Any, dim: int, dtype: Any) -> Any:
-    return _as(log_softmax, a, dim, dtype)
 
 
 # ---- whole quotients

@@ -15,6 +15,7 @@ from ... import _root as rl
 from ..._core import Tensor
 from ..._pytree import tree_leaves, tree_map_only
 from ..._utils import DisableTorchFunctionSubclass
+from ...ops.table.statement import is_elementwise
 from .. import _groups
 from .._collectives import all_gather_into_tensor, all_reduce, broadcast
 from ._placements import Partial, Placement, Replicate, Shard
@@ -126,18 +127,10 @@ def whole_of(part: Tensor, shape: Sequence[int], mesh: Any, placement: Placement
     return found[: shape[dim]].movedim(0, dim).contiguous()
 
 
-# Functions of single elements: each process runs them on its part. `_foreach_` and a last `_` are
-# taken off before the look-up, as are the underscores of operators.
+# Beside ops of elements, what each process runs on its part; without `_foreach_` and a last `_`.
 _OF_ELEMENTS = frozenset(
-    """abs absolute acos add addcdiv addcmul alias asin atan atan2 bitwise_and bitwise_not
-    bitwise_or bitwise_xor ceil clamp clamp_max clamp_min clone copysign cos cosh deg2rad detach
-    div divide double empty_like eq erf erfc exp exp2 expm1 fill float floor floor_divide fmax
-    fmin fmod frac full_like ge gt half bfloat16 isfinite isinf isnan le lerp log log10 log1p
-    log2 logical_and logical_not logical_or logical_xor lt maximum minimum mul multiply
-    nan_to_num ne neg negative ones_like pow reciprocal remainder round rsqrt rsub sigmoid sign
-    sgn sin sinh sqrt square sub subtract tan tanh true_divide truediv trunc where xlogy zero
-    zeros_like and or xor not radd rmul rtruediv rpow ror rand rxor iadd isub imul itruediv ipow
-    floordiv rfloordiv mod rmod invert cpu""".split()
+    """abs alias bfloat16 clamp clone cpu detach double empty_like fill float full_like half
+    nan_to_num ones_like where zero zeros_like""".split()
 )
 _CONVERSIONS = frozenset(["to", "type", "type_as"])
 # Facts of the object, the same for the part and the whole.
@@ -414,8 +407,9 @@ def _run(name: str, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         first._local.copy_(part_of(source, first._mesh, first._placement))
         return first
     model = next((t for t in spread if t._whole_shape), spread[0])
+    each = getattr(Tensor, base, func) if name.startswith("_foreach_") else func
     if (
-        (base in _OF_ELEMENTS or base in _CONVERSIONS)
+        (base in _OF_ELEMENTS or base in _CONVERSIONS or is_elementwise(each))
         and not isinstance(model._placement, Partial)
         and all(_goes_with(t, model) for t in tensors)
         and "out" not in kwargs

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import _core
 from ..._core import Op
 from ..table.arrays import Array
 from ..table.formulas import Symbol, Untraceable
@@ -14,6 +13,7 @@ from ..table.kinds import composite, pointwise, variant
 from ..table.reference import alias, is_float
 from ..table.samples import one, pair, scalars_too, three
 from ..table.signature import Tensor
+from ..table.statement import set_operator
 from .selection import where
 
 # ---- sums
@@ -49,6 +49,8 @@ add = pointwise(
     samples=scalars_too,
     earlier="input alpha other",
     shared_write="shape",
+    stored="complex32",
+    kernel_name="add_stub",
     doc="Add: input + alpha * other.",
 )
 _add_scaled = pointwise(
@@ -75,6 +77,8 @@ sub = pointwise(
     samples=scalars_too,
     earlier="input alpha other",
     shared_write="arithmetic",
+    stored="complex32",
+    kernel_name="add_stub",
     doc="Subtract: input - alpha * other.",
 )
 _sub_scaled = pointwise(
@@ -153,11 +157,12 @@ neg = pointwise(
     },
     out="found",
     samples=one,
+    stored="complex32",
     doc="The negative.",
 )
 
 
-@composite(operator="pos", samples=one)
+@composite(operator="pos", samples=one, elementwise=True)
 def positive(input: Tensor) -> Tensor:
     """input itself."""
     if input.dtype.name == "bool":
@@ -175,6 +180,7 @@ mul = pointwise(
     partials={"input": lambda other: other, "other": lambda input: input},
     samples=scalars_too,
     shared_write="arithmetic",
+    stored="all",
     doc="Multiply.",
 )
 reciprocal = pointwise(
@@ -185,6 +191,7 @@ reciprocal = pointwise(
     partials={"input": lambda out: -(out * out)},
     domain=(0.5, 2.0),
     samples=one,
+    autocast="float32 there",
     doc="1 / input.",
 )
 
@@ -221,7 +228,7 @@ def _rtruediv(self: Tensor, other: float) -> Tensor:
     return reciprocal(self) * other
 
 
-_core.set_operator("rtruediv", _rtruediv)
+set_operator("rtruediv", _rtruediv, div.entry)
 
 
 def _nonzero(b: Array) -> Array:
@@ -439,8 +446,8 @@ _remainder_of_number = pointwise(
     doc="`remainder` of a number.",
 )
 variant(remainder, "input", "scalar", _remainder_of_number)
-_core.set_operator("rfloordiv", lambda self, other: floor_divide(other, self))
-_core.set_operator("rmod", lambda self, other: remainder(other, self))
+set_operator("rfloordiv", lambda self, other: floor_divide(other, self), floor_divide.entry)
+set_operator("rmod", lambda self, other: remainder(other, self), remainder.entry)
 
 # ---- fused
 
@@ -508,6 +515,8 @@ addcmul = pointwise(
     refuses=_ADDCMUL,
     samples=three,
     earlier="input value tensor1 tensor2",
+    stored="complex32",
+    autocast="widest there",
     doc="input + value * tensor1 * tensor2.",
 )
 _addcmul_scaled = pointwise(
@@ -540,6 +549,8 @@ addcdiv = pointwise(
     domain=(0.5, 2.0),
     samples=three,
     earlier="input value tensor1 tensor2",
+    kernel_name="addcdiv_cpu_out",
+    autocast="widest there",
     doc="input + value * tensor1 / tensor2.",
 )
 _addcdiv_scaled = pointwise(

@@ -17,6 +17,7 @@ from ..table.kinds import composite, constant, pointwise, variant
 from ..table.reference import alias, is_float
 from ..table.samples import one, pair, scalars_too
 from ..table.signature import Tensor
+from ..table.statement import set_operator
 
 # ---- comparisons
 
@@ -27,6 +28,7 @@ def _comparison(name: str, operator: str, reference: Any, ordered: bool, doc: st
         "reference": reference,
         "refuses": {"complex": f"{name}_cpu"} if ordered else {},
         "numbers_round": True,
+        "stored": None if ordered else "all",
         "doc": doc,
     }
     # The derivatives are those of the in-place form: what was there before is gone.
@@ -79,6 +81,7 @@ isnan = pointwise(
     reference=lambda a: np.isnan(a) if a.dtype.kind in "fc" else _none(a),
     in_place=False,
     samples=one,
+    stored="all",
     doc="Whether not a number.",
 )
 isinf = pointwise(
@@ -87,6 +90,8 @@ isinf = pointwise(
     reference=lambda a: np.isinf(a) if a.dtype.kind in "fc" else _none(a),
     in_place=False,
     samples=one,
+    stored="complex32",
+    kernel_name="isinf",
     doc="Whether infinite.",
 )
 isfinite = pointwise(
@@ -95,6 +100,8 @@ isfinite = pointwise(
     reference=lambda a: np.isfinite(a) if a.dtype.kind in "fc" else ~_none(a),
     in_place=False,
     samples=one,
+    stored="complex32",
+    kernel_name="isfinite",
     doc="Whether neither infinite nor NaN.",
 )
 isposinf = pointwise(
@@ -127,6 +134,7 @@ isreal = pointwise(
     reference=np.isreal,
     in_place=False,
     samples=one,
+    stored="all",
     doc="Whether the imaginary part is 0.",
 )
 signbit = pointwise(
@@ -193,8 +201,10 @@ _invert = pointwise(
     samples=lambda make: [(make(2, 3, kind="int"),)],
     doc="What `~input` calls: `bitwise_not`.",
 )
-_core.set_operator(
-    "invert", lambda self: logical_not(self) if self.dtype is _bool else _invert(self)
+set_operator(
+    "invert",
+    lambda self: logical_not(self) if self.dtype is _bool else _invert(self),
+    _invert.entry,
 )
 bitwise_not = pointwise(
     "bitwise_not(input: Tensor)",
@@ -249,7 +259,7 @@ def _shift(kernel: str, operator: str, reference: Any, doc: str) -> Op:
         aten=f"bitwise_{kernel}_.Tensor | bitwise_{kernel}_.Tensor_Scalar",
         doc=doc,
     )
-    _core.set_operator(f"r{operator}", lambda self, other: op(other, self))
+    set_operator(f"r{operator}", lambda self, other: op(other, self), op.entry)
     return op
 
 
@@ -305,6 +315,8 @@ _isclose: Op = constant(
     method=False,
     out=False,
     samples=lambda make: [(make(2, 3), make(3), 0.5, 0.5, False)],
+    stored="complex32",
+    kernel_name="mul_cpu_reduced_float",
     doc="`isclose` of arguments that were looked at.",
 )
 

@@ -98,6 +98,7 @@ view_as_complex = linear(
     view=True,
     method=False,
     samples=lambda make: [(make(3, 2),)],
+    autocast="float32 here",
     doc="A real tensor whose last dimension has size 2 as a complex one.",
     batch="trailing",
 )
@@ -137,7 +138,7 @@ add_method("real", property(real, _set_part(real), doc="The real part."))
 add_method("imag", property(imag, _set_part(imag), doc="The imaginary part."))
 
 
-@composite(samples=_complex_one)
+@composite(samples=_complex_one, elementwise=True)
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate, as a view; a real tensor itself."""
     return _conj(input) if input.dtype.is_complex else input
@@ -179,6 +180,7 @@ conj_physical: Op = pointwise(
     real_itself=True,
     out="found",
     samples=_complex_one,
+    stored="complex32",
     doc="The complex conjugate; a real tensor itself.",
 )
 
@@ -289,6 +291,7 @@ polar = general(
     out=_COMPLEX_OUT,
     samples=lambda make: [(make(2, 3, low=0.5), make(2, 3))],
     formula={"abs": "real(conj(g) ⊙ out) / abs", "angle": "imag(conj(out) ⊙ g)"},
+    autocast="float32 here",
     doc="The complex number of that absolute value and angle.",
     batch="trailing",
 )

@@ -44,7 +44,7 @@ def _unary(
         domain=domain,
         samples=one,
         doc=doc,
-        **{"in_place": "function", **more},
+        **{"in_place": "function", "kernel_name": f"{name}_vml_cpu", **more},
     )
 
 
@@ -53,13 +53,14 @@ _INSIDE = (-0.9, 0.9)
 
 # ---- exponentials and logarithms
 
-exp = _unary("exp", np.exp, lambda out: out, "e ** input.")
+exp = _unary("exp", np.exp, lambda out: out, "e ** input.", autocast="float32 there")
 exp2 = _unary(
     "exp2",
     lambda a: np.exp2(a) if a.dtype.kind != "c" else np.exp(a * a.dtype.type(_LN2)),
     lambda out: out * _LN2,
     "2 ** input.",
     where="torch special",
+    kernel_name="exp2",
 )
 expm1 = _unary(
     "expm1",
@@ -67,9 +68,15 @@ expm1 = _unary(
     lambda out: out + 1,
     "e ** input - 1, exact near 0.",
     where="torch special",
+    autocast="float32 there",
 )
 log = _unary(
-    "log", np.log, lambda g, input: g / conj_of(input), "The natural logarithm.", _POSITIVE
+    "log",
+    np.log,
+    lambda g, input: g / conj_of(input),
+    "The natural logarithm.",
+    _POSITIVE,
+    autocast="float32 there",
 )
 log2 = _unary(
     "log2",
@@ -77,6 +84,7 @@ log2 = _unary(
     lambda g, input: g / (conj_of(input) * _LN2),
     "The logarithm to base 2.",
     _POSITIVE,
+    autocast="float32 there",
 )
 log10 = _unary(
     "log10",
@@ -84,6 +92,7 @@ log10 = _unary(
     lambda g, input: g / (conj_of(input) * _LN10),
     "The logarithm to base 10.",
     _POSITIVE,
+    autocast="float32 there",
 )
 
 
@@ -109,6 +118,7 @@ log1p = _unary(
     (-0.5, 3.0),
     node="Log1PBackward0",
     where="torch special",
+    autocast="float32 there",
 )
 
 
@@ -171,12 +181,24 @@ def finite(input: Tensor | Symbol) -> Tensor | Symbol:
 
 sin: Op = _unary("sin", np.sin, lambda input: cos(input), "The sine.")
 cos: Op = _unary("cos", np.cos, lambda input: -sin(input), "The cosine.")
-tan = _unary("tan", np.tan, lambda out: 1 + out * out, "The tangent.", (-1.0, 1.0))
+tan = _unary(
+    "tan", np.tan, lambda out: 1 + out * out, "The tangent.", (-1.0, 1.0), autocast="float32 there"
+)
 asin = _unary(
-    "asin", np.arcsin, lambda input: rsqrt(1 - input * input), "The angle of that sine.", _INSIDE
+    "asin",
+    np.arcsin,
+    lambda input: rsqrt(1 - input * input),
+    "The angle of that sine.",
+    _INSIDE,
+    autocast="float32 there",
 )
 acos = _unary(
-    "acos", np.arccos, lambda input: -rsqrt(1 - input * input), "The angle of that cosine.", _INSIDE
+    "acos",
+    np.arccos,
+    lambda input: -rsqrt(1 - input * input),
+    "The angle of that cosine.",
+    _INSIDE,
+    autocast="float32 there",
 )
 atan = _unary(
     "atan",
@@ -184,11 +206,29 @@ atan = _unary(
     lambda g, input: g / (conj_of(finite(input) ** 2) + 1),
     "The angle of that tangent.",
 )
-sinh = _unary("sinh", np.sinh, lambda input: cosh(input), "The hyperbolic sine.")
-cosh: Op = _unary("cosh", np.cosh, lambda input: sinh(input), "The hyperbolic cosine.")
+sinh = _unary(
+    "sinh",
+    np.sinh,
+    lambda input: cosh(input),
+    "The hyperbolic sine.",
+    autocast="float32 there",
+    kernel_name="sinh_cpu",
+)
+cosh: Op = _unary(
+    "cosh",
+    np.cosh,
+    lambda input: sinh(input),
+    "The hyperbolic cosine.",
+    autocast="float32 there",
+    kernel_name="cosh_cpu",
+)
 tanh = _unary("tanh", np.tanh, lambda out: 1 - out * out, "The hyperbolic tangent.")
 asinh = _unary(
-    "asinh", np.arcsinh, lambda input: rsqrt(finite(input) ** 2 + 1), "The inverse of sinh."
+    "asinh",
+    np.arcsinh,
+    lambda input: rsqrt(finite(input) ** 2 + 1),
+    "The inverse of sinh.",
+    kernel_name="asinh_cpu",
 )
 acosh = _unary(
     "acosh",
@@ -196,6 +236,7 @@ acosh = _unary(
     lambda input: rsqrt(input - 1) * rsqrt(input + 1),
     "The inverse of cosh.",
     (1.2, 3.0),
+    kernel_name="acosh_cpu",
 )
 atanh = _unary(
     "atanh",
@@ -203,6 +244,7 @@ atanh = _unary(
     lambda g, input: g / (1 - conj_of(input * input)),
     "The inverse of tanh.",
     _INSIDE,
+    kernel_name="atanh_cpu",
 )
 
 
@@ -220,6 +262,7 @@ atan2 = pointwise(
     refuses={"complex": "atan2_cpu"},
     samples=lambda make: [(make(2, 3, low=0.2), make(2, 3)), (make(2, 3, low=0.2), make(3))],
     shared_write="shape",
+    autocast="widest there",
     doc="The angle of the point (other, input).",
 )
 alias("arctan2", atan2)
@@ -290,6 +333,7 @@ abs = pointwise(
     reference_for="complex",
     out="found",
     samples=one,
+    stored="all",
     doc="The absolute value.",
 )
 _abs_in_place = _core.Tensor.abs_
@@ -342,6 +386,8 @@ sgn = pointwise(
     partials={"input": _sgn_rule},
     out="found",
     samples=one,
+    stored="complex32",
+    kernel_name="sign_cpu",
     doc="The sign; of a complex number z / |z|.",
     written="sign({input})",
 )
@@ -492,6 +538,7 @@ _finite_only = pointwise(
     out="nan_to_num: dtype of out: {got.scalar_name} should be same as input: {want.scalar_name}",
     samples=lambda make: [(make(2, 3), 0.0, 1.0, -1.0)],
     keeps="strides: input",
+    kernel_name="nan_to_num",
     doc="`nan_to_num` with all replacements given.",
 )
 _finite_only_in_place = _core.make_in_place(_finite_only, "nan_to_num_")
@@ -517,7 +564,7 @@ _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38} | dict.fromke
 )
 
 
-@composite(samples=one)
+@composite(samples=one, elementwise=True)
 def nan_to_num(
     input: Tensor,
     nan: float | None = None,
@@ -551,6 +598,7 @@ sigmoid = _unary(
     lambda a: 1 / (1 + np.exp(-a)),
     lambda out: (1 - out) * out,
     "1 / (1 + exp(-input)).",
+    kernel_name="sigmoid_cpu_reduced_float",
 )
 alias("expit", sigmoid, method=False, where="special")
 

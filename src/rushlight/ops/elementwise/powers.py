@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import _core
 from ..._core import Op
 from ..._dtypes import complex128, float64
 from ..making.casts import to
@@ -18,6 +17,7 @@ from ..table.kinds import composite, pointwise, variant
 from ..table.reference import add_method
 from ..table.samples import one, pair
 from ..table.signature import Tensor
+from ..table.statement import set_operator
 from .arithmetic import conj_of
 from .selection import unless, where
 
@@ -79,6 +79,7 @@ pow = pointwise(
         "(self: Number, exponent: Tensor, *, out)",
         "(input: Tensor, exponent: Number, *, out)",
     ),
+    autocast="float32 there",
     doc="input ** exponent.",
 )
 
@@ -172,7 +173,7 @@ for _value, _special in (
     (-1.0, _pow_minus_one),
 ):
     variant(_pow_number, "exponent", "equals", _special, _value)
-_core.set_operator("rpow", lambda self, other: _pow_base(other, self))
+set_operator("rpow", lambda self, other: _pow_base(other, self), pow.entry)
 
 square = pointwise(
     "square(input: Tensor)",
@@ -192,6 +193,7 @@ sqrt = pointwise(
     partials={"input": lambda g, out: g / (2 * conj_of(out))},
     domain=(0.2, 3.0),
     samples=one,
+    kernel_name="sqrt_vml_cpu",
     doc="The square root.",
 )
 rsqrt: Op = pointwise(
@@ -202,6 +204,7 @@ rsqrt: Op = pointwise(
     partials={"input": lambda out: -0.5 * (out * out * out)},
     domain=(0.2, 3.0),
     samples=one,
+    autocast="float32 there",
     doc="1 / sqrt(input).",
 )
 

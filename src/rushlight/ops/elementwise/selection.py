@@ -10,7 +10,6 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Op
-from ..._devices.meta import like_first
 from ..making.creation import zeros_like
 from ..table.arrays import Array, as_type, cell, warn_once
 from ..table.kinds import composite, general, pointwise, variant
@@ -54,6 +53,7 @@ where = pointwise(
         "(condition: Tensor, self: Number, other: Number)",
     ),
     formula={"input": "1 if condition else 0", "other": "0 if condition else 1"},
+    stored="all",
     doc="input where the condition holds, else other; without them, the indices where it holds.",
 )
 
@@ -231,6 +231,7 @@ def _no_bound() -> RuntimeError:
 
 @composite(
     samples=_clamp_samples,
+    elementwise=True,
     overloads=(
         "(input, min: Tensor | None = None, max: Tensor | None = None, *, out)",
         "(input, min: Number | None = None, max: Number | None = None, *, out)",
@@ -358,6 +359,8 @@ masked_fill = pointwise(
     overloads=("(input, mask, value: Tensor)", "(input, mask, value: Number)"),
     shared_write="number",
     formula={"input": "0 if mask else 1", "value": "1 if mask else 0"},
+    stored="complex32",
+    kernel_name="masked_fill",
     doc="input with `value` where the mask holds.",
 )
 _masked_fill_number = pointwise(
@@ -376,6 +379,8 @@ _masked_fill_number = pointwise(
     samples=lambda make: [(make(2, 3), make(2, 3, kind="bool"), 1.5)],
     keeps="rows",
     formula={"input": "0 if mask else 1"},
+    stored="complex32",
+    kernel_name="masked_fill",
     doc="`masked_fill` with a number.",
 )
 variant(masked_fill, "value", "scalar", _masked_fill_number)
@@ -434,6 +439,8 @@ def _fill_op(name: str, node: str, *, number: bool) -> Op:
         write=_write_number if number else None,
         overlap="self" if number else "arguments",
         node=node,
+        stored="all",
+        by_value="value",
         batch="trailing" if number else None,
         shared_write="name",
         method=False,
@@ -456,6 +463,7 @@ _zeroed = general(
     node="ZeroBackward0",
     method=False,
     samples=one,
+    stored="all",
     doc="Zeros in the place of input.",
     batch="trailing",
 )
@@ -499,9 +507,10 @@ _copied = general(
     samples=lambda make: [(make(2, 3), make(2, 3)), (make(2, 3), make(3)), (make(2, 2), make())],
     overloads=("(self: Tensor, other: Tensor, non_blocking: bool = False)",),
     shared_write="arithmetic",
+    stored="all",
+    like_first=True,
     doc="src in the place of input.",
 )
-like_first.add("_copied")
 
 
 def _in_place(op: Op, name: str, *, function: bool = True) -> Op:

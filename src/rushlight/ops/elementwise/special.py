@@ -182,6 +182,7 @@ digamma: Op = _special(
     in_place=True,
     where="torch special",
     domain=(0.5, 3.0),
+    kernel_name="digamma",
 )
 
 

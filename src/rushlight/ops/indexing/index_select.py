@@ -97,6 +97,7 @@ index_select: Op = linear(
     samples=lambda make: [(make(3, 4), 0, _rows_of(make, 3)), (make(3, 4), -1, _rows_of(make, 4))],
     keeps="rows",
     formula={"input": "g added up at index, 0 elsewhere"},
+    stored="all",
     doc="The slices of a dimension that an index names.",
 )
 
@@ -281,6 +282,7 @@ index_copy: Op = linear(
     in_place=True,
     samples=_source_samples,
     formula={"input": "g, 0 at index", "source": "g[index]"},
+    autocast="widest",
     doc="The input with source written to the slices that an index names.",
 )
 _index_fill_number: Op = general(
@@ -297,6 +299,8 @@ _index_fill_number: Op = general(
     aten="index_fill_.int_Scalar",
     shared_write="name",
     formula={"input": "g, 0 at index"},
+    kernel_name="index_fill_cpu",
+    subscript="index",
     doc="`index_fill` with a number.",
 )
 _index_fill_tensor: Op = linear(
@@ -318,6 +322,8 @@ _index_fill_tensor: Op = linear(
     aten="index_fill_.int_Tensor",
     shared_write="name",
     formula={"input": "g, 0 at index", "value": "sum of g at index"},
+    by_value="value",
+    subscript="index",
     doc="`index_fill` with a tensor.",
 )
 

@@ -147,6 +147,7 @@ gather: Op = linear(
     backward=(_kernels.gather_backward, "g dim index input_shape"),
     overlap="never late",
     samples=_gather_samples,
+    kernel_name="scatter_gather_tensor_cpu",
     doc="out[i][j] = input[index[i][j]][j] for dim 0, input[i][index[i][j]] for dim 1, ...",
 )
 _gather_sparse: Op = linear(
@@ -240,6 +241,7 @@ _scatter: Op = linear(
     samples=_scatter_samples,
     aten="scatter_.src",
     formula={"src": "gather(g, dim, index)"},
+    kernel_name="scatter_gather_tensor_cpu",
     doc="`scatter` of a tensor.",
 )
 _scatter_value: Op = general(
@@ -277,6 +279,7 @@ scatter_add: Op = linear(
     samples=_add_samples,
     shared_write="name",
     formula={"src": "gather(g, dim, index)"},
+    autocast="widest there",
     doc="The input with src added at the places of an index: "
     "input[index[i][j]][j] += src[i][j] for dim 0.",
 )

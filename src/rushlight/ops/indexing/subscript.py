@@ -111,6 +111,8 @@ index_op: Op = linear(
         (make(2, 3, 4), _positions(make, 2, 2, below=12), (1, 2), 1),
         (make(2, 3, 4), _positions(make, 3, below=8), (0, 2), 0),
     ],
+    stored="all",
+    subscript="index",
     doc="The elements at the places of an index; see the head of ops/indexing/subscript.py.",
     written="{input}[{index}]",
 )
@@ -123,6 +125,8 @@ index_backward: Op = linear(
     method=False,
     out=False,
     samples=lambda make: [(make(5, 4), _positions(make, 5, below=3), (0,), 0, (3, 4))],
+    stored="all",
+    subscript="index",
     doc="Zeros of a shape with the input added at the places of an index.",
     written="{input} added up at {index}, 0 elsewhere",
 )
@@ -133,6 +137,8 @@ index_zero: Op = linear(
     method=False,
     out=False,
     samples=lambda make: [(make(3, 4), _positions(make, 2, below=3), (0,), 0)],
+    stored="all",
+    subscript="index",
     doc="The input with zeros at the places of an index.",
     written="{input}, 0 at {index}",
 )
@@ -159,6 +165,8 @@ _index_put: Op = linear(
         (make(3, 4), _positions(make, 5, below=3), (0,), 0, make(4), True),
     ],
     shared_write="name",
+    stored="all",
+    subscript="index",
     doc="The input with values written, or added, at the places of an index.",
 )
 _index_put_ = _Tensor._index_put_

@@ -191,6 +191,8 @@ masked_select: Op = linear(
         (make(3, 4), make(4, kind="bool")),
         (make(4), make(3, 4, kind="bool")),
     ],
+    stored="all",
+    by_values="masked_select",
     doc="The elements where a mask holds, as one row.",
 )
 _masked_select_backward: Op = linear(
@@ -201,6 +203,7 @@ _masked_select_backward: Op = linear(
     },
     method=False,
     out=False,
+    stored="all",
     doc="Zeros with the input where a mask holds.",
     written="{input} where {mask}, 0 elsewhere",
 )
@@ -275,6 +278,8 @@ _nonzero_rows = constant(
         "(input)",
         "(input, *, as_tuple: bool) -> Any",
     ),
+    kernel_name="nonzero_count_cpu",
+    by_values="nonzero",
     doc="The indices of the elements that are not zero, one a row.",
 )
 _nonzero_columns = constant(
@@ -282,6 +287,7 @@ _nonzero_columns = constant(
     lambda x: tuple(np.ascontiguousarray(c) for c in np.nonzero(flat(x))),
     method=False,
     out=False,
+    by_values="nonzero",
     doc="The same, one tensor a dimension.",
 )
 
@@ -340,6 +346,7 @@ select_scatter: Op = linear(
     },
     out=False,
     samples=lambda make: [(make(2, 3), make(3), 0, 1), (make(2, 3), make(2), 1, -1)],
+    stored="all",
     doc="The input with src in the place of one entry of a dimension.",
 )
 slice_scatter: Op = linear(
@@ -356,6 +363,7 @@ slice_scatter: Op = linear(
     },
     out=False,
     samples=lambda make: [(make(4, 3), make(2, 3), 0, 1, 3), (make(2, 5), make(2, 2), 1, 0, 4, 2)],
+    stored="all",
     doc="The input with src in the place of a slice.",
 )
 diagonal_scatter: Op = linear(
@@ -371,6 +379,7 @@ diagonal_scatter: Op = linear(
     },
     out=False,
     samples=lambda make: [(make(3, 3), make(3)), (make(3, 4), make(3), 1)],
+    stored="all",
     doc="The input with src in the place of a diagonal.",
 )
 

@@ -169,6 +169,7 @@ relu = _activation(
     reference=lambda a, inplace: np.maximum(a, a.dtype.type(0)),
     partials={"input": lambda g, out: _threshold_backward(g, out, 0)},
     refuses={"bool": (RuntimeError, "Boolean inputs not supported for relu")} | _CLAMP_COMPLEX,
+    kernel_name="clamp_min_scalar_cpu",
     doc="max(input, 0).",
 )
 
@@ -248,6 +249,7 @@ _prelu_kernel = pointwise(
 @composite(
     where="torch nn",
     samples=lambda make: [(make(2, 3, 4), make(3)), (make(2, 3), make(1)), (make(4), make())],
+    autocast="low",
 )
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """input above 0, weight * input below; one weight, or one a channel (dimension 1)."""
@@ -483,6 +485,7 @@ softplus = _activation(
     partials={"input": lambda input, beta, threshold: _softplus_slope(input, beta, threshold)},
     refuses={_NOT_FLOAT: "softplus_cpu"},
     out="found",
+    autocast="float32 there",
     doc="log(1 + e ** (beta * input)) / beta, a smooth relu; input itself above the threshold.",
 )
 logsigmoid = _activation(

@@ -203,6 +203,7 @@ def _adaptive_of(n: int) -> Any:
         where=where,
         method=False,
         name=avg_name,
+        autocast="float32 here" if n == 3 else "",
         doc=f"The means of windows of {n} dimension(s) that cut the input into output_size parts.",
     )
     def avg(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
@@ -221,6 +222,7 @@ def _adaptive_of(n: int) -> Any:
     @composite(
         where="nn",
         name=max_name,
+        autocast="float32 here" if n == 3 else "",
         doc=f"The largest elements of windows of {n} dimension(s) that cut the input into parts.",
     )
     def maximum(

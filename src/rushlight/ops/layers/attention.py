@@ -238,7 +238,7 @@ def _composed(
     return matmul(weights, value).to(kind)
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="low")
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

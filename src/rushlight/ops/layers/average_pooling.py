@@ -207,6 +207,7 @@ def _avg_pool_of(n: int) -> Any:
         where="nn torch" if n == 1 else "nn",
         method=False,
         name=name,
+        autocast="float32 here" if n == 3 else "",
         doc=f"The mean of each window of {n} dimension(s).",
     )
     if n == 1:

@@ -185,7 +185,7 @@ def _check_targets(input: Tensor, target: Tensor, weight: Tensor | None) -> None
         _check_classes(input._form, target._form, weight._form)
 
 
-@composite(where="nn", said="nll_loss_nd")
+@composite(where="nn", said="nll_loss_nd", autocast="float32")
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -284,7 +284,7 @@ def _smoothed_loss(
     return picked * (1 - smoothing) + spread * (smoothing / (input.shape[dim] or math.nan))
 
 
-@composite(where="nn", said="cross_entropy_loss")
+@composite(where="nn", said="cross_entropy_loss", autocast="float32")
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -378,7 +378,7 @@ _binary_cross_entropy = general(
 )
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32 here")
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -468,7 +468,7 @@ _binary_cross_entropy_with_logits = general(
 )
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,

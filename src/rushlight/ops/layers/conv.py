@@ -239,6 +239,7 @@ _convolution: Op = general(
         "weight": "correlation of input with g",
         "bias": "1",
     },
+    kernel_name="slow_conv2d_cpu",
     doc="A convolution of any number of dimensions: input (batch, channels, ...), weight (out, "
     "channels / groups, ...).",
 )
@@ -275,6 +276,7 @@ _convolution_input: Op = general(
         "weight": "correlation of g with input",
         "bias": "1",
     },
+    kernel_name="slow_conv_transpose2d_out_cpu",
     doc="The transpose of a convolution in its input, whose shape is given.",
 )
 _convolution_weight: Op = bilinear(
@@ -563,6 +565,7 @@ def _public(n: int) -> None:
         where="nn torch",
         method=False,
         name=name,
+        autocast="low",
         doc=f"A convolution over {n} dimension{'s' * (n > 1)}.",
         overloads=(
             "(input, weight, bias, stride, padding, dilation, groups)",
@@ -584,6 +587,7 @@ def _public(n: int) -> None:
         where="nn torch",
         method=False,
         name=transposed_name,
+        autocast="low",
         doc=f"The transpose of a convolution over {n} dimension{'s' * (n > 1)}.",
     )
     def transposed(

@@ -220,7 +220,7 @@ def _expect_size(targets: Array, dim: int, size: int) -> None:
         )
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32 here")
 @answered("by_element")
 def ctc_loss(
     log_probs: Tensor,

@@ -82,6 +82,7 @@ _embedding_op = linear(
     samples=lambda make: [(make(4, 3), make(2, 2, kind="int", low=0, high=4), -1)],
     keeps="rows",
     formula={"weight": "rows of g added up at indices, 0 elsewhere"},
+    stored="all",
     doc="The rows of weight that indices name.",
 )
 _embedding_transpose: Op = linear(
@@ -91,6 +92,7 @@ _embedding_transpose: Op = linear(
     transpose={"input": lambda g, indices, padding_idx: _embedding_again(g, indices, padding_idx)},
     node="EmbeddingDenseBackwardBackward0",
     method=False,
+    stored="all",
     doc="The transpose of picking rows: their sum by number; row padding_idx gets nothing.",
 )
 

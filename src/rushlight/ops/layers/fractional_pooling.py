@@ -150,6 +150,7 @@ def _of(n: int) -> None:
     @composite(
         where="nn",
         name=name,
+        autocast="float32 here",
         doc=f"The largest elements of windows of {n} dimensions at random distances.",
         traits="random",
     )

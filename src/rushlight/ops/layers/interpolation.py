@@ -511,7 +511,7 @@ def _check_grid_sizes(input: Tensor, grid: Tensor, mode: str) -> None:
         )
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32 here, widest there")
 def grid_sample(
     input: Tensor,
     grid: Tensor,

@@ -154,11 +154,12 @@ _mse_loss = general(
     method=False,
     samples=loss_samples,
     formula={"input": f"2 · (input − target){OVER_N}", "target": f"2 · (target − input){OVER_N}"},
+    kernel_name="mse_cpu",
     doc="(input - target) ** 2, reduced.",
 )
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -178,7 +179,7 @@ def mse_loss(
     return _reduce_weighted((input - target) ** 2, weight, reduction)
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -244,7 +245,7 @@ _smooth_l1_loss = general(
 )
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -294,7 +295,7 @@ _huber_loss = general(
 )
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def huber_loss(
     input: Tensor,
     target: Tensor,
@@ -323,7 +324,7 @@ def huber_loss(
 # ---- distances between distributions and between embeddings
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -352,7 +353,7 @@ def kl_div(
     return reduce_loss(loss, reduction)
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -374,7 +375,7 @@ def hinge_embedding_loss(
     return reduce_loss(far + near, reduction)
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -395,7 +396,7 @@ def margin_ranking_loss(
     return reduce_loss((-target * apart + float(margin)).clamp_min(0), reduction)
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -423,7 +424,7 @@ def cosine_embedding_loss(
     return reduce_loss(near + far, reduction)
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -482,7 +483,7 @@ def triplet_margin_with_distance_loss(
 # ---- likelihoods
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,

@@ -49,7 +49,7 @@ _soft_margin_loss = general(
 )
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -144,7 +144,7 @@ _multi_margin_loss = general(
 )
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -170,7 +170,7 @@ def multi_margin_loss(
     return _multi_margin_loss(input, target, weight, p, margin, reduction)
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32")
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,

@@ -148,7 +148,7 @@ def _check_types(input: Tensor, *parts: Any) -> None:
     raise RuntimeError(f"{why} The input is {input.dtype}, a parameter {other}.")
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32 there")
 def layer_norm(
     input: Tensor,
     normalized_shape: Sizes,
@@ -181,7 +181,7 @@ def native_layer_norm(
     return _native_layer_norm(input, len(normalized_shape), weight, bias, eps)
 
 
-@composite(where="nn torch", method=False)
+@composite(where="nn torch", method=False, autocast="float32 there")
 def rms_norm(
     input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
@@ -478,7 +478,7 @@ native_group_norm_op = general(
 )
 
 
-@composite(where="nn torch", method=False)
+@composite(where="nn torch", method=False, autocast="float32 there")
 def group_norm(
     input: Tensor,
     num_groups: int,

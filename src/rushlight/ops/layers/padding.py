@@ -148,6 +148,7 @@ constant_pad_nd: Op = general(
     samples=lambda make: [(make(2, 3), (1, 2)), (make(2, 3), (1, -1, 0, 2), 1.5)],
     keeps="format: input",
     formula={"input": "g without its padding"},
+    stored="all",
     doc="The tensor with a border of a constant; a negative width cuts.",
     batch="trailing",
 )

@@ -374,6 +374,7 @@ def _max_pool_of(n: int) -> None:
         where="nn torch",
         method=False,
         name=name,
+        autocast="float32 here" if n == 3 else "",
         doc=f"The largest element of each window of {n} dimension(s).",
     )
     def pool(
@@ -430,6 +431,7 @@ def _unpool(n: int) -> None:
     @composite(
         where="nn",
         name=name,
+        autocast="float32 here" if n > 1 else "",
         doc="Elements back at the places that max_pool gave, zeros elsewhere.",
     )
     def unpool(

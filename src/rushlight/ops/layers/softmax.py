@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,10 @@ from ..._core import Op
 from ..._errors import warn
 from ..elementwise.selection import unless
 from ..table.arrays import Array, dim_in, refuse, rounded, widened
-from ..table.kinds import composite, general, variant
+from ..table.kinds import composite, general
 from ..table.reference import alias
 from ..table.samples import Make, Samples
 from ..table.signature import Tensor, dtype
-from ..table.statement import node_name
 
 _kernels = _core.kernels
 
@@ -97,8 +95,11 @@ softmax = general(
     vjp={"input": _softmax_rule},
     jvp={"input": _softmax_tangent},
     native=_kernels.softmax,
+    typed="node",
     backward=(_kernels.softmax_backward, "g out dim"),
     samples=_along,
+    kernel_name="softmax_lastdim_kernel_impl",
+    autocast="float32 there",
     doc="exp(input), divided by its sum along dim.",
 )
 log_softmax = general(
@@ -107,31 +108,14 @@ log_softmax = general(
     vjp={"input": _log_softmax_rule},
     jvp={"input": _log_softmax_tangent},
     native=_kernels.log_softmax,
+    typed="node",
     backward=(_kernels.log_softmax_backward, "g out dim"),
     samples=_along,
+    kernel_name="log_softmax_lastdim_kernel_impl",
+    autocast="float32 there",
     doc="The logarithm of softmax, exact where softmax is small.",
 )
 
-
-# ---- with a dtype: torch.softmax(x, 0, dtype=torch.float64)
-
-
-def _with_dtype(op: Op, forward: Callable[..., Any], rule: Any, tangent: Any) -> None:
-    name = op.entry.name
-    converting = general(
-        f"_{name}_as(input: Tensor, dim: Any, dtype: dtype | None = None)",
-        lambda a, dim, dtype: forward(a.astype(dtype.numpy), dim),
-        vjp={"input": rule},
-        jvp={"input": tangent},
-        node=node_name(name),
-        method=False,
-        doc=f"`{name}` of the tensor converted to a dtype.",
-    )
-    variant(op, "dtype", "given", converting)
-
-
-_with_dtype(softmax, _softmax, _softmax_rule, _softmax_tangent)
-_with_dtype(log_softmax, _log_softmax, _log_softmax_rule, _log_softmax_tangent)
 
 # ---- torch.nn.functional's forms
 
@@ -150,7 +134,7 @@ def _functional(op: Op, name: str, doc: str) -> None:
     ) -> Tensor:
         if dim is None:
             dim = _implicit_dim(name, input.ndim)
-        return op(input, dim) if dtype is None else op(input, dim, dtype)
+        return op(input, dim, dtype)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
@@ -162,14 +146,14 @@ _functional(softmax, "softmax", softmax.entry.doc)
 _functional(log_softmax, "log_softmax", log_softmax.entry.doc)
 
 
-@composite(where="nn")
+@composite(where="nn", autocast="float32 there")
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
     """softmax of the negative."""
     if dim is None:
         dim = _implicit_dim("softmin", input.ndim)
-    return softmax(-input, dim) if dtype is None else softmax(-input, dim, dtype)
+    return softmax(-input, dim, dtype)
 
 
 @composite(where="nn", traits="random")

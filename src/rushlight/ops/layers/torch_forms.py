@@ -297,6 +297,7 @@ def convolution(
     where="torch nn",
     method=False,
     samples=lambda make: [(make(5, 2, 3), make(2, 3, 4), make(4), 1)],
+    autocast="low",
 )
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """A convolution of (time, batch, channels) with a weight (width, channels, results)."""

@@ -57,6 +57,8 @@ cat: Op = linear(
     out=("cast", TypeError, _CAST),
     samples=_some,
     formula={"tensors": "this tensor's part of g"},
+    stored="all",
+    autocast="widest",
     doc="Tensors one after the other along a dimension.",
 )
 
@@ -71,6 +73,8 @@ stack: Op = linear(
     out=("cast", TypeError, _CAST),
     samples=_alike,
     formula={"tensors": "this tensor's entry of g"},
+    stored="all",
+    autocast="widest",
     doc="Tensors of one shape as the entries of a new dimension.",
 )
 
@@ -293,7 +297,7 @@ unbind: Callable[..., tuple[Tensor, ...]] = linear(  # type: ignore[assignment]
 
 
 def _cat_again(name: str) -> None:
-    @composite(method=False, name=name, doc="`cat` under another name.")
+    @composite(method=False, name=name, autocast="widest", doc="`cat` under another name.")
     def function(
         tensors: Sequence[Tensor],
         dim: int = 0,

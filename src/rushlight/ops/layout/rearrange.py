@@ -55,6 +55,7 @@ flip: Op = linear(
     out=False,
     samples=lambda make: [(make(2, 3), 0), (make(2, 3), (0, -1)), (make(), ())],
     keeps="strides: input",
+    stored="all",
     doc="The order of entries reversed along dimensions.",
 )
 
@@ -106,6 +107,7 @@ roll: Op = linear(
     samples=lambda make: [(make(2, 3), 1), (make(2, 3), (1, -2), (0, 1)), (make(4), -1, 0)],
     keeps="format: input",
     formula={"input": "roll(g, −shifts, dims)"},
+    stored="all",
     doc="Entries moved along dimensions; what falls off the end comes in at the beginning.",
 )
 
@@ -188,6 +190,7 @@ repeat: Op = linear(
     samples=lambda make: [(make(2, 3), 2, 1), (make(2, 3), (2, 1, 3)), (make(), 2), (make(3), 4)],
     where="Tensor",
     formula={"input": "g summed over the copies"},
+    stored="all",
     doc="Copies side by side, so many along each dimension.",
 )
 
@@ -299,6 +302,7 @@ def _triangle(name: str, keep: Any) -> Op:
         samples=lambda make: [(make(3, 4),), (make(2, 3, 3), 1), (make(3, 2), -1)],
         keeps="rows",
         batch="trailing",
+        kernel_name=name,
         doc=f"The {'lower' if name == 'tril' else 'upper'} triangle, zeros elsewhere.",
     )
     return op
@@ -313,6 +317,7 @@ diag_embed: Op = linear(
     transpose={"input": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
     out=False,
     samples=lambda make: [(make(3),), (make(2, 3), 1), (make(2, 3), -1, 0, 2)],
+    stored="all",
     doc="The last dimension laid on the diagonal of two dimensions of zeros.",
 )
 
@@ -343,6 +348,7 @@ _diagonal_copy: Op = linear(
     method=False,
     out=False,
     samples=lambda make: [(make(3, 4),), (make(3, 4), -1)],
+    stored="all",
     doc="A matrix's diagonal, copied.",
 )
 
@@ -399,6 +405,7 @@ _block_diag: Op = linear(
     out=False,
     samples=lambda make: [([make(2, 3), make(3), make(), make(1, 2)],)],
     formula={"tensors": "this tensor's block of g"},
+    stored="all",
     doc="Matrices along the diagonal of a matrix of zeros.",
 )
 

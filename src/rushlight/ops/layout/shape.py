@@ -126,6 +126,7 @@ unsafe_view = _reshaping(
     node="UnsafeViewBackward0",
     method=False,
     samples=lambda make: [(make(2, 6), 3, 4)],
+    stored="all",
     doc="`view` of a tensor that nobody else sees: no view as far as in-place writes are "
     "concerned.",
 )

@@ -39,6 +39,7 @@ _select_backward: Op = linear(
     method=False,
     out=False,
     samples=lambda make: [(make(3), (2, 3), 0, 1)],
+    stored="all",
     doc="Zeros of a shape, with the input where `select` finds it.",
     written="{input} at {index}, 0 elsewhere",
 )
@@ -70,6 +71,7 @@ slice_backward: Op = linear(
     method=False,
     out=False,
     samples=lambda make: [(make(2, 3), (5, 3), 0, 1, None, 2)],
+    stored="all",
     doc="Zeros of a shape, with the input where `slice_op` finds it.",
     written="{input} at {start}:{end}:{step}, 0 elsewhere",
 )

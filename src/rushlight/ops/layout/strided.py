@@ -247,6 +247,7 @@ _strided_zeroed: Op = linear(
     out=False,
     samples=lambda make: [(make(3, 4), (2, 2), (4, 1), 1)],
     traits="strides",
+    stored="all",
     doc="The tensor with zeros at the place of a strided view.",
     written="{input}, 0 at the elements of src",
 )
@@ -278,6 +279,7 @@ _strided_scatter: Op = linear(
     out=False,
     samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)],
     traits="strides",
+    stored="all",
     doc="The tensor with the place of a strided view overwritten.",
 )
 

@@ -42,6 +42,7 @@ def _copy_of(view: str, name: str = "", signature: str = "", node: str = "", **m
         "native": seen.forward if row.reference else None,
         "node": node or node_name(view) + "_copy",
         "keeps": "rows",
+        "stored": "all",
         "method": False,
         "batch": lambda *args, **named: _owned(seen(*args, **named)),
         "samples": row.samples,
@@ -68,6 +69,7 @@ _copy_of(
     "permute",
     signature="(input: Tensor, dims: Sizes)",
     samples=lambda make: [(make(2, 3, 4), (2, 0, 1)), (make(2, 3), (-1, 0))],
+    stored="all",
 )
 _copy_of(
     "expand",

@@ -18,14 +18,14 @@ from ..table.signature import memory_format
 from .copies import copied, format_order, suggested_format
 from .factory import torch_dtype
 
-__all__ = ["fit_dtype", "to", "type_as"]
+__all__ = ["fit_dtype", "to", "to_copy", "type_as"]
 
 
 def _cast(a: Array, dtype: dtype) -> Array:
     return as_type(a, dtype.numpy)
 
 
-_to_copy = linear(
+to_copy = linear(
     "_to_copy(input: Tensor, dtype: dtype)",
     _cast,
     native=_core.kernels.to_copy,
@@ -35,6 +35,8 @@ _to_copy = linear(
     out=False,
     samples=lambda make: [(make(2, 3), dtypes.float64)],
     keeps="strides: input",
+    stored="all",
+    leaves_inference=True,
     doc="The same values with another element type.",
     batch="trailing",
 )
@@ -48,6 +50,7 @@ _to_format = linear(
     method=False,
     out=False,
     samples=lambda make: [(make(2, 3, 4, 5), dtypes.float64, channels_last)],
+    stored="all",
     doc="The same values with another element type, in a memory format.",
     batch="folded",
 )
@@ -62,6 +65,7 @@ _to_device: Any = linear(
     out=False,
     samples=None,
     formula={"input": "1"},
+    stored="all",
     doc="A tensor on another device. back: the one it is on.",
     batch="trailing",
 )
@@ -71,7 +75,7 @@ def fit_dtype(g: Any, dtype: dtype) -> Any:
     """A gradient with the dtype of what it is the gradient of: real parts for real tensors."""
     if g.dtype.is_complex and not dtype.is_complex:
         g = g.real
-    return g if g.dtype is dtype else _to_copy(g, dtype)
+    return g if g.dtype is dtype else to_copy(g, dtype)
 
 
 _TO = ("device", "dtype", "non_blocking", "copy")
@@ -125,12 +129,12 @@ _TO_MORE = (
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     """The tensor with another dtype or device; itself when nothing changes and copy is False."""
     if len(args) == 1 and not kwargs and type(args[0]) is dtypes.dtype:
-        return self if args[0] is self.dtype else _to_copy(self, args[0])
+        return self if args[0] is self.dtype else to_copy(self, args[0])
     where, dtype, copy, memory_format = _parse_to(args, kwargs)
     if where is not None and where is not of(self):
         here = of(self)
         moved = _to_device(self, where=where, back=here) if here.has_memory else here.to_host(self)
-        return moved if dtype is None or dtype is moved.dtype else _to_copy(moved, dtype)
+        return moved if dtype is None or dtype is moved.dtype else to_copy(moved, dtype)
     return _converted(self, self.dtype if dtype is None else dtype, copy, memory_format)
 
 
@@ -140,7 +144,7 @@ def _converted(t: Tensor, dtype: dtype, copy: bool, memory_format: Any) -> Tenso
         format_order(memory_format, t.ndim)
     if memory_format is None or memory_format is preserve_format or not t.ndim:
         if dtype is not t.dtype:
-            return _to_copy(t, dtype)
+            return to_copy(t, dtype)
         return t.clone() if copy else t
     if dtype is t.dtype and not copy and suggested_format(t) is memory_format:
         return t
@@ -152,7 +156,7 @@ def _cast_method(name: str, dtype: dtype) -> None:
     def method(self: Tensor, *, memory_format: memory_format | None = None) -> Any:
         if memory_format is not None:
             return _converted(self, dtype, False, memory_format)
-        return self if self.dtype is dtype else _to_copy(self, dtype)
+        return self if self.dtype is dtype else to_copy(self, dtype)
 
 
 # Of the methods that convert, and of a storage's.
@@ -176,4 +180,4 @@ for _name, _dtype in (CASTS | _COMPLEX).items():
 @composite(where="Tensor")
 def type_as(self: Tensor, other: Tensor) -> Any:
     """The tensor with another tensor's dtype."""
-    return self if self.dtype is other.dtype else _to_copy(self, other.dtype)
+    return self if self.dtype is other.dtype else to_copy(self, other.dtype)

@@ -94,6 +94,8 @@ clone: Op = linear(
     transpose={"input": lambda g: g},
     out=False,
     samples=lambda make: [(make(2, 3),), (make(),), (make(2, 3).t(),)],
+    stored="all",
+    leaves_inference=True,
     doc="A copy, which gradients flow through.",
     batch="trailing",
 )
@@ -107,6 +109,7 @@ contiguous_copy: Op = linear(
     out=False,
     samples=lambda make: [(make(2, 3).t(),)],
     keeps="rows",
+    stored="all",
     doc="A copy whose memory order is that of the shape.",
     batch="trailing",
 )

@@ -104,13 +104,14 @@ linalg_qr = general(
     formula={
         "A": "(g + Q · (tril(M) + tril(M, −1)ᵀ)) · R⁻ᵀ, M = R · g1ᵀ − gᵀ · Q, Q = out, R = out1",
     },
+    autocast="float32 here",
     doc="A = Q @ R with orthonormal columns in Q and an upper triangular R.",
     batch="trailing",
 )
 alias("qr", linalg_qr, method=False, where="linalg")
 
 
-@composite(out=["exact"])
+@composite(out=["exact"], autocast="float32 here")
 def qr(input: Tensor, some: bool = True) -> Any:
     """`linalg.qr` in torch's older form."""
     warn_once(
@@ -178,13 +179,16 @@ linalg_eigh = general(
         "A": "V · (diag(g) + (Vᵀ · g1 − g1ᵀ · V) / 2 ⊙ F) · Vᵀ, V = out1, "
         "F = 1 / (λⱼ − λᵢ) off the diagonal",
     },
+    autocast="float32 here",
     doc="The eigenvalues, rising, and the eigenvectors of symmetric (Hermitian) matrices.",
     batch="trailing",
 )
 alias("eigh", linalg_eigh, method=False, where="linalg")
 
 
-@composite(where="linalg", traits="symmetric", out="exact", said="linalg_eigvalsh")
+@composite(
+    where="linalg", traits="symmetric", out="exact", said="linalg_eigvalsh", autocast="float32 here"
+)
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric (Hermitian) matrices, rising."""
     return linalg_eigh(A, UPLO)[0]
@@ -228,6 +232,7 @@ linalg_eig = general(
     out="cast",
     keeps="columns: A",
     traits="phase",
+    autocast="float32 here",
     doc="The eigenvalues and the eigenvectors, complex, of square matrices.",
     batch="trailing",
 )
@@ -243,6 +248,7 @@ alias("eig", linalg_eig, method=False, where="linalg")
         "torch.linalg.eigvals: Expected eigenvalues to be safely castable from {want.scalar_name} "
         "dtype, but got eigenvalues with dtype {got.scalar_name}",
     ),
+    autocast="float32 here",
 )
 def eigvals(A: Tensor) -> Tensor:
     """The eigenvalues of square matrices."""
@@ -342,6 +348,7 @@ svd_op = general(
     keeps="columns: A",
     traits="phase",
     formula={"A": "out · diag(g1) · out2, and what g and g2 add"},
+    autocast="float32 here",
     doc="A = U @ diag(S) @ Vh with orthonormal U and Vh, and S falling.",
     batch="trailing",
 )
@@ -358,14 +365,14 @@ _linalg_svd.entry = svd_op.entry  # type: ignore[attr-defined]
 alias("svd", _linalg_svd, method=False, where="linalg")
 
 
-@composite(traits="phase", out=["exact"])
+@composite(traits="phase", out=["exact"], autocast="float32 here")
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """`linalg.svd` in torch's older form: gives V, not Vh."""
     u, s, vh = svd_op(input, not some)
     return _old_svd_result((u, s, vh.mH))
 
 
-@composite(where="linalg", out="exact", said="linalg_svdvals")
+@composite(where="linalg", out="exact", said="linalg_svdvals", autocast="float32 here")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values, falling."""
     return svd_op(A, False)[1]
@@ -527,7 +534,7 @@ def check_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool) -> None:
         )
 
 
-@composite(where="linalg", out="exact", said="linalg_lu_solve")
+@composite(where="linalg", out="exact", said="linalg_lu_solve", autocast="float32 here")
 def lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
 ) -> Tensor:

@@ -258,7 +258,7 @@ def _as_product(la: _Labels, lb: _Labels, result: _Labels) -> tuple[bool, bool] 
     return la[-1] == i, lb[-1] == k
 
 
-@composite(method=False)
+@composite(method=False, autocast="low")
 def einsum(*args: Any) -> Tensor:
     """The sum of products that the equation's subscripts describe: einsum('bij,bjk->bik', x, y)."""
     if len(args) < 2:

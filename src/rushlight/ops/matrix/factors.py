@@ -91,6 +91,7 @@ inv_ex = general(
     said="linalg_inv_ex",
     samples=square_samples,
     keeps="columns: A",
+    autocast="float32 here",
     doc="The inverse, and 0 or the number of the first zero pivot instead of an error.",
     batch="trailing",
 )
@@ -186,6 +187,7 @@ cholesky_ex = general(
     keeps="columns: A",
     traits="symmetric",
     formula={"A": CHOLESKY},
+    autocast="float32 here",
     doc="The Cholesky factor, and 0 or the order of the first minor that is not positive-definite.",
     batch="trailing",
 )

@@ -132,6 +132,9 @@ addmm = _sum_with_product(
         "(input, mat1, mat2, out_dtype: dtype, *, beta, alpha, out)",
     ),
     earlier="beta input alpha mat1 mat2 | beta input mat1 mat2",
+    stored="float8",
+    kernel_name="addmm_impl_cpu_",
+    autocast="low",
     doc="beta * input + alpha * (mat1 @ mat2).",
 )
 
@@ -169,6 +172,7 @@ addmv = _sum_with_product(
         (make(2), make(2, 3), make(3), {"beta": 0.5, "alpha": 2.0}),
     ],
     earlier="beta input alpha mat vec | beta input mat vec",
+    kernel_name="addmv_impl_cpu",
     doc="beta * input + alpha * (mat @ vec).",
 )
 
@@ -248,6 +252,8 @@ baddbmm = _sum_with_product(
         "(input, batch1, batch2, out_dtype: dtype, *, beta, alpha, out)",
     ),
     earlier="beta input alpha batch1 batch2 | beta input batch1 batch2",
+    kernel_name="baddbmm",
+    autocast="low",
     doc="beta * input + alpha * bmm(batch1, batch2).",
 )
 
@@ -274,6 +280,7 @@ addbmm = _sum_with_product(
     },
     samples=lambda make: [(make(3, 2), make(2, 3, 4), make(2, 4, 2), {"beta": 0.5, "alpha": 2.0})],
     earlier="beta input alpha batch1 batch2 | beta input batch1 batch2",
+    autocast="low",
     doc="beta * input + alpha * the sum of the products of a stack.",
 )
 
@@ -316,6 +323,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     method=False,
     out="tensordot: Expected the output tensor to have dtype {want.scalar_name}, but got an output "
     "tensor with dtype {got.scalar_name}",
+    autocast="low",
 )
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """The sums of products over several dimensions: the last `dims` of a with the first of b, or
@@ -410,12 +418,13 @@ linalg_cross: Op = bilinear(
     node="LinalgCrossBackward0",
     method=False,
     samples=lambda make: [(make(2, 3), make(2, 3)), (make(3, 2), make(3, 1), {"dim": 0})],
+    autocast="widest there",
     doc="The vector product along a dimension of size 3.",
 )
 alias("cross", linalg_cross, method=False, where="linalg")
 
 
-@composite
+@composite(autocast="widest there")
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The vector product along `dim`; without it, along the first dimension of size 3."""
     if dim is None:
@@ -453,6 +462,8 @@ trace = linear_kind(
     _trace,
     transpose={"input": lambda g, input_shape: _trace_transpose(g, input_shape)},
     samples=lambda make: [(make(3, 3),), (make(2, 4),)],
+    kernel_name="trace",
+    autocast="float32 here",
     doc="The sum of a matrix's diagonal.",
 )
 _trace_transpose: Op = linear_kind(
@@ -489,6 +500,7 @@ def _best_order(sizes: list[int]) -> Array:
 @composite(
     where="linalg",
     out="multi_dot(): expected out tensor to have dtype {want.c_name} but got {got.c_name}",
+    autocast="low",
 )
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of several matrices in the cheapest order; the first and the last may be
@@ -542,6 +554,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 @composite(
     method=False,
     out="multi_dot(): expected out tensor to have dtype {want.c_name} but got {got.c_name}",
+    autocast="low",
 )
 def chain_matmul(*matrices: Any) -> Tensor:
     """The product of several matrices in the cheapest order."""
@@ -558,6 +571,7 @@ def chain_matmul(*matrices: Any) -> Tensor:
 @composite(
     where="linalg",
     out="linalg.vecdot: Expected out of dtype{want.scalar_name} but found {got.scalar_name}",
+    autocast="low",
 )
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along a dimension; x is conjugated."""

@@ -45,6 +45,7 @@ _TOLERANCES = tuple(
         "linalg.cond: Expected result to be safely castable from {want.scalar_name} dtype, but "
         "got result with dtype {got.scalar_name}",
     ),
+    autocast="float32 here",
 )
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """The condition number: a norm of A times that of its inverse."""
@@ -123,6 +124,7 @@ _rank_op: Op = constant(
         "linalg.matrix_rank: Expected result to be safely castable from {want.scalar_name} dtype, "
         "but got result with dtype {got.scalar_name}",
     ),
+    autocast="float32 here",
 )
 def matrix_rank(
     A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
@@ -188,7 +190,7 @@ pinv = general(
 )
 
 
-@composite
+@composite(autocast="float32 here")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudo-inverse."""
     return pinv(input, rcond)
@@ -239,11 +241,12 @@ _least_squares_op = general(
         (make(2, 3), make(2, 2), None, "gelsy"),
         (make(2, 3, 3), make(2, 3, 1), None, "gels"),
     ],
+    by_values="linalg_lstsq.out",
     doc="The solution of least squares, and the sums of squares that remain.",
 )
 
 
-@composite(where="linalg", out=["cast"])
+@composite(where="linalg", out=["cast"], autocast="float32 here")
 @answered("by_element")
 def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
     """The X that makes A @ X - B smallest, the sums of squares that remain, rank and singular
@@ -554,6 +557,7 @@ def _rising_powers(x: Tensor, n: int) -> Tensor:
         "tensorinv: Expected result to be safely castable from {want.scalar_name} dtype, but "
         "got result with dtype {got.scalar_name}",
     ),
+    autocast="float32 here",
 )
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of A for tensordot over its first `ind` dimensions."""
@@ -578,6 +582,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
         "tensorsolve: Expected result to be safely castable from {want.scalar_name} dtype, but "
         "got result with dtype {got.scalar_name}",
     ),
+    autocast="float32 here",
 )
 def tensorsolve(A: Tensor, B: Tensor, dims: Sizes | None = None) -> Tensor:
     """The X for which tensordot(A, X, X.ndim) = B."""

@@ -66,13 +66,15 @@ def _check_type(name: str, given: dtype, wanted: dtype) -> None:
     raise RuntimeError(f"linalg.{name}: {why}")
 
 
+def _check_norm_type(input: Tensor, dtype: dtype) -> None:
+    _check_floating("vector_norm", input._form)
+    _check_type("vector_norm", input.dtype, dtype)
+
+
 def _vector_norm(
     a: Array, ord: float, dim: Sequence[int] | int | None, keepdim: bool, dtype: Any
 ) -> Array:
     _check_floating("vector_norm", a)
-    if dtype is not None:
-        _check_type("vector_norm", _core.wrap(a).dtype, dtype)
-        a = a.astype(dtype.numpy)
     dims = axes_of(dim, a.ndim)
     if ord == 2 and not is_half(a):
         result = _kernels.norm2(a, None if dim is None else dims, keepdim)
@@ -111,7 +113,7 @@ def _vector_norm(
 def _vector_norm_shape(
     x: Tensor, ord: float, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: Any
 ) -> Tensor:
-    if dtype is not None or not x.dtype.is_floating_point or not x.numel():
+    if not x.dtype.is_floating_point or not x.numel():
         return NotImplemented  # what is wrong with them is said by the definition
     return x.sum(dim, keepdim)
 
@@ -164,6 +166,9 @@ def _norm_op(name: str, node: str) -> Op:
         f"{name}(input: Tensor, ord: Any = 2, dim: int | None = None, keepdim: bool = False, *, "
         "dtype: dtype | None = None)",
         _vector_norm,
+        typed="inside",
+        kernel_name="norm_cpu",
+        type_check=_check_norm_type,
         shape=_vector_norm_shape,
         vjp={"input": _vector_norm_vjp},
         batch="reduced",
@@ -273,6 +278,7 @@ _NORM_OUT = "linalg.norm expected out tensor dtype {want.scalar_name} but got: {
         "(input: Tensor, ord: Number | None = None, dim, keepdim, *, dtype, out)",
         "(input: Tensor, ord: str, dim, keepdim, *, dtype, out)",
     ),
+    autocast="float32 there",
 )
 def _linalg_norm(
     A: Tensor,
@@ -312,7 +318,7 @@ def _linalg_norm(
 alias("norm", _linalg_norm, method=False, where="linalg")
 
 
-@composite
+@composite(autocast="float32 there")
 def norm(
     input: Tensor,
     p: Any = "fro",
@@ -385,6 +391,7 @@ renorm = general(
         (make(3, 4), 2, -1, 100.0),
     ],
     keeps="rows",
+    autocast="float32 there",
     doc="input with the p-norm of each slice along dim brought down to maxnorm.",
 )
 
@@ -418,6 +425,7 @@ dist: Op = general(
         "input": "d · |d|^(p − 2) / out^(p − 1), d = input − other",
         "other": "d · |d|^(p − 2) / out^(p − 1), d = other − input",
     },
+    autocast="float32 there",
     doc="The p-norm of input - other.",
 )
 
@@ -430,7 +438,7 @@ def pairwise_distance(
     return _distance_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-@composite(where="nn torch", method=False)
+@composite(where="nn torch", method=False, autocast="float32 there")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along dim; norms are not below eps."""
     dtype = common_type(x1._form, x2._form)
@@ -497,11 +505,12 @@ _cdist_op = general(
         "x1": "sum of g ⊙ d ⊙ |d|^(p − 2) / out^(p − 1), d = x1 − x2",
         "x2": "sum of g ⊙ d ⊙ |d|^(p − 2) / out^(p − 1), d = x2 − x1",
     },
+    kernel_name="cdist",
     doc="The p-norms of all differences of two sets of points.",
 )
 
 
-@composite(method=False)
+@composite(method=False, autocast="float32")
 def cdist(
     x1: Tensor,
     x2: Tensor,
@@ -530,7 +539,7 @@ def cdist(
     return _cdist_op(x1, x2, p)
 
 
-@composite(where="nn torch", method=False)
+@composite(where="nn torch", method=False, autocast="float32 there")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The distances of all pairs of rows."""
     if input.ndim != 2:

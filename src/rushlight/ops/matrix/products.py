@@ -242,10 +242,13 @@ matmul = _matmul_op(
         (2, 3, "CloneBackward0"),
     ],
     unfold=in_steps(_matmul_in_steps, _matmul_shapes),
+    stored="float8",
+    kernel_name="addmm_impl_cpu_",
+    autocast="low",
 )
 # The same under the name that torch's einsum, inner and multi_dot leave in the graph. Errors name
 # einsum: the other two have looked at their arguments.
-viewed_product = _matmul_op("_einsum", "ViewBackward0", method=False)
+viewed_product = _matmul_op("_einsum", "ViewBackward0", method=False, kernel_name="bmm")
 
 
 def _mm(a: Array, b: Array) -> Array:
@@ -270,6 +273,9 @@ mm = bilinear(
         "(input, mat2, *, out)",
         "(input, mat2, out_dtype: dtype, *, out)",
     ),
+    stored="float8",
+    kernel_name="addmm_impl_cpu_",
+    autocast="low",
     doc="The product of two matrices.",
 )
 
@@ -299,6 +305,8 @@ bmm = bilinear(
         "(input, mat2, *, out)",
         "(input, mat2, out_dtype: dtype, *, out)",
     ),
+    kernel_name="bmm",
+    autocast="low",
     doc="The products of two stacks of matrices.",
 )
 
@@ -322,6 +330,7 @@ mv = bilinear(
     out="addmv input tensors must have the same dtype, but got {got.scalar_name}, "
     "{want.scalar_name}, and {want.scalar_name}",
     samples=lambda make: [(make(2, 3), make(3))],
+    kernel_name="addmv_impl_cpu",
     doc="The product of a matrix and a vector.",
 )
 
@@ -344,6 +353,8 @@ dot = bilinear(
     },
     out="result dtype {got.scalar_name} does not match input dtype {want.scalar_name}",
     samples=lambda make: [(make(3), make(3))],
+    kernel_name="dot",
+    autocast="widest there",
     doc="The product of two vectors, without conjugation.",
 )
 
@@ -491,6 +502,9 @@ linear = bilinear(
     where="nn",
     samples=_layers,
     formula={"input": "g · weight", "weight": "gᵀ · input"},
+    stored="float8",
+    kernel_name="addmm_impl_cpu_",
+    autocast="low",
     doc="input @ weight.T + bias, over any leading dimensions of input.",
 )
 _linear_bias = general(
@@ -517,12 +531,14 @@ _linear_bias = general(
     where="nn",
     samples=lambda make: [(*a, make(4)) for a in _layers(make)],
     formula={"input": "g · weight", "weight": "gᵀ · input"},
+    stored="float8",
+    kernel_name="addmm_impl_cpu_",
     doc="`linear` with a bias.",
 )
 variant(linear, "bias", "given", _linear_bias)
 
 
-@composite(where="nn torch", method=False, name="bilinear")
+@composite(where="nn torch", method=False, name="bilinear", autocast="none")
 def _bilinear_form(
     input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:

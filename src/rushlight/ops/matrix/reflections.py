@@ -46,6 +46,7 @@ geqrf = general(
     samples=lambda make: [(make(4, 3),), (make(2, 2, 3),)],
     keeps="columns: input",
     traits="underived",
+    autocast="float32 here",
     doc="The QR factorisation as LAPACK keeps it: R, below it the reflections, and their factors.",
     batch="trailing",
 )
@@ -172,6 +173,7 @@ householder_product: Op = general(
     out="cast",
     samples=_product_samples,
     keeps="columns: input",
+    autocast="float32 here",
     doc="The first columns of the product of reflections: the Q that `geqrf` keeps.",
     batch="trailing",
 )
@@ -244,6 +246,7 @@ ormqr: Op = general(
         (make(2, 3, 3), make(2, 3), make(2, 3, 1), True, True),
     ],
     keeps="columns: input3",
+    autocast="float32 here",
     doc="The product of all reflections of `input` and their factors input2 (their adjoint with "
     "transpose) times input3; input3 times it with left=False.",
     batch="trailing",

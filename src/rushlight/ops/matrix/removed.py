@@ -56,7 +56,9 @@ def _kept(name: str, instead: str) -> None:
     )
 
 
-@composite(method=False, out="exact", samples=lambda make: [(make(3, 4), (0, 1))])
+@composite(
+    method=False, out="exact", samples=lambda make: [(make(3, 4), (0, 1))], autocast="float32 there"
+)
 def frobenius_norm(input: Tensor, dim: Ints, keepdim: bool = False) -> Tensor:
     """The 2-norm over one or two dimensions; over all, where none is named."""
     _kept("frobenius_norm", "linalg.vector_norm(A, 2., dim, keepdim)")
@@ -76,6 +78,7 @@ def frobenius_norm(input: Tensor, dim: Ints, keepdim: bool = False) -> Tensor:
         "(input, dim: Sizes, keepdim: bool = False, *, out)",
         "(input, keepdim: bool = False, *, out)",
     ),
+    autocast="float32 there",
 )
 def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
     """The sum of the singular values of matrices."""

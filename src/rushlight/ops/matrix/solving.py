@@ -185,6 +185,7 @@ inv = general(
     where="linalg",
     samples=square_samples,
     keeps="columns: A",
+    autocast="float32 here",
     doc="The inverse of square matrices.",
     batch="trailing",
 )
@@ -254,6 +255,7 @@ solve = general(
     ],
     keeps="columns: A",
     formula={"A": "−solve(Aᵀ, g) · outᵀ", "B": "solve(Aᵀ, g)"},
+    autocast="float32 here",
     doc="The solution X of A @ X = B (of X @ A = B with left=False).",
 )
 
@@ -346,7 +348,7 @@ _triangular_solve = _triangular_op("_triangular_solve", "TriangularSolveBackward
 _triangular_result = named("triangular_solve", "solution", "cloned_coefficient")
 
 
-@composite(out=["exact"])
+@composite(out=["exact"], autocast="float32 here")
 def triangular_solve(
     input: Tensor,
     A: Tensor,
@@ -458,6 +460,7 @@ cholesky = general(
     keeps="columns: A",
     traits="symmetric",
     formula={"A": CHOLESKY},
+    autocast="float32 here",
     doc="The lower triangular L (the upper with upper=True) for which A = L @ L.mH.",
     batch="trailing",
 )
@@ -483,6 +486,7 @@ _old_cholesky = general(
         "cholesky: Expected result to be safely castable from {want.scalar_name} dtype, but "
         "got result with dtype {got.scalar_name}",
     ),
+    autocast="float32 here",
 )
 def _torch_cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """`linalg.cholesky` in torch's older form."""
@@ -533,6 +537,7 @@ cholesky_solve: Op = general(
     keeps="columns: input",
     traits="factor",
     formula={"L": "−(C + Cᵀ) · L, C = cholesky_solve(g, L) · outᵀ"},
+    autocast="float32 here",
     doc="The solution of A @ X = input, given the Cholesky factor of A.",
     batch="solved",
 )
@@ -546,6 +551,7 @@ cholesky_solve: Op = general(
         "cholesky_inverse: Expected result to be safely castable from {want.scalar_name} dtype, "
         "but got result with dtype {got.scalar_name}",
     ),
+    autocast="float32 here",
 )
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of A, given its Cholesky factor."""

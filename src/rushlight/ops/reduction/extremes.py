@@ -44,6 +44,7 @@ _has: Op = constant(
     _having,
     method=False,
     out=False,
+    by_value="value",
     doc="Which elements have the reduced value: they share its gradient.",
 )
 
@@ -89,6 +90,7 @@ def _extreme(name: str, largest: bool) -> Op:
         "dtype and {got.scalar_name} for out's dtype.",
         samples=reduced_samples,
         formula=_FORMULA,
+        kernel_name="max_values_cpu" if largest else "min_values_cpu",
         doc=f"The {'largest' if largest else 'smallest'} element, of all or along dimensions; "
         "ties share the gradient.",
     )
@@ -326,6 +328,7 @@ def _three_forms(name: str, largest: bool) -> Any:
         node=f"{name.capitalize()}Backward1",
         formula=_FORMULA,
         method=False,
+        kernel_name=f"{name}_all",
         out="cast",
         samples=lambda make: [(make(2, 3),), (make(),)],
         doc=f"The {name}imum of all elements; ties share the gradient.",
@@ -346,6 +349,7 @@ def _three_forms(name: str, largest: bool) -> Any:
         along,
         batch="picked",
         node=f"{name.capitalize()}Backward0",
+        kernel_name=f"{name}_cpu",
         method=False,
         samples=lambda make: [(make(2, 3), 0), (make(2, 3), -1, True), (make(), 0)],
         doc=f"The {name}ima along a dimension and their indices.",

@@ -27,7 +27,6 @@ from ..making.creation import ones_like
 from ..table.arrays import (
     Array,
     anywhere,
-    as_type,
     axes_of,
     by_axis,
     check_tensor,
@@ -76,14 +75,7 @@ spread_dims: Op = linear(
 
 
 def _sum(a: Array, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: Any) -> Array:
-    if dtype is not None:
-        with np.errstate(all="ignore"):
-            a = as_type(a, dtype.numpy, copy=False)
-        like = a
-    elif a.dtype.kind in "bui":
-        like = np.empty(0, np.int64)
-    else:
-        like = a
+    like = np.empty(0, np.int64) if dtype is None and a.dtype.kind in "bui" else a
     axes = axes_of(dim, a.ndim)
     with np.errstate(all="ignore"):
         if is_half(like):
@@ -97,6 +89,8 @@ def _summing(name: str, node: str, **more: Any) -> Op:
         f"{name}(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, "
         "dtype: dtype | None = None)",
         _sum,
+        typed="inside",
+        kernel_name="sum_cpu",
         batch="reduced",
         native=_kernels.sum,
         transpose={
@@ -117,23 +111,26 @@ def reduced_samples(make: Callable[..., Any]) -> list[Any]:
 
 
 sum: Any = _summing(
-    "sum", "SumBackward0", samples=lambda make: [(make(2, 3),), (make(),), *reduced_samples(make)]
+    "sum",
+    "SumBackward0",
+    samples=lambda make: [(make(2, 3),), (make(),), *reduced_samples(make)],
+    autocast="float32 there",
 )
 _sum_dims: Any = _summing("_sum_dims", "SumBackward1", method=False, samples=reduced_samples)
 variant(sum, "dim", "given", _sum_dims)
 
 
 def _mean(a: Array, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: Any) -> Array:
-    if dtype is not None:
-        if not dtype.is_differentiable:
-            raise RuntimeError(_no_mean("Optional dtype", dtype.scalar_name))
-        with np.errstate(all="ignore"):
-            a = as_type(a, dtype.numpy, copy=False)
-    elif a.dtype.kind in "bui":
+    if a.dtype.kind in "bui":
         raise RuntimeError(_no_mean("Input dtype", scalar_name(a)))
     with np.errstate(all="ignore"):
         total = widened(a).sum(axes_of(dim, a.ndim), keepdims=bool(keepdim))
         return rounded(np.true_divide(total, _count(a.shape, dim), dtype=total.dtype), a)
+
+
+def _check_type(input: Tensor, dtype: dtype) -> None:
+    if not dtype.is_differentiable:
+        raise RuntimeError(_no_mean("Optional dtype", dtype.scalar_name))
 
 
 def _no_mean(what: str, got: str) -> str:
@@ -155,6 +152,9 @@ def _averaging(name: str, node: str, out: Any, **more: Any) -> Op:
         f"{name}(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, "
         "dtype: dtype | None = None)",
         _mean,
+        typed="inside",
+        kernel_name="sum_cpu",
+        type_check=_check_type,
         batch="reduced",
         native=_kernels.mean,
         transpose={
@@ -197,8 +197,6 @@ def _prod(a: Array, dim: int | None, keepdim: bool, dtype: dtype | None) -> Arra
         found = _kernels.prod(a, dim, keepdim)
         if found is not NotImplemented:
             return found
-    else:
-        a = as_type(a, dtype.numpy, copy=False)
     like = np.empty(0, np.int64) if dtype is None and a.dtype.kind in "bui" else a
     axes = axes_of(dim, a.ndim)
     with np.errstate(all="ignore"):
@@ -270,6 +268,8 @@ def _multiplying(name: str, node: str, **more: Any) -> Op:
         f"{name}(input: Tensor, dim: int | None = None, keepdim: bool = False, *, "
         "dtype: dtype | None = None)",
         _prod,
+        typed="inside",
+        kernel_name="prod_out_cpu",
         vjp={
             "input": lambda g, input, out, dim, keepdim: _prod_grad(
                 g, _cast_to(input, out), out, dim, keepdim
@@ -290,7 +290,10 @@ def _cast_to(input: Tensor, out: Tensor) -> Tensor:
 
 
 prod = _multiplying(
-    "prod", "ProdBackward0", samples=lambda make: [(make(2, 3),), (make(),), (make(2, 3), 1)]
+    "prod",
+    "ProdBackward0",
+    samples=lambda make: [(make(2, 3),), (make(),), (make(2, 3), 1)],
+    autocast="float32",
 )
 _prod_dim = _multiplying(
     "_prod_dim",
@@ -304,13 +307,21 @@ variant(prod, "dim", "given", _prod_dim)
 def _nansum(
     a: Array, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: dtype | None
 ) -> Array:
-    if dtype is not None and dtype.is_complex:
-        raise NotImplementedError(f"\"nansum_cpu\" not implemented for '{dtype.scalar_name}'")
-    if a.dtype.kind == "c":
-        raise RuntimeError("nansum on CPU does not support complex inputs")
+    _no_complex_nansum(a.dtype.kind == "c")
     if a.dtype.kind not in "bui":
         a = np.where(np.isnan(widened(a)), a.dtype.type(0), a)
     return _sum(a, dim, keepdim, dtype)
+
+
+def _check_nansum_type(input: Tensor, dtype: dtype) -> None:
+    if dtype.is_complex:
+        raise NotImplementedError(f"\"nansum_cpu\" not implemented for '{dtype.scalar_name}'")
+    _no_complex_nansum(input.dtype.is_complex)
+
+
+def _no_complex_nansum(is_complex: bool) -> None:
+    if is_complex:
+        raise RuntimeError("nansum on CPU does not support complex inputs")
 
 
 _NANSUM_OUT = (
@@ -321,6 +332,8 @@ nansum: Op = general(
     "nansum(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, "
     "dtype: dtype | None = None)",
     _nansum,
+    typed="inside",
+    type_check=_check_nansum_type,
     vjp={
         "input": lambda g, input, input_shape, dim, keepdim: where(
             input.isnan(), 0, spread_dims(g, input_shape, dim, keepdim)
@@ -416,6 +429,7 @@ _var_op: Op = general(
     out="cast",
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     formula={"input": "2 · (input − mean(input)) / (n − correction)"},
+    kernel_name="std_cpu",
     doc="The variance with a correction to the number of elements.",
     batch="reduced",
 )
@@ -482,6 +496,7 @@ _var_mean_op: Op = general(
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     keeps="rows",
     formula={"input": "2 · (input − mean(input)) / (n − correction)"},
+    kernel_name="std_cpu",
     doc="Variance and mean.",
     batch="reduced",
 )
@@ -499,6 +514,7 @@ _std_mean_op: Op = general(
     samples=lambda make: [(make(3, 4), None, 1, False), (make(3, 4), (1,), 0, True)],
     keeps="rows",
     formula={"input": "(input − mean(input)) / ((n − correction) · out)"},
+    kernel_name="std_cpu",
     doc="Standard deviation and mean.",
     batch="reduced",
 )
@@ -577,6 +593,7 @@ def _truth(name: str, doc: str) -> Op:
         forward,
         batch="reduced",
         out="truth",
+        stored="float8",
         samples=lambda make: [(make(2, 3),), (make(2, 3), 1)],
         overloads=(
             "(input, *, out)",
@@ -595,6 +612,7 @@ count_nonzero: Op = constant(
     lambda a, dim: np.asarray(np.count_nonzero(a, axes_of(dim, a.ndim)), np.int64),
     samples=lambda make: [(make(2, 3),), (make(2, 3), 1)],
     overloads=("(input, dim: int | None = None)", "(input, dim: Sizes)"),
+    kernel_name="nonzero_count_cpu",
     doc="How many elements are not zero.",
     batch="reduced",
 )
@@ -637,6 +655,8 @@ logsumexp: Op = general(
         (make(2, 3), 1, True),
         (make(), 0),
     ],
+    kernel_name="max_values_cpu",
+    autocast="float32 there",
     doc="log(sum(exp(input))) along dimensions, without overflow.",
     batch="reduced",
 )

@@ -29,23 +29,19 @@ _wrap = _core.wrap
 
 def _cumulated(name: str, kernel: Any, ufunc: Any) -> Any:
     def forward(a: Array, dim: int, dtype: Any) -> Array:
-        if dtype is not None:
-            if dtype is dtypes.bool and a.ndim:
-                raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
-            with np.errstate(all="ignore"):
-                a = as_type(a, dtype.numpy, copy=False)
-            like = a
-        else:
+        if dtype is dtypes.bool and a.ndim:
+            raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+        if dtype is None:
             found = kernel(a, dim)
             if found is not NotImplemented:
                 return found
-            like = a = a.astype(np.int64) if a.dtype.kind == "u" else a  # as its sum
+            a = a.astype(np.int64) if a.dtype.kind == "u" else a  # as its sum
         d = dim_in(dim, a.ndim)
         if a.ndim == 0:
             return a.copy()
         with np.errstate(all="ignore"):
             wide = widened(a)
-            return rounded(ufunc.accumulate(wide, d, dtype=wide.dtype), like)
+            return rounded(ufunc.accumulate(wide, d, dtype=wide.dtype), a)
 
     return forward
 
@@ -62,10 +58,13 @@ def _some(make: Callable[..., Any]) -> list[Any]:
 cumsum: Op = linear(
     "cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None)",
     _cumulated("cumsum", _kernels.cumsum, np.add),
+    typed="inside",
     transpose={"input": lambda g, dim: _from_the_end(g, dim)},
     in_place=True,
     out="dtype",
     samples=_some,
+    kernel_name="cumsum_out_cpu",
+    autocast="float32 there",
     doc="The sum of all entries so far, along a dimension.",
 )
 
@@ -103,11 +102,14 @@ def _finite_at_zero(factor: Tensor, x: Tensor) -> Tensor:
 cumprod: Op = general(
     "cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None)",
     _cumulated("cumprod", _kernels.cumprod, np.multiply),
+    typed="inside",
     vjp={"input": lambda g, input, out, dim: _cumprod_grad(g, input, out, dim)},
     in_place=True,
     out="dtype",
     samples=_some,
     formula={"input": "flip(cumsum(flip(g ⊙ out))) / input"},
+    kernel_name="cumprod_out_cpu",
+    autocast="float32 there",
     doc="The product of all entries so far, along a dimension.",
 )
 
@@ -232,6 +234,7 @@ logcumsumexp: Op = general(
     samples=lambda make: [(make(3, 4), 0), (make(3, 4), -1)],
     keeps="rows",
     formula={"input": "exp(input) ⊙ flip(cumsum(flip(g ⊙ exp(−out))))"},
+    kernel_name="logcumsumexp_out_cpu",
     doc="log(cumsum(exp(input))) along a dimension, without overflow.",
 )
 
@@ -436,5 +439,6 @@ bincount: Op = general(
         (make(6, kind="int"), make(6, kind="float64"), 5),
     ],
     traits="underived",
+    by_values="bincount",
     doc="How often each of 0, 1, 2, ... occurs; with weights, the sum of theirs.",
 )

@@ -66,6 +66,7 @@ def _sorting(name: str, node: str) -> Op:
         method=False,
         samples=lambda make: [(make(3, 4), -1, False, False), (make(3, 4), 0, True, True)],
         keeps="strides: input",
+        kernel_name="sorting_kernel_method_name",
         doc="The entries of a dimension in order, and where each was.",
     )
 
@@ -284,6 +285,7 @@ def _quantile(
         "(input, q: float, dim, keepdim, *, interpolation, out)",
     ),
     out="quantile() out tensor must be same dtype as the input tensor",
+    autocast="float32 here",
 )
 def quantile(
     input: Tensor,
@@ -304,6 +306,7 @@ def quantile(
         "(input, q: float, dim, keepdim, *, interpolation, out)",
     ),
     out="quantile() out tensor must be same dtype as the input tensor",
+    autocast="float32 here",
 )
 def nanquantile(
     input: Tensor,
@@ -394,6 +397,7 @@ _searchsorted: Op = constant(
     "out_int32: bool, sorter: Tensor | None = None)",
     _search,
     method=False,
+    kernel_name="searchsorted_out_cpu",
     doc="Where values would be inserted to keep a sequence sorted.",
 )
 
@@ -521,6 +525,8 @@ def _distinct_op(name: str, torch_name: str, node: str) -> Op:
         first_only=True,
         method=False,
         out=False,
+        kernel_name="unique",
+        by_values=torch_name,
         doc="Distinct elements or slices, where each went, and how many of each there are.",
     )
 
@@ -594,5 +600,6 @@ _isin: Op = constant(
     lambda a, b, invert: np.asarray(np.isin(widened(a), widened(b), invert=bool(invert))),
     method=False,
     out=False,
+    kernel_name="isin_default_cpu",
     doc="Whether each element is among others.",
 )

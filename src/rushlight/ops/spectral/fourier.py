@@ -289,6 +289,7 @@ def _family(name: str, run: Callable[..., Tensor], forward: bool, doc: str) -> N
             name=name + end,
             said=f"fft_{name}{end}",
             samples=samples,
+            autocast="float32 here" if name not in ("hfft", "ihfft") or not end else "",
             doc=f"{doc} over {over[end]}.",
             out=out_of("n" if end == "2" else end),
         )(function)

@@ -97,7 +97,8 @@ def _check_stft(
     samples=lambda make: [
         (make(20), 6, {"return_complex": True}),
         (make(2, 20), 6, 2, 4, make(4), {"return_complex": True, "center": False}),
-    ]
+    ],
+    autocast="float32 here",
 )
 def stft(
     input: Tensor,
@@ -199,7 +200,7 @@ def _check_istft(
         )
 
 
-@composite
+@composite(autocast="float32 here")
 def istft(
     input: Tensor,
     n_fft: int,

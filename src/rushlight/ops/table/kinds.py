@@ -23,7 +23,7 @@ from .arrays import Array
 from .formulas import BOOLEAN, Untraceable, trace, trace_partial
 from .outputs import written
 from .signature import parse
-from .statement import OPS, Entry, Rule, define, enter, read_by, sources, traits_of
+from .statement import OPS, Entry, Rule, casts_of, define, enter, read_by, sources, traits_of
 from .words import Words
 
 __all__ = [
@@ -65,13 +65,16 @@ def _numbers(words: str) -> list[int]:
 
 
 def _refusals(refuses: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """What `define` is told: the refused common types, and those of single arguments."""
+    """What `define` is told: the refused common types, those of single arguments, and the kernel
+    that torch names."""
     common: dict[int, tuple[type, str]] = {}
     arguments = []
+    kernel_name = None
     for key, why in refuses.items():
         who, _, words = key.rpartition(": ")
         kind, text = why if isinstance(why, tuple) else (NotImplementedError, why)
         if " " not in text:
+            kernel_name = kernel_name or text
             text = f"\"{text}\" not implemented for '{{}}'"
         found = {
             n: (kind, text.format(ALL[n].scalar_name, c=ALL[n].c_name)) for n in _numbers(words)
@@ -80,7 +83,11 @@ def _refusals(refuses: dict[str, Any], names: list[str]) -> dict[str, Any]:
             arguments.append((-1 if who == "any" else names.index(who), found))
         else:
             common.update(found)
-    return {"refusals": common or None, "argument_refusals": arguments}
+    return {
+        "refusals": common or None,
+        "argument_refusals": arguments,
+        "kernel_name": kernel_name,
+    }
 
 
 def _is_whole(partial: Any) -> bool:
@@ -205,9 +212,8 @@ def pointwise(
         result=_RESULTS[dtype],
         kernel=kernel,
         arity=arity,
-        **_refusals(refuses or {}, names),
         reference_for=sum(1 << n for n in _numbers(reference_for + " half" * (halves is not None))),
-        **more,
+        **{**_refusals(refuses or {}, names), **more},
     )
     op.entry.traced_forward, op.entry.domain, op.entry.partials = forward, domain, partials or {}
     return op
@@ -318,6 +324,8 @@ def composite(
     overloads: tuple[str, ...] = (),
     said: str | None = None,
     traits: str = "",
+    autocast: str = "",
+    elementwise: bool = False,
     out: Any = False,
 ) -> Callable[[_F], _F]: ...
 def composite(
@@ -335,17 +343,19 @@ def composite(
     overloads: tuple[str, ...] = (),
     said: str | None = None,
     traits: str = "",
+    autocast: str = "",
+    elementwise: bool = False,
     out: Any = False,
 ) -> Any:
     """A plain function of tensors in terms of other ops:
     a decorator that enters it in the table.
 
     name: of the op, where the function's own is another. doc: for a function made once for each of
-    several ops. signature: where programs know another than the function's own. overloads, said: as
-    in a statement (words.py). asks: whose `__torch_function__` may take a call over, that of "all",
-    of "modes" alone (the arguments are data to make a tensor of), or of "nobody" (PyTorch shows the
-    call to no one). out: the function, not the method, takes `out=`; of which types, as in a
-    statement, in a list where there are several results.
+    several ops. signature: where programs know another than the function's own. overloads, said,
+    autocast: as in a statement (words.py). asks: whose `__torch_function__` may take a call over,
+    that of "all", of "modes" alone (the arguments are data to make a tensor of), or of "nobody"
+    (PyTorch shows the call to no one). out: the function, not the method, takes `out=`; of which
+    types, as in a statement, in a list where there are several results.
     """
 
     def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -361,6 +371,8 @@ def composite(
         entry.samples = samples
         entry.overloads, entry.said = overloads, said or ""
         entry.traits = traits_of(traits, entry.name)
+        entry.autocast = casts_of(autocast, entry.name)
+        entry.elementwise = elementwise
         f.entry = plain.entry = entry  # type: ignore[attr-defined]
         enter(
             entry,

@@ -24,14 +24,24 @@ from types import FunctionType, MappingProxyType
 from typing import Any, TypeVar, Unpack
 
 from ... import _core
-from ..._core import Asks, Flag, Keeps, OpKind, Overlap, Source
-from ..._devices.meta import like_first, shapes
+from ..._core import Asks, Flag, Keeps, OpKind, Overlap, Source, Typed
 from ..._pickled import dotted
 from .signature import parse
-from .stored import stored_words
-from .words import BATCH, SHARED_WRITES, TRAITS, Spec
+from .words import AUTOCAST, BATCH, SHARED_WRITES, STORED, TRAITS, Spec
 
-__all__ = ["OPS", "Entry", "define", "entry_of", "namespace", "overridable", "put_gates", "quietly"]
+__all__ = [
+    "OPS",
+    "Entry",
+    "define",
+    "entry_of",
+    "is_elementwise",
+    "namespace",
+    "overridable",
+    "put_gates",
+    "quietly",
+    "row_of",
+    "set_operator",
+]
 
 _NUMBERS = {word.lower(): n for word, n in vars(OpKind).items() if word.isupper()}
 KINDS = tuple(sorted(_NUMBERS, key=_NUMBERS.__getitem__))  # each at its number
@@ -57,6 +67,8 @@ KEEPS = {
     "strides": Keeps.STRIDES,
 }
 
+_TYPED = {"inside": Typed.INSIDE, "node": Typed.NODE}
+
 # The bit of a lazy view.
 LAZY = {"": 0, "conj": Flag.CONJ, "neg": Flag.NEG}
 
@@ -72,12 +84,17 @@ class Entry:
     traced_forward: Any = None
     kernel: str | None = None
     out: Any = "exact"  # of which type an `out=` may be; see table/outputs.py
+    shape: Callable[..., object] | None = None
+    by_values = ""
+    like_first = False
     overloads: tuple[str, ...] = ()
     earlier = ""
     said = ""
     aten = ""
     shared_write = ""
     traits: frozenset[str] = frozenset()
+    autocast: Mapping[str, str] = MappingProxyType({})  # by "here" and "there"
+    elementwise = False  # elements of the result from those at their places in the arguments
     variant_of = ""  # the op that it takes over from
     batch: Any = None  # what the statement says of a batch
     batching: Any = None  # the rule of vmap; see `_levels`
@@ -92,6 +109,7 @@ class Entry:
         self.name, self.kind, self.signature = name, KINDS[kind], signature
         self.function = function
         self.forms: set[str] = set()
+        self.elementwise = kind == OpKind.POINTWISE
 
     def __repr__(self) -> str:
         return f"<{self.kind} op {self.signature}>"
@@ -99,6 +117,8 @@ class Entry:
 
 OPS: dict[str, Entry] = {}
 """Every op by name, in the order of definition."""
+
+_OPERATORS: dict[str, Entry] = {}  # by the names of Python's methods: "__add__"
 
 _NAMESPACES: dict[str, dict[str, Any]] = {
     "torch": {},
@@ -124,9 +144,38 @@ def traits_of(words: str, op: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+def casts_of(words: str, op: str) -> dict[str, str]:
+    """What `autocast=` says, by "here" and "there"; an error for an unknown word."""
+    found: dict[str, str] = {}
+    for each in filter(None, words.split(", ")):
+        kind, _, place = each.partition(" ")
+        if kind not in AUTOCAST or place not in ("", "here", "there"):
+            raise TypeError(f"op '{op}': autocast={words!r}, of which '{each}' is no word")
+        found |= dict.fromkeys([place] if place else ["here", "there"], kind)
+    return found
+
+
 def entry_of(op: Any) -> Entry:
     """The table row of an op."""
     return op.entry
+
+
+def row_of(function: object) -> Entry | None:
+    """The row of a public function, of a method or of an operator; None of what has none."""
+    row = getattr(function, "entry", None)
+    return row if isinstance(row, Entry) else _OPERATORS.get(getattr(function, "__name__", ""))
+
+
+def is_elementwise(function: object) -> bool:
+    """Whether a public function computes each element from those at its place."""
+    row = row_of(function)
+    return row is not None and row.elementwise
+
+
+def set_operator(name: str, function: Any, row: Entry) -> None:
+    """Let a function, of this row, be what Python calls for an operator of tensors."""
+    _core.set_operator(name, function)
+    _OPERATORS[f"__{name}__"] = row
 
 
 # Operators with an assignment form: `a += b`.
@@ -171,14 +220,15 @@ def node_name(op: str) -> str:
 
 # What `_core.make_op` is not told: for documentation and tests, and where programs find the op.
 _PYTHON = frozenset(
-    "shape out in_place in_place_node batch jvp doc samples where method operator reflected "
-    "overloads earlier said traits aten shared_write formula written".split()
+    "shape by_values like_first out in_place in_place_node batch jvp doc samples where method "
+    "operator reflected overloads earlier said autocast traits aten shared_write formula "
+    "written".split()
 )
 
 # What goes into the row of the table as it is said.
 _ROW = frozenset(
-    "doc samples reference kernel overloads earlier said aten shared_write batch formula "
-    "written".split()
+    "doc samples reference kernel overloads earlier said aten shared_write batch formula shape "
+    "by_values like_first written".split()
 )
 
 
@@ -216,10 +266,19 @@ def define(
         said.setdefault("node", node_name(name))
     if "edges" in said:
         said["edges"] = [names.index(p) for p in said["edges"].split()]
+    said.setdefault("kernel_name", f"{name.removeprefix('_')}_cpu")
+    if "stored" in said:
+        said["stored"] = STORED[said["stored"]]
+    if "typed" in said:
+        said["typed"] = _TYPED[said["typed"]]
     if "toggles" in said:
         said["toggles"] = LAZY[said["toggles"]]
     if "overlap" in said:
         said["overlap"] = sum(OVERLAPS[word] for word in said["overlap"].split())
+    for place in ("subscript", "by_value"):
+        if place in said:
+            said[place] = 1 << names.index(said[place])
+    said["indices"] = sum(1 << i for i, n in enumerate(names) if n in ("index", "indices"))
     if "keeps" in said:
         said["keeps"] = _keeps(said["keeps"], names)
     if "zero_dim" in said:
@@ -228,10 +287,6 @@ def define(
     if "backward" in said:
         fused, reads = said["backward"]
         said["backward"] = fused, sources(reads.split(), names, name)
-    if words.get("shape") is not None:
-        shapes[name] = words["shape"]
-    if "write" in said:
-        like_first.add(name)
     out = words.get("out", True)
     if out:
         said["takes_out"] = True
@@ -239,7 +294,6 @@ def define(
         if word in ("dtype", "float dtype"):
             said["typed_out"] = names.index("dtype")
             said["float_out"] = word == "float dtype"
-    said.update(stored_words(name))
     op = _core.make_op(name, kind, params, positional, forward, said)
     entry = Entry(name, kind, signature, op)
     for word, value in words.items():
@@ -250,6 +304,8 @@ def define(
         raise TypeError(f"op '{name}': shared_write={entry.shared_write!r} is none of its words")
     if "traits" in words:
         entry.traits = traits_of(words["traits"], name)
+    entry.like_first |= words.get("write") is not None
+    entry.autocast = casts_of(words.get("autocast", ""), name)
     if rows:
         entry.rules, entry.targets = list(rules.values()), [row[2] for row in rows]
     if isinstance(entry.batch, str) and entry.batch not in BATCH:
@@ -414,9 +470,9 @@ def enter(
         setattr(_core.Tensor, name, _core.make_public(plain_form, True))
         entry.forms.add("method")
     if operator:
-        _core.set_operator(operator, function)
+        set_operator(operator, function, entry)
         if reflected:
-            _core.set_operator(reflected, function)
+            set_operator(reflected, function, entry)
     if in_place:
         node = (in_place_node,) if in_place_node else ()
         form = _core.make_in_place(function, name + "_", *node)
@@ -426,7 +482,7 @@ def enter(
             _NAMESPACES["torch"][name + "_"] = form
         entry.forms.add("in_place")
         if operator in _AUGMENTED:
-            _core.set_operator("i" + operator, form)
+            set_operator("i" + operator, form, entry)
 
 
 class Rule:

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypedDict
 
-__all__ = ["BATCH", "SHARED_WRITES", "TRAITS", "Words"]
+__all__ = ["AUTOCAST", "BATCH", "SHARED_WRITES", "STORED", "TRAITS", "TYPED", "Words"]
 
 # Of element types, by their codes: the exception and its text.
 Reasons: TypeAlias = dict[int, tuple[type, str]]
 
 
 class Promotion(TypedDict, total=False):
-    """Which element types a pointwise op computes in."""
+    """Which element types an op computes in."""
 
     # All tensors have the type of the first; or the error for one that has not.
     one_type: bool | str
@@ -22,7 +22,22 @@ class Promotion(TypedDict, total=False):
     numbers_round: bool  # with halves a number is rounded to their type first
     integer_power: bool  # the second argument is an exponent: none below 0 for integers
     own_type: bool  # the common type is that of the first argument
+    # The types that are stored only, which it takes all the same: one of STORED. A view takes all.
+    stored: str | None
+    kernel_name: str  # PyTorch's, where it refuses them; unless told as in `refuses`, or the op's
+    typed: str  # that `dtype=` is a type to convert the first argument to; one of TYPED
+    type_check: Callable[..., None]  # is shown the argument and that type, and may refuse it
     zero_dim: tuple[str, str]  # the tensor that must have no dimensions; the error for one that has
+
+
+# Bits of types that are stored only.
+STORED = {"float8": 1, "complex32": 2, "all": 3}
+
+# How an op converts its first argument to `dtype=`.
+TYPED = {
+    "inside": "its own node is about the argument as it was",
+    "node": "the conversion has a node of its own",
+}
 
 
 class Result(TypedDict, total=False):
@@ -30,6 +45,8 @@ class Result(TypedDict, total=False):
 
     # Of the results from the arguments, for tensors without memory; see _devices/meta.py.
     shape: Any
+    like_first: bool  # it is as the first argument; so is that of an op with `write`
+    by_values: str  # its shape depends on values: torch's name of the op in the error about that
     outputs: Any  # the namedtuple class of several
     view: bool  # it shows the memory of the first argument
     multi_view: bool  # it is one of several such
@@ -39,6 +56,14 @@ class Result(TypedDict, total=False):
     real_itself: bool  # of a tensor of no complex type the result is the tensor
     may_alias: bool  # the result may alias an argument that nobody else has
     out: bool | str | tuple[str, type, str]  # of which type an `out=` may be; see table/outputs.py
+
+
+class Places(TypedDict, total=False):
+    """Which arguments may be on the CPU where the first is elsewhere. In a pointwise op these are
+    tensors without dimensions; with a first argument on meta, what is called index or indices."""
+
+    subscript: str  # an index
+    by_value: str  # a tensor without dimensions
 
 
 class InPlace(TypedDict, total=False):
@@ -59,6 +84,7 @@ class Backward(TypedDict, total=False):
     nodes: list[tuple[int, int, str]]  # by the dimensions of the first two arguments
     edges: str  # the arguments in the order of the node's edges
     unfold: Callable[..., Any]  # makes the several nodes that PyTorch has for a call
+    leaves_inference: bool  # recorded though all arguments are inference tensors: it copies them
     first_only: bool  # of several results only the first is differentiable
 
 
@@ -106,6 +132,15 @@ TRAITS = {
 }
 
 
+# What autocast makes of floating-point arguments, float64 left alone.
+AUTOCAST = {
+    "low": "the lower precision: products are made of them",
+    "float32": "float32: less would lose too much",
+    "widest": "the widest type among them",
+    "none": "nothing, nor inside the call",
+}
+
+
 class Public(TypedDict, total=False):
     """Where programs find it, its texts, and the arguments that tests call it with."""
 
@@ -115,6 +150,8 @@ class Public(TypedDict, total=False):
     said: str  # its name in errors, where that is another
     samples: Any
     traits: str  # what those tests must know; words of TRAITS
+    # Words of AUTOCAST, apart by ", "; with "here" for the CPU, or "there" for accelerators alone.
+    autocast: str
     where: str  # namespaces, "torch" unless told; "Tensor": a method alone; "": nowhere
     method: bool  # of Tensor; unless told, as long as it is in the namespace "torch"
     operator: str
@@ -125,7 +162,7 @@ class Public(TypedDict, total=False):
     written: str  # how a call is written in the formula of another op: "{input} at {index}"
 
 
-class Words(Promotion, Result, InPlace, Backward, Levels, Public, total=False):
+class Words(Promotion, Result, Places, InPlace, Backward, Levels, Public, total=False):
     """All of them, and the definition on ndarrays where a kernel goes first."""
 
     reference: Any
