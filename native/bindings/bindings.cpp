@@ -1,6 +1,8 @@
 // The module rushlight._core.kernels, and what its bindings share: reading arguments, contiguous copies, aliases.
 #include "bindings/bindings.h"
 
+#include "core/op.h"
+
 #include <forward_list>
 
 namespace rushlight {

@@ -419,6 +419,13 @@ struct Keeps {
   uint16_t params;  // bit per param
 };
 
+// What computes calls of an op, or of a kernel of the CPU, on accelerators.
+struct There {
+  enum Which { Own, Complex, Write };  // Complex: where Own has nothing for a call
+  const char* name;  // of the op or kernel
+  PyObject* functions[3];  // or nullptr
+};
+
 struct Op {
   enum Kind : uint8_t { Pointwise, Linear, Bilinear, General, Composite, Constant };
   PyObject_HEAD vectorcallfunc vectorcall;
@@ -427,6 +434,7 @@ struct Op {
   PyObject* reference;  // the definition on NumPy, when `forward` is a kernel that may answer NotImplemented
   PyObject* dict;
   Kind kind;
+  There there;
 
   // What it is called with.
   bool has_var_args;

@@ -11,8 +11,8 @@ from math import prod
 from typing import Any
 
 from ... import _dtypes as dtypes
-from ..._core import Tensor
-from . import kernel
+from ..._core import Tensor, kernels
+from . import there
 from ._launch import code, computed, empty, layout, made, rows, start, takes
 from ._products import Matrices, matrices, product
 
@@ -77,7 +77,7 @@ def _known(*tensors: Any) -> bool:
     return takes(*[t for t in tensors if t is not None])
 
 
-@kernel("attention")
+@there(kernels.attention)
 def attention(
     query: Any, key: Any, value: Any, mask: Any, noise: Any, causal: Any, scale: Any
 ) -> Any:
@@ -101,7 +101,7 @@ def attention(
     return (out, sums) if whole else NotImplemented
 
 
-@kernel("attention_backward")
+@there(kernels.attention_backward)
 def attention_backward(
     g: Any,
     query: Any,

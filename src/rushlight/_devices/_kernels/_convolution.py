@@ -13,9 +13,10 @@ from math import prod
 from typing import Any, NamedTuple
 
 from ... import _dtypes as dtypes
-from ..._core import Tensor
+from ..._core import Tensor, kernels
+from ...ops.layers import unfold
 from ..opencl import numbered
-from . import kernel
+from . import there
 from ._launch import code, computed, empty, made, rows, start, takes
 from ._products import Matrices, Panels, broad, matrices, one, product, stored
 
@@ -117,7 +118,7 @@ def _run_packed(c: _Convolution, bias: Tensor | None) -> Tensor:
     return c.out
 
 
-@kernel("convolution")
+@there(kernels.convolution)
 def convolution(
     x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
@@ -136,7 +137,7 @@ def convolution(
     return _run(c, bias)
 
 
-@kernel("convolution_input")
+@there(kernels.convolution_input)
 def convolution_input(
     g: Any,
     w: Any,
@@ -163,7 +164,7 @@ def convolution_input(
     return _run(c, bias)
 
 
-@kernel("convolution_weight")
+@there(kernels.convolution_weight)
 def convolution_weight(
     g: Any, x: Any, shape: Any, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
@@ -208,7 +209,7 @@ def _is_image(x: Any, ndim: int, *pairs: Any) -> bool:
     )
 
 
-@kernel("_im2col")
+@there(unfold._im2col)
 def im2col(x: Any, k: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     if not _is_image(x, 4, k, dilation, padding, stride):
         return NotImplemented
@@ -218,7 +219,7 @@ def im2col(x: Any, k: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     return _patches("to_columns", x, out, size, k, dilation, padding, stride)
 
 
-@kernel("_col2im")
+@there(unfold._col2im)
 def col2im(x: Any, size: Any, k: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     if not _is_image(x, 3, size, k, dilation, padding, stride):
         return NotImplemented

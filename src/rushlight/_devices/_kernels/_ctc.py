@@ -6,8 +6,9 @@ import struct
 from typing import Any
 
 from ... import _dtypes as dtypes
+from ...ops.layers import ctc
 from ..opencl import numbered
-from . import kernel
+from . import there
 from ._elements import laid_in, order_of
 from ._launch import code, empty, rows, start, takes
 
@@ -61,7 +62,7 @@ def _fits(log_probs: Any, *whole: Any) -> bool:
     return takes(log_probs, *whole) and all(t.dtype is dtypes.int64 for t in whole)
 
 
-@kernel("_ctc_losses")
+@there(ctc._losses_op)
 def ctc_losses(
     log_probs: Any, targets: Any, steps: Any, lengths: Any, blank: int, zero_infinity: bool
 ) -> Any:
@@ -71,7 +72,7 @@ def ctc_losses(
     return given.losses(given.forwards(), log_probs.dtype, given.zero)
 
 
-@kernel("_ctc_loss_backward")
+@there(ctc._backward_op)
 def ctc_loss_backward(
     g: Any,
     log_probs: Any,

@@ -11,8 +11,9 @@ from ... import _core
 from ... import _dtypes as dtypes
 from ...ops.elementwise.selection import where
 from ...ops.layout.rearrange import roll
+from ...ops.matrix import fused_products, norms
 from ...ops.matrix.norms import vector_norm
-from . import kernel
+from . import there
 from ._elements import is_float, laid_in, order_of, widened
 from ._launch import code, empty, number, rows, start, takes
 from ._special import common_shape
@@ -20,7 +21,7 @@ from ._special import common_shape
 _COUNT, _SUM, _ROOT, _MOST, _POWER = range(5)  # of elements.cl
 
 
-@kernel("_cdist")
+@there(norms._cdist_op)
 def cdist(x: Any, y: Any, p: float) -> Any:
     if not is_float(x) or not takes(x, y) or y.dtype is not x.dtype or x.dtype.itemsize == 2:
         return NotImplemented
@@ -45,7 +46,7 @@ def cdist(x: Any, y: Any, p: float) -> Any:
     return laid_in(out, [d for d in order if d < out.dim()])
 
 
-@kernel("dist")
+@there(norms.dist)
 def dist(a: Any, b: Any, p: Any) -> Any:
     if not takes(a, b) or isinstance(p, complex) or common_shape(a, b) is None:
         return NotImplemented
@@ -54,7 +55,7 @@ def dist(a: Any, b: Any, p: Any) -> Any:
     return vector_norm(a.detach() - b.detach(), p)
 
 
-@kernel("renorm")
+@there(norms.renorm)
 def renorm(a: Any, p: Any, dim: int, maxnorm: float) -> Any:
     if not is_float(a) or isinstance(p, complex) or p <= 0 or maxnorm < 0:
         return NotImplemented
@@ -66,7 +67,7 @@ def renorm(a: Any, p: Any, dim: int, maxnorm: float) -> Any:
     return rows(widened(a) * factor, a.dtype)
 
 
-@kernel("_linalg_cross")
+@there(fused_products.linalg_cross)
 def cross(a: Any, b: Any, dim: int) -> Any:
     if not takes(a, b) or a.dim() != b.dim() or not -a.dim() <= dim < a.dim():
         return NotImplemented

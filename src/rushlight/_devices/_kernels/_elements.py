@@ -10,18 +10,20 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
+from ...ops.elementwise import comparison, complex_numbers, elementary
 from ...ops.elementwise.arithmetic import _nonzero
 from ...ops.elementwise.comparison import isfinite, isnan
 from ...ops.elementwise.elementary import round as whole
 from ...ops.elementwise.elementary import sigmoid
 from ...ops.elementwise.selection import maximum, minimum, where
 from ...ops.elementwise.special import xlogy
+from ...ops.layers import activation, fake_quantization, interpolation
 from ...ops.layers.activation import gelu
-from . import kernel
+from . import named, there
 from ._launch import code, empty, layout, number, rows, start, takes
 from ._rearranging import copied, zeros
 from ._softmax import log_softmax, softmax
-from ._special import common_shape, in_double, there
+from ._special import brought, common_shape, in_double
 
 _FILE = "elements.cl"
 
@@ -80,29 +82,29 @@ def filled_with(made: Tensor, value: int) -> Tensor:
     return made
 
 
-@kernel("_nothing")
+@there(interpolation._nothing)
 def nothing(a: Any) -> Any:
     return zeros(a.shape, a) if takes(a) else NotImplemented
 
 
-@kernel("_one")
+@there(interpolation._one)
 def one(a: Any) -> Any:
     return filled_with(empty(a.shape, a), 1) if takes(a) else NotImplemented
 
 
-@kernel("isreal")
+@there(comparison.isreal)
 def isreal(a: Any) -> Any:
     if not takes(a):
         return NotImplemented
     return filled_with(empty(a.shape, a, dtypes.bool), 1)
 
 
-@kernel("conj_physical")
+@there(complex_numbers.conj_physical)
 def conj_physical(a: Any) -> Any:
     return a if takes(a) else NotImplemented
 
 
-@kernel("angle")
+@there(complex_numbers.angle)
 def angle(a: Any) -> Any:
     if not is_float(a):
         return NotImplemented
@@ -110,7 +112,7 @@ def angle(a: Any) -> Any:
     return where(isnan(a), a, rows(a < 0, a.dtype) * np.pi)
 
 
-@kernel("_isclose")
+@there(comparison._isclose)
 def isclose(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     if not takes(a, b) or not (a.dtype.is_floating_point or in_double(a)):
         return NotImplemented
@@ -128,7 +130,7 @@ def isclose(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     return close | (isfinite(difference) & (difference <= atol + abs(rtol * b)))
 
 
-@kernel("frexp")
+@there(elementary.frexp)
 def frexp(a: Any) -> Any:
     if not is_float(a):
         return NotImplemented
@@ -137,7 +139,7 @@ def frexp(a: Any) -> Any:
     return mantissa, exponent
 
 
-@kernel("_round_decimals")
+@there(elementary._round_decimals_op)
 def round_decimals(a: Any, decimals: Any) -> Any:
     if not is_float(a) or not isinstance(decimals, int):
         return NotImplemented
@@ -148,12 +150,12 @@ def round_decimals(a: Any, decimals: Any) -> Any:
     return out
 
 
-@kernel("_gelu_given")
+@there(activation._gelu_given)
 def gelu_given(a: Any, approximate: Any) -> Any:
     return gelu(a.detach()) if is_float(a) and approximate == "none" else NotImplemented
 
 
-@kernel("glu")
+@there(activation.glu)
 def glu(a: Any, dim: int) -> Any:
     if not is_float(a) or not -a.dim() <= dim < a.dim() or a.shape[dim] % 2:
         return NotImplemented
@@ -169,12 +171,12 @@ def _as(function: Any, a: Any, dim: int, dtype: Any) -> Any:
     return found if found is NotImplemented else laid_in(found, order_of_copy(a))
 
 
-@kernel("_softmax_as")
+@there(*named("_softmax_as"))
 def softmax_as(a: Any, dim: int, dtype: Any) -> Any:
     return _as(softmax, a, dim, dtype)
 
 
-@kernel("_log_softmax_as")
+@there(*named("_log_softmax_as"))
 def log_softmax_as(a: Any, dim: int, dtype: Any) -> Any:
     return _as(log_softmax, a, dim, dtype)
 
@@ -189,7 +191,7 @@ def _divided(which: int, a: Any, b: Any) -> Any:
     """Of integers, and of halves, whose steps are rounded one by one. The host waits to hear
     whether a divisor was zero, which is the CPU's error."""
     divisor = b.item() if b._accelerator is None and not b.dim() else None
-    a, b = there(a, b)
+    a, b = brought(a, b)
     if not takes(a, b) or a.dtype is not b.dtype or a.dtype is dtypes.bool:
         return NotImplemented
     real, shape = a.dtype.is_floating_point, common_shape(a, b)
@@ -211,7 +213,7 @@ def _divided(which: int, a: Any, b: Any) -> Any:
 
 
 def _division(which: int, *names: str) -> None:
-    @kernel(*names)
+    @there(*named(*names))
     def function(a: Any, b: Any, rounding_mode: Any = None) -> Any:
         return _divided(which, a, b)
 
@@ -231,7 +233,7 @@ _division(_COMMON_MULTIPLE, "lcm")
 def _of_integers(names: str, function: Any, *, of_bool: bool = True) -> None:
     """What ops are of integers, which are all finite and whole."""
 
-    @kernel(*names.split())
+    @there(*named(*names.split()))
     def functions(a: Any, *rest: Any) -> Any:
         if not takes(a) or a.dtype.is_floating_point or (a.dtype is dtypes.bool and not of_bool):
             return NotImplemented
@@ -249,9 +251,9 @@ _of_integers("fmin", lambda a, b: minimum(a, b.detach()))
 def _in_float(name: str, function: Any) -> None:
     """An op of two tensors of halves, computed in float and rounded once."""
 
-    @kernel(name)
+    @there(*named(name))
     def of_halves(a: Any, b: Any) -> Any:
-        a, b = there(a, b)
+        a, b = brought(a, b)
         if not takes(a, b) or not a.dtype.is_floating_point or a.dtype is not b.dtype:
             return NotImplemented
         if a.dtype.itemsize != 2:
@@ -278,7 +280,12 @@ def _quantizes(a: Any, scale: Any, zero_point: Any) -> bool:
     return scale.dtype.is_floating_point and not zero_point.dtype.is_floating_point
 
 
-@kernel(*(f"_fake_quantize_{given}" for given in ("numbers", "tensors", "channels", "observed")))
+@there(
+    fake_quantization._by_numbers,
+    fake_quantization._by_tensors,
+    fake_quantization._by_channel,
+    fake_quantization._observed,
+)
 def fake_quantize(a: Any, scale: Any, zero_point: Any, low: int, high: int) -> Any:
     if not _quantizes(a, scale, zero_point):
         return NotImplemented
@@ -291,7 +298,7 @@ def fake_quantize(a: Any, scale: Any, zero_point: Any, low: int, high: int) -> A
     return rows(rows(steps, wide.dtype), a.dtype)
 
 
-@kernel("_fake_quantize_mask")
+@there(fake_quantization._mask)
 def fake_quantize_mask(a: Any, scale: Any, zero_point: Any, low: int, high: int) -> Any:
     if not _quantizes(a, scale, zero_point):
         return NotImplemented

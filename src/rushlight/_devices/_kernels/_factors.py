@@ -13,8 +13,9 @@ from typing import Any
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
+from ...ops.matrix import decompositions, factors, reflections, solving
 from ...ops.table.arrays import elements
-from . import kernel
+from . import there
 from ._launch import empty, layout, rows, start, takes
 from ._products import Matrices, matrices
 from ._rearranging import zeros
@@ -128,11 +129,11 @@ def _cholesky_of(name: str) -> Any:
     return function
 
 
-kernel("cholesky")(_cholesky_of("linalg.cholesky"))
-kernel("_cholesky")(_cholesky_of("cholesky"))
+there(solving.cholesky)(_cholesky_of("linalg.cholesky"))
+there(solving._old_cholesky)(_cholesky_of("cholesky"))
 
 
-@kernel("cholesky_ex")
+@there(factors.cholesky_ex)
 def cholesky_ex(a: Any, upper: bool, check_errors: bool) -> Any:
     from ...ops.matrix.solving import not_positive
 
@@ -164,7 +165,7 @@ def lu_factored(a: Tensor) -> tuple[Tensor, Tensor] | None:
     return out, pivots
 
 
-@kernel("_lu_factor")
+@there(decompositions.lu_factor_op)
 def _lu_factor(a: Any) -> Any:
     found = lu_factored(a) if real(a) else None
     return NotImplemented if found is None else found
@@ -182,13 +183,13 @@ def zero_pivots(lu: Tensor) -> Tensor | None:
     return info
 
 
-@kernel("_lu_info")
+@there(factors._info)
 def _lu_info(lu: Any) -> Any:
     found = zero_pivots(lu) if real(lu) else None
     return NotImplemented if found is None else found
 
 
-@kernel("_unpack_lu")
+@there(factors._unpack_lu)
 def _unpack_lu(lu: Any) -> Any:
     if not real(lu):
         return NotImplemented
@@ -199,12 +200,12 @@ def _unpack_lu(lu: Any) -> Any:
     return (lower, upper) if done else NotImplemented
 
 
-@kernel("_lu_parts")
+@there(factors._lu_parts)
 def _lu_parts(a: Any, lu: Any, pivots: Any) -> Any:
     return _unpack_lu(lu)
 
 
-@kernel("_pivot_matrix")
+@there(decompositions.pivot_matrix)
 def _pivot_matrix(pivots: Any, m: Any) -> Any:
     if not takes(pivots) or pivots.dtype is not dtypes.int32 or not pivots.dim():
         return NotImplemented
@@ -250,13 +251,13 @@ def _reflect(a: Tensor, taus: Tensor, x: Matrices, columns: int, turned: bool) -
     return True
 
 
-@kernel("geqrf")
+@there(reflections.geqrf)
 def geqrf(a: Any) -> Any:
     found = _reflections(a) if real(a) else None
     return NotImplemented if found is None else found
 
 
-@kernel("_qr")
+@there(decompositions.linalg_qr)
 def _qr(a: Any, mode: Any) -> Any:
     found = _reflections(a) if real(a) and mode in ("reduced", "complete", "r") else None
     if found is None:
@@ -273,7 +274,7 @@ def _qr(a: Any, mode: Any) -> Any:
     return q, r
 
 
-@kernel("householder_product")
+@there(reflections.householder_product)
 def householder_product(a: Any, taus: Any) -> Any:
     if not real(a) or not takes(a, taus) or taus.dtype is not a.dtype or taus.dim() != a.dim() - 1:
         return NotImplemented
@@ -285,7 +286,7 @@ def householder_product(a: Any, taus: Any) -> Any:
     return out if _reflect(a, taus, matrices(out), n, False) else NotImplemented
 
 
-@kernel("ormqr")
+@there(reflections.ormqr)
 def ormqr(a: Any, taus: Any, c: Any, left: bool, transpose: bool) -> Any:
     if not real(a, c) or not takes(a, taus) or taus.dtype is not a.dtype:
         return NotImplemented
@@ -326,12 +327,12 @@ def _ldl(a: Any, name: str, check: bool) -> Any:
     return out, pivots, info
 
 
-@kernel("ldl_factor_ex")
+@there(factors.ldl_factor_ex)
 def ldl_factor_ex(a: Any, hermitian: bool, check_errors: bool) -> Any:
     return _ldl(a, "ldl_factor_ex", check_errors)
 
 
-@kernel("ldl_factor")
+@there(factors.ldl_factor)
 def ldl_factor(a: Any, hermitian: bool) -> Any:
     found = _ldl(a, "ldl_factor", True)
     return found if found is NotImplemented else found[:2]

@@ -9,16 +9,17 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
+from ...ops.elementwise import selection
 from ...ops.elementwise.selection import _copied as _put
 from ...ops.table.arrays import cell
 from ..opencl import numbered
-from . import kernel
+from . import named, there
 from ._launch import code, empty, start, takes
 
 __all__ = ["between", "steps"]
 
 
-@kernel("_copied")
+@there(selection._copied)
 def _copied(tensor: Any, source: Any, non_blocking: bool = False) -> Any:
     """What `copy_` puts in the place of a tensor."""
     if tensor._accelerator is None:  # what is copied to the host goes there anyway
@@ -37,7 +38,7 @@ def _copied(tensor: Any, source: Any, non_blocking: bool = False) -> Any:
     return made
 
 
-@kernel("_overwrite", "fill")
+@there(selection._overwrite, selection.fill)
 def _overwrite(tensor: Any, value: Any) -> Any:
     """A tensor filled with another's number: `fill`, and what `fill_` puts in the place of one."""
     return _copied(tensor, value) if value.dim() == 0 else NotImplemented
@@ -48,13 +49,13 @@ def _write(tensor: Tensor, value: Any) -> None:
     _core.copy_values(tensor, _core.wrap(cell(value, tensor.dtype.numpy)))
 
 
-@kernel("_overwrite_number_")
+@there(*named("_overwrite_number"), writes=True)
 def _overwrite_number_(tensor: Any, value: Any) -> Any:
     """What `fill_` with a number writes."""
     return _write(tensor, value) if takes(tensor) else NotImplemented
 
 
-@kernel("_overwrite_number", "_fill_number")
+@there(*named("_overwrite_number"), *named("_fill_number"))
 def _overwrite_number(tensor: Any, value: Any) -> Any:
     if not takes(tensor):
         return NotImplemented
@@ -63,13 +64,13 @@ def _overwrite_number(tensor: Any, value: Any) -> Any:
     return made
 
 
-@kernel("_zeroed_")
+@there(selection._zeroed, writes=True)
 def _zeroed_(tensor: Any) -> Any:
     """What `zero_` writes."""
     return _overwrite_number_(tensor, 0)
 
 
-@kernel("_zeroed")
+@there(selection._zeroed)
 def _zeroed(tensor: Any) -> Any:
     return _overwrite_number(tensor, 0)
 

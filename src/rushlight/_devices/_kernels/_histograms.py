@@ -10,7 +10,8 @@ from ... import _dtypes as dtypes
 from ..._core import Tensor
 from ...ops.elementwise.selection import where
 from ...ops.making.from_data import tensor
-from . import kernel
+from ...ops.reduction import reductions, scans
+from . import there
 from ._elements import is_float, laid_in, order_of_copy
 from ._launch import empty, layout, rows, start, takes
 from ._rearranging import filled, zeros
@@ -18,7 +19,7 @@ from ._reductions import _layouts, _parts, aminmax, axes_of, reduced_shape
 from ._special import in_double
 
 
-@kernel("histc")
+@there(scans.histc)
 def histc(a: Any, bins: int, low: float, high: float) -> Any:
     if not is_float(a) or bins <= 0 or low > high:
         return NotImplemented
@@ -46,7 +47,7 @@ def _rounded(low: float, high: float, bins: int, dtype: Any) -> list[float]:
     return [float(t.item()) for t in (first, last, many, last - first)]
 
 
-@kernel("hash_tensor")
+@there(reductions.hash_tensor)
 def hash_tensor(a: Any, dim: Any, keepdim: Any, mode: int) -> Any:
     if mode != 0 or not takes(a) or (a.dtype.is_floating_point and not in_double(a)):
         return NotImplemented

@@ -10,11 +10,17 @@ from math import prod
 from typing import Any
 
 from ... import _core
-from ..._core import Tensor
+from ..._core import Tensor, kernels
 from ..._dtypes import bool as bool_type
 from ..._dtypes import int32, int64
 from ..._late import late
-from . import kernel
+from ...ops.indexing import index_select as index_select_ops
+from ...ops.indexing import scatter as scatter_ops
+from ...ops.indexing import segments, subscript
+from ...ops.indexing import take as take_ops
+from ...ops.layers import pooling
+from ...ops.reduction import extremes
+from . import there
 from ._launch import code, empty, layout, made, rows, start, takes, told
 from ._rearranging import copied, duplicate, filled, movable, wide, zeros
 
@@ -134,7 +140,7 @@ def flat(x: Tensor) -> Tensor:
     return x if x.dim() else _views.view(x, (1,))
 
 
-@kernel("gather")
+@there(kernels.gather)
 def gather(x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
     if sparse_grad and x.requires_grad and _core.is_grad_enabled():
         late.sparse_refusal("gather", x)
@@ -184,22 +190,22 @@ def scattered(x: Any, dim: int, index: Any, src: Any, mode: int) -> Any:
     return None if done is not NotImplemented else done
 
 
-@kernel("scatter_set")
+@there(kernels.scatter_set)
 def scatter_set(x: Any, dim: int, index: Any, src: Any) -> Any:
     return scattered(x, dim, index, src, _SET)
 
 
-@kernel("scatter_add")
+@there(kernels.scatter_add, scatter_ops.scatter_add)
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
     return scattered(x, dim, index, src, _ADD)
 
 
-@kernel("scatter")
+@there(kernels.scatter)
 def scatter(x: Any, dim: int, index: Any, src: Any, mode: int) -> Any:
     return scattered(x, dim, index, src, mode) if _SET <= mode <= _MIN else NotImplemented
 
 
-@kernel("gather_backward")
+@there(kernels.gather_backward)
 def gather_backward(g: Any, dim: int, index: Any, shape: Any) -> Any:
     if not takes(g):
         return NotImplemented
@@ -217,7 +223,7 @@ def element(value: Any, like: Tensor) -> Any:
     return filled(empty((), like), int.from_bytes(bits, "little", signed=True))
 
 
-@kernel("_scatter_value_")
+@there(scatter_ops._scatter_value, writes=True)
 def _scatter_value_(x: Any, dim: int, index: Any, value: Any) -> Any:
     if not movable(x):
         return NotImplemented
@@ -225,7 +231,7 @@ def _scatter_value_(x: Any, dim: int, index: Any, value: Any) -> Any:
     return number if number is NotImplemented else scattered(x, dim, index, number, _SET)
 
 
-@kernel("_scatter_value")
+@there(scatter_ops._scatter_value)
 def _scatter_value(x: Any, dim: int, index: Any, value: Any) -> Any:
     if not movable(x):
         return NotImplemented
@@ -233,12 +239,12 @@ def _scatter_value(x: Any, dim: int, index: Any, value: Any) -> Any:
     return out if _scatter_value_(out, dim, index, value) is None else NotImplemented
 
 
-@kernel("_scatter_zero")
+@there(scatter_ops._scatter_zero)
 def _scatter_zero(x: Any, dim: int, index: Any) -> Any:
     return _scatter_value(x, dim, index, 0)
 
 
-@kernel("_put_along")
+@there(extremes._put_along)
 def _put_along(g: Any, index: Any, shape: Any, dim: int, keepdim: bool, add: bool) -> Any:
     if not movable(g) or not _adds(g, int(add)):
         return NotImplemented
@@ -252,7 +258,7 @@ def _put_along(g: Any, index: Any, shape: Any, dim: int, keepdim: bool, add: boo
     return rows(out, g.dtype)
 
 
-@kernel("_take_along")
+@there(extremes.take_entries)
 def _take_along(x: Any, index: Any, dim: int, keepdim: bool, add: bool) -> Any:
     if not movable(x):
         return NotImplemented
@@ -273,7 +279,7 @@ def _split(x: Tensor, dims: Any, at: int) -> tuple[list[int], list[int]]:
     return indexed, [d for d in range(x.dim()) if d not in indexed]
 
 
-@kernel("index_get")
+@there(kernels.index_get)
 def index_get(x: Any, index: Any, dims: Any, at: int) -> Any:
     if not movable(x):
         return NotImplemented
@@ -309,12 +315,12 @@ def landed(
     return None if done is not NotImplemented else done
 
 
-@kernel("index_put")
+@there(kernels.index_put)
 def index_put(x: Any, index: Any, dims: Any, at: int, values: Any, accumulate: bool) -> Any:
     return landed(x, index, dims, at, values, _ADD if accumulate else _SET)
 
 
-@kernel("index_backward")
+@there(kernels.index_backward)
 def index_backward(g: Any, index: Any, dims: Any, at: int, shape: Any) -> Any:
     if not takes(g):
         return NotImplemented
@@ -322,7 +328,7 @@ def index_backward(g: Any, index: Any, dims: Any, at: int, shape: Any) -> Any:
     return out if landed(out, index, dims, at, g, _ADD) is None else NotImplemented
 
 
-@kernel("_index_zero")
+@there(subscript.index_zero)
 def _index_zero(x: Any, index: Any, dims: Any, at: int) -> Any:
     if not movable(x):
         return NotImplemented
@@ -331,7 +337,7 @@ def _index_zero(x: Any, index: Any, dims: Any, at: int) -> Any:
     return out if done is None else NotImplemented
 
 
-@kernel("linear_index")
+@there(kernels.linear_index)
 def linear_index(sizes: Any, tensors: Any, counts: Any, check: bool) -> Any:
     like = next((t for t in tensors if t._accelerator is not None), None)
     indices = [] if like is None else [_index(t, like) for t in tensors]
@@ -350,7 +356,7 @@ def linear_index(sizes: Any, tensors: Any, counts: Any, check: bool) -> Any:
     return out
 
 
-@kernel("index_select")
+@there(kernels.index_select)
 def index_select(x: Any, dim: int, index: Any) -> Any:
     if not movable(x) or index.dim() > 1 or not is_dim(dim, x.dim()):
         return NotImplemented
@@ -360,7 +366,7 @@ def index_select(x: Any, dim: int, index: Any) -> Any:
     return index_get(x, index, (dim % x.dim(),), dim % x.dim())
 
 
-@kernel("index_add")
+@there(kernels.index_add, index_select_ops.index_add)
 def index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
     if not takes(x, source) or not isinstance(index, Tensor) or index.dtype not in INTEGERS:
         return NotImplemented
@@ -385,7 +391,7 @@ def _write_slices(x: Any, dim: int, index: Any, values: Any) -> Any:
     return landed(x, index, (dim,), dim, values, _SET)
 
 
-@kernel("index_copy_")
+@there(index_select_ops.index_copy, writes=True)
 def index_copy_(x: Any, dim: int, index: Any, source: Any) -> Any:
     if not movable(x, source) or source.dtype is not x.dtype or not isinstance(index, Tensor):
         return NotImplemented
@@ -397,7 +403,7 @@ def index_copy_(x: Any, dim: int, index: Any, source: Any) -> Any:
     return _write_slices(x, dim, index, source) if fits else NotImplemented
 
 
-@kernel("index_copy")
+@there(index_select_ops.index_copy)
 def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
     if not movable(x):
         return NotImplemented
@@ -405,7 +411,7 @@ def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
     return out if index_copy_(out, dim, index, source) is None else NotImplemented
 
 
-@kernel("_index_fill_number_")
+@there(index_select_ops._index_fill_number, writes=True)
 def _index_fill_number_(x: Any, dim: int, index: Any, value: Any) -> Any:
     if not movable(x) or (isinstance(value, complex) and not x.dtype.is_complex):
         return NotImplemented
@@ -413,7 +419,7 @@ def _index_fill_number_(x: Any, dim: int, index: Any, value: Any) -> Any:
     return number if number is NotImplemented else _write_slices(x, dim, index, number)
 
 
-@kernel("_index_fill_tensor_")
+@there(index_select_ops._index_fill_tensor, writes=True)
 def _index_fill_tensor_(x: Any, dim: int, index: Any, value: Any) -> Any:
     if not takes(x, value) or value.dim():
         return NotImplemented
@@ -427,12 +433,12 @@ def _of_copy(write: Any, x: Any, *args: Any) -> Any:
     return out if write(out, *args) is None else NotImplemented
 
 
-@kernel("_index_fill_number")
+@there(index_select_ops._index_fill_number)
 def _index_fill_number(x: Any, dim: int, index: Any, value: Any) -> Any:
     return _of_copy(_index_fill_number_, x, dim, index, value)
 
 
-@kernel("_index_fill_tensor")
+@there(index_select_ops._index_fill_tensor)
 def _index_fill_tensor(x: Any, dim: int, index: Any, value: Any) -> Any:
     return _of_copy(_index_fill_tensor_, x, dim, index, value)
 
@@ -440,14 +446,14 @@ def _index_fill_tensor(x: Any, dim: int, index: Any, value: Any) -> Any:
 # ---- rows of a table
 
 
-@kernel("embedding")
+@there(kernels.embedding)
 def embedding(weight: Any, indices: Any, padding: Any) -> Any:
     if not movable(weight) or weight.dim() != 2:
         return NotImplemented
     return index_get(weight, indices, (0,), 0)
 
 
-@kernel("embedding_backward")
+@there(kernels.embedding_backward)
 def embedding_backward(g: Any, indices: Any, padding: Any, n: int) -> Any:
     if not takes(g) or not g.dtype.is_floating_point or not isinstance(indices, Tensor):
         return NotImplemented
@@ -462,21 +468,21 @@ def embedding_backward(g: Any, indices: Any, padding: Any, n: int) -> Any:
 # ---- all elements as one row
 
 
-@kernel("take")
+@there(take_ops.take)
 def take(x: Any, index: Any) -> Any:
     if not movable(x) or index.dtype is not int64 or (index.numel() and not x.numel()):
         return NotImplemented
     return index_get(flat(x), index, tuple(range(max(x.dim(), 1))), 0)
 
 
-@kernel("_take_backward")
+@there(take_ops._take_backward)
 def _take_backward(g: Any, index: Any, shape: Any) -> Any:
     sizes = tuple(shape) or (1,)
     found = index_backward(g, index, tuple(range(len(sizes))), 0, sizes)
     return _views.view(found, tuple(shape)) if isinstance(found, Tensor) else found
 
 
-@kernel("put_")
+@there(take_ops.put, writes=True)
 def put_(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
     if not movable(x, source) or index.dtype is not int64 or x.dtype is not source.dtype:
         return NotImplemented
@@ -487,7 +493,7 @@ def put_(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
     return landed(flat(x), places, tuple(dims), 0, values, _ADD if accumulate else _SET)
 
 
-@kernel("put")
+@there(take_ops.put)
 def put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
     return _of_copy(put_, x, index, source, accumulate)
 
@@ -519,7 +525,7 @@ def _column(places: Tensor, shape: Sequence[int], d: int, out: Tensor, first: in
         start(_FILE, "number_in", places.numel(), places, places, out, *given)
 
 
-@kernel("nonzero")
+@there(take_ops._nonzero_rows)
 def nonzero(x: Any) -> Any:
     if not takes(x):
         return NotImplemented
@@ -531,7 +537,7 @@ def nonzero(x: Any) -> Any:
     return out
 
 
-@kernel("nonzero_static")
+@there(segments.nonzero_static)
 def nonzero_static(x: Any, size: int, fill_value: int) -> Any:
     if not takes(x) or size < 0:
         return NotImplemented
@@ -543,7 +549,7 @@ def nonzero_static(x: Any, size: int, fill_value: int) -> Any:
     return out
 
 
-@kernel("_nonzero_columns")
+@there(take_ops._nonzero_columns)
 def _nonzero_columns(x: Any) -> Any:
     if not takes(x):
         return NotImplemented
@@ -566,7 +572,7 @@ def _common(*shapes: Any) -> Any:
     return tuple(_common(tuple(shapes[0]), tuple(shapes[1])))
 
 
-@kernel("masked_select")
+@there(take_ops.masked_select)
 def masked_select(x: Any, mask: Any) -> Any:
     if not movable(x, mask) or mask.dtype is not bool_type:
         return NotImplemented
@@ -575,7 +581,7 @@ def masked_select(x: Any, mask: Any) -> Any:
     return index_get(seen, _mask(mask, shape), tuple(range(len(shape))), 0)
 
 
-@kernel("_masked_select_backward")
+@there(take_ops._masked_select_backward)
 def _masked_select_backward(g: Any, mask: Any, shape: Any) -> Any:
     if not movable(g, mask) or mask.dtype is not bool_type:
         return NotImplemented
@@ -587,7 +593,7 @@ def _masked_select_backward(g: Any, mask: Any, shape: Any) -> Any:
     return out if done is None else NotImplemented
 
 
-@kernel("masked_scatter_")
+@there(take_ops.masked_scatter, writes=True)
 def masked_scatter_(x: Any, mask: Any, source: Any) -> Any:
     if not movable(x, mask, source) or mask.dtype is not bool_type or source.dtype is not x.dtype:
         return NotImplemented
@@ -602,7 +608,7 @@ def masked_scatter_(x: Any, mask: Any, source: Any) -> Any:
     return landed(seen, places, tuple(range(seen.dim())), 0, values, _SET)
 
 
-@kernel("masked_scatter")
+@there(take_ops.masked_scatter)
 def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
     if not movable(x, mask):
         return NotImplemented
@@ -620,7 +626,7 @@ def _planes(x: Tensor, n: int) -> Tensor:
     return _views.view(rows(x), (prod(x.shape[:-n]), size))
 
 
-@kernel("_pool_gather")
+@there(pooling._pool_gather)
 def _pool_gather(x: Any, indices: Any, n: int) -> Any:
     if not movable(x, indices):
         return NotImplemented
@@ -628,7 +634,7 @@ def _pool_gather(x: Any, indices: Any, n: int) -> Any:
     return _views.view(found, tuple(indices.shape)) if isinstance(found, Tensor) else found
 
 
-@kernel("_pool_unpool")
+@there(pooling._pool_unpool)
 def _pool_unpool(x: Any, indices: Any, shape: Any, n: int) -> Any:
     if not movable(x, indices):
         return NotImplemented

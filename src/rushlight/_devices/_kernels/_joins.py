@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _core
-from ..._core import Tensor
-from . import kernel
+from ..._core import Tensor, kernels
+from . import there
 from ._launch import made
 from ._rearranging import copied, movable
 
@@ -31,11 +31,11 @@ def _joined(name: str, tensors: Any, dim: int) -> Any:
     return out
 
 
-@kernel("cat")
+@there(kernels.cat)
 def cat(tensors: Any, dim: int) -> Any:
     return _joined("cat", tensors, dim)
 
 
-@kernel("stack")
+@there(kernels.stack)
 def stack(tensors: Any, dim: int) -> Any:
     return _joined("stack", tensors, dim)

@@ -14,7 +14,9 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
-from . import kernel
+from ..._core import kernels
+from ...ops.layers import class_loss, loss, margin_loss
+from . import there
 from ._launch import code, empty, number, rows, start, takes, told
 
 _FILE = "losses.cl"
@@ -92,12 +94,12 @@ def _pairs(
     return out if each else _reduced(out, _number(x), reduction == "mean")
 
 
-@kernel("mse_loss", "_mse_loss")
+@there(kernels.mse_loss)
 def mse_loss(x: Any, y: Any, reduction: str) -> Any:
     return _pairs(_SQUARED, x, y, reduction)
 
 
-@kernel("mse_loss_backward")
+@there(kernels.mse_loss_backward)
 def mse_loss_backward(g: Any, x: Any, y: Any, reduction: str, needs: Any) -> Any:
     if not takes(g, x, y) or not x.dtype.is_floating_point or x.shape != y.shape:
         return NotImplemented
@@ -116,27 +118,27 @@ def mse_loss_backward(g: Any, x: Any, y: Any, reduction: str, needs: Any) -> Any
     return tuple(found)
 
 
-@kernel("_smooth_l1_loss")
+@there(loss._smooth_l1_loss)
 def smooth_l1_loss(x: Any, y: Any, reduction: str, beta: float) -> Any:
     return _pairs(_SMOOTH, x, y, reduction, beta)
 
 
-@kernel("_huber_loss")
+@there(loss._huber_loss)
 def huber_loss(x: Any, y: Any, reduction: str, delta: float) -> Any:
     return _pairs(_HUBER, x, y, reduction, delta)
 
 
-@kernel("_soft_margin_loss")
+@there(margin_loss._soft_margin_loss)
 def soft_margin_loss(x: Any, y: Any, reduction: str) -> Any:
     return _pairs(_MARGIN, x, y, reduction)
 
 
-@kernel("_binary_cross_entropy")
+@there(class_loss._binary_cross_entropy)
 def binary_cross_entropy(x: Any, y: Any, weight: Any = None, reduction: str = "mean") -> Any:
     return _pairs(_PROBABILITY, x, y, reduction, weight=weight)
 
 
-@kernel("_binary_cross_entropy_with_logits")
+@there(class_loss._binary_cross_entropy_with_logits)
 def binary_cross_entropy_with_logits(
     x: Any, y: Any, weight: Any = None, pos_weight: Any = None, reduction: str = "mean"
 ) -> Any:
@@ -175,7 +177,7 @@ def _picked(
     return weights
 
 
-@kernel("nll_loss", "_nll_loss", "_nll_loss2d")
+@there(kernels.nll_loss)
 def nll_loss(x: Any, target: Any, weight: Any = None, ignored: int = -100, how: int = 1) -> Any:
     if not _fits(x, x.shape, target, weight):
         return NotImplemented
@@ -205,7 +207,7 @@ def _nll_gradient(
     return out
 
 
-@kernel("nll_loss_backward")
+@there(kernels.nll_loss_backward)
 def nll_loss_backward(
     g: Any, x: Any, target: Any, weight: Any = None, ignored: int = -100, how: int = 1
 ) -> Any:
@@ -214,7 +216,7 @@ def nll_loss_backward(
     return _nll_gradient(g, target, weight, ignored, how, tuple(x.shape))
 
 
-@kernel("_nll_transpose")
+@there(class_loss._nll_transpose)
 def nll_transpose(g: Any, target: Any, weight: Any, ignored: int, how: int, shape: Any) -> Any:
     return _nll_gradient(g, target, weight, ignored, how, tuple(shape))
 
@@ -223,7 +225,7 @@ def _as_row(target: Any) -> Any:
     return target if target.dim() else _core.kernels.reshape(target, (1,))
 
 
-@kernel("_multi_margin_loss")
+@there(margin_loss._multi_margin_loss)
 def multi_margin_loss(
     x: Any, target: Any, weight: Any, p: int, margin: float, reduction: str
 ) -> Any:
@@ -241,6 +243,6 @@ def multi_margin_loss(
     return out if reduction == "none" else _reduced(out, _number(x), reduction == "mean")
 
 
-@kernel("_divided")
+@there(class_loss._divided)
 def divided(x: Any, n: float) -> Any:
     return x.detach() / n if takes(x) else NotImplemented

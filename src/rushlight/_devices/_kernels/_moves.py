@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import kernel
+from ...ops.making import casts
+from . import there
 
 
-@kernel("_to_device")
+@there(casts._to_device)
 def _to_device(tensor: Any, where: Any, back: Any) -> Any:
     from .. import cpu
 

@@ -11,7 +11,8 @@ from math import prod
 from typing import Any
 
 from ... import _dtypes as dtypes
-from . import kernel
+from ..._core import kernels
+from . import there
 from ._launch import code, empty, number, rows, start, takes
 
 _FILE = "norms.cl"
@@ -148,7 +149,7 @@ def _layers(x: Any, n: int) -> _Norm:
     return _Norm(_Rows(count, length, length, 0), _Rows(length, count, 1, length))
 
 
-@kernel("layer_norm")
+@there(kernels.layer_norm)
 def layer_norm(x: Any, n: int, weight: Any, bias: Any, eps: float) -> Any:
     if not _fits(x, weight, bias) or not 0 < n <= x.dim():
         return NotImplemented
@@ -162,7 +163,7 @@ def layer_norm(x: Any, n: int, weight: Any, bias: Any, eps: float) -> Any:
     return y, *(rows(t, x.dtype).view(shape) for t in found)
 
 
-@kernel("layer_norm_backward")
+@there(kernels.layer_norm_backward)
 def layer_norm_backward(
     g: Any, x: Any, n: int, mean: Any, rstd: Any, weight: Any, needs: Any, eps: float | None = None
 ) -> Any:
@@ -188,7 +189,7 @@ def _channels(x: Any) -> _Norm:
     return _Norm(of, of)
 
 
-@kernel("batch_norm")
+@there(kernels.batch_norm)
 def batch_norm(
     x: Any,
     weight: Any,
@@ -220,7 +221,7 @@ def batch_norm(
     return _normalized(x, norm, found, weight, bias), *found
 
 
-@kernel("batch_norm_backward")
+@there(kernels.batch_norm_backward)
 def batch_norm_backward(
     g: Any, x: Any, weight: Any, mean: Any, rstd: Any, training: bool, needs: Any
 ) -> Any:
@@ -242,7 +243,7 @@ def _groups(x: Any, groups: int) -> _Norm:
     return _Norm(of, _Rows(channels, n * inner, inner, channels * inner))
 
 
-@kernel("group_norm")
+@there(kernels.group_norm)
 def group_norm(x: Any, groups: int, weight: Any, bias: Any, eps: float) -> Any:
     if not _fits(x, weight, bias) or x.dim() < 2 or groups <= 0 or x.shape[1] % groups:
         return NotImplemented
@@ -254,7 +255,7 @@ def group_norm(x: Any, groups: int, weight: Any, bias: Any, eps: float) -> Any:
     return y, *(rows(t, x.dtype).view((x.shape[0], groups)) for t in found)
 
 
-@kernel("group_norm_backward")
+@there(kernels.group_norm_backward)
 def group_norm_backward(
     g: Any,
     of_mean: Any,

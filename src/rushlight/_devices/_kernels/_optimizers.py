@@ -10,9 +10,9 @@ from typing import Any
 
 from ... import _core
 from ... import _dtypes as dtypes
-from ..._core import Tensor
+from ..._core import Tensor, kernels
 from ..opencl import numbered
-from . import kernel
+from . import there
 from ._launch import code, empty, number, rows, start, takes
 
 _FILE = "optimizers.cl"
@@ -40,7 +40,7 @@ class _Written:
                 _core.copy_values(tensor, row)
 
 
-@kernel("sgd_step")
+@there(kernels.sgd_step)
 def sgd_step(
     params: Any,
     grads: Any,
@@ -74,7 +74,7 @@ def sgd_step(
     return None
 
 
-@kernel("adam_step")
+@there(kernels.adam_step)
 def adam_step(
     params: Any,
     grads: Any,
@@ -131,7 +131,7 @@ def _counted(step: Tensor) -> float:
     return float(array.reshape(()))
 
 
-@kernel("total_norm2")
+@there(kernels.total_norm2)
 def total_norm2(tensors: Any) -> Any:
     if not _parameters(tensors):
         return NotImplemented
@@ -152,7 +152,7 @@ def total_norm2(tensors: Any) -> Any:
     return out
 
 
-@kernel("scale_")
+@there(kernels.scale_)
 def scale_(tensors: Any, factor: float) -> Any:
     if not _parameters(tensors):
         return NotImplemented

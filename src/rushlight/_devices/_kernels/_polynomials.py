@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import kernel
+from . import named, there
 from ._launch import code, empty, start, takes
-from ._special import common_shape, spread_layout, there
+from ._special import brought, common_shape, spread_layout
 
 # In the order of the numbers in polynomials.cl.
 _FAMILIES = (
@@ -21,9 +21,9 @@ _FAMILIES = (
 
 
 def _enter(name: str, family: int, shifted: int) -> None:
-    @kernel(name)
+    @there(*named(name))
     def polynomial(x: Any, degree: Any) -> Any:
-        x, degree = there(x, degree)
+        x, degree = brought(x, degree)
         if not takes(x, degree) or x.dtype.itemsize < 4 or not x.dtype.is_floating_point:
             return NotImplemented
         if degree.dtype is not x.dtype:

@@ -12,7 +12,8 @@ from math import prod
 from typing import Any
 
 from ... import _dtypes as dtypes
-from . import kernel
+from ..._core import kernels
+from . import named, there
 from ._launch import code, empty, made, number, rows, start, takes
 from ._rearranging import zeros
 
@@ -62,7 +63,7 @@ def _dims(value: Any) -> int:
     return value if isinstance(value, int) else len(value)
 
 
-@kernel("max_pool")
+@there(kernels.max_pool)
 def max_pool(x: Any, size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
     if not _fits(x):
         return NotImplemented
@@ -74,7 +75,7 @@ def max_pool(x: Any, size: Any, stride: Any, padding: Any, dilation: Any, ceil_m
     return _maxima(x, results, _window(*shape, size, stride, padding, dilation))
 
 
-@kernel("adaptive_max_pool")
+@there(kernels.adaptive_max_pool)
 def adaptive_max_pool(x: Any, sizes: Any) -> Any:
     if not _fits(x):
         return NotImplemented
@@ -87,7 +88,7 @@ def adaptive_max_pool(x: Any, sizes: Any) -> Any:
 _ORDER = {2: (1, 0), 3: (0, 1, 2)}  # which of a plane's random numbers is for which dimension
 
 
-@kernel("_fractional_max_pool2d", "_fractional_max_pool3d")
+@there(*named("_fractional_max_pool2d"), *named("_fractional_max_pool3d"))
 def fractional_max_pool(x: Any, samples: Any, size: Any, out: Any) -> Any:
     n = len(size)
     if not _fits(x, samples) or x.dtype is not samples.dtype or x.dtype.itemsize == 2:
@@ -116,7 +117,7 @@ def _added(g: Any, indices: Any, shape: Any, n: int) -> Any:
     return rows(out, g.dtype)
 
 
-@kernel("max_pool_backward", "_pool_scatter")
+@there(kernels.max_pool_backward)
 def max_pool_backward(g: Any, indices: Any, shape: Any, window: Any) -> Any:
     n = _dims(window)
     if not takes(g, indices) or not g.dtype.is_floating_point or indices.dtype is not dtypes.int64:
@@ -134,7 +135,7 @@ def _means(name: str, from_: Any, out: Any, window: bytes, include_pad: bool, di
     return out
 
 
-@kernel("avg_pool")
+@there(kernels.avg_pool)
 def avg_pool(
     x: Any,
     size: Any,
@@ -154,7 +155,7 @@ def avg_pool(
     return _means("mean_pool", x, out, window, count_include_pad, divisor)
 
 
-@kernel("avg_pool_backward")
+@there(kernels.avg_pool_backward)
 def avg_pool_backward(
     g: Any,
     shape: Any,
@@ -176,7 +177,7 @@ def avg_pool_backward(
     return _means("mean_pool_backward", g, out, window, count_include_pad, divisor)
 
 
-@kernel("adaptive_avg_pool")
+@there(kernels.adaptive_avg_pool)
 def adaptive_avg_pool(x: Any, sizes: Any) -> Any:
     if not _fits(x):
         return NotImplemented
@@ -187,7 +188,7 @@ def adaptive_avg_pool(x: Any, sizes: Any) -> Any:
     return _means("mean_pool", x, out, window, False, None)
 
 
-@kernel("adaptive_avg_pool_backward")
+@there(kernels.adaptive_avg_pool_backward)
 def adaptive_avg_pool_backward(g: Any, sizes: Any) -> Any:
     if not _fits(g):
         return NotImplemented

@@ -17,9 +17,10 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
-from ..._core import Tensor
+from ..._core import Tensor, kernels
+from ...ops.matrix import fused_products, products
 from ..opencl import LIMITS, numbered
-from . import kernel
+from . import there
 from ._launch import code, computed, empty, layout, number, rows, start, takes
 
 __all__ = ["Matrices", "Panels", "broad", "matrices", "one", "product", "stored"]
@@ -240,7 +241,7 @@ def _spread(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...] | None:
 # ---- products
 
 
-@kernel("matmul")
+@there(kernels.matmul)
 def matmul(a: Any, b: Any) -> Any:
     return _sum(None, a, b)
 
@@ -299,10 +300,10 @@ def _of(*dims: int) -> Any:
     return function
 
 
-kernel("mm")(_of(2, 2))
-kernel("bmm")(_of(3, 3))
-kernel("mv")(_of(2, 1))
-kernel("dot", "vdot")(_of(1, 1))
+there(kernels.mm)(_of(2, 2))
+there(products.bmm)(_of(3, 3))
+there(products.mv)(_of(2, 1))
+there(products.dot, products.vdot)(_of(1, 1))
 
 
 def _added(*dims: int, summed: bool = False) -> Any:
@@ -314,13 +315,13 @@ def _added(*dims: int, summed: bool = False) -> Any:
     return function
 
 
-kernel("addmm")(_added(2, 2))
-kernel("addmv")(_added(2, 1))
-kernel("baddbmm")(_added(3, 3))
-kernel("addbmm")(_added(3, 3, summed=True))
+there(kernels.addmm, fused_products.addmm)(_added(2, 2))
+there(fused_products.addmv)(_added(2, 1))
+there(fused_products.baddbmm)(_added(3, 3))
+there(fused_products.addbmm)(_added(3, 3, summed=True))
 
 
-@kernel("addr")
+@there(fused_products.addr)
 def addr(input: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     if not _multiplies(input, a, b) or a.dim() != 1 or b.dim() != 1 or input.dim() > 2:
         return NotImplemented
@@ -364,7 +365,7 @@ def _gradient(
     return out if product(a, b, to, turned, sizes, len(lead) - len(kept)) else NotImplemented
 
 
-@kernel("matmul_backward")
+@there(kernels.matmul_backward)
 def matmul_backward(g: Any, a: Any, b: Any, needs: Any) -> Any:
     if (needs[0] and b is None) or (needs[1] and a is None):
         return NotImplemented
@@ -391,7 +392,7 @@ def matmul_backward(g: Any, a: Any, b: Any, needs: Any) -> Any:
 # ---- linear
 
 
-@kernel("linear")
+@there(kernels.linear)
 def linear(x: Any, w: Any, bias: Any = None) -> Any:
     given = (x, w) if bias is None else (x, w, bias)
     if not _multiplies(*given) or not x.dim() or w.dim() not in (1, 2):
@@ -417,7 +418,7 @@ def _rows(t: Tensor) -> Matrices:
     return Matrices(whole, (), t.shape[-1], 1)
 
 
-@kernel("linear_backward")
+@there(kernels.linear_backward)
 def linear_backward(g: Any, x: Any, w: Any, needs: Any) -> Any:
     need_b, need_x, need_w = needs if len(needs) == 3 else (0, *needs)
     known = [g] + ([w] if need_x else []) + ([x] if need_w else [])

@@ -10,7 +10,8 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
-from . import kernel
+from ...ops.random import samples
+from . import named, there
 from ._launch import code, computed, empty, rows, start, takes
 
 __all__ = ["fill", "words"]
@@ -47,13 +48,13 @@ def _signed(value: int) -> int:
     return (value + 2**63) % 2**64 - 2**63
 
 
-@kernel(*(f"_{name.removesuffix('_')}" for name in (*_KINDS, "random_", "randint_")))
+@there(*named(*(f"_{name.removesuffix('_')}" for name in (*_KINDS, "random_", "randint_"))))
 def _history(tensor: Any) -> Any:
     """What is entered into the history of a tensor before it is filled."""
     return tensor
 
 
-@kernel("_normal_1", "_normal_2", "_normal_3", "_bernoulli_0")
+@there(*named("_normal_1", "_normal_2", "_normal_3"), samples._bernoulli_of)
 def _drawn(*given: Any) -> Any:
     """Numbers drawn already by the tensors before them."""
     return given[-1]

@@ -7,9 +7,14 @@ from math import prod
 from typing import Any
 
 from ... import _core
-from ..._core import Tensor
+from ..._core import Tensor, kernels
 from ..._dtypes import float32
-from . import kernel
+from ...ops.indexing import take
+from ...ops.layers import padding
+from ...ops.layout import rearrange, slices, view_copies
+from ...ops.making import casts
+from ...ops.making import copies as copies_ops
+from . import named, there
 from ._launch import code, empty, layout, rows, start, takes
 
 __all__ = ["arrange", "copied", "duplicate", "filled", "movable", "zeros"]
@@ -77,17 +82,17 @@ def duplicate(x: Tensor) -> Tensor:
     return copied(empty(x.shape, x), x)
 
 
-@kernel("alias")
+@there(copies_ops.alias)
 def alias(x: Any) -> Any:
     return x
 
 
-@kernel("_contiguous_copy", "alias_copy", "detach_copy")
+@there(copies_ops.contiguous_copy, *named("alias_copy"), view_copies.detach_copy)
 def _contiguous_copy(x: Any) -> Any:
     return duplicate(x) if movable(x) else NotImplemented
 
 
-@kernel("clone")
+@there(copies_ops.clone)
 def clone(x: Any, memory_format: Any) -> Any:
     if not movable(x):
         return NotImplemented
@@ -99,7 +104,7 @@ def clone(x: Any, memory_format: Any) -> Any:
     return out
 
 
-@kernel("_to_copy")
+@there(casts._to_copy)
 def _to_copy(x: Any, dtype: Any) -> Any:
     if not takes(x) or x.is_neg() or dtype.is_complex or dtype.itemsize > 8:
         return NotImplemented
@@ -120,7 +125,7 @@ def turned(x: Tensor, axes: Sequence[int], out: Tensor) -> Tensor:
     return out
 
 
-@kernel("flip")
+@there(rearrange.flip)
 def flip(x: Any, dims: Any) -> Any:
     from ...ops.table.arrays import dims_in
 
@@ -130,7 +135,7 @@ def flip(x: Any, dims: Any) -> Any:
     return turned(x, axes if x.dim() else (), empty(x.shape, x))
 
 
-@kernel("rot90")
+@there(rearrange.rot90)
 def rot90(x: Any, k: int, dims: Any) -> Any:
     if not movable(x) or len(dims) != 2 or not all(-x.dim() <= d < x.dim() for d in dims):
         return NotImplemented
@@ -148,7 +153,7 @@ def _words(value: Any) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
-@kernel("roll")
+@there(rearrange.roll)
 def roll(x: Any, shifts: Any, dims: Any) -> Any:
     by, along = _words(shifts), _words(() if dims is None else dims)
     if not movable(x) or not by or ((along or len(by) != 1) and len(along) != len(by)):
@@ -172,7 +177,7 @@ def _rolled(x: Tensor, shift: int, dim: int) -> Any:
     return out
 
 
-@kernel("repeat")
+@there(rearrange.repeat)
 def repeat(x: Any, repeats: Any) -> Any:
     if not movable(x) or len(repeats) < x.dim() or min(repeats, default=0) < 0:
         return NotImplemented
@@ -208,27 +213,27 @@ def _whole(x: Tensor) -> Tensor:
     return x if x.is_contiguous() else duplicate(x)
 
 
-@kernel("tril")
+@there(rearrange.tril)
 def tril(x: Any, diagonal: int) -> Any:
     return _triangle(x, diagonal, False)
 
 
-@kernel("triu")
+@there(rearrange.triu)
 def triu(x: Any, diagonal: int) -> Any:
     return _triangle(x, diagonal, True)
 
 
-@kernel("diagonal_backward")
+@there(kernels.diagonal_backward)
 def diagonal_backward(g: Any, shape: Any, offset: int, dim1: int, dim2: int) -> Any:
     return _placed(g, shape, "diagonal", offset, dim1, dim2)
 
 
-@kernel("slice_backward")
+@there(kernels.slice_backward)
 def slice_backward(g: Any, shape: Any, dim: int, start: Any, end: Any, step: Any) -> Any:
     return _placed(g, shape, "slice", dim, start, end, step)
 
 
-@kernel("select_backward")
+@there(kernels.select_backward)
 def select_backward(g: Any, shape: Any, dim: int, index: Any) -> Any:
     return _placed(g, shape, "select", dim, index)
 
@@ -258,22 +263,22 @@ def _replaced(x: Any, src: Any, view: str, *args: Any) -> Any:
     return out
 
 
-@kernel("select_scatter")
+@there(take.select_scatter)
 def select_scatter(x: Any, src: Any, dim: int, index: int) -> Any:
     return _replaced(x, src, "select", dim, index)
 
 
-@kernel("slice_scatter")
+@there(take.slice_scatter)
 def slice_scatter(x: Any, src: Any, dim: int, start: Any, end: Any, step: int) -> Any:
     return _replaced(x, src, "slice", dim, start, end, step)
 
 
-@kernel("diagonal_scatter")
+@there(take.diagonal_scatter)
 def diagonal_scatter(x: Any, src: Any, offset: int, dim1: int, dim2: int) -> Any:
     return _replaced(x, src, "diagonal", offset, dim1, dim2)
 
 
-@kernel("diag_embed")
+@there(rearrange.diag_embed)
 def diag_embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
     n = x.dim() + 1
     if not movable(x) or not x.dim() or not all(-n <= d < n for d in (dim1, dim2)):
@@ -287,12 +292,12 @@ def diag_embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
     return _placed(x, tuple(shape), "diagonal", offset, first, second)
 
 
-@kernel("_diagonal_copy")
+@there(rearrange._diagonal_copy)
 def _diagonal_copy(x: Any, offset: int) -> Any:
     return duplicate(_views.diagonal(x, offset, 0, 1)) if movable(x) else NotImplemented
 
 
-@kernel("_block_diag")
+@there(rearrange._block_diag)
 def _block_diag(tensors: Any) -> Any:
     blocks = list(tensors)
     if not movable(*blocks) or any(t.dim() > 2 or t.dtype is not blocks[0].dtype for t in blocks):
@@ -310,7 +315,7 @@ def _block_diag(tensors: Any) -> Any:
 # ---- borders and blocks
 
 
-@kernel("constant_pad_nd")
+@there(padding.constant_pad_nd)
 def constant_pad_nd(x: Any, pad: Any, value: Any) -> Any:
     from ...ops.layers.padding import _border_of
     from ...ops.table.arrays import cell
@@ -341,28 +346,28 @@ def _permuted(x: Any, sizes: Sequence[int], order: Sequence[int], shape: Sequenc
     return _views.view(found, tuple(shape))
 
 
-@kernel("_pixel_shuffle")
+@there(padding._pixel_shuffle)
 def _pixel_shuffle(x: Any, r: int) -> Any:
     *lead, c, h, w = x.shape
     sizes = (prod(lead), c // (r * r), r, r, h, w)
     return _permuted(x, sizes, (0, 1, 4, 2, 5, 3), (*lead, c // (r * r), h * r, w * r))
 
 
-@kernel("_pixel_unshuffle")
+@there(padding._pixel_unshuffle)
 def _pixel_unshuffle(x: Any, r: int) -> Any:
     *lead, c, h, w = x.shape
     sizes = (prod(lead), c, h // r, r, w // r, r)
     return _permuted(x, sizes, (0, 1, 3, 5, 2, 4), (*lead, c * r * r, h // r, w // r))
 
 
-@kernel("_channel_shuffle")
+@there(padding._channel_shuffle)
 def _channel_shuffle(x: Any, groups: int) -> Any:
     n, c = x.shape[:2]
     sizes = (n, groups, c // max(groups, 1), *x.shape[2:])
     return _permuted(x, sizes, (0, 2, 1, *range(3, len(sizes))), x.shape)
 
 
-@kernel("_unfold_backward")
+@there(slices.unfold_backward)
 def _unfold_backward(g: Any, shape: Any, dimension: int, size: int, step: int) -> Any:
     if not takes(g) or not g.dtype.is_floating_point:
         return NotImplemented

@@ -11,7 +11,10 @@ from typing import Any
 
 from ... import _core
 from ... import _dtypes as dtypes
-from . import kernel
+from ..._core import kernels
+from ...ops.matrix import fused_products, norms
+from ...ops.reduction import extremes, reductions
+from . import named, there
 from ._launch import code, computed, empty, layout, number, rows, start, takes
 
 # The numbers of reductions.cl.
@@ -124,7 +127,7 @@ def _cast(a: Any, dtype: Any) -> Any:
     return rows(a, dtype) if dtype.code <= dtypes.float64.code else None
 
 
-@kernel("sum", "_sum_dims")
+@there(kernels.sum)
 def sum_(a: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
     return _total(_SUM, a, dim, keepdim, dtype)
 
@@ -141,28 +144,28 @@ def _total(
     return reduce(a, axes, keepdim, combine, wanted, take)
 
 
-@kernel("prod", "_prod_dim")
+@there(kernels.prod, reductions.prod, reductions._prod_dim)
 def prod_(a: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
     if isinstance(dim, (tuple, list)):
         return NotImplemented
     return _total(_PROD, a, dim, keepdim, dtype)
 
 
-@kernel("nansum")
+@there(reductions.nansum)
 def nansum(a: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
     if not _is_real(a):
         return sum_(a, dim, keepdim, dtype)
     return _total(_SUM, a, dim, keepdim, None, _NO_NAN) if dtype is None else NotImplemented
 
 
-@kernel("trace")
+@there(fused_products.trace)
 def trace(a: Any) -> Any:
     if not takes(a) or a.dim() != 2 or a.dtype is dtypes.bool:
         return NotImplemented
     return sum_(_core.kernels.diagonal(a, 0, 0, 1))
 
 
-@kernel("_trace_transpose")
+@there(fused_products._trace_transpose)
 def trace_transpose(g: Any, shape: Any) -> Any:
     if not takes(g) or g.dim():
         return NotImplemented
@@ -170,7 +173,7 @@ def trace_transpose(g: Any, shape: Any) -> Any:
     return _core.kernels.diagonal_backward(spread, tuple(shape), 0, 0, 1)
 
 
-@kernel("count_nonzero")
+@there(reductions.count_nonzero)
 def count_nonzero(a: Any, dim: Any = None) -> Any:
     return _total(_SUM, rows(a, dtypes.bool), dim, False) if takes(a) else NotImplemented
 
@@ -182,17 +185,17 @@ def _extreme(combine: int, a: Any, dim: Any, keepdim: Any) -> Any:
     return reduce(a, axes, keepdim, combine, a.dtype)
 
 
-@kernel("amax", "_max_all")
+@there(kernels.amax, *named("_max_all"))
 def amax(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
     return _extreme(_MAX, a, dim, keepdim)
 
 
-@kernel("amin", "_min_all")
+@there(kernels.amin, *named("_min_all"))
 def amin(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
     return _extreme(_MIN, a, dim, keepdim)
 
 
-@kernel("aminmax")
+@there(extremes.aminmax)
 def aminmax(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
     found = amin(a, dim, keepdim)
     return found if found is NotImplemented else (found, amax(a, dim, keepdim))
@@ -209,17 +212,17 @@ def _truth(combine: int, a: Any, dim: Any, keepdim: Any) -> Any:
     return rows(found, dtypes.uint8) if a.dtype is dtypes.uint8 else found
 
 
-@kernel("any")
+@there(kernels.any, reductions.any)
 def any_(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
     return _truth(_SUM, a, dim, keepdim)
 
 
-@kernel("all")
+@there(kernels.all, reductions.all)
 def all_(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
     return _truth(_PROD, a, dim, keepdim)
 
 
-@kernel("mean", "_mean_dims")
+@there(kernels.mean)
 def mean(a: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
     if not takes(a) or type(keepdim) is not bool:
         return NotImplemented
@@ -234,7 +237,7 @@ def _mean(a: Any, axes: tuple[int, ...], keepdim: bool, dtype: Any) -> Any:
     return reduce(a, axes, keepdim, _SUM, dtype, _VALUE, _DIVIDE, count)
 
 
-@kernel("norm2")
+@there(kernels.norm2)
 def norm2(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
     axes = axes_of(dim, a.dim()) if _is_real(a) and type(keepdim) is bool else None
     if axes is None:
@@ -242,7 +245,7 @@ def norm2(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
     return reduce(a, axes, keepdim, _SUM, a.dtype, _SQUARE, _ROOT)
 
 
-@kernel("_vector_norm", "_distance_norm")
+@there(norms.vector_norm, norms._distance_norm)
 def vector_norm(a: Any, ord: Any, dim: Any, keepdim: Any, dtype: Any = None) -> Any:
     axes = axes_of(dim, a.dim()) if _is_real(a) and type(keepdim) is bool else None
     if axes is None or type(ord) not in (int, float) or dtype not in (None, a.dtype):
@@ -277,27 +280,27 @@ def _first(pair: Any) -> Any:
     return pair if pair is NotImplemented else pair[0]
 
 
-@kernel("var", "_var")
+@there(kernels.var)
 def var(a: Any, dim: Any = None, correction: Any = 1, keepdim: Any = False) -> Any:
     return _first(_spread(a, dim, correction, keepdim, _DIVIDE))
 
 
-@kernel("_std")
+@there(reductions._std_op)
 def std(a: Any, dim: Any, correction: Any, keepdim: Any) -> Any:
     return _first(_spread(a, dim, correction, keepdim, _DIVIDE_ROOT))
 
 
-@kernel("_var_mean")
+@there(reductions._var_mean_op)
 def var_mean(a: Any, dim: Any, correction: Any, keepdim: Any) -> Any:
     return _spread(a, dim, correction, keepdim, _DIVIDE)
 
 
-@kernel("_std_mean")
+@there(reductions._std_mean_op)
 def std_mean(a: Any, dim: Any, correction: Any, keepdim: Any) -> Any:
     return _spread(a, dim, correction, keepdim, _DIVIDE_ROOT)
 
 
-@kernel("logsumexp")
+@there(kernels.logsumexp)
 def logsumexp(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
     axes = axes_of(dim, a.dim()) if _is_real(a) and type(keepdim) is bool else None
     if axes is None or not a.numel():
@@ -336,12 +339,12 @@ def find(a: Any, axes: tuple[int, ...], keepdim: bool, smallest: int) -> Any:
     return out
 
 
-@kernel("argmax")
+@there(kernels.argmax, extremes.argmax)
 def argmax(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
     return _place(a, dim, keepdim, 0)
 
 
-@kernel("argmin")
+@there(kernels.argmin, extremes.argmin)
 def argmin(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
     return _place(a, dim, keepdim, 1)
 
@@ -356,12 +359,12 @@ def _extreme_and_place(a: Any, dim: Any, keepdim: Any, smallest: int) -> Any:
     return values if values is NotImplemented else (values, find(a, axes, keepdim, smallest))
 
 
-@kernel("_max_dim")
+@there(*named("_max_dim"))
 def max_dim(a: Any, dim: Any, keepdim: Any = False) -> Any:
     return _extreme_and_place(a, dim, keepdim, 0)
 
 
-@kernel("_min_dim")
+@there(*named("_min_dim"))
 def min_dim(a: Any, dim: Any, keepdim: Any = False) -> Any:
     return _extreme_and_place(a, dim, keepdim, 1)
 
@@ -369,7 +372,7 @@ def min_dim(a: Any, dim: Any, keepdim: Any = False) -> Any:
 # ---- gradients
 
 
-@kernel("sum_to")
+@there(kernels.sum_to)
 def sum_to(a: Any, shape: Any) -> Any:
     if not _is_real(a) or len(shape) > a.dim():
         return NotImplemented
@@ -386,7 +389,7 @@ def sum_to(a: Any, shape: Any) -> Any:
     return total if total is NotImplemented else _core.kernels.reshape(total, tuple(shape))
 
 
-@kernel("mean_backward")
+@there(kernels.mean_backward)
 def mean_backward(g: Any, shape: Any, dim: Any, keepdim: Any) -> Any:
     axes = axes_of(dim, len(shape)) if _is_real(g) and type(keepdim) is bool else None
     if axes is None:
@@ -396,7 +399,7 @@ def mean_backward(g: Any, shape: Any, dim: Any, keepdim: Any) -> Any:
     return part if part is NotImplemented else _core.kernels.spread(part, shape, dim, keepdim)
 
 
-@kernel("_has")
+@there(extremes._has)
 def has(a: Any, value: Any, dim: Any, keepdim: Any, nan: Any) -> Any:
     axes = axes_of(dim, a.dim()) if _is_real(a) and takes(a, value) else None
     if axes is None:

@@ -15,7 +15,9 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
-from . import kernel
+from ...ops.layers import padding
+from ...ops.table.statement import OPS
+from . import there
 from ._launch import code, computed, empty, rows, start, takes
 
 _FILE = "resizing.cl"
@@ -79,10 +81,5 @@ def resampled(x: Any, taps: Any, shape: Sequence[int] | None = None) -> Any:
     return rows(made, x.dtype)
 
 
-_NAMES = (
-    *(f"_upsample_nearest{exact}{n}d" for exact in ("", "exact") for n in (1, 2, 3)),
-    *("_upsample_linear1d", "_upsample_bilinear2d", "_upsample_trilinear3d"),
-    *("_upsample_bicubic2d", "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"),
-    *(f"_{border}_pad{n}d" for border in ("reflect", "replicate", "circular") for n in (1, 2, 3)),
-)
-kernel(*_NAMES, *(f"{name}_transpose" for name in _NAMES))(resampled)
+_DEFINED = (padding.resample, padding.resample_back)
+there(*(e.op for e in OPS.values() if getattr(e.op, "forward", None) in _DEFINED))(resampled)

@@ -7,7 +7,9 @@ from typing import Any
 
 from ... import _core
 from ... import _dtypes as dtypes
-from . import kernel
+from ..._core import kernels
+from ...ops.reduction import scans, sorting
+from . import named, there
 from ._indexing import index_get
 from ._launch import code, computed, empty, rows, start, takes
 
@@ -62,12 +64,12 @@ def _scanned(x: Any, out: Any, count: int, length: int, inner: int, how: int) ->
     run(out, carry, parts, _PARTS)
 
 
-@kernel("cumsum")
+@there(kernels.cumsum, scans.cumsum)
 def cumsum(a: Any, dim: Any, dtype: Any = None) -> Any:
     return _cumulated(a, dim, dtype, _SUM)
 
 
-@kernel("cumprod")
+@there(kernels.cumprod, scans.cumprod)
 def cumprod(a: Any, dim: Any, dtype: Any = None) -> Any:
     return _cumulated(a, dim, dtype, _PROD)
 
@@ -81,7 +83,7 @@ def _cumulated(a: Any, dim: Any, dtype: Any, how: int) -> Any:
     return found if found is NotImplemented else rows(found, dtype)
 
 
-@kernel("logcumsumexp")
+@there(scans.logcumsumexp)
 def logcumsumexp(a: Any, dim: Any) -> Any:
     real = takes(a) and a.dtype.is_floating_point
     return _scan(a, dim, _LOG_SUM) if real else NotImplemented
@@ -99,12 +101,12 @@ def _extreme_so_far(a: Any, dim: Any, how: int) -> Any:
     return out, index
 
 
-@kernel("cummax")
+@there(scans.cummax)
 def cummax(a: Any, dim: Any) -> Any:
     return _extreme_so_far(a, dim, _MAX)
 
 
-@kernel("cummin")
+@there(scans.cummin)
 def cummin(a: Any, dim: Any) -> Any:
     return _extreme_so_far(a, dim, _MIN)
 
@@ -159,7 +161,7 @@ def _back(values: Any, index: Any, d: int, keep: bool) -> Any:
     return tuple(_core.kernels.squeeze(t, d) for t in found)
 
 
-@kernel("_sort", "_stable_sort")
+@there(sorting._sort_op, sorting._stable_sort)
 def sort(a: Any, dim: Any, descending: Any, stable: Any) -> Any:
     d = _dimension(dim, a) if takes(a) else None
     if d is None:
@@ -167,7 +169,7 @@ def sort(a: Any, dim: Any, descending: Any, stable: Any) -> Any:
     return _sorted_part(a, d, bool(descending), 0, a.shape[d] if a.dim() else 1)
 
 
-@kernel("topk")
+@there(sorting.topk)
 def topk(a: Any, k: Any, dim: Any = -1, largest: Any = True, sorted: Any = True) -> Any:
     d = _dimension(dim, a) if takes(a) and a.dtype is not dtypes.bool else None
     if d is None or type(k) is not int or not 0 <= k <= (a.shape[d] if a.dim() else 1):
@@ -177,7 +179,7 @@ def topk(a: Any, k: Any, dim: Any = -1, largest: Any = True, sorted: Any = True)
     return _sorted_part(a, d, bool(largest), 0, k)
 
 
-@kernel("kthvalue")
+@there(sorting.kthvalue)
 def kthvalue(a: Any, k: Any, dim: Any = -1, keepdim: Any = False) -> Any:
     d = _dimension(dim, a) if takes(a) and a.dtype is not dtypes.bool else None
     if d is None or type(k) is not int or not 1 <= k <= (a.shape[d] if a.dim() else 1):
@@ -200,7 +202,7 @@ def _chosen(a: Any, dim: Any, keepdim: Any, median: int) -> Any:
     return _back(values, index, d, bool(keepdim))
 
 
-@kernel("mode")
+@there(sorting.mode)
 def mode(a: Any, dim: Any = -1, keepdim: Any = False) -> Any:
     return _chosen(a, dim, keepdim, 0)
 
@@ -211,12 +213,12 @@ def _median(a: Any, dim: Any, keepdim: Any, kind: int) -> Any:
     return _chosen(a, dim, keepdim, kind)
 
 
-@kernel("_median_dim")
+@there(*named("_median_dim"))
 def median_dim(a: Any, dim: Any, keepdim: Any = False) -> Any:
     return _median(a, dim, keepdim, 1)
 
 
-@kernel("_nanmedian_dim")
+@there(*named("_nanmedian_dim"))
 def nanmedian_dim(a: Any, dim: Any, keepdim: Any = False) -> Any:
     return _median(a, dim, keepdim, 2)
 
@@ -228,12 +230,12 @@ def _median_all(a: Any, kind: int) -> Any:
     return found if found is NotImplemented else found[0]
 
 
-@kernel("_median_all")
+@there(*named("_median_all"))
 def median_all(a: Any) -> Any:
     return _median_all(a, 1)
 
 
-@kernel("_nanmedian_all")
+@there(*named("_nanmedian_all"))
 def nanmedian_all(a: Any) -> Any:
     return _median_all(a, 2)
 
@@ -246,7 +248,7 @@ def _sorted_row(a: Any) -> Any:
     return _sorted_part(_flat(a), 0, False, 0, a.numel())[0]
 
 
-@kernel("_searchsorted")
+@there(sorting._searchsorted)
 def search_sorted(
     bounds: Any, values: Any, right: Any, side: Any, int32: Any, sorter: Any = None
 ) -> Any:
@@ -272,7 +274,7 @@ def search_sorted(
     return out
 
 
-@kernel("_isin")
+@there(sorting._isin)
 def is_in(elements: Any, among: Any, invert: Any) -> Any:
     if not takes(elements, among) or elements.dtype is not among.dtype or not among.numel():
         return NotImplemented
@@ -283,7 +285,7 @@ def is_in(elements: Any, among: Any, invert: Any) -> Any:
     return out
 
 
-@kernel("bincount")
+@there(scans.bincount)
 def bincount(a: Any, weights: Any = None, minlength: Any = 0) -> Any:
     counted = takes(a) and not a.dtype.is_floating_point and a.dtype is not dtypes.bool
     if not counted or weights is not None or a.dim() != 1 or type(minlength) is not int:
@@ -319,7 +321,7 @@ def _order_of_slices(x: Any, consecutive: bool) -> Any:
     return order
 
 
-@kernel("_unique_all", "_unique_dim", "_unique_runs")
+@there(sorting._unique_all, sorting._unique_dim, sorting._unique_runs)
 def distinct(a: Any, dim: Any, consecutive: Any) -> Any:
     """(distinct elements or slices, the number of each one's, how many there are of each)."""
     d = 0 if dim is None else _dimension(dim, a) if takes(a) and a.dim() else None

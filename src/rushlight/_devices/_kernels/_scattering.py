@@ -14,7 +14,9 @@ from ... import _core
 from ..._core import Tensor
 from ..._dtypes import bool as bool_type
 from ..._dtypes import int64
-from . import kernel
+from ...ops.indexing import index_select, scatter
+from ...ops.indexing import segments as segments_ops
+from . import there
 from ._indexing import INTEGERS, MODES, NONE, element, flat, is_dim, landed, scattered
 from ._launch import code, empty, rows, start, takes
 from ._rearranging import copied, duplicate, filled, wide
@@ -49,12 +51,12 @@ def _reduced(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: 
     return out
 
 
-@kernel("scatter_reduce")
+@there(scatter.scatter_reduce)
 def scatter_reduce(x: Any, *args: Any) -> Any:
     return _reduced(x, *args)
 
 
-@kernel("scatter_reduce_")
+@there(scatter.scatter_reduce, writes=True)
 def scatter_reduce_(x: Any, *args: Any) -> Any:
     return _into(x, _reduced(x, *args))
 
@@ -67,7 +69,7 @@ def _into(x: Any, found: Any) -> Any:
     return found
 
 
-@kernel("index_reduce")
+@there(index_select.index_reduce)
 def index_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool) -> Any:
     if not takes(x, source) or not isinstance(index, Tensor) or index.dtype not in INTEGERS:
         return NotImplemented
@@ -86,7 +88,7 @@ def index_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, include
     return found if found is NotImplemented else _views.view(found, tuple(x.shape))
 
 
-@kernel("index_reduce_")
+@there(index_select.index_reduce, writes=True)
 def index_reduce_(x: Any, *args: Any) -> Any:
     return _into(x, index_reduce(x, *args))
 
@@ -94,7 +96,7 @@ def index_reduce_(x: Any, *args: Any) -> Any:
 # ---- segments
 
 
-@kernel("_segment_reduce")
+@there(segments_ops.segment_op)
 def segment_reduce(data: Any, lengths: Any, reduce: str, axis: int, initial: Any) -> Any:
     from ...ops.indexing.segments import _UFUNCS
 

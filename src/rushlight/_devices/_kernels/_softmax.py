@@ -11,8 +11,9 @@ from typing import Any
 
 from ... import _core
 from ... import _dtypes as dtypes
+from ..._core import kernels
 from ..opencl import LIMITS, numbered
-from . import kernel
+from . import there
 from ._launch import code, computed, empty, made, rows, start, takes
 
 _LONG = 64  # elements of a row that has kernels of its own
@@ -58,12 +59,12 @@ def _row(t: Any, dim: int) -> tuple[int, int]:
     return t.shape[dim], prod(t.shape[dim % t.dim() + 1 :])
 
 
-@kernel("softmax")
+@there(kernels.softmax)
 def softmax(a: Any, dim: int, dtype: Any = None) -> Any:
     return _softmax("softmax", a, dim, dtype)
 
 
-@kernel("log_softmax")
+@there(kernels.log_softmax)
 def log_softmax(a: Any, dim: int, dtype: Any = None) -> Any:
     return _softmax("log_softmax", a, dim, dtype)
 
@@ -80,11 +81,11 @@ def _backward(name: str, g: Any, y: Any, dim: int) -> Any:
     return out
 
 
-@kernel("softmax_backward")
+@there(kernels.softmax_backward)
 def softmax_backward(g: Any, y: Any, dim: int) -> Any:
     return _backward("softmax_backward", g, y, dim)
 
 
-@kernel("log_softmax_backward")
+@there(kernels.log_softmax_backward)
 def log_softmax_backward(g: Any, y: Any, dim: int) -> Any:
     return _backward("log_softmax_backward", g, y, dim)

@@ -15,9 +15,10 @@ from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
 from ..._dtypes import finfo
+from ...ops.matrix import factors, matrix_functions, solving
 from ...ops.table.arrays import elements
 from ..opencl import numbered
-from . import kernel
+from . import named, there
 from ._factors import (
     FILE,
     MIRRORED,
@@ -76,7 +77,7 @@ def _spread(b: Tensor, lead: Sequence[int], make: Any = by_columns) -> Tensor | 
 # ---- triangular systems
 
 
-@kernel("solve_triangular", "_triangular_solve")
+@there(solving.solve_triangular, solving._triangular_solve)
 def solve_triangular(a: Any, b: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
     if not real(a, b) or a.shape[-1] != a.shape[-2] or b.shape[-2 if left else -1] != a.shape[-1]:
         return NotImplemented
@@ -86,7 +87,7 @@ def solve_triangular(a: Any, b: Any, upper: bool, left: bool, unitriangular: boo
     return x if x is not None and _solved(a, x, how, left=left) else NotImplemented
 
 
-@kernel("cholesky_solve")
+@there(solving.cholesky_solve)
 def cholesky_solve(b: Any, factor: Any, upper: bool) -> Any:
     if not real(factor, b) or factor.shape[-1] != factor.shape[-2]:
         return NotImplemented
@@ -127,13 +128,13 @@ def _inverse(a: Any, name: str, check: bool) -> Any:
     return x, info
 
 
-@kernel("inv")
+@there(solving.inv)
 def inv(a: Any) -> Any:
     found = _inverse(a, "inv", True)
     return found if found is NotImplemented else found[0]
 
 
-@kernel("inv_ex")
+@there(factors.inv_ex)
 def inv_ex(a: Any, check_errors: bool) -> Any:
     return _inverse(a, "inv_ex", check_errors)
 
@@ -158,18 +159,18 @@ def _solution(a: Any, b: Any, left: bool, name: str, check: bool) -> Any:
     return x.squeeze(-1) if vector else x, info
 
 
-@kernel("solve")
+@there(solving.solve)
 def solve(a: Any, b: Any, left: bool) -> Any:
     found = _solution(a, b, left, "solve", True)
     return found if found is NotImplemented else found[0]
 
 
-@kernel("solve_ex")
+@there(factors.solve_ex)
 def solve_ex(a: Any, b: Any, left: bool, check_errors: bool) -> Any:
     return _solution(a, b, left, "solve_ex", check_errors)
 
 
-@kernel("ldl_solve")
+@there(factors.ldl_solve)
 def ldl_solve(ld: Any, pivots: Any, b: Any, hermitian: bool) -> Any:
     if not real(ld, b) or ld.shape[-1] != ld.shape[-2] or not takes(ld, pivots):
         return NotImplemented
@@ -205,12 +206,12 @@ def _determinants(a: Any, logarithm: bool) -> Any:
     return (out, logarithms) if logarithm else out
 
 
-@kernel("det")
+@there(matrix_functions.det)
 def det(a: Any) -> Any:
     return _determinants(a, False)
 
 
-@kernel("_slogdet", "_linalg_slogdet")
+@there(*named("_slogdet"), matrix_functions._linalg_slogdet)
 def slogdet(a: Any) -> Any:
     return _determinants(a, True)
 
@@ -224,7 +225,7 @@ def _wide(a: Tensor) -> Any:
     return dtypes.float64 if numbered(device).facts.has_double else dtypes.float32
 
 
-@kernel("matrix_exp")
+@there(matrix_functions.matrix_exp)
 def matrix_exp(a: Any) -> Any:
     from ...ops.matrix.matrix_functions import exp_halvings, exp_quotient
 
@@ -306,7 +307,7 @@ def _has_values(a: Any, *bounds: Any, symmetric: bool = False) -> bool:
     return real(a, square=symmetric) and numeric
 
 
-@kernel("_matrix_rank")
+@there(matrix_functions._rank_op)
 def matrix_rank(a: Any, tol: Any, atol: Any, rtol: Any, hermitian: Any) -> Any:
     if not _has_values(a, tol, atol, rtol, symmetric=bool(hermitian)):
         return NotImplemented
@@ -336,12 +337,12 @@ def _inverted(a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     return rows(result, a.dtype)
 
 
-@kernel("pinv")
+@there(matrix_functions.pinv)
 def pinv(a: Any, rcond: Any, atol: Any, rtol: Any, hermitian: Any) -> Any:
     return _inverted(a, atol, rtol if rcond is None else rcond, bool(hermitian))
 
 
-@kernel("_least_squares")
+@there(matrix_functions._least_squares_op)
 def least_squares(a: Any, b: Any, rcond: Any, driver: Any) -> Any:
     if not real(a, b) or a.shape[:-1] != b.shape[:-1]:
         return NotImplemented

@@ -14,10 +14,12 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
+from ...ops.elementwise import special
 from ...ops.elementwise.bessel import _airy_table
 from ...ops.elementwise.special import digamma, lgamma
+from ...ops.random import families
 from ..opencl import numbered
-from . import kernel
+from . import named, there
 from ._launch import code, empty, layout, rows, start, takes
 
 _FILE = "special.cl"
@@ -62,7 +64,7 @@ def in_double(*tensors: Any) -> bool:
     return takes(*tensors) and numbered(tensors[0]._accelerator).facts.has_double
 
 
-def there(*tensors: Any) -> list[Any]:
+def brought(*tensors: Any) -> list[Any]:
     """The tensors; numbers that the host made tensors of are copied to the others' device."""
     device = next(t._accelerator for t in tensors if t._accelerator is not None)
     found = []
@@ -127,7 +129,7 @@ def _computed(
 def _of_one(name: str) -> None:
     which, order, scaled = _OF_ONE[name]
 
-    @kernel(name)
+    @there(*named(name))
     def function(a: Any) -> Any:
         table = _table("airy", _airy_points, a) if name == "airy_ai" and in_double(a) else None
         return _computed(which, a, order=order, scaled=scaled, table=table)
@@ -136,15 +138,15 @@ def _of_one(name: str) -> None:
 def _of_order(name: str) -> None:
     which, scaled = _OF_ORDER[name]
 
-    @kernel(name)
+    @there(*named(name))
     def function(a: Any, order: Any) -> Any:
         return _computed(which, a, order=order, scaled=scaled)
 
 
 def _of_two(name: str) -> None:
-    @kernel(name)
+    @there(*named(name))
     def function(a: Any, b: Any) -> Any:
-        return _computed(_OF_TWO[name], *there(a, b))
+        return _computed(_OF_TWO[name], *brought(a, b))
 
 
 for _name in _OF_ONE:
@@ -159,7 +161,7 @@ def _airy_points() -> Any:
     return np.stack(_airy_table(), -1)
 
 
-@kernel("_polygamma")
+@there(special._polygamma_op)
 def polygamma(a: Any, n: Any) -> Any:
     if not isinstance(n, int) or not 1 <= n < 2**31:
         return NotImplemented
@@ -169,7 +171,7 @@ def polygamma(a: Any, n: Any) -> Any:
     return _computed(_POLYGAMMA, a, order=n, factor=factor if n % 2 else -factor)
 
 
-@kernel("mvlgamma")
+@there(special.mvlgamma)
 def mvlgamma(a: Any, p: Any) -> Any:
     if not takes(a) or not isinstance(p, int) or p < 1:
         return NotImplemented
@@ -210,7 +212,7 @@ def _spread_doubles(*tensors: Any) -> Any:
     return [rows(_views.expand(rows(t.detach(), dtypes.float64), shape)) for t in tensors]
 
 
-@kernel("_standard_gamma_grad")
+@there(families._standard_gamma_grad)
 def standard_gamma_grad(alpha: Any, x: Any) -> Any:
     spread = _spread_doubles(alpha, x)
     if spread is None:
@@ -218,7 +220,7 @@ def standard_gamma_grad(alpha: Any, x: Any) -> Any:
     return _gradient(spread[0], None, spread[1], digamma(spread[0]), x.dtype)
 
 
-@kernel("_dirichlet_grad")
+@there(families._dirichlet_grad)
 def dirichlet_grad(x: Any, alpha: Any, total: Any) -> Any:
     spread = _spread_doubles(x, alpha, total)
     if spread is None or alpha.dtype is not x.dtype or total.dtype is not x.dtype:

@@ -16,7 +16,8 @@ import numpy as np
 
 from ... import _core
 from ..._core import Tensor
-from . import kernel
+from ...ops.spectral import fourier
+from . import there
 from ._complex import as_complex, as_pairs, is_complex
 from ._launch import computed, empty, number, rows, start, takes
 
@@ -152,7 +153,7 @@ def _dims(dim: Any, x: Tensor) -> list[int] | None:
     return found if len(found) == len(dim) == len(set(found)) else None
 
 
-@kernel("_fft_c2c")
+@there(fourier.c2c)
 def _fft_c2c(x: Any, dim: Any, scale: float, forward: bool) -> Any:
     dims = _dims(dim, x) if is_complex(x) else None
     if not dims or not x.numel():
@@ -160,7 +161,7 @@ def _fft_c2c(x: Any, dim: Any, scale: float, forward: bool) -> Any:
     return _along(x, dims, scale, forward)
 
 
-@kernel("_fft_r2c")
+@there(fourier.r2c)
 def _fft_r2c(x: Any, dim: Any, scale: float, onesided: bool) -> Any:
     if not takes(x) or not x.dtype.is_floating_point or x.element_size() == 2:
         return NotImplemented
@@ -176,7 +177,7 @@ def _fft_r2c(x: Any, dim: Any, scale: float, onesided: bool) -> Any:
     return _along(_shown(found, shape), rest, scale, True)
 
 
-@kernel("_fft_c2r")
+@there(fourier.c2r)
 def _fft_c2r(x: Any, dim: Any, scale: float, n: int) -> Any:
     dims = _dims((dim,), x) if is_complex(x) else None
     if not dims or not x.numel() or x.shape[dims[0]] != n // 2 + 1:

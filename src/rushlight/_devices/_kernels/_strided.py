@@ -11,7 +11,8 @@ from typing import Any
 from ... import _core
 from ..._core import Tensor
 from ..._dtypes import int64
-from . import kernel
+from ...ops.layout import strided
+from . import there
 from ._filling import steps
 from ._indexing import MODES, index_get, landed
 from ._launch import empty, rows, takes
@@ -62,7 +63,7 @@ def _shares(x: Tensor, place: Any) -> Any:
     return rows(rows(x, kind) / index_get(counts, where, (0,), 0), x.dtype)
 
 
-@kernel("_strided_backward")
+@there(strided._strided_backward)
 def _strided_backward(
     g: Any, shape: Any, size: Any, stride: Any, offset: int, layout: Any = None
 ) -> Any:
@@ -79,7 +80,7 @@ def _strided_backward(
     return found if found is NotImplemented else rows(found, g.dtype)
 
 
-@kernel("_strided_gather")
+@there(strided._strided_gather)
 def _strided_gather(g: Any, size: Any, stride: Any, offset: int, layout: Any = None) -> Any:
     if not movable(g):
         return NotImplemented
@@ -104,14 +105,14 @@ def _with_part(x: Any, src: Any, size: Any, stride: Any, offset: int, layout: An
     return duplicate(place.whole(buffer))
 
 
-@kernel("_strided_scatter")
+@there(strided._strided_scatter)
 def _strided_scatter(
     x: Any, src: Any, size: Any, stride: Any, offset: int, layout: Any = None
 ) -> Any:
     return _with_part(x, src, size, stride, offset, layout)
 
 
-@kernel("_strided_zeroed")
+@there(strided._strided_zeroed)
 def _strided_zeroed(x: Any, size: Any, stride: Any, offset: int, layout: Any = None) -> Any:
     if not movable(x):
         return NotImplemented

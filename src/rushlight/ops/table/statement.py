@@ -89,7 +89,7 @@ class Entry:
 
     def __init__(self, name: str, kind: int, signature: str, function: Any) -> None:
         self.name, self.kind, self.signature = name, KINDS[kind], signature
-        self.function = function
+        self.op = self.function = function
         self.forms: set[str] = set()
 
     def __repr__(self) -> str:
