@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,9 +14,9 @@ from ..._core import Tensor
 from ...ops.elementwise import arithmetic, comparison, complex_numbers, powers, selection, special
 from ...ops.making import casts
 from ...ops.table.statement import OPS
-from ..opencl import FOLDER
+from ..opencl import numbers_of
 from . import named, there
-from ._launch import code, empty, layout, start, takes
+from ._launch import Ints, code, empty, layout, start, takes
 
 __all__ = [
     "COMPLEX",
@@ -40,18 +39,10 @@ COMPLEX = {
 }
 REAL = {c: r for r, c in COMPLEX.items()}
 _WIDE = {dtypes.float64, dtypes.complex128}  # computed in double
-_NUMBER = -1  # as in complex.cl
 
 
-def _numbers() -> dict[str, int]:
-    """The numbers of the functions in complex.cl, by name: from `eq` on they tell a truth."""
-    found = re.search(r"enum \{([^}]*)\}", (FOLDER / _FILE).read_text())
-    assert found
-    names = found[1].replace(",", " ").lower().split()
-    return {name: i for i, name in enumerate(names)}
-
-
-_FUNCTIONS = _numbers()
+# The functions by name; from `eq` on they tell a truth.
+_FUNCTIONS = {name.lower(): number for name, number in vars(numbers_of(_FILE)).items()}
 
 # ---- what is a complex tensor here, and views of it
 
@@ -92,12 +83,12 @@ def part_of(z: Tensor, which: int) -> Tensor:
 
 
 @there(complex_numbers.view_as_real)
-def view_as_real(z: Any) -> Any:
+def view_as_real(z: Tensor) -> Tensor:
     return as_pairs(z) if isinstance(z, Tensor) and z.dtype in REAL else NotImplemented
 
 
 @there(complex_numbers.view_as_complex)
-def view_as_complex(x: Any) -> Any:
+def view_as_complex(x: Tensor) -> Tensor | None:
     if not isinstance(x, Tensor) or x.dtype not in COMPLEX or not x.dim() or x.shape[-1] != 2:
         return NotImplemented
     if not x.numel():
@@ -111,7 +102,7 @@ def view_as_complex(x: Any) -> Any:
 
 
 @there(complex_numbers._conj, complex_numbers.neg_view)
-def _same(z: Any) -> Any:
+def _same(z: Tensor) -> Tensor:
     """The view of everything; the op turns its bit."""
     return z
 
@@ -119,7 +110,7 @@ def _same(z: Any) -> Any:
 # ---- functions of elements
 
 
-def _operand(value: Any, shape: Sequence[int], like: Tensor, letter: str) -> Any:
+def _operand(value: Any, shape: Ints, like: Tensor, letter: str) -> Any:
     """(the tensor or None, where its elements are and what they are); None in the place of the
     second where kernels do not take its layout."""
     if isinstance(value, Tensor) and value.dim() == 0 and value._accelerator is None:
@@ -127,7 +118,7 @@ def _operand(value: Any, shape: Sequence[int], like: Tensor, letter: str) -> Any
     if not isinstance(value, Tensor):
         number = complex(value)
         parts = struct.pack(f"2{letter}", *_held(number.real, letter), *_held(number.imag, letter))
-        return None, struct.pack("14q", *(0,) * 13, _NUMBER) + parts
+        return None, struct.pack("14q", *(0,) * 13, _FUNCTIONS["is_number"]) + parts
     more = len(shape) - value.dim()
     own = zip(value.stride(), value.shape, strict=True)
     laid = layout(value, shape, [0] * more + [0 if n == 1 else s for s, n in own])
@@ -141,7 +132,7 @@ def _held(value: float, letter: str) -> tuple[float]:
         return (float(np.float32(value) if letter == "f" else value),)
 
 
-def mapped(name: str, *operands: Any, out: Tensor) -> Any:
+def mapped(name: str, *operands: Any, out: Tensor) -> Tensor:
     """A function of elements of tensors and numbers, written to `out`; NotImplemented where kernels
     do not take the layouts."""
     if not out.numel():
@@ -162,7 +153,7 @@ def mapped(name: str, *operands: Any, out: Tensor) -> Any:
     return out
 
 
-def new(shape: Sequence[int], dtype: Any, operands: Sequence[Any]) -> Tensor:
+def new(shape: Ints, dtype: dtypes.dtype, operands: Sequence[Any]) -> Tensor:
     """A new tensor, laid out as the first of the operands that has the shape."""
     for t in operands:
         if isinstance(t, Tensor) and tuple(t.shape) == tuple(shape):
@@ -180,11 +171,11 @@ def _is_operand(value: Any) -> bool:
     return isinstance(value, (bool, int, float, complex))
 
 
-def _elementwise(function: str, order: Sequence[int]) -> Callable[..., Any]:
+def _elementwise(function: str, order: Ints) -> Callable[..., Any]:
     """An op whose operands are those arguments in an order."""
     is_truth, is_real = _FUNCTIONS[function] >= _FUNCTIONS["eq"], function in ("abs", "angle")
 
-    def call(*args: Any) -> Any:
+    def call(*args: Any) -> Tensor:
         if len(args) <= max(order):
             return NotImplemented
         operands = [args[i] for i in order]
@@ -210,7 +201,7 @@ for _entry in OPS.values():
     if _entry.kind == "pointwise" and _entry.kernel in _FUNCTIONS:
         _first = range(_core.kernel_arity(_entry.kernel))
         there(_entry.op, complex=True)(_elementwise(_entry.kernel, _first))
-_SEVERAL: Sequence[tuple[str, Sequence[int], Sequence[Any]]] = (
+_SEVERAL: Sequence[tuple[str, Ints, Sequence[Any]]] = (
     ("add_scaled", (0, 1, 2), [arithmetic._add_scaled]),
     ("sub", (1, 0), [arithmetic.rsub, arithmetic._rsub_number]),
     ("sub_scaled", (0, 1, 2), [arithmetic._sub_scaled]),
@@ -236,7 +227,7 @@ for _function, _order, _ops in _SEVERAL:
 # ---- of two real numbers
 
 
-def _joined(name: str, a: Any, b: Any) -> Any:
+def _joined(name: str, a: Tensor, b: Tensor) -> Tensor:
     """A complex tensor of two real ones."""
     if not takes(a, b) or a.dtype is not b.dtype or a.dtype not in COMPLEX:
         return NotImplemented
@@ -248,19 +239,19 @@ def _joined(name: str, a: Any, b: Any) -> Any:
 
 
 @there(complex_numbers.complex)
-def complex_(a: Any, b: Any) -> Any:
+def complex_(a: Tensor, b: Tensor) -> Tensor:
     return _joined("join", a, b)
 
 
 @there(complex_numbers.polar)
-def polar(a: Any, b: Any) -> Any:
+def polar(a: Tensor, b: Tensor) -> Tensor:
     return NotImplemented if a.element_size() == 2 else _joined("polar", a, b)
 
 
 # ---- copies
 
 
-def cast(x: Tensor, dtype: Any) -> Any:
+def cast(x: Tensor, dtype: dtypes.dtype) -> Tensor:
     """The values as another type, laid out as they are."""
     out = new(x.shape, dtype, [x])
     if x.dtype.is_complex or dtype.is_complex:
@@ -270,7 +261,7 @@ def cast(x: Tensor, dtype: Any) -> Any:
 
 
 @there(casts._to_copy, complex=True)
-def _to_copy(x: Any, dtype: Any) -> Any:
+def _to_copy(x: Tensor, dtype: dtypes.dtype) -> Tensor:
     if not all_there(x) or not (x.dtype.is_complex or dtype.is_complex):
         return NotImplemented
     if dtype not in REAL and dtype.code > dtypes.float64.code:
@@ -279,7 +270,7 @@ def _to_copy(x: Any, dtype: Any) -> Any:
 
 
 @there(casts._to_format)
-def _to_format(x: Any, dtype: Any, memory_format: Any) -> Any:
+def _to_format(x: Tensor, dtype: dtypes.dtype, memory_format: Any) -> Tensor:
     from ...ops.making.copies import like_strides
 
     if not all_there(x) or (dtype not in REAL and dtype.code > dtypes.float64.code):
@@ -293,7 +284,7 @@ def _to_format(x: Any, dtype: Any, memory_format: Any) -> Any:
     return mapped("copy", x, out=out)
 
 
-def copy_across(to: Any, x: Any) -> Any:
+def copy_across(to: Tensor, x: Tensor) -> Tensor:
     """Values into a tensor's memory, spread to its shape, where one of both is complex."""
     if not (to.dtype.is_complex or x.dtype.is_complex) or not all_there(to):
         return NotImplemented
@@ -302,7 +293,7 @@ def copy_across(to: Any, x: Any) -> Any:
     return mapped("copy", x, out=to)
 
 
-def put_off(x: Any, conjugate: bool, negative: bool) -> Any:
+def put_off(x: Tensor, conjugate: bool, negative: bool) -> Tensor:
     """The conjugates, negatives or both of elements."""
     if not all_there(x) or (negative and x.dtype is dtypes.bool):
         return NotImplemented
@@ -315,7 +306,7 @@ def put_off(x: Any, conjugate: bool, negative: bool) -> Any:
 
 
 @there(selection._copied, selection._overwrite, complex=True)
-def _copied(tensor: Any, source: Any, *_: Any) -> Any:
+def _copied(tensor: Tensor, source: Tensor, *_: Any) -> Tensor:
     """What `copy_` and `fill_` with a tensor put in the place of a tensor."""
     if not all_there(tensor) or not isinstance(source, Tensor) or source.dim() > tensor.dim():
         return NotImplemented
@@ -330,7 +321,7 @@ def _copied(tensor: Any, source: Any, *_: Any) -> Any:
 
 
 @there(*named("_overwrite_number"), *named("_fill_number"), complex=True)
-def _overwrite_number(tensor: Any, value: Any) -> Any:
+def _overwrite_number(tensor: Tensor, value: Any) -> Tensor:
     """What `fill_` with a number puts in the place of a tensor."""
     if not all_there(tensor) or not isinstance(value, (bool, int, float, complex)):
         return NotImplemented
@@ -338,5 +329,5 @@ def _overwrite_number(tensor: Any, value: Any) -> Any:
 
 
 @there(selection._zeroed, complex=True)
-def _zeroed(tensor: Any) -> Any:
+def _zeroed(tensor: Tensor) -> Tensor:
     return _overwrite_number(tensor, 0)

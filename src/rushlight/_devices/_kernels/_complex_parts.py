@@ -34,7 +34,7 @@ from ._complex import (
     new,
     part_of,
 )
-from ._launch import empty
+from ._launch import Dims, Ints, empty
 
 # ---- real kernels by parts
 
@@ -83,7 +83,7 @@ def _linear(real: Callable[..., Any], number: int = -1) -> Callable[..., Any]:
     """A function that is linear in all complex arguments together; number: the place of one that
     may be no tensor."""
 
-    def call(*args: Any) -> Any:
+    def call(*args: Any) -> Tensor | None:
         if not _complexes(args):
             return NotImplemented
         found = []
@@ -101,7 +101,7 @@ def _linear(real: Callable[..., Any], number: int = -1) -> Callable[..., Any]:
 
 
 @there(kernels.mean_backward, complex=True)
-def mean_backward(g: Any, shape: Any, dim: Any, keepdim: Any) -> Any:
+def mean_backward(g: Tensor, shape: Ints, dim: Dims, keepdim: bool) -> Tensor:
     from ._reductions import axes_of
 
     axes = axes_of(dim, len(shape)) if is_complex(g) and type(keepdim) is bool else None
@@ -117,7 +117,7 @@ def _multiplied(a: Tensor, b: Tensor, out: Tensor) -> bool:
 
 
 @there(kernels.prod, reductions.prod, reductions._prod_dim, complex=True)
-def prod_(z: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
+def prod_(z: Tensor, dim: int | None = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """The products of pairs, until one is left."""
     if not is_complex(z) or dtype not in (None, z.dtype) or type(keepdim) is not bool:
         return NotImplemented
@@ -143,7 +143,7 @@ def prod_(z: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> A
 
 
 @there(kernels.cumprod, scans.cumprod, complex=True)
-def cumprod(z: Any, dim: Any, dtype: Any = None) -> Any:
+def cumprod(z: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The products of 2, 4, 8, ... entries that end at each."""
     if not is_complex(z) or dtype not in (None, z.dtype) or type(dim) is not int:
         return NotImplemented
@@ -162,7 +162,7 @@ def cumprod(z: Any, dim: Any, dtype: Any = None) -> Any:
     return found
 
 
-def _products(real: Callable[[Any, Any], Any], x: Any, y: Any, conj: bool = False) -> Any:
+def _products(real: Callable[[Any, Any], Any], x: Tensor, y: Tensor, conj: bool = False) -> Any:
     """A function that is bilinear over real numbers, of x and y or the conjugate of y."""
     if not is_complex(x, y) or x.dtype is not y.dtype:
         return NotImplemented
@@ -177,7 +177,7 @@ def _products(real: Callable[[Any, Any], Any], x: Any, y: Any, conj: bool = Fals
 def _bilinear(real: Callable[..., Any]) -> Callable[..., Any]:
     """A function that is linear in each of its first two arguments, the only complex ones."""
 
-    def call(x: Any, y: Any, *rest: Any) -> Any:
+    def call(x: Tensor, y: Tensor, *rest: Any) -> Tensor:
         if _tensors(rest):
             return NotImplemented
         return _products(lambda a, b: real(a, b, *rest), x, y)
@@ -186,7 +186,7 @@ def _bilinear(real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @there(products.vdot, complex=True)
-def vdot(a: Any, b: Any) -> Any:
+def vdot(a: Tensor, b: Tensor) -> Tensor:
     return _products(own[products.dot], b, a, conj=True)
 
 
@@ -195,7 +195,7 @@ def _biased(target: Any, channels_last: bool = False) -> None:
     product = _bilinear(own[target])
 
     @there(target, complex=True)
-    def call(x: Any, y: Any, bias: Any = None, *rest: Any) -> Any:
+    def call(x: Tensor, y: Tensor, bias: Tensor | None = None, *rest: Any) -> Tensor:
         found = product(x, y, None, *rest)
         if found is NotImplemented or bias is None:
             return found
@@ -216,7 +216,7 @@ def _added(*targets: Any) -> None:
     real = own[targets[0]]
 
     @there(*targets, complex=True)
-    def call(input: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    def call(input: Tensor, a: Tensor, b: Tensor, beta: Any = 1, alpha: float = 1) -> Tensor:
         numbers = all(isinstance(n, (bool, int, float, complex)) for n in (beta, alpha))
         if not numbers or not is_complex(input, a, b) or input.dtype is not a.dtype:
             return NotImplemented
@@ -239,12 +239,14 @@ for _op in (
     _added(_op)
 
 
-def _gradient(real: Callable[..., Any], g: Any, a: Any, b: Any, needs: Any, i: int) -> Any:
+def _gradient(
+    real: Callable[..., Any], g: Tensor, a: Tensor, b: Tensor, needs: Ints, i: int
+) -> Any:
     """The gradient of a bias, of a or of b alone: of g and the conjugate of the other factor."""
     alone = tuple(need if k == i else 0 for k, need in enumerate(needs))
     of_a, of_bias = i == len(needs) - 2, i == len(needs) - 3
 
-    def of_parts(*factors: Any) -> Any:
+    def of_parts(*factors: Any) -> Tensor:
         found = real(*factors, alone)
         return found if found is NotImplemented else found[i]
 
@@ -264,7 +266,7 @@ def _gradients(kernel: Any) -> None:
     real = own[kernel]
 
     @there(kernel, complex=True)
-    def call(g: Any, a: Any, b: Any, needs: Any) -> Any:
+    def call(g: Tensor, a: Tensor, b: Tensor, needs: Ints) -> tuple[Tensor | None, ...]:
         if not is_complex(*(t for t in (g, a, b) if t is not None)):
             return NotImplemented
         found = [
@@ -280,7 +282,7 @@ _gradients(kernels.linear_backward)
 
 
 @there(norms.vector_norm, norms._distance_norm, complex=True)
-def _of_sizes(z: Any, *rest: Any) -> Any:
+def _of_sizes(z: Tensor, *rest: Any) -> Tensor:
     """The norm of the absolute values."""
     if not _complexes((z, *rest)):
         return NotImplemented
@@ -294,7 +296,7 @@ def _of_truth(*targets: Any) -> None:
     real = own[targets[0]]
 
     @there(*targets, complex=True)
-    def call(z: Any, *rest: Any) -> Any:
+    def call(z: Tensor, *rest: Any) -> Tensor:
         truth = cast(z, dtypes.bool) if is_complex(z) else NotImplemented
         return truth if truth is NotImplemented else real(truth, *rest)
 
@@ -310,7 +312,7 @@ def _spread_of(target: Any, root: bool, mean: bool) -> None:
     real = own[reductions._var_mean_op]
 
     @there(target, complex=True)
-    def call(z: Any, *rest: Any) -> Any:
+    def call(z: Tensor, *rest: Any) -> Any:
         if not is_complex(z):
             return NotImplemented
         found = [real(part_of(z, which), *rest) for which in (0, 1)]
@@ -330,7 +332,7 @@ _spread_of(reductions._std_mean_op, root=True, mean=True)
 
 
 @there(elementary._finite_only, complex=True)
-def _nan_to_num(z: Any, *numbers: Any) -> Any:
+def _nan_to_num(z: Tensor, *numbers: Any) -> Tensor:
     if not is_complex(z):
         return NotImplemented
     return as_complex(elementary.nan_to_num(as_pairs(z).contiguous(), *numbers))

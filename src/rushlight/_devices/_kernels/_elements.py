@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,16 +18,18 @@ from ...ops.elementwise.selection import maximum, minimum, where
 from ...ops.elementwise.special import xlogy
 from ...ops.layers import activation, fake_quantization, interpolation
 from ...ops.layers.activation import gelu
+from ..opencl import numbers_of
 from . import named, there
-from ._launch import code, empty, layout, number, rows, start, takes
+from ._launch import Ints, Tensors, code, empty, layout, number, rows, start, takes
 from ._rearranging import copied, zeros
 from ._softmax import log_softmax, softmax
 from ._special import brought, common_shape, in_double
 
+_N = numbers_of("elements.cl")
 _FILE = "elements.cl"
 
 
-def is_float(a: Any) -> bool:
+def is_float(a: Tensor) -> bool:
     """Whether it is a tensor of floats that kernels read."""
     return takes(a) and bool(a.dtype.is_floating_point)
 
@@ -39,7 +40,7 @@ def widened(a: Tensor) -> Tensor:
     return a.to(dtypes.float32) if a.dtype.itemsize == 2 and a.dtype.is_floating_point else a
 
 
-def order_of(shape: Sequence[int], *operands: Sequence[int]) -> list[int]:
+def order_of(shape: Ints, *operands: Ints) -> list[int]:
     """The dimensions from outermost to innermost, as NumPy orders them for operands with these
     strides. A stride of 0, and one of a dimension of size 1, says nothing."""
     order: list[int] = []  # from the innermost
@@ -83,29 +84,29 @@ def filled_with(made: Tensor, value: int) -> Tensor:
 
 
 @there(interpolation._nothing)
-def nothing(a: Any) -> Any:
+def nothing(a: Tensor) -> Tensor:
     return zeros(a.shape, a) if takes(a) else NotImplemented
 
 
 @there(interpolation._one)
-def one(a: Any) -> Any:
+def one(a: Tensor) -> Tensor:
     return filled_with(empty(a.shape, a), 1) if takes(a) else NotImplemented
 
 
 @there(comparison.isreal)
-def isreal(a: Any) -> Any:
+def isreal(a: Tensor) -> Tensor:
     if not takes(a):
         return NotImplemented
     return filled_with(empty(a.shape, a, dtypes.bool), 1)
 
 
 @there(complex_numbers.conj_physical)
-def conj_physical(a: Any) -> Any:
+def conj_physical(a: Tensor) -> Any:
     return a if takes(a) else NotImplemented
 
 
 @there(complex_numbers.angle)
-def angle(a: Any) -> Any:
+def angle(a: Tensor) -> Tensor:
     if not is_float(a):
         return NotImplemented
     a = a.detach()
@@ -113,7 +114,7 @@ def angle(a: Any) -> Any:
 
 
 @there(comparison._isclose)
-def isclose(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+def isclose(a: Tensor, b: Tensor, rtol: float, atol: float, equal_nan: bool) -> Tensor:
     if not takes(a, b) or not (a.dtype.is_floating_point or in_double(a)):
         return NotImplemented
     if common_shape(a, b) is None:
@@ -131,7 +132,7 @@ def isclose(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
 
 
 @there(elementary.frexp)
-def frexp(a: Any) -> Any:
+def frexp(a: Tensor) -> Tensors:
     if not is_float(a):
         return NotImplemented
     mantissa, exponent = empty(a.shape, a), empty(a.shape, a, dtypes.int32)
@@ -140,7 +141,7 @@ def frexp(a: Any) -> Any:
 
 
 @there(elementary._round_decimals_op)
-def round_decimals(a: Any, decimals: Any) -> Any:
+def round_decimals(a: Tensor, decimals: int) -> Tensor:
     if not is_float(a) or not isinstance(decimals, int):
         return NotImplemented
     out = empty(a.shape, a)
@@ -151,19 +152,19 @@ def round_decimals(a: Any, decimals: Any) -> Any:
 
 
 @there(activation._gelu_given)
-def gelu_given(a: Any, approximate: Any) -> Any:
+def gelu_given(a: Tensor, approximate: str) -> Tensor:
     return gelu(a.detach()) if is_float(a) and approximate == "none" else NotImplemented
 
 
 @there(activation.glu)
-def glu(a: Any, dim: int) -> Any:
+def glu(a: Tensor, dim: int) -> Tensor:
     if not is_float(a) or not -a.dim() <= dim < a.dim() or a.shape[dim] % 2:
         return NotImplemented
     left, right = a.detach().chunk(2, dim)
     return left * sigmoid(right)
 
 
-def _as(function: Any, a: Any, dim: int, dtype: Any) -> Any:
+def _as(function: Any, a: Tensor, dim: int, dtype: dtypes.dtype) -> Tensor:
     """A softmax of the tensor converted to a dtype."""
     if not takes(a) or not takes(empty((), a, dtype)) or not dtype.is_floating_point:
         return NotImplemented
@@ -172,22 +173,19 @@ def _as(function: Any, a: Any, dim: int, dtype: Any) -> Any:
 
 
 @there(*named("_softmax_as"))
-def softmax_as(a: Any, dim: int, dtype: Any) -> Any:
+def softmax_as(a: Tensor, dim: int, dtype: dtypes.dtype) -> Tensor:
     return _as(softmax, a, dim, dtype)
 
 
 @there(*named("_log_softmax_as"))
-def log_softmax_as(a: Any, dim: int, dtype: Any) -> Any:
+def log_softmax_as(a: Tensor, dim: int, dtype: dtypes.dtype) -> Tensor:
     return _as(log_softmax, a, dim, dtype)
 
 
 # ---- whole quotients
 
-_DOWN, _TOWARDS_ZERO, _REMAINDER, _REST = range(4)  # kernels/elements.cl's
-_COMMON_DIVISOR, _COMMON_MULTIPLE = 4, 5
 
-
-def _divided(which: int, a: Any, b: Any) -> Any:
+def _divided(which: int, a: Tensor, b: Tensor) -> Tensor:
     """Of integers, and of halves, whose steps are rounded one by one. The host waits to hear
     whether a divisor was zero, which is the CPU's error."""
     divisor = b.item() if b._accelerator is None and not b.dim() else None
@@ -195,9 +193,9 @@ def _divided(which: int, a: Any, b: Any) -> Any:
     if not takes(a, b) or a.dtype is not b.dtype or a.dtype is dtypes.bool:
         return NotImplemented
     real, shape = a.dtype.is_floating_point, common_shape(a, b)
-    if shape is None or (real and (a.dtype.itemsize != 2 or which > _TOWARDS_ZERO)):
+    if shape is None or (real and (a.dtype.itemsize != 2 or which > _N.TOWARDS_ZERO)):
         return NotImplemented
-    divides = not real and which <= _REST
+    divides = not real and which <= _N.REST
     if divides and divisor is not None:
         _nonzero(np.asarray(divisor))
     spread = [_core.kernels.expand(t, shape) for t in (a, b)]
@@ -214,17 +212,17 @@ def _divided(which: int, a: Any, b: Any) -> Any:
 
 def _division(which: int, *names: str) -> None:
     @there(*named(*names))
-    def function(a: Any, b: Any, rounding_mode: Any = None) -> Any:
+    def function(a: Tensor, b: Tensor, rounding_mode: Any = None) -> Tensor:
         return _divided(which, a, b)
 
 
-_division(_DOWN, "floor_divide", "_floor_divide_number", "_floor_divide_zero")
-_division(_DOWN, "_div_floor", "_div_floor_number")
-_division(_TOWARDS_ZERO, "_div_trunc", "_div_trunc_number")
-_division(_REMAINDER, "remainder", "_remainder_number", "_remainder_zero", "_remainder_of_number")
-_division(_REST, "fmod", "_fmod_number", "_fmod_zero")
-_division(_COMMON_DIVISOR, "gcd")
-_division(_COMMON_MULTIPLE, "lcm")
+_division(_N.DOWN, "floor_divide", "_floor_divide_number", "_floor_divide_zero")
+_division(_N.DOWN, "_div_floor", "_div_floor_number")
+_division(_N.TOWARDS_ZERO, "_div_trunc", "_div_trunc_number")
+_division(_N.REMAINDER, "remainder", "_remainder_number", "_remainder_zero", "_remainder_of_number")
+_division(_N.REST, "fmod", "_fmod_number", "_fmod_zero")
+_division(_N.COMMON_DIVISOR, "gcd")
+_division(_N.COMMON_MULTIPLE, "lcm")
 
 
 # ---- functions of real numbers, of integers
@@ -234,7 +232,7 @@ def _of_integers(names: str, function: Any, *, of_bool: bool = True) -> None:
     """What ops are of integers, which are all finite and whole."""
 
     @there(*named(*names.split()))
-    def functions(a: Any, *rest: Any) -> Any:
+    def functions(a: Tensor, *rest: Any) -> Tensor:
         if not takes(a) or a.dtype.is_floating_point or (a.dtype is dtypes.bool and not of_bool):
             return NotImplemented
         return function(a.detach(), *rest)
@@ -252,7 +250,7 @@ def _in_float(name: str, function: Any) -> None:
     """An op of two tensors of halves, computed in float and rounded once."""
 
     @there(*named(name))
-    def of_halves(a: Any, b: Any) -> Any:
+    def of_halves(a: Tensor, b: Tensor) -> Tensor:
         a, b = brought(a, b)
         if not takes(a, b) or not a.dtype.is_floating_point or a.dtype is not b.dtype:
             return NotImplemented
@@ -274,7 +272,7 @@ def _levels(a: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
     return rows(whole(a * inverse) + 0, dtypes.float64) + zero_point
 
 
-def _quantizes(a: Any, scale: Any, zero_point: Any) -> bool:
+def _quantizes(a: Tensor, scale: Tensor, zero_point: Tensor) -> bool:
     if not is_float(a) or not in_double(a, scale, zero_point):
         return False
     return scale.dtype.is_floating_point and not zero_point.dtype.is_floating_point
@@ -286,7 +284,7 @@ def _quantizes(a: Any, scale: Any, zero_point: Any) -> bool:
     fake_quantization._by_channel,
     fake_quantization._observed,
 )
-def fake_quantize(a: Any, scale: Any, zero_point: Any, low: int, high: int) -> Any:
+def fake_quantize(a: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int) -> Tensor:
     if not _quantizes(a, scale, zero_point):
         return NotImplemented
     wide, scale = widened(a), scale.detach()
@@ -299,7 +297,7 @@ def fake_quantize(a: Any, scale: Any, zero_point: Any, low: int, high: int) -> A
 
 
 @there(fake_quantization._mask)
-def fake_quantize_mask(a: Any, scale: Any, zero_point: Any, low: int, high: int) -> Any:
+def fake_quantize_mask(a: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int) -> Tensor:
     if not _quantizes(a, scale, zero_point):
         return NotImplemented
     levels = _levels(widened(a), scale, zero_point)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from ... import _core
 from ..._core import Tensor, kernels
@@ -11,7 +11,7 @@ from ._launch import made
 from ._rearranging import copied, movable
 
 
-def _joined(name: str, tensors: Any, dim: int) -> Any:
+def _joined(name: str, tensors: Sequence[Tensor], dim: int) -> Tensor:
     given = list(tensors)
     if not given or not movable(*given):
         return NotImplemented
@@ -32,10 +32,10 @@ def _joined(name: str, tensors: Any, dim: int) -> Any:
 
 
 @there(kernels.cat)
-def cat(tensors: Any, dim: int) -> Any:
+def cat(tensors: Sequence[Tensor], dim: int) -> Tensor:
     return _joined("cat", tensors, dim)
 
 
 @there(kernels.stack)
-def stack(tensors: Any, dim: int) -> Any:
+def stack(tensors: Sequence[Tensor], dim: int) -> Tensor:
     return _joined("stack", tensors, dim)

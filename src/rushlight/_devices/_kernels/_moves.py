@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._core import Tensor
 from ...ops.making import casts
 from . import there
 
 
 @there(casts._to_device)
-def _to_device(tensor: Any, where: Any, back: Any) -> Any:
+def _to_device(tensor: Tensor, where: Any, back: Any) -> Tensor:
     from .. import cpu
 
     return back.to_host(tensor) if where is cpu else where.from_host(tensor)

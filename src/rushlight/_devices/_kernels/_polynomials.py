@@ -6,8 +6,7 @@ would have to wait for the device.
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..._core import Tensor
 from . import named, there
 from ._launch import code, empty, start, takes
 from ._special import brought, common_shape, spread_layout
@@ -22,7 +21,7 @@ _FAMILIES = (
 
 def _enter(name: str, family: int, shifted: int) -> None:
     @there(*named(name))
-    def polynomial(x: Any, degree: Any) -> Any:
+    def polynomial(x: Tensor, degree: Tensor) -> Tensor:
         x, degree = brought(x, degree)
         if not takes(x, degree) or x.dtype.itemsize < 4 or not x.dtype.is_floating_point:
             return NotImplemented

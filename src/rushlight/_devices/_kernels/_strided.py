@@ -15,7 +15,7 @@ from ...ops.layout import strided
 from . import there
 from ._filling import steps
 from ._indexing import MODES, index_get, landed
-from ._launch import empty, rows, takes
+from ._launch import Ints, empty, rows, takes
 from ._rearranging import copied, duplicate, movable, wide, zeros
 
 _views = _core.kernels
@@ -27,7 +27,7 @@ def _place(shape: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
     return _Place(shape, size, stride, offset, layout)
 
 
-def _overlapping(size: Any, stride: Any) -> bool:
+def _overlapping(size: Ints, stride: Ints) -> bool:
     from ...ops.layout.strided import _overlapping as twice
 
     return twice(size, stride)
@@ -51,7 +51,7 @@ def _written(buffer: Tensor, seen: Any, place: Any, values: Tensor, mode: str) -
     return landed(buffer, where, (0,), 0, values, MODES[mode]) is None
 
 
-def _shares(x: Tensor, place: Any) -> Any:
+def _shares(x: Tensor, place: Any) -> Tensor:
     """x, its elements divided by how often the layout shows each."""
     if not takes(x) or not x.dtype.is_floating_point:
         return NotImplemented
@@ -65,8 +65,8 @@ def _shares(x: Tensor, place: Any) -> Any:
 
 @there(strided._strided_backward)
 def _strided_backward(
-    g: Any, shape: Any, size: Any, stride: Any, offset: int, layout: Any = None
-) -> Any:
+    g: Tensor, shape: Ints, size: Ints, stride: Ints, offset: int, layout: Ints | None = None
+) -> Tensor:
     if not movable(g):
         return NotImplemented
     place = _place(shape, size, stride, offset, layout)
@@ -81,7 +81,9 @@ def _strided_backward(
 
 
 @there(strided._strided_gather)
-def _strided_gather(g: Any, size: Any, stride: Any, offset: int, layout: Any = None) -> Any:
+def _strided_gather(
+    g: Tensor, size: Ints, stride: Ints, offset: int, layout: Ints | None = None
+) -> Tensor:
     if not movable(g):
         return NotImplemented
     place = _place(tuple(g.shape), size, stride, offset, layout)
@@ -94,7 +96,9 @@ def _strided_gather(g: Any, size: Any, stride: Any, offset: int, layout: Any = N
     return duplicate(place.part(buffer))
 
 
-def _with_part(x: Any, src: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
+def _with_part(
+    x: Tensor, src: Tensor, size: Ints, stride: Ints, offset: int, layout: Ints | None
+) -> Tensor:
     if not movable(x, src) or x.dtype is not src.dtype:
         return NotImplemented
     place = _place(tuple(x.shape), size, stride, offset, layout)
@@ -107,13 +111,15 @@ def _with_part(x: Any, src: Any, size: Any, stride: Any, offset: int, layout: An
 
 @there(strided._strided_scatter)
 def _strided_scatter(
-    x: Any, src: Any, size: Any, stride: Any, offset: int, layout: Any = None
-) -> Any:
+    x: Tensor, src: Tensor, size: Ints, stride: Ints, offset: int, layout: Ints | None = None
+) -> Tensor:
     return _with_part(x, src, size, stride, offset, layout)
 
 
 @there(strided._strided_zeroed)
-def _strided_zeroed(x: Any, size: Any, stride: Any, offset: int, layout: Any = None) -> Any:
+def _strided_zeroed(
+    x: Tensor, size: Ints, stride: Ints, offset: int, layout: Ints | None = None
+) -> Tensor:
     if not movable(x):
         return NotImplemented
     return _with_part(x, zeros((), x), size, stride, offset, layout)
