@@ -12,10 +12,8 @@ import hashlib
 import importlib.util
 import math
 import os
-import re
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,7 +24,7 @@ from .._device import accelerated, accelerators
 from .._dtypes import from_numpy_dtype, uint8
 from .._late import late
 
-__all__ = ["Facts", "OpenCL", "count", "kernel", "numbered", "numbers_of", "text_of"]
+__all__ = ["Facts", "OpenCL", "count", "kernel", "numbered", "text_of"]
 
 _VARIABLE = "RUSHLIGHT_OPENCL_LIBRARY"
 _MISSING = (
@@ -164,16 +162,6 @@ FOLDER = Path(__file__).resolve().parent / "kernels"
 LIMITS = _core.accelerator_limits()  # what texts and the core must agree in
 
 _COMPUTED = {"float32": "float", "float64": "double", "int64": "i64"}
-
-
-@cache
-def numbers_of(file: str) -> SimpleNamespace:
-    """The whole numbers that a text of kernels defines, by their names there."""
-    text = (FOLDER / file).read_text()
-    found = {name: int(n) for name, n in re.findall(r"^#define (\w+) (-?\d+)\b", text, re.M)}
-    for names in re.findall(r"^enum \{([^}]*)\}", text, re.M):
-        found |= {name: i for i, name in enumerate(names.replace(",", " ").split())}
-    return SimpleNamespace(**found)
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,7 @@ from ..._core import Tensor
 from ...ops.elementwise import arithmetic, comparison, complex_numbers, powers, selection, special
 from ...ops.making import casts
 from ...ops.table.statement import OPS
-from ..opencl import numbers_of
-from . import named, there
+from . import named, numbers_of, there
 from ._launch import Ints, code, empty, layout, start, takes
 
 __all__ = [
@@ -88,7 +88,7 @@ def view_as_real(z: Tensor) -> Tensor:
 
 
 @there(complex_numbers.view_as_complex)
-def view_as_complex(x: Tensor) -> Tensor | None:
+def view_as_complex(x: Tensor) -> Tensor:
     if not isinstance(x, Tensor) or x.dtype not in COMPLEX or not x.dim() or x.shape[-1] != 2:
         return NotImplemented
     if not x.numel():
@@ -238,9 +238,7 @@ def _joined(name: str, a: Tensor, b: Tensor) -> Tensor:
     return mapped(name, a, b, out=empty(shape, a, COMPLEX[a.dtype]))
 
 
-@there(complex_numbers.complex)
-def complex_(a: Tensor, b: Tensor) -> Tensor:
-    return _joined("join", a, b)
+there(complex_numbers.complex)(partial(_joined, "join"))
 
 
 @there(complex_numbers.polar)

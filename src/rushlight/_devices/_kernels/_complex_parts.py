@@ -83,7 +83,7 @@ def _linear(real: Callable[..., Any], number: int = -1) -> Callable[..., Any]:
     """A function that is linear in all complex arguments together; number: the place of one that
     may be no tensor."""
 
-    def call(*args: Any) -> Tensor | None:
+    def call(*args: Any) -> Tensor:
         if not _complexes(args):
             return NotImplemented
         found = []

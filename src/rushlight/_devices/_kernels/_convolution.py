@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from ..._core import Tensor, kernels
 from ...ops.layers import unfold
-from ..opencl import numbered, numbers_of
-from . import there
+from ..opencl import numbered
+from . import numbers_of, there
 from ._launch import Ints, code, computed, empty, made, rows, start, takes
 from ._products import Matrices, Panels, broad, matrices, one, product, stored
 

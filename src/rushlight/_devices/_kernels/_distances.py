@@ -13,8 +13,7 @@ from ...ops.elementwise.selection import where
 from ...ops.layout.rearrange import roll
 from ...ops.matrix import fused_products, norms
 from ...ops.matrix.norms import vector_norm
-from ..opencl import numbers_of
-from . import there
+from . import numbers_of, there
 from ._elements import is_float, laid_in, order_of, widened
 from ._launch import code, empty, number, rows, start, takes
 from ._special import common_shape

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,7 @@ from ...ops.elementwise.selection import maximum, minimum, where
 from ...ops.elementwise.special import xlogy
 from ...ops.layers import activation, fake_quantization, interpolation
 from ...ops.layers.activation import gelu
-from ..opencl import numbers_of
-from . import named, there
+from . import named, numbers_of, there
 from ._launch import Ints, Tensors, code, empty, layout, number, rows, start, takes
 from ._rearranging import copied, zeros
 from ._softmax import log_softmax, softmax
@@ -172,14 +172,8 @@ def _as(function: Any, a: Tensor, dim: int, dtype: dtypes.dtype) -> Tensor:
     return found if found is NotImplemented else laid_in(found, order_of_copy(a))
 
 
-@there(*named("_softmax_as"))
-def softmax_as(a: Tensor, dim: int, dtype: dtypes.dtype) -> Tensor:
-    return _as(softmax, a, dim, dtype)
-
-
-@there(*named("_log_softmax_as"))
-def log_softmax_as(a: Tensor, dim: int, dtype: dtypes.dtype) -> Tensor:
-    return _as(log_softmax, a, dim, dtype)
+there(*named("_softmax_as"))(partial(_as, softmax))
+there(*named("_log_softmax_as"))(partial(_as, log_softmax))
 
 
 # ---- whole quotients

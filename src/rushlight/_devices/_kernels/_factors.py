@@ -14,8 +14,7 @@ from ... import _dtypes as dtypes
 from ..._core import Tensor
 from ...ops.matrix import decompositions, factors, reflections, solving
 from ...ops.table.arrays import elements
-from ..opencl import numbers_of
-from . import there
+from . import numbers_of, there
 from ._launch import Ints, Tensors, empty, layout, rows, start, takes
 from ._products import Matrices, matrices
 from ._rearranging import zeros
@@ -115,7 +114,7 @@ def _cholesky(a: Tensor, upper: bool) -> Tensors:
 
 
 def _cholesky_of(name: str) -> Any:
-    def function(a: Tensor, upper: bool) -> Tensor | None:
+    def function(a: Tensor, upper: bool) -> Tensor:
         from ...ops.matrix.solving import not_positive
 
         found = _cholesky(a, upper)
@@ -307,7 +306,7 @@ def ormqr(a: Tensor, taus: Tensor, c: Tensor, left: bool, transpose: bool) -> Te
 # ---- LDL
 
 
-def _ldl(a: Tensor, name: str, check: bool) -> Any:
+def _ldl(name: str, a: Tensor, check: bool) -> Any:
     from ...ops.matrix.factors import zero_in_ldl
 
     if not real(a, square=True):
@@ -329,10 +328,10 @@ def _ldl(a: Tensor, name: str, check: bool) -> Any:
 
 @there(factors.ldl_factor_ex)
 def ldl_factor_ex(a: Tensor, hermitian: bool, check_errors: bool) -> Any:
-    return _ldl(a, "ldl_factor_ex", check_errors)
+    return _ldl("ldl_factor_ex", a, check_errors)
 
 
 @there(factors.ldl_factor)
-def ldl_factor(a: Tensor, hermitian: bool) -> Tensors | None:
-    found = _ldl(a, "ldl_factor", True)
+def ldl_factor(a: Tensor, hermitian: bool) -> Tensors:
+    found = _ldl("ldl_factor", a, True)
     return found if found is NotImplemented else found[:2]

@@ -6,6 +6,7 @@ What several indices put in one place lands in the order of the index, whatever 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -20,8 +21,7 @@ from ...ops.indexing import segments, subscript
 from ...ops.indexing import take as take_ops
 from ...ops.layers import pooling
 from ...ops.reduction import extremes
-from ..opencl import numbers_of
-from . import there
+from . import numbers_of, there
 from ._launch import Ints, Tensors, Written, code, empty, layout, made, rows, start, takes, told
 from ._rearranging import copied, duplicate, filled, movable, wide, zeros
 
@@ -197,14 +197,8 @@ def scattered(x: Any, dim: int, index: Any, src: Tensor, mode: int) -> Written:
     return None if done is not NotImplemented else done
 
 
-@there(kernels.scatter_set)
-def scatter_set(x: Tensor, dim: int, index: Tensor, src: Tensor) -> Written:
-    return scattered(x, dim, index, src, _N.SET)
-
-
-@there(kernels.scatter_add, scatter_ops.scatter_add)
-def scatter_add(x: Tensor, dim: int, index: Tensor, src: Tensor) -> Written:
-    return scattered(x, dim, index, src, _N.ADD)
+there(kernels.scatter_set)(partial(scattered, mode=_N.SET))
+there(kernels.scatter_add, scatter_ops.scatter_add)(partial(scattered, mode=_N.ADD))
 
 
 @there(kernels.scatter)
@@ -442,14 +436,8 @@ def _of_copy(write: Any, x: Tensor, *args: Any) -> Tensor:
     return out if write(out, *args) is None else NotImplemented
 
 
-@there(index_select_ops._index_fill_number)
-def _index_fill_number(x: Tensor, dim: int, index: Tensor, value: float) -> Tensor:
-    return _of_copy(_index_fill_number_, x, dim, index, value)
-
-
-@there(index_select_ops._index_fill_tensor)
-def _index_fill_tensor(x: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-    return _of_copy(_index_fill_tensor_, x, dim, index, value)
+there(index_select_ops._index_fill_number)(partial(_of_copy, _index_fill_number_))
+there(index_select_ops._index_fill_tensor)(partial(_of_copy, _index_fill_tensor_))
 
 
 # ---- rows of a table
@@ -502,9 +490,7 @@ def put_(x: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Written:
     return landed(flat(x), places, tuple(dims), 0, values, _N.ADD if accumulate else _N.SET)
 
 
-@there(take_ops.put)
-def put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    return _of_copy(put_, x, index, source, accumulate)
+there(take_ops.put)(partial(_of_copy, put_))
 
 
 # ---- masks

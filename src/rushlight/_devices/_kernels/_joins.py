@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from ... import _core
 from ..._core import Tensor, kernels
@@ -31,11 +32,5 @@ def _joined(name: str, tensors: Sequence[Tensor], dim: int) -> Tensor:
     return out
 
 
-@there(kernels.cat)
-def cat(tensors: Sequence[Tensor], dim: int) -> Tensor:
-    return _joined("cat", tensors, dim)
-
-
-@there(kernels.stack)
-def stack(tensors: Sequence[Tensor], dim: int) -> Tensor:
-    return _joined("stack", tensors, dim)
+cat = there(kernels.cat)(partial(_joined, "cat"))
+stack = there(kernels.stack)(partial(_joined, "stack"))

@@ -7,6 +7,7 @@ NaN alone.
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -16,8 +17,7 @@ from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor, kernels
 from ...ops.layers import class_loss, loss, margin_loss
-from ..opencl import numbers_of
-from . import there
+from . import numbers_of, there
 from ._launch import Ints, code, computed, empty, number, rows, start, takes, told
 
 _N = numbers_of("losses.cl")
@@ -91,9 +91,7 @@ def _pairs(
     return out if each else _reduced(out, _number(x), reduction == "mean")
 
 
-@there(kernels.mse_loss)
-def mse_loss(x: Tensor, y: Tensor, reduction: str) -> Tensor:
-    return _pairs(_N.SQUARED, x, y, reduction)
+there(kernels.mse_loss)(partial(_pairs, _N.SQUARED))
 
 
 @there(kernels.mse_loss_backward)
@@ -115,19 +113,9 @@ def mse_loss_backward(g: Any, x: Any, y: Any, reduction: str, needs: Any) -> Any
     return tuple(found)
 
 
-@there(loss._smooth_l1_loss)
-def smooth_l1_loss(x: Tensor, y: Tensor, reduction: str, beta: float) -> Tensor:
-    return _pairs(_N.SMOOTH, x, y, reduction, beta)
-
-
-@there(loss._huber_loss)
-def huber_loss(x: Tensor, y: Tensor, reduction: str, delta: float) -> Tensor:
-    return _pairs(_N.HUBER, x, y, reduction, delta)
-
-
-@there(margin_loss._soft_margin_loss)
-def soft_margin_loss(x: Tensor, y: Tensor, reduction: str) -> Tensor:
-    return _pairs(_N.MARGIN, x, y, reduction)
+there(loss._smooth_l1_loss)(partial(_pairs, _N.SMOOTH))
+there(loss._huber_loss)(partial(_pairs, _N.HUBER))
+there(margin_loss._soft_margin_loss)(partial(_pairs, _N.MARGIN))
 
 
 @there(class_loss._binary_cross_entropy)

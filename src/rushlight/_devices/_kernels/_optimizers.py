@@ -12,8 +12,8 @@ from typing import Any
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor, kernels
-from ..opencl import numbered, numbers_of
-from . import there
+from ..opencl import numbered
+from . import numbers_of, there
 from ._launch import Written, code, empty, number, rows, start, takes
 
 _N = numbers_of("optimizers.cl")

@@ -19,8 +19,8 @@ from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor, kernels
 from ...ops.matrix import fused_products, products
-from ..opencl import LIMITS, numbered, numbers_of
-from . import there
+from ..opencl import LIMITS, numbered
+from . import numbers_of, there
 from ._launch import Ints, code, computed, empty, layout, number, rows, start, takes
 
 _N = numbers_of("products.cl")

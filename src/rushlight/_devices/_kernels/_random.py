@@ -11,8 +11,7 @@ from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
 from ...ops.random import samples
-from ..opencl import numbers_of
-from . import named, there
+from . import named, numbers_of, there
 from ._launch import code, computed, empty, rows, start, takes
 
 __all__ = ["fill", "words"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -214,73 +215,43 @@ def _whole(x: Tensor) -> Tensor:
     return x if x.is_contiguous() else duplicate(x)
 
 
-@there(rearrange.tril)
-def tril(x: Tensor, diagonal: int) -> Tensor:
-    return _triangle(x, diagonal, False)
+there(rearrange.tril)(partial(_triangle, upper=False))
+there(rearrange.triu)(partial(_triangle, upper=True))
 
 
-@there(rearrange.triu)
-def triu(x: Tensor, diagonal: int) -> Tensor:
-    return _triangle(x, diagonal, True)
-
-
-@there(kernels.diagonal_backward)
-def diagonal_backward(g: Tensor, shape: Ints, offset: int, dim1: int, dim2: int) -> Tensor:
-    return _placed(g, shape, "diagonal", offset, dim1, dim2)
-
-
-@there(kernels.slice_backward)
-def slice_backward(
-    g: Tensor, shape: Ints, dim: int, start: int, end: int | None, step: int
-) -> Tensor:
-    return _placed(g, shape, "slice", dim, start, end, step)
-
-
-@there(kernels.select_backward)
-def select_backward(g: Tensor, shape: Ints, dim: int, index: int) -> Tensor:
-    return _placed(g, shape, "select", dim, index)
-
-
-def _placed(g: Tensor, shape: Ints, view: str, *args: Any) -> Tensor:
+def _placed(view: Callable[..., Any], g: Tensor, shape: Ints, *args: Any) -> Tensor:
     """Zeros with g where a view of them shows it."""
     if not movable(g):
         return NotImplemented
     out = zeros(shape, g)
-    part = getattr(_views, view)(out, *args)
+    part = view(out, *args)
     if not isinstance(part, Tensor) or part.shape != g.shape:
         return NotImplemented
     copied(part, g)
     return out
 
 
-def _replaced(x: Tensor, src: Tensor, view: str, *args: Any) -> Tensor | None:
+there(kernels.diagonal_backward)(partial(_placed, _views.diagonal))
+there(kernels.slice_backward)(partial(_placed, _views.slice))
+there(kernels.select_backward)(partial(_placed, _views.select))
+
+
+def _replaced(view: Callable[..., Any], x: Tensor, src: Tensor, *args: Any) -> Tensor:
     """A copy of x with src where a view shows it."""
     same = movable(x, src) and (x.dtype is src.dtype or takes(x, src))
-    if not same or (view == "slice" and not x.dim()):
+    if not same or (view is _views.slice and not x.dim()):
         return NotImplemented
     out = duplicate(x)
-    part = getattr(_views, view)(out, *args)
+    part = view(out, *args)
     if not isinstance(part, Tensor) or part.shape != src.shape:
         return NotImplemented
     copied(part, src)
     return out
 
 
-@there(take.select_scatter)
-def select_scatter(x: Tensor, src: Tensor, dim: int, index: int) -> Tensor | None:
-    return _replaced(x, src, "select", dim, index)
-
-
-@there(take.slice_scatter)
-def slice_scatter(
-    x: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int
-) -> Any:
-    return _replaced(x, src, "slice", dim, start, end, step)
-
-
-@there(take.diagonal_scatter)
-def diagonal_scatter(x: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Any:
-    return _replaced(x, src, "diagonal", offset, dim1, dim2)
+there(take.select_scatter)(partial(_replaced, _views.select))
+there(take.slice_scatter)(partial(_replaced, _views.slice))
+there(take.diagonal_scatter)(partial(_replaced, _views.diagonal))
 
 
 @there(rearrange.diag_embed)
@@ -294,7 +265,7 @@ def diag_embed(x: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     shape = list(x.shape[:-1])
     for d in sorted((first, second)):
         shape.insert(d, x.shape[-1] + abs(offset))
-    return _placed(x, tuple(shape), "diagonal", offset, first, second)
+    return _placed(_views.diagonal, x, tuple(shape), offset, first, second)
 
 
 @there(rearrange._diagonal_copy)

@@ -6,6 +6,7 @@ What is wrong with arguments is said by the host: such calls give NotImplemented
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import inf, prod
 from typing import Any
 
@@ -14,8 +15,7 @@ from ... import _dtypes as dtypes
 from ..._core import Tensor, kernels
 from ...ops.matrix import fused_products, norms
 from ...ops.reduction import extremes, reductions
-from ..opencl import numbers_of
-from . import named, there
+from . import named, numbers_of, there
 from ._launch import Dims, Ints, Tensors, code, computed, empty, layout, number, rows, start, takes
 
 _N = numbers_of("reductions.cl")
@@ -116,18 +116,11 @@ def _cast(a: Tensor, dtype: dtypes.dtype | None) -> Any:
     return rows(a, dtype) if dtype.code <= dtypes.float64.code else None
 
 
-@there(kernels.sum)
-def sum_(
-    a: Tensor, dim: Dims = None, keepdim: bool = False, dtype: dtypes.dtype | None = None
-) -> Tensor:
-    return _total(_N.COMBINE_SUM, a, dim, keepdim, dtype)
-
-
 def _total(
     combine: int,
     a: Tensor,
-    dim: Dims,
-    keepdim: bool,
+    dim: Dims = None,
+    keepdim: bool = False,
     dtype: dtypes.dtype | None = None,
     take: int = _N.TAKE_VALUE,
 ) -> Tensor:
@@ -138,6 +131,9 @@ def _total(
         return NotImplemented
     wanted = a.dtype if dtype is not None or a.dtype.is_floating_point else dtypes.int64
     return reduce(a, axes, keepdim, combine, wanted, take)
+
+
+sum_ = there(kernels.sum)(partial(_total, _N.COMBINE_SUM))
 
 
 @there(kernels.prod, reductions.prod, reductions._prod_dim)
@@ -178,21 +174,15 @@ def count_nonzero(a: Tensor, dim: int | None = None) -> Tensor:
     return _total(_N.COMBINE_SUM, rows(a, dtypes.bool), dim, False) if takes(a) else NotImplemented
 
 
-def _extreme(combine: int, a: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+def _extreme(combine: int, a: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     axes = axes_of(dim, a.dim()) if takes(a) and type(keepdim) is bool else None
     if axes is None or not a.numel():
         return NotImplemented
     return reduce(a, axes, keepdim, combine, a.dtype)
 
 
-@there(kernels.amax, *named("_max_all"))
-def amax(a: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    return _extreme(_N.COMBINE_MAX, a, dim, keepdim)
-
-
-@there(kernels.amin, *named("_min_all"))
-def amin(a: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    return _extreme(_N.COMBINE_MIN, a, dim, keepdim)
+amax = there(kernels.amax, *named("_max_all"))(partial(_extreme, _N.COMBINE_MAX))
+amin = there(kernels.amin, *named("_min_all"))(partial(_extreme, _N.COMBINE_MIN))
 
 
 @there(extremes.aminmax)
@@ -201,7 +191,7 @@ def aminmax(a: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensors
     return found if found is NotImplemented else (found, amax(a, dim, keepdim))
 
 
-def _truth(combine: int, a: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+def _truth(combine: int, a: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     axes = axes_of(dim, a.dim()) if takes(a) and type(keepdim) is bool else None
     if axes is None:
         return NotImplemented
@@ -212,14 +202,8 @@ def _truth(combine: int, a: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     return rows(found, dtypes.uint8) if a.dtype is dtypes.uint8 else found
 
 
-@there(kernels.any, reductions.any)
-def any_(a: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    return _truth(_N.COMBINE_SUM, a, dim, keepdim)
-
-
-@there(kernels.all, reductions.all)
-def all_(a: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    return _truth(_N.COMBINE_PROD, a, dim, keepdim)
+there(kernels.any, reductions.any)(partial(_truth, _N.COMBINE_SUM))
+there(kernels.all, reductions.all)(partial(_truth, _N.COMBINE_PROD))
 
 
 @there(kernels.mean)
@@ -265,7 +249,7 @@ def vector_norm(a: Tensor, ord: float, dim: Dims, keepdim: bool, dtype: Any = No
     return reduce(a, axes, keepdim, _N.COMBINE_SUM, a.dtype, _N.TAKE_POWER, _N.FINISH_POWER, ord)
 
 
-def _spread(a: Tensor, dim: Dims, correction: int, keepdim: bool, finish: int) -> Tensors:
+def _spread(a: Tensor, dim: Dims, correction: float, keepdim: bool, finish: int) -> Tensors:
     """(the variance or its root, the mean)."""
     axes = axes_of(dim, a.dim()) if _is_real(a) and type(keepdim) is bool else None
     if axes is None or type(correction) not in (int, float):
@@ -285,23 +269,17 @@ def _first(pair: Sequence[Tensor]) -> Tensor:
 
 
 @there(kernels.var)
-def var(a: Tensor, dim: Dims = None, correction: int = 1, keepdim: bool = False) -> Tensor:
+def var(a: Tensor, dim: Dims = None, correction: float = 1, keepdim: bool = False) -> Tensor:
     return _first(_spread(a, dim, correction, keepdim, _N.FINISH_DIVIDE))
 
 
 @there(reductions._std_op)
-def std(a: Tensor, dim: Dims, correction: int, keepdim: bool) -> Tensor:
+def std(a: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tensor:
     return _first(_spread(a, dim, correction, keepdim, _N.FINISH_DIVIDE_ROOT))
 
 
-@there(reductions._var_mean_op)
-def var_mean(a: Tensor, dim: Dims, correction: int, keepdim: bool) -> Tensors:
-    return _spread(a, dim, correction, keepdim, _N.FINISH_DIVIDE)
-
-
-@there(reductions._std_mean_op)
-def std_mean(a: Tensor, dim: Dims, correction: int, keepdim: bool) -> Tensors:
-    return _spread(a, dim, correction, keepdim, _N.FINISH_DIVIDE_ROOT)
+there(reductions._var_mean_op)(partial(_spread, finish=_N.FINISH_DIVIDE))
+there(reductions._std_mean_op)(partial(_spread, finish=_N.FINISH_DIVIDE_ROOT))
 
 
 @there(kernels.logsumexp)
@@ -320,7 +298,7 @@ def logsumexp(a: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 # ---- places
 
 
-def _place(a: Tensor, dim: int | None, keepdim: bool, smallest: int) -> Tensor:
+def _place(a: Tensor, dim: int | None = None, keepdim: bool = False, *, smallest: int) -> Tensor:
     good = takes(a) and type(keepdim) is bool and (dim is None or type(dim) is int)
     axes = axes_of(dim, a.dim()) if good else None
     if axes is None or not a.numel() or a.dtype is dtypes.bool:
@@ -345,17 +323,11 @@ def find(a: Tensor, axes: tuple[int, ...], keepdim: bool, smallest: int) -> Tens
     return out
 
 
-@there(kernels.argmax, extremes.argmax)
-def argmax(a: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    return _place(a, dim, keepdim, 0)
+there(kernels.argmax, extremes.argmax)(partial(_place, smallest=0))
+there(kernels.argmin, extremes.argmin)(partial(_place, smallest=1))
 
 
-@there(kernels.argmin, extremes.argmin)
-def argmin(a: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    return _place(a, dim, keepdim, 1)
-
-
-def _extreme_and_place(a: Tensor, dim: int, keepdim: bool, smallest: int) -> Tensors:
+def _extreme_and_place(a: Tensor, dim: int, keepdim: bool = False, *, smallest: int) -> Tensors:
     axes = (
         axes_of(dim, a.dim()) if takes(a) and type(dim) is int and type(keepdim) is bool else None
     )
@@ -365,14 +337,8 @@ def _extreme_and_place(a: Tensor, dim: int, keepdim: bool, smallest: int) -> Ten
     return values if values is NotImplemented else (values, find(a, axes, keepdim, smallest))
 
 
-@there(*named("_max_dim"))
-def max_dim(a: Tensor, dim: int, keepdim: bool = False) -> Tensors:
-    return _extreme_and_place(a, dim, keepdim, 0)
-
-
-@there(*named("_min_dim"))
-def min_dim(a: Tensor, dim: int, keepdim: bool = False) -> Tensors:
-    return _extreme_and_place(a, dim, keepdim, 1)
+there(*named("_max_dim"))(partial(_extreme_and_place, smallest=0))
+there(*named("_min_dim"))(partial(_extreme_and_place, smallest=1))
 
 
 # ---- gradients

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -9,8 +10,7 @@ from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor, kernels
 from ...ops.reduction import scans, sorting
-from ..opencl import numbers_of
-from . import named, there
+from . import named, numbers_of, there
 from ._indexing import index_get
 from ._launch import Tensors, code, computed, empty, rows, start, takes
 
@@ -63,23 +63,17 @@ def _scanned(x: Tensor, out: Tensor, count: int, length: int, inner: int, how: i
     run(out, carry, parts, _N.PARTS)
 
 
-@there(kernels.cumsum, scans.cumsum)
-def cumsum(a: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    return _cumulated(a, dim, dtype, _N.SCAN_SUM)
-
-
-@there(kernels.cumprod, scans.cumprod)
-def cumprod(a: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    return _cumulated(a, dim, dtype, _N.SCAN_PROD)
-
-
-def _cumulated(a: Tensor, dim: int, dtype: dtypes.dtype | None, how: int) -> Tensor:
+def _cumulated(how: int, a: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     if dtype is None or not takes(a):
         return _scan(a, dim, how)
     if dtype.code > dtypes.float64.code or dtype is dtypes.bool:
         return NotImplemented
     found = _scan(rows(a, dtype), dim, how)
     return found if found is NotImplemented else rows(found, dtype)
+
+
+cumsum = there(kernels.cumsum, scans.cumsum)(partial(_cumulated, _N.SCAN_SUM))
+there(kernels.cumprod, scans.cumprod)(partial(_cumulated, _N.SCAN_PROD))
 
 
 @there(scans.logcumsumexp)
@@ -100,14 +94,8 @@ def _extreme_so_far(a: Tensor, dim: int, how: int) -> Tensors:
     return out, index
 
 
-@there(scans.cummax)
-def cummax(a: Tensor, dim: int) -> Tensors:
-    return _extreme_so_far(a, dim, _N.SCAN_MAX)
-
-
-@there(scans.cummin)
-def cummin(a: Tensor, dim: int) -> Tensors:
-    return _extreme_so_far(a, dim, _N.SCAN_MIN)
+there(scans.cummax)(partial(_extreme_so_far, how=_N.SCAN_MAX))
+there(scans.cummin)(partial(_extreme_so_far, how=_N.SCAN_MIN))
 
 
 # ---- sorted orders
@@ -186,7 +174,7 @@ def kthvalue(a: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Tensors
     return _sorted_part(a, d, False, k - 1, 1, bool(keepdim))
 
 
-def _chosen(a: Tensor, dim: int, keepdim: bool, median: int) -> Tensors:
+def _chosen(a: Tensor, dim: int = -1, keepdim: bool = False, *, median: int) -> Tensors:
     """(elements, places) chosen by the order of a dimension."""
     d = _dimension(dim, a) if takes(a) else None
     if d is None or (a.dim() and not a.shape[d]):
@@ -201,42 +189,28 @@ def _chosen(a: Tensor, dim: int, keepdim: bool, median: int) -> Tensors:
     return _back(values, index, d, bool(keepdim))
 
 
-@there(sorting.mode)
-def mode(a: Tensor, dim: int = -1, keepdim: bool = False) -> Tensors:
-    return _chosen(a, dim, keepdim, 0)
+there(sorting.mode)(partial(_chosen, median=0))
 
 
-def _median(a: Tensor, dim: int, keepdim: bool, kind: int) -> Tensors:
+def _median(a: Tensor, dim: int, keepdim: bool = False, *, kind: int) -> Tensors:
     if not takes(a) or a.dtype is dtypes.bool:
         return NotImplemented
-    return _chosen(a, dim, keepdim, kind)
+    return _chosen(a, dim, keepdim, median=kind)
 
 
-@there(*named("_median_dim"))
-def median_dim(a: Tensor, dim: int, keepdim: bool = False) -> Tensors:
-    return _median(a, dim, keepdim, 1)
-
-
-@there(*named("_nanmedian_dim"))
-def nanmedian_dim(a: Tensor, dim: int, keepdim: bool = False) -> Tensors:
-    return _median(a, dim, keepdim, 2)
+there(*named("_median_dim"))(partial(_median, kind=1))
+there(*named("_nanmedian_dim"))(partial(_median, kind=2))
 
 
 def _median_all(a: Tensor, kind: int) -> Tensor:
     if not takes(a) or not a.numel():
         return NotImplemented
-    found = _median(_flat(a), 0, False, kind)
+    found = _median(_flat(a), 0, False, kind=kind)
     return found if found is NotImplemented else found[0]
 
 
-@there(*named("_median_all"))
-def median_all(a: Tensor) -> Tensor:
-    return _median_all(a, 1)
-
-
-@there(*named("_nanmedian_all"))
-def nanmedian_all(a: Tensor) -> Tensor:
-    return _median_all(a, 2)
+there(*named("_median_all"))(partial(_median_all, kind=1))
+there(*named("_nanmedian_all"))(partial(_median_all, kind=2))
 
 
 # ---- places in sorted rows, and distinct elements

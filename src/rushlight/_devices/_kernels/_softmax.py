@@ -6,6 +6,7 @@ one, and on a processor vectors are computed.
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -58,14 +59,8 @@ def _row(t: Tensor, dim: int) -> tuple[int, int]:
     return t.shape[dim], prod(t.shape[dim % t.dim() + 1 :])
 
 
-@there(kernels.softmax)
-def softmax(a: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    return _softmax("softmax", a, dim, dtype)
-
-
-@there(kernels.log_softmax)
-def log_softmax(a: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    return _softmax("log_softmax", a, dim, dtype)
+softmax = there(kernels.softmax)(partial(_softmax, "softmax"))
+log_softmax = there(kernels.log_softmax)(partial(_softmax, "log_softmax"))
 
 
 def _backward(name: str, g: Tensor, y: Tensor, dim: int) -> Tensor:
@@ -80,11 +75,5 @@ def _backward(name: str, g: Tensor, y: Tensor, dim: int) -> Tensor:
     return out
 
 
-@there(kernels.softmax_backward)
-def softmax_backward(g: Tensor, y: Tensor, dim: int) -> Tensor:
-    return _backward("softmax_backward", g, y, dim)
-
-
-@there(kernels.log_softmax_backward)
-def log_softmax_backward(g: Tensor, y: Tensor, dim: int) -> Tensor:
-    return _backward("log_softmax_backward", g, y, dim)
+there(kernels.softmax_backward)(partial(_backward, "softmax_backward"))
+there(kernels.log_softmax_backward)(partial(_backward, "log_softmax_backward"))

@@ -5,6 +5,7 @@ One work item solves for one column of the right-hand side.
 
 from __future__ import annotations
 
+from functools import partial
 from math import isfinite, nan, prod
 from typing import Any
 
@@ -32,7 +33,7 @@ from ._factors import (
     stack_of,
     zero_pivots,
 )
-from ._launch import Ints, Tensors, empty, number, rows, start, takes
+from ._launch import Ints, empty, number, rows, start, takes
 from ._products import matrices
 from ._rearranging import filled, zeros
 
@@ -116,7 +117,7 @@ def _by_lu(a: Tensor, x: Tensor | None, left: bool = True) -> Tensor | None:
     return zero_pivots(lu) if _solved(lu, to, _LOWER | _UNIT, _UPPER, pivots) else None
 
 
-def _inverse(a: Tensor, name: str, check: bool) -> Any:
+def _inverse(name: str, a: Tensor, check: bool) -> Any:
     from ...ops.matrix.solving import singular_inverse
 
     if not real(a, square=True):
@@ -133,17 +134,15 @@ def _inverse(a: Tensor, name: str, check: bool) -> Any:
 
 
 @there(solving.inv)
-def inv(a: Tensor) -> Tensor | None:
-    found = _inverse(a, "inv", True)
+def inv(a: Tensor) -> Tensor:
+    found = _inverse("inv", a, True)
     return found if found is NotImplemented else found[0]
 
 
-@there(factors.inv_ex)
-def inv_ex(a: Tensor, check_errors: bool) -> Tensors | None:
-    return _inverse(a, "inv_ex", check_errors)
+there(factors.inv_ex)(partial(_inverse, "inv_ex"))
 
 
-def _solution(a: Tensor, b: Tensor, left: bool, name: str, check: bool) -> Any:
+def _solution(name: str, a: Tensor, b: Tensor, left: bool, check: bool) -> Any:
     from ...ops.matrix.solving import is_vector, singular_solve
 
     if not real(a, square=True) or not takes(a, b) or a.dtype is not b.dtype or not b.dim():
@@ -164,14 +163,12 @@ def _solution(a: Tensor, b: Tensor, left: bool, name: str, check: bool) -> Any:
 
 
 @there(solving.solve)
-def solve(a: Tensor, b: Tensor, left: bool) -> Tensor | None:
-    found = _solution(a, b, left, "solve", True)
+def solve(a: Tensor, b: Tensor, left: bool) -> Tensor:
+    found = _solution("solve", a, b, left, True)
     return found if found is NotImplemented else found[0]
 
 
-@there(factors.solve_ex)
-def solve_ex(a: Tensor, b: Tensor, left: bool, check_errors: bool) -> Any:
-    return _solution(a, b, left, "solve_ex", check_errors)
+there(factors.solve_ex)(partial(_solution, "solve_ex"))
 
 
 @there(factors.ldl_solve)
@@ -210,14 +207,8 @@ def _determinants(a: Tensor, logarithm: bool) -> Any:
     return (out, logarithms) if logarithm else out
 
 
-@there(matrix_functions.det)
-def det(a: Tensor) -> Tensor:
-    return _determinants(a, False)
-
-
-@there(*named("_slogdet"), matrix_functions._linalg_slogdet)
-def slogdet(a: Tensor) -> Tensors:
-    return _determinants(a, True)
+there(matrix_functions.det)(partial(_determinants, logarithm=False))
+there(*named("_slogdet"), matrix_functions._linalg_slogdet)(partial(_determinants, logarithm=True))
 
 
 # ---- exponentials
@@ -243,7 +234,7 @@ def matrix_exp(a: Tensor) -> Tensor:
         return rows(x * nan, a.dtype)
     halvings, eye = exp_halvings(size), empty(a.shape[-2:], x)
     part(eye, eye, ZERO, ONE, ZERO)
-    found = _solution(*exp_quotient(x / 2.0**halvings, eye), True, "solve", False)
+    found = _solution("solve", *exp_quotient(x / 2.0**halvings, eye), True, False)
     if found is NotImplemented:
         return found
     result = found[0]

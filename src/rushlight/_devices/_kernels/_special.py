@@ -18,8 +18,8 @@ from ...ops.elementwise import special
 from ...ops.elementwise.bessel import _airy_table
 from ...ops.elementwise.special import digamma, lgamma
 from ...ops.random import families
-from ..opencl import numbered, numbers_of
-from . import named, there
+from ..opencl import numbered
+from . import named, numbers_of, there
 from ._launch import Ints, code, empty, layout, rows, start, takes
 
 _N = numbers_of("special.cl")

@@ -16,8 +16,7 @@ import numpy as np
 from ... import _core
 from ..._core import Tensor
 from ...ops.spectral import fourier
-from ..opencl import numbers_of
-from . import there
+from . import numbers_of, there
 from ._complex import as_complex, as_pairs, is_complex
 from ._launch import Ints, computed, empty, number, rows, start, takes
 

@@ -6,6 +6,7 @@ element twice, its places are numbered, and values land there in order.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ... import _core
@@ -97,7 +98,7 @@ def _strided_gather(
 
 
 def _with_part(
-    x: Tensor, src: Tensor, size: Ints, stride: Ints, offset: int, layout: Ints | None
+    x: Tensor, src: Tensor, size: Ints, stride: Ints, offset: int, layout: Ints | None = None
 ) -> Tensor:
     if not movable(x, src) or x.dtype is not src.dtype:
         return NotImplemented
@@ -109,11 +110,7 @@ def _with_part(
     return duplicate(place.whole(buffer))
 
 
-@there(strided._strided_scatter)
-def _strided_scatter(
-    x: Tensor, src: Tensor, size: Ints, stride: Ints, offset: int, layout: Ints | None = None
-) -> Tensor:
-    return _with_part(x, src, size, stride, offset, layout)
+there(strided._strided_scatter)(partial(_with_part))
 
 
 @there(strided._strided_zeroed)
