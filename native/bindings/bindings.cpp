@@ -1,9 +1,9 @@
 // The module rushlight._core.kernels, and what its bindings share: reading arguments, contiguous copies, aliases.
 #include "bindings/bindings.h"
 
-#include "core/op.h"
-
 #include <forward_list>
+
+#include "core/op.h"
 
 namespace rushlight {
 

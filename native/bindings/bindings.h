@@ -83,8 +83,7 @@ inline PyMethodDef layout_kernel(const char* name, const char* doc) {
 }
 template <FastFunction F>
 inline PyMethodDef kernel(const char* name, const char* doc) {
-  there_of_kernel<F>.name = name;
-  there_of(method_of<over_arrays<over_devices<F>>>()) = &there_of_kernel<F>;
+  (there_of(method_of<over_arrays<over_devices<F>>>()) = &there_of_kernel<F>)->name = name;
   return layout_kernel<over_devices<F>>(name, doc);
 }
 template <FastFunction F>

@@ -207,9 +207,8 @@ int copy_across(Tensor* to, const Tensor* from) {
       return target && source ? run_program_there(*same, DType::I64, &operand, 1, target.get()) : -1;
     }
     const Owned<Tensor> target(new_alias(to)), source(new_alias(from));
-    PyObject* copy = callbacks.copy_there.get();
-    const bool good = copy && target && source;
-    const Ref done(good ? PyObject_CallFunctionObjArgs(copy, target.get(), source.get(), nullptr) : nullptr);
+    PyObject* copy = target && source ? callbacks.copy_there.get() : nullptr;
+    const Ref done(copy ? PyObject_CallFunctionObjArgs(copy, target.get(), source.get(), nullptr) : nullptr);
     if (!done) return -1;
     if (done.get() != Py_NotImplemented) return 0;
     if (from_there && count_fallback("copy", to->device()) < 0) return -1;

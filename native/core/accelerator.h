@@ -4,7 +4,6 @@
 // on the CPU, and that no processor accepts: what takes it for an address by mistake stops there. `block_of` finds the memory.
 #pragma once
 #include <atomic>
-#include <string>
 
 #include "core/core.h"
 #include "devices/opencl.h"
