@@ -62,10 +62,10 @@ PyObject* over_arrays(PyObject* self, PyObject* const* args, Py_ssize_t n) {
 // Tensors on an accelerator have no memory that a kernel can read: the call is computed there, or by way of the host. A kernel that
 // only looks at layouts, or leaves the rest to copies, is a layout_kernel and gets them as they are.
 template <FastFunction F>
-inline const char* name_of_kernel = nullptr;
+inline There there_of_kernel = {};
 template <FastFunction F>
 PyObject* over_devices(PyObject* self, PyObject* const* args, Py_ssize_t n) {
-  return has_accelerated(args, n) ? kernel_on_accelerator(name_of_kernel<F>, F, self, args, n) : F(self, args, n);
+  return has_accelerated(args, n) ? kernel_on_accelerator(there_of_kernel<F>, F, self, args, n) : F(self, args, n);
 }
 
 // Whether a copy of one of the tensors, or of those in a list, may let other threads run; the call with aliases of them
@@ -83,7 +83,7 @@ inline PyMethodDef layout_kernel(const char* name, const char* doc) {
 }
 template <FastFunction F>
 inline PyMethodDef kernel(const char* name, const char* doc) {
-  name_of_kernel<F> = name;
+  (there_of(method_of<over_arrays<over_devices<F>>>()) = &there_of_kernel<F>)->name = name;
   return layout_kernel<over_devices<F>>(name, doc);
 }
 template <FastFunction F>

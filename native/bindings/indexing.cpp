@@ -400,7 +400,7 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 }  // namespace
 
-PyObject* linear_index(PyObject* self, PyObject* const* args, Py_ssize_t n) { return over_aliases<linear>(self, args, n); }
+extern const HostFunction linear_index = over_devices<over_aliases<linear>>;
 
 namespace {
 
@@ -615,7 +615,7 @@ PyMethodDef kIndexingMethods[] = {
     long_kernel<index_get>("index_get", "(x, index, dims, at): the elements at the places, a new tensor."),
     long_kernel<index_put>("index_put", "(x, index, dims, at, values, accumulate): writes x at the places."),
     long_kernel<index_backward>("index_backward", "(g, index, dims, at, shape): zeros with g added at the places."),
-    kernel<linear_index>("linear_index", "(sizes, tensors, counts, check): several indices as one."),
+    long_kernel<linear>("linear_index", "(sizes, tensors, counts, check): several indices as one."),
     long_kernel<gather_function>("gather", "(x, dim, index, sparse_grad)"),
     long_kernel<gather_backward>("gather_backward", "(g, dim, index, shape): zeros with g added where gather reads."),
     long_kernel<scatter_function<Land::Set>>("scatter_set", "(x, dim, index, src): writes x; src may be one number."),

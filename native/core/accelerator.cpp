@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "core/guard.h"
@@ -206,8 +207,8 @@ int copy_across(Tensor* to, const Tensor* from) {
       return target && source ? run_program_there(*same, DType::I64, &operand, 1, target.get()) : -1;
     }
     const Owned<Tensor> target(new_alias(to)), source(new_alias(from));
-    PyObject* args[] = {as_object(target.get()), as_object(source.get())};
-    const Ref done(target && source ? by_device("_copy_across", args, 2) : nullptr);
+    PyObject* copy = target && source ? callbacks.copy_there.get() : nullptr;
+    const Ref done(copy ? PyObject_CallFunctionObjArgs(copy, target.get(), source.get(), nullptr) : nullptr);
     if (!done) return -1;
     if (done.get() != Py_NotImplemented) return 0;
     if (from_there && count_fallback("copy", to->device()) < 0) return -1;
@@ -330,54 +331,28 @@ class HostCall {
   DeviceType device_ = DeviceType::Cpu;
 };
 
-template <class Call>
-PyObject* by_host(const char* name, PyObject* const* args, Py_ssize_t n, const Call& call) {
-  HostCall host;
-  std::vector<Ref> held;
-  std::vector<PyObject*> given;
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    held.emplace_back(host.argument(args[i]));
-    if (!held.back()) return nullptr;
-    given.push_back(held.back().get());
+thread_local std::pair<const char*, bool> asked_last{"", false};  // the name, and whether it wrote
+
+}  // namespace
+
+std::string asked_of_device() { return std::string(asked_last.first) + (asked_last.second ? "_" : ""); }
+
+There*& there_of(PyCFunction method) {
+  static std::unordered_map<void*, There*> known;
+  return known[reinterpret_cast<void*>(method)];
+}
+
+PyObject* by_device(const There& there, PyObject* const* args, Py_ssize_t n, bool writes) {
+  static std::atomic<bool> loaded;
+  if (!loaded.load(std::memory_order_acquire)) {
+    PyObject* load = callbacks.load_kernels_there.get();
+    if (!load || !Ref(PyObject_CallNoArgs(load))) return nullptr;
+    loaded.store(true, std::memory_order_release);
   }
-  if (count_fallback(name, host.device()) < 0) return nullptr;
-  Ref result(call(given.data()));
-  if (!result || host.write_back() < 0) return nullptr;
-  return host.result(result.release());
-}
-
-}  // namespace
-
-namespace {
-
-thread_local const char* asked_name = "";
-
-// The functions of `_kernels` by name: the table, and the one of complex numbers. Borrowed, and good for ever; nullptr with an exception.
-PyObject* tables() {
-  static std::atomic<PyObject*> kept;
-  if (PyObject* found = kept.load(std::memory_order_acquire)) return found;
-  PyObject* f = callbacks.accelerator_tables.get();
-  Ref made(f ? PyObject_CallNoArgs(f) : nullptr);
-  if (!made) return nullptr;
-  PyObject* before = nullptr;
-  if (kept.compare_exchange_strong(before, made.get(), std::memory_order_acq_rel)) return made.release();
-  return before;  // another thread was first
-}
-
-}  // namespace
-
-const char* asked_of_device() { return asked_name; }
-
-PyObject* by_device(const char* name, PyObject* const* args, Py_ssize_t n) {
-  asked_name = name;
-  PyObject* both = tables();
-  const Ref text(both ? PyUnicode_InternFromString(name) : nullptr);
-  if (!text) return nullptr;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(both); ++i) {
-    const Ref f(Py_XNewRef(PyDict_GetItemWithError(PyTuple_GET_ITEM(both, i), text.get())));
-    if (!f && PyErr_Occurred()) return nullptr;
-    if (!f) continue;
-    PyObject* result = PyObject_Vectorcall(f.get(), args, static_cast<size_t>(n), nullptr);
+  asked_last = {there.name, writes};
+  for (int which = writes ? There::Write : There::Own; which <= (writes ? There::Write : There::Complex); ++which) {
+    if (!there.functions[which]) continue;
+    PyObject* result = PyObject_Vectorcall(there.functions[which], args, static_cast<size_t>(n), nullptr);
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
   }
@@ -398,11 +373,28 @@ bool find_accelerated(PyObject* const* args, Py_ssize_t n) {
   return false;
 }
 
-PyObject* on_accelerator(const char* name, PyObject* function, PyObject* const* args, Py_ssize_t n, bool first_shared) {
-  PyObject* result = by_device(name, args, n);
-  if (result != Py_NotImplemented) return result;
-  Py_DECREF(result);
-  return by_host(name, args, n, [&](PyObject* const* given) -> PyObject* {
+// By a kernel of the device; else `call` gets the arguments as they are on the host.
+template <class Call>
+PyObject* there_or_here(const There& there, PyObject* const* args, Py_ssize_t n, const Call& call) {
+  PyObject* found = by_device(there, args, n);
+  if (found != Py_NotImplemented) return found;
+  Py_DECREF(found);
+  HostCall host;
+  std::vector<Ref> held;
+  std::vector<PyObject*> given;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    held.emplace_back(host.argument(args[i]));
+    if (!held.back()) return nullptr;
+    given.push_back(held.back().get());
+  }
+  if (count_fallback(there.name, host.device()) < 0) return nullptr;
+  Ref result(call(given.data()));
+  if (!result || host.write_back() < 0) return nullptr;
+  return host.result(result.release());
+}
+
+PyObject* on_accelerator(Op* op, PyObject* function, PyObject* const* args, Py_ssize_t n, bool first_shared) {
+  return there_or_here(op->there, args, n, [&](PyObject* const* given) -> PyObject* {
     std::vector<Ref> arrays;
     std::vector<PyObject*> values(given, given + n);
     for (Py_ssize_t i = 0; i < n; ++i) {
@@ -428,11 +420,8 @@ PyObject* on_accelerator(const char* name, PyObject* function, PyObject* const* 
   });
 }
 
-PyObject* kernel_on_accelerator(const char* name, HostFunction function, PyObject* self, PyObject* const* args, Py_ssize_t n) {
-  PyObject* result = by_device(name, args, n);
-  if (result != Py_NotImplemented) return result;
-  Py_DECREF(result);
-  return by_host(name, args, n, [&](PyObject* const* given) { return function(self, given, n); });
+PyObject* kernel_on_accelerator(const There& there, HostFunction function, PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  return there_or_here(there, args, n, [&](PyObject* const* given) { return function(self, given, n); });
 }
 
 int run_program_by_host(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out) {
@@ -514,6 +503,21 @@ PyObject* copy_values(PyObject*, PyObject* args) {
   return copy_into(as_tensor(to), as_tensor(from)) < 0 ? nullptr : Py_NewRef(Py_None);
 }
 
+// accelerator_attach(target, function, complex, writes); target: an Op or a kernel of the CPU.
+PyObject* attach(PyObject*, PyObject* args) {
+  PyObject *target, *function;
+  int complex, writes;
+  if (!PyArg_ParseTuple(args, "OOpp", &target, &function, &complex, &writes)) return nullptr;
+  There* there = PyObject_TypeCheck(target, OpType) ? &reinterpret_cast<Op*>(target)->there
+                 : PyCFunction_CheckExact(target)   ? there_of(PyCFunction_GET_FUNCTION(target))
+                                                    : nullptr;
+  if (!there) return PyErr_Format(PyExc_TypeError, "%R is no op, and no kernel that accelerators compute", target);
+  PyObject*& place = there->functions[writes ? There::Write : complex ? There::Complex : There::Own];
+  if (place) return PyErr_Format(PyExc_TypeError, "%s has a kernel there already", there->name);
+  place = Py_NewRef(function);
+  Py_RETURN_NONE;
+}
+
 PyObject* opcode(PyObject*, PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   return text ? PyLong_FromLong(kernels().opcode(text)) : nullptr;
@@ -537,24 +541,18 @@ PyObject* counts(PyObject*, PyObject* device) {
   return Py_BuildValue("KKKKK", c.in_use, c.most_in_use, c.kept, c.most_kept, c.allocations);
 }
 
-PyObject* give_back(PyObject*, PyObject* device) {
+template <auto f>
+PyObject* of_device(PyObject*, PyObject* device) {
   const int number = static_cast<int>(PyLong_AsLong(device));
   if (PyErr_Occurred()) return nullptr;
-  opencl::give_back_kept(number);
+  f(number);
   Py_RETURN_NONE;
 }
 
-PyObject* reset_most(PyObject*, PyObject* device) {
-  const int number = static_cast<int>(PyLong_AsLong(device));
-  if (PyErr_Occurred()) return nullptr;
-  opencl::reset_most(number);
-  Py_RETURN_NONE;
-}
-
-PyObject* show_as_cuda(PyObject*, PyObject* on) {
+template <auto f>
+PyObject* switched(PyObject*, PyObject* on) {
   const int truth = PyObject_IsTrue(on);
-  if (truth < 0) return nullptr;
-  return PyBool_FromLong(opencl::show_as_cuda(truth != 0));
+  return truth < 0 ? nullptr : PyBool_FromLong(f(truth != 0));
 }
 
 PyObject* list_fallbacks(PyObject*, PyObject*) {
@@ -573,12 +571,6 @@ PyObject* forget_fallbacks(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-PyObject* refuse_fallbacks(PyObject*, PyObject* on) {
-  const int truth = PyObject_IsTrue(on);
-  if (truth < 0) return nullptr;
-  return PyBool_FromLong(refusing.exchange(truth != 0));
-}
-
 }  // namespace
 
 PyMethodDef kAcceleratorFunctions[] = {
@@ -587,15 +579,19 @@ PyMethodDef kAcceleratorFunctions[] = {
      "The number of a kernel of a text, compiled once, and its binary."},
     {"copy_to", method_of<copy_to_function>(), METH_VARARGS, "A dense copy on another device, without history."},
     {"copy_values", method_of<copy_values>(), METH_VARARGS, "Copies values into a tensor's memory, without history."},
+    {"accelerator_attach", method_of<attach>(), METH_VARARGS, "What computes calls of an op, or of a kernel of the CPU, there."},
     {"opcode", method_of<opcode>(), METH_O, "The number of a pointwise instruction, or -1."},
     {"accelerator_finish", method_of<finish>(), METH_O, "Waits until a device has done all."},
     {"accelerator_counts", method_of<counts>(), METH_O, "Bytes in use, the most so far, kept, the most kept; allocations."},
-    {"accelerator_give_back", method_of<give_back>(), METH_O, "What a device keeps for later goes to the system."},
-    {"accelerator_reset_most", method_of<reset_most>(), METH_O, "The most in use is counted anew."},
-    {"accelerator_shown_as_cuda", method_of<show_as_cuda>(), METH_O, "Whether messages call accelerators cuda; what it was."},
+    {"accelerator_give_back", method_of<of_device<opencl::give_back_kept>>(), METH_O,
+     "What a device keeps for later goes to the system."},
+    {"accelerator_reset_most", method_of<of_device<opencl::reset_most>>(), METH_O, "The most in use is counted anew."},
+    {"accelerator_shown_as_cuda", method_of<switched<opencl::show_as_cuda>>(), METH_O,
+     "Whether messages call accelerators cuda; what it was."},
     {"accelerator_fallbacks", method_of<list_fallbacks>(), METH_NOARGS, "Calls that went by way of the host, by name."},
     {"accelerator_forget_fallbacks", method_of<forget_fallbacks>(), METH_NOARGS, "Counts them anew."},
-    {"accelerator_refuse_fallbacks", method_of<refuse_fallbacks>(), METH_O, "Whether such calls are refused; what it was."},
+    {"accelerator_refuse_fallbacks", method_of<switched<[](bool on) { return refusing.exchange(on); }>>(), METH_O,
+     "Whether such calls are refused; what it was."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace rushlight

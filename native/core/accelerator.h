@@ -31,18 +31,19 @@ int count_fallback(const char* name, DeviceType device);
 int run_program_there(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out);
 int run_program_by_host(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out);
 
-// What the device's own kernel of a name gives for a call; NotImplemented where it has none.
-PyObject* by_device(const char* name, PyObject* const* args, Py_ssize_t n);
-const char* asked_of_device();  // the name that this thread asked for last
+// What kernels of the device give for a call, or for one that writes, or NotImplemented.
+PyObject* by_device(const There& there, PyObject* const* args, Py_ssize_t n, bool writes = false);
+std::string asked_of_device();  // the name of the op or kernel that this thread asked for last
+There*& there_of(PyCFunction method);  // of a kernel of the CPU, by what Python calls, or nullptr
 
 // Raises what kernels reported of numbers that they could not use: after a wait for the device. -1 with an exception.
 int check_reports(DeviceType device);
 
 // A call with tensors on an accelerator: by a kernel of the device, or by way of the host. `function`: what computes it on the CPU,
 // which gets ndarrays unless it is a kernel. A new reference, nullptr with an exception.
-PyObject* on_accelerator(const char* name, PyObject* function, PyObject* const* args, Py_ssize_t n, bool first_shared);
+PyObject* on_accelerator(Op* op, PyObject* function, PyObject* const* args, Py_ssize_t n, bool first_shared);
 using HostFunction = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssize_t n);
-PyObject* kernel_on_accelerator(const char* name, HostFunction function, PyObject* self, PyObject* const* args, Py_ssize_t n);
+PyObject* kernel_on_accelerator(const There& there, HostFunction function, PyObject* self, PyObject* const* args, Py_ssize_t n);
 // Whether a library of accelerators was opened: before that no tensor is on one, and calls do not look.
 extern std::atomic<bool> accelerators_opened;
 // Whether an argument, or an item of a list, is a tensor on an accelerator.

@@ -64,13 +64,6 @@ PyObject* launch(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   Py_RETURN_NONE;
 }
 
-// answer(name, *arguments): see by_device.
-PyObject* answer(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  const char* name = n ? PyUnicode_AsUTF8(args[0]) : nullptr;
-  if (!name && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "accelerator_answer(name, *arguments)");
-  return name ? by_device(name, args + 1, n - 1) : nullptr;
-}
-
 // takes(*values): whether all are tensors on one accelerator, of element types that kernels read.
 PyObject* takes(PyObject*, PyObject* const* args, Py_ssize_t n) {
   for (Py_ssize_t i = 0; i < n; ++i) {
@@ -247,7 +240,6 @@ PyObject* make_results(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 PyMethodDef kAcceleratorLaunchFunctions[] = {
     {"accelerator_launch", method_of<launch>(), METH_FASTCALL, "Queues a kernel."},
-    {"accelerator_answer", method_of<answer>(), METH_FASTCALL, "What a kernel of the device gives for a call, or NotImplemented."},
     {"accelerator_takes", method_of<takes>(), METH_FASTCALL, "Whether all are tensors on one accelerator that kernels read."},
     {"accelerator_layout", method_of<layout>(), METH_FASTCALL, "A Layout for a kernel; None of too many dimensions."},
     {"accelerator_number", method_of<number>(), METH_FASTCALL, "A number in the type that a tensor is computed in."},

@@ -14,8 +14,8 @@ struct Op;
   /* functions of ops/ */                                                                                            \
   X(mixed_strided_view) X(mixed_strided_gather) X(mixed_strided_scatter) X(clone) X(zeros_like) X(sum_to)            \
   X(fit_dtype) X(fitted_number) X(warn) X(warn_once) X(write_out) X(as_tensor) X(take_pytorchs) X(beyond_memory) X(on_stand_ins)           \
-  X(accelerator_tables) X(interpreter) X(specialised) X(OutOfMemoryError) X(AcceleratorError)                        \
-  X(getitem) X(setitem) X(spread_to) X(iter) X(trace_call) X(explain) X(takes) X(compile)                            \
+  X(load_kernels_there) X(copy_there) X(put_off_there) X(interpreter) X(specialised) X(OutOfMemoryError)             \
+  X(getitem) X(setitem) X(spread_to) X(iter) X(trace_call) X(explain) X(takes) X(compile) X(AcceleratorError)        \
   /* types of arguments */                                                                                           \
   X(Generator) X(device) X(layout) X(memory_format) X(resolve_device)                                                \
   /* members of Tensor and Node */                                                                                   \

@@ -424,6 +424,13 @@ struct Keeps {
 // as it was; or by a call that has a node of its own.
 enum class Typed : uint8_t { No, Inside, Node };
 
+// The kernels of an op, or of a kernel of the CPU, for accelerators.
+struct There {
+  enum Which { Own, Complex, Write };  // Complex: where Own has nothing for a call
+  const char* name;  // of the op or kernel
+  PyObject* functions[3];  // or nullptr
+};
+
 struct Op {
   enum Kind : uint8_t { Pointwise, Linear, Bilinear, General, Composite, Constant };
   PyObject_HEAD vectorcallfunc vectorcall;
@@ -432,6 +439,7 @@ struct Op {
   PyObject* reference;  // the definition on NumPy, when `forward` is a kernel that may answer NotImplemented
   PyObject* dict;
   Kind kind;
+  There there;
 
   // The arguments.
   bool has_var_args;
@@ -480,6 +488,7 @@ struct Op {
     uint16_t by_value;  // what may be there if it has no dimensions
   } places;
 
+  // The result.
   struct Result {
     bool view;  // shows its first argument's storage
     bool multi_view;

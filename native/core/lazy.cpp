@@ -16,8 +16,9 @@ Tensor* applied(Tensor* t, uint32_t bits) {
   }
   if (is_accelerator(t->device())) {
     const Owned<Tensor> plain(new_alias(t));
-    PyObject* args[] = {as_object(plain.get()), bits & kConjBit ? Py_True : Py_False, bits & kNegBit ? Py_True : Py_False};
-    Ref found(plain ? by_device("_put_off", args, 3) : nullptr);
+    PyObject *conj = bits & kConjBit ? Py_True : Py_False, *neg = bits & kNegBit ? Py_True : Py_False;
+    PyObject* f = callbacks.put_off_there.get();
+    Ref found(plain && f ? PyObject_CallFunctionObjArgs(f, plain.get(), conj, neg, nullptr) : nullptr);
     if (!found) return nullptr;
     if (found.get() != Py_NotImplemented) return as_tensor(found.release());
     if (count_fallback("resolve_conj_neg", t->device()) < 0) return nullptr;

@@ -49,6 +49,7 @@ void op_dealloc(PyObject* self) {
                        as_object(op->backward.node_type),
                        op->backward.unfold};
   for (PyObject* o : owned) Py_XDECREF(o);
+  for (PyObject* o : op->there.functions) Py_XDECREF(o);
   forget_takes(&op->takes);
   op->params.~vector();
   op->tensor_params.~vector();
@@ -66,6 +67,7 @@ int op_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(op->forward);
   Py_VISIT(op->reference);
   Py_VISIT(op->dict);
+  for (PyObject* f : op->there.functions) Py_VISIT(f);
   Py_VISIT(op->result.put_off);
   Py_VISIT(op->in_place.base);
   Py_VISIT(op->in_place.write);
@@ -473,6 +475,7 @@ Op* allocate_op(PyObject* name, Op::Kind kind) {
   new (&op->backward) Op::Backward();
   op->vectorcall = kOpVectorcall;
   op->name = Py_NewRef(name);
+  op->there.name = op_name(op);
   op->kind = kind;
   op->list_param = -1;
   op->promotion.zero_dim_param = -1;

@@ -251,13 +251,13 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
   if (accelerators_opened.load(std::memory_order_relaxed) &&
       !for_each_tensor(op, slots, [](Tensor* t, int) { return !(t->flags & kAccelerator); })) {
     // Where the device has no kernel that writes, what the plain form gives is copied (see write_general).
-    if (function == op->in_place.write) return by_device((std::string(op_name(op)) + "_").c_str(), slots, op->n_params);
+    if (function == op->in_place.write) return by_device(op->there, slots, op->n_params, true);
     if (op->in_place.write && is_kernel(op->in_place.write)) {
       PyObject* written = write_copy(op, slots);
       if (written != Py_NotImplemented) return written;
       Py_DECREF(written);
     }
-    return on_accelerator(op_name(op), function, slots, op->n_params, shared);
+    return on_accelerator(op, function, slots, op->n_params, shared);
   }
   note_path(Path::Numpy);
   Held<kMaxParams> held;

@@ -16,7 +16,7 @@
 namespace rushlight {
 
 // bindings/indexing.cpp: several index arrays as one.
-PyObject* linear_index(PyObject*, PyObject* const* args, Py_ssize_t n);
+extern const HostFunction linear_index;
 
 namespace {
 
@@ -235,8 +235,7 @@ Outcome Walk::place(Place* place) {
       empty |= !indexed && dims_[d] == 0;
     }
     PyObject* args[] = {sizes.get(), indices.get(), counts.get(), empty ? Py_False : Py_True};
-    const bool there = has_accelerated(args, 4);
-    Ref combined(there ? kernel_on_accelerator("linear_index", linear_index, nullptr, args, 4) : linear_index(nullptr, args, 4));
+    Ref combined(linear_index(nullptr, args, 4));
     if (!combined) return Outcome::Error;
     place->index = std::move(combined);
   }

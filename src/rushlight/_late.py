@@ -7,6 +7,7 @@ at the end of the import which function that is; the module of the function is i
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from sys import modules
 from types import ModuleType
@@ -16,12 +17,10 @@ __all__ = ["Late", "connect", "functions_named_as_modules", "imported", "late"]
 
 
 def imported(module: str, name: str) -> Callable[..., Any]:
-    """A function of a module that few programs use: it is imported when it is called."""
+    """A function of a module that few programs use: it is imported when it is first called."""
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return getattr(import_module(module), name)(*args, **kwargs)
-
-    return call
+    found = cache(lambda: getattr(import_module(module), name))
+    return lambda *args, **kwargs: found()(*args, **kwargs)
 
 
 def functions_named_as_modules(package: str, *names: str) -> None:

@@ -595,9 +595,7 @@ def _volatile(self: Any) -> bool:
 
 
 def _set_volatile(self: Any, value: bool) -> None:
-    warn(
-        "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
-    )
+    warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
 
 
 def _missing_attribute(self: Any, name: str) -> Any:

@@ -7,6 +7,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import _core
+from rushlight._devices._kernels import _complex
 
 pytestmark = pytest.mark.usefixtures("refuse")
 
@@ -225,17 +226,16 @@ def test_memory_formats(name):
 
 def test_what_the_core_asks_for():
     """Copies into given memory, and conjugates and negatives worked out."""
-    answer = _core.accelerator_answer
     z, held = there(numbers(3, 4))
     out = torch.zeros(4, 3, 2, dtype=torch.complex64).to("opencl")
-    assert answer("_copy_across", out[..., 1], z.t()) is not NotImplemented
+    assert _complex.copy_across(out[..., 1], z.t()) is not NotImplemented
     near(out, np.stack([0 * held.T, held.T], -1), "complex64")
-    assert answer("_copy_across", out[..., 0], torch.tensor(2 - 1j)) is not NotImplemented
+    assert _complex.copy_across(out[..., 0], torch.tensor(2 - 1j)) is not NotImplemented
     near(out, np.stack([0 * held.T + 2 - 1j, held.T], -1), "complex64")
-    assert answer("_copy_across", out.real, out.imag) is NotImplemented  # the core's own
-    near(answer("_put_off", z, True, False), held.conj())
-    near(answer("_put_off", z.t(), True, True), -held.conj().T)
-    near(answer("_put_off", z.real, False, True), -held.real)
+    assert _complex.copy_across(out.real, out.imag) is NotImplemented  # the core's own
+    near(_complex.put_off(z, True, False), held.conj())
+    near(_complex.put_off(z.t(), True, True), -held.conj().T)
+    near(_complex.put_off(z.real, False, True), -held.real)
 
 
 def test_filled_and_copied():

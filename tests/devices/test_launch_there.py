@@ -9,6 +9,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import _core
+from rushlight._devices import _kernels
 from rushlight._devices._kernels import _launch, _products
 
 pytestmark = pytest.mark.usefixtures("refuse")
@@ -86,6 +87,28 @@ def test_what_kernels_take():
     assert not _launch.takes(a, torch.empty(2))
     assert not _launch.takes(a, None) and not _launch.takes(None, a)
     assert not _launch.takes(a, torch.empty(2, dtype=torch.complex64, device="opencl"))
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        (_core.kernels.softmax, "a kernel there already"),
+        (
+            _core.kernels.transpose,
+            "no kernel that accelerators compute",
+        ),  # it looks at layouts alone
+        (torch.nn.Linear, "is no op"),
+        (len, "is no op"),
+    ],
+)
+def test_a_target_has_one_kernel(target, said):
+    with pytest.raises(TypeError, match=said):
+        _kernels.there(target)(len)
+
+
+def test_a_kernel_of_no_op_is_an_error():
+    with pytest.raises(KeyError, match="_no_such_op"):
+        _kernels.named("_no_such_op")
 
 
 def test_results_have_the_layout_of_the_cpu():

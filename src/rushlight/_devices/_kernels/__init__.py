@@ -1,40 +1,75 @@
-"""What accelerators compute by kernels of their own, by the name of the op or of the CPU's kernel.
+"""What accelerators compute by kernels of their own.
 
-A function gets the arguments of the call, and returns NotImplemented where it has no kernel for
-them; the call goes by way of the host then.
+Each is a function of the arguments of a call, attached by `there` to ops and to kernels of the CPU.
+It returns NotImplemented where it has none for the arguments: the call goes by way of the host
+then.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, TypeVar
 
-table: dict[str, Callable[..., Any]] = {}
-of_complex: dict[str, Callable[..., Any]] = {}  # asked where the table has nothing for a call
+from ... import _core
+from ...ops.table.statement import OPS
+from ..opencl import FOLDER
+
+__all__ = ["load", "named", "numbers_of", "of_complex", "own", "there"]
+
+_Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
+
+own: dict[Any, Callable[..., Any]] = {}
+"""The functions, by the op or kernel of the CPU: those of complex numbers are made of them."""
+
+of_complex: dict[Any, Callable[..., Any]] = {}
+"""Those of complex numbers."""
 
 
-def kernel(
-    *names: str, complex: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Put a function into the table under these names; complex: into the one of complex numbers."""
-    chosen = of_complex if complex else table
+def there(
+    *targets: Any, complex: bool = False, writes: bool = False
+) -> Callable[[_Kernel], _Kernel]:
+    """Decorator: what computes calls of these ops and kernels of the CPU on accelerators.
 
-    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
-        for name in names:
-            assert name not in chosen, name
-            chosen[name] = function
+    complex: of complex numbers, where the other function has nothing for a call. writes: writes the
+    first argument, for the in-place form. A second one, and a target that is neither op nor kernel,
+    is an error.
+    """
+
+    def attach(function: _Kernel) -> _Kernel:
+        for target in targets:
+            _core.accelerator_attach(target, function, complex, writes)
+            if not writes:
+                (of_complex if complex else own)[target] = function
         return function
 
-    return enter
+    return attach
 
 
-def tables() -> tuple[dict[str, Callable[..., Any]], ...]:
-    """For the core: where it looks for the function of a call, in this order."""
-    return table, of_complex
+def named(*names: str) -> list[_core.Op]:
+    """Ops that a loop of the table made, in this order; KeyError where there is no such op."""
+    return [OPS[name].op for name in names]
 
 
-for _module in sorted(Path(__file__).parent.glob("_*.py")):
-    if _module.stem != "__init__":
+@cache
+def numbers_of(file: str) -> SimpleNamespace:
+    """The whole numbers that a text of kernels defines, by their names there."""
+    text = (FOLDER / file).read_text()
+    found = re.findall(r"^#define (\w+) (-?\d+)\b", text, re.M)
+    for names in re.findall(r"^enum \{([^}]*)\}", text, re.M):
+        found += [(name, i) for i, name in enumerate(re.findall(r"\w+", names))]
+    return SimpleNamespace(**{name: int(number) for name, number in found})
+
+
+def load() -> None:
+    """For the core, before the first call: the import of this module attaches the kernels."""
+
+
+for _module in sorted(Path(__file__).parent.glob("_[a-z]*.py")):
+    if _module.stem != "_complex_parts":
         import_module(f"{__name__}.{_module.stem}")
+import_module(f"{__name__}._complex_parts")  # made of all others

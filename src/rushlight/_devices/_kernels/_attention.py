@@ -10,10 +10,9 @@ import struct
 from math import prod
 from typing import Any
 
-from ... import _dtypes as dtypes
-from ..._core import Tensor
-from . import kernel
-from ._launch import code, computed, empty, layout, made, rows, start, takes
+from ..._core import Tensor, kernels
+from . import there
+from ._launch import Ints, Tensors, code, computed, empty, layout, made, rows, start, takes
 from ._products import Matrices, matrices, product
 
 _NONE = struct.pack("13q", *(0,) * 13)
@@ -21,15 +20,20 @@ _NONE = struct.pack("13q", *(0,) * 13)
 
 def _wide(t: Tensor) -> Tensor:
     """The tensor in the type that is computed in."""
-    dtype = getattr(dtypes, computed(t.dtype))
-    return t if t.dtype is dtype else rows(t, dtype)
+    return t if t.dtype is computed(t.dtype) else rows(t, computed(t.dtype))
 
 
 class _Heads:
     """The stacks of a call, and what the rows between the products are seen with."""
 
     def __init__(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Any, noise: Any, causal: bool
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        noise: Tensor | None,
+        causal: bool,
     ) -> None:
         self.sizes = query.shape[-2], key.shape[-2], query.shape[-1], value.shape[-1]
         heads = key.shape[-3] if key.dim() > 2 else 1
@@ -77,10 +81,16 @@ def _known(*tensors: Any) -> bool:
     return takes(*[t for t in tensors if t is not None])
 
 
-@kernel("attention")
+@there(kernels.attention)
 def attention(
-    query: Any, key: Any, value: Any, mask: Any, noise: Any, causal: Any, scale: Any
-) -> Any:
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    noise: Tensor | None,
+    causal: bool,
+    scale: float,
+) -> Tensors:
     if not _known(query, key, value, mask, noise):
         return NotImplemented
     results = made("attention", query, key, value, mask, noise, causal, scale)
@@ -101,20 +111,20 @@ def attention(
     return (out, sums) if whole else NotImplemented
 
 
-@kernel("attention_backward")
+@there(kernels.attention_backward)
 def attention_backward(
-    g: Any,
-    query: Any,
-    key: Any,
-    value: Any,
-    mask: Any,
-    noise: Any,
-    causal: Any,
-    scale: Any,
-    out: Any,
-    sums: Any,
-    needs: Any,
-) -> Any:
+    g: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    noise: Tensor | None,
+    causal: bool,
+    scale: float,
+    out: Tensor,
+    sums: Tensor,
+    needs: Ints,
+) -> tuple[Tensor | None, ...]:
     if not _known(g, query, key, value, mask, noise, out, sums):
         return NotImplemented
     given = g, query, key, value, mask, noise, causal, scale, out, sums

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,16 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
-from ..opencl import FOLDER
-from . import kernel
-from ._launch import code, empty, layout, start, takes
+from ...ops.elementwise import arithmetic, comparison, complex_numbers, powers, selection, special
+from ...ops.making import casts
+from ...ops.table.statement import OPS
+from . import named, numbers_of, there
+from ._launch import Ints, code, empty, layout, start, takes
 
 __all__ = [
     "COMPLEX",
     "REAL",
+    "all_there",
     "as_complex",
     "as_pairs",
     "cast",
@@ -26,7 +29,6 @@ __all__ = [
     "mapped",
     "new",
     "part_of",
-    "there",
 ]
 
 _FILE = "complex.cl"
@@ -37,23 +39,15 @@ COMPLEX = {
 }
 REAL = {c: r for r, c in COMPLEX.items()}
 _WIDE = {dtypes.float64, dtypes.complex128}  # computed in double
-_NUMBER = -1  # as in complex.cl
 
 
-def _numbers() -> dict[str, int]:
-    """The numbers of the functions in complex.cl, by name."""
-    found = re.search(r"enum \{([^}]*)\}", (FOLDER / _FILE).read_text())
-    assert found
-    names = found[1].replace(",", " ").lower().split()
-    return {name: i for i, name in enumerate(names)}
-
-
-_FUNCTIONS = _numbers()
+# The functions by name; from `eq` on they tell a truth.
+_FUNCTIONS = {name.lower(): number for name, number in vars(numbers_of(_FILE)).items()}
 
 # ---- what is a complex tensor here, and views of it
 
 
-def there(*tensors: Any) -> bool:
+def all_there(*tensors: Any) -> bool:
     """Whether all are real or complex tensors on one accelerator, with nothing put off."""
     device = tensors[0]._accelerator if isinstance(tensors[0], Tensor) else None
     return device is not None and all(
@@ -67,7 +61,7 @@ def there(*tensors: Any) -> bool:
 
 def is_complex(*tensors: Any) -> bool:
     """Whether all are complex64 or complex128 tensors on one accelerator, with nothing put off."""
-    return there(*tensors) and all(t.dtype in REAL and t.element_size() > 4 for t in tensors)
+    return all_there(*tensors) and all(t.dtype in REAL and t.element_size() > 4 for t in tensors)
 
 
 def as_pairs(z: Tensor) -> Tensor:
@@ -88,13 +82,13 @@ def part_of(z: Tensor, which: int) -> Tensor:
     return _core.kernels.select(as_pairs(z), z.dim(), which)
 
 
-@kernel("view_as_real")
-def view_as_real(z: Any) -> Any:
+@there(complex_numbers.view_as_real)
+def view_as_real(z: Tensor) -> Tensor:
     return as_pairs(z) if isinstance(z, Tensor) and z.dtype in REAL else NotImplemented
 
 
-@kernel("view_as_complex")
-def view_as_complex(x: Any) -> Any:
+@there(complex_numbers.view_as_complex)
+def view_as_complex(x: Tensor) -> Tensor:
     if not isinstance(x, Tensor) or x.dtype not in COMPLEX or not x.dim() or x.shape[-1] != 2:
         return NotImplemented
     if not x.numel():
@@ -107,8 +101,8 @@ def view_as_complex(x: Any) -> Any:
     return as_complex(x)
 
 
-@kernel("_conj", "_neg_view")
-def _same(z: Any) -> Any:
+@there(complex_numbers._conj, complex_numbers.neg_view)
+def _same(z: Tensor) -> Tensor:
     """The view of everything; the op turns its bit."""
     return z
 
@@ -116,7 +110,7 @@ def _same(z: Any) -> Any:
 # ---- functions of elements
 
 
-def _operand(value: Any, shape: Sequence[int], like: Tensor, letter: str) -> Any:
+def _operand(value: Any, shape: Ints, like: Tensor, letter: str) -> Any:
     """(the tensor or None, where its elements are and what they are); None in the place of the
     second where kernels do not take its layout."""
     if isinstance(value, Tensor) and value.dim() == 0 and value._accelerator is None:
@@ -124,7 +118,7 @@ def _operand(value: Any, shape: Sequence[int], like: Tensor, letter: str) -> Any
     if not isinstance(value, Tensor):
         number = complex(value)
         parts = struct.pack(f"2{letter}", *_held(number.real, letter), *_held(number.imag, letter))
-        return None, struct.pack("14q", *(0,) * 13, _NUMBER) + parts
+        return None, struct.pack("14q", *(0,) * 13, _FUNCTIONS["is_number"]) + parts
     more = len(shape) - value.dim()
     own = zip(value.stride(), value.shape, strict=True)
     laid = layout(value, shape, [0] * more + [0 if n == 1 else s for s, n in own])
@@ -138,7 +132,7 @@ def _held(value: float, letter: str) -> tuple[float]:
         return (float(np.float32(value) if letter == "f" else value),)
 
 
-def mapped(name: str, *operands: Any, out: Tensor) -> Any:
+def mapped(name: str, *operands: Any, out: Tensor) -> Tensor:
     """A function of elements of tensors and numbers, written to `out`; NotImplemented where kernels
     do not take the layouts."""
     if not out.numel():
@@ -159,7 +153,7 @@ def mapped(name: str, *operands: Any, out: Tensor) -> Any:
     return out
 
 
-def new(shape: Sequence[int], dtype: Any, operands: Sequence[Any]) -> Tensor:
+def new(shape: Ints, dtype: dtypes.dtype, operands: Sequence[Any]) -> Tensor:
     """A new tensor, laid out as the first of the operands that has the shape."""
     for t in operands:
         if isinstance(t, Tensor) and tuple(t.shape) == tuple(shape):
@@ -173,14 +167,15 @@ def new(shape: Sequence[int], dtype: Any, operands: Sequence[Any]) -> Tensor:
 
 def _is_operand(value: Any) -> bool:
     if isinstance(value, Tensor):
-        return there(value) if value._accelerator is not None else value.dim() == 0
+        return all_there(value) if value._accelerator is not None else value.dim() == 0
     return isinstance(value, (bool, int, float, complex))
 
 
-def _elementwise(function: str, order: Sequence[int], result: str) -> Callable[..., Any]:
-    """An op whose operands are those arguments in an order; result: "same", "real" or "bool"."""
+def _elementwise(function: str, order: Ints) -> Callable[..., Any]:
+    """An op whose operands are those arguments in an order."""
+    is_truth, is_real = _FUNCTIONS[function] >= _FUNCTIONS["eq"], function in ("abs", "angle")
 
-    def call(*args: Any) -> Any:
+    def call(*args: Any) -> Tensor:
         if len(args) <= max(order):
             return NotImplemented
         operands = [args[i] for i in order]
@@ -188,75 +183,51 @@ def _elementwise(function: str, order: Sequence[int], result: str) -> Callable[.
             return NotImplemented
         tensors = [t for t in operands if isinstance(t, Tensor) and t._accelerator is not None]
         complexes = [t.dtype for t in tensors if t.dtype in REAL]
-        if not there(*tensors) or not complexes or dtypes.complex32 in complexes:
+        if not all_there(*tensors) or not complexes or dtypes.complex32 in complexes:
             return NotImplemented
         try:
             shape = np.broadcast_shapes(*(tuple(t.shape) for t in tensors))
         except ValueError:
             return NotImplemented  # the CPU's error
         widest = max(complexes, key=lambda d: int(d.itemsize))
-        dtype = {"same": widest, "real": REAL[widest], "bool": dtypes.bool}[result]
+        dtype = dtypes.bool if is_truth else REAL[widest] if is_real else widest
         return mapped(function, *operands, out=new(shape, dtype, operands))
 
     return call
 
 
-# By the name of the op: the function, where that has another name, and the order of its operands.
-_SAME: dict[str, tuple[str, Sequence[int]]] = {
-    "add": ("add", (0, 1)),
-    "_add_scaled": ("add_scaled", (0, 1, 2)),
-    "sub": ("sub", (0, 1)),
-    "_sub_scaled": ("sub_scaled", (0, 1, 2)),
-    "rsub": ("sub", (1, 0)),
-    "_rsub_number": ("sub", (1, 0)),
-    "_rsub_scaled": ("sub_scaled", (1, 0, 2)),
-    "mul": ("mul", (0, 1)),
-    "div": ("div", (0, 1)),
-    "addcmul": ("add_product", (0, 1, 2, 3)),
-    "_addcmul_scaled": ("add_product", (0, 1, 2, 3)),
-    "addcdiv": ("add_quotient", (0, 1, 2, 3)),
-    "_addcdiv_scaled": ("add_quotient", (0, 1, 2, 3)),
-    "lerp": ("lerp", (0, 1, 2)),
-    "_lerp_number": ("lerp", (0, 1, 2)),
-    "ldexp": ("ldexp", (0, 1)),
-    "logaddexp": ("log_add_exp", (0, 1)),
-    "pow": ("pow", (0, 1)),
-    "_pow_number": ("pow", (0, 1)),
-    "_pow_base": ("pow", (0, 1)),
-    "_pow_two": ("square", (0,)),
-    "_pow_three": ("cube", (0,)),
-    "_pow_half": ("sqrt", (0,)),
-    "_pow_minus_half": ("rsqrt", (0,)),
-    "_pow_minus_one": ("reciprocal", (0,)),
-    "where": ("where", (0, 1, 2)),
-    "masked_fill": ("where", (1, 2, 0)),
-    "_masked_fill_number": ("where", (1, 2, 0)),
-    "conj_physical": ("conj", (0,)),
-}
-_OF_ONE = (
-    "neg sgn reciprocal square sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sigmoid silu sinc "
-    "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
+# Pointwise ops of one instruction; then those that are made of several, or of none.
+for _entry in OPS.values():
+    if _entry.kind == "pointwise" and _entry.kernel in _FUNCTIONS:
+        _first = range(_core.kernel_arity(_entry.kernel))
+        there(_entry.op, complex=True)(_elementwise(_entry.kernel, _first))
+_SEVERAL: Sequence[tuple[str, Ints, Sequence[Any]]] = (
+    ("add_scaled", (0, 1, 2), [arithmetic._add_scaled]),
+    ("sub", (1, 0), [arithmetic.rsub, arithmetic._rsub_number]),
+    ("sub_scaled", (0, 1, 2), [arithmetic._sub_scaled]),
+    ("sub_scaled", (1, 0, 2), [arithmetic._rsub_scaled]),
+    ("add_product", (0, 1, 2, 3), [arithmetic.addcmul, arithmetic._addcmul_scaled]),
+    ("add_quotient", (0, 1, 2, 3), [arithmetic.addcdiv, arithmetic._addcdiv_scaled]),
+    ("lerp", (0, 1, 2), [arithmetic.lerp, arithmetic._lerp_number]),
+    ("ldexp", (0, 1), [powers.ldexp]),
+    ("cube", (0,), [powers._pow_three]),
+    ("sqrt", (0,), [powers._pow_half]),
+    ("rsqrt", (0,), [powers._pow_minus_half]),
+    ("reciprocal", (0,), [powers._pow_minus_one]),
+    ("where", (1, 2, 0), [selection.masked_fill, selection._masked_fill_number]),
+    ("conj", (0,), [complex_numbers.conj_physical]),
+    ("angle", (0,), [complex_numbers.angle]),
+    ("sinc", (0,), [special.sinc]),
+    ("isreal", (0,), [comparison.isreal]),
 )
-for _name in _OF_ONE.split():
-    _SAME[_name] = _name, (0,)
-for _name, (_function, _order) in _SAME.items():
-    kernel(_name, complex=True)(_elementwise(_function, _order, "same"))
-for _name in ("abs", "angle"):
-    kernel(_name, complex=True)(_elementwise(_name, (0,), "real"))
-for _name in ("isnan", "isinf", "isfinite", "isreal"):
-    kernel(_name, complex=True)(_elementwise(_name, (0,), "bool"))
-kernel("logical_not", complex=True)(_elementwise("not", (0,), "bool"))
-for _name, _function in (
-    *((name, op) for op in ("eq", "ne") for name in (op, f"_{op}_number")),
-    *((f"logical_{op}", op) for op in ("and", "or", "xor")),
-):
-    kernel(_name, complex=True)(_elementwise(_function, (0, 1), "bool"))
+for _function, _order, _ops in _SEVERAL:
+    there(*_ops, complex=True)(_elementwise(_function, _order))
 
 
 # ---- of two real numbers
 
 
-def _joined(name: str, a: Any, b: Any) -> Any:
+def _joined(name: str, a: Tensor, b: Tensor) -> Tensor:
     """A complex tensor of two real ones."""
     if not takes(a, b) or a.dtype is not b.dtype or a.dtype not in COMPLEX:
         return NotImplemented
@@ -267,20 +238,18 @@ def _joined(name: str, a: Any, b: Any) -> Any:
     return mapped(name, a, b, out=empty(shape, a, COMPLEX[a.dtype]))
 
 
-@kernel("complex")
-def complex_(a: Any, b: Any) -> Any:
-    return _joined("join", a, b)
+there(complex_numbers.complex)(partial(_joined, "join"))
 
 
-@kernel("polar")
-def polar(a: Any, b: Any) -> Any:
+@there(complex_numbers.polar)
+def polar(a: Tensor, b: Tensor) -> Tensor:
     return NotImplemented if a.element_size() == 2 else _joined("polar", a, b)
 
 
 # ---- copies
 
 
-def cast(x: Tensor, dtype: Any) -> Any:
+def cast(x: Tensor, dtype: dtypes.dtype) -> Tensor:
     """The values as another type, laid out as they are."""
     out = new(x.shape, dtype, [x])
     if x.dtype.is_complex or dtype.is_complex:
@@ -289,20 +258,20 @@ def cast(x: Tensor, dtype: Any) -> Any:
     return out
 
 
-@kernel("_to_copy", complex=True)
-def _to_copy(x: Any, dtype: Any) -> Any:
-    if not there(x) or not (x.dtype.is_complex or dtype.is_complex):
+@there(casts._to_copy, complex=True)
+def _to_copy(x: Tensor, dtype: dtypes.dtype) -> Tensor:
+    if not all_there(x) or not (x.dtype.is_complex or dtype.is_complex):
         return NotImplemented
     if dtype not in REAL and dtype.code > dtypes.float64.code:
         return NotImplemented
     return cast(x, dtype)
 
 
-@kernel("_to_format")
-def _to_format(x: Any, dtype: Any, memory_format: Any) -> Any:
+@there(casts._to_format)
+def _to_format(x: Tensor, dtype: dtypes.dtype, memory_format: Any) -> Tensor:
     from ...ops.making.copies import like_strides
 
-    if not there(x) or (dtype not in REAL and dtype.code > dtypes.float64.code):
+    if not all_there(x) or (dtype not in REAL and dtype.code > dtypes.float64.code):
         return NotImplemented
     device: Any = x._accelerator
     strides = like_strides(x, memory_format)
@@ -313,20 +282,18 @@ def _to_format(x: Any, dtype: Any, memory_format: Any) -> Any:
     return mapped("copy", x, out=out)
 
 
-@kernel("_copy_across")
-def _copy_across(to: Any, x: Any) -> Any:
+def copy_across(to: Tensor, x: Tensor) -> Tensor:
     """Values into a tensor's memory, spread to its shape, where one of both is complex."""
-    if not (to.dtype.is_complex or x.dtype.is_complex) or not there(to):
+    if not (to.dtype.is_complex or x.dtype.is_complex) or not all_there(to):
         return NotImplemented
-    if not there(x) and (x._accelerator is not None or x.dim() or x._on_meta):
+    if not all_there(x) and (x._accelerator is not None or x.dim() or x._on_meta):
         return NotImplemented
     return mapped("copy", x, out=to)
 
 
-@kernel("_put_off")
-def put_off(x: Any, conjugate: bool, negative: bool) -> Any:
+def put_off(x: Tensor, conjugate: bool, negative: bool) -> Tensor:
     """The conjugates, negatives or both of elements."""
-    if not there(x) or (negative and x.dtype is dtypes.bool):
+    if not all_there(x) or (negative and x.dtype is dtypes.bool):
         return NotImplemented
     function = {(1, 0): "conj", (0, 1): "neg", (1, 1): "conj_neg"}[int(conjugate), int(negative)]
     if not x.dtype.is_complex:
@@ -336,29 +303,29 @@ def put_off(x: Any, conjugate: bool, negative: bool) -> Any:
     return mapped(function, x, out=new(x.shape, x.dtype, [x]))
 
 
-@kernel("_copied", "_overwrite", complex=True)
-def _copied(tensor: Any, source: Any, *_: Any) -> Any:
+@there(selection._copied, selection._overwrite, complex=True)
+def _copied(tensor: Tensor, source: Tensor, *_: Any) -> Tensor:
     """What `copy_` and `fill_` with a tensor put in the place of a tensor."""
-    if not there(tensor) or not isinstance(source, Tensor) or source.dim() > tensor.dim():
+    if not all_there(tensor) or not isinstance(source, Tensor) or source.dim() > tensor.dim():
         return NotImplemented
     if source._accelerator is None:
         if source.dim() or source._on_meta:
             return NotImplemented
         return mapped("copy", source.item(), out=empty(tensor.shape, tensor))
     sizes = zip(reversed(source.shape), reversed(tensor.shape), strict=False)
-    if not there(tensor, source) or not all(n in (1, m) for n, m in sizes):
+    if not all_there(tensor, source) or not all(n in (1, m) for n, m in sizes):
         return NotImplemented
     return mapped("copy", source, out=empty(tensor.shape, tensor))
 
 
-@kernel("_overwrite_number", "_fill_number", complex=True)
-def _overwrite_number(tensor: Any, value: Any) -> Any:
+@there(*named("_overwrite_number"), *named("_fill_number"), complex=True)
+def _overwrite_number(tensor: Tensor, value: Any) -> Tensor:
     """What `fill_` with a number puts in the place of a tensor."""
-    if not there(tensor) or not isinstance(value, (bool, int, float, complex)):
+    if not all_there(tensor) or not isinstance(value, (bool, int, float, complex)):
         return NotImplemented
     return mapped("copy", value, out=empty(tensor.shape, tensor))
 
 
-@kernel("_zeroed", complex=True)
-def _zeroed(tensor: Any) -> Any:
+@there(selection._zeroed, complex=True)
+def _zeroed(tensor: Tensor) -> Tensor:
     return _overwrite_number(tensor, 0)

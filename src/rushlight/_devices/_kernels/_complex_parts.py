@@ -14,11 +14,18 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
-from ..._core import Tensor
-from . import kernel, table
+from ..._core import Tensor, kernels
+from ...ops.elementwise import elementary
+from ...ops.indexing import index_select, scatter, take
+from ...ops.layers import padding
+from ...ops.matrix import fused_products, norms, products
+from ...ops.reduction import reductions, scans
+from ...ops.table.statement import OPS
+from . import of_complex, own, there
 from ._complex import (
     COMPLEX,
     REAL,
+    all_there,
     as_complex,
     as_pairs,
     cast,
@@ -26,9 +33,8 @@ from ._complex import (
     mapped,
     new,
     part_of,
-    there,
 )
-from ._launch import empty
+from ._launch import Dims, Ints, empty
 
 # ---- real kernels by parts
 
@@ -68,18 +74,17 @@ def _complexes(args: Sequence[Any]) -> bool:
     """Whether the tensors among them are on a device, and the complex ones of one type."""
     tensors = _tensors(args)
     found = {t.dtype for t in tensors if t.dtype.is_complex}
-    if len(found) != 1 or found == {dtypes.complex32} or not there(*tensors):
+    if len(found) != 1 or found == {dtypes.complex32} or not all_there(*tensors):
         return False
     return not any(isinstance(value, dtypes.dtype) and value not in found for value in args)
 
 
-def _linear(name: str, number: int = -1) -> Callable[..., Any]:
+def _linear(real: Callable[..., Any], number: int = -1) -> Callable[..., Any]:
     """A function that is linear in all complex arguments together; number: the place of one that
     may be no tensor."""
 
-    def call(*args: Any) -> Any:
-        real = table.get(name)
-        if real is None or not _complexes(args):
+    def call(*args: Any) -> Tensor:
+        if not _complexes(args):
             return NotImplemented
         found = []
         for which in (0, 1):
@@ -95,28 +100,8 @@ def _linear(name: str, number: int = -1) -> Callable[..., Any]:
     return call
 
 
-_LINEAR = (
-    "sum _sum_dims sum_to mean _mean_dims cumsum trace _trace_transpose "
-    "_strided_backward _strided_gather _strided_scatter _strided_zeroed _unfold_backward "
-    "_col2im _im2col embedding_backward _embedding_transpose gather_backward index_backward "
-    "_take_backward max_pool_backward index_add scatter_add index_put put _scatter_zero "
-    "_index_fill_tensor slice_scatter select_scatter diagonal_scatter "
-    "avg_pool avg_pool_backward adaptive_avg_pool adaptive_avg_pool_backward"
-).split()
-_LINEAR += [
-    f"_{kind}{n}d{end}"
-    for kind in ("reflect_pad", "replicate_pad", "circular_pad", "avg_pool", "adaptive_avg_pool")
-    for n in (1, 2, 3)
-    for end in ("", "_transpose")
-]
-for _name in _LINEAR:
-    kernel(_name, complex=True)(_linear(_name))
-for _name, _place in (("_scatter_value", 3), ("_index_fill_number", 3), ("constant_pad_nd", 2)):
-    kernel(_name, complex=True)(_linear(_name, _place))
-
-
-@kernel("mean_backward", complex=True)
-def mean_backward(g: Any, shape: Any, dim: Any, keepdim: Any) -> Any:
+@there(kernels.mean_backward, complex=True)
+def mean_backward(g: Tensor, shape: Ints, dim: Dims, keepdim: bool) -> Tensor:
     from ._reductions import axes_of
 
     axes = axes_of(dim, len(shape)) if is_complex(g) and type(keepdim) is bool else None
@@ -131,8 +116,8 @@ def _multiplied(a: Tensor, b: Tensor, out: Tensor) -> bool:
     return mapped("mul", a, b, out=out) is not NotImplemented
 
 
-@kernel("prod", "_prod_dim", complex=True)
-def prod_(z: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
+@there(kernels.prod, reductions.prod, reductions._prod_dim, complex=True)
+def prod_(z: Tensor, dim: int | None = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """The products of pairs, until one is left."""
     if not is_complex(z) or dtype not in (None, z.dtype) or type(keepdim) is not bool:
         return NotImplemented
@@ -157,8 +142,8 @@ def prod_(z: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> A
     return found if keepdim or found is NotImplemented else _core.kernels.select(found, dim, 0)
 
 
-@kernel("cumprod", complex=True)
-def cumprod(z: Any, dim: Any, dtype: Any = None) -> Any:
+@there(kernels.cumprod, scans.cumprod, complex=True)
+def cumprod(z: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The products of 2, 4, 8, ... entries that end at each."""
     if not is_complex(z) or dtype not in (None, z.dtype) or type(dim) is not int:
         return NotImplemented
@@ -177,7 +162,7 @@ def cumprod(z: Any, dim: Any, dtype: Any = None) -> Any:
     return found
 
 
-def _products(real: Callable[[Any, Any], Any], x: Any, y: Any, conj: bool = False) -> Any:
+def _products(real: Callable[[Any, Any], Any], x: Tensor, y: Tensor, conj: bool = False) -> Any:
     """A function that is bilinear over real numbers, of x and y or the conjugate of y."""
     if not is_complex(x, y) or x.dtype is not y.dtype:
         return NotImplemented
@@ -189,32 +174,28 @@ def _products(real: Callable[[Any, Any], Any], x: Any, y: Any, conj: bool = Fals
     return _together("join_conj" if conj else "join_sums", *found)
 
 
-def _bilinear(name: str) -> Callable[..., Any]:
+def _bilinear(real: Callable[..., Any]) -> Callable[..., Any]:
     """A function that is linear in each of its first two arguments, the only complex ones."""
 
-    def call(x: Any, y: Any, *rest: Any) -> Any:
-        real = table.get(name)
-        if real is None or _tensors(rest):
+    def call(x: Tensor, y: Tensor, *rest: Any) -> Tensor:
+        if _tensors(rest):
             return NotImplemented
         return _products(lambda a, b: real(a, b, *rest), x, y)
 
     return call
 
 
-for _name in ("matmul", "mm", "bmm", "mv", "dot", "_linalg_cross", "convolution_weight"):
-    kernel(_name, complex=True)(_bilinear(_name))
+@there(products.vdot, complex=True)
+def vdot(a: Tensor, b: Tensor) -> Tensor:
+    return _products(own[products.dot], b, a, conj=True)
 
 
-@kernel("vdot", complex=True)
-def vdot(a: Any, b: Any) -> Any:
-    return _products(table["dot"], b, a, conj=True)
-
-
-def _biased(name: str, channels_last: bool = False) -> Callable[..., Any]:
+def _biased(target: Any, channels_last: bool = False) -> None:
     """A bilinear function of the first two arguments with a bias for each channel."""
-    product = _bilinear(name)
+    product = _bilinear(own[target])
 
-    def call(x: Any, y: Any, bias: Any = None, *rest: Any) -> Any:
+    @there(target, complex=True)
+    def call(x: Tensor, y: Tensor, bias: Tensor | None = None, *rest: Any) -> Tensor:
         found = product(x, y, None, *rest)
         if found is NotImplemented or bias is None:
             return found
@@ -224,43 +205,49 @@ def _biased(name: str, channels_last: bool = False) -> Callable[..., Any]:
         added = _core.kernels.view(bias, (bias.shape[0], *(1,) * inner))
         return mapped("add", found, added, out=found)
 
-    return call
+
+_biased(kernels.convolution)
+_biased(kernels.convolution_input)
+_biased(kernels.linear, channels_last=True)
 
 
-for _name in ("convolution", "_convolution", "convolution_input", "_convolution_input"):
-    kernel(_name, complex=True)(_biased(_name))
-kernel("linear", "_linear_bias", complex=True)(_biased("linear", channels_last=True))
-
-
-def _added(name: str) -> Callable[..., Any]:
+def _added(*targets: Any) -> None:
     """A product with something added."""
+    real = own[targets[0]]
 
-    def call(input: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    @there(*targets, complex=True)
+    def call(input: Tensor, a: Tensor, b: Tensor, beta: Any = 1, alpha: float = 1) -> Tensor:
         numbers = all(isinstance(n, (bool, int, float, complex)) for n in (beta, alpha))
         if not numbers or not is_complex(input, a, b) or input.dtype is not a.dtype:
             return NotImplemented
         part = part_of(input, 0)
-        found = _products(lambda x, y: table[name](part, x, y, 0, 1), a, b)
+        found = _products(lambda x, y: real(part, x, y, 0, 1), a, b)
         if found is NotImplemented:
             return found
         if beta == 0:
             return mapped("mul", found, alpha, out=found)
         return mapped("add_products", found, alpha, input, beta, out=found)
 
-    return call
+
+_added(fused_products.addmm, kernels.addmm)
+for _op in (
+    fused_products.addmv,
+    fused_products.baddbmm,
+    fused_products.addbmm,
+    fused_products.addr,
+):
+    _added(_op)
 
 
-for _name in ("addmm", "addmv", "baddbmm", "addbmm", "addr"):
-    kernel(_name, complex=True)(_added(_name))
-
-
-def _gradient(name: str, g: Any, a: Any, b: Any, needs: Any, i: int) -> Any:
+def _gradient(
+    real: Callable[..., Any], g: Tensor, a: Tensor, b: Tensor, needs: Ints, i: int
+) -> Any:
     """The gradient of a bias, of a or of b alone: of g and the conjugate of the other factor."""
     alone = tuple(need if k == i else 0 for k, need in enumerate(needs))
     of_a, of_bias = i == len(needs) - 2, i == len(needs) - 3
 
-    def of_parts(*factors: Any) -> Any:
-        found = table[name](*factors, alone)
+    def of_parts(*factors: Any) -> Tensor:
+        found = real(*factors, alone)
         return found if found is NotImplemented else found[i]
 
     if of_bias:
@@ -274,65 +261,61 @@ def _gradient(name: str, g: Any, a: Any, b: Any, needs: Any, i: int) -> Any:
     return _products(lambda x, y: of_parts(x, y, like), g, other, conj=True)
 
 
-def _gradients(name: str) -> Callable[..., Any]:
+def _gradients(kernel: Any) -> None:
     """The gradients of a product by its factors."""
+    real = own[kernel]
 
-    def call(g: Any, a: Any, b: Any, needs: Any) -> Any:
+    @there(kernel, complex=True)
+    def call(g: Tensor, a: Tensor, b: Tensor, needs: Ints) -> tuple[Tensor | None, ...]:
         if not is_complex(*(t for t in (g, a, b) if t is not None)):
             return NotImplemented
         found = [
-            _gradient(name, g, a, b, needs, i) if need else None for i, need in enumerate(needs)
+            _gradient(real, g, a, b, needs, i) if need else None for i, need in enumerate(needs)
         ]
         return NotImplemented if any(f is NotImplemented for f in found) else tuple(found)
 
-    return call
 
-
-for _name in ("matmul_backward", "linear_backward"):
-    kernel(_name, complex=True)(_gradients(_name))
+_gradients(kernels.matmul_backward)
+_gradients(kernels.linear_backward)
 
 # ---- what depends on sizes or truth alone
 
 
-def _of_sizes(name: str) -> Callable[..., Any]:
-    """A function of the absolute values."""
-
-    def call(z: Any, *rest: Any) -> Any:
-        if not _complexes((z, *rest)):
-            return NotImplemented
-        sizes = mapped("abs", z, out=new(z.shape, REAL[z.dtype], [z]))
-        given = [_parts_of(value, 0) for value in rest]
-        return sizes if sizes is NotImplemented else table[name](sizes, *given)
-
-    return call
+@there(norms.vector_norm, norms._distance_norm, complex=True)
+def _of_sizes(z: Tensor, *rest: Any) -> Tensor:
+    """The norm of the absolute values."""
+    if not _complexes((z, *rest)):
+        return NotImplemented
+    sizes = mapped("abs", z, out=new(z.shape, REAL[z.dtype], [z]))
+    given = [_parts_of(value, 0) for value in rest]
+    return sizes if sizes is NotImplemented else own[norms.vector_norm](sizes, *given)
 
 
-for _name in ("_vector_norm", "_distance_norm"):
-    kernel(_name, complex=True)(_of_sizes(_name))
-
-
-def _of_truth(name: str) -> Callable[..., Any]:
+def _of_truth(*targets: Any) -> None:
     """A function of which elements are not 0."""
+    real = own[targets[0]]
 
-    def call(z: Any, *rest: Any) -> Any:
-        real = table.get(name)
-        truth = cast(z, dtypes.bool) if real is not None and is_complex(z) else NotImplemented
-        return truth if real is None or truth is NotImplemented else real(truth, *rest)
-
-    return call
-
-
-for _name in ("any", "all", "count_nonzero", "nonzero"):
-    kernel(_name, complex=True)(_of_truth(_name))
+    @there(*targets, complex=True)
+    def call(z: Tensor, *rest: Any) -> Tensor:
+        truth = cast(z, dtypes.bool) if is_complex(z) else NotImplemented
+        return truth if truth is NotImplemented else real(truth, *rest)
 
 
-def _spread_of(name: str, root: bool, mean: bool) -> Callable[..., Any]:
+_of_truth(reductions.any, kernels.any)
+_of_truth(reductions.all, kernels.all)
+_of_truth(reductions.count_nonzero)
+_of_truth(take._nonzero_rows)
+
+
+def _spread_of(target: Any, root: bool, mean: bool) -> None:
     """The variance, which is that of the real parts and that of the imaginary ones."""
+    real = own[reductions._var_mean_op]
 
-    def call(z: Any, *rest: Any) -> Any:
+    @there(target, complex=True)
+    def call(z: Tensor, *rest: Any) -> Any:
         if not is_complex(z):
             return NotImplemented
-        found = [table["_var_mean"](part_of(z, which), *rest) for which in (0, 1)]
+        found = [real(part_of(z, which), *rest) for which in (0, 1)]
         if any(part is NotImplemented for part in found):
             return NotImplemented
         (of_re, re), (of_im, im) = found
@@ -341,17 +324,45 @@ def _spread_of(name: str, root: bool, mean: bool) -> Callable[..., Any]:
             variance = mapped("sqrt", variance, out=variance)
         return (variance, _together("join", re, im)) if mean else variance
 
-    return call
+
+_spread_of(kernels.var, root=False, mean=False)
+_spread_of(reductions._std_op, root=True, mean=False)
+_spread_of(reductions._var_mean_op, root=False, mean=True)
+_spread_of(reductions._std_mean_op, root=True, mean=True)
 
 
-for _name in ("var", "_var", "_std", "_var_mean", "_std_mean"):
-    kernel(_name, complex=True)(_spread_of(_name, "std" in _name, "mean" in _name))
-
-
-@kernel("_nan_to_num", complex=True)
-def _nan_to_num(z: Any, *numbers: Any) -> Any:
-    from ...ops.elementwise.elementary import nan_to_num
-
+@there(elementary._finite_only, complex=True)
+def _nan_to_num(z: Tensor, *numbers: Any) -> Tensor:
     if not is_complex(z):
         return NotImplemented
-    return as_complex(nan_to_num(as_pairs(z).contiguous(), *numbers))
+    return as_complex(elementary.nan_to_num(as_pairs(z).contiguous(), *numbers))
+
+
+# ---- what is linear in an argument that may be a number, or refuses complex numbers; then what
+# follows from the kind
+
+for _target, _number in (
+    (scatter._scatter_value, 3),
+    (index_select._index_fill_number, 3),
+    (padding.constant_pad_nd, 2),
+    (kernels.index_put, -1),
+):
+    there(_target, complex=True)(_linear(own[_target], _number))
+there(kernels.nll_loss, complex=True)(lambda *_: NotImplemented)
+
+
+def _by_kind() -> None:
+    """The functions of linear and bilinear ops, and of the kernels that compute these."""
+    ways = {"linear": _linear, "bilinear": _bilinear}
+    made = {}
+    for entry in OPS.values():
+        if entry.kind in ways:
+            for target in (entry.op, entry.op.forward):
+                if target in own:
+                    made[own[target]] = ways[entry.kind](own[target])
+    for target, real in own.items():
+        if real in made and target not in of_complex:
+            there(target, complex=True)(made[real])
+
+
+_by_kind()

@@ -8,24 +8,23 @@ patches are copied in the order in which products read them, some patches at a t
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from ... import _dtypes as dtypes
-from ..._core import Tensor
+from ..._core import Tensor, kernels
+from ...ops.layers import unfold
 from ..opencl import numbered
-from . import kernel
-from ._launch import code, computed, empty, made, rows, start, takes
+from . import numbers_of, there
+from ._launch import Ints, code, computed, empty, made, rows, start, takes
 from ._products import Matrices, Panels, broad, matrices, one, product, stored
 
-_TILE = 4  # as in convolution.cl
+_N = numbers_of("convolution.cl")
 _TILES, _LEAST = 2048, 256  # sums are cut where there are fewer tiles, into pieces of so many terms
 # Products of packed copies: what they multiply at least, and bytes of patches at a time.
 _SMALL, _COPIED = 1 << 17, 1 << 26
 
 
-def _three(values: Sequence[int], fill: int) -> list[int]:
+def _three(values: Ints, fill: int) -> list[int]:
     """The numbers of three dimensions."""
     return [fill] * (3 - len(values)) + list(values)
 
@@ -45,14 +44,14 @@ class _Convolution(NamedTuple):
     images: int
     groups: int
     rows: int  # of a group
-    v: Sequence[int]
-    r: Sequence[int]
-    by_v: Sequence[int]
-    by_r: Sequence[int]
-    shift: Sequence[int]
-    over: Sequence[int]
-    a_steps: Sequence[int]
-    x_steps: Sequence[int]
+    v: Ints
+    r: Ints
+    by_v: Ints
+    by_r: Ints
+    shift: Ints
+    over: Ints
+    a_steps: Ints
+    x_steps: Ints
 
     def geometry(self, pieces: int = 1) -> bytes:
         counts = self.images * self.groups, self.groups, self.rows, prod(self.v), pieces
@@ -61,21 +60,21 @@ class _Convolution(NamedTuple):
         return struct.pack("41q", *counts, *self.v, *self.r, *each, *steps)
 
 
-def _run(c: _Convolution, bias: Any = None) -> Tensor:
+def _run(c: _Convolution, bias: Tensor | None = None) -> Tensor:
     a, x, out = c.a, c.x, c.out
     if not out.numel():
         return out
     added = None if bias is None else rows(bias)
     if out.numel() * prod(c.r) >= _SMALL and numbered(a._accelerator).facts.is_cpu:
         return _run_packed(c, added)
-    tiles = c.images * c.groups * -(-c.rows // _TILE) * -(-prod(c.v) // _TILE)
+    tiles = c.images * c.groups * -(-c.rows // _N.TILE) * -(-prod(c.v) // _N.TILE)
     lines = prod(c.r[:3])
     pieces = (
         1 if bias is not None else max(1, min(_TILES // tiles, lines, lines * c.r[3] // _LEAST))
     )
     target = out
     if pieces > 1:
-        target = empty((pieces, out.numel()), out, _wide(out))
+        target = empty((pieces, out.numel()), out, computed(out.dtype))
     types = int(bias is not None), code(a), code(target)
     whole = a, x, added, target, c.geometry(pieces), *types
     start("convolution.cl", "convolve", pieces * tiles, a, *whole, more=stored(a))
@@ -86,20 +85,15 @@ def _run(c: _Convolution, bias: Any = None) -> Tensor:
     return out
 
 
-def _wide(t: Tensor) -> Any:
-    """The dtype that its elements are computed in."""
-    return getattr(dtypes, computed(t.dtype))
-
-
 def _run_packed(c: _Convolution, bias: Tensor | None) -> Tensor:
     """The same from copies of the matrix and of the patches; of these, not all at a time."""
     a, x, columns, terms = c.a, c.x, prod(c.v), prod(c.r)
     width = broad(x)
     panels = c.images * c.groups * -(-columns // width)
-    most = min(panels, max(1, _COPIED // (terms * width * _wide(x).itemsize)))
+    most = min(panels, max(1, _COPIED // (terms * width * computed(x.dtype).itemsize)))
 
     def copies() -> Panels:
-        to, given = empty((most * width * terms,), x, _wide(x)), c.geometry()
+        to, given = empty((most * width * terms,), x, computed(x.dtype)), c.geometry()
         for first in range(0, panels, most):
             count = min(most, panels - first)
             whole = x, to, given, first, count, code(x)
@@ -117,10 +111,16 @@ def _run_packed(c: _Convolution, bias: Tensor | None) -> Tensor:
     return c.out
 
 
-@kernel("convolution")
+@there(kernels.convolution)
 def convolution(
-    x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
-) -> Any:
+    x: Tensor,
+    w: Tensor,
+    bias: Tensor | None,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
+) -> Tensor:
     if not takes(x, w, *([] if bias is None else [bias])):
         return NotImplemented
     out = made("convolution", x, w, bias, stride, padding, dilation, groups)
@@ -136,17 +136,17 @@ def convolution(
     return _run(c, bias)
 
 
-@kernel("convolution_input")
+@there(kernels.convolution_input)
 def convolution_input(
-    g: Any,
-    w: Any,
-    bias: Any,
-    shape: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    g: Tensor,
+    w: Tensor,
+    bias: Tensor | None,
+    shape: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
     groups: int,
-) -> Any:
+) -> Tensor:
     if not takes(g, w, *([] if bias is None else [bias])):
         return NotImplemented
     out = made("convolution_input", g, w, bias, shape, stride, padding, dilation, groups)
@@ -163,10 +163,10 @@ def convolution_input(
     return _run(c, bias)
 
 
-@kernel("convolution_weight")
+@there(kernels.convolution_weight)
 def convolution_weight(
-    g: Any, x: Any, shape: Any, stride: Any, padding: Any, dilation: Any, groups: int
-) -> Any:
+    g: Tensor, x: Tensor, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Tensor:
     if not takes(g, x):
         return NotImplemented
     out = made("convolution_weight", g, x, shape, stride, padding, dilation, groups)
@@ -184,14 +184,14 @@ def convolution_weight(
 # ---- patches as columns
 
 
-def _counts(size: Any, k: Any, dilation: Any, padding: Any, stride: Any) -> list[int]:
+def _counts(size: Ints, k: Ints, dilation: Ints, padding: Ints, stride: Ints) -> list[int]:
     """How many places patches have in each dimension."""
     given = zip(size, k, dilation, padding, stride, strict=True)
     return [(n + 2 * p - d * (m - 1) - 1) // s + 1 for n, m, d, p, s in given]
 
 
 def _patches(
-    name: str, x: Tensor, out: Tensor, size: Any, k: Any, d: Any, p: Any, s: Any
+    name: str, x: Tensor, out: Tensor, size: Ints, k: Ints, d: Ints, p: Ints, s: Ints
 ) -> Tensor:
     if out.numel():
         given = struct.pack("12q", *size, *_counts(size, k, d, p, s), *k, *s, *p, *d)
@@ -199,7 +199,7 @@ def _patches(
     return out
 
 
-def _is_image(x: Any, ndim: int, *pairs: Any) -> bool:
+def _is_image(x: Tensor, ndim: int, *pairs: Any) -> bool:
     return (
         takes(x)
         and x.dim() == ndim
@@ -208,8 +208,8 @@ def _is_image(x: Any, ndim: int, *pairs: Any) -> bool:
     )
 
 
-@kernel("_im2col")
-def im2col(x: Any, k: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+@there(unfold._im2col)
+def im2col(x: Tensor, k: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Tensor:
     if not _is_image(x, 4, k, dilation, padding, stride):
         return NotImplemented
     size = x.shape[2:]
@@ -218,8 +218,8 @@ def im2col(x: Any, k: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     return _patches("to_columns", x, out, size, k, dilation, padding, stride)
 
 
-@kernel("_col2im")
-def col2im(x: Any, size: Any, k: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+@there(unfold._col2im)
+def col2im(x: Tensor, size: Ints, k: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Tensor:
     if not _is_image(x, 3, size, k, dilation, padding, stride):
         return NotImplemented
     out = empty((x.shape[0], x.shape[1] // prod(k), *size), x)

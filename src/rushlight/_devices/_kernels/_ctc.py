@@ -6,8 +6,10 @@ import struct
 from typing import Any
 
 from ... import _dtypes as dtypes
+from ..._core import Tensor
+from ...ops.layers import ctc
 from ..opencl import numbered
-from . import kernel
+from . import there
 from ._elements import laid_in, order_of
 from ._launch import code, empty, rows, start, takes
 
@@ -18,7 +20,13 @@ class _Sequences:
     """The arguments of a loss as kernels take them."""
 
     def __init__(
-        self, log_probs: Any, targets: Any, steps: Any, lengths: Any, blank: int, zero: bool
+        self,
+        log_probs: Tensor,
+        targets: Tensor,
+        steps: Tensor,
+        lengths: Tensor,
+        blank: int,
+        zero: bool,
     ) -> None:
         self.time, self.batch, self.classes = log_probs.shape
         self.states = 2 * targets.shape[1] + 1
@@ -31,18 +39,18 @@ class _Sequences:
     def start(self, name: str, items: int, *arguments: Any) -> None:
         start(_FILE, name, items, self.like, *arguments, computes=self.wide.name)
 
-    def table(self) -> Any:
+    def table(self) -> Tensor:
         """A number for each state of each step."""
         return empty((self.time, self.batch, self.states), self.like, self.wide)
 
-    def forwards(self) -> Any:
+    def forwards(self) -> Tensor:
         alpha, items = self.table(), self.batch * self.states
         given = self.scores, self.targets, self.lengths, alpha, self.chain, code(self.like)
         for t in range(self.time):
             self.start("forward", items, *given, t, items)
         return alpha
 
-    def backwards(self) -> Any:
+    def backwards(self) -> Tensor:
         beta, items = self.table(), self.batch * self.states
         tensors = self.scores, self.targets, self.lengths, self.steps, beta
         for t in reversed(range(self.time)):
@@ -50,37 +58,42 @@ class _Sequences:
             self.start("backward", items, *given)
         return beta
 
-    def losses(self, alpha: Any, dtype: Any, zero: int) -> Any:
+    def losses(self, alpha: Tensor, dtype: dtypes.dtype, zero: int) -> Tensor:
         out = empty((self.batch,), self.like, dtype)
         given = alpha, self.steps, self.lengths, out, self.chain, code(out), zero
         self.start("losses", self.batch, *given)
         return out
 
 
-def _fits(log_probs: Any, *whole: Any) -> bool:
+def _fits(log_probs: Tensor, *whole: Any) -> bool:
     return takes(log_probs, *whole) and all(t.dtype is dtypes.int64 for t in whole)
 
 
-@kernel("_ctc_losses")
+@there(ctc._losses_op)
 def ctc_losses(
-    log_probs: Any, targets: Any, steps: Any, lengths: Any, blank: int, zero_infinity: bool
-) -> Any:
+    log_probs: Tensor,
+    targets: Tensor,
+    steps: Tensor,
+    lengths: Tensor,
+    blank: int,
+    zero_infinity: bool,
+) -> Tensor:
     if not _fits(log_probs, targets, steps, lengths):
         return NotImplemented
     given = _Sequences(log_probs, targets, steps, lengths, blank, zero_infinity)
     return given.losses(given.forwards(), log_probs.dtype, given.zero)
 
 
-@kernel("_ctc_loss_backward")
+@there(ctc._backward_op)
 def ctc_loss_backward(
-    g: Any,
-    log_probs: Any,
-    targets: Any,
-    steps: Any,
-    lengths: Any,
+    g: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    steps: Tensor,
+    lengths: Tensor,
     blank: int,
     zero_infinity: bool,
-) -> Any:
+) -> Tensor:
     if not _fits(log_probs, targets, steps, lengths) or not takes(g, log_probs):
         return NotImplemented
     given = _Sequences(log_probs, targets, steps, lengths, blank, zero_infinity)

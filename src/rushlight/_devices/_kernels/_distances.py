@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any
 
 import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
+from ..._core import Tensor
 from ...ops.elementwise.selection import where
 from ...ops.layout.rearrange import roll
+from ...ops.matrix import fused_products, norms
 from ...ops.matrix.norms import vector_norm
-from . import kernel
+from . import numbers_of, there
 from ._elements import is_float, laid_in, order_of, widened
 from ._launch import code, empty, number, rows, start, takes
 from ._special import common_shape
 
-_COUNT, _SUM, _ROOT, _MOST, _POWER = range(5)  # of elements.cl
+_N = numbers_of("elements.cl")
 
 
-@kernel("_cdist")
-def cdist(x: Any, y: Any, p: float) -> Any:
+@there(norms._cdist_op)
+def cdist(x: Tensor, y: Tensor, p: float) -> Tensor:
     if not is_float(x) or not takes(x, y) or y.dtype is not x.dtype or x.dtype.itemsize == 2:
         return NotImplemented
     rows_, columns, size = x.shape[-2], y.shape[-2], x.shape[-1]
@@ -33,8 +34,8 @@ def cdist(x: Any, y: Any, p: float) -> Any:
     spread_y = _core.kernels.expand(y, (*batch, columns, size))
     x, y = rows(spread_x), rows(spread_y)
     out = empty((*batch, rows_, columns), x)
-    norm = {0: _COUNT, 1: _SUM, 2: _ROOT, inf: _MOST}.get(p, _POWER)
-    root = number(1 / p if norm == _POWER else 1, x)
+    norm = {0: _N.COUNT, 1: _N.SUM, 2: _N.ROOT, inf: _N.MOST}.get(p, _N.POWER)
+    root = number(1 / p if norm == _N.POWER else 1, x)
     sizes = code(x), out.numel(), rows_, columns, size, norm, number(p, x), root
     start("elements.cl", "distances", out.numel(), x, x, y, out, *sizes)
     # As the differences of all points lie, without their last dimension.
@@ -45,8 +46,8 @@ def cdist(x: Any, y: Any, p: float) -> Any:
     return laid_in(out, [d for d in order if d < out.dim()])
 
 
-@kernel("dist")
-def dist(a: Any, b: Any, p: Any) -> Any:
+@there(norms.dist)
+def dist(a: Tensor, b: Tensor, p: float) -> Tensor:
     if not takes(a, b) or isinstance(p, complex) or common_shape(a, b) is None:
         return NotImplemented
     if not a.dtype.is_floating_point and not b.dtype.is_floating_point:
@@ -54,8 +55,8 @@ def dist(a: Any, b: Any, p: Any) -> Any:
     return vector_norm(a.detach() - b.detach(), p)
 
 
-@kernel("renorm")
-def renorm(a: Any, p: Any, dim: int, maxnorm: float) -> Any:
+@there(norms.renorm)
+def renorm(a: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     if not is_float(a) or isinstance(p, complex) or p <= 0 or maxnorm < 0:
         return NotImplemented
     if a.dim() < 2 or not -a.dim() <= dim < a.dim():
@@ -66,8 +67,8 @@ def renorm(a: Any, p: Any, dim: int, maxnorm: float) -> Any:
     return rows(widened(a) * factor, a.dtype)
 
 
-@kernel("_linalg_cross")
-def cross(a: Any, b: Any, dim: int) -> Any:
+@there(fused_products.linalg_cross)
+def cross(a: Tensor, b: Tensor, dim: int) -> Tensor:
     if not takes(a, b) or a.dim() != b.dim() or not -a.dim() <= dim < a.dim():
         return NotImplemented
     if common_shape(a, b) is None:

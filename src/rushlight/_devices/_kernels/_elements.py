@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,22 +9,25 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
+from ...ops.elementwise import comparison, complex_numbers, elementary
 from ...ops.elementwise.arithmetic import _nonzero
 from ...ops.elementwise.comparison import isfinite, isnan
 from ...ops.elementwise.elementary import round as whole
 from ...ops.elementwise.elementary import sigmoid
 from ...ops.elementwise.selection import maximum, minimum, where
 from ...ops.elementwise.special import xlogy
+from ...ops.layers import activation, fake_quantization, interpolation
 from ...ops.layers.activation import gelu
-from . import kernel
-from ._launch import code, empty, layout, number, rows, start, takes
+from . import named, numbers_of, there
+from ._launch import Ints, Tensors, code, empty, layout, number, rows, start, takes
 from ._rearranging import copied, zeros
-from ._special import common_shape, in_double, there
+from ._special import brought, common_shape, in_double
 
+_N = numbers_of("elements.cl")
 _FILE = "elements.cl"
 
 
-def is_float(a: Any) -> bool:
+def is_float(a: Tensor) -> bool:
     """Whether it is a tensor of floats that kernels read."""
     return takes(a) and bool(a.dtype.is_floating_point)
 
@@ -36,7 +38,7 @@ def widened(a: Tensor) -> Tensor:
     return a.to(dtypes.float32) if a.dtype.itemsize == 2 and a.dtype.is_floating_point else a
 
 
-def order_of(shape: Sequence[int], *operands: Sequence[int]) -> list[int]:
+def order_of(shape: Ints, *operands: Ints) -> list[int]:
     """The dimensions from outermost to innermost, as NumPy orders them for operands with these
     strides. A stride of 0, and one of a dimension of size 1, says nothing."""
     order: list[int] = []  # from the innermost
@@ -79,38 +81,38 @@ def filled_with(made: Tensor, value: int) -> Tensor:
     return made
 
 
-@kernel("_nothing")
-def nothing(a: Any) -> Any:
+@there(interpolation._nothing)
+def nothing(a: Tensor) -> Tensor:
     return zeros(a.shape, a) if takes(a) else NotImplemented
 
 
-@kernel("_one")
-def one(a: Any) -> Any:
+@there(interpolation._one)
+def one(a: Tensor) -> Tensor:
     return filled_with(empty(a.shape, a), 1) if takes(a) else NotImplemented
 
 
-@kernel("isreal")
-def isreal(a: Any) -> Any:
+@there(comparison.isreal)
+def isreal(a: Tensor) -> Tensor:
     if not takes(a):
         return NotImplemented
     return filled_with(empty(a.shape, a, dtypes.bool), 1)
 
 
-@kernel("conj_physical")
-def conj_physical(a: Any) -> Any:
+@there(complex_numbers.conj_physical)
+def conj_physical(a: Tensor) -> Any:
     return a if takes(a) else NotImplemented
 
 
-@kernel("angle")
-def angle(a: Any) -> Any:
+@there(complex_numbers.angle)
+def angle(a: Tensor) -> Tensor:
     if not is_float(a):
         return NotImplemented
     a = a.detach()
     return where(isnan(a), a, rows(a < 0, a.dtype) * np.pi)
 
 
-@kernel("_isclose")
-def isclose(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+@there(comparison._isclose)
+def isclose(a: Tensor, b: Tensor, rtol: float, atol: float, equal_nan: bool) -> Tensor:
     if not takes(a, b) or not (a.dtype.is_floating_point or in_double(a)):
         return NotImplemented
     if common_shape(a, b) is None:
@@ -127,8 +129,8 @@ def isclose(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     return close | (isfinite(difference) & (difference <= atol + abs(rtol * b)))
 
 
-@kernel("frexp")
-def frexp(a: Any) -> Any:
+@there(elementary.frexp)
+def frexp(a: Tensor) -> Tensors:
     if not is_float(a):
         return NotImplemented
     mantissa, exponent = empty(a.shape, a), empty(a.shape, a, dtypes.int32)
@@ -136,8 +138,8 @@ def frexp(a: Any) -> Any:
     return mantissa, exponent
 
 
-@kernel("_round_decimals")
-def round_decimals(a: Any, decimals: Any) -> Any:
+@there(elementary._round_decimals_op)
+def round_decimals(a: Tensor, decimals: int) -> Tensor:
     if not is_float(a) or not isinstance(decimals, int):
         return NotImplemented
     out = empty(a.shape, a)
@@ -147,13 +149,13 @@ def round_decimals(a: Any, decimals: Any) -> Any:
     return out
 
 
-@kernel("_gelu_given")
-def gelu_given(a: Any, approximate: Any) -> Any:
+@there(activation._gelu_given)
+def gelu_given(a: Tensor, approximate: str) -> Tensor:
     return gelu(a.detach()) if is_float(a) and approximate == "none" else NotImplemented
 
 
-@kernel("glu")
-def glu(a: Any, dim: int) -> Any:
+@there(activation.glu)
+def glu(a: Tensor, dim: int) -> Tensor:
     if not is_float(a) or not -a.dim() <= dim < a.dim() or a.shape[dim] % 2:
         return NotImplemented
     left, right = a.detach().chunk(2, dim)
@@ -162,21 +164,18 @@ def glu(a: Any, dim: int) -> Any:
 
 # ---- whole quotients
 
-_DOWN, _TOWARDS_ZERO, _REMAINDER, _REST = range(4)  # kernels/elements.cl's
-_COMMON_DIVISOR, _COMMON_MULTIPLE = 4, 5
 
-
-def _divided(which: int, a: Any, b: Any) -> Any:
+def _divided(which: int, a: Tensor, b: Tensor) -> Tensor:
     """Of integers, and of halves, whose steps are rounded one by one. The host waits to hear
     whether a divisor was zero, which is the CPU's error."""
     divisor = b.item() if b._accelerator is None and not b.dim() else None
-    a, b = there(a, b)
+    a, b = brought(a, b)
     if not takes(a, b) or a.dtype is not b.dtype or a.dtype is dtypes.bool:
         return NotImplemented
     real, shape = a.dtype.is_floating_point, common_shape(a, b)
-    if shape is None or (real and (a.dtype.itemsize != 2 or which > _TOWARDS_ZERO)):
+    if shape is None or (real and (a.dtype.itemsize != 2 or which > _N.TOWARDS_ZERO)):
         return NotImplemented
-    divides = not real and which <= _REST
+    divides = not real and which <= _N.REST
     if divides and divisor is not None:
         _nonzero(np.asarray(divisor))
     spread = [_core.kernels.expand(t, shape) for t in (a, b)]
@@ -192,18 +191,18 @@ def _divided(which: int, a: Any, b: Any) -> Any:
 
 
 def _division(which: int, *names: str) -> None:
-    @kernel(*names)
-    def function(a: Any, b: Any, rounding_mode: Any = None) -> Any:
+    @there(*named(*names))
+    def function(a: Tensor, b: Tensor, rounding_mode: Any = None) -> Tensor:
         return _divided(which, a, b)
 
 
-_division(_DOWN, "floor_divide", "_floor_divide_number", "_floor_divide_zero")
-_division(_DOWN, "_div_floor", "_div_floor_number")
-_division(_TOWARDS_ZERO, "_div_trunc", "_div_trunc_number")
-_division(_REMAINDER, "remainder", "_remainder_number", "_remainder_zero", "_remainder_of_number")
-_division(_REST, "fmod", "_fmod_number", "_fmod_zero")
-_division(_COMMON_DIVISOR, "gcd")
-_division(_COMMON_MULTIPLE, "lcm")
+_division(_N.DOWN, "floor_divide", "_floor_divide_number", "_floor_divide_zero")
+_division(_N.DOWN, "_div_floor", "_div_floor_number")
+_division(_N.TOWARDS_ZERO, "_div_trunc", "_div_trunc_number")
+_division(_N.REMAINDER, "remainder", "_remainder_number", "_remainder_zero", "_remainder_of_number")
+_division(_N.REST, "fmod", "_fmod_number", "_fmod_zero")
+_division(_N.COMMON_DIVISOR, "gcd")
+_division(_N.COMMON_MULTIPLE, "lcm")
 
 
 # ---- functions of real numbers, of integers
@@ -212,8 +211,8 @@ _division(_COMMON_MULTIPLE, "lcm")
 def _of_integers(names: str, function: Any, *, of_bool: bool = True) -> None:
     """What ops are of integers, which are all finite and whole."""
 
-    @kernel(*names.split())
-    def functions(a: Any, *rest: Any) -> Any:
+    @there(*named(*names.split()))
+    def functions(a: Tensor, *rest: Any) -> Tensor:
         if not takes(a) or a.dtype.is_floating_point or (a.dtype is dtypes.bool and not of_bool):
             return NotImplemented
         return function(a.detach(), *rest)
@@ -230,9 +229,9 @@ _of_integers("fmin", lambda a, b: minimum(a, b.detach()))
 def _in_float(name: str, function: Any) -> None:
     """An op of two tensors of halves, computed in float and rounded once."""
 
-    @kernel(name)
-    def of_halves(a: Any, b: Any) -> Any:
-        a, b = there(a, b)
+    @there(*named(name))
+    def of_halves(a: Tensor, b: Tensor) -> Tensor:
+        a, b = brought(a, b)
         if not takes(a, b) or not a.dtype.is_floating_point or a.dtype is not b.dtype:
             return NotImplemented
         if a.dtype.itemsize != 2:
@@ -253,14 +252,19 @@ def _levels(a: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
     return rows(whole(a * inverse) + 0, dtypes.float64) + zero_point
 
 
-def _quantizes(a: Any, scale: Any, zero_point: Any) -> bool:
+def _quantizes(a: Tensor, scale: Tensor, zero_point: Tensor) -> bool:
     if not is_float(a) or not in_double(a, scale, zero_point):
         return False
     return scale.dtype.is_floating_point and not zero_point.dtype.is_floating_point
 
 
-@kernel(*(f"_fake_quantize_{given}" for given in ("numbers", "tensors", "channels", "observed")))
-def fake_quantize(a: Any, scale: Any, zero_point: Any, low: int, high: int) -> Any:
+@there(
+    fake_quantization._by_numbers,
+    fake_quantization._by_tensors,
+    fake_quantization._by_channel,
+    fake_quantization._observed,
+)
+def fake_quantize(a: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int) -> Tensor:
     if not _quantizes(a, scale, zero_point):
         return NotImplemented
     wide, scale = widened(a), scale.detach()
@@ -272,8 +276,8 @@ def fake_quantize(a: Any, scale: Any, zero_point: Any, low: int, high: int) -> A
     return rows(rows(steps, wide.dtype), a.dtype)
 
 
-@kernel("_fake_quantize_mask")
-def fake_quantize_mask(a: Any, scale: Any, zero_point: Any, low: int, high: int) -> Any:
+@there(fake_quantization._mask)
+def fake_quantize_mask(a: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int) -> Tensor:
     if not _quantizes(a, scale, zero_point):
         return NotImplemented
     levels = _levels(widened(a), scale, zero_point)

@@ -6,8 +6,9 @@ from typing import Any
 
 from ..._dtypes import int64
 from ...ops.elementwise.comparison import eq
+from ...ops.layers import embedding as embedding_ops
 from ...ops.reduction.extremes import amax, amin
-from . import kernel
+from . import there
 from ._elements import filled_with
 from ._filling import steps
 from ._indexing import embedding, embedding_backward
@@ -15,7 +16,7 @@ from ._launch import empty, rows, takes
 from ._rearranging import wide, zeros
 
 
-@kernel("_embedding_scaled_transpose")
+@there(embedding_ops._embedding_scaled_transpose)
 def embedding_scaled_transpose(g: Any, indices: Any, padding: Any, n: int) -> Any:
     """Rows of g added up by number, each divided by how often its number occurs."""
     if not takes(g, indices) or not g.dtype.is_floating_point:
@@ -29,7 +30,7 @@ def embedding_scaled_transpose(g: Any, indices: Any, padding: Any, n: int) -> An
     return found if found is NotImplemented else rows(found, g.dtype)
 
 
-@kernel("one_hot")
+@there(embedding_ops.one_hot)
 def one_hot(indices: Any, n: int) -> Any:
     """The host waits for the largest integer and the least, which are looked at on the CPU, too."""
     if not takes(indices) or indices.dtype is not int64:

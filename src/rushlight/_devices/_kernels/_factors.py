@@ -6,19 +6,21 @@ The kernels of the steps are started one after another, for all matrices of a st
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
+from ...ops.matrix import decompositions, factors, reflections, solving
 from ...ops.table.arrays import elements
-from . import kernel
-from ._launch import empty, layout, rows, start, takes
+from . import numbers_of, there
+from ._launch import Ints, Tensors, empty, layout, rows, start, takes
 from ._products import Matrices, matrices
 from ._rearranging import zeros
 
+_N = numbers_of("linalg.cl")
+ZERO, ONE, SAME, MIRRORED = _N.PART_ZERO, _N.PART_ONE, _N.PART_SAME, _N.PART_MIRRORED
 __all__ = [
     "FILE",
     "MIRRORED",
@@ -35,8 +37,6 @@ __all__ = [
 ]
 
 FILE = "linalg.cl"
-ZERO, ONE, SAME, MIRRORED = range(4)  # what an element becomes, as in linalg.cl
-_PIECE = 8  # LU_PIECE there
 
 
 def real(*tensors: Any, square: bool = False) -> bool:
@@ -50,13 +50,13 @@ def real(*tensors: Any, square: bool = False) -> bool:
     )
 
 
-def stack_of(m: Matrices, lead: Sequence[int]) -> bytes | None:
+def stack_of(m: Matrices, lead: Ints) -> bytes | None:
     """A Stack: where the matrices of a stack of these sizes lie. None for too many dimensions."""
     places = layout(m.tensor, lead, m.lead)
     return None if places is None else places + struct.pack("2q", m.row, m.column)
 
 
-def by_columns(shape: Sequence[int], like: Tensor, dtype: Any = None) -> Tensor:
+def by_columns(shape: Ints, like: Tensor, dtype: dtypes.dtype | None = None) -> Tensor:
     """Matrices that nobody wrote, each column after column."""
     *lead, m, n = shape
     strides = [max(m, 1) * max(n, 1), 1, max(m, 1)]
@@ -95,7 +95,7 @@ def first_failure(info: Tensor) -> tuple[int, int] | None:
 # ---- Cholesky
 
 
-def _cholesky(a: Any, upper: bool) -> Any:
+def _cholesky(a: Tensor, upper: bool) -> Tensors:
     if not real(a, square=True):
         return NotImplemented
     out, info = by_columns(a.shape, a), empty(a.shape[:-2], a, dtypes.int32)
@@ -114,7 +114,7 @@ def _cholesky(a: Any, upper: bool) -> Any:
 
 
 def _cholesky_of(name: str) -> Any:
-    def function(a: Any, upper: bool) -> Any:
+    def function(a: Tensor, upper: bool) -> Tensor:
         from ...ops.matrix.solving import not_positive
 
         found = _cholesky(a, upper)
@@ -128,12 +128,12 @@ def _cholesky_of(name: str) -> Any:
     return function
 
 
-kernel("cholesky")(_cholesky_of("linalg.cholesky"))
-kernel("_cholesky")(_cholesky_of("cholesky"))
+there(solving.cholesky)(_cholesky_of("linalg.cholesky"))
+there(solving._old_cholesky)(_cholesky_of("cholesky"))
 
 
-@kernel("cholesky_ex")
-def cholesky_ex(a: Any, upper: bool, check_errors: bool) -> Any:
+@there(factors.cholesky_ex)
+def cholesky_ex(a: Tensor, upper: bool, check_errors: bool) -> Tensors:
     from ...ops.matrix.solving import not_positive
 
     found = _cholesky(a, upper)
@@ -158,14 +158,14 @@ def lu_factored(a: Tensor) -> tuple[Tensor, Tensor] | None:
     for k in range(steps):
         start(FILE, "lu_pivot", count, a, out, pivots, of, m, steps, count, k)
         start(FILE, "lu_exchange", count * n, a, out, pivots, of, n, steps, count * n, k)
-        pieces, right = -(-(m - k - 1) // _PIECE), n - k - 1
+        pieces, right = -(-(m - k - 1) // _N.LU_PIECE), n - k - 1
         items = count * right * pieces
         start(FILE, "lu_eliminate", items, a, out, of, m, right, pieces, items, k)
     return out, pivots
 
 
-@kernel("_lu_factor")
-def _lu_factor(a: Any) -> Any:
+@there(decompositions.lu_factor_op)
+def _lu_factor(a: Tensor) -> Tensors:
     found = lu_factored(a) if real(a) else None
     return NotImplemented if found is None else found
 
@@ -182,14 +182,14 @@ def zero_pivots(lu: Tensor) -> Tensor | None:
     return info
 
 
-@kernel("_lu_info")
-def _lu_info(lu: Any) -> Any:
+@there(factors._info)
+def _lu_info(lu: Tensor) -> Tensor:
     found = zero_pivots(lu) if real(lu) else None
     return NotImplemented if found is None else found
 
 
-@kernel("_unpack_lu")
-def _unpack_lu(lu: Any) -> Any:
+@there(factors._unpack_lu)
+def _unpack_lu(lu: Tensor) -> Tensors:
     if not real(lu):
         return NotImplemented
     *lead, m, n = lu.shape
@@ -199,13 +199,13 @@ def _unpack_lu(lu: Any) -> Any:
     return (lower, upper) if done else NotImplemented
 
 
-@kernel("_lu_parts")
-def _lu_parts(a: Any, lu: Any, pivots: Any) -> Any:
+@there(factors._lu_parts)
+def _lu_parts(a: Tensor, lu: Tensor, pivots: Tensor) -> Tensors:
     return _unpack_lu(lu)
 
 
-@kernel("_pivot_matrix")
-def _pivot_matrix(pivots: Any, m: Any) -> Any:
+@there(decompositions.pivot_matrix)
+def _pivot_matrix(pivots: Tensor, m: int) -> Tensor:
     if not takes(pivots) or pivots.dtype is not dtypes.int32 or not pivots.dim():
         return NotImplemented
     *lead, steps = pivots.shape
@@ -250,14 +250,14 @@ def _reflect(a: Tensor, taus: Tensor, x: Matrices, columns: int, turned: bool) -
     return True
 
 
-@kernel("geqrf")
-def geqrf(a: Any) -> Any:
+@there(reflections.geqrf)
+def geqrf(a: Tensor) -> Tensors:
     found = _reflections(a) if real(a) else None
     return NotImplemented if found is None else found
 
 
-@kernel("_qr")
-def _qr(a: Any, mode: Any) -> Any:
+@there(decompositions.linalg_qr)
+def _qr(a: Tensor, mode: str) -> Tensors:
     found = _reflections(a) if real(a) and mode in ("reduced", "complete", "r") else None
     if found is None:
         return NotImplemented
@@ -273,8 +273,8 @@ def _qr(a: Any, mode: Any) -> Any:
     return q, r
 
 
-@kernel("householder_product")
-def householder_product(a: Any, taus: Any) -> Any:
+@there(reflections.householder_product)
+def householder_product(a: Tensor, taus: Tensor) -> Tensor:
     if not real(a) or not takes(a, taus) or taus.dtype is not a.dtype or taus.dim() != a.dim() - 1:
         return NotImplemented
     m, n = a.shape[-2:]
@@ -285,8 +285,8 @@ def householder_product(a: Any, taus: Any) -> Any:
     return out if _reflect(a, taus, matrices(out), n, False) else NotImplemented
 
 
-@kernel("ormqr")
-def ormqr(a: Any, taus: Any, c: Any, left: bool, transpose: bool) -> Any:
+@there(reflections.ormqr)
+def ormqr(a: Tensor, taus: Tensor, c: Tensor, left: bool, transpose: bool) -> Tensor:
     if not real(a, c) or not takes(a, taus) or taus.dtype is not a.dtype:
         return NotImplemented
     m, n = a.shape[-2:]
@@ -306,7 +306,7 @@ def ormqr(a: Any, taus: Any, c: Any, left: bool, transpose: bool) -> Any:
 # ---- LDL
 
 
-def _ldl(a: Any, name: str, check: bool) -> Any:
+def _ldl(name: str, a: Tensor, check: bool) -> Any:
     from ...ops.matrix.factors import zero_in_ldl
 
     if not real(a, square=True):
@@ -326,12 +326,12 @@ def _ldl(a: Any, name: str, check: bool) -> Any:
     return out, pivots, info
 
 
-@kernel("ldl_factor_ex")
-def ldl_factor_ex(a: Any, hermitian: bool, check_errors: bool) -> Any:
-    return _ldl(a, "ldl_factor_ex", check_errors)
+@there(factors.ldl_factor_ex)
+def ldl_factor_ex(a: Tensor, hermitian: bool, check_errors: bool) -> Any:
+    return _ldl("ldl_factor_ex", a, check_errors)
 
 
-@kernel("ldl_factor")
-def ldl_factor(a: Any, hermitian: bool) -> Any:
-    found = _ldl(a, "ldl_factor", True)
+@there(factors.ldl_factor)
+def ldl_factor(a: Tensor, hermitian: bool) -> Tensors:
+    found = _ldl("ldl_factor", a, True)
     return found if found is NotImplemented else found[:2]

@@ -9,17 +9,18 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
+from ...ops.elementwise import selection
 from ...ops.elementwise.selection import _copied as _put
 from ...ops.table.arrays import cell
 from ..opencl import numbered
-from . import kernel
-from ._launch import code, empty, start, takes
+from . import named, there
+from ._launch import Written, code, empty, start, takes
 
 __all__ = ["between", "steps"]
 
 
-@kernel("_copied")
-def _copied(tensor: Any, source: Any, non_blocking: bool = False) -> Any:
+@there(selection._copied)
+def _copied(tensor: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
     """What `copy_` puts in the place of a tensor."""
     if tensor._accelerator is None:  # what is copied to the host goes there anyway
         there = numbered(source._accelerator)
@@ -37,25 +38,25 @@ def _copied(tensor: Any, source: Any, non_blocking: bool = False) -> Any:
     return made
 
 
-@kernel("_overwrite", "fill")
-def _overwrite(tensor: Any, value: Any) -> Any:
+@there(selection._overwrite, selection.fill)
+def _overwrite(tensor: Tensor, value: Tensor) -> Tensor:
     """A tensor filled with another's number: `fill`, and what `fill_` puts in the place of one."""
     return _copied(tensor, value) if value.dim() == 0 else NotImplemented
 
 
-def _write(tensor: Tensor, value: Any) -> None:
+def _write(tensor: Tensor, value: float) -> None:
     """Write one number into every element."""
     _core.copy_values(tensor, _core.wrap(cell(value, tensor.dtype.numpy)))
 
 
-@kernel("_overwrite_number_")
-def _overwrite_number_(tensor: Any, value: Any) -> Any:
+@there(*named("_overwrite_number"), writes=True)
+def _overwrite_number_(tensor: Tensor, value: Any) -> Written:
     """What `fill_` with a number writes."""
     return _write(tensor, value) if takes(tensor) else NotImplemented
 
 
-@kernel("_overwrite_number", "_fill_number")
-def _overwrite_number(tensor: Any, value: Any) -> Any:
+@there(*named("_overwrite_number"), *named("_fill_number"))
+def _overwrite_number(tensor: Tensor, value: Any) -> Tensor:
     if not takes(tensor):
         return NotImplemented
     made = empty(tensor.shape, tensor)
@@ -63,14 +64,14 @@ def _overwrite_number(tensor: Any, value: Any) -> Any:
     return made
 
 
-@kernel("_zeroed_")
-def _zeroed_(tensor: Any) -> Any:
+@there(selection._zeroed, writes=True)
+def _zeroed_(tensor: Tensor) -> Written:
     """What `zero_` writes."""
     return _overwrite_number_(tensor, 0)
 
 
-@kernel("_zeroed")
-def _zeroed(tensor: Any) -> Any:
+@there(selection._zeroed)
+def _zeroed(tensor: Tensor) -> Tensor:
     return _overwrite_number(tensor, 0)
 
 

@@ -10,16 +10,17 @@ from ... import _dtypes as dtypes
 from ..._core import Tensor
 from ...ops.elementwise.selection import where
 from ...ops.making.from_data import tensor
-from . import kernel
+from ...ops.reduction import reductions, scans
+from . import there
 from ._elements import is_float, laid_in, order_of_copy
-from ._launch import empty, layout, rows, start, takes
+from ._launch import Ints, empty, layout, rows, start, takes
 from ._rearranging import filled, zeros
 from ._reductions import _layouts, _parts, aminmax, axes_of, reduced_shape
 from ._special import in_double
 
 
-@kernel("histc")
-def histc(a: Any, bins: int, low: float, high: float) -> Any:
+@there(scans.histc)
+def histc(a: Tensor, bins: int, low: float, high: float) -> Tensor:
     if not is_float(a) or bins <= 0 or low > high:
         return NotImplemented
     a = rows(a.detach())
@@ -39,15 +40,15 @@ def histc(a: Any, bins: int, low: float, high: float) -> Any:
     return rows(counts[:bins], a.dtype)
 
 
-def _rounded(low: float, high: float, bins: int, dtype: Any) -> list[float]:
+def _rounded(low: float, high: float, bins: int, dtype: dtypes.dtype) -> list[float]:
     """The ends, the number of intervals and the range, each rounded to a dtype."""
     ends = tensor([low, high, bins], dtype=dtype)
     first, last, many = ends.unbind()
     return [float(t.item()) for t in (first, last, many, last - first)]
 
 
-@kernel("hash_tensor")
-def hash_tensor(a: Any, dim: Any, keepdim: Any, mode: int) -> Any:
+@there(reductions.hash_tensor)
+def hash_tensor(a: Tensor, dim: int | Ints, keepdim: bool, mode: int) -> Tensor:
     if mode != 0 or not takes(a) or (a.dtype.is_floating_point and not in_double(a)):
         return NotImplemented
     axes = axes_of(dim, a.dim())

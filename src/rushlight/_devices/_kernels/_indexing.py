@@ -6,29 +6,42 @@ What several indices put in one place lands in the order of the index, whatever 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
 from ... import _core
-from ..._core import Tensor
+from ..._core import Tensor, kernels
 from ..._dtypes import bool as bool_type
 from ..._dtypes import int32, int64
 from ..._late import late
-from . import kernel
-from ._launch import code, empty, layout, made, rows, start, takes, told
+from ...ops.indexing import index_select as index_select_ops
+from ...ops.indexing import scatter as scatter_ops
+from ...ops.indexing import segments, subscript
+from ...ops.indexing import take as take_ops
+from ...ops.layers import pooling
+from ...ops.reduction import extremes
+from . import numbers_of, there
+from ._launch import Ints, Tensors, Written, code, empty, layout, made, rows, start, takes, told
 from ._rearranging import copied, duplicate, filled, movable, wide, zeros
 
+_N = numbers_of("indexing.cl")
 _FILE = "indexing.cl"
-_SET, _ADD, _MUL, _MAX, _MIN = range(5)
-MODES = {"set": _SET, "sum": _ADD, "mean": _ADD, "prod": _MUL, "amax": _MAX, "amin": _MIN}
+MODES = {
+    "set": _N.SET,
+    "sum": _N.ADD,
+    "mean": _N.ADD,
+    "prod": _N.MULTIPLY,
+    "amax": _N.LARGEST,
+    "amin": _N.SMALLEST,
+}
 _FEW = 512  # work items that are too few to go along a long index
-_CHUNK = 256  # as in indexing.cl
 INTEGERS = (int64, int32)
 NONE = -(1 << 62)  # an index that is meant to be outside
 _views = _core.kernels
 
 
-def _index(index: Any, like: Tensor) -> Any:
+def _index(index: Tensor, like: Tensor) -> Tensor | None:
     """Contiguous 64-bit indices on the device of `like`; None where they are no indices."""
     if not isinstance(index, Tensor) or index.dtype not in INTEGERS:
         return None
@@ -39,8 +52,8 @@ def _index(index: Any, like: Tensor) -> Any:
 
 
 def _take(
-    x: Tensor, index: Tensor, out: Tensor, x_rest: Any, index_steps: Any, dims: Sequence[int]
-) -> Any:
+    x: Tensor, index: Tensor, out: Tensor, x_rest: Ints, index_steps: Ints, dims: Ints
+) -> Tensor:
     """Fill `out`: x_rest are strides of x and index_steps those of the index, along the result's
     dimensions; `dims` the dimensions of x that the index counts through."""
     sizes = [x.shape[d] for d in dims]
@@ -63,12 +76,12 @@ def _land(
     index: Tensor,
     values: Tensor,
     mode: int,
-    rest: Sequence[int],
+    rest: Ints,
     steps: Sequence[Any],
     along: Sequence[Any],
-    dims: Sequence[int],
+    dims: Ints,
     left_out: int = -1,
-) -> Any:
+) -> Tensor:
     """Write x. rest: the sizes that are not indexed; steps: the strides of x, the index and the
     values there; along: the sizes of the index, with its strides and those of the values; dims: the
     dimensions of x that the index counts through."""
@@ -89,7 +102,7 @@ def _land(
     x_rest, index_rest, values_rest, walk, places = layouts
     step = index_along[-1] if index_along else 1
     how = code(x), x.element_size(), mode
-    like = index if mode == _SET else x
+    like = index if mode == _N.SET else x
     if items >= _FEW or length <= _FEW or index.numel() >= 2**31:
         given = x, index, values, x_rest, index_rest, values_rest, walk, places
         numbers = step * 8, length, size, left_out, *how, items
@@ -109,9 +122,9 @@ def _land(
     return x
 
 
-def _adds(x: Any, mode: int) -> bool:
+def _adds(x: Tensor, mode: int) -> bool:
     """Whether kernels write x in this way."""
-    return mode == _SET or takes(x)
+    return mode == _N.SET or takes(x)
 
 
 def _apart(values: Tensor, x: Tensor) -> Tensor:
@@ -124,7 +137,7 @@ def _apart(values: Tensor, x: Tensor) -> Tensor:
 # ---- along one dimension
 
 
-def is_dim(dim: Any, ndim: int) -> bool:
+def is_dim(dim: int, ndim: int) -> bool:
     """Whether a tensor of `ndim` dimensions has that one; without any it counts as having one."""
     return type(dim) is int and -max(ndim, 1) <= dim < max(ndim, 1)
 
@@ -134,8 +147,8 @@ def flat(x: Tensor) -> Tensor:
     return x if x.dim() else _views.view(x, (1,))
 
 
-@kernel("gather")
-def gather(x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
+@there(kernels.gather)
+def gather(x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Tensor:
     if sparse_grad and x.requires_grad and _core.is_grad_enabled():
         late.sparse_refusal("gather", x)
     if not movable(x):
@@ -157,7 +170,7 @@ def gather(x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
     return _take(x, index, out, x_rest, index.stride(), (dim,))
 
 
-def scattered(x: Any, dim: int, index: Any, src: Any, mode: int) -> Any:
+def scattered(x: Any, dim: int, index: Any, src: Tensor, mode: int) -> Written:
     """Write x; None where it is written."""
     if not movable(x, src) or not _adds(x, mode):
         return NotImplemented
@@ -184,30 +197,24 @@ def scattered(x: Any, dim: int, index: Any, src: Any, mode: int) -> Any:
     return None if done is not NotImplemented else done
 
 
-@kernel("scatter_set")
-def scatter_set(x: Any, dim: int, index: Any, src: Any) -> Any:
-    return scattered(x, dim, index, src, _SET)
+there(kernels.scatter_set)(partial(scattered, mode=_N.SET))
+there(kernels.scatter_add, scatter_ops.scatter_add)(partial(scattered, mode=_N.ADD))
 
 
-@kernel("scatter_add")
-def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
-    return scattered(x, dim, index, src, _ADD)
-
-
-@kernel("scatter")
+@there(kernels.scatter)
 def scatter(x: Any, dim: int, index: Any, src: Any, mode: int) -> Any:
-    return scattered(x, dim, index, src, mode) if _SET <= mode <= _MIN else NotImplemented
+    return scattered(x, dim, index, src, mode) if _N.SET <= mode <= _N.SMALLEST else NotImplemented
 
 
-@kernel("gather_backward")
-def gather_backward(g: Any, dim: int, index: Any, shape: Any) -> Any:
+@there(kernels.gather_backward)
+def gather_backward(g: Tensor, dim: int, index: Tensor, shape: Ints) -> Tensor:
     if not takes(g):
         return NotImplemented
     out = zeros(shape, g)
-    return out if scattered(out, dim, index, g, _ADD) is None else NotImplemented
+    return out if scattered(out, dim, index, g, _N.ADD) is None else NotImplemented
 
 
-def element(value: Any, like: Tensor) -> Any:
+def element(value: float, like: Tensor) -> Tensor:
     """A number as a tensor without dimensions, in the dtype of another."""
     from ...ops.table.arrays import cell
 
@@ -217,29 +224,29 @@ def element(value: Any, like: Tensor) -> Any:
     return filled(empty((), like), int.from_bytes(bits, "little", signed=True))
 
 
-@kernel("_scatter_value_")
-def _scatter_value_(x: Any, dim: int, index: Any, value: Any) -> Any:
+@there(scatter_ops._scatter_value, writes=True)
+def _scatter_value_(x: Tensor, dim: int, index: Tensor, value: float) -> Written:
     if not movable(x):
         return NotImplemented
     number = element(value, x)
-    return number if number is NotImplemented else scattered(x, dim, index, number, _SET)
+    return number if number is NotImplemented else scattered(x, dim, index, number, _N.SET)
 
 
-@kernel("_scatter_value")
-def _scatter_value(x: Any, dim: int, index: Any, value: Any) -> Any:
+@there(scatter_ops._scatter_value)
+def _scatter_value(x: Tensor, dim: int, index: Tensor, value: float) -> Tensor:
     if not movable(x):
         return NotImplemented
     out = duplicate(x)
     return out if _scatter_value_(out, dim, index, value) is None else NotImplemented
 
 
-@kernel("_scatter_zero")
-def _scatter_zero(x: Any, dim: int, index: Any) -> Any:
+@there(scatter_ops._scatter_zero)
+def _scatter_zero(x: Tensor, dim: int, index: Tensor) -> Tensor:
     return _scatter_value(x, dim, index, 0)
 
 
-@kernel("_put_along")
-def _put_along(g: Any, index: Any, shape: Any, dim: int, keepdim: bool, add: bool) -> Any:
+@there(extremes._put_along)
+def _put_along(g: Tensor, index: Tensor, shape: Ints, dim: int, keepdim: bool, add: bool) -> Tensor:
     if not movable(g) or not _adds(g, int(add)):
         return NotImplemented
     if not shape:
@@ -247,13 +254,13 @@ def _put_along(g: Any, index: Any, shape: Any, dim: int, keepdim: bool, add: boo
     if not keepdim:
         g, index = _views.unsqueeze(g, dim), _views.unsqueeze(index, dim)
     out = zeros(shape, g, wide(g) if add else None)
-    if scattered(out, dim, index, rows(g, out.dtype), _ADD if add else _SET) is not None:
+    if scattered(out, dim, index, rows(g, out.dtype), _N.ADD if add else _N.SET) is not None:
         return NotImplemented
     return rows(out, g.dtype)
 
 
-@kernel("_take_along")
-def _take_along(x: Any, index: Any, dim: int, keepdim: bool, add: bool) -> Any:
+@there(extremes.take_entries)
+def _take_along(x: Tensor, index: Tensor, dim: int, keepdim: bool, add: bool) -> Tensor:
     if not movable(x):
         return NotImplemented
     if not x.dim():
@@ -267,14 +274,14 @@ def _take_along(x: Any, index: Any, dim: int, keepdim: bool, add: bool) -> Any:
 # ---- at places of several dimensions
 
 
-def _split(x: Tensor, dims: Any, at: int) -> tuple[list[int], list[int]]:
+def _split(x: Tensor, dims: Ints, at: int) -> tuple[list[int], list[int]]:
     """The indexed dimensions, and those that are left."""
     indexed = [d % x.dim() for d in dims]
     return indexed, [d for d in range(x.dim()) if d not in indexed]
 
 
-@kernel("index_get")
-def index_get(x: Any, index: Any, dims: Any, at: int) -> Any:
+@there(kernels.index_get)
+def index_get(x: Any, index: Any, dims: Ints, at: int) -> Tensor:
     if not movable(x):
         return NotImplemented
     index = _index(index, x)
@@ -289,15 +296,15 @@ def index_get(x: Any, index: Any, dims: Any, at: int) -> Any:
 
 
 def landed(
-    x: Any, index: Any, dims: Any, at: int, values: Any, mode: int, left_out: int = -1
-) -> Any:
+    x: Any, index: Any, dims: Ints, at: int, values: Tensor, mode: int, left_out: int = -1
+) -> Written:
     """Write x at the places; None where it is written."""
     if not movable(x, values) or not _adds(x, mode):
         return NotImplemented
     index = _index(index, x)
     if index is None:
         return NotImplemented
-    made("index_put", x, index, dims, at, values, mode == _ADD)
+    made("index_put", x, index, dims, at, values, mode == _N.ADD)
     indexed, left = _split(x, dims, at)
     rest = [x.shape[d] for d in left]
     shape = (*rest[:at], *index.shape, *rest[at:])
@@ -309,30 +316,32 @@ def landed(
     return None if done is not NotImplemented else done
 
 
-@kernel("index_put")
-def index_put(x: Any, index: Any, dims: Any, at: int, values: Any, accumulate: bool) -> Any:
-    return landed(x, index, dims, at, values, _ADD if accumulate else _SET)
+@there(kernels.index_put)
+def index_put(
+    x: Tensor, index: Tensor, dims: Ints, at: int, values: Tensor, accumulate: bool
+) -> Written:
+    return landed(x, index, dims, at, values, _N.ADD if accumulate else _N.SET)
 
 
-@kernel("index_backward")
-def index_backward(g: Any, index: Any, dims: Any, at: int, shape: Any) -> Any:
+@there(kernels.index_backward)
+def index_backward(g: Tensor, index: Tensor, dims: Ints, at: int, shape: Ints) -> Tensor:
     if not takes(g):
         return NotImplemented
     out = zeros(shape, g)
-    return out if landed(out, index, dims, at, g, _ADD) is None else NotImplemented
+    return out if landed(out, index, dims, at, g, _N.ADD) is None else NotImplemented
 
 
-@kernel("_index_zero")
-def _index_zero(x: Any, index: Any, dims: Any, at: int) -> Any:
+@there(subscript.index_zero)
+def _index_zero(x: Tensor, index: Tensor, dims: Ints, at: int) -> Tensor:
     if not movable(x):
         return NotImplemented
     out = duplicate(x)
-    done = landed(out, index, dims, at, zeros((), x), _SET)
+    done = landed(out, index, dims, at, zeros((), x), _N.SET)
     return out if done is None else NotImplemented
 
 
-@kernel("linear_index")
-def linear_index(sizes: Any, tensors: Any, counts: Any, check: bool) -> Any:
+@there(kernels.linear_index)
+def linear_index(sizes: Ints, tensors: Sequence[Tensor], counts: Ints, check: bool) -> Tensor:
     like = next((t for t in tensors if t._accelerator is not None), None)
     indices = [] if like is None else [_index(t, like) for t in tensors]
     if not indices or None in indices:
@@ -350,8 +359,8 @@ def linear_index(sizes: Any, tensors: Any, counts: Any, check: bool) -> Any:
     return out
 
 
-@kernel("index_select")
-def index_select(x: Any, dim: int, index: Any) -> Any:
+@there(kernels.index_select)
+def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
     if not movable(x) or index.dim() > 1 or not is_dim(dim, x.dim()):
         return NotImplemented
     if not x.dim():
@@ -360,8 +369,8 @@ def index_select(x: Any, dim: int, index: Any) -> Any:
     return index_get(x, index, (dim % x.dim(),), dim % x.dim())
 
 
-@kernel("index_add")
-def index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
+@there(kernels.index_add, index_select_ops.index_add)
+def index_add(x: Any, dim: int, index: Any, source: Tensor, alpha: float) -> Written:
     if not takes(x, source) or not isinstance(index, Tensor) or index.dtype not in INTEGERS:
         return NotImplemented
     index = _index(index, x)
@@ -372,21 +381,21 @@ def index_add(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
         return NotImplemented
     if alpha != 1:
         source = source * element(alpha, source)
-    return landed(x, index, (dim % x.dim(),), dim % x.dim(), source, _ADD)
+    return landed(x, index, (dim % x.dim(),), dim % x.dim(), source, _N.ADD)
 
 
-def _write_slices(x: Any, dim: int, index: Any, values: Any) -> Any:
+def _write_slices(x: Tensor, dim: int, index: Tensor, values: Tensor) -> Written:
     if not movable(x, values) or not is_dim(dim, x.dim()):
         return NotImplemented
     if not isinstance(index, Tensor) or index.dtype is not int64 or index.dim() > 1:
         return NotImplemented
     x, index = flat(x), flat(index)
     dim %= x.dim()
-    return landed(x, index, (dim,), dim, values, _SET)
+    return landed(x, index, (dim,), dim, values, _N.SET)
 
 
-@kernel("index_copy_")
-def index_copy_(x: Any, dim: int, index: Any, source: Any) -> Any:
+@there(index_select_ops.index_copy, writes=True)
+def index_copy_(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Written:
     if not movable(x, source) or source.dtype is not x.dtype or not isinstance(index, Tensor):
         return NotImplemented
     if not is_dim(dim, x.dim()):
@@ -397,99 +406,91 @@ def index_copy_(x: Any, dim: int, index: Any, source: Any) -> Any:
     return _write_slices(x, dim, index, source) if fits else NotImplemented
 
 
-@kernel("index_copy")
-def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
+@there(index_select_ops.index_copy)
+def index_copy(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     if not movable(x):
         return NotImplemented
     out = duplicate(x)
     return out if index_copy_(out, dim, index, source) is None else NotImplemented
 
 
-@kernel("_index_fill_number_")
-def _index_fill_number_(x: Any, dim: int, index: Any, value: Any) -> Any:
+@there(index_select_ops._index_fill_number, writes=True)
+def _index_fill_number_(x: Tensor, dim: int, index: Tensor, value: float) -> Written:
     if not movable(x) or (isinstance(value, complex) and not x.dtype.is_complex):
         return NotImplemented
     number = element(value, x)
     return number if number is NotImplemented else _write_slices(x, dim, index, number)
 
 
-@kernel("_index_fill_tensor_")
-def _index_fill_tensor_(x: Any, dim: int, index: Any, value: Any) -> Any:
+@there(index_select_ops._index_fill_tensor, writes=True)
+def _index_fill_tensor_(x: Tensor, dim: int, index: Tensor, value: Tensor) -> Written:
     if not takes(x, value) or value.dim():
         return NotImplemented
     return _write_slices(x, dim, index, rows(value, x.dtype))
 
 
-def _of_copy(write: Any, x: Any, *args: Any) -> Any:
+def _of_copy(write: Any, x: Tensor, *args: Any) -> Tensor:
     if not movable(x):
         return NotImplemented
     out = duplicate(x)
     return out if write(out, *args) is None else NotImplemented
 
 
-@kernel("_index_fill_number")
-def _index_fill_number(x: Any, dim: int, index: Any, value: Any) -> Any:
-    return _of_copy(_index_fill_number_, x, dim, index, value)
-
-
-@kernel("_index_fill_tensor")
-def _index_fill_tensor(x: Any, dim: int, index: Any, value: Any) -> Any:
-    return _of_copy(_index_fill_tensor_, x, dim, index, value)
+there(index_select_ops._index_fill_number)(partial(_of_copy, _index_fill_number_))
+there(index_select_ops._index_fill_tensor)(partial(_of_copy, _index_fill_tensor_))
 
 
 # ---- rows of a table
 
 
-@kernel("embedding")
-def embedding(weight: Any, indices: Any, padding: Any) -> Any:
+@there(kernels.embedding)
+def embedding(weight: Tensor, indices: Tensor, padding: Any) -> Tensor:
     if not movable(weight) or weight.dim() != 2:
         return NotImplemented
     return index_get(weight, indices, (0,), 0)
 
 
-@kernel("embedding_backward")
-def embedding_backward(g: Any, indices: Any, padding: Any, n: int) -> Any:
+@there(kernels.embedding_backward)
+def embedding_backward(g: Tensor, indices: Tensor, padding: Any, n: int) -> Tensor:
     if not takes(g) or not g.dtype.is_floating_point or not isinstance(indices, Tensor):
         return NotImplemented
     if tuple(g.shape[:-1]) != tuple(indices.shape):
         return NotImplemented
     out = zeros((n, g.shape[-1]), g, wide(g))
     left_out = -1 if padding is None else padding
-    done = landed(out, indices, (0,), 0, rows(g, out.dtype), _ADD, left_out)
+    done = landed(out, indices, (0,), 0, rows(g, out.dtype), _N.ADD, left_out)
     return rows(out, g.dtype) if done is None else NotImplemented
 
 
 # ---- all elements as one row
 
 
-@kernel("take")
-def take(x: Any, index: Any) -> Any:
+@there(take_ops.take)
+def take(x: Tensor, index: Tensor) -> Tensor:
     if not movable(x) or index.dtype is not int64 or (index.numel() and not x.numel()):
         return NotImplemented
     return index_get(flat(x), index, tuple(range(max(x.dim(), 1))), 0)
 
 
-@kernel("_take_backward")
-def _take_backward(g: Any, index: Any, shape: Any) -> Any:
+@there(take_ops._take_backward)
+def _take_backward(g: Tensor, index: Tensor, shape: Ints) -> Tensor:
     sizes = tuple(shape) or (1,)
     found = index_backward(g, index, tuple(range(len(sizes))), 0, sizes)
     return _views.view(found, tuple(shape)) if isinstance(found, Tensor) else found
 
 
-@kernel("put_")
-def put_(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
+@there(take_ops.put, writes=True)
+def put_(x: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Written:
     if not movable(x, source) or index.dtype is not int64 or x.dtype is not source.dtype:
         return NotImplemented
     if index.numel() != source.numel() or (index.numel() and not x.numel()):
         return NotImplemented
     values, dims = _views.view(rows(source), (source.numel(),)), range(max(x.dim(), 1))
     places = _views.reshape(rows(index), (index.numel(),))
-    return landed(flat(x), places, tuple(dims), 0, values, _ADD if accumulate else _SET)
+    return landed(flat(x), places, tuple(dims), 0, values, _N.ADD if accumulate else _N.SET)
 
 
-@kernel("put")
-def put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
-    return _of_copy(put_, x, index, source, accumulate)
+there(take_ops.put)(partial(_of_copy, put_))
 
 
 # ---- masks
@@ -500,7 +501,7 @@ def _filled_places(x: Tensor) -> Tensor:
     n = x.numel()
     if not n:
         return empty((0,), x, int64)
-    chunks = -(-n // _CHUNK)
+    chunks = -(-n // _N.CHUNK)
     x, counts = rows(x), empty((chunks + 1,), x, int64)
     given = code(x), x.element_size(), n
     start(_FILE, "count_filled", chunks, counts, x, counts, *given)
@@ -512,15 +513,15 @@ def _filled_places(x: Tensor) -> Tensor:
     return out
 
 
-def _column(places: Tensor, shape: Sequence[int], d: int, out: Tensor, first: int = 0) -> None:
+def _column(places: Tensor, shape: Ints, d: int, out: Tensor, first: int = 0) -> None:
     """The numbers in a dimension of places counted row by row, from `first` of `out` on."""
     if places.numel():
         given = prod(shape[d + 1 :]), shape[d], first, places.numel()
         start(_FILE, "number_in", places.numel(), places, places, out, *given)
 
 
-@kernel("nonzero")
-def nonzero(x: Any) -> Any:
+@there(take_ops._nonzero_rows)
+def nonzero(x: Any) -> Tensor:
     if not takes(x):
         return NotImplemented
     places, shape = _filled_places(x), tuple(x.shape)
@@ -531,8 +532,8 @@ def nonzero(x: Any) -> Any:
     return out
 
 
-@kernel("nonzero_static")
-def nonzero_static(x: Any, size: int, fill_value: int) -> Any:
+@there(segments.nonzero_static)
+def nonzero_static(x: Tensor, size: int, fill_value: int) -> Tensor:
     if not takes(x) or size < 0:
         return NotImplemented
     out = filled(empty((size, x.dim()), x, int64), fill_value)
@@ -543,8 +544,8 @@ def nonzero_static(x: Any, size: int, fill_value: int) -> Any:
     return out
 
 
-@kernel("_nonzero_columns")
-def _nonzero_columns(x: Any) -> Any:
+@there(take_ops._nonzero_columns)
+def _nonzero_columns(x: Tensor) -> Tensors:
     if not takes(x):
         return NotImplemented
     shape = tuple(x.shape) or (1,)
@@ -555,19 +556,19 @@ def _nonzero_columns(x: Any) -> Any:
     return found
 
 
-def _mask(mask: Any, shape: Sequence[int]) -> Tensor | None:
+def _mask(mask: Tensor, shape: Ints) -> Tensor | None:
     """The places where a mask holds that is spread to a shape."""
     return _filled_places(_views.expand(mask, tuple(shape)))
 
 
-def _common(*shapes: Any) -> Any:
+def _common(*shapes: Any) -> tuple[int, ...]:
     from ...ops.indexing.take import _common
 
     return tuple(_common(tuple(shapes[0]), tuple(shapes[1])))
 
 
-@kernel("masked_select")
-def masked_select(x: Any, mask: Any) -> Any:
+@there(take_ops.masked_select)
+def masked_select(x: Tensor, mask: Any) -> Tensor:
     if not movable(x, mask) or mask.dtype is not bool_type:
         return NotImplemented
     shape = _common(mask.shape, x.shape) or (1,)
@@ -575,20 +576,20 @@ def masked_select(x: Any, mask: Any) -> Any:
     return index_get(seen, _mask(mask, shape), tuple(range(len(shape))), 0)
 
 
-@kernel("_masked_select_backward")
-def _masked_select_backward(g: Any, mask: Any, shape: Any) -> Any:
+@there(take_ops._masked_select_backward)
+def _masked_select_backward(g: Any, mask: Any, shape: Ints) -> Tensor:
     if not movable(g, mask) or mask.dtype is not bool_type:
         return NotImplemented
     shape = _common(mask.shape, shape)
     out = zeros(shape, g)
     sizes = shape or (1,)
     dims = tuple(range(len(sizes)))
-    done = landed(flat(out), _mask(mask, sizes), dims, 0, g, _SET)
+    done = landed(flat(out), _mask(mask, sizes), dims, 0, g, _N.SET)
     return out if done is None else NotImplemented
 
 
-@kernel("masked_scatter_")
-def masked_scatter_(x: Any, mask: Any, source: Any) -> Any:
+@there(take_ops.masked_scatter, writes=True)
+def masked_scatter_(x: Tensor, mask: Tensor, source: Tensor) -> Written:
     if not movable(x, mask, source) or mask.dtype is not bool_type or source.dtype is not x.dtype:
         return NotImplemented
     if _common(mask.shape, x.shape) != tuple(x.shape):
@@ -599,11 +600,11 @@ def masked_scatter_(x: Any, mask: Any, source: Any) -> Any:
     if source.numel() < n:
         return NotImplemented
     values = _views.slice(_views.view(rows(source), (source.numel(),)), 0, 0, n, 1)
-    return landed(seen, places, tuple(range(seen.dim())), 0, values, _SET)
+    return landed(seen, places, tuple(range(seen.dim())), 0, values, _N.SET)
 
 
-@kernel("masked_scatter")
-def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
+@there(take_ops.masked_scatter)
+def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if not movable(x, mask):
         return NotImplemented
     out = empty(_common(mask.shape, x.shape), x)
@@ -620,18 +621,18 @@ def _planes(x: Tensor, n: int) -> Tensor:
     return _views.view(rows(x), (prod(x.shape[:-n]), size))
 
 
-@kernel("_pool_gather")
-def _pool_gather(x: Any, indices: Any, n: int) -> Any:
+@there(pooling._pool_gather)
+def _pool_gather(x: Tensor, indices: Tensor, n: int) -> Tensor:
     if not movable(x, indices):
         return NotImplemented
     found = gather(_planes(x, n), 1, _planes(indices, n))
     return _views.view(found, tuple(indices.shape)) if isinstance(found, Tensor) else found
 
 
-@kernel("_pool_unpool")
-def _pool_unpool(x: Any, indices: Any, shape: Any, n: int) -> Any:
+@there(pooling._pool_unpool)
+def _pool_unpool(x: Tensor, indices: Tensor, shape: Ints, n: int) -> Tensor:
     if not movable(x, indices):
         return NotImplemented
     out = zeros(shape, x)
-    done = scattered(_planes(out, n), 1, _planes(indices, n), _planes(x, n), _SET)
+    done = scattered(_planes(out, n), 1, _planes(indices, n), _planes(x, n), _N.SET)
     return out if done is None else NotImplemented

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
 
 from ... import _core
-from ..._core import Tensor
-from . import kernel
+from ..._core import Tensor, kernels
+from . import there
 from ._launch import made
 from ._rearranging import copied, movable
 
 
-def _joined(name: str, tensors: Any, dim: int) -> Any:
+def _joined(name: str, tensors: Sequence[Tensor], dim: int) -> Tensor:
     given = list(tensors)
     if not given or not movable(*given):
         return NotImplemented
@@ -31,11 +32,5 @@ def _joined(name: str, tensors: Any, dim: int) -> Any:
     return out
 
 
-@kernel("cat")
-def cat(tensors: Any, dim: int) -> Any:
-    return _joined("cat", tensors, dim)
-
-
-@kernel("stack")
-def stack(tensors: Any, dim: int) -> Any:
-    return _joined("stack", tensors, dim)
+cat = there(kernels.cat)(partial(_joined, "cat"))
+stack = there(kernels.stack)(partial(_joined, "stack"))

@@ -8,7 +8,7 @@ contiguous: see `rows`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from ... import _core
 from ... import _dtypes as dtypes
@@ -16,6 +16,10 @@ from ..._core import Tensor
 from ..opencl import LIMITS, kernel
 
 __all__ = [
+    "Dims",
+    "Ints",
+    "Tensors",
+    "Written",
     "code",
     "computed",
     "empty",
@@ -28,6 +32,11 @@ __all__ = [
     "told",
 ]
 
+Dims: TypeAlias = int | Sequence[int] | None
+Ints: TypeAlias = Sequence[int]
+Tensors: TypeAlias = tuple[Tensor, ...]
+Written: TypeAlias = Any
+"""What a function that writes an argument returns: None, or NotImplemented."""
 _GROUP = LIMITS["GROUP"]
 
 
@@ -47,17 +56,15 @@ def start(
     for T.
     """
     device = like._accelerator
-    number = kernel(device, file, name, computes or computed(like.dtype), more)
+    number = kernel(device, file, name, computes or computed(like.dtype).name, more)
     _core.accelerator_launch(number, items, _GROUP, arguments)
 
 
-def computed(dtype: Any) -> str:
-    """The name of the dtype that elements of a dtype are computed in."""
-    if dtype is dtypes.float32:
-        return "float32"
+def computed(dtype: dtypes.dtype) -> dtypes.dtype:
+    """The dtype that elements of a dtype are computed in."""
     if dtype.is_floating_point:
-        return "float64" if dtype is dtypes.float64 else "float32"
-    return "int64"
+        return dtypes.float64 if dtype is dtypes.float64 else dtypes.float32
+    return dtypes.int64
 
 
 def takes(*tensors: Any) -> bool:
@@ -81,7 +88,7 @@ def told(like: Tensor, what: str) -> tuple[Tensor, int]:
     return _core.accelerator_report(device, what)
 
 
-def empty(shape: Sequence[int], like: Tensor, dtype: Any = None) -> Tensor:
+def empty(shape: Ints, like: Tensor, dtype: dtypes.dtype | None = None) -> Tensor:
     """A contiguous tensor that nobody wrote, on the device of `like`."""
     return _core.accelerator_empty(shape, like, (like.dtype if dtype is None else dtype).code)
 
@@ -95,7 +102,7 @@ def made(name: str, *args: Any) -> Any:
     return _core.accelerator_made(getattr(_core.kernels, name), *args)
 
 
-def rows(tensor: Tensor, dtype: Any = None) -> Tensor:
+def rows(tensor: Tensor, dtype: dtypes.dtype | None = None) -> Tensor:
     """The tensor itself, or a copy: contiguous, and of a dtype where one is given."""
     if tensor.is_contiguous() and (dtype is None or tensor.dtype is dtype):
         return tensor
@@ -104,7 +111,7 @@ def rows(tensor: Tensor, dtype: Any = None) -> Tensor:
     return made
 
 
-def layout(tensor: Tensor, sizes: Sequence[int] | None = None, strides: Any = None) -> bytes | None:
+def layout(tensor: Tensor, sizes: Ints | None = None, strides: Ints | None = None) -> bytes | None:
     """Where its elements lie, or where those of other sizes and strides (in elements) do.
 
     Neighbouring dimensions that are gone through in one step are joined; None where more than six

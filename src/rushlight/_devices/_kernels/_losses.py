@@ -7,6 +7,7 @@ NaN alone.
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -14,25 +15,23 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
-from . import kernel
-from ._launch import code, empty, number, rows, start, takes, told
+from ..._core import Tensor, kernels
+from ...ops.layers import class_loss, loss, margin_loss
+from . import numbers_of, there
+from ._launch import Ints, code, computed, empty, number, rows, start, takes, told
 
+_N = numbers_of("losses.cl")
 _FILE = "losses.cl"
-_SQUARED, _SMOOTH, _HUBER, _PROBABILITY, _LOGIT, _MARGIN = range(6)  # kernels/losses.cl's
 _NONE, _MEAN = 0, 1  # of Reduction
 _PARTS, _SHORTEST = 1024, 256  # parts at most that are summed alone, and elements of one at least
 
 
-def _wide(like: Any) -> Any:
-    return dtypes.float32 if like.dtype.itemsize == 2 else like.dtype
-
-
-def _number(like: Any) -> Any:
+def _number(like: Tensor) -> Tensor:
     """A 0-dim result."""
     return empty((), like)
 
 
-def _summed(values: Any) -> Any:
+def _summed(values: Tensor) -> Tensor:
     """Sums of parts of the elements."""
     n = values.numel()
     parts = max(1, min(_PARTS, n // _SHORTEST))
@@ -41,7 +40,7 @@ def _summed(values: Any) -> Any:
     return sums
 
 
-def _reduced(values: Any, out: Any, mean: bool, weights: Any = None) -> Any:
+def _reduced(values: Tensor, out: Tensor, mean: bool, weights: Tensor | None = None) -> Tensor:
     """The sum of values into `out`; their mean, which weights are divided by where there are."""
     sums = _summed(values)
     totals = None if weights is None else _summed(weights)
@@ -53,7 +52,7 @@ def _reduced(values: Any, out: Any, mean: bool, weights: Any = None) -> Any:
 # ---- pairs of elements
 
 
-def _spread(t: Any, shape: tuple[int, ...]) -> Any:
+def _spread(t: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
     """Contiguous, and of a shape."""
     if t is None or tuple(t.shape) == shape:
         return None if t is None else rows(t)
@@ -64,16 +63,16 @@ def _spread(t: Any, shape: tuple[int, ...]) -> Any:
 
 def _pairs(
     kind: int,
-    x: Any,
-    y: Any,
+    x: Tensor,
+    y: Tensor,
     reduction: str,
     limit: float = 0,
-    weight: Any = None,
-    positive: Any = None,
-) -> Any:
+    weight: Tensor | None = None,
+    positive: Tensor | None = None,
+) -> Tensor:
     if not takes(x, y) or not x.dtype.is_floating_point:
         return NotImplemented
-    if kind not in (_PROBABILITY, _LOGIT) and not y.dtype.is_floating_point:
+    if kind not in (_N.PROBABILITY, _N.LOGIT) and not y.dtype.is_floating_point:
         y = rows(y, x.dtype)
     given = [t for t in (x, y, weight, positive) if t is not None]
     if not takes(*given):
@@ -85,19 +84,17 @@ def _pairs(
     except ValueError:
         return NotImplemented  # the CPU's error
     each = reduction == "none"
-    out = empty(shape, x, x.dtype if each else _wide(x))
+    out = empty(shape, x, x.dtype if each else computed(x.dtype))
     parts = [_spread(t, shape) for t in (x, y, weight, positive)]
     sizes = code(x), code(out), out.numel(), kind, number(limit, x)
     start(_FILE, "pair_loss", out.numel(), x, *parts, out, *sizes)
     return out if each else _reduced(out, _number(x), reduction == "mean")
 
 
-@kernel("mse_loss", "_mse_loss")
-def mse_loss(x: Any, y: Any, reduction: str) -> Any:
-    return _pairs(_SQUARED, x, y, reduction)
+there(kernels.mse_loss)(partial(_pairs, _N.SQUARED))
 
 
-@kernel("mse_loss_backward")
+@there(kernels.mse_loss_backward)
 def mse_loss_backward(g: Any, x: Any, y: Any, reduction: str, needs: Any) -> Any:
     if not takes(g, x, y) or not x.dtype.is_floating_point or x.shape != y.shape:
         return NotImplemented
@@ -116,42 +113,38 @@ def mse_loss_backward(g: Any, x: Any, y: Any, reduction: str, needs: Any) -> Any
     return tuple(found)
 
 
-@kernel("_smooth_l1_loss")
-def smooth_l1_loss(x: Any, y: Any, reduction: str, beta: float) -> Any:
-    return _pairs(_SMOOTH, x, y, reduction, beta)
+there(loss._smooth_l1_loss)(partial(_pairs, _N.SMOOTH))
+there(loss._huber_loss)(partial(_pairs, _N.HUBER))
+there(margin_loss._soft_margin_loss)(partial(_pairs, _N.MARGIN))
 
 
-@kernel("_huber_loss")
-def huber_loss(x: Any, y: Any, reduction: str, delta: float) -> Any:
-    return _pairs(_HUBER, x, y, reduction, delta)
+@there(class_loss._binary_cross_entropy)
+def binary_cross_entropy(
+    x: Tensor, y: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+) -> Tensor:
+    return _pairs(_N.PROBABILITY, x, y, reduction, weight=weight)
 
 
-@kernel("_soft_margin_loss")
-def soft_margin_loss(x: Any, y: Any, reduction: str) -> Any:
-    return _pairs(_MARGIN, x, y, reduction)
-
-
-@kernel("_binary_cross_entropy")
-def binary_cross_entropy(x: Any, y: Any, weight: Any = None, reduction: str = "mean") -> Any:
-    return _pairs(_PROBABILITY, x, y, reduction, weight=weight)
-
-
-@kernel("_binary_cross_entropy_with_logits")
+@there(class_loss._binary_cross_entropy_with_logits)
 def binary_cross_entropy_with_logits(
-    x: Any, y: Any, weight: Any = None, pos_weight: Any = None, reduction: str = "mean"
-) -> Any:
-    return _pairs(_LOGIT, x, y, reduction, weight=weight, positive=pos_weight)
+    x: Tensor,
+    y: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    return _pairs(_N.LOGIT, x, y, reduction, weight=weight, positive=pos_weight)
 
 
 # ---- classes
 
 
-def _classes(shape: Any) -> tuple[int, int]:
+def _classes(shape: Ints) -> tuple[int, int]:
     """How many classes there are, and how far apart those of a sample lie."""
     return (shape[0], 1) if len(shape) == 1 else (shape[1], prod(shape[2:]))
 
 
-def _fits(x: Any, shape: Any, target: Any, weight: Any) -> bool:
+def _fits(x: Tensor, shape: Ints, target: Tensor, weight: Tensor | None) -> bool:
     """Whether kernels take scores or gradients of a shape with these targets and weights."""
     if not takes(x, target, *(() if weight is None else (weight,))) or not shape:
         return False
@@ -165,22 +158,29 @@ def _fits(x: Any, shape: Any, target: Any, weight: Any) -> bool:
 
 
 def _picked(
-    x: Any, scores: Any, target: Any, weight: Any, losses: Any, sizes: tuple[int, int, int]
-) -> Any:
+    x: Tensor,
+    scores: Tensor | None,
+    target: Tensor,
+    weight: Tensor | None,
+    losses: Tensor | None,
+    sizes: tuple[int, int, int],
+) -> Tensor:
     """Losses of each target where scores are given, and its weight."""
-    weights = empty((target.numel(),), x, _wide(x))
+    weights = empty((target.numel(),), x, computed(x.dtype))
     types = code(x), 0 if losses is None else code(losses)
     given = scores, target, weight, losses, weights, *types, target.numel(), *sizes
     start(_FILE, "class_loss", target.numel(), x, *given, *told(x, "target"))
     return weights
 
 
-@kernel("nll_loss", "_nll_loss", "_nll_loss2d")
-def nll_loss(x: Any, target: Any, weight: Any = None, ignored: int = -100, how: int = 1) -> Any:
+@there(kernels.nll_loss)
+def nll_loss(
+    x: Tensor, target: Tensor, weight: Tensor | None = None, ignored: int = -100, how: int = 1
+) -> Tensor:
     if not _fits(x, x.shape, target, weight):
         return NotImplemented
     weight = None if weight is None else rows(weight)
-    losses = empty(target.shape, x, x.dtype if how == _NONE else _wide(x))
+    losses = empty(target.shape, x, x.dtype if how == _NONE else computed(x.dtype))
     sizes = (*_classes(x.shape), ignored)
     weights = _picked(x, rows(x), rows(target), weight, losses, sizes)
     if how == _NONE:
@@ -189,8 +189,8 @@ def nll_loss(x: Any, target: Any, weight: Any = None, ignored: int = -100, how: 
 
 
 def _nll_gradient(
-    g: Any, target: Any, weight: Any, ignored: int, how: int, shape: tuple[int, ...]
-) -> Any:
+    g: Tensor, target: Tensor, weight: Tensor | None, ignored: int, how: int, shape: tuple[int, ...]
+) -> Tensor:
     if not _fits(g, shape, target, weight):
         return NotImplemented
     if g.numel() != (target.numel() if how == _NONE else 1):
@@ -198,35 +198,40 @@ def _nll_gradient(
     target, weight = rows(target), None if weight is None else rows(weight)
     out, sizes, total = empty(shape, g), (*_classes(shape), ignored), None
     if how == _MEAN:
-        total = empty((), g, _wide(g))
+        total = empty((), g, computed(g.dtype))
         _reduced(_picked(g, None, target, weight, None, sizes), total, False)
     numbers = code(g), out.numel(), *sizes, int(how == _NONE)
     start(_FILE, "class_gradient", out.numel(), g, rows(g), target, weight, total, out, *numbers)
     return out
 
 
-@kernel("nll_loss_backward")
+@there(kernels.nll_loss_backward)
 def nll_loss_backward(
-    g: Any, x: Any, target: Any, weight: Any = None, ignored: int = -100, how: int = 1
-) -> Any:
+    g: Tensor,
+    x: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignored: int = -100,
+    how: int = 1,
+) -> Tensor:
     if not takes(g, x) or g.dtype is not x.dtype:
         return NotImplemented
     return _nll_gradient(g, target, weight, ignored, how, tuple(x.shape))
 
 
-@kernel("_nll_transpose")
+@there(class_loss._nll_transpose)
 def nll_transpose(g: Any, target: Any, weight: Any, ignored: int, how: int, shape: Any) -> Any:
     return _nll_gradient(g, target, weight, ignored, how, tuple(shape))
 
 
-def _as_row(target: Any) -> Any:
+def _as_row(target: Tensor) -> Tensor:
     return target if target.dim() else _core.kernels.reshape(target, (1,))
 
 
-@kernel("_multi_margin_loss")
+@there(margin_loss._multi_margin_loss)
 def multi_margin_loss(
-    x: Any, target: Any, weight: Any, p: int, margin: float, reduction: str
-) -> Any:
+    x: Tensor, target: Tensor, weight: Tensor | None, p: int, margin: float, reduction: str
+) -> Tensor:
     if not takes(x, target) or x.dim() > 2 or target.dim() > 1 or x.dtype.itemsize == 2:
         return NotImplemented
     n, classes = target.numel(), x.shape[-1] if x.dim() else 1
@@ -241,6 +246,6 @@ def multi_margin_loss(
     return out if reduction == "none" else _reduced(out, _number(x), reduction == "mean")
 
 
-@kernel("_divided")
-def divided(x: Any, n: float) -> Any:
+@there(class_loss._divided)
+def divided(x: Tensor, n: float) -> Tensor:
     return x.detach() / n if takes(x) else NotImplemented

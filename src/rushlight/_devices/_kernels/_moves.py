@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import kernel
+from ..._core import Tensor
+from ...ops.making import casts
+from . import there
 
 
-@kernel("_to_device")
-def _to_device(tensor: Any, where: Any, back: Any) -> Any:
+@there(casts._to_device)
+def _to_device(tensor: Tensor, where: Any, back: Any) -> Tensor:
     from .. import cpu
 
     return back.to_host(tensor) if where is cpu else where.from_host(tensor)

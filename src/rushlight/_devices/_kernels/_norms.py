@@ -6,13 +6,14 @@ are few rows, so that a device has work enough.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from ... import _dtypes as dtypes
-from . import kernel
-from ._launch import code, empty, number, rows, start, takes
+from ..._core import Tensor, kernels
+from . import there
+from ._launch import Ints, Tensors, code, computed, empty, number, rows, start, takes
 
 _FILE = "norms.cl"
 _ITEMS, _SHORTEST = 4096, 256  # work items that are wanted, and the elements that are worth one
@@ -50,27 +51,23 @@ class _Norm:
         return max(self.of.inner, 1), max(self.of.rows, 1), max(w.inner, 1), max(w.rows, 1)
 
 
-def _wide(dtype: Any) -> Any:
-    return dtypes.float32 if dtype.itemsize == 2 else dtype
-
-
-def _vector(t: Any, like: Any) -> Any:
+def _vector(t: Tensor | None, like: Tensor) -> Tensor | None:
     """Values as kernels take them: contiguous, and of the type that is computed in."""
-    return None if t is None else rows(t, _wide(like.dtype))
+    return None if t is None else rows(t, computed(like.dtype))
 
 
-def _vectors(n: int, like: Any, count: int = 2) -> list[Any]:
-    return [empty((n,), like, _wide(like.dtype)) for _ in range(count)]
+def _vectors(n: int, like: Tensor, count: int = 2) -> list[Any]:
+    return [empty((n,), like, computed(like.dtype)) for _ in range(count)]
 
 
-def _fits(x: Any, *others: Any) -> bool:
+def _fits(x: Tensor, *others: Any) -> bool:
     """Whether kernels take x, and the others where they are tensors."""
     given = [t for t in others if t is not None]
     return takes(x, *given) and all(t.dtype.is_floating_point for t in (x, *given))
 
 
 def _measured(
-    x: Any, norm: _Norm, eps: float, running: tuple[Any, Any] = (None, None), momentum: float = 0
+    x: Tensor, norm: _Norm, eps: float, running: tuple[Any, Any] = (None, None), momentum: float = 0
 ) -> list[Any]:
     """Mean and one over the deviation of each row; the running statistics move."""
     of = norm.of
@@ -87,13 +84,15 @@ def _measured(
     return found
 
 
-def _copy(to: Any, values: Any) -> None:
+def _copy(to: Tensor, values: Any) -> None:
     from ... import _core
 
     _core.copy_values(to, values)
 
 
-def _normalized(x: Any, norm: _Norm, found: Any, weight: Any, bias: Any) -> Any:
+def _normalized(
+    x: Tensor, norm: _Norm, found: Sequence[Tensor], weight: Tensor | None, bias: Tensor | None
+) -> Tensor:
     y = empty(x.shape, x)
     parts = _vector(weight, x), _vector(bias, x)
     start(
@@ -102,7 +101,9 @@ def _normalized(x: Any, norm: _Norm, found: Any, weight: Any, bias: Any) -> Any:
     return y
 
 
-def _sums(g: Any, x: Any, norm: _Norm, over: _Rows, found: Any, weight: Any) -> list[Any]:
+def _sums(
+    g: Tensor, x: Tensor, norm: _Norm, over: _Rows, found: Sequence[Tensor], weight: Tensor | None
+) -> list[Any]:
     """Over the elements of rows: the sums of g, and of g times the normalized x."""
     parts = _vectors(over.rows * over.parts, x)
     items, numbers = over.rows * over.parts, (*over.numbers, *norm.numbers)
@@ -115,7 +116,13 @@ def _sums(g: Any, x: Any, norm: _Norm, over: _Rows, found: Any, weight: Any) -> 
 
 
 def _gradients(
-    g: Any, x: Any, norm: _Norm, found: Any, weight: Any, needs: Any, given: bool = False
+    g: Tensor,
+    x: Tensor,
+    norm: _Norm,
+    found: Any,
+    weight: Tensor | None,
+    needs: Ints,
+    given: bool = False,
 ) -> tuple[Any, Any, Any]:
     """The gradients of x, weight and bias; given: the statistics do not depend on x."""
     g, weight = rows(g), _vector(weight, x)
@@ -142,14 +149,16 @@ def _gradients(
 # ---- layers: the last dimensions
 
 
-def _layers(x: Any, n: int) -> _Norm:
+def _layers(x: Tensor, n: int) -> _Norm:
     length = prod(x.shape[x.dim() - n :])
     count = prod(x.shape[: x.dim() - n])
     return _Norm(_Rows(count, length, length, 0), _Rows(length, count, 1, length))
 
 
-@kernel("layer_norm")
-def layer_norm(x: Any, n: int, weight: Any, bias: Any, eps: float) -> Any:
+@there(kernels.layer_norm)
+def layer_norm(
+    x: Tensor, n: int, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Tensors:
     if not _fits(x, weight, bias) or not 0 < n <= x.dim():
         return NotImplemented
     norm = _layers(x, n)
@@ -162,10 +171,17 @@ def layer_norm(x: Any, n: int, weight: Any, bias: Any, eps: float) -> Any:
     return y, *(rows(t, x.dtype).view(shape) for t in found)
 
 
-@kernel("layer_norm_backward")
+@there(kernels.layer_norm_backward)
 def layer_norm_backward(
-    g: Any, x: Any, n: int, mean: Any, rstd: Any, weight: Any, needs: Any, eps: float | None = None
-) -> Any:
+    g: Tensor,
+    x: Tensor,
+    n: int,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    needs: Ints,
+    eps: float | None = None,
+) -> tuple[Tensor | None, ...]:
     if mean is None or rstd is None or not _fits(x, g, mean, rstd, weight):
         return NotImplemented
     if g.dtype is not x.dtype or g.shape != x.shape or not 0 < n <= x.dim():
@@ -182,23 +198,23 @@ def layer_norm_backward(
 # ---- batches: the channels
 
 
-def _channels(x: Any) -> _Norm:
+def _channels(x: Tensor) -> _Norm:
     n, channels, inner = x.shape[0], x.shape[1], prod(x.shape[2:])
     of = _Rows(channels, n * inner, inner, channels * inner)
     return _Norm(of, of)
 
 
-@kernel("batch_norm")
+@there(kernels.batch_norm)
 def batch_norm(
-    x: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
     training: bool,
     momentum: float | None,
     eps: float,
-) -> Any:
+) -> Tensors:
     running = running_mean, running_var
     if not _fits(x, weight, bias, *running) or x.dim() < 2:
         return NotImplemented
@@ -214,16 +230,16 @@ def batch_norm(
         [rstd] = _vectors(x.shape[1], x, 1)
         variance = _vector(running_var, x)
         start(_FILE, "deviations", x.shape[1], x, variance, rstd, x.shape[1], number(eps, x))
-        mean = empty(running_mean.shape, x, _wide(x.dtype))
+        mean = empty(running_mean.shape, x, computed(x.dtype))
         _copy(mean, running_mean)
         found = [mean, rstd]
     return _normalized(x, norm, found, weight, bias), *found
 
 
-@kernel("batch_norm_backward")
+@there(kernels.batch_norm_backward)
 def batch_norm_backward(
-    g: Any, x: Any, weight: Any, mean: Any, rstd: Any, training: bool, needs: Any
-) -> Any:
+    g: Any, x: Any, weight: Any, mean: Tensor, rstd: Tensor, training: bool, needs: Any
+) -> tuple[Tensor | None, ...]:
     if mean is None or rstd is None or not _fits(x, g, weight, mean, rstd) or x.dim() < 2:
         return NotImplemented
     if g.dtype is not x.dtype or g.shape != x.shape:
@@ -235,15 +251,17 @@ def batch_norm_backward(
 # ---- groups of an image's channels
 
 
-def _groups(x: Any, groups: int) -> _Norm:
+def _groups(x: Tensor, groups: int) -> _Norm:
     n, channels, inner = x.shape[0], x.shape[1], prod(x.shape[2:])
     length = channels // groups * inner
     of = _Rows(n * groups, length, length, 0)
     return _Norm(of, _Rows(channels, n * inner, inner, channels * inner))
 
 
-@kernel("group_norm")
-def group_norm(x: Any, groups: int, weight: Any, bias: Any, eps: float) -> Any:
+@there(kernels.group_norm)
+def group_norm(
+    x: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Tensors:
     if not _fits(x, weight, bias) or x.dim() < 2 or groups <= 0 or x.shape[1] % groups:
         return NotImplemented
     if any(t is not None and t.numel() != x.shape[1] for t in (weight, bias)):
@@ -254,19 +272,19 @@ def group_norm(x: Any, groups: int, weight: Any, bias: Any, eps: float) -> Any:
     return y, *(rows(t, x.dtype).view((x.shape[0], groups)) for t in found)
 
 
-@kernel("group_norm_backward")
+@there(kernels.group_norm_backward)
 def group_norm_backward(
     g: Any,
     of_mean: Any,
     of_rstd: Any,
     x: Any,
     groups: int,
-    mean: Any,
-    rstd: Any,
+    mean: Tensor,
+    rstd: Tensor,
     weight: Any,
     eps: float,
     needs: Any,
-) -> Any:
+) -> tuple[Tensor | None, ...]:
     given = [t for t in (g, of_mean, of_rstd) if t is not None]
     if not _fits(x, mean, rstd, weight, *given) or any(t.dtype is not x.dtype for t in given):
         return NotImplemented
@@ -281,7 +299,9 @@ def group_norm_backward(
     return gx, gw, gb
 
 
-def _through_statistics(gx: Any, x: Any, of: _Rows, found: Any, of_mean: Any, of_rstd: Any) -> Any:
+def _through_statistics(
+    gx: Any, x: Tensor, of: _Rows, found: Any, of_mean: Any, of_rstd: Any
+) -> Tensor:
     """gx, or None, with what comes from the gradients of means and of one over the deviations."""
     mean, rstd = (t.detach().view(of.rows, 1) for t in found)
     wide = rows(x, mean.dtype).detach().view(of.rows, of.count)

@@ -6,24 +6,27 @@ all. Halves are computed in float and rounded once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ... import _core
 from ... import _dtypes as dtypes
-from ..._core import Tensor
+from ..._core import Tensor, kernels
 from ..opencl import numbered
-from . import kernel
-from ._launch import code, empty, number, rows, start, takes
+from . import numbers_of, there
+from ._launch import Written, code, empty, number, rows, start, takes
+
+_N = numbers_of("optimizers.cl")
 
 _FILE = "optimizers.cl"
 _PARTS = 256  # sums that a norm is made of, for each tensor
 
 
-def _usable(tensor: Any, like: Any) -> bool:
+def _usable(tensor: Any, like: Tensor) -> bool:
     return takes(tensor, like) and tensor.dtype is like.dtype and tensor.shape == like.shape
 
 
-def _parameters(tensors: Any) -> bool:
+def _parameters(tensors: Sequence[Tensor]) -> bool:
     return all(takes(t) and t.dtype.is_floating_point for t in tensors) and bool(tensors)
 
 
@@ -40,10 +43,10 @@ class _Written:
                 _core.copy_values(tensor, row)
 
 
-@kernel("sgd_step")
+@there(kernels.sgd_step)
 def sgd_step(
-    params: Any,
-    grads: Any,
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
     buffers: Any,
     lr: float,
     momentum: float,
@@ -51,7 +54,7 @@ def sgd_step(
     decay: float,
     nesterov: bool,
     maximize: bool,
-) -> Any:
+) -> Written:
     kept = buffers if momentum != 0 else [None] * len(params)
     if not _parameters(params) or not len(params) == len(grads) == len(kept):
         return NotImplemented
@@ -66,7 +69,7 @@ def sgd_step(
             continue
         written = _Written(p, buffer)
         param, held = written.rows
-        how = (momentum != 0) + 2 * first + 4 * bool(nesterov)
+        how = _N.HAS_MOMENTUM * (momentum != 0) + _N.IS_FIRST * first + _N.NESTEROV * bool(nesterov)
         numbers = -lr, momentum, 1 - dampening, decay, -1 if maximize else 1
         given = code(p), p.numel(), how, *(number(value, p) for value in numbers)
         start(_FILE, "sgd", p.numel(), p, param, rows(grad), held, *given)
@@ -74,7 +77,7 @@ def sgd_step(
     return None
 
 
-@kernel("adam_step")
+@there(kernels.adam_step)
 def adam_step(
     params: Any,
     grads: Any,
@@ -131,8 +134,8 @@ def _counted(step: Tensor) -> float:
     return float(array.reshape(()))
 
 
-@kernel("total_norm2")
-def total_norm2(tensors: Any) -> Any:
+@there(kernels.total_norm2)
+def total_norm2(tensors: Sequence[Tensor]) -> Tensor:
     if not _parameters(tensors):
         return NotImplemented
     like = tensors[0]
@@ -152,8 +155,8 @@ def total_norm2(tensors: Any) -> Any:
     return out
 
 
-@kernel("scale_")
-def scale_(tensors: Any, factor: float) -> Any:
+@there(kernels.scale_)
+def scale_(tensors: Sequence[Tensor], factor: float) -> Written:
     if not _parameters(tensors):
         return NotImplemented
     for tensor in tensors:

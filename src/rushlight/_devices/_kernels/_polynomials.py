@@ -6,11 +6,10 @@ would have to wait for the device.
 
 from __future__ import annotations
 
-from typing import Any
-
-from . import kernel
+from ..._core import Tensor
+from . import named, there
 from ._launch import code, empty, start, takes
-from ._special import common_shape, spread_layout, there
+from ._special import brought, common_shape, spread_layout
 
 # In the order of the numbers in polynomials.cl.
 _FAMILIES = (
@@ -21,9 +20,9 @@ _FAMILIES = (
 
 
 def _enter(name: str, family: int, shifted: int) -> None:
-    @kernel(name)
-    def polynomial(x: Any, degree: Any) -> Any:
-        x, degree = there(x, degree)
+    @there(*named(name))
+    def polynomial(x: Tensor, degree: Tensor) -> Tensor:
+        x, degree = brought(x, degree)
         if not takes(x, degree) or x.dtype.itemsize < 4 or not x.dtype.is_floating_point:
             return NotImplemented
         if degree.dtype is not x.dtype:

@@ -12,8 +12,9 @@ from math import prod
 from typing import Any
 
 from ... import _dtypes as dtypes
-from . import kernel
-from ._launch import code, empty, made, number, rows, start, takes
+from ..._core import Tensor, kernels
+from . import named, there
+from ._launch import Ints, Tensors, code, empty, made, number, rows, start, takes
 from ._rearranging import zeros
 
 _FILE = "pooling.cl"
@@ -30,12 +31,12 @@ def _each(value: Any, n: int, otherwise: int) -> list[Any]:
 
 
 def _window(
-    sizes: Sequence[int],
-    out: Sequence[int],
-    size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    sizes: Ints,
+    out: Ints,
+    size: int | Ints,
+    stride: Ints | None = None,
+    padding: int | Ints = 0,
+    dilation: int | Ints = 1,
 ) -> bytes:
     """kernels/pooling.cl's Window; size 0: as many windows as wanted."""
     n = len(sizes)
@@ -51,19 +52,21 @@ def _window(
     return struct.pack("18q", *(v for values in lists for v in values))
 
 
-def _maxima(x: Any, results: Any, window: bytes) -> Any:
+def _maxima(x: Tensor, results: Sequence[Tensor], window: bytes) -> Any:
     out, indices = results
     start(_FILE, "max_pool", out.numel(), x, rows(x), out, indices, window, code(x), out.numel())
     return results
 
 
-def _dims(value: Any) -> int:
+def _dims(value: int | Ints) -> int:
     """How many dimensions a window has: it, or the number itself, is given."""
     return value if isinstance(value, int) else len(value)
 
 
-@kernel("max_pool")
-def max_pool(x: Any, size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
+@there(kernels.max_pool)
+def max_pool(
+    x: Tensor, size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
+) -> Tensors:
     if not _fits(x):
         return NotImplemented
     results = made("max_pool", x, size, stride, padding, dilation, ceil_mode)
@@ -74,8 +77,8 @@ def max_pool(x: Any, size: Any, stride: Any, padding: Any, dilation: Any, ceil_m
     return _maxima(x, results, _window(*shape, size, stride, padding, dilation))
 
 
-@kernel("adaptive_max_pool")
-def adaptive_max_pool(x: Any, sizes: Any) -> Any:
+@there(kernels.adaptive_max_pool)
+def adaptive_max_pool(x: Tensor, sizes: Ints) -> Tensors:
     if not _fits(x):
         return NotImplemented
     results = made("adaptive_max_pool", x, sizes)
@@ -87,8 +90,8 @@ def adaptive_max_pool(x: Any, sizes: Any) -> Any:
 _ORDER = {2: (1, 0), 3: (0, 1, 2)}  # which of a plane's random numbers is for which dimension
 
 
-@kernel("_fractional_max_pool2d", "_fractional_max_pool3d")
-def fractional_max_pool(x: Any, samples: Any, size: Any, out: Any) -> Any:
+@there(*named("_fractional_max_pool2d"), *named("_fractional_max_pool3d"))
+def fractional_max_pool(x: Tensor, samples: Tensor, size: Ints, out: Ints) -> Tensors:
     n = len(size)
     if not _fits(x, samples) or x.dtype is not samples.dtype or x.dtype.itemsize == 2:
         return NotImplemented
@@ -105,7 +108,7 @@ def fractional_max_pool(x: Any, samples: Any, size: Any, out: Any) -> Any:
     return results
 
 
-def _added(g: Any, indices: Any, shape: Any, n: int) -> Any:
+def _added(g: Tensor, indices: Tensor, shape: Ints, n: int) -> Tensor:
     """Elements added at their places in volumes of zeros."""
     wide = dtypes.float32 if g.dtype.itemsize == 2 else g.dtype
     out = empty(shape, g, wide)
@@ -116,8 +119,8 @@ def _added(g: Any, indices: Any, shape: Any, n: int) -> Any:
     return rows(out, g.dtype)
 
 
-@kernel("max_pool_backward", "_pool_scatter")
-def max_pool_backward(g: Any, indices: Any, shape: Any, window: Any) -> Any:
+@there(kernels.max_pool_backward)
+def max_pool_backward(g: Tensor, indices: Tensor, shape: Ints, window: int | Ints) -> Tensor:
     n = _dims(window)
     if not takes(g, indices) or not g.dtype.is_floating_point or indices.dtype is not dtypes.int64:
         return NotImplemented
@@ -128,22 +131,24 @@ def max_pool_backward(g: Any, indices: Any, shape: Any, window: Any) -> Any:
     return _added(g, indices, tuple(shape), n)
 
 
-def _means(name: str, from_: Any, out: Any, window: bytes, include_pad: bool, divisor: Any) -> Any:
+def _means(
+    name: str, from_: Tensor, out: Tensor, window: bytes, include_pad: bool, divisor: int | None
+) -> Tensor:
     sizes = code(from_), out.numel(), int(include_pad), 0 if divisor is None else divisor
     start(_FILE, name, out.numel(), from_, rows(from_), out, window, *sizes)
     return out
 
 
-@kernel("avg_pool")
+@there(kernels.avg_pool)
 def avg_pool(
-    x: Any,
-    size: Any,
-    stride: Any,
-    padding: Any,
+    x: Tensor,
+    size: Ints,
+    stride: Ints,
+    padding: Ints,
     ceil_mode: bool,
     count_include_pad: bool,
     divisor: int | None,
-) -> Any:
+) -> Tensor:
     if not _fits(x):
         return NotImplemented
     out = made("avg_pool", x, size, stride, padding, ceil_mode, count_include_pad, divisor)
@@ -154,17 +159,17 @@ def avg_pool(
     return _means("mean_pool", x, out, window, count_include_pad, divisor)
 
 
-@kernel("avg_pool_backward")
+@there(kernels.avg_pool_backward)
 def avg_pool_backward(
-    g: Any,
-    shape: Any,
-    size: Any,
-    stride: Any,
-    padding: Any,
+    g: Tensor,
+    shape: Ints,
+    size: Ints,
+    stride: Ints,
+    padding: Ints,
     ceil_mode: bool,
     count_include_pad: bool,
     divisor: int | None,
-) -> Any:
+) -> Tensor:
     if not _fits(g):
         return NotImplemented
     rest = size, stride, padding, ceil_mode, count_include_pad, divisor
@@ -176,8 +181,8 @@ def avg_pool_backward(
     return _means("mean_pool_backward", g, out, window, count_include_pad, divisor)
 
 
-@kernel("adaptive_avg_pool")
-def adaptive_avg_pool(x: Any, sizes: Any) -> Any:
+@there(kernels.adaptive_avg_pool)
+def adaptive_avg_pool(x: Tensor, sizes: Ints) -> Tensor:
     if not _fits(x):
         return NotImplemented
     out = made("adaptive_avg_pool", x, sizes)
@@ -187,8 +192,8 @@ def adaptive_avg_pool(x: Any, sizes: Any) -> Any:
     return _means("mean_pool", x, out, window, False, None)
 
 
-@kernel("adaptive_avg_pool_backward")
-def adaptive_avg_pool_backward(g: Any, sizes: Any) -> Any:
+@there(kernels.adaptive_avg_pool_backward)
+def adaptive_avg_pool_backward(g: Tensor, sizes: Ints) -> Tensor:
     if not _fits(g):
         return NotImplemented
     out = made("adaptive_avg_pool_backward", g, sizes)

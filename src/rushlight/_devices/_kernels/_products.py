@@ -8,7 +8,7 @@ processor copies in the order in which they are read.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from math import prod
 from typing import Any, NamedTuple
@@ -17,14 +17,15 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
-from ..._core import Tensor
+from ..._core import Tensor, kernels
+from ...ops.matrix import fused_products, products
 from ..opencl import LIMITS, numbered
-from . import kernel
-from ._launch import code, computed, empty, layout, number, rows, start, takes
+from . import numbers_of, there
+from ._launch import Ints, code, computed, empty, layout, number, rows, start, takes
 
+_N = numbers_of("products.cl")
 __all__ = ["Matrices", "Panels", "broad", "matrices", "one", "product", "stored"]
 
-_TILE, _BLOCK, _HIGH = 4, 64, 8  # as in products.cl
 _SMALL, _SMALL_PRODUCT = 16, 1 << 17  # below, a product takes the kernel that needs no preparation
 # A sum is cut where there are fewer tiles or blocks, into pieces of so many terms at least.
 _TILES, _BLOCKS, _LEAST = 2048, 256, 256
@@ -51,7 +52,7 @@ class Matrices(NamedTuple):
         return self._replace(row=self.column, column=self.row)
 
 
-def matrices(t: Tensor, lead: Sequence[int] = (), kind: str = "rc") -> Matrices:
+def matrices(t: Tensor, lead: Ints = (), kind: str = "rc") -> Matrices:
     """A tensor as a stack that is spread to the leading sizes.
 
     kind: its last dimensions, rows and columns ("rc"), one of them, or neither.
@@ -75,7 +76,7 @@ def product(
     a: Matrices,
     b: Matrices,
     out: Matrices,
-    lead: Sequence[int],
+    lead: Ints,
     sizes: tuple[int, int, int],
     summed: int = 0,
     bias: Matrices | None = None,
@@ -98,7 +99,7 @@ def product(
         return False
     terms = prod(parts) * k
     way = "PACKED" if columns else _way(like, sizes, terms, stacks)
-    tile, most = (_BLOCK, _BLOCKS) if way == "TILED" else (_TILE, _TILES)
+    tile, most = (_N.BLOCK, _BLOCKS) if way == "TILED" else (_N.TILE, _TILES)
     tiles = stacks * -(-m // tile) * -(-n // tile)
     cut = most // tiles, terms // _LEAST
     if way == "PACKED":
@@ -115,14 +116,14 @@ def product(
     how, file = stored(like), "products.cl"
     target = out.tensor
     if pieces > 1:
-        target = empty((pieces * stacks * m * n,), like, _computed(like))
+        target = empty((pieces * stacks * m * n,), like, computed(like.dtype))
     if way == "PACKED":
-        left, many = _packed(a, lead, summed, (m, k), a.row, a.column, _HIGH)
+        left, many = _packed(a, lead, summed, (m, k), a.row, a.column, _N.HIGH)
         if columns is None:
             width = broad(like)
             right, of = _packed(b, lead, summed, (n, k), b.column, b.row, width)
             columns = iter([(right, of, 0, stacks * -(-n // width))])
-        high = pieces * -(-m // _HIGH)
+        high = pieces * -(-m // _N.HIGH)
         for right, *these in columns:
             copies = left, right, added, target, given, *factors, many, *these, *types
             items = high * these[-1]
@@ -153,7 +154,7 @@ def _way(like: Tensor, sizes: tuple[int, int, int], terms: int, stacks: int) -> 
 
 def _packed(
     x: Matrices,
-    lead: Sequence[int],
+    lead: Ints,
     summed: int,
     sizes: tuple[int, int],
     line: int,
@@ -170,21 +171,16 @@ def _packed(
     item, like, stacks = x.tensor.element_size(), x.tensor, prod(stack)
     laid = layout(like, stack, x.lead[len(x.lead) - len(stack) :])
     panels = stacks * -(-lines // width) * prod(parts) * depth
-    to = empty((panels * width,), like, _computed(like))
+    to = empty((panels * width,), like, computed(like.dtype))
     numbers = code(like), stacks, lines, depth, prod(parts), line * item, term * item, width
     given = like, to, laid, layout(like, parts, x.lead[:summed]), *numbers
     start("products.cl", "pack", panels, like, *given, more=f"{stored(like)} -DPACKED")
     return to, stacks
 
 
-def _computed(like: Tensor) -> Any:
-    """The dtype that its elements are computed in."""
-    return getattr(dtypes, computed(like.dtype))
-
-
 def broad(like: Tensor) -> int:
     """The columns of a panel, BROAD in prelude.cl."""
-    return 32 // _computed(like).itemsize
+    return 32 // computed(like.dtype).itemsize
 
 
 def _laid(
@@ -192,7 +188,7 @@ def _laid(
     b: Matrices,
     out: Matrices,
     bias: Matrices | None,
-    lead: Sequence[int],
+    lead: Ints,
     summed: int,
 ) -> bytes | None:
     """The layouts of the stacks and of what is summed; None where one has too many dimensions."""
@@ -206,8 +202,8 @@ def _laid(
 
 
 @cache
-def _one(device: Any, dtype: Any) -> Tensor:
-    there = numbered(device).from_host(_core.wrap(np.ones((), computed(dtype))))
+def _one(device: int, dtype: dtypes.dtype) -> Tensor:
+    there = numbered(device).from_host(_core.wrap(np.ones((), computed(dtype).name)))
     return rows(there, dtype)
 
 
@@ -227,7 +223,7 @@ def _multiplies(*tensors: Any) -> bool:
     return dtype is not dtypes.bool
 
 
-def _spread(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...] | None:
+def _spread(a: Ints, b: Ints) -> tuple[int, ...] | None:
     """The sizes that both are spread to."""
     if a == b:
         return tuple(a)
@@ -240,12 +236,19 @@ def _spread(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...] | None:
 # ---- products
 
 
-@kernel("matmul")
-def matmul(a: Any, b: Any) -> Any:
+@there(kernels.matmul)
+def matmul(a: Tensor, b: Tensor) -> Tensor:
     return _sum(None, a, b)
 
 
-def _sum(bias: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1, summed: bool = False) -> Any:
+def _sum(
+    bias: Tensor | None,
+    a: Tensor,
+    b: Tensor,
+    beta: float = 1,
+    alpha: float = 1,
+    summed: bool = False,
+) -> Tensor:
     """beta * bias + alpha * a @ b, over all of a stack where `summed`."""
     if not _multiplies(a, b) or not a.dim() or not b.dim():
         return NotImplemented
@@ -276,14 +279,14 @@ def _sizes(kind: str, m: int, n: int) -> list[int]:
     return [m if which == "r" else n for which in kind]
 
 
-def _fits(value: Any, like: Tensor) -> bool:
+def _fits(value: float, like: Tensor) -> bool:
     """Whether a factor needs no words about its type or size."""
     if like.dtype.is_floating_point:
         return isinstance(value, (int, float)) and not 6e4 < abs(value) < float("inf")
     return type(value) is int and abs(value) < 2**7
 
 
-def _are(dims: tuple[int, ...], a: Any, b: Any) -> bool:
+def _are(dims: tuple[int, ...], a: Tensor, b: Tensor) -> bool:
     """Whether they are tensors of so many dimensions; stacks are as long."""
     if not takes(a, b) or a.dim() != dims[0] or b.dim() != dims[1]:
         return False
@@ -293,35 +296,35 @@ def _are(dims: tuple[int, ...], a: Any, b: Any) -> bool:
 def _of(*dims: int) -> Any:
     """The product of tensors of so many dimensions; stacks are as long."""
 
-    def function(a: Any, b: Any) -> Any:
+    def function(a: Tensor, b: Tensor) -> Tensor:
         return matmul(a, b) if _are(dims, a, b) else NotImplemented
 
     return function
 
 
-kernel("mm")(_of(2, 2))
-kernel("bmm")(_of(3, 3))
-kernel("mv")(_of(2, 1))
-kernel("dot", "vdot")(_of(1, 1))
+there(kernels.mm)(_of(2, 2))
+there(products.bmm)(_of(3, 3))
+there(products.mv)(_of(2, 1))
+there(products.dot, products.vdot)(_of(1, 1))
 
 
 def _added(*dims: int, summed: bool = False) -> Any:
     """The same with something added; the products of a stack are added up where `summed`."""
 
-    def function(input: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    def function(input: Tensor, a: Tensor, b: Tensor, beta: Any = 1, alpha: float = 1) -> Tensor:
         return _sum(input, a, b, beta, alpha, summed) if _are(dims, a, b) else NotImplemented
 
     return function
 
 
-kernel("addmm")(_added(2, 2))
-kernel("addmv")(_added(2, 1))
-kernel("baddbmm")(_added(3, 3))
-kernel("addbmm")(_added(3, 3, summed=True))
+there(kernels.addmm, fused_products.addmm)(_added(2, 2))
+there(fused_products.addmv)(_added(2, 1))
+there(fused_products.baddbmm)(_added(3, 3))
+there(fused_products.addbmm)(_added(3, 3, summed=True))
 
 
-@kernel("addr")
-def addr(input: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+@there(fused_products.addr)
+def addr(input: Tensor, a: Tensor, b: Tensor, beta: int = 1, alpha: int = 1) -> Tensor:
     if not _multiplies(input, a, b) or a.dim() != 1 or b.dim() != 1 or input.dim() > 2:
         return NotImplemented
     shape = a.shape[0], b.shape[0]
@@ -340,7 +343,7 @@ def addr(input: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Any:
 def _gradient(
     a: Matrices,
     b: Matrices,
-    lead: Sequence[int],
+    lead: Ints,
     sizes: tuple[int, int, int],
     factor: Tensor | None,
     ndim: int,
@@ -364,8 +367,8 @@ def _gradient(
     return out if product(a, b, to, turned, sizes, len(lead) - len(kept)) else NotImplemented
 
 
-@kernel("matmul_backward")
-def matmul_backward(g: Any, a: Any, b: Any, needs: Any) -> Any:
+@there(kernels.matmul_backward)
+def matmul_backward(g: Tensor, a: Any, b: Any, needs: Any) -> tuple[Tensor | None, ...]:
     if (needs[0] and b is None) or (needs[1] and a is None):
         return NotImplemented
     if not _multiplies(g, b if needs[0] else g, a if needs[1] else g):
@@ -391,8 +394,8 @@ def matmul_backward(g: Any, a: Any, b: Any, needs: Any) -> Any:
 # ---- linear
 
 
-@kernel("linear")
-def linear(x: Any, w: Any, bias: Any = None) -> Any:
+@there(kernels.linear)
+def linear(x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tensor:
     given = (x, w) if bias is None else (x, w, bias)
     if not _multiplies(*given) or not x.dim() or w.dim() not in (1, 2):
         return NotImplemented
@@ -417,8 +420,8 @@ def _rows(t: Tensor) -> Matrices:
     return Matrices(whole, (), t.shape[-1], 1)
 
 
-@kernel("linear_backward")
-def linear_backward(g: Any, x: Any, w: Any, needs: Any) -> Any:
+@there(kernels.linear_backward)
+def linear_backward(g: Tensor, x: Any, w: Any, needs: Ints) -> tuple[Tensor | None, ...]:
     need_b, need_x, need_w = needs if len(needs) == 3 else (0, *needs)
     known = [g] + ([w] if need_x else []) + ([x] if need_w else [])
     if not _multiplies(*known) or not g.dtype.is_floating_point:

@@ -10,22 +10,15 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
-from . import kernel
+from ...ops.random import samples
+from . import named, numbers_of, there
 from ._launch import code, computed, empty, rows, start, takes
 
 __all__ = ["fill", "words"]
 
 _FILE = "random.cl"
-_KINDS = {
-    "uniform_": 0,
-    "normal_": 1,
-    "log_normal_": 2,
-    "exponential_": 3,
-    "cauchy_": 4,
-    "geometric_": 5,
-    "bernoulli_": 6,
-}
-_EACH = 7  # bernoulli_ with a probability for each element
+_N = numbers_of(_FILE)
+_KINDS = "uniform_ normal_ log_normal_ exponential_ cauchy_ geometric_ bernoulli_".split()
 _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 _LARGEST = {"bool": 1} | {
     name: dtypes.iinfo(getattr(dtypes, name)).max
@@ -47,14 +40,14 @@ def _signed(value: int) -> int:
     return (value + 2**63) % 2**64 - 2**63
 
 
-@kernel(*(f"_{name.removesuffix('_')}" for name in (*_KINDS, "random_", "randint_")))
-def _history(tensor: Any) -> Any:
+@there(*named(*(f"_{name.removesuffix('_')}" for name in (*_KINDS, "random_", "randint_"))))
+def _history(tensor: Tensor) -> Tensor:
     """What is entered into the history of a tensor before it is filled."""
     return tensor
 
 
-@kernel("_normal_1", "_normal_2", "_normal_3", "_bernoulli_0")
-def _drawn(*given: Any) -> Any:
+@there(*named("_normal_1", "_normal_2", "_normal_3"), samples._bernoulli_of)
+def _drawn(*given: Any) -> Tensor:
     """Numbers drawn already by the tensors before them."""
     return given[-1]
 
@@ -105,12 +98,12 @@ def _integers(name: str, place: Any, out: Tensor, *bounds: int) -> None:
 
 
 def _numbers(name: str, place: Any, out: Tensor, *args: Any) -> None:
-    kind, p = _KINDS[name], None
-    computes = computed(out.dtype) if out.dtype.is_floating_point else "float32"
+    kind, p = getattr(_N, name.strip("_").upper()), None
+    computes = computed(out.dtype).name if out.dtype.is_floating_point else "float32"
     if name == "geometric_":
         args = 0.0, log1p(-args[0])
     if isinstance(args[0], Tensor):
-        kind, p, args = _EACH, rows(args[0]), (0.0,)
+        kind, p, args = _N.BERNOULLI_EACH, rows(args[0]), (0.0,)
     a, b = map(getattr(np, computes), (*args, 0.0)[:2])
     n, each = out.numel(), 2 if computes == "float64" else 4
     items = -(-n // each)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
 from ... import _core
-from ..._core import Tensor
+from ... import _dtypes as dtypes
+from ..._core import Tensor, kernels
 from ..._dtypes import float32
-from . import kernel
-from ._launch import code, empty, layout, rows, start, takes
+from ...ops.indexing import take
+from ...ops.layers import padding
+from ...ops.layout import rearrange, slices, view_copies
+from ...ops.making import casts
+from ...ops.making import copies as copies_ops
+from . import named, there
+from ._launch import Ints, code, empty, layout, rows, start, takes
 
 __all__ = ["arrange", "copied", "duplicate", "filled", "movable", "zeros"]
 
@@ -35,12 +42,12 @@ def filled(out: Tensor, bits: int = 0) -> Tensor:
     return out
 
 
-def zeros(shape: Sequence[int], like: Tensor, dtype: Any = None) -> Tensor:
+def zeros(shape: Ints, like: Tensor, dtype: dtypes.dtype | None = None) -> Tensor:
     """A contiguous tensor of zeros on the device of `like`."""
     return filled(empty(shape, like, dtype))
 
 
-def arrange(x: Tensor, out: Tensor, strides: Sequence[int] | None = None, first: int = 0) -> None:
+def arrange(x: Tensor, out: Tensor, strides: Ints | None = None, first: int = 0) -> None:
     """Elements of x into `out`, which may be a view: with the sizes of `out`, strides of x's memory
     (in elements, from `first` on). Where there are more dimensions than kernels take, the first is
     gone through here."""
@@ -56,7 +63,7 @@ def arrange(x: Tensor, out: Tensor, strides: Sequence[int] | None = None, first:
         start(_FILE, "arrange", out.numel(), out, begin, out, there, here, item, out.numel())
 
 
-def _strides_to(x: Tensor, shape: Sequence[int]) -> list[int]:
+def _strides_to(x: Tensor, shape: Ints) -> list[int]:
     """The strides of x spread to a shape."""
     more = len(shape) - x.dim()
     own = zip(x.stride(), x.shape, strict=True)
@@ -77,17 +84,17 @@ def duplicate(x: Tensor) -> Tensor:
     return copied(empty(x.shape, x), x)
 
 
-@kernel("alias")
-def alias(x: Any) -> Any:
+@there(copies_ops.alias)
+def alias(x: Tensor) -> Tensor:
     return x
 
 
-@kernel("_contiguous_copy", "alias_copy", "detach_copy")
-def _contiguous_copy(x: Any) -> Any:
+@there(copies_ops.contiguous_copy, *named("alias_copy"), view_copies.detach_copy)
+def _contiguous_copy(x: Tensor) -> Tensor:
     return duplicate(x) if movable(x) else NotImplemented
 
 
-@kernel("clone")
+@there(copies_ops.clone)
 def clone(x: Any, memory_format: Any) -> Any:
     if not movable(x):
         return NotImplemented
@@ -99,8 +106,8 @@ def clone(x: Any, memory_format: Any) -> Any:
     return out
 
 
-@kernel("_to_copy")
-def _to_copy(x: Any, dtype: Any) -> Any:
+@there(casts._to_copy)
+def _to_copy(x: Tensor, dtype: dtypes.dtype) -> Tensor:
     if not takes(x) or x.is_neg() or dtype.is_complex or dtype.itemsize > 8:
         return NotImplemented
     out = empty(x.shape, x, dtype)
@@ -110,7 +117,7 @@ def _to_copy(x: Any, dtype: Any) -> Any:
     return out
 
 
-def turned(x: Tensor, axes: Sequence[int], out: Tensor) -> Tensor:
+def turned(x: Tensor, axes: Ints, out: Tensor) -> Tensor:
     """x with dimensions in reverse into `out`."""
     if not x.numel():
         return out
@@ -120,8 +127,8 @@ def turned(x: Tensor, axes: Sequence[int], out: Tensor) -> Tensor:
     return out
 
 
-@kernel("flip")
-def flip(x: Any, dims: Any) -> Any:
+@there(rearrange.flip)
+def flip(x: Tensor, dims: Ints) -> Tensor:
     from ...ops.table.arrays import dims_in
 
     if not movable(x):
@@ -130,8 +137,8 @@ def flip(x: Any, dims: Any) -> Any:
     return turned(x, axes if x.dim() else (), empty(x.shape, x))
 
 
-@kernel("rot90")
-def rot90(x: Any, k: int, dims: Any) -> Any:
+@there(rearrange.rot90)
+def rot90(x: Any, k: int, dims: Ints) -> Tensor:
     if not movable(x) or len(dims) != 2 or not all(-x.dim() <= d < x.dim() for d in dims):
         return NotImplemented
     first, second = (d % x.dim() for d in dims)
@@ -148,8 +155,8 @@ def _words(value: Any) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
-@kernel("roll")
-def roll(x: Any, shifts: Any, dims: Any) -> Any:
+@there(rearrange.roll)
+def roll(x: Tensor, shifts: int | Ints, dims: int | Ints) -> Tensor:
     by, along = _words(shifts), _words(() if dims is None else dims)
     if not movable(x) or not by or ((along or len(by) != 1) and len(along) != len(by)):
         return NotImplemented
@@ -164,7 +171,7 @@ def roll(x: Any, shifts: Any, dims: Any) -> Any:
     return x
 
 
-def _rolled(x: Tensor, shift: int, dim: int) -> Any:
+def _rolled(x: Tensor, shift: int, dim: int) -> Tensor:
     out, size = empty(x.shape, x), x.shape[dim]
     at = shift % size
     copied(_views.slice(out, dim, at, size, 1), _views.slice(x, dim, 0, size - at, 1))
@@ -172,8 +179,8 @@ def _rolled(x: Tensor, shift: int, dim: int) -> Any:
     return out
 
 
-@kernel("repeat")
-def repeat(x: Any, repeats: Any) -> Any:
+@there(rearrange.repeat)
+def repeat(x: Tensor, repeats: Ints) -> Tensor:
     if not movable(x) or len(repeats) < x.dim() or min(repeats, default=0) < 0:
         return NotImplemented
     sizes = (*([1] * (len(repeats) - x.dim())), *x.shape)
@@ -192,7 +199,7 @@ def repeat(x: Any, repeats: Any) -> Any:
 # ---- triangles and diagonals
 
 
-def _triangle(x: Any, diagonal: int, upper: bool) -> Any:
+def _triangle(x: Tensor, diagonal: int, upper: bool) -> Tensor:
     if not movable(x) or x.dim() < 2 or x.element_size() > 16:
         return NotImplemented
     whole, out = _whole(x), empty(x.shape, x)
@@ -208,73 +215,47 @@ def _whole(x: Tensor) -> Tensor:
     return x if x.is_contiguous() else duplicate(x)
 
 
-@kernel("tril")
-def tril(x: Any, diagonal: int) -> Any:
-    return _triangle(x, diagonal, False)
+there(rearrange.tril)(partial(_triangle, upper=False))
+there(rearrange.triu)(partial(_triangle, upper=True))
 
 
-@kernel("triu")
-def triu(x: Any, diagonal: int) -> Any:
-    return _triangle(x, diagonal, True)
-
-
-@kernel("diagonal_backward")
-def diagonal_backward(g: Any, shape: Any, offset: int, dim1: int, dim2: int) -> Any:
-    return _placed(g, shape, "diagonal", offset, dim1, dim2)
-
-
-@kernel("slice_backward")
-def slice_backward(g: Any, shape: Any, dim: int, start: Any, end: Any, step: Any) -> Any:
-    return _placed(g, shape, "slice", dim, start, end, step)
-
-
-@kernel("select_backward")
-def select_backward(g: Any, shape: Any, dim: int, index: Any) -> Any:
-    return _placed(g, shape, "select", dim, index)
-
-
-def _placed(g: Any, shape: Any, view: str, *args: Any) -> Any:
+def _placed(view: Callable[..., Any], g: Tensor, shape: Ints, *args: Any) -> Tensor:
     """Zeros with g where a view of them shows it."""
     if not movable(g):
         return NotImplemented
     out = zeros(shape, g)
-    part = getattr(_views, view)(out, *args)
+    part = view(out, *args)
     if not isinstance(part, Tensor) or part.shape != g.shape:
         return NotImplemented
     copied(part, g)
     return out
 
 
-def _replaced(x: Any, src: Any, view: str, *args: Any) -> Any:
+there(kernels.diagonal_backward)(partial(_placed, _views.diagonal))
+there(kernels.slice_backward)(partial(_placed, _views.slice))
+there(kernels.select_backward)(partial(_placed, _views.select))
+
+
+def _replaced(view: Callable[..., Any], x: Tensor, src: Tensor, *args: Any) -> Tensor:
     """A copy of x with src where a view shows it."""
     same = movable(x, src) and (x.dtype is src.dtype or takes(x, src))
-    if not same or (view == "slice" and not x.dim()):
+    if not same or (view is _views.slice and not x.dim()):
         return NotImplemented
     out = duplicate(x)
-    part = getattr(_views, view)(out, *args)
+    part = view(out, *args)
     if not isinstance(part, Tensor) or part.shape != src.shape:
         return NotImplemented
     copied(part, src)
     return out
 
 
-@kernel("select_scatter")
-def select_scatter(x: Any, src: Any, dim: int, index: int) -> Any:
-    return _replaced(x, src, "select", dim, index)
+there(take.select_scatter)(partial(_replaced, _views.select))
+there(take.slice_scatter)(partial(_replaced, _views.slice))
+there(take.diagonal_scatter)(partial(_replaced, _views.diagonal))
 
 
-@kernel("slice_scatter")
-def slice_scatter(x: Any, src: Any, dim: int, start: Any, end: Any, step: int) -> Any:
-    return _replaced(x, src, "slice", dim, start, end, step)
-
-
-@kernel("diagonal_scatter")
-def diagonal_scatter(x: Any, src: Any, offset: int, dim1: int, dim2: int) -> Any:
-    return _replaced(x, src, "diagonal", offset, dim1, dim2)
-
-
-@kernel("diag_embed")
-def diag_embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
+@there(rearrange.diag_embed)
+def diag_embed(x: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     n = x.dim() + 1
     if not movable(x) or not x.dim() or not all(-n <= d < n for d in (dim1, dim2)):
         return NotImplemented
@@ -284,16 +265,16 @@ def diag_embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
     shape = list(x.shape[:-1])
     for d in sorted((first, second)):
         shape.insert(d, x.shape[-1] + abs(offset))
-    return _placed(x, tuple(shape), "diagonal", offset, first, second)
+    return _placed(_views.diagonal, x, tuple(shape), offset, first, second)
 
 
-@kernel("_diagonal_copy")
-def _diagonal_copy(x: Any, offset: int) -> Any:
+@there(rearrange._diagonal_copy)
+def _diagonal_copy(x: Tensor, offset: int) -> Tensor:
     return duplicate(_views.diagonal(x, offset, 0, 1)) if movable(x) else NotImplemented
 
 
-@kernel("_block_diag")
-def _block_diag(tensors: Any) -> Any:
+@there(rearrange._block_diag)
+def _block_diag(tensors: Sequence[Tensor]) -> Tensor:
     blocks = list(tensors)
     if not movable(*blocks) or any(t.dim() > 2 or t.dtype is not blocks[0].dtype for t in blocks):
         return NotImplemented
@@ -310,8 +291,8 @@ def _block_diag(tensors: Any) -> Any:
 # ---- borders and blocks
 
 
-@kernel("constant_pad_nd")
-def constant_pad_nd(x: Any, pad: Any, value: Any) -> Any:
+@there(padding.constant_pad_nd)
+def constant_pad_nd(x: Tensor, pad: Ints, value: float) -> Tensor:
     from ...ops.layers.padding import _border_of
     from ...ops.table.arrays import cell
 
@@ -333,7 +314,7 @@ def constant_pad_nd(x: Any, pad: Any, value: Any) -> Any:
     return out
 
 
-def _permuted(x: Any, sizes: Sequence[int], order: Sequence[int], shape: Sequence[int]) -> Any:
+def _permuted(x: Tensor, sizes: Ints, order: Ints, shape: Ints) -> Tensor:
     """x seen with sizes, in another order of dimensions, as a contiguous tensor of a shape."""
     if not movable(x):
         return NotImplemented
@@ -341,29 +322,29 @@ def _permuted(x: Any, sizes: Sequence[int], order: Sequence[int], shape: Sequenc
     return _views.view(found, tuple(shape))
 
 
-@kernel("_pixel_shuffle")
-def _pixel_shuffle(x: Any, r: int) -> Any:
+@there(padding._pixel_shuffle)
+def _pixel_shuffle(x: Tensor, r: int) -> Tensor:
     *lead, c, h, w = x.shape
     sizes = (prod(lead), c // (r * r), r, r, h, w)
     return _permuted(x, sizes, (0, 1, 4, 2, 5, 3), (*lead, c // (r * r), h * r, w * r))
 
 
-@kernel("_pixel_unshuffle")
-def _pixel_unshuffle(x: Any, r: int) -> Any:
+@there(padding._pixel_unshuffle)
+def _pixel_unshuffle(x: Tensor, r: int) -> Tensor:
     *lead, c, h, w = x.shape
     sizes = (prod(lead), c, h // r, r, w // r, r)
     return _permuted(x, sizes, (0, 1, 3, 5, 2, 4), (*lead, c * r * r, h // r, w // r))
 
 
-@kernel("_channel_shuffle")
-def _channel_shuffle(x: Any, groups: int) -> Any:
+@there(padding._channel_shuffle)
+def _channel_shuffle(x: Tensor, groups: int) -> Tensor:
     n, c = x.shape[:2]
     sizes = (n, groups, c // max(groups, 1), *x.shape[2:])
     return _permuted(x, sizes, (0, 2, 1, *range(3, len(sizes))), x.shape)
 
 
-@kernel("_unfold_backward")
-def _unfold_backward(g: Any, shape: Any, dimension: int, size: int, step: int) -> Any:
+@there(slices.unfold_backward)
+def _unfold_backward(g: Tensor, shape: Ints, dimension: int, size: int, step: int) -> Tensor:
     if not takes(g) or not g.dtype.is_floating_point:
         return NotImplemented
     if not shape:  # one window at most, of one element
@@ -376,6 +357,6 @@ def _unfold_backward(g: Any, shape: Any, dimension: int, size: int, step: int) -
     return out
 
 
-def wide(x: Tensor) -> Any:
+def wide(x: Tensor) -> dtypes.dtype:
     """The dtype that sums of elements are kept in."""
     return float32 if x.dtype.is_floating_point and x.element_size() == 2 else x.dtype

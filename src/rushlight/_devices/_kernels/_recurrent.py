@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _core
+from ..._core import kernels
 from ...ops.layers import recurrent
 from ...ops.layout.joining import stack
-from . import kernel
+from . import there
 from ._launch import empty, takes
 
 
@@ -51,5 +52,5 @@ def _backward(mode: str) -> Callable[..., Any]:
 
 for _mode in recurrent.STEPS:
     _name = f"{_mode.lower()}_layer"
-    kernel(_name)(_forward(_mode))
-    kernel(f"{_name}_backward")(_backward(_mode))
+    there(getattr(kernels, _name))(_forward(_mode))
+    there(getattr(kernels, f"{_name}_backward"))(_backward(_mode))

@@ -6,27 +6,24 @@ What is wrong with arguments is said by the host: such calls give NotImplemented
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import inf, prod
 from typing import Any
 
 from ... import _core
 from ... import _dtypes as dtypes
-from . import kernel
-from ._launch import code, computed, empty, layout, number, rows, start, takes
+from ..._core import Tensor, kernels
+from ...ops.matrix import fused_products, norms
+from ...ops.reduction import extremes, reductions
+from . import named, numbers_of, there
+from ._launch import Dims, Ints, Tensors, code, computed, empty, layout, number, rows, start, takes
 
-# The numbers of reductions.cl.
-_SUM, _PROD, _MAX, _MIN = range(4)
-_VALUE, _NONZERO, _ABS, _SQUARE, _POWER, _SQUARE_AWAY, _EXP_AWAY, _NO_NAN, _SAME, _SAME_OR_NAN = (
-    range(10)
-)
-_NONE, _DIVIDE, _ROOT, _FINISH_POWER, _LOG, _DIVIDE_ROOT = range(6)
-
-_GROUP = 64  # work items that read neighbours, as in the kernel
+_N = numbers_of("reductions.cl")
 _ITEMS = 16384  # work items enough for any device
 _LEAST_PART = 32  # elements
 
 
-def axes_of(dim: Any, ndim: int) -> tuple[int, ...] | None:
+def axes_of(dim: Dims, ndim: int) -> tuple[int, ...] | None:
     """The dimensions meant, all for None and (); None where they are no dimensions."""
     if dim is None:
         return tuple(range(ndim))
@@ -38,7 +35,7 @@ def axes_of(dim: Any, ndim: int) -> tuple[int, ...] | None:
     return tuple(found) if found and ndim else tuple(range(ndim))
 
 
-def reduced_shape(shape: Sequence[int], axes: tuple[int, ...], keepdim: bool) -> tuple[int, ...]:
+def reduced_shape(shape: Ints, axes: tuple[int, ...], keepdim: bool) -> tuple[int, ...]:
     """The shape after a reduction of these dimensions."""
     if keepdim:
         return tuple(1 if d in axes else n for d, n in enumerate(shape))
@@ -47,11 +44,11 @@ def reduced_shape(shape: Sequence[int], axes: tuple[int, ...], keepdim: bool) ->
 
 def _parts(results: int, length: int) -> int:
     """How many parts each result's elements are taken in."""
-    groups = min(_ITEMS // (results * _GROUP), length // (_LEAST_PART * _GROUP))
-    return groups * _GROUP if groups else 1
+    groups = min(_ITEMS // (results * _N.GROUP_SIZE), length // (_LEAST_PART * _N.GROUP_SIZE))
+    return groups * _N.GROUP_SIZE if groups else 1
 
 
-def _layouts(a: Any, axes: tuple[int, ...], ordered: bool) -> Any:
+def _layouts(a: Tensor, axes: tuple[int, ...], ordered: bool) -> Any:
     """(the tensor or a copy, layout of what is kept, layout of what is reduced).
 
     ordered: in the order of the elements' places; else in the order in which memory is read.
@@ -68,16 +65,16 @@ def _layouts(a: Any, axes: tuple[int, ...], ordered: bool) -> Any:
 
 
 def reduce(
-    a: Any,
+    a: Tensor,
     axes: tuple[int, ...],
     keepdim: bool,
     combine: int,
-    dtype: Any,
-    take: int = _VALUE,
-    finish: int = _NONE,
+    dtype: dtypes.dtype,
+    take: int = _N.TAKE_VALUE,
+    finish: int = _N.FINISH_NONE,
     value: float = 0,
-    shift: Any = None,
-) -> Any:
+    shift: Tensor | None = None,
+) -> Tensor:
     """A reduction of these dimensions as a tensor of a dtype.
 
     shift: for each result what its elements are taken relative to, in the type that is computed in.
@@ -92,7 +89,7 @@ def reduce(
     a, kept, gone = laid
     given = number(value, a)
 
-    def run(x: Any, kept: Any, gone: Any, to: Any, count: int, parts: int, *how: int) -> None:
+    def run(x: Tensor, kept: Any, gone: Any, to: Tensor, count: int, parts: int, *how: int) -> None:
         shown = (x, x if shift is None else shift, to, kept, gone, code(x), code(to))
         more = (results, count, parts, *how, given)
         start("reductions.cl", "reduce", results * parts, x, *shown, *more)
@@ -101,37 +98,32 @@ def reduce(
     if parts == 1:
         run(a, kept, gone, out, length, 1, combine, take, finish)
         return out
-    each = empty((results, parts), a, getattr(dtypes, computed(a.dtype)))
-    run(a, kept, gone, each, length, parts, combine, take, _NONE)
+    each = empty((results, parts), a, computed(a.dtype))
+    run(a, kept, gone, each, length, parts, combine, take, _N.FINISH_NONE)
     lines, line = layout(each, (results,), (parts,)), layout(each, (parts,), (1,))
-    run(each, lines, line, out, parts, 1, combine, _VALUE, finish)
+    run(each, lines, line, out, parts, 1, combine, _N.TAKE_VALUE, finish)
     return out
 
 
-def _is_real(a: Any) -> bool:
+def _is_real(a: Tensor) -> bool:
     return takes(a) and bool(a.dtype.is_floating_point)
 
 
-def _wide(a: Any) -> Any:
-    """The dtype that its elements are computed in."""
-    return getattr(dtypes, computed(a.dtype))
-
-
-def _cast(a: Any, dtype: Any) -> Any:
+def _cast(a: Tensor, dtype: dtypes.dtype | None) -> Any:
     """The tensor in a dtype; None where kernels do not read it."""
     if dtype is None or dtype is a.dtype:
         return a
     return rows(a, dtype) if dtype.code <= dtypes.float64.code else None
 
 
-@kernel("sum", "_sum_dims")
-def sum_(a: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
-    return _total(_SUM, a, dim, keepdim, dtype)
-
-
 def _total(
-    combine: int, a: Any, dim: Any, keepdim: Any, dtype: Any = None, take: int = _VALUE
-) -> Any:
+    combine: int,
+    a: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    dtype: dtypes.dtype | None = None,
+    take: int = _N.TAKE_VALUE,
+) -> Tensor:
     if not takes(a) or type(keepdim) is not bool:
         return NotImplemented
     axes, a = axes_of(dim, a.dim()), _cast(a, dtype)
@@ -141,86 +133,81 @@ def _total(
     return reduce(a, axes, keepdim, combine, wanted, take)
 
 
-@kernel("prod", "_prod_dim")
-def prod_(a: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
+sum_ = there(kernels.sum)(partial(_total, _N.COMBINE_SUM))
+
+
+@there(kernels.prod, reductions.prod, reductions._prod_dim)
+def prod_(a: Tensor, dim: int | None = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     if isinstance(dim, (tuple, list)):
         return NotImplemented
-    return _total(_PROD, a, dim, keepdim, dtype)
+    return _total(_N.COMBINE_PROD, a, dim, keepdim, dtype)
 
 
-@kernel("nansum")
-def nansum(a: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
+@there(reductions.nansum)
+def nansum(a: Tensor, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     if not _is_real(a):
         return sum_(a, dim, keepdim, dtype)
-    return _total(_SUM, a, dim, keepdim, None, _NO_NAN) if dtype is None else NotImplemented
+    return (
+        _total(_N.COMBINE_SUM, a, dim, keepdim, None, _N.TAKE_NO_NAN)
+        if dtype is None
+        else NotImplemented
+    )
 
 
-@kernel("trace")
-def trace(a: Any) -> Any:
+@there(fused_products.trace)
+def trace(a: Tensor) -> Tensor:
     if not takes(a) or a.dim() != 2 or a.dtype is dtypes.bool:
         return NotImplemented
     return sum_(_core.kernels.diagonal(a, 0, 0, 1))
 
 
-@kernel("_trace_transpose")
-def trace_transpose(g: Any, shape: Any) -> Any:
+@there(fused_products._trace_transpose)
+def trace_transpose(g: Tensor, shape: Ints) -> Tensor:
     if not takes(g) or g.dim():
         return NotImplemented
     spread = _core.kernels.expand(g, (min(shape),))
     return _core.kernels.diagonal_backward(spread, tuple(shape), 0, 0, 1)
 
 
-@kernel("count_nonzero")
-def count_nonzero(a: Any, dim: Any = None) -> Any:
-    return _total(_SUM, rows(a, dtypes.bool), dim, False) if takes(a) else NotImplemented
+@there(reductions.count_nonzero)
+def count_nonzero(a: Tensor, dim: int | None = None) -> Tensor:
+    return _total(_N.COMBINE_SUM, rows(a, dtypes.bool), dim, False) if takes(a) else NotImplemented
 
 
-def _extreme(combine: int, a: Any, dim: Any, keepdim: Any) -> Any:
+def _extreme(combine: int, a: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     axes = axes_of(dim, a.dim()) if takes(a) and type(keepdim) is bool else None
     if axes is None or not a.numel():
         return NotImplemented
     return reduce(a, axes, keepdim, combine, a.dtype)
 
 
-@kernel("amax", "_max_all")
-def amax(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
-    return _extreme(_MAX, a, dim, keepdim)
+amax = there(kernels.amax, *named("_max_all"))(partial(_extreme, _N.COMBINE_MAX))
+amin = there(kernels.amin, *named("_min_all"))(partial(_extreme, _N.COMBINE_MIN))
 
 
-@kernel("amin", "_min_all")
-def amin(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
-    return _extreme(_MIN, a, dim, keepdim)
-
-
-@kernel("aminmax")
-def aminmax(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
+@there(extremes.aminmax)
+def aminmax(a: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensors:
     found = amin(a, dim, keepdim)
     return found if found is NotImplemented else (found, amax(a, dim, keepdim))
 
 
-def _truth(combine: int, a: Any, dim: Any, keepdim: Any) -> Any:
+def _truth(combine: int, a: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     axes = axes_of(dim, a.dim()) if takes(a) and type(keepdim) is bool else None
     if axes is None:
         return NotImplemented
     axes = () if dim in ((), []) else axes
-    found = reduce(a, axes, keepdim, combine, dtypes.bool, _NONZERO)
+    found = reduce(a, axes, keepdim, combine, dtypes.bool, _N.TAKE_NONZERO)
     if found is NotImplemented:
         return found
     return rows(found, dtypes.uint8) if a.dtype is dtypes.uint8 else found
 
 
-@kernel("any")
-def any_(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
-    return _truth(_SUM, a, dim, keepdim)
+there(kernels.any, reductions.any)(partial(_truth, _N.COMBINE_SUM))
+there(kernels.all, reductions.all)(partial(_truth, _N.COMBINE_PROD))
 
 
-@kernel("all")
-def all_(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
-    return _truth(_PROD, a, dim, keepdim)
-
-
-@kernel("mean", "_mean_dims")
-def mean(a: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
+@there(kernels.mean)
+def mean(a: Tensor, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     if not takes(a) or type(keepdim) is not bool:
         return NotImplemented
     axes, a = axes_of(dim, a.dim()), _cast(a, dtype)
@@ -229,89 +216,89 @@ def mean(a: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> An
     return _mean(a, axes, keepdim, a.dtype)
 
 
-def _mean(a: Any, axes: tuple[int, ...], keepdim: bool, dtype: Any) -> Any:
+def _mean(a: Tensor, axes: tuple[int, ...], keepdim: bool, dtype: dtypes.dtype) -> Tensor:
     count = prod(a.shape[d] for d in axes)
-    return reduce(a, axes, keepdim, _SUM, dtype, _VALUE, _DIVIDE, count)
+    return reduce(a, axes, keepdim, _N.COMBINE_SUM, dtype, _N.TAKE_VALUE, _N.FINISH_DIVIDE, count)
 
 
-@kernel("norm2")
+@there(kernels.norm2)
 def norm2(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
     axes = axes_of(dim, a.dim()) if _is_real(a) and type(keepdim) is bool else None
     if axes is None:
         return NotImplemented
-    return reduce(a, axes, keepdim, _SUM, a.dtype, _SQUARE, _ROOT)
+    return reduce(a, axes, keepdim, _N.COMBINE_SUM, a.dtype, _N.TAKE_SQUARE, _N.FINISH_ROOT)
 
 
-@kernel("_vector_norm", "_distance_norm")
-def vector_norm(a: Any, ord: Any, dim: Any, keepdim: Any, dtype: Any = None) -> Any:
+@there(norms.vector_norm, norms._distance_norm)
+def vector_norm(a: Tensor, ord: float, dim: Dims, keepdim: bool, dtype: Any = None) -> Tensor:
     axes = axes_of(dim, a.dim()) if _is_real(a) and type(keepdim) is bool else None
     if axes is None or type(ord) not in (int, float) or dtype not in (None, a.dtype):
         return NotImplemented
     if (ord < 0 or ord == inf) and not a.numel():
         return NotImplemented
     if ord == 0:
-        return reduce(rows(a, dtypes.bool), axes, keepdim, _SUM, a.dtype)
+        return reduce(rows(a, dtypes.bool), axes, keepdim, _N.COMBINE_SUM, a.dtype)
     if abs(ord) == inf:
-        return reduce(a, axes, keepdim, _MAX if ord > 0 else _MIN, a.dtype, _ABS)
+        return reduce(
+            a, axes, keepdim, _N.COMBINE_MAX if ord > 0 else _N.COMBINE_MIN, a.dtype, _N.TAKE_ABS
+        )
     if ord == 1:
-        return reduce(a, axes, keepdim, _SUM, a.dtype, _ABS)
+        return reduce(a, axes, keepdim, _N.COMBINE_SUM, a.dtype, _N.TAKE_ABS)
     if ord == 2:
-        return reduce(a, axes, keepdim, _SUM, a.dtype, _SQUARE, _ROOT)
-    return reduce(a, axes, keepdim, _SUM, a.dtype, _POWER, _FINISH_POWER, ord)
+        return reduce(a, axes, keepdim, _N.COMBINE_SUM, a.dtype, _N.TAKE_SQUARE, _N.FINISH_ROOT)
+    return reduce(a, axes, keepdim, _N.COMBINE_SUM, a.dtype, _N.TAKE_POWER, _N.FINISH_POWER, ord)
 
 
-def _spread(a: Any, dim: Any, correction: Any, keepdim: Any, finish: int) -> Any:
+def _spread(a: Tensor, dim: Dims, correction: float, keepdim: bool, finish: int) -> Tensors:
     """(the variance or its root, the mean)."""
     axes = axes_of(dim, a.dim()) if _is_real(a) and type(keepdim) is bool else None
     if axes is None or type(correction) not in (int, float):
         return NotImplemented
-    middle = _mean(a, axes, keepdim, _wide(a))
+    middle = _mean(a, axes, keepdim, computed(a.dtype))
     if middle is NotImplemented:
         return middle
     free = max(prod(a.shape[d] for d in axes) - correction, 0)
-    away = reduce(a, axes, keepdim, _SUM, a.dtype, _SQUARE_AWAY, finish, free, middle)
+    away = reduce(
+        a, axes, keepdim, _N.COMBINE_SUM, a.dtype, _N.TAKE_SQUARE_AWAY, finish, free, middle
+    )
     return away, rows(middle, a.dtype)
 
 
-def _first(pair: Any) -> Any:
+def _first(pair: Sequence[Tensor]) -> Tensor:
     return pair if pair is NotImplemented else pair[0]
 
 
-@kernel("var", "_var")
-def var(a: Any, dim: Any = None, correction: Any = 1, keepdim: Any = False) -> Any:
-    return _first(_spread(a, dim, correction, keepdim, _DIVIDE))
+@there(kernels.var)
+def var(a: Tensor, dim: Dims = None, correction: float = 1, keepdim: bool = False) -> Tensor:
+    return _first(_spread(a, dim, correction, keepdim, _N.FINISH_DIVIDE))
 
 
-@kernel("_std")
-def std(a: Any, dim: Any, correction: Any, keepdim: Any) -> Any:
-    return _first(_spread(a, dim, correction, keepdim, _DIVIDE_ROOT))
+@there(reductions._std_op)
+def std(a: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tensor:
+    return _first(_spread(a, dim, correction, keepdim, _N.FINISH_DIVIDE_ROOT))
 
 
-@kernel("_var_mean")
-def var_mean(a: Any, dim: Any, correction: Any, keepdim: Any) -> Any:
-    return _spread(a, dim, correction, keepdim, _DIVIDE)
+there(reductions._var_mean_op)(partial(_spread, finish=_N.FINISH_DIVIDE))
+there(reductions._std_mean_op)(partial(_spread, finish=_N.FINISH_DIVIDE_ROOT))
 
 
-@kernel("_std_mean")
-def std_mean(a: Any, dim: Any, correction: Any, keepdim: Any) -> Any:
-    return _spread(a, dim, correction, keepdim, _DIVIDE_ROOT)
-
-
-@kernel("logsumexp")
-def logsumexp(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
+@there(kernels.logsumexp)
+def logsumexp(a: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     axes = axes_of(dim, a.dim()) if _is_real(a) and type(keepdim) is bool else None
     if axes is None or not a.numel():
         return NotImplemented
-    most = reduce(a, axes, keepdim, _MAX, _wide(a))
+    most = reduce(a, axes, keepdim, _N.COMBINE_MAX, computed(a.dtype))
     if most is NotImplemented:
         return most
-    return reduce(a, axes, keepdim, _SUM, a.dtype, _EXP_AWAY, _LOG, 0, most)
+    return reduce(
+        a, axes, keepdim, _N.COMBINE_SUM, a.dtype, _N.TAKE_EXP_AWAY, _N.FINISH_LOG, 0, most
+    )
 
 
 # ---- places
 
 
-def _place(a: Any, dim: Any, keepdim: Any, smallest: int) -> Any:
+def _place(a: Tensor, dim: int | None = None, keepdim: bool = False, *, smallest: int) -> Tensor:
     good = takes(a) and type(keepdim) is bool and (dim is None or type(dim) is int)
     axes = axes_of(dim, a.dim()) if good else None
     if axes is None or not a.numel() or a.dtype is dtypes.bool:
@@ -319,7 +306,7 @@ def _place(a: Any, dim: Any, keepdim: Any, smallest: int) -> Any:
     return find(a, axes, keepdim, smallest)
 
 
-def find(a: Any, axes: tuple[int, ...], keepdim: bool, smallest: int) -> Any:
+def find(a: Tensor, axes: tuple[int, ...], keepdim: bool, smallest: int) -> Tensor:
     """The first place of the largest or smallest, a NaN being either, among these dimensions."""
     out = empty(reduced_shape(a.shape, axes, keepdim), a, dtypes.int64)
     laid = _layouts(a, axes, True)
@@ -336,41 +323,29 @@ def find(a: Any, axes: tuple[int, ...], keepdim: bool, smallest: int) -> Any:
     return out
 
 
-@kernel("argmax")
-def argmax(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
-    return _place(a, dim, keepdim, 0)
+there(kernels.argmax, extremes.argmax)(partial(_place, smallest=0))
+there(kernels.argmin, extremes.argmin)(partial(_place, smallest=1))
 
 
-@kernel("argmin")
-def argmin(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
-    return _place(a, dim, keepdim, 1)
-
-
-def _extreme_and_place(a: Any, dim: Any, keepdim: Any, smallest: int) -> Any:
+def _extreme_and_place(a: Tensor, dim: int, keepdim: bool = False, *, smallest: int) -> Tensors:
     axes = (
         axes_of(dim, a.dim()) if takes(a) and type(dim) is int and type(keepdim) is bool else None
     )
     if axes is None or not a.numel():
         return NotImplemented
-    values = reduce(a, axes, keepdim, _MIN if smallest else _MAX, a.dtype)
+    values = reduce(a, axes, keepdim, _N.COMBINE_MIN if smallest else _N.COMBINE_MAX, a.dtype)
     return values if values is NotImplemented else (values, find(a, axes, keepdim, smallest))
 
 
-@kernel("_max_dim")
-def max_dim(a: Any, dim: Any, keepdim: Any = False) -> Any:
-    return _extreme_and_place(a, dim, keepdim, 0)
-
-
-@kernel("_min_dim")
-def min_dim(a: Any, dim: Any, keepdim: Any = False) -> Any:
-    return _extreme_and_place(a, dim, keepdim, 1)
+there(*named("_max_dim"))(partial(_extreme_and_place, smallest=0))
+there(*named("_min_dim"))(partial(_extreme_and_place, smallest=1))
 
 
 # ---- gradients
 
 
-@kernel("sum_to")
-def sum_to(a: Any, shape: Any) -> Any:
+@there(kernels.sum_to)
+def sum_to(a: Tensor, shape: Ints) -> Tensor:
     if not _is_real(a) or len(shape) > a.dim():
         return NotImplemented
     lead = a.dim() - len(shape)
@@ -382,29 +357,29 @@ def sum_to(a: Any, shape: Any) -> Any:
                 return NotImplemented
     if not axes:
         return a
-    total = reduce(a, tuple(axes), False, _SUM, a.dtype)
+    total = reduce(a, tuple(axes), False, _N.COMBINE_SUM, a.dtype)
     return total if total is NotImplemented else _core.kernels.reshape(total, tuple(shape))
 
 
-@kernel("mean_backward")
-def mean_backward(g: Any, shape: Any, dim: Any, keepdim: Any) -> Any:
+@there(kernels.mean_backward)
+def mean_backward(g: Tensor, shape: Ints, dim: Dims, keepdim: bool) -> Tensor:
     axes = axes_of(dim, len(shape)) if _is_real(g) and type(keepdim) is bool else None
     if axes is None:
         return NotImplemented
     count = prod(shape[d] for d in axes)
-    part = reduce(g, (), False, _SUM, g.dtype, _VALUE, _DIVIDE, count)
+    part = reduce(g, (), False, _N.COMBINE_SUM, g.dtype, _N.TAKE_VALUE, _N.FINISH_DIVIDE, count)
     return part if part is NotImplemented else _core.kernels.spread(part, shape, dim, keepdim)
 
 
-@kernel("_has")
-def has(a: Any, value: Any, dim: Any, keepdim: Any, nan: Any) -> Any:
+@there(extremes._has)
+def has(a: Tensor, value: Tensor, dim: Dims, keepdim: bool, nan: bool) -> Tensor:
     axes = axes_of(dim, a.dim()) if _is_real(a) and takes(a, value) else None
     if axes is None:
         return NotImplemented
-    out, take = empty(a.shape, a, dtypes.bool), _SAME_OR_NAN if nan else _SAME
+    out, take = empty(a.shape, a, dtypes.bool), _N.TAKE_SAME_OR_NAN if nan else _N.TAKE_SAME
     if not a.numel():
         return out
-    value = rows(value, _wide(a))
+    value = rows(value, computed(a.dtype))
     laid = [layout(t) for t in (a, _core.kernels.spread(value, a.shape, axes, keepdim))]
     if None in laid:
         return NotImplemented

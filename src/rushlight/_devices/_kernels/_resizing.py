@@ -7,7 +7,6 @@ that each output sums; the runs stay on the device for the next call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -15,8 +14,11 @@ import numpy as np
 
 from ... import _core
 from ... import _dtypes as dtypes
-from . import kernel
-from ._launch import code, computed, empty, rows, start, takes
+from ..._core import Tensor
+from ...ops.layers import padding
+from ...ops.table.statement import OPS
+from . import there
+from ._launch import Ints, code, computed, empty, rows, start, takes
 
 _FILE = "resizing.cl"
 _KEPT = 128  # dimensions whose runs are kept
@@ -39,15 +41,15 @@ def _runs_of(places: Any, weights: Any, size: int | None) -> tuple[Any, Any, Any
     return begins, sources, None if weights is None else weights.ravel()[order]
 
 
-def _there(array: Any, like: Any, dtype: str) -> Any:
+def _there(array: Any, like: Any, dtype: str) -> Tensor | None:
     if array is None:
         return None
     return _core.copy_to(_core.wrap(np.ascontiguousarray(array, dtype)), like._accelerator)
 
 
-def _tables(places: Any, weights: Any, size: int | None, like: Any) -> tuple[Any, ...]:
+def _tables(places: Any, weights: Any, size: int | None, like: Tensor) -> tuple[Any, ...]:
     """The runs on the device of `like`."""
-    kind = computed(like.dtype)
+    kind = computed(like.dtype).name
     key = id(places), id(weights), size, kind, like._accelerator
     found = _runs.get(key)
     if found is None:
@@ -60,9 +62,11 @@ def _tables(places: Any, weights: Any, size: int | None, like: Any) -> tuple[Any
     return found[:3]
 
 
-def resampled(x: Any, taps: Any, shape: Sequence[int] | None = None) -> Any:
+def resampled(x: Tensor, taps: Any, shape: Ints | None = None) -> Tensor:
     """The sums along all dimensions; with the shape of the input, their transpose."""
-    if not takes(x) or (computed(x.dtype) == "int64" and any(w is not None for _, (_, w) in taps)):
+    if not takes(x) or (
+        computed(x.dtype) is dtypes.int64 and any(w is not None for _, (_, w) in taps)
+    ):
         return NotImplemented
     wide = dtypes.float32 if x.dtype.itemsize == 2 and x.dtype.is_floating_point else x.dtype
     made = rows(x)
@@ -79,10 +83,5 @@ def resampled(x: Any, taps: Any, shape: Sequence[int] | None = None) -> Any:
     return rows(made, x.dtype)
 
 
-_NAMES = (
-    *(f"_upsample_nearest{exact}{n}d" for exact in ("", "exact") for n in (1, 2, 3)),
-    *("_upsample_linear1d", "_upsample_bilinear2d", "_upsample_trilinear3d"),
-    *("_upsample_bicubic2d", "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"),
-    *(f"_{border}_pad{n}d" for border in ("reflect", "replicate", "circular") for n in (1, 2, 3)),
-)
-kernel(*_NAMES, *(f"{name}_transpose" for name in _NAMES))(resampled)
+_DEFINED = (padding.resample, padding.resample_back)
+there(*(e.op for e in OPS.values() if getattr(e.op, "forward", None) in _DEFINED))(resampled)

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
 from ... import _core
 from ... import _dtypes as dtypes
-from . import kernel
+from ..._core import Tensor, kernels
+from ...ops.reduction import scans, sorting
+from . import named, numbers_of, there
 from ._indexing import index_get
-from ._launch import code, computed, empty, rows, start, takes
+from ._launch import Tensors, code, computed, empty, rows, start, takes
 
-_SUM, _PROD, _LOG_SUM, _MAX, _MIN = range(5)  # as in scans.cl
-_WHOLE, _TOTALS, _PARTS = range(3)
-
+_N = numbers_of("scans.cl")
 _SPAN = 512  # elements of a part of a long row
 _ITEMS = 4096  # rows enough for a work item each
 _RUN = 16  # elements that a work item sorts by itself
 
 
-def _dimension(dim: Any, a: Any) -> int | None:
+def _dimension(dim: int, a: Tensor) -> int | None:
     """The dimension meant; None where it is none."""
     ndim = max(a.dim(), 1)
     return dim % ndim if type(dim) is int and -ndim <= dim < ndim else None
 
 
-def _row(a: Any, d: int) -> tuple[int, int, int]:
+def _row(a: Tensor, d: int) -> tuple[int, int, int]:
     """(how many rows lie along a dimension, how long they are, how far apart their elements)."""
     if not a.dim():
         return 1, 1, 1
@@ -33,7 +34,7 @@ def _row(a: Any, d: int) -> tuple[int, int, int]:
     return prod(a.shape[:d]) * inner, length, inner
 
 
-def _scan(a: Any, dim: Any, how: int) -> Any:
+def _scan(a: Tensor, dim: int, how: int) -> Tensor:
     d = _dimension(dim, a) if takes(a) else None
     if d is None:
         return NotImplemented
@@ -44,35 +45,25 @@ def _scan(a: Any, dim: Any, how: int) -> Any:
     return out
 
 
-def _scanned(x: Any, out: Any, count: int, length: int, inner: int, how: int) -> None:
+def _scanned(x: Tensor, out: Tensor, count: int, length: int, inner: int, how: int) -> None:
     parts = (length + _SPAN - 1) // _SPAN if count < _ITEMS else 1
 
-    def run(to: Any, carry: Any, parts: int, stage: int) -> None:
+    def run(to: Tensor, carry: Any, parts: int, stage: int) -> None:
         span = (length + parts - 1) // parts
         sizes = (code(x), code(to), count, length, inner, span, parts)
         start("scans.cl", "scan", count * parts, x, x, to, carry, *sizes, how, stage)
 
     if parts == 1:
-        return run(out, out, 1, _WHOLE)
+        return run(out, out, 1, _N.WHOLE)
     parts = -(-length // -(-length // parts))  # none of them empty
-    totals = empty((count, parts), x, getattr(dtypes, computed(x.dtype)))
+    totals = empty((count, parts), x, computed(x.dtype))
     carry = empty((count, parts), totals)
-    run(totals, totals, parts, _TOTALS)
+    run(totals, totals, parts, _N.TOTALS)
     _scanned(totals, carry, count, parts, 1, how)
-    run(out, carry, parts, _PARTS)
+    run(out, carry, parts, _N.PARTS)
 
 
-@kernel("cumsum")
-def cumsum(a: Any, dim: Any, dtype: Any = None) -> Any:
-    return _cumulated(a, dim, dtype, _SUM)
-
-
-@kernel("cumprod")
-def cumprod(a: Any, dim: Any, dtype: Any = None) -> Any:
-    return _cumulated(a, dim, dtype, _PROD)
-
-
-def _cumulated(a: Any, dim: Any, dtype: Any, how: int) -> Any:
+def _cumulated(how: int, a: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     if dtype is None or not takes(a):
         return _scan(a, dim, how)
     if dtype.code > dtypes.float64.code or dtype is dtypes.bool:
@@ -81,13 +72,17 @@ def _cumulated(a: Any, dim: Any, dtype: Any, how: int) -> Any:
     return found if found is NotImplemented else rows(found, dtype)
 
 
-@kernel("logcumsumexp")
-def logcumsumexp(a: Any, dim: Any) -> Any:
+cumsum = there(kernels.cumsum, scans.cumsum)(partial(_cumulated, _N.SCAN_SUM))
+there(kernels.cumprod, scans.cumprod)(partial(_cumulated, _N.SCAN_PROD))
+
+
+@there(scans.logcumsumexp)
+def logcumsumexp(a: Tensor, dim: int) -> Tensor:
     real = takes(a) and a.dtype.is_floating_point
-    return _scan(a, dim, _LOG_SUM) if real else NotImplemented
+    return _scan(a, dim, _N.SCAN_LOG_SUM) if real else NotImplemented
 
 
-def _extreme_so_far(a: Any, dim: Any, how: int) -> Any:
+def _extreme_so_far(a: Tensor, dim: int, how: int) -> Tensors:
     d = _dimension(dim, a) if takes(a) else None
     if d is None:
         return NotImplemented
@@ -99,30 +94,24 @@ def _extreme_so_far(a: Any, dim: Any, how: int) -> Any:
     return out, index
 
 
-@kernel("cummax")
-def cummax(a: Any, dim: Any) -> Any:
-    return _extreme_so_far(a, dim, _MAX)
-
-
-@kernel("cummin")
-def cummin(a: Any, dim: Any) -> Any:
-    return _extreme_so_far(a, dim, _MIN)
+there(scans.cummax)(partial(_extreme_so_far, how=_N.SCAN_MAX))
+there(scans.cummin)(partial(_extreme_so_far, how=_N.SCAN_MIN))
 
 
 # ---- sorted orders
 
 
-def _swapped(a: Any, d: int) -> Any:
+def _swapped(a: Tensor, d: int) -> Tensor:
     """With a dimension and the last exchanged, contiguous."""
     return rows(_core.kernels.transpose(a, d, -1)) if a.dim() and d != a.dim() - 1 else rows(a)
 
 
-def _flat(a: Any) -> Any:
+def _flat(a: Tensor) -> Tensor:
     """All elements as one contiguous row."""
     return _core.kernels.reshape(rows(a), (a.numel(),))
 
 
-def order_of(x: Any, descending: bool) -> Any:
+def order_of(x: Tensor, descending: bool) -> Tensor:
     """The stable order of the rows of a contiguous tensor: places, NaN being the largest."""
     order = empty(x.shape, x, dtypes.int64)
     count, length, _ = _row(x, x.dim() - 1)
@@ -137,8 +126,8 @@ def order_of(x: Any, descending: bool) -> Any:
 
 
 def _sorted_part(
-    a: Any, d: int, descending: bool, skipped: int, count: int, keep: bool = True
-) -> Any:
+    a: Tensor, d: int, descending: bool, skipped: int, count: int, keep: bool = True
+) -> Tensors:
     """(elements, places) of `count` of the order of a dimension, from place `skipped` on."""
     x = _swapped(a, d)
     shape = (*x.shape[:-1], count) if a.dim() else ()
@@ -151,7 +140,7 @@ def _sorted_part(
     return _back(values, index, d, keep)
 
 
-def _back(values: Any, index: Any, d: int, keep: bool) -> Any:
+def _back(values: Tensor, index: Tensor, d: int, keep: bool) -> Tensors:
     """Results along the last dimension, where the dimension was."""
     found = _swapped(values, d), _swapped(index, d)
     if keep or not values.dim():
@@ -159,16 +148,16 @@ def _back(values: Any, index: Any, d: int, keep: bool) -> Any:
     return tuple(_core.kernels.squeeze(t, d) for t in found)
 
 
-@kernel("_sort", "_stable_sort")
-def sort(a: Any, dim: Any, descending: Any, stable: Any) -> Any:
+@there(sorting._sort_op, sorting._stable_sort)
+def sort(a: Tensor, dim: int, descending: bool, stable: bool | None) -> Tensors:
     d = _dimension(dim, a) if takes(a) else None
     if d is None:
         return NotImplemented
     return _sorted_part(a, d, bool(descending), 0, a.shape[d] if a.dim() else 1)
 
 
-@kernel("topk")
-def topk(a: Any, k: Any, dim: Any = -1, largest: Any = True, sorted: Any = True) -> Any:
+@there(sorting.topk)
+def topk(a: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Tensors:
     d = _dimension(dim, a) if takes(a) and a.dtype is not dtypes.bool else None
     if d is None or type(k) is not int or not 0 <= k <= (a.shape[d] if a.dim() else 1):
         return NotImplemented
@@ -177,15 +166,15 @@ def topk(a: Any, k: Any, dim: Any = -1, largest: Any = True, sorted: Any = True)
     return _sorted_part(a, d, bool(largest), 0, k)
 
 
-@kernel("kthvalue")
-def kthvalue(a: Any, k: Any, dim: Any = -1, keepdim: Any = False) -> Any:
+@there(sorting.kthvalue)
+def kthvalue(a: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Tensors:
     d = _dimension(dim, a) if takes(a) and a.dtype is not dtypes.bool else None
     if d is None or type(k) is not int or not 1 <= k <= (a.shape[d] if a.dim() else 1):
         return NotImplemented
     return _sorted_part(a, d, False, k - 1, 1, bool(keepdim))
 
 
-def _chosen(a: Any, dim: Any, keepdim: Any, median: int) -> Any:
+def _chosen(a: Tensor, dim: int = -1, keepdim: bool = False, *, median: int) -> Tensors:
     """(elements, places) chosen by the order of a dimension."""
     d = _dimension(dim, a) if takes(a) else None
     if d is None or (a.dim() and not a.shape[d]):
@@ -200,56 +189,42 @@ def _chosen(a: Any, dim: Any, keepdim: Any, median: int) -> Any:
     return _back(values, index, d, bool(keepdim))
 
 
-@kernel("mode")
-def mode(a: Any, dim: Any = -1, keepdim: Any = False) -> Any:
-    return _chosen(a, dim, keepdim, 0)
+there(sorting.mode)(partial(_chosen, median=0))
 
 
-def _median(a: Any, dim: Any, keepdim: Any, kind: int) -> Any:
+def _median(a: Tensor, dim: int, keepdim: bool = False, *, kind: int) -> Tensors:
     if not takes(a) or a.dtype is dtypes.bool:
         return NotImplemented
-    return _chosen(a, dim, keepdim, kind)
+    return _chosen(a, dim, keepdim, median=kind)
 
 
-@kernel("_median_dim")
-def median_dim(a: Any, dim: Any, keepdim: Any = False) -> Any:
-    return _median(a, dim, keepdim, 1)
+there(*named("_median_dim"))(partial(_median, kind=1))
+there(*named("_nanmedian_dim"))(partial(_median, kind=2))
 
 
-@kernel("_nanmedian_dim")
-def nanmedian_dim(a: Any, dim: Any, keepdim: Any = False) -> Any:
-    return _median(a, dim, keepdim, 2)
-
-
-def _median_all(a: Any, kind: int) -> Any:
+def _median_all(a: Tensor, kind: int) -> Tensor:
     if not takes(a) or not a.numel():
         return NotImplemented
-    found = _median(_flat(a), 0, False, kind)
+    found = _median(_flat(a), 0, False, kind=kind)
     return found if found is NotImplemented else found[0]
 
 
-@kernel("_median_all")
-def median_all(a: Any) -> Any:
-    return _median_all(a, 1)
-
-
-@kernel("_nanmedian_all")
-def nanmedian_all(a: Any) -> Any:
-    return _median_all(a, 2)
+there(*named("_median_all"))(partial(_median_all, kind=1))
+there(*named("_nanmedian_all"))(partial(_median_all, kind=2))
 
 
 # ---- places in sorted rows, and distinct elements
 
 
-def _sorted_row(a: Any) -> Any:
+def _sorted_row(a: Tensor) -> Tensor:
     """All elements of a tensor in order."""
     return _sorted_part(_flat(a), 0, False, 0, a.numel())[0]
 
 
-@kernel("_searchsorted")
+@there(sorting._searchsorted)
 def search_sorted(
-    bounds: Any, values: Any, right: Any, side: Any, int32: Any, sorter: Any = None
-) -> Any:
+    bounds: Tensor, values: Tensor, right: bool, side: str | None, int32: bool, sorter: Any = None
+) -> Tensor:
     alike = (
         takes(bounds, values) and bounds.dtype is values.dtype and bounds.dtype is not dtypes.bool
     )
@@ -272,8 +247,8 @@ def search_sorted(
     return out
 
 
-@kernel("_isin")
-def is_in(elements: Any, among: Any, invert: Any) -> Any:
+@there(sorting._isin)
+def is_in(elements: Tensor, among: Tensor, invert: bool) -> Tensor:
     if not takes(elements, among) or elements.dtype is not among.dtype or not among.numel():
         return NotImplemented
     out = empty(elements.shape, elements, dtypes.bool)
@@ -283,8 +258,8 @@ def is_in(elements: Any, among: Any, invert: Any) -> Any:
     return out
 
 
-@kernel("bincount")
-def bincount(a: Any, weights: Any = None, minlength: Any = 0) -> Any:
+@there(scans.bincount)
+def bincount(a: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
     counted = takes(a) and not a.dtype.is_floating_point and a.dtype is not dtypes.bool
     if not counted or weights is not None or a.dim() != 1 or type(minlength) is not int:
         return NotImplemented
@@ -299,13 +274,13 @@ def bincount(a: Any, weights: Any = None, minlength: Any = 0) -> Any:
     return out
 
 
-def _moved(a: Any, at: int, to: int) -> Any:
+def _moved(a: Tensor, at: int, to: int) -> Tensor:
     """With a dimension at another place, the others in their order."""
     dims = [d for d in range(a.dim()) if d != at]
     return _core.kernels.permute(a, (*dims[:to], at, *dims[to:]))
 
 
-def _order_of_slices(x: Any, consecutive: bool) -> Any:
+def _order_of_slices(x: Tensor, consecutive: bool) -> Tensor:
     """The stable order of the slices of the first dimension of a contiguous tensor."""
     length = x.shape[0]
     if x.dim() == 1 and not consecutive:
@@ -319,8 +294,8 @@ def _order_of_slices(x: Any, consecutive: bool) -> Any:
     return order
 
 
-@kernel("_unique_all", "_unique_dim", "_unique_runs")
-def distinct(a: Any, dim: Any, consecutive: Any) -> Any:
+@there(sorting._unique_all, sorting._unique_dim, sorting._unique_runs)
+def distinct(a: Tensor, dim: int | None, consecutive: bool) -> Tensors:
     """(distinct elements or slices, the number of each one's, how many there are of each)."""
     d = 0 if dim is None else _dimension(dim, a) if takes(a) and a.dim() else None
     if not takes(a) or d is None:

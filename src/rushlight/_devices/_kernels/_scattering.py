@@ -14,22 +14,26 @@ from ... import _core
 from ..._core import Tensor
 from ..._dtypes import bool as bool_type
 from ..._dtypes import int64
-from . import kernel
+from ...ops.indexing import index_select, scatter
+from ...ops.indexing import segments as segments_ops
+from . import there
 from ._indexing import INTEGERS, MODES, NONE, element, flat, is_dim, landed, scattered
-from ._launch import code, empty, rows, start, takes
+from ._launch import Written, code, empty, rows, start, takes
 from ._rearranging import copied, duplicate, filled, wide
 
 _views = _core.kernels
 
 
-def _start(reduce: str, x: Tensor) -> Any:
+def _start(reduce: str, x: Tensor) -> Tensor:
     """What a place begins with when its own element does not count."""
     from ...ops.indexing.scatter import _start as number
 
     return element(number(reduce, x.dtype.numpy), x)
 
 
-def _reduced(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
+def _reduced(
+    x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
+) -> Tensor:
     """A copy of x, reduced with src at the places of the index."""
     if not takes(x, src) or reduce not in MODES or reduce == "set":
         return NotImplemented
@@ -49,17 +53,17 @@ def _reduced(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: 
     return out
 
 
-@kernel("scatter_reduce")
-def scatter_reduce(x: Any, *args: Any) -> Any:
+@there(scatter.scatter_reduce)
+def scatter_reduce(x: Tensor, *args: Any) -> Tensor:
     return _reduced(x, *args)
 
 
-@kernel("scatter_reduce_")
-def scatter_reduce_(x: Any, *args: Any) -> Any:
+@there(scatter.scatter_reduce, writes=True)
+def scatter_reduce_(x: Tensor, *args: Any) -> Written:
     return _into(x, _reduced(x, *args))
 
 
-def _into(x: Any, found: Any) -> Any:
+def _into(x: Tensor, found: Any) -> Written:
     """Write what was found; None where it is written."""
     if found is not NotImplemented:
         copied(x, found)
@@ -67,8 +71,10 @@ def _into(x: Any, found: Any) -> Any:
     return found
 
 
-@kernel("index_reduce")
-def index_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool) -> Any:
+@there(index_select.index_reduce)
+def index_reduce(
+    x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
+) -> Tensor:
     if not takes(x, source) or not isinstance(index, Tensor) or index.dtype not in INTEGERS:
         return NotImplemented
     if reduce == "sum" or index.dim() > 1 or x.dim() != source.dim() or not is_dim(dim, x.dim()):
@@ -86,16 +92,18 @@ def index_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, include
     return found if found is NotImplemented else _views.view(found, tuple(x.shape))
 
 
-@kernel("index_reduce_")
-def index_reduce_(x: Any, *args: Any) -> Any:
+@there(index_select.index_reduce, writes=True)
+def index_reduce_(x: Tensor, *args: Any) -> Written:
     return _into(x, index_reduce(x, *args))
 
 
 # ---- segments
 
 
-@kernel("_segment_reduce")
-def segment_reduce(data: Any, lengths: Any, reduce: str, axis: int, initial: Any) -> Any:
+@there(segments_ops.segment_op)
+def segment_reduce(
+    data: Tensor, lengths: Any, reduce: str, axis: int, initial: float | None
+) -> Tensor:
     from ...ops.indexing.segments import _UFUNCS
 
     if not takes(data) or not data.dtype.is_floating_point or not data.numel():

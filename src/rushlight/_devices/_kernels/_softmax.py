@@ -6,19 +6,20 @@ one, and on a processor vectors are computed.
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
 from ... import _core
-from ... import _dtypes as dtypes
+from ..._core import Tensor, kernels
 from ..opencl import LIMITS, numbered
-from . import kernel
+from . import there
 from ._launch import code, computed, empty, made, rows, start, takes
 
 _LONG = 64  # elements of a row that has kernels of its own
 
 
-def _softmax(name: str, a: Any, dim: int, dtype: Any = None) -> Any:
+def _softmax(name: str, a: Tensor, dim: int, dtype: Any = None) -> Tensor:
     if not takes(a) or dtype is not None or not a.dtype.is_floating_point:
         return NotImplemented
     out = made(name, a, dim)
@@ -39,7 +40,7 @@ def _start(
         given = *tensors, code(out), items, length, inner, log
         start(file, name, items, out, *given)
     elif numbered(out._accelerator).facts.is_cpu:
-        wide = getattr(dtypes, computed(out.dtype))
+        wide = computed(out.dtype)
         to = out if out.dtype is wide else empty(out.shape, out, wide)
         given = *(rows(t, wide) for t in tensors[:-1]), to, items, length, log
         start(file, f"{name}_lines", items, out, *given, more="-DLINES")
@@ -51,24 +52,18 @@ def _start(
         start(file, f"{name}_groups", threads, out, *given, more="-DGROUPS")
 
 
-def _row(t: Any, dim: int) -> tuple[int, int]:
+def _row(t: Tensor, dim: int) -> tuple[int, int]:
     """How long the rows along a dimension are, and how far apart their elements."""
     if not t.dim():
         return 1, 1
     return t.shape[dim], prod(t.shape[dim % t.dim() + 1 :])
 
 
-@kernel("softmax")
-def softmax(a: Any, dim: int, dtype: Any = None) -> Any:
-    return _softmax("softmax", a, dim, dtype)
+softmax = there(kernels.softmax)(partial(_softmax, "softmax"))
+log_softmax = there(kernels.log_softmax)(partial(_softmax, "log_softmax"))
 
 
-@kernel("log_softmax")
-def log_softmax(a: Any, dim: int, dtype: Any = None) -> Any:
-    return _softmax("log_softmax", a, dim, dtype)
-
-
-def _backward(name: str, g: Any, y: Any, dim: int) -> Any:
+def _backward(name: str, g: Tensor, y: Tensor, dim: int) -> Tensor:
     if not takes(g, y) or g.dtype is not y.dtype or not y.dtype.is_floating_point:
         return NotImplemented
     out = made(name, g, y, dim)
@@ -80,11 +75,5 @@ def _backward(name: str, g: Any, y: Any, dim: int) -> Any:
     return out
 
 
-@kernel("softmax_backward")
-def softmax_backward(g: Any, y: Any, dim: int) -> Any:
-    return _backward("softmax_backward", g, y, dim)
-
-
-@kernel("log_softmax_backward")
-def log_softmax_backward(g: Any, y: Any, dim: int) -> Any:
-    return _backward("log_softmax_backward", g, y, dim)
+there(kernels.softmax_backward)(partial(_backward, "softmax_backward"))
+there(kernels.log_softmax_backward)(partial(_backward, "log_softmax_backward"))

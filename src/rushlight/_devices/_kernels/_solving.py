@@ -5,7 +5,7 @@ One work item solves for one column of the right-hand side.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from math import isfinite, nan, prod
 from typing import Any
 
@@ -15,9 +15,10 @@ from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
 from ..._dtypes import finfo
+from ...ops.matrix import factors, matrix_functions, solving
 from ...ops.table.arrays import elements
 from ..opencl import numbered
-from . import kernel
+from . import named, there
 from ._factors import (
     FILE,
     MIRRORED,
@@ -32,14 +33,14 @@ from ._factors import (
     stack_of,
     zero_pivots,
 )
-from ._launch import empty, number, rows, start, takes
+from ._launch import Ints, empty, number, rows, start, takes
 from ._products import matrices
 from ._rearranging import filled, zeros
 
 _NONE, _LOWER, _UPPER, _UNIT, _TURNED = 0, 1, 2, 4, 8  # as in linalg.cl
 
 
-def _common(*stacks: Sequence[int]) -> tuple[int, ...] | None:
+def _common(*stacks: Ints) -> tuple[int, ...] | None:
     """The sizes that all are spread to."""
     try:
         return np.broadcast_shapes(*map(tuple, stacks))
@@ -48,7 +49,12 @@ def _common(*stacks: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def _solved(
-    a: Tensor, x: Tensor, first: int, second: int = _NONE, pivots: Any = None, left: bool = True
+    a: Tensor,
+    x: Tensor,
+    first: int,
+    second: int = _NONE,
+    pivots: Tensor | None = None,
+    left: bool = True,
 ) -> bool:
     """Solve for all of x, in place. a is spread to x's stack; left: x @ a otherwise."""
     lead, n = x.shape[:-2], a.shape[-1]
@@ -67,7 +73,7 @@ def _solved(
     return True
 
 
-def _spread(b: Tensor, lead: Sequence[int], make: Any = by_columns) -> Tensor | None:
+def _spread(b: Tensor, lead: Ints, make: Any = by_columns) -> Tensor | None:
     """The matrices b spread to a stack of these sizes, as new ones."""
     x: Tensor = make((*lead, *b.shape[-2:]), b)
     return x if part(b, x, SAME, SAME, SAME) else None
@@ -76,8 +82,8 @@ def _spread(b: Tensor, lead: Sequence[int], make: Any = by_columns) -> Tensor | 
 # ---- triangular systems
 
 
-@kernel("solve_triangular", "_triangular_solve")
-def solve_triangular(a: Any, b: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
+@there(solving.solve_triangular, solving._triangular_solve)
+def solve_triangular(a: Tensor, b: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
     if not real(a, b) or a.shape[-1] != a.shape[-2] or b.shape[-2 if left else -1] != a.shape[-1]:
         return NotImplemented
     lead = _common(a.shape[:-2], b.shape[:-2])
@@ -86,8 +92,8 @@ def solve_triangular(a: Any, b: Any, upper: bool, left: bool, unitriangular: boo
     return x if x is not None and _solved(a, x, how, left=left) else NotImplemented
 
 
-@kernel("cholesky_solve")
-def cholesky_solve(b: Any, factor: Any, upper: bool) -> Any:
+@there(solving.cholesky_solve)
+def cholesky_solve(b: Tensor, factor: Tensor, upper: bool) -> Tensor:
     if not real(factor, b) or factor.shape[-1] != factor.shape[-2]:
         return NotImplemented
     lead = _common(factor.shape[:-2], b.shape[:-2])
@@ -111,7 +117,7 @@ def _by_lu(a: Tensor, x: Tensor | None, left: bool = True) -> Tensor | None:
     return zero_pivots(lu) if _solved(lu, to, _LOWER | _UNIT, _UPPER, pivots) else None
 
 
-def _inverse(a: Any, name: str, check: bool) -> Any:
+def _inverse(name: str, a: Tensor, check: bool) -> Any:
     from ...ops.matrix.solving import singular_inverse
 
     if not real(a, square=True):
@@ -127,18 +133,16 @@ def _inverse(a: Any, name: str, check: bool) -> Any:
     return x, info
 
 
-@kernel("inv")
-def inv(a: Any) -> Any:
-    found = _inverse(a, "inv", True)
+@there(solving.inv)
+def inv(a: Tensor) -> Tensor:
+    found = _inverse("inv", a, True)
     return found if found is NotImplemented else found[0]
 
 
-@kernel("inv_ex")
-def inv_ex(a: Any, check_errors: bool) -> Any:
-    return _inverse(a, "inv_ex", check_errors)
+there(factors.inv_ex)(partial(_inverse, "inv_ex"))
 
 
-def _solution(a: Any, b: Any, left: bool, name: str, check: bool) -> Any:
+def _solution(name: str, a: Tensor, b: Tensor, left: bool, check: bool) -> Any:
     from ...ops.matrix.solving import is_vector, singular_solve
 
     if not real(a, square=True) or not takes(a, b) or a.dtype is not b.dtype or not b.dim():
@@ -158,19 +162,17 @@ def _solution(a: Any, b: Any, left: bool, name: str, check: bool) -> Any:
     return x.squeeze(-1) if vector else x, info
 
 
-@kernel("solve")
-def solve(a: Any, b: Any, left: bool) -> Any:
-    found = _solution(a, b, left, "solve", True)
+@there(solving.solve)
+def solve(a: Tensor, b: Tensor, left: bool) -> Tensor:
+    found = _solution("solve", a, b, left, True)
     return found if found is NotImplemented else found[0]
 
 
-@kernel("solve_ex")
-def solve_ex(a: Any, b: Any, left: bool, check_errors: bool) -> Any:
-    return _solution(a, b, left, "solve_ex", check_errors)
+there(factors.solve_ex)(partial(_solution, "solve_ex"))
 
 
-@kernel("ldl_solve")
-def ldl_solve(ld: Any, pivots: Any, b: Any, hermitian: bool) -> Any:
+@there(factors.ldl_solve)
+def ldl_solve(ld: Tensor, pivots: Tensor, b: Tensor, hermitian: bool) -> Tensor:
     if not real(ld, b) or ld.shape[-1] != ld.shape[-2] or not takes(ld, pivots):
         return NotImplemented
     lead, n = _common(ld.shape[:-2], b.shape[:-2]), ld.shape[-1]
@@ -192,7 +194,7 @@ def ldl_solve(ld: Any, pivots: Any, b: Any, hermitian: bool) -> Any:
 # ---- determinants
 
 
-def _determinants(a: Any, logarithm: bool) -> Any:
+def _determinants(a: Tensor, logarithm: bool) -> Any:
     """The determinants, or their signs and the logarithms of their sizes."""
     found = lu_factored(a) if real(a, square=True) else None
     if found is None:
@@ -205,27 +207,21 @@ def _determinants(a: Any, logarithm: bool) -> Any:
     return (out, logarithms) if logarithm else out
 
 
-@kernel("det")
-def det(a: Any) -> Any:
-    return _determinants(a, False)
-
-
-@kernel("_slogdet", "_linalg_slogdet")
-def slogdet(a: Any) -> Any:
-    return _determinants(a, True)
+there(matrix_functions.det)(partial(_determinants, logarithm=False))
+there(*named("_slogdet"), matrix_functions._linalg_slogdet)(partial(_determinants, logarithm=True))
 
 
 # ---- exponentials
 
 
-def _wide(a: Tensor) -> Any:
+def _wide(a: Tensor) -> dtypes.dtype:
     """float64 where the device has it: what the CPU computes in."""
     device: Any = a._accelerator
     return dtypes.float64 if numbered(device).facts.has_double else dtypes.float32
 
 
-@kernel("matrix_exp")
-def matrix_exp(a: Any) -> Any:
+@there(matrix_functions.matrix_exp)
+def matrix_exp(a: Tensor) -> Tensor:
     from ...ops.matrix.matrix_functions import exp_halvings, exp_quotient
 
     if not takes(a) or not a.dtype.is_floating_point or a.dim() < 2 or a.shape[-1] != a.shape[-2]:
@@ -238,7 +234,7 @@ def matrix_exp(a: Any) -> Any:
         return rows(x * nan, a.dtype)
     halvings, eye = exp_halvings(size), empty(a.shape[-2:], x)
     part(eye, eye, ZERO, ONE, ZERO)
-    found = _solution(*exp_quotient(x / 2.0**halvings, eye), True, "solve", False)
+    found = _solution("solve", *exp_quotient(x / 2.0**halvings, eye), True, False)
     if found is NotImplemented:
         return found
     result = found[0]
@@ -284,7 +280,7 @@ def _orthogonal(a: Tensor, symmetric: bool) -> tuple[Tensor, Tensor, Tensor] | N
     return None
 
 
-def _threshold(s: Tensor, a: Tensor, atol: Any, rtol: Any) -> Tensor:
+def _threshold(s: Tensor, a: Tensor, atol: Any, rtol: float | None) -> Tensor:
     """Singular values that count are larger; the bounds are numbers, or tensors of one for each
     matrix."""
 
@@ -300,14 +296,14 @@ def _threshold(s: Tensor, a: Tensor, atol: Any, rtol: Any) -> Tensor:
     return smallest
 
 
-def _has_values(a: Any, *bounds: Any, symmetric: bool = False) -> bool:
+def _has_values(a: Tensor, *bounds: Any, symmetric: bool = False) -> bool:
     """Whether singular values can be had, and compared with the bounds."""
     numeric = all(isinstance(b, (int, float)) or b is None or takes(a, b) for b in bounds)
     return real(a, square=symmetric) and numeric
 
 
-@kernel("_matrix_rank")
-def matrix_rank(a: Any, tol: Any, atol: Any, rtol: Any, hermitian: Any) -> Any:
+@there(matrix_functions._rank_op)
+def matrix_rank(a: Tensor, tol: Any, atol: Any, rtol: float | None, hermitian: bool) -> Any:
     if not _has_values(a, tol, atol, rtol, symmetric=bool(hermitian)):
         return NotImplemented
     if not a.numel():
@@ -320,7 +316,7 @@ def matrix_rank(a: Any, tol: Any, atol: Any, rtol: Any, hermitian: Any) -> Any:
     return (found[2] > _threshold(found[2], a, atol, rtol)).sum(-1)
 
 
-def _inverted(a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
+def _inverted(a: Tensor, atol: Any, rtol: float | None, hermitian: bool) -> Tensor:
     if not _has_values(a, atol, rtol, symmetric=hermitian):
         return NotImplemented
     *lead, m, n = a.shape
@@ -336,12 +332,12 @@ def _inverted(a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     return rows(result, a.dtype)
 
 
-@kernel("pinv")
-def pinv(a: Any, rcond: Any, atol: Any, rtol: Any, hermitian: Any) -> Any:
+@there(matrix_functions.pinv)
+def pinv(a: Tensor, rcond: Any, atol: Any, rtol: float | None, hermitian: bool) -> Tensor:
     return _inverted(a, atol, rtol if rcond is None else rcond, bool(hermitian))
 
 
-@kernel("_least_squares")
+@there(matrix_functions._least_squares_op)
 def least_squares(a: Any, b: Any, rcond: Any, driver: Any) -> Any:
     if not real(a, b) or a.shape[:-1] != b.shape[:-1]:
         return NotImplemented

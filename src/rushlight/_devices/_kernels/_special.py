@@ -5,7 +5,7 @@ All are computed in float64, as on the CPU; a device without it leaves them to t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import factorial, inf, log, pi
 from typing import Any
 
@@ -14,47 +14,46 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
+from ...ops.elementwise import special
 from ...ops.elementwise.bessel import _airy_table
 from ...ops.elementwise.special import digamma, lgamma
+from ...ops.random import families
 from ..opencl import numbered
-from . import kernel
-from ._launch import code, empty, layout, rows, start, takes
+from . import named, numbers_of, there
+from ._launch import Ints, code, empty, layout, rows, start, takes
 
+_N = numbers_of("special.cl")
 _FILE = "special.cl"
 _views = _core.kernels
 
-# The numbers of functions in special.cl.
-_POLYGAMMA, _ZETA, _BESSEL_I, _BESSEL_J, _BESSEL_Y, _BESSEL_K, _MODIFIED_I = range(7)
-_AIRY, _SPHERICAL, _ERFCX, _LOG_NDTR, _NDTRI, _LOWER_GAMMA, _UPPER_GAMMA = range(7, 14)
-_ERFCX_SLOPE = 14
 
 # By name: the function, its order, and whether it is scaled by an exponential.
 _OF_ONE = {
-    "i0": (_BESSEL_I, 0, 0),
-    "i0e": (_BESSEL_I, 0, 1),
-    "i1": (_BESSEL_I, 1, 0),
-    "i1e": (_BESSEL_I, 1, 1),
-    "spherical_bessel_j0": (_SPHERICAL, 0, 0),
-    "airy_ai": (_AIRY, 0, 0),
-    "erfcx": (_ERFCX, 0, 0),
-    "log_ndtr": (_LOG_NDTR, 0, 0),
-    "ndtri": (_NDTRI, 0, 0),
+    "i0": (_N.BESSEL_I, 0, 0),
+    "i0e": (_N.BESSEL_I, 0, 1),
+    "i1": (_N.BESSEL_I, 1, 0),
+    "i1e": (_N.BESSEL_I, 1, 1),
+    "spherical_bessel_j0": (_N.SPHERICAL, 0, 0),
+    "airy_ai": (_N.AIRY, 0, 0),
+    "erfcx": (_N.ERFCX, 0, 0),
+    "log_ndtr": (_N.LOG_NDTR, 0, 0),
+    "ndtri": (_N.NDTRI, 0, 0),
 }
 for _n in (0, 1):
     _OF_ONE |= {
-        f"bessel_j{_n}": (_BESSEL_J, _n, 0),
-        f"bessel_y{_n}": (_BESSEL_Y, _n, 0),
-        f"modified_bessel_i{_n}": (_MODIFIED_I, _n, 0),
-        f"modified_bessel_k{_n}": (_BESSEL_K, _n, 0),
-        f"scaled_modified_bessel_k{_n}": (_BESSEL_K, _n, 1),
+        f"bessel_j{_n}": (_N.BESSEL_J, _n, 0),
+        f"bessel_y{_n}": (_N.BESSEL_Y, _n, 0),
+        f"modified_bessel_i{_n}": (_N.MODIFIED_I, _n, 0),
+        f"modified_bessel_k{_n}": (_N.BESSEL_K, _n, 0),
+        f"scaled_modified_bessel_k{_n}": (_N.BESSEL_K, _n, 1),
     }
 # By name: the function of a tensor and an order, and whether it is scaled.
 _OF_ORDER = {
-    "_bessel_i": (_BESSEL_I, 0),
-    "_bessel_ie": (_BESSEL_I, 1),
-    "_erfcx_slope": (_ERFCX_SLOPE, 0),
+    "_bessel_i": (_N.BESSEL_I, 0),
+    "_bessel_ie": (_N.BESSEL_I, 1),
+    "_erfcx_slope": (_N.ERFCX_SLOPE, 0),
 }
-_OF_TWO = {"zeta": _ZETA, "igamma": _LOWER_GAMMA, "igammac": _UPPER_GAMMA}
+_OF_TWO = {"zeta": _N.ZETA, "igamma": _N.LOWER_GAMMA, "igammac": _N.UPPER_GAMMA}
 
 
 def in_double(*tensors: Any) -> bool:
@@ -62,7 +61,7 @@ def in_double(*tensors: Any) -> bool:
     return takes(*tensors) and numbered(tensors[0]._accelerator).facts.has_double
 
 
-def there(*tensors: Any) -> list[Any]:
+def brought(*tensors: Any) -> list[Any]:
     """The tensors; numbers that the host made tensors of are copied to the others' device."""
     device = next(t._accelerator for t in tensors if t._accelerator is not None)
     found = []
@@ -80,7 +79,7 @@ def common_shape(*tensors: Tensor) -> tuple[int, ...] | None:
         return None
 
 
-def spread_layout(t: Tensor, shape: Sequence[int]) -> bytes | None:
+def spread_layout(t: Tensor, shape: Ints) -> bytes | None:
     """Where the elements of a tensor lie that is spread to a shape."""
     more = len(shape) - t.dim()
     own = zip(t.stride(), t.shape, strict=True)
@@ -106,7 +105,7 @@ def _computed(
     scaled: int = 0,
     factor: float = 1,
     table: Tensor | None = None,
-) -> Any:
+) -> Tensor:
     """A function of one tensor or of two, of one float type, spread to a common shape."""
     if not in_double(*given) or not given[0].dtype.is_floating_point:
         return NotImplemented
@@ -127,8 +126,8 @@ def _computed(
 def _of_one(name: str) -> None:
     which, order, scaled = _OF_ONE[name]
 
-    @kernel(name)
-    def function(a: Any) -> Any:
+    @there(*named(name))
+    def function(a: Tensor) -> Tensor:
         table = _table("airy", _airy_points, a) if name == "airy_ai" and in_double(a) else None
         return _computed(which, a, order=order, scaled=scaled, table=table)
 
@@ -136,15 +135,15 @@ def _of_one(name: str) -> None:
 def _of_order(name: str) -> None:
     which, scaled = _OF_ORDER[name]
 
-    @kernel(name)
-    def function(a: Any, order: Any) -> Any:
+    @there(*named(name))
+    def function(a: Tensor, order: int) -> Tensor:
         return _computed(which, a, order=order, scaled=scaled)
 
 
 def _of_two(name: str) -> None:
-    @kernel(name)
-    def function(a: Any, b: Any) -> Any:
-        return _computed(_OF_TWO[name], *there(a, b))
+    @there(*named(name))
+    def function(a: Tensor, b: Tensor) -> Tensor:
+        return _computed(_OF_TWO[name], *brought(a, b))
 
 
 for _name in _OF_ONE:
@@ -159,18 +158,18 @@ def _airy_points() -> Any:
     return np.stack(_airy_table(), -1)
 
 
-@kernel("_polygamma")
-def polygamma(a: Any, n: Any) -> Any:
+@there(special._polygamma_op)
+def polygamma(a: Tensor, n: int) -> Tensor:
     if not isinstance(n, int) or not 1 <= n < 2**31:
         return NotImplemented
     wide = np.float64 if takes(a) and a.dtype is dtypes.float64 else np.float32
     with np.errstate(over="ignore"):
         factor = float(wide(factorial(n) if n <= 170 else inf))
-    return _computed(_POLYGAMMA, a, order=n, factor=factor if n % 2 else -factor)
+    return _computed(_N.POLYGAMMA, a, order=n, factor=factor if n % 2 else -factor)
 
 
-@kernel("mvlgamma")
-def mvlgamma(a: Any, p: Any) -> Any:
+@there(special.mvlgamma)
+def mvlgamma(a: Any, p: int) -> Tensor:
     if not takes(a) or not isinstance(p, int) or p < 1:
         return NotImplemented
     dtype = a.dtype if a.dtype.is_floating_point else dtypes.get_default_dtype()
@@ -191,14 +190,14 @@ def _nodes() -> Any:
     return np.stack([nodes, step * np.pi / 2 * np.cosh(t) * nodes], -1)
 
 
-def _gradient(a: Tensor, b: Tensor | None, x: Tensor, psi: Tensor, dtype: Any) -> Any:
+def _gradient(a: Tensor, b: Tensor | None, x: Tensor, psi: Tensor, dtype: dtypes.dtype) -> Tensor:
     table, out = _table("nodes", _nodes, x), empty(x.shape, x)
     given = a, b, x, psi, table, out, table.shape[0], x.numel()
     start(_FILE, "number_gradient", x.numel(), x, *given)
     return rows(out, dtype)
 
 
-def _spread_doubles(*tensors: Any) -> Any:
+def _spread_doubles(*tensors: Any) -> list[Tensor] | None:
     """Contiguous in float64 and of a common shape; None where a kernel does not take them."""
     if not in_double(*tensors) or any(t.dtype.itemsize < 4 for t in tensors):
         return None
@@ -210,16 +209,16 @@ def _spread_doubles(*tensors: Any) -> Any:
     return [rows(_views.expand(rows(t.detach(), dtypes.float64), shape)) for t in tensors]
 
 
-@kernel("_standard_gamma_grad")
-def standard_gamma_grad(alpha: Any, x: Any) -> Any:
+@there(families._standard_gamma_grad)
+def standard_gamma_grad(alpha: Tensor, x: Tensor) -> Tensor:
     spread = _spread_doubles(alpha, x)
     if spread is None:
         return NotImplemented
     return _gradient(spread[0], None, spread[1], digamma(spread[0]), x.dtype)
 
 
-@kernel("_dirichlet_grad")
-def dirichlet_grad(x: Any, alpha: Any, total: Any) -> Any:
+@there(families._dirichlet_grad)
+def dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     spread = _spread_doubles(x, alpha, total)
     if spread is None or alpha.dtype is not x.dtype or total.dtype is not x.dtype:
         return NotImplemented

@@ -7,7 +7,6 @@ the device.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -16,12 +15,13 @@ import numpy as np
 
 from ... import _core
 from ..._core import Tensor
-from . import kernel
+from ...ops.spectral import fourier
+from . import numbers_of, there
 from ._complex import as_complex, as_pairs, is_complex
-from ._launch import computed, empty, number, rows, start, takes
+from ._launch import Ints, computed, empty, number, rows, start, takes
 
+_N = numbers_of("spectral.cl")
 _FILE = "spectral.cl"
-_LARGEST = 31  # as in spectral.cl
 _KEPT, _LONGEST = 64, 1 << 18  # tables that are kept, and numbers of one at most
 _tables: dict[tuple[Any, ...], Tensor] = {}
 
@@ -62,7 +62,7 @@ def _values(kind: str, n: int) -> Any:
 
 def _table(kind: str, n: int, like: Tensor) -> Tensor:
     """A table of complex numbers on the device of `like`, as pairs of its type."""
-    name = computed(like.dtype)
+    name = computed(like.dtype).name
     key = kind, n, name, like._accelerator
     found = _tables.get(key)
     if found is None:
@@ -104,7 +104,7 @@ class _Data:
         factors = _factors(n)
         if not factors:
             return self.multiplied(n, None, scale, real=real)
-        if factors[-1] > _LARGEST:
+        if factors[-1] > _N.LARGEST:
             size, chirp = _power_above(2 * n - 1), _table("chirp", n, like)
             spectrum = self.multiplied(size, chirp, 1, forward=forward).transformed(True)
             response = _table("spectrum", n, like)
@@ -132,14 +132,14 @@ def _data(x: Tensor, dim: int) -> _Data:
     return _Data(memory, outer, x.shape[dim], inner, not x.dtype.is_complex)
 
 
-def _shown(data: _Data, shape: Sequence[int]) -> Tensor:
+def _shown(data: _Data, shape: Ints) -> Tensor:
     """The results as a tensor of a shape."""
     if data.real:
         return _core.kernels.view(data.memory, tuple(shape))
     return as_complex(_core.kernels.view(data.memory, (*shape, 2)))
 
 
-def _along(x: Tensor, dims: Sequence[int], scale: float, forward: bool) -> Tensor:
+def _along(x: Tensor, dims: Ints, scale: float, forward: bool) -> Tensor:
     """The transforms of complex numbers along dimensions."""
     for i, dim in enumerate(dims):
         factor = scale if i == len(dims) - 1 else 1
@@ -147,21 +147,21 @@ def _along(x: Tensor, dims: Sequence[int], scale: float, forward: bool) -> Tenso
     return x
 
 
-def _dims(dim: Any, x: Tensor) -> list[int] | None:
+def _dims(dim: Ints, x: Tensor) -> list[int] | None:
     found = [d % x.dim() for d in dim if type(d) is int and -x.dim() <= d < x.dim()]
     return found if len(found) == len(dim) == len(set(found)) else None
 
 
-@kernel("_fft_c2c")
-def _fft_c2c(x: Any, dim: Any, scale: float, forward: bool) -> Any:
+@there(fourier.c2c)
+def _fft_c2c(x: Tensor, dim: Ints, scale: float, forward: bool) -> Tensor:
     dims = _dims(dim, x) if is_complex(x) else None
     if not dims or not x.numel():
         return NotImplemented
     return _along(x, dims, scale, forward)
 
 
-@kernel("_fft_r2c")
-def _fft_r2c(x: Any, dim: Any, scale: float, onesided: bool) -> Any:
+@there(fourier.r2c)
+def _fft_r2c(x: Tensor, dim: Ints, scale: float, onesided: bool) -> Tensor:
     if not takes(x) or not x.dtype.is_floating_point or x.element_size() == 2:
         return NotImplemented
     dims = _dims(dim, x)
@@ -176,8 +176,8 @@ def _fft_r2c(x: Any, dim: Any, scale: float, onesided: bool) -> Any:
     return _along(_shown(found, shape), rest, scale, True)
 
 
-@kernel("_fft_c2r")
-def _fft_c2r(x: Any, dim: Any, scale: float, n: int) -> Any:
+@there(fourier.c2r)
+def _fft_c2r(x: Tensor, dim: int, scale: float, n: int) -> Tensor:
     dims = _dims((dim,), x) if is_complex(x) else None
     if not dims or not x.numel() or x.shape[dims[0]] != n // 2 + 1:
         return NotImplemented

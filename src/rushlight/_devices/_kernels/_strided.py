@@ -6,15 +6,17 @@ element twice, its places are numbered, and values land there in order.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ... import _core
 from ..._core import Tensor
 from ..._dtypes import int64
-from . import kernel
+from ...ops.layout import strided
+from . import there
 from ._filling import steps
 from ._indexing import MODES, index_get, landed
-from ._launch import empty, rows, takes
+from ._launch import Ints, empty, rows, takes
 from ._rearranging import copied, duplicate, movable, wide, zeros
 
 _views = _core.kernels
@@ -26,7 +28,7 @@ def _place(shape: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
     return _Place(shape, size, stride, offset, layout)
 
 
-def _overlapping(size: Any, stride: Any) -> bool:
+def _overlapping(size: Ints, stride: Ints) -> bool:
     from ...ops.layout.strided import _overlapping as twice
 
     return twice(size, stride)
@@ -50,7 +52,7 @@ def _written(buffer: Tensor, seen: Any, place: Any, values: Tensor, mode: str) -
     return landed(buffer, where, (0,), 0, values, MODES[mode]) is None
 
 
-def _shares(x: Tensor, place: Any) -> Any:
+def _shares(x: Tensor, place: Any) -> Tensor:
     """x, its elements divided by how often the layout shows each."""
     if not takes(x) or not x.dtype.is_floating_point:
         return NotImplemented
@@ -62,10 +64,10 @@ def _shares(x: Tensor, place: Any) -> Any:
     return rows(rows(x, kind) / index_get(counts, where, (0,), 0), x.dtype)
 
 
-@kernel("_strided_backward")
+@there(strided._strided_backward)
 def _strided_backward(
-    g: Any, shape: Any, size: Any, stride: Any, offset: int, layout: Any = None
-) -> Any:
+    g: Tensor, shape: Ints, size: Ints, stride: Ints, offset: int, layout: Ints | None = None
+) -> Tensor:
     if not movable(g):
         return NotImplemented
     place = _place(shape, size, stride, offset, layout)
@@ -79,8 +81,10 @@ def _strided_backward(
     return found if found is NotImplemented else rows(found, g.dtype)
 
 
-@kernel("_strided_gather")
-def _strided_gather(g: Any, size: Any, stride: Any, offset: int, layout: Any = None) -> Any:
+@there(strided._strided_gather)
+def _strided_gather(
+    g: Tensor, size: Ints, stride: Ints, offset: int, layout: Ints | None = None
+) -> Tensor:
     if not movable(g):
         return NotImplemented
     place = _place(tuple(g.shape), size, stride, offset, layout)
@@ -93,7 +97,9 @@ def _strided_gather(g: Any, size: Any, stride: Any, offset: int, layout: Any = N
     return duplicate(place.part(buffer))
 
 
-def _with_part(x: Any, src: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
+def _with_part(
+    x: Tensor, src: Tensor, size: Ints, stride: Ints, offset: int, layout: Ints | None = None
+) -> Tensor:
     if not movable(x, src) or x.dtype is not src.dtype:
         return NotImplemented
     place = _place(tuple(x.shape), size, stride, offset, layout)
@@ -104,15 +110,13 @@ def _with_part(x: Any, src: Any, size: Any, stride: Any, offset: int, layout: An
     return duplicate(place.whole(buffer))
 
 
-@kernel("_strided_scatter")
-def _strided_scatter(
-    x: Any, src: Any, size: Any, stride: Any, offset: int, layout: Any = None
-) -> Any:
-    return _with_part(x, src, size, stride, offset, layout)
+there(strided._strided_scatter)(partial(_with_part))
 
 
-@kernel("_strided_zeroed")
-def _strided_zeroed(x: Any, size: Any, stride: Any, offset: int, layout: Any = None) -> Any:
+@there(strided._strided_zeroed)
+def _strided_zeroed(
+    x: Tensor, size: Ints, stride: Ints, offset: int, layout: Ints | None = None
+) -> Tensor:
     if not movable(x):
         return NotImplemented
     return _with_part(x, zeros((), x), size, stride, offset, layout)

@@ -16,10 +16,10 @@
 enum {
   COPY, CONJ, NEG, CONJ_NEG, JOIN, JOIN_SUMS, JOIN_CONJ, POLAR,
   ADD, ADD_SCALED, SUB, SUB_SCALED, MUL, DIV, ADD_PRODUCT, ADD_QUOTIENT, ADD_PRODUCTS, LERP, LDEXP,
-  ABS, ANGLE, ANGLE_OF_REAL, SGN, RECIPROCAL, SQUARE, CUBE, SQRT, RSQRT, POW,
-  EXP, EXP2, EXPM1, LOG, LOG2, LOG10, LOG1P, LOG_ADD_EXP, SIGMOID, SILU, SINC,
+  ABS, ANGLE, ANGLE_OF_REAL, SIGN, RECIPROCAL, SQUARE, CUBE, SQRT, RSQRT, POW,
+  EXP, EXP2, EXPM1, LOG, LOG2, LOG10, LOG1P, LOGADDEXP, SIGMOID, SILU, SINC,
   SIN, COS, TAN, ASIN, ACOS, ATAN, SINH, COSH, TANH, ASINH, ACOSH, ATANH,
-  WHERE, EQ, NE, AND, OR, XOR, NOT, ISNAN, ISINF, ISFINITE, ISREAL
+  WHERE, EQ, NE, LOGICAL_AND, LOGICAL_OR, LOGICAL_XOR, LOGICAL_NOT, ISNAN, ISINF, ISFINITE, ISREAL
 };
 
 typedef struct {
@@ -213,7 +213,7 @@ FUNCTION Z value_of(i64 what, Z a, Z b, Z c, Z d) {
     case ABS: return z_of(size_of(a), 0);
     case ANGLE: return z_of(atan2(a.im, a.re), 0);
     case ANGLE_OF_REAL: return z_of(isnan(a.re) ? a.re : (a.re < 0 ? PI : (T)0), 0);
-    case SGN: {
+    case SIGN: {
       const T size = size_of(a);
       return size == 0 ? z_of(0, 0) : over(a, z_of(size, 0));
     }
@@ -237,7 +237,7 @@ FUNCTION Z value_of(i64 what, Z a, Z b, Z c, Z d) {
       if (fabs(beyond) < (T)0.5) return z_of((T)0.5 * log1p(beyond), atan2(a.im, a.re + 1));
       return logarithm(z_of(a.re + 1, a.im));
     }
-    case LOG_ADD_EXP: {
+    case LOGADDEXP: {
       const int first = a.re >= b.re;
       return sum_of(first ? a : b, logarithm(sum_of(z_of(1, 0), exponential(first ? difference(b, a) : difference(a, b)))));
     }
@@ -262,10 +262,10 @@ FUNCTION Z value_of(i64 what, Z a, Z b, Z c, Z d) {
     case WHERE: return is_true(a) ? b : c;
     case EQ: return truth(a.re == b.re && a.im == b.im);
     case NE: return truth(a.re != b.re || a.im != b.im);
-    case AND: return truth(is_true(a) && is_true(b));
-    case OR: return truth(is_true(a) || is_true(b));
-    case XOR: return truth(is_true(a) != is_true(b));
-    case NOT: return truth(!is_true(a));
+    case LOGICAL_AND: return truth(is_true(a) && is_true(b));
+    case LOGICAL_OR: return truth(is_true(a) || is_true(b));
+    case LOGICAL_XOR: return truth(is_true(a) != is_true(b));
+    case LOGICAL_NOT: return truth(!is_true(a));
     case ISNAN: return truth(isnan(a.re) || isnan(a.im));
     case ISINF: return truth(is_infinite(a));
     case ISFINITE: return truth(isfinite(a.re) && isfinite(a.im));

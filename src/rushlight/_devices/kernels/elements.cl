@@ -20,11 +20,7 @@ KERNEL to_decimals(BUFFER(x), BUFFER(out), i64 type, i64 items, i64 down, T ten)
   store(out, out_at + at, (int)type, down ? rint(value / ten) * ten : rint(value * ten) / ten);
 }
 
-#define COUNT 0
-#define SUM 1
-#define ROOT 2
-#define MOST 3
-#define POWER 4
+enum { COUNT, SUM, ROOT, MOST, POWER };
 
 // The norm of the differences of each point of x, (batches, rows, size), and each of y, (batches, columns, size).
 KERNEL distances(BUFFER(x), BUFFER(y), BUFFER(out), i64 type, i64 items, i64 rows, i64 columns, i64 size, i64 norm, T p, T root) {
@@ -52,11 +48,7 @@ KERNEL distances(BUFFER(x), BUFFER(y), BUFFER(out), i64 type, i64 items, i64 row
 #endif
 
 // What the text of the pointwise programs computes of integers, and of halves step by step, each rounded.
-#define DOWN 0
-#define TOWARDS_ZERO 1
-#define REMAINDER 2
-#define REST 3
-#define COMMON_DIVISOR 4
+enum { DOWN, TOWARDS_ZERO, REMAINDER, REST, COMMON_DIVISOR, COMMON_MULTIPLE };
 
 #ifdef REAL
 FUNCTION T held(T value, i64 type) { return type == TYPE_F16 ? (T)from_half(to_half((float)value)) : (T)from_bfloat(to_bfloat((float)value)); }

@@ -21,11 +21,7 @@ KERNEL take(BUFFER(x), BUFFER(index), BUFFER(out), Layout x_rest, Layout index_p
   }
 }
 
-#define SET 0
-#define ADD 1
-#define MULTIPLY 2
-#define LARGEST 3
-#define SMALLEST 4
+enum { SET, ADD, MULTIPLY, LARGEST, SMALLEST };
 
 #ifdef REAL
 #define SUM(a, b) ((a) + (b))

@@ -39,10 +39,7 @@ FUNCTION void exchange(GLOBAL T *a, GLOBAL T *b) {
 // ---- parts of matrices
 
 // What an element becomes: 0, 1, that of `a`, or the one of `a` on the other side of its diagonal.
-#define PART_ZERO 0
-#define PART_ONE 1
-#define PART_SAME 2
-#define PART_MIRRORED 3
+enum { PART_ZERO, PART_ONE, PART_SAME, PART_MIRRORED };
 
 // above, on, below: what becomes of the elements above the diagonal, on it, and below.
 KERNEL parts(BUFFER(a), BUFFER(out), Stack a_of, Stack out_of, i64 rows, i64 columns, i64 count, i64 above, i64 on, i64 below) {

@@ -3,12 +3,7 @@
 #ifdef REAL
 #define CHUNK 64  // elements that are summed before their sum is added: errors grow with the number of chunks
 
-#define SQUARED 0
-#define SMOOTH 1
-#define HUBER 2
-#define PROBABILITY 3
-#define LOGIT 4
-#define MARGIN 5
+enum { SQUARED, SMOOTH, HUBER, PROBABILITY, LOGIT, MARGIN };
 
 FUNCTION T not_below(T a, T low) { return a < low ? low : a; }  // a NaN stays one
 FUNCTION T log_of_sum(T a) { return log1p(exp(-fabs(a))) + not_below(a, 0); }  // log(1 + exp(a))

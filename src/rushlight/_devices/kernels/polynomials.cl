@@ -4,14 +4,7 @@
 #define MOST 100000  // steps
 
 // The numbers of families are _polynomials.py's; Chebyshev's four kinds come first.
-#define CHEBYSHEV_T 0
-#define CHEBYSHEV_U 1
-#define CHEBYSHEV_V 2
-#define CHEBYSHEV_W 3
-#define HERMITE_H 4
-#define HERMITE_HE 5
-#define LAGUERRE 6
-#define LEGENDRE 7
+enum { CHEBYSHEV_T, CHEBYSHEV_U, CHEBYSHEV_V, CHEBYSHEV_W, HERMITE_H, HERMITE_HE, LAGUERRE, LEGENDRE };
 
 FUNCTION T first_degree(i64 family, T x) {
   switch (family) {

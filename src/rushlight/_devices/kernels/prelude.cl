@@ -60,16 +60,7 @@ FUNCTION i64 quotient(i64 a, i64 b) { return ((a | b) >> 32) == 0 ? (i64)((u32)a
 FUNCTION i64 rest_of(i64 a, i64 b) { return ((a | b) >> 32) == 0 ? (i64)((u32)a % (u32)b) : a % b; }
 
 // The numbers of element types are DType's.
-#define TYPE_BOOL 0
-#define TYPE_U8 1
-#define TYPE_I8 2
-#define TYPE_I16 3
-#define TYPE_I32 4
-#define TYPE_I64 5
-#define TYPE_F16 6
-#define TYPE_BF16 7
-#define TYPE_F32 8
-#define TYPE_F64 9
+enum { TYPE_BOOL, TYPE_U8, TYPE_I8, TYPE_I16, TYPE_I32, TYPE_I64, TYPE_F16, TYPE_BF16, TYPE_F32, TYPE_F64 };
 // Bytes of an element.
 #define SIZE(type)                                                                                       \
   ((type) == TYPE_I64 || (type) == TYPE_F64 ? 8 : (type) == TYPE_I32 || (type) == TYPE_F32 ? 4 : \

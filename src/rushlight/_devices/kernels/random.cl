@@ -46,14 +46,7 @@ KERNEL random_integers(BUFFER(out), i64 type, i64 count, i64 seed, i64 first, i6
 }
 
 #ifdef REAL
-#define UNIFORM 0
-#define NORMAL 1
-#define LOG_NORMAL 2
-#define EXPONENTIAL 3
-#define CAUCHY 4
-#define GEOMETRIC 5
-#define BERNOULLI 6
-#define BERNOULLI_EACH 7
+enum { UNIFORM, NORMAL, LOG_NORMAL, EXPONENTIAL, CAUCHY, GEOMETRIC, BERNOULLI, BERNOULLI_EACH };
 
 // A type of 64 bits takes two words for a number, the others one. `digits`: those of the element type.
 #define PER_ITEM (sizeof(T) == 8 ? 2 : 4)

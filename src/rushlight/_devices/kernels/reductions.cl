@@ -6,26 +6,10 @@
 #define SUM_BLOCK 128
 
 // How elements are combined, what is taken of an element, and what becomes of the result: the numbers of _reductions.py.
-#define COMBINE_SUM 0
-#define COMBINE_PROD 1
-#define COMBINE_MAX 2
-#define COMBINE_MIN 3
-#define TAKE_VALUE 0
-#define TAKE_NONZERO 1
-#define TAKE_ABS 2
-#define TAKE_SQUARE 3
-#define TAKE_POWER 4
-#define TAKE_SQUARE_AWAY 5
-#define TAKE_EXP_AWAY 6
-#define TAKE_NO_NAN 7
-#define TAKE_SAME 8
-#define TAKE_SAME_OR_NAN 9
-#define FINISH_NONE 0
-#define FINISH_DIVIDE 1
-#define FINISH_ROOT 2
-#define FINISH_POWER 3
-#define FINISH_LOG 4
-#define FINISH_DIVIDE_ROOT 5
+enum { COMBINE_SUM, COMBINE_PROD, COMBINE_MAX, COMBINE_MIN };
+enum { TAKE_VALUE, TAKE_NONZERO, TAKE_ABS, TAKE_SQUARE, TAKE_POWER, TAKE_SQUARE_AWAY, TAKE_EXP_AWAY, TAKE_NO_NAN, TAKE_SAME,
+       TAKE_SAME_OR_NAN };
+enum { FINISH_NONE, FINISH_DIVIDE, FINISH_ROOT, FINISH_POWER, FINISH_LOG, FINISH_DIVIDE_ROOT };
 
 #ifdef REAL
 #define ADD(a, b) ((a) + (b))

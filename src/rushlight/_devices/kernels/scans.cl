@@ -1,14 +1,8 @@
 // Scans along rows of `length` elements that are `inner` apart, and sorted orders of rows without gaps.
 //
 // A long row is scanned in parts of `span` elements: their totals first, then scans of these, then each part after its total.
-#define SCAN_SUM 0
-#define SCAN_PROD 1
-#define SCAN_LOG_SUM 2
-#define SCAN_MAX 3
-#define SCAN_MIN 4
-#define WHOLE 0
-#define TOTALS 1
-#define PARTS 2
+enum { SCAN_SUM, SCAN_PROD, SCAN_LOG_SUM, SCAN_MAX, SCAN_MIN };
+enum { WHOLE, TOTALS, PARTS };
 
 KERNEL scan(BUFFER(x), BUFFER(out), BUFFER(carry), i64 type, i64 out_type, i64 rows, i64 length, i64 inner, i64 span, i64 parts,
             i64 how, i64 stage) {

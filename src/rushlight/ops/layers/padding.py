@@ -59,14 +59,14 @@ def _summed(g: Array, places: Array, weights: Array | None, axis: int, size: int
     return out
 
 
-def _resample(x: Array, taps: Any) -> Array:
+def resample(x: Array, taps: Any) -> Array:
     wide = widened(x)
     for axis, (places, weights) in taps:
         wide = _gathered(wide, places, weights, axis)
     return rounded(np.ascontiguousarray(wide), x)
 
 
-def _resample_back(g: Array, taps: Any, shape: tuple[int, ...]) -> Array:
+def resample_back(g: Array, taps: Any, shape: tuple[int, ...]) -> Array:
     wide = widened(g)
     for axis, (places, weights) in reversed(taps):
         wide = _summed(wide, places, weights, axis, shape[axis])
@@ -77,7 +77,7 @@ def resampling(name: str, node: str, keeps: str = "format: input") -> Op:
     """A pair of ops, each the other's transpose, under torch's name of the node."""
     op = linear(
         f"{name}(input: Tensor, taps: Any)",
-        _resample,
+        resample,
         transpose={"input": lambda g, taps, input_shape: back(g, taps, tuple(input_shape))},
         batch="folded",
         node=node,
@@ -87,7 +87,7 @@ def resampling(name: str, node: str, keeps: str = "format: input") -> Op:
     )
     back: Any = linear(
         f"{name}_transpose(input: Tensor, taps: Any, shape: Any)",
-        _resample_back,
+        resample_back,
         transpose={"input": lambda g, taps: op(g, taps)},
         batch="folded",
         node=node.replace("Backward0", "BackwardBackward0"),

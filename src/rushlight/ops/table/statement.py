@@ -107,7 +107,7 @@ class Entry:
 
     def __init__(self, name: str, kind: int, signature: str, function: Any) -> None:
         self.name, self.kind, self.signature = name, KINDS[kind], signature
-        self.function = function
+        self.op = self.function = function
         self.forms: set[str] = set()
         self.elementwise = kind == OpKind.POINTWISE
 
