@@ -105,7 +105,7 @@ def cumulative_trapezoid(
 
 def hash_tensor(
     input: Tensor,
-    dim: _Ints = (),
+    dim: _Ints | None = (),
     *,
     keepdim: _bool = False,
     mode: _int = 0,

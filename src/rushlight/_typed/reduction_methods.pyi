@@ -68,7 +68,12 @@ class ReductionMethods:
         append: Tensor | None = None,
     ) -> Tensor: ...
     def hash_tensor(
-        self, dim: _Ints = (), *, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None
+        self,
+        dim: _Ints | None = (),
+        *,
+        keepdim: _bool = False,
+        mode: _int = 0,
+        out: Tensor | None = None,
     ) -> Tensor: ...
     def histc(
         self, bins: _int = 100, min: _Number = 0, max: _Number = 0, *, out: Tensor | None = None

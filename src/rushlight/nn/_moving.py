@@ -29,6 +29,16 @@ _EXPECTED = (
 )
 
 
+class Conversion:
+    """How modules change the type or the device of parameters: `torch.__future__`'s switches."""
+
+    overwrite = False
+    swap = False
+
+
+conversion = Conversion()
+
+
 class Target(NamedTuple):
     """Where to and as what; None leaves it as it is."""
 

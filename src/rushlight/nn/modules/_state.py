@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from rushlight import _root as rl
 
-from ... import __future__
 from ..._core import Tensor
 from ..._errors import taking_pytorchs, warn
+from .._moving import conversion
 from ..parameter import Parameter
 from ._hooks import HookMethods
 
@@ -238,9 +238,7 @@ class StateMethods(HookMethods):
                         )
                     current.copy_(value)
                     return None
-                if __future__.get_swap_module_params_on_conversion() and (
-                    current.is_meta is value.is_meta
-                ):
+                if conversion.swap and (current.is_meta is value.is_meta):
                     current.data = value.detach()
                     return None
                 if isinstance(current, Parameter):
