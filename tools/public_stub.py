@@ -400,7 +400,7 @@ def _wrapped(line: str) -> str:
 
 def _line_order(line: str) -> tuple[str, tuple[int, str], str]:
     module, _, what = line.partition(" import ")
-    return module, _import_order(what), what.rpartition(" as ")[2]
+    return module.lower(), _import_order(what), what.rpartition(" as ")[2]
 
 
 def _import_order(name: str) -> tuple[int, str]:
@@ -561,7 +561,7 @@ def rare(name: str) -> str:
     if not word and is_beside(name):
         return f"from ._torch import {name} as {name}"
     _, place, own = f"{word}/{name}".split("/")[:3] if "/" in word else ("", "", "")
-    if place in ("", ".", "._jit_types") or place[0] != "." or "." in own:
+    if place in ("", ".", "._jit_types") or place[0] != "." or own != name:
         return f"{name}: Any"
     return f"from {'._torch' if is_beside(place[1:]) else ''}{place} import {own} as {name}"
 

@@ -324,6 +324,7 @@ IODescriptor: Any
 InferredType: Any
 IntType: Any
 InterfaceType: Any
+JITException: Any
 ListType: Any
 LiteScriptModule: Any
 ModuleDict: Any
@@ -383,7 +384,10 @@ _compile: Any
 _custom_ops: Any
 _dynamo: Any
 _environment: Any
+_grouped_mm: Any
 _guards: Any
+_is_all_true: Any
+_is_any_true: Any
 _jit_internal: Any
 _library: Any
 _linalg_utils: Any
@@ -393,6 +397,7 @@ _nested_view_from_buffer: Any
 _nnpack_available: Any
 _ops: Any
 _prims_common: Any
+_segment_reduce: Any
 _subclasses: Any
 _vmap_internals: Any
 batch_norm_backward_elemt: Any
@@ -481,6 +486,7 @@ set_autocast_ipu_dtype: Any
 set_autocast_ipu_enabled: Any
 set_autocast_xla_dtype: Any
 set_autocast_xla_enabled: Any
+sym_fresh_size: Any
 thread_safe_generator: Any
 unify_type_list: Any
 xpu: Any

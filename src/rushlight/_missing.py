@@ -125,7 +125,7 @@ def missing_name(
             kept()[name] = value
             return value
         caller = sys._getframe(1)
-        if name[:2] != "__":
+        if name[:2] != "__" or name in _PRIVATE:
             own = namespace.removeprefix("torch.")
             value = _to_the_right.found(own, name)
             if value is not NotImplemented:

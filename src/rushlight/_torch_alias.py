@@ -164,7 +164,7 @@ def _share_names(module: str, alias: str) -> None:
     """
     ours = f"{module}."
     for name, part in list(sys.modules.items()):
-        if name.startswith(ours):
+        if name.startswith(ours) and not name.startswith("rushlight._torch."):  # second names
             sys.modules.setdefault(f"{alias}.{name.removeprefix(ours)}", part)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..nn._moving import conversion as _conversion
+from ..nn._moving import Conversion as _Conversion
 
 
 def set_overwrite_module_params_on_conversion(value: bool) -> None:
@@ -15,7 +15,7 @@ def set_overwrite_module_params_on_conversion(value: bool) -> None:
     False
     >>> torch.__future__.set_overwrite_module_params_on_conversion(False)
     """
-    _conversion.overwrite = value
+    _Conversion.overwrite = value
 
 
 def get_overwrite_module_params_on_conversion() -> bool:
@@ -24,7 +24,7 @@ def get_overwrite_module_params_on_conversion() -> bool:
     >>> torch.__future__.get_overwrite_module_params_on_conversion()
     False
     """
-    return _conversion.overwrite
+    return _Conversion.overwrite
 
 
 def set_swap_module_params_on_conversion(value: bool) -> None:
@@ -38,7 +38,7 @@ def set_swap_module_params_on_conversion(value: bool) -> None:
     True
     >>> torch.__future__.set_swap_module_params_on_conversion(False)
     """
-    _conversion.swap = value
+    _Conversion.swap = value
 
 
 def get_swap_module_params_on_conversion() -> bool:
@@ -47,4 +47,4 @@ def get_swap_module_params_on_conversion() -> bool:
     >>> torch.__future__.get_swap_module_params_on_conversion()
     False
     """
-    return _conversion.swap
+    return _Conversion.swap

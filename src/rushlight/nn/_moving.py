@@ -30,13 +30,7 @@ _EXPECTED = (
 
 
 class Conversion:
-    """How modules change the type or the device of parameters: `torch.__future__`'s switches."""
-
-    overwrite = False
-    swap = False
-
-
-conversion = Conversion()
+    overwrite = swap = False  # `torch.__future__`'s switches
 
 
 class Target(NamedTuple):

@@ -12,7 +12,7 @@ from rushlight import _root as rl
 
 from ..._core import Tensor
 from ..._errors import taking_pytorchs, warn
-from .._moving import conversion
+from .._moving import Conversion
 from ..parameter import Parameter
 from ._hooks import HookMethods
 
@@ -238,7 +238,7 @@ class StateMethods(HookMethods):
                         )
                     current.copy_(value)
                     return None
-                if conversion.swap and (current.is_meta is value.is_meta):
+                if Conversion.swap and (current.is_meta is value.is_meta):
                     current.data = value.detach()
                     return None
                 if isinstance(current, Parameter):

@@ -21,7 +21,7 @@ from rushlight._root import Tensor
 from ..._device import DeviceLike
 from ..._errors import taking_pytorchs, warn
 from ..._missing import missing_name as _missing_name
-from .._moving import conversion, target
+from .._moving import Conversion, target
 from ..parameter import Buffer, Parameter
 from . import _hooks
 from ._calling import GLOBAL, call_with_hooks, registered
@@ -577,9 +577,7 @@ class Module(StateMethods):
             grad = parameter.grad
             with rl.no_grad():
                 moved = fn(parameter)
-                if (
-                    conversion.overwrite or moved.is_meta is not parameter.is_meta
-                ):  # a tensor stays on its device
+                if Conversion.overwrite or moved.is_meta is not parameter.is_meta:  # another device
                     moved = self._parameters[name] = Parameter(moved, parameter.requires_grad)
                     moved.grad = None if grad is None else fn(grad)
                     continue
