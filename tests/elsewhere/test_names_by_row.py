@@ -15,6 +15,7 @@ import pytest
 
 from _subject import torch
 from rushlight import _torch
+from rushlight._device import accelerators
 from rushlight._torch_alias import NAMES
 
 FOLDER = os.path.dirname(_torch.__file__)
@@ -26,7 +27,9 @@ for first, *rest in LINES:
     if first[0] == "!":
         KEY = first[1:]
     else:
-        ROWS += [(first, word, KEY) for word in rest] or [(first, "", KEY)]
+        module, _, place = first.partition("/")
+        words = [re.sub(r"^(\w+)", rf"\1/{place}", word) for word in rest]
+        ROWS += [(module, word, KEY) for word in (words if place else rest or [""])]
 
 
 def called(function, word, name, key, module):
@@ -47,10 +50,9 @@ def called(function, word, name, key, module):
     elif "~" in word:
         assert function == ast.literal_eval(word.split("~")[1])
     elif "=" in word:
-        members = [each.partition(":") for each in word.partition("=")[2].split(",")]
-        assert [each.name for each in function] == [each[0] for each in members]
-        numbers = [int(each[2]) for each in members if each[1]]
-        assert not numbers or [each.value for each in function] == numbers
+        start, _, members = word.partition("=")[2].rpartition(":")
+        assert [each.name for each in function] == members.split(",")
+        assert next(each.value for each in function) == int(start or 1)
     elif ("/" not in word and "<" not in word) or word.endswith("<!"):
         reason, full = REASONS[key], name if module == "torch" else f"{module}.{name}"
         kind, other, text = reason.partition("Error: ")
@@ -99,7 +101,8 @@ def test_every_file_beside_the_table_is_the_module_of_its_torch_name():
         assert module.__file__ == str(path)
 
 
-def test_what_is_asked_of_devices_follows_what_the_program_has_named():
+def test_without_a_device_named_the_cpu_is_the_accelerator(monkeypatch):
+    monkeypatch.setattr(type(accelerators), "wanted", False)
     assert torch._C._get_accelerator().type == "cpu"
     assert torch._utils._get_available_device_type() is None
     with pytest.raises(AssertionError, match=r"ask torch\.xpu\.is_available"):

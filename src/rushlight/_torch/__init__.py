@@ -9,7 +9,7 @@ A line of names.txt that begins with spaces goes on with the one before. What a 
 
     name Name       a function, a class: it can be named, and refuses when it is called
     name!word       the same; the reason has the word in place of {}
-    Name=A,B        an enumeration; A:3 has a number of its own
+    Name=A,B        an enumeration; Name=0:A,B one whose numbers begin with 0
     Name<Base       an empty class, of a base of Python's or of a name of this package
     name<!          a class that refuses, though the name has no capital
     Name|           a block that changes nothing, and a decorator that gives back the function
@@ -24,6 +24,8 @@ A line of names.txt that begins with spaces goes on with the one before. What a 
     name/place/own  the same, where it has another name there; with `own` a dot, the module
     */place         every other name that the module of that place has
     &module         the words of another row
+
+In a row that begins with `module/place` words are names, or `name/own`, of that place.
 
 A line `!key` says why what follows refuses. The first one of a key has the reason behind it: half a
 sentence, or the type of an error and its text, in which {name} {module} {MODULE} are the name, the
@@ -41,6 +43,7 @@ from contextlib import ContextDecorator, suppress
 from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec, SourceFileLoader
+from itertools import count
 from operator import attrgetter
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -68,14 +71,18 @@ def _read() -> tuple[dict[str, dict[str, tuple[str, str]]], dict[str, str]]:
     table: dict[str, dict[str, tuple[str, str]]] = {}
     reasons: dict[str, str] = {}
     why = ""
-    for module, *words in map(str.split, lines):
-        if module.startswith("!"):
-            why = module[1:]
+    for first, *words in map(str.split, lines):
+        if first.startswith("!"):
+            why = first[1:]
             if words:
                 reasons[why] = " ".join(words)
             continue
+        module, _, place = first.partition("/")
         row = table.setdefault(module, {})
         for word in words:
+            if place:
+                name, *own = word.split("/")
+                word = "/".join([name, place, *own])
             if word[0] == "&":
                 row.update(table[word[1:]])
             else:
@@ -136,9 +143,9 @@ def _from(place: str, name: str, module: str) -> Any:
 
 
 def _members(text: str) -> list[Any]:
-    """The members of an enumeration: by their numbers, or in order."""
-    words = [word.partition(":") for word in text.split(",")]
-    return [(name, int(n)) for name, _, n in words] if words[0][1] else [w[0] for w in words]
+    """The members of an enumeration, numbered from the number that stands before them."""
+    first, numbered, names = text.rpartition(":")
+    return list(zip(names.split(","), count(int(first)))) if numbered else names.split(",")
 
 
 @cache
