@@ -14,7 +14,6 @@ __all__ = [
     "allow_in_graph",
     "assume_constant_result",
     "compile",
-    "cudagraph_mark_step_begin",
     "disable",
     "get_default_backend",
     "is_compiling",
@@ -22,9 +21,7 @@ __all__ = [
     "is_exporting",
     "keep_portable_guards_unsafe",
     "keep_tensor_guards_unsafe",
-    "list_backends",
     "nested_compile_region",
-    "reset",
     "set_default_backend",
     "set_enable_guard_collectives",
     "set_stance",
@@ -200,14 +197,6 @@ def is_exporting() -> bool:
     return False
 
 
-def reset() -> None:
-    """Nothing to forget."""
-
-
-def cudagraph_mark_step_begin() -> None:
-    """Nothing to mark."""
-
-
 _backend: str | Callable[..., Any] = "inductor"
 
 
@@ -224,11 +213,6 @@ def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
     """Keep the setting; nothing uses it."""
     global _backend
     _backend = "inductor" if backend is None else backend
-
-
-def list_backends(exclude_tags: tuple[str, ...] = ("debug", "experimental")) -> list[str]:
-    """No names: there is no compiler here."""
-    return []
 
 
 class set_stance(contextlib.ContextDecorator):

@@ -7,8 +7,7 @@ being scripted or traced. There is no TorchScript to save or load.
 from __future__ import annotations
 
 import builtins
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar, overload
 
 from .._missing import missing_name as _missing_name
@@ -19,21 +18,13 @@ from .futures import Future
 
 __all__ = [
     "Attribute",
-    "Error",
     "Final",
     "Future",
-    "RecursiveScriptModule",
-    "ScriptFunction",
     "ScriptModule",
-    "ScriptWarning",
-    "TopLevelTracedModule",
-    "TracedModule",
     "TracerWarning",
-    "TracingCheckError",
     "annotate",
     "enable_onednn_fusion",
     "export",
-    "export_opnames",
     "fork",
     "freeze",
     "ignore",
@@ -43,13 +34,10 @@ __all__ = [
     "isinstance",
     "onednn_fusion_enabled",
     "optimize_for_inference",
-    "optimized_execution",
-    "run_frozen_optimizations",
     "script",
     "script_if_tracing",
     "script_method",
     "set_fusion_strategy",
-    "strict_fusion",
     "trace",
     "trace_module",
     "unused",
@@ -73,40 +61,12 @@ class ScriptModule(Module):
         _find("jit", "save")()
 
 
-class RecursiveScriptModule(ScriptModule):
-    """What PyTorch makes of a scripted module; nothing is one here."""
-
-
-class TracedModule(ScriptModule):
-    """What PyTorch makes of a traced module; nothing is one here."""
-
-
-class TopLevelTracedModule(TracedModule):
-    """What PyTorch makes of a traced module; nothing is one here."""
-
-
-class ScriptFunction:
-    """What PyTorch makes of a scripted function; nothing is one here."""
-
-
-class Error(RuntimeError):
-    """The error of scripted code in PyTorch; nothing raises it here."""
-
-
 class TracerWarning(Warning):
     """What PyTorch warns of while it traces; nothing warns of it here."""
 
     @staticmethod
     def ignore_lib_warnings() -> None:
         """Nothing to do: there are none."""
-
-
-class TracingCheckError(Exception):
-    """The error of PyTorch's check of a trace; nothing raises it here."""
-
-
-class ScriptWarning(Warning):
-    """What PyTorch warns of while it scripts; nothing warns of it here."""
 
 
 class Attribute(NamedTuple):
@@ -168,12 +128,6 @@ def freeze(
 def optimize_for_inference(mod: _T, other_methods: list[str] | None = None) -> _T:
     """A module as it is."""
     return mod
-
-
-def run_frozen_optimizations(
-    mod: object, optimize_numerics: bool = True, preserved_methods: list[str] | None = None
-) -> None:
-    """Nothing is done."""
 
 
 def script_if_tracing(fn: _F) -> _F:
@@ -284,11 +238,6 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     return all(isinstance(v, inner[0]) for v in elements)
 
 
-def export_opnames(m: object) -> list[str]:
-    """No names: nothing is compiled."""
-    return []
-
-
 _fusion: list[tuple[str, int]] = [("STATIC", 20), ("DYNAMIC", 0)]
 _onednn = False
 
@@ -313,22 +262,6 @@ def onednn_fusion_enabled() -> bool:
     False
     """
     return _onednn
-
-
-@contextlib.contextmanager
-def optimized_execution(should_optimize: bool) -> Iterator[None]:
-    """A context that changes nothing."""
-    yield
-
-
-class strict_fusion:
-    """A context that changes nothing."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exc: object) -> None:
-        pass
 
 
 def fork(func: Callable[..., _T], *args: Any, **kwargs: Any) -> Future[_T]:
