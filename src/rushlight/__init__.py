@@ -19,7 +19,7 @@ _gc.disable()  # what an import makes stays: looking for cycles in it takes a te
 try:
     from . import _core as _core
     from . import _root as _base
-    from . import func as func  # before the names are copied: it changes some of them
+    from . import func as func
     from ._missing import ByRow as _ByRow
     from ._missing import missing_name as _missing_name
     from ._version import __version__ as __version__

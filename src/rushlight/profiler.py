@@ -24,7 +24,7 @@ __all__ = [
 
 
 class ProfilerActivity(enum.Enum):
-    """What is recorded; there is a CPU only.
+    """The devices whose calls a profile can name; those of the CPU are recorded.
 
     >>> torch.profiler.ProfilerActivity.CPU.name
     'CPU'

@@ -4,6 +4,7 @@ import ast
 import builtins
 import importlib
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -81,7 +82,10 @@ def test_each_word_of_a_row_answers(module, word, key):
     elsewhere = not (getattr(owner, "__file__", None) or _torch.__file__).startswith(FOLDER)
     assert not name or name in dir(owner) or elsewhere  # found there when it is asked for
     if name:
-        called(getattr(owner, name), word, name, key, module)
+        found = getattr(owner, name)
+        called(found, word, name, key, module)
+        if isinstance(found, type) and "/" not in word:
+            assert pickle.loads(pickle.dumps(found)) is found
 
 
 def test_every_reason_is_needed_and_known():
@@ -271,6 +275,7 @@ import ast
 import builtins
 import importlib
 import os
+import pickle
 import re
 import subprocess
 import sys

@@ -51,6 +51,7 @@ from typing import TYPE_CHECKING, Any, cast
 from .. import _switches as switches
 from .._errors import refused
 from .._missing import missing_name
+from .._pickled import root
 
 if TYPE_CHECKING:
     from importlib.abc import Loader  # not at run time: it is slow to import
@@ -132,13 +133,18 @@ def _answering(text: str) -> Callable[..., Any]:
     return lambda *args, **kwargs: ast.literal_eval(text) if changes else value
 
 
+def _home(module: str) -> str:
+    """Where pickles look for the names of a module."""
+    return root() if module == "torch" else f"{root()}.{module}"
+
+
 def _from(place: str, name: str, module: str) -> Any:
     """A name of another module; with the name ".", the module."""
     found = import_module(place if place[0] != "." else f"rushlight{place}".rstrip("."))
     value = found if name == "." else attrgetter(name)(found)
-    own = place == "._rare" and isinstance(value, (type, FunctionType))
-    if own and value.__module__ == found.__name__:
-        value.__module__ = _PACKAGE.rstrip(".") if module == "torch" else _PACKAGE + module
+    theirs = place == "._rare" and isinstance(value, (type, FunctionType))
+    if theirs and value.__module__.partition(".")[0] in ("rushlight", "torch"):
+        value.__module__ = _home(module)
     return value
 
 
@@ -153,7 +159,7 @@ def _made(word: str, why: str, module: str) -> Any:
     """What a word of the table stands for, as the module that has it first tells."""
     name = _name(word)
     full = name if module == "torch" else f"{module}.{name}"
-    home = (_PACKAGE + full).rpartition(".")[0]
+    home = _home(module)
     reason = _read()[1].get(why, "")
     if word[0] == "@":
         return _settings_first if word.endswith("()") else _as_it_is
@@ -178,7 +184,9 @@ def _made(word: str, why: str, module: str) -> Any:
         return function
     said = {"name": name, "module": module, "MODULE": module.upper()}
     is_class = sign == "<" or name.lstrip("_")[:1].isupper()
-    return refused(f"torch.{full}", reason.format(rest or name, **said), is_class)
+    made = refused(f"torch.{full}", reason.format(rest or name, **said), is_class)
+    made.__module__ = home
+    return made
 
 
 @cache
