@@ -80,7 +80,7 @@ ORDER = [
     *("_torch._torchvision", "overrides", "profiler", "_trace_calls", "distributions", "masked"),
     *("_torch.quasirandom", "explain", "_spelling"),
     *("fx._compatibility", "fx.immutable_collections", "fx"),
-    *("utils._python_dispatch", "utils._device", "utils.flop_counter", "utils.model_zoo"),
+    *("utils._python_dispatch", "utils._device", "utils.flop_counter"),
     "utils.tensorboard._graph",
     "distributed.algorithms",
     *("distributed.optim", "distributed.tensor", "distributed.checkpoint", "distributed.fsdp"),
