@@ -95,8 +95,6 @@ ORDER = [
 # Modules whose texts name other modules in ways that no reader of files can follow, with reasons.
 BY_TEXT: dict[str, str] = {
     "_torch": "it imports what the rows of names.txt name",
-    "_torch._C": "its parts answer with what other modules have",
-    "_torch._rare": "the module of a device, by the device's kind",
     "_devices._kernels": "it imports the files of its own folder",
     "_late": "it imports what `_callbacks` connects, which is read there",
     "_missing": "it imports what the module that asks it lists",

@@ -19,6 +19,7 @@ from .._errors import warn
 from ..nn import functional
 from ..storage import mapped
 from . import _present_device as present
+from . import find
 
 # ---- sizes that a compiler does not know yet: here every size is a number
 
@@ -164,7 +165,7 @@ def get_device_module(device: Any = None) -> Any:
     if kind not in ("cpu", "cuda", "mps", "xpu", "opencl"):
         resolve(device)
         raise RuntimeError(f"Invalid device module '{kind}'.")
-    return import_module(f"rushlight.{kind}")
+    return find("torch", kind)
 
 
 class LoggerBase:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -10,6 +9,9 @@ from typing import Any
 
 from ... import _core, _determinism
 from ... import _root as _root
+from ... import fft as _ffts
+from ... import linalg as _linalgs
+from ... import special as _specials
 from ..._levels import running as _running
 from ..._missing import missing_name as _missing_name
 from ...autograd import grad_mode as _grad_mode
@@ -19,6 +21,8 @@ from ...autograd.function import DelayedError as _DelayedError
 from ...autograd.function import UndefinedGrad as _UndefinedGrad
 from ...autograd.graph import Node as _Node
 from ...backends import cudnn as _cudnn
+from ...nn import functional as _functional
+from ...nn._moving import target as _target
 from .. import accelerator as _accelerator
 from .._utils import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 
@@ -203,30 +207,28 @@ class _Bindings(_Part):
     """The functions of a namespace, with the prefix that their names have in torch._C."""
 
     def __init__(
-        self, name: str, module: str, prefix: str, renamed: dict[str, str] | None = None
+        self, name: str, module: ModuleType, prefix: str, renamed: dict[str, str] | None = None
     ) -> None:
         super().__init__(name)
         self._module, self._prefix, self._renamed = module, prefix, renamed or {}
 
     def _parse_to(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
         """What arguments of `Module.to` say: device, type, non_blocking, memory format."""
-        moving = importlib.import_module("rushlight.nn._moving")
-        told = moving.target(args, kwargs)
+        told = _target(args, kwargs)
         return told.device, told.dtype, told.non_blocking, told.memory_format
 
     def __getattr__(self, name: str) -> Any:
         own = self._renamed.get(name, name)
         if own.startswith(self._prefix) and not own.startswith("__"):
-            module = importlib.import_module(f"rushlight.{self._module}")
-            found = getattr(module, own.removeprefix(self._prefix), None)
+            found = getattr(self._module, own.removeprefix(self._prefix), None)
             if found is not None:
                 return found
         raise AttributeError(f"module 'torch._C' has no function {name!r}")
 
 
-_nn = _Bindings("_nn", "nn.functional", "", {"log_sigmoid": "logsigmoid"})
-_linalg = _Bindings("_linalg", "linalg", "linalg_")
-_special = _Bindings("_special", "special", "special_")
-_fft = _Bindings("_fft", "fft", "fft_")
+_nn = _Bindings("_nn", _functional, "", {"log_sigmoid": "logsigmoid"})
+_linalg = _Bindings("_linalg", _linalgs, "linalg_")
+_special = _Bindings("_special", _specials, "special_")
+_fft = _Bindings("_fft", _ffts, "fft_")
 
 __getattr__ = _missing_name(__name__)
