@@ -94,6 +94,7 @@ ORDER = [
 ]
 # Modules whose texts name other modules in ways that no reader of files can follow, with reasons.
 BY_TEXT: dict[str, str] = {
+    "_torch._C": "its parts are modules that it enters",
     "_torch": "it imports what the rows of names.txt name",
     "_devices._kernels": "it imports the files of its own folder",
     "_late": "it imports what `_callbacks` connects, which is read there",

@@ -198,9 +198,7 @@ from ._torch._private import _unsafe_masked_index as _unsafe_masked_index
 from ._torch._private import (
     _unsafe_masked_index_put_accumulate as _unsafe_masked_index_put_accumulate,
 )
-from ._torch._rare import LockingLogger as LockingLogger
 from ._torch._rare import LoggerBase as LoggerBase
-from ._torch._rare import NoopLogger as NoopLogger
 from ._torch._rare import from_file as from_file
 from ._torch._rare import get_device_module as get_device_module
 from ._torch._rare import get_file_path as get_file_path
@@ -327,9 +325,11 @@ InterfaceType: Any
 JITException: Any
 ListType: Any
 LiteScriptModule: Any
+LockingLogger: Any
 ModuleDict: Any
 Node: Any
 NoneType: Any
+NoopLogger: Any
 NumberType: Any
 OperatorInfo: Any
 OptionalType: Any

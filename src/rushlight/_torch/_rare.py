@@ -179,14 +179,6 @@ class LoggerBase:
         return 0
 
 
-class LockingLogger(LoggerBase):
-    """As the base."""
-
-
-class NoopLogger(LoggerBase):
-    """As the base."""
-
-
 class _Autocast:
     """The switches of autocast for a device that is not here: kept, and without effect."""
 
@@ -460,7 +452,7 @@ class MemRecordsAcc:
                 yield record
 
 
-class _Emit(contextlib.AbstractContextManager["_Emit"]):
+class Emit(contextlib.AbstractContextManager["Emit"]):
     """Accepted: no profiler listens."""
 
     def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
@@ -468,14 +460,6 @@ class _Emit(contextlib.AbstractContextManager["_Emit"]):
 
     def __exit__(self, *exc: object) -> None:
         return None
-
-
-class emit_itt(_Emit):
-    """Accepted: no profiler listens."""
-
-
-class emit_nvtx(_Emit):
-    """Accepted: no profiler listens."""
 
 
 class NestedIOFunction:
