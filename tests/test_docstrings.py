@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from rushlight import _torch
 from rushlight._device import accelerators
 from test_import_arrows import imports_of_torch
 
@@ -129,7 +130,7 @@ class Example(NamedTuple):
 
 def _docstrings(path: Path) -> Iterator[Example]:
     parts = path.relative_to(SOURCE).with_suffix("").parts
-    module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts).removeprefix("_torch.")
 
     def visit(node: ast.AST, name: str) -> Iterator[Example]:
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
@@ -166,7 +167,8 @@ def _public(namespace: str) -> dict[str, Any]:
     listed = getattr(module, "__all__", None)
     if listed is None:
         listed = [n for n, v in vars(module).items() if getattr(v, "__module__", "") == namespace]
-    found = {name: getattr(module, name) for name in listed if not name.startswith("_")}
+    rows = _torch.listed(namespace.removeprefix("rushlight."))  # these refuse, or answer a constant
+    found = {n: getattr(module, n) for n in listed if not n.startswith("_") and n not in rows}
     return {
         name: value
         for name, value in found.items()

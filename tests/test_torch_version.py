@@ -3,7 +3,6 @@
 import operator
 
 import pytest
-
 from rushlight.torch_version import TorchVersion
 
 # From PEP 440, "Summary of permitted suffixes and relative ordering", and local versions.

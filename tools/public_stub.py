@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight import _core, return_types
+from rushlight import _core, _torch, return_types
 from rushlight import _dtypes as dtypes
 from rushlight import _root as base
 from rushlight.ops import OPS, namespace
@@ -400,7 +400,7 @@ def _wrapped(line: str) -> str:
 
 def _line_order(line: str) -> tuple[str, tuple[int, str], str]:
     module, _, what = line.partition(" import ")
-    return module, _import_order(what), what.rpartition(" as ")[2]
+    return module.lower(), _import_order(what), what.rpartition(" as ")[2]
 
 
 def _import_order(name: str) -> tuple[int, str]:
@@ -553,11 +553,31 @@ def base_body() -> list[str]:
     return [*typed, *constants, *dynamic, *functions, *shared]
 
 
+def rare(name: str) -> str:
+    """A name that torch has by its row of names.txt, or by a file beside it."""
+    word = _torch._table()["torch"].get(name, ("",))[0]
+    if (SOURCE / name).is_dir() or (SOURCE / f"{name}.py").exists():
+        return ""
+    if not word and is_beside(name):
+        return f"from ._torch import {name} as {name}"
+    _, place, own = f"{word}/{name}".split("/")[:3] if "/" in word else ("", "", "")
+    if place in ("", ".", "._jit_types") or place[0] != "." or own != name:
+        return f"{name}: Any"
+    return f"from {'._torch' if is_beside(place[1:]) else ''}{place} import {own} as {name}"
+
+
+def is_beside(module: str) -> bool:
+    """Whether a module of torch has its file in _torch/."""
+    path = SOURCE / "_torch" / module
+    return path.is_dir() or path.with_suffix(".py").exists()
+
+
 def root_body() -> list[str]:
     """The root: all of base, and the rooms."""
     lines = ["from ._version import __version__ as __version__"]
     for name, module in torch._LATE.items():
         lines.append(f"from .{'' if module == name else module} import {name} as {name}")
+    lines += [line for name in sorted(_torch.listed("torch")) if (line := rare(name))]
     for name in sorted(vars(torch)):
         if name.startswith("_") or name in vars(base) or name in namespace("torch"):
             continue

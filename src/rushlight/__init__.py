@@ -19,7 +19,7 @@ _gc.disable()  # what an import makes stays: looking for cycles in it takes a te
 try:
     from . import _core as _core
     from . import _root as _base
-    from . import func as func  # before the names are copied: it changes some of them
+    from . import func as func
     from ._missing import ByRow as _ByRow
     from ._missing import missing_name as _missing_name
     from ._version import __version__ as __version__
@@ -32,9 +32,8 @@ try:
     _sample_dirichlet, _standard_gamma = _base._sample_dirichlet, _base._standard_gamma
     _standard_gamma_grad = _base._standard_gamma_grad
 
-    from . import _C as _C
     from . import _callbacks as _callbacks
-    from . import backends, cuda, linalg, nn, special, utils
+    from . import linalg, nn, special, utils
     from ._torch_alias import install_as_torch
 
     _sys.meta_path.append(_ByRow())
@@ -46,7 +45,7 @@ finally:
         _gc.unfreeze()  # to the oldest generation
 
 if _TYPE_CHECKING:
-    from . import fft, memory, optim, overrides, profiler, serialization
+    from . import backends, cuda, fft, memory, optim, overrides, profiler, serialization
     from .serialization import load, save
 
 __all__ = [
@@ -69,44 +68,26 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
     _trace_calls.follow_environment()
 
 # Imported when they are asked for: modules, and under the name of their module what is in them.
-_MODULES = """accelerator amp ao compiler cpu devices distributed distributions explain export fft
-functional futures fx hub jit library masked memory monitor mps mtia multiprocessing
-nested onnx opencl optim overrides package profiler quantization quasirandom serialization signal
-sparse testing torch_version types version xpu _VF __config__ __future__ _dynamo _higher_order_ops
-_inductor _jit_internal _library _logging _tensor_str _utils""".split()
+# What few programs use has a row in _torch/names.txt, or a file there.
+_MODULES = """amp backends cuda devices distributed distributions explain fft fx masked memory
+multiprocessing optim overrides profiler serialization signal sparse testing""".split()
 # The operations that have a `torch._foreach_` name, with and without a variant in place.
 _EACH = """abs acos add addcdiv addcmul asin atan ceil clamp_max clamp_min cos cosh div erf erfc exp
 expm1 floor frac lerp lgamma log log10 log1p log2 maximum minimum mul neg pow reciprocal round rsqrt
 sigmoid sign sin sinh sqrt sub tan tanh trunc"""
 _EACH_ONCE = "clone copy_ max mm norm powsum zero_"
 _LATE_NAMES = {
-    "_absent_device": "Event Stream",
-    "_asserts": "_assert",
-    "_checks": """_assert_async _check _check_index _check_is_size _check_not_implemented
-        _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with""",
-    "_classes": "classes",
-    "_elsewhere": "PyTorchFileReader",
     "_foreach": " ".join(
         [f"_foreach_{name}{end}" for name in _EACH.split() for end in ("", "_")]
         + [f"_foreach_{name}" for name in _EACH_ONCE.split()]
     ),
-    "_lobpcg": "lobpcg",
-    "_lowrank": "pca_lowrank svd_lowrank",
     "func": "vmap",
-    "_private": """_cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long
-        _cast_Short _scaled_mm _chunk_cat
-        _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo
-        _log_softmax_backward_data _native_batch_norm_legit _safe_softmax _shape_as_tensor
-        _softmax_backward_data _unsafe_masked_index _unsafe_masked_index_put_accumulate""",
     "amp": "GradScaler",
     "amp.autocast_mode": """autocast autocast_decrement_nesting autocast_increment_nesting
         clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype
         is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
         set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
         set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype""",
-    "compiler": "compile",
-    "quasirandom": """_sobol_engine_draw _sobol_engine_ff_ _sobol_engine_initialize_state_
-        _sobol_engine_scramble_""",
     "serialization": "load save",
     "sparse._convert": """_indices_copy _values_copy ccol_indices_copy col_indices_copy
         crow_indices_copy indices_copy resize_as_sparse_ row_indices_copy values_copy""",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 import warnings
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 __all__ = [
     "AcceleratorError",
@@ -15,6 +16,8 @@ __all__ = [
     "is_pytorchs",
     "not_implemented_for",
     "program_frame",
+    "refuse_all",
+    "refused",
     "taking_pytorchs",
     "warn",
 ]
@@ -88,3 +91,30 @@ def program_frame(frame: FrameType | None) -> tuple[FrameType | None, int]:
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """A warning at the line of the program: the last one that is not of this library."""
     warnings.warn(message, category, stacklevel=program_frame(sys._getframe())[1])
+
+
+def refused(name: str, reason: str, is_class: bool = False) -> Any:
+    """A function or a class that PyTorch has and rushlight never will ("torch.jit.save"): programs
+    can name it, ask for it and derive from it; a call raises NotImplementedError with the reason.
+
+    reason: half a sentence; or another error's type and its text, "RuntimeError: ...".
+    """
+    home, _, last = name.replace("torch", "rushlight", 1).rpartition(".")
+    kind, other, text = reason.partition("Error: ")
+    error = getattr(builtins, f"{kind}Error") if other else NotImplementedError
+    said = text if other else f"{name} is not in rushlight: {reason}"
+
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise error(said)
+
+    doc = f"Refused: {reason}"
+    if is_class:
+        return type(last, (), {"__init__": refuse, "__module__": home, "__doc__": doc})
+    refuse.__name__ = refuse.__qualname__ = last
+    refuse.__module__, refuse.__doc__ = home, doc
+    return refuse
+
+
+def refuse_all(module: str, names: str, reason: str) -> dict[str, Any]:
+    """For a module, the names that it has only to be imported."""
+    return {n: refused(f"{module}.{n}", reason, n[0].isupper()) for n in names.split()}

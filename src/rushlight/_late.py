@@ -53,6 +53,9 @@ class Late:
     accelerator_steps: Callable[..., None]  # arange, written to one
     accelerator_wait: Callable[..., None]
     define_torchvision: Callable[[], None]
+    found: Callable[[str, str], Any]  # a rare name of a module; NotImplemented: there is none
+    has_modules: Callable[[str], bool]  # whether a module has rare modules below it
+    listed: Callable[[str], set[str]]  # the rare names of a module
     load: Callable[..., Any]
     make_wrapper_subclass: Callable[..., Any]
     package: Callable[[], Any]  # as programs see it
@@ -61,6 +64,7 @@ class Late:
     sparse_gradcheck: Callable[..., Any]
     sparse_method: Callable[..., Any]  # a method of Tensor by its name
     sparse_refusal: Callable[..., None]  # of a sparse gradient on an accelerator
+    spec_of: Callable[[str], Any]  # of a rare module, for the import system
     sparse_rows: Callable[..., Any]  # the rows of an embedding, with a sparse gradient
     world: Callable[[], Any]  # torch.distributed where a program has imported it; else None
 

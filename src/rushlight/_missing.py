@@ -10,7 +10,7 @@ rushlight does not have it yet. The exceptions are those that programs probe for
 torch.foo`).
 
 This module knows only names, from torch_names.txt (tools/torch_names.py writes it), read at the
-first miss; `_named_only` and `_more_names` have those that are here and that few programs use.
+first miss; `_torch` has those that are here and that few programs use.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from importlib import import_module
 from typing import Any
 
 from rushlight._version import __version__
+
+from ._late import late as _to_the_right
 
 
 @cache
@@ -85,12 +87,12 @@ def missing_attribute(owner: str, name: str, namespace: str) -> AttributeError:
 
 
 class ByRow:
-    """The last of `sys.meta_path`: finds modules that are here by a row of named_only.txt."""
+    """The last of `sys.meta_path`: finds the modules that `_torch` has."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
         if not fullname.startswith("rushlight."):
             return None
-        return import_module("rushlight._named_only").spec_of(fullname)
+        return _to_the_right.spec_of(fullname)
 
 
 def missing_name(
@@ -107,7 +109,10 @@ def missing_name(
     namespace = torch_spelling(module)
     if late and keep is None:  # what is not imported yet is shown too, to completion for one
         names = vars(sys.modules[module])
-        names.setdefault("__dir__", lambda: sorted({*names, *late}))
+        names.setdefault("__dir__", lambda: sorted({*names, *late, *rare()}))
+
+    def rare() -> set[str]:
+        return _to_the_right.listed(namespace.removeprefix("torch."))
 
     def kept() -> dict[str, Any]:
         return vars(sys.modules[module]) if keep is None else keep
@@ -120,24 +125,18 @@ def missing_name(
             kept()[name] = value
             return value
         caller = sys._getframe(1)
-        if name[:2] != "__":
+        if name[:2] != "__" or name in _PRIVATE:
             own = namespace.removeprefix("torch.")
-            value = import_module("rushlight._named_only").find(own, name)
+            value = _to_the_right.found(own, name)
             if value is not NotImplemented:
                 kept()[name] = value
                 return value
         elif (
             name == "__path__"
             and caller.f_code.co_filename == _IMPORT_SYSTEM
-            and import_module("rushlight._named_only").has_modules(namespace.removeprefix("torch."))
+            and _to_the_right.has_modules(namespace.removeprefix("torch."))
         ):
             return []  # of a module with a file of its own: its submodules have rows
-        unlisted = name[:1] != "_" and namespace not in _torch_names()
-        if unlisted or torch_has(namespace, name):
-            value = import_module("rushlight._more_names").find(namespace, name)
-            if value is not NotImplemented:
-                kept()[name] = value
-                return value
         probed = name.startswith("__") and name not in _PRIVATE  # inspect does
         if (
             probed or caller.f_code.co_filename == _IMPORT_SYSTEM

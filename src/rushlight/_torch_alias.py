@@ -21,6 +21,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
+from rushlight._late import late
 from rushlight._missing import missing_name as _missing_name
 from rushlight._missing import not_yet, torch_has
 from rushlight._pickled import name_module, name_torch
@@ -87,7 +88,7 @@ def _named_as_torch(
     """A module of ours, whose classes are to say that they are torch's."""
     from importlib.machinery import PathFinder
 
-    spec = PathFinder.find_spec(fullname, path, target)
+    spec = PathFinder.find_spec(fullname, path, target) or late.spec_of(fullname)
     if spec is not None and spec.loader is not None:
         spec.loader = cast("Loader", _Naming(spec.loader))
     return spec
@@ -117,7 +118,7 @@ class _Root:
     """Makes `torch`: the names of rushlight, and the version of PyTorch."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        from rushlight.torch_version import TorchVersion  # here: many programs have no `torch`
+        from rushlight._torch.torch_version import TorchVersion
 
         ours, module = _rushlight(), ModuleType("torch")
         own = {n: v for n, v in vars(ours).items() if n not in _OWN}
@@ -163,7 +164,7 @@ def _share_names(module: str, alias: str) -> None:
     """
     ours = f"{module}."
     for name, part in list(sys.modules.items()):
-        if name.startswith(ours):
+        if name.startswith(ours) and not name.startswith("rushlight._torch."):  # second names
             sys.modules.setdefault(f"{alias}.{name.removeprefix(ours)}", part)
 
 

@@ -273,7 +273,7 @@ _Tables = tuple[dict[Any, list[Any]], dict[Any, str], set[Any]]
 @functools.cache
 def _tables() -> _Tables:
     """The functions that can be taken over by the object that has them; every name; the rest."""
-    from . import functional as in_python
+    from ._torch import functional as in_python
 
     overridable: dict[Any, list[Any]] = {}
     names: dict[Any, str] = {}

@@ -24,7 +24,7 @@ __all__ = [
 
 
 class ProfilerActivity(enum.Enum):
-    """The kinds of activities; only the CPU's are recorded.
+    """The devices whose calls a profile can name; those of the CPU are recorded.
 
     >>> torch.profiler.ProfilerActivity.CPU.name
     'CPU'

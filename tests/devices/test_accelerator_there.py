@@ -24,6 +24,8 @@ def test_what_there_is():
     assert A.is_available() and A.device_count() >= 1
     assert A.current_accelerator() == torch.device(THERE)
     assert A.current_accelerator(check_available=True) == torch.device(THERE)
+    assert torch._C._get_accelerator() == torch.device(THERE)
+    assert torch._utils._get_available_device_type() == torch.device(THERE).type
     assert A.current_device_index() == A.current_device_idx() == 0
 
 

@@ -3,9 +3,9 @@
 import threading
 
 import pytest
+from rushlight.futures import Future, collect_all, wait_all
 
 from _alone import PATIENCE
-from rushlight.futures import Future, collect_all, wait_all
 
 
 def test_a_thread_waits():

@@ -5,10 +5,10 @@ import sys
 
 import numpy as np
 import pytest
+from rushlight._higher_order_ops.associative_scan import associative_scan
 
 import rushlight as torch
 from rushlight import _C
-from rushlight._higher_order_ops.associative_scan import associative_scan
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 8, 11])

@@ -4,10 +4,10 @@ from typing import List  # noqa: UP035
 
 import numpy as np
 import pytest
+from rushlight.library import custom_op, infer_schema, register_autograd, register_fake
 
 import rushlight as torch
 from rushlight import Tensor
-from rushlight.library import custom_op, infer_schema, register_autograd, register_fake
 from rushlight.utils._pytree import tree_leaves
 
 

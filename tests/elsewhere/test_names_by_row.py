@@ -1,32 +1,116 @@
-"""Names of named_only.txt: each answers, and what libraries import is there."""
+"""Names of _torch/names.txt: each answers, and what libraries import is there."""
 
+import ast
+import builtins
 import importlib
+import os
+import pickle
+import re
 import subprocess
 import sys
 import typing
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from _subject import torch
-from rushlight import _named_only
+from rushlight import _torch
+from rushlight._device import accelerators
 from rushlight._torch_alias import NAMES
 
-ROWS = _named_only._table()
+FOLDER = os.path.dirname(_torch.__file__)
+TABLE = Path(FOLDER, "names.txt").read_text(encoding="utf-8")
+LINES = [line.split() for line in TABLE.replace("\n    ", " ").splitlines()]
+REASONS = {line[0][1:]: " ".join(line[1:]) for line in reversed(LINES) if line[0][0] == "!"}
+ROWS = []
+for first, *rest in LINES:
+    if first[0] == "!":
+        KEY = first[1:]
+    else:
+        module, _, place = first.partition("/")
+        words = [re.sub(r"^(\w+)", rf"\1/{place}", word) for word in rest]
+        ROWS += [(module, word, KEY) for word in (words if place else rest or [""])]
 
 
-@pytest.mark.parametrize("module", ROWS)
-def test_each_name_of_a_row_is_there(module):
-    where = "rushlight" if module == "torch" else f"rushlight.{module}"
-    owner = importlib.import_module(where)
-    for name, (word, _) in ROWS[module].items():
-        if name == "*":
-            importlib.import_module("rushlight" + word.removeprefix("*/"))
-            continue
+def called(function, word, name, key, module):
+    """What a name of a row gives, as its word says."""
+    if word.startswith("@"):
+        given = function(key) if word.endswith("()") else function
+        assert given(ROWS) is ROWS
+    elif word.endswith("|"):
+        with function():
+            assert function()(len) is len or function()(len)("a") == 1
+    elif re.match(r"\w+\(\)", word):
+        assert function() == function(1, a=2) == ast.literal_eval(word.partition("()")[2])
+    elif word.endswith("~"):
+        with function(verbose=True):
+            assert importlib.import_module(f"rushlight.{module}").verbose
+    elif ":" in word and "=" not in word and "/" not in word:
+        assert function == ast.literal_eval(word.partition(":")[2])
+    elif "~" in word:
+        assert function == ast.literal_eval(word.split("~")[1])
+    elif "=" in word:
+        start, _, members = word.partition("=")[2].rpartition(":")
+        assert [each.name for each in function] == members.split(",")
+        assert next(each.value for each in function) == int(start or 1)
+    elif ("/" not in word and "<" not in word) or word.endswith("<!"):
+        reason, full = REASONS[key], name if module == "torch" else f"{module}.{name}"
+        kind, other, text = reason.partition("Error: ")
+        error = getattr(builtins, f"{kind}Error") if other else NotImplementedError
+        with pytest.raises(error) as caught:
+            function()
+        said = str(caught.value)
+        if other:
+            names = {"name": name, "module": module, "MODULE": module.upper()}
+            assert said == text.format(word.partition("!")[2] or name, **names)
+        else:  # a class is named after the first module that has it
+            assert said.endswith(f"{name} is not in rushlight: {reason}")
+            assert name[0].isupper() or said.startswith(f"torch.{full} ")
+
+
+@pytest.mark.parametrize(("module", "word", "key"), ROWS)
+def test_each_word_of_a_row_answers(module, word, key):
+    owner = importlib.import_module("rushlight" if module == "torch" else f"rushlight.{module}")
+    if word.startswith("&"):
+        assert {w for m, w, _ in ROWS if m == word[1:]} and owner.is_available() is False
+        return
+    if word.startswith("*"):
+        importlib.import_module(f"rushlight{word.removeprefix('*/')}")
+        return
+    name = re.match(r"@?(\w*)", word)[1]
+    elsewhere = not (getattr(owner, "__file__", None) or _torch.__file__).startswith(FOLDER)
+    assert not name or name in dir(owner) or elsewhere  # found there when it is asked for
+    if name:
         found = getattr(owner, name)
-        if word == name and name[:1].islower():
-            with pytest.raises(NotImplementedError, match="is not in rushlight"):
-                found()
+        called(found, word, name, key, module)
+        if isinstance(found, type) and "/" not in word:
+            assert pickle.loads(pickle.dumps(found)) is found
+
+
+def test_every_reason_is_needed_and_known():
+    assert {key for *_, key in ROWS} == REASONS.keys() and all(REASONS.values())
+
+
+def test_every_file_beside_the_table_is_the_module_of_its_torch_name():
+    for path in sorted(Path(FOLDER).rglob("*.py")):
+        name = ".".join(path.relative_to(FOLDER).with_suffix("").parts).removesuffix(".__init__")
+        if name == "__init__":
+            continue
+        module = importlib.import_module(f"rushlight.{name}")
+        assert module is importlib.import_module(f"rushlight._torch.{name}")
+        if name == "_functorch.vmap":  # a module of func, of which libraries replace parts
+            continue
+        assert module.__name__ == module.__spec__.name == f"rushlight.{name}"
+        assert module.__file__ == str(path)
+
+
+def test_without_a_device_named_the_cpu_is_the_accelerator(monkeypatch):
+    monkeypatch.setattr(type(accelerators), "wanted", False)
+    assert torch._C._get_accelerator().type == "cpu"
+    assert torch._utils._get_available_device_type() is None
+    with pytest.raises(AssertionError, match=r"ask torch\.xpu\.is_available"):
+        torch.xpu.current_device()
 
 
 def test_a_name_without_a_row_is_missing():
@@ -187,7 +271,12 @@ def test_regions_are_means_of_samples(aligned):
 
 
 EVERY_NAME = """
+import ast
+import builtins
 import importlib
+import os
+import pickle
+import re
 import subprocess
 import sys
 import rushlight

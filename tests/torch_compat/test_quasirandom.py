@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from both import first_sentence
+from rushlight.quasirandom import SobolEngine  # noqa: F401  imports the module
 
 import rushlight
-from rushlight.quasirandom import SobolEngine  # noqa: F401  imports the module
 
 pytorch = pytest.importorskip("torch")
 pytest.importorskip("scipy")

@@ -25,11 +25,4 @@ def __allow_nonbracketed_mutation() -> Iterator[None]:
     yield
 
 
-__getattr__ = _missing_name(
-    __name__,
-    {
-        name: name
-        for name in """cpu cusparselt kleidiai mha miopen mkl nnpack openmp opt_einsum quantized
-        rushlight xnnpack""".split()
-    },
-)
+__getattr__ = _missing_name(__name__, {"rushlight": "rushlight"})

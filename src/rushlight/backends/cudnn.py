@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._missing import missing_name as _missing_name
-from ._switches import switches as _switches
+from .._switches import switches as _switches
 
 enabled = True
 benchmark = False

@@ -4,7 +4,7 @@ the kernels here are rushlight's own."""
 from __future__ import annotations
 
 from .._missing import missing_name as _missing_name
-from ._switches import switches as _switches
+from .._switches import switches as _switches
 
 enabled = False
 deterministic = False

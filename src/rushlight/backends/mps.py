@@ -6,7 +6,7 @@ from .._missing import missing_name as _missing_name
 
 
 def is_available() -> bool:
-    """False: everything is computed on the CPU.
+    """False: Apple's GPU is not used here.
 
     >>> torch.backends.mps.is_available()
     False
@@ -15,7 +15,7 @@ def is_available() -> bool:
 
 
 def is_built() -> bool:
-    """False: everything is computed on the CPU.
+    """False: Apple's GPU is not used here.
 
     >>> torch.backends.mps.is_built()
     False

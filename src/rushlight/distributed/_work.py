@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, Protocol
 
-from ..futures import Future
+from .._torch.futures import Future
 from ._errors import DistBackendError
 
 _SPINS = 20  # tests in a row before the core is offered to others: a few microseconds

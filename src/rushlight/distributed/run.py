@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .._elsewhere import refuse_all as _refuse_all
+from .._errors import refuse_all as _refuse_all
 from .._missing import missing_name as _missing_name
 
 if TYPE_CHECKING:

@@ -29,6 +29,10 @@ _EXPECTED = (
 )
 
 
+class Conversion:
+    overwrite = swap = False  # `torch.__future__`'s switches
+
+
 class Target(NamedTuple):
     """Where to and as what; None leaves it as it is."""
 

@@ -1,7 +1,6 @@
 """The op table: every tensor function, one statement each. See README.md in this folder."""
 
 # Each room imports from those before it only; importing a room enters its ops.
-from .._classes import classes
 from .._late import late
 from . import (  # noqa: F401
     elementwise,
@@ -49,4 +48,4 @@ def load_library(path: str) -> None:
     if parts[-2:-1] == ["torchvision"] and parts[-1].startswith(("_C.", "_C_stable.")):
         late.define_torchvision()
     else:
-        classes.load_library(path)
+        raise OSError(f"Could not load this library: {path}\nit needs PyTorch's C++ core")

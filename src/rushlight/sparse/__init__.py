@@ -16,7 +16,7 @@ import numpy as np
 from .. import _root as rl
 from .._core import Tensor
 from .._device import sparse_bsc, sparse_bsr, sparse_coo
-from .._elsewhere import refusing as _refusing
+from .._errors import refused as _refused
 from .._missing import missing_name as _missing_name
 from ..ops.table.arguments import typed as _typed
 from . import _arithmetic, _convert, _form, _making, _products
@@ -361,9 +361,9 @@ HalfTensor, ShortTensor = _legacy("HalfTensor", rl.float16), _legacy("ShortTenso
 IntTensor, LongTensor = _legacy("IntTensor", rl.int32), _legacy("LongTensor", rl.int64)
 
 _SEMI = "pruned matrices of NVIDIA's GPUs are multiplied on those only."
-spsolve = _refusing("torch.sparse.spsolve", "solve with a dense matrix: torch.linalg.solve.")
-solve = _refusing("torch.sparse.solve", "solve with a dense matrix: torch.linalg.solve.")
-to_sparse_semi_structured = _refusing("torch.sparse.to_sparse_semi_structured", _SEMI)
+spsolve = _refused("torch.sparse.spsolve", "solve with a dense matrix: torch.linalg.solve.")
+solve = _refused("torch.sparse.solve", "solve with a dense matrix: torch.linalg.solve.")
+to_sparse_semi_structured = _refused("torch.sparse.to_sparse_semi_structured", _SEMI)
 
 
 class SparseSemiStructuredTensor(Tensor):

@@ -21,10 +21,5 @@ __getattr__ = _missing_name(
         collect_env cpp_extension data deterministic dlpack flop_counter mobile_optimizer
         model_zoo tensorboard throughput_benchmark weak""".split()
     }
-    | dict.fromkeys(
-        """generate_methods_for_privateuse1_backend rename_privateuse1_backend
-        set_module""".split(),
-        "_misc",
-    )
-    | {"ThroughputBenchmark": "throughput_benchmark"},
+    | {"ThroughputBenchmark": "throughput_benchmark", "set_module": "_misc"},
 )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._elsewhere import refusing as _refusing
-
 
 def set_module(obj: Any, mod: str) -> None:
     """Set where an object says that it comes from.
@@ -18,10 +16,3 @@ def set_module(obj: Any, mod: str) -> None:
     if not isinstance(mod, str):
         raise TypeError("The mod argument should be a string")
     obj.__module__ = mod
-
-
-_NO_PRIVATE_DEVICE = "devices of a program's own are not here."
-generate_methods_for_privateuse1_backend = _refusing(
-    "torch.utils.generate_methods_for_privateuse1_backend", _NO_PRIVATE_DEVICE
-)
-rename_privateuse1_backend = _refusing("torch.utils.rename_privateuse1_backend", _NO_PRIVATE_DEVICE)

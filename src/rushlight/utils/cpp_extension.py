@@ -6,7 +6,7 @@ import shutil
 import sys
 from typing import Any
 
-from .._elsewhere import refusing as _refusing
+from .._errors import refused as _refused
 from .._missing import missing_name as _missing_name
 
 __all__ = [
@@ -29,20 +29,20 @@ IS_LINUX = sys.platform.startswith("linux")
 _NO_HEADERS = "extensions in C++ use PyTorch's headers and library, which are not here."
 
 
-def _refused(name: str) -> Any:
-    return _refusing(f"torch.utils.cpp_extension.{name}", _NO_HEADERS)
+def _headers(name: str) -> Any:
+    return _refused(f"torch.utils.cpp_extension.{name}", _NO_HEADERS)
 
 
-load, load_inline = _refused("load"), _refused("load_inline")
-CppExtension, CUDAExtension = _refused("CppExtension"), _refused("CUDAExtension")
-SyclExtension = _refused("SyclExtension")
-include_paths, library_paths = _refused("include_paths"), _refused("library_paths")
+load, load_inline = _headers("load"), _headers("load_inline")
+CppExtension, CUDAExtension = _headers("CppExtension"), _headers("CUDAExtension")
+SyclExtension = _headers("SyclExtension")
+include_paths, library_paths = _headers("include_paths"), _headers("library_paths")
 
 
 class BuildExtension:
     """Refused: a command of setuptools that builds extensions in C++."""
 
-    __init__ = _refused("BuildExtension")
+    __init__ = _headers("BuildExtension")
 
     @classmethod
     def with_options(cls, **options: Any) -> type[BuildExtension]:

@@ -258,7 +258,7 @@ def cast(x: Tensor, dtype: dtypes.dtype) -> Tensor:
     return out
 
 
-@there(casts._to_copy, complex=True)
+@there(casts.to_copy, complex=True)
 def _to_copy(x: Tensor, dtype: dtypes.dtype) -> Tensor:
     if not all_there(x) or not (x.dtype.is_complex or dtype.is_complex):
         return NotImplemented

@@ -106,7 +106,7 @@ def clone(x: Any, memory_format: Any) -> Any:
     return out
 
 
-@there(casts._to_copy)
+@there(casts.to_copy)
 def _to_copy(x: Tensor, dtype: dtypes.dtype) -> Tensor:
     if not takes(x) or x.is_neg() or dtype.is_complex or dtype.itemsize > 8:
         return NotImplemented

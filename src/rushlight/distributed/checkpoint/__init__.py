@@ -6,7 +6,7 @@ The files are PyTorch's: each reads what the other wrote. Read `filesystem` (wha
 
 from __future__ import annotations
 
-from ..._elsewhere import refuse_all as _refuse_all
+from ..._errors import refuse_all as _refuse_all
 from ..._missing import missing_name as _missing_name
 from .api import CheckpointException
 from .default_planner import DefaultLoadPlanner, DefaultSavePlanner

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._elsewhere import refuse_all as _refuse_all
+from ..._errors import refuse_all as _refuse_all
 from ..._missing import missing_name as _missing_name
 
 _WHY = "saving and loading have one plan, which only the settings of the default planners change."

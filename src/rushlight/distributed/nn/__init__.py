@@ -1,6 +1,6 @@
 """`torch.distributed.nn`: collectives with gradients."""
 
-from ..._elsewhere import refusing_class as _refusing_class
+from ..._errors import refused as _refused
 from ..._missing import missing_name as _missing_name
 from . import functional as functional
 from .functional import all_gather as all_gather
@@ -12,8 +12,8 @@ from .functional import reduce as reduce
 from .functional import reduce_scatter as reduce_scatter
 from .functional import scatter as scatter
 
-RemoteModule = _refusing_class(
-    "torch.distributed.nn.RemoteModule", "processes do not talk to each other here."
+RemoteModule = _refused(
+    "torch.distributed.nn.RemoteModule", "processes do not talk to each other here.", True
 )
 
 __getattr__ = _missing_name(__name__)

@@ -1,6 +1,6 @@
 """`torch.distributed.optim`: optimizers over processes."""
 
-from ..._elsewhere import refuse_all as _refuse_all
+from ..._errors import refuse_all as _refuse_all
 from ..._missing import missing_name as _missing_name
 from .post_localSGD_optimizer import PostLocalSGDOptimizer
 from .zero_redundancy_optimizer import ZeroRedundancyOptimizer

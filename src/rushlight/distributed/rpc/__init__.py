@@ -1,6 +1,6 @@
 """`torch.distributed.rpc`: calls in other processes are refused."""
 
-from ..._elsewhere import refuse_all as _refuse_all
+from ..._errors import refuse_all as _refuse_all
 from ..._missing import missing_name as _missing_name
 
 globals().update(

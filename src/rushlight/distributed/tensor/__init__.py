@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._elsewhere import refusing as _refusing
+from ..._errors import refused as _refused
 from ..._missing import missing_name as _missing_name
 from ..device_mesh import DeviceMesh as DeviceMesh
 from ..device_mesh import init_device_mesh as init_device_mesh
@@ -15,10 +15,10 @@ from ._placements import Shard as Shard
 
 _WHY = "distribute_tensor and DTensor.from_local make tensors over several processes."
 
-distribute_module = _refusing("torch.distributed.tensor.distribute_module", _WHY)
+distribute_module = _refused("torch.distributed.tensor.distribute_module", _WHY)
 
 zeros, ones, empty, full, rand, randn = (
-    _refusing(f"torch.distributed.tensor.{name}", _WHY)
+    _refused(f"torch.distributed.tensor.{name}", _WHY)
     for name in ("zeros", "ones", "empty", "full", "rand", "randn")
 )
 

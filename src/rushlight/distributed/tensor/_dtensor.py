@@ -14,7 +14,7 @@ from typing import Any
 from ... import _root as rl
 from ..._core import Tensor
 from ..._pytree import tree_leaves, tree_map_only
-from ..._utils import DisableTorchFunctionSubclass
+from ..._torch._utils import DisableTorchFunctionSubclass
 from ...ops.table.statement import is_elementwise
 from .. import _groups
 from .._collectives import all_gather_into_tensor, all_reduce, broadcast

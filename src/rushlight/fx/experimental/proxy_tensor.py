@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import _pytree as pytree
 from ..._core import Tensor
-from ..._elsewhere import refusing as _refusing
+from ..._errors import refused as _refused
 from ..._missing import missing_name as _missing_name
 from ..._spelling import spelled
 from ...overrides import TorchFunctionMode, is_tensor_method_or_property, resolve_name
@@ -127,6 +127,6 @@ get_proxy_mode = get_innermost_proxy_mode
 
 
 _NO_DISPATCHER = "there is no dispatcher whose operators could be traced."
-dispatch_trace = _refusing("torch.fx.experimental.proxy_tensor.dispatch_trace", _NO_DISPATCHER)
+dispatch_trace = _refused("torch.fx.experimental.proxy_tensor.dispatch_trace", _NO_DISPATCHER)
 
 __getattr__ = _missing_name(__name__)

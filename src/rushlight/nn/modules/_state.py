@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from rushlight import _root as rl
 
-from ... import __future__
 from ..._core import Tensor
 from ..._errors import taking_pytorchs, warn
 from ...autograd._swapped import swap_tensors
+from .._moving import Conversion
 from ..parameter import Parameter
 from ._hooks import HookMethods
 
@@ -239,7 +239,7 @@ class StateMethods(HookMethods):
                         )
                     current.copy_(value)
                     return None
-                swapped = __future__.get_swap_module_params_on_conversion()
+                swapped = Conversion.swap
                 if swapped:
                     value = value.detach()
                 if isinstance(current, Parameter):

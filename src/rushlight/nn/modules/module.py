@@ -18,12 +18,11 @@ from typing import Any, Self
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from ... import __future__
 from ..._device import DeviceLike
 from ..._errors import taking_pytorchs, warn
 from ..._missing import missing_name as _missing_name
 from ...autograd._swapped import swap_tensors
-from .._moving import target
+from .._moving import Conversion, target
 from ..parameter import Buffer, Parameter
 from . import _hooks
 from ._calling import GLOBAL, call_with_hooks, registered
@@ -579,14 +578,13 @@ class Module(StateMethods):
             grad = parameter.grad
             with rl.no_grad():
                 moved = fn(parameter)
-                if __future__.get_swap_module_params_on_conversion():
+                if Conversion.swap:
                     self._swap(name, parameter, Parameter(moved, parameter.requires_grad))
                     if grad is not None:
                         grad.data = fn(grad)
                         parameter.grad = grad
                     continue
-                new = __future__.get_overwrite_module_params_on_conversion()
-                if new or moved.is_meta is not parameter.is_meta:  # a tensor stays on its device
+                if Conversion.overwrite or moved.is_meta is not parameter.is_meta:
                     moved = self._parameters[name] = Parameter(moved, parameter.requires_grad)
                     moved.grad = None if grad is None else fn(grad)
                     continue

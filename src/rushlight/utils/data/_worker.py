@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from rushlight import _root as rl
-from rushlight._utils import ExceptionWrapper
+from rushlight._torch._utils import ExceptionWrapper
 
 from ._fetch import BaseDataLoaderIter, LengthCheck, fetcher, seed_pipes
 from .sampler import draw_seed

@@ -7,7 +7,7 @@ import time
 from importlib import import_module
 from typing import Any
 
-from ..._elsewhere import refusing as _refusing
+from ..._errors import refused as _refused
 from ..._missing import missing_name as _missing_name
 from . import summary as summaries
 
@@ -288,7 +288,7 @@ class SummaryWriter:
         made: Any = import_module("._graph", __package__)
         self._get_file_writer().add_graph(made.graph(model, input_to_model))
 
-    add_onnx_graph = _refusing(
+    add_onnx_graph = _refused(
         "torch.utils.tensorboard.SummaryWriter.add_onnx_graph", "there is no ONNX here."
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...._missing import missing_name as _missing_name
-from ....futures import Future
+from ...._torch.futures import Future
 
 __all__ = ["noop_hook"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from .... import _root as rl
 from ...._missing import missing_name as _missing_name
 from ...._root import Tensor
-from ....futures import Future
+from ...._torch.futures import Future
 from ..._collectives import all_reduce
 from ..._groups import ProcessGroup, member
 

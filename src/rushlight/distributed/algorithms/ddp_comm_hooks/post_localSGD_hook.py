@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...._missing import missing_name as _missing_name
-from ....futures import Future
+from ...._torch.futures import Future
 from ..._groups import ProcessGroup, new_subgroups
 from .debugging_hooks import noop_hook
 from .default_hooks import _mean

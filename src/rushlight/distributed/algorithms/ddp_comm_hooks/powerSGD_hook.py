@@ -17,7 +17,7 @@ import numpy as np
 from .... import _root as rl
 from ...._missing import missing_name as _missing_name
 from ...._root import Tensor
-from ....futures import Future
+from ...._torch.futures import Future
 from ....linalg import qr
 from ....random import fork_rng
 from ..._groups import ProcessGroup, default_group, member

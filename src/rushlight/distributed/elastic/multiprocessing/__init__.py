@@ -1,6 +1,6 @@
 """Processes that are started together: refused."""
 
-from ...._elsewhere import refuse_all as _refuse_all
+from ...._errors import refuse_all as _refuse_all
 from ...._missing import missing_name as _missing_name
 
 globals().update(

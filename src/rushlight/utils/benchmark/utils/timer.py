@@ -8,7 +8,7 @@ import timeit
 from collections.abc import Callable
 from typing import Any
 
-from ...._elsewhere import refusing as _refusing
+from ...._errors import refused as _refused
 from ...._late import late
 from ...._missing import missing_name as _missing_name
 from .common import Measurement, TaskSpec, set_torch_threads
@@ -79,8 +79,8 @@ class Timer:
     def _measured(self, number: int, times: list[float]) -> Measurement:
         return Measurement(number_per_run=number, raw_times=times, task_spec=self._task_spec)
 
-    repeat = _refusing("torch.utils.benchmark.Timer.repeat", "PyTorch has no repeat either.")
-    autorange = _refusing("torch.utils.benchmark.Timer.autorange", "See `Timer.blocked_autorange.`")
+    repeat = _refused("torch.utils.benchmark.Timer.repeat", "PyTorch has no repeat either.")
+    autorange = _refused("torch.utils.benchmark.Timer.autorange", "See `Timer.blocked_autorange.`")
 
     def _block(self, min_run_time: float) -> int:
         """How many runs take long enough for the clock's own time not to matter."""
@@ -137,7 +137,7 @@ class Timer:
                 if sum(times) >= max_run_time:
                     return found
 
-    collect_callgrind = _refusing(
+    collect_callgrind = _refused(
         "torch.utils.benchmark.Timer.collect_callgrind", "there is no Callgrind here."
     )
 

@@ -1,0 +1,190 @@
+"""`torch.accelerator`: the OpenCL device that a program has named.
+
+There is one only where the program has named it: by a tensor there, `torch.device("opencl")` as the
+default device, or RUSHLIGHT_CUDA=opencl. Others go on computing on the CPU.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from .._device import accelerators as _accelerators
+from .._device import device as _device
+from .._dtypes import ALL as _ALL
+from .._missing import missing_name as _missing_name
+from . import _present_device as _present
+
+__all__ = [
+    "current_accelerator",
+    "current_device_idx",
+    "current_device_index",
+    "current_stream",
+    "device_count",
+    "device_index",
+    "empty_cache",
+    "empty_host_cache",
+    "get_device_capability",
+    "get_memory_info",
+    "is_available",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "reset_accumulated_memory_stats",
+    "reset_peak_memory_stats",
+    "set_device_idx",
+    "set_device_index",
+    "set_stream",
+    "synchronize",
+]
+
+
+def is_available() -> bool:
+    """Whether there is an accelerator, and the program has named it.
+
+    >>> torch.accelerator.is_available()
+    False
+    """
+    return _present.available()
+
+
+def device_count() -> int:
+    """How many accelerators there are; 0 where the program has named none.
+
+    >>> torch.accelerator.device_count()
+    0
+    """
+    return _present.count()
+
+
+def current_accelerator(check_available: bool = False) -> _device | None:
+    """The kind of the accelerator; None where the program has named none.
+
+    >>> torch.accelerator.current_accelerator() is None
+    True
+    """
+    return _device(_accelerators.kind) if is_available() else None
+
+
+def _needed() -> None:
+    if not _present.available():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+
+
+def current_device_index() -> int:
+    """The number of the accelerator that is meant by no number."""
+    _needed()
+    return _present.number_of()
+
+
+def set_device_index(device: Any, /) -> None:
+    """Make an accelerator the one that is meant by no number; negative numbers change nothing."""
+    _needed()
+    _present.set_current(device)
+
+
+current_device_idx, set_device_idx = current_device_index, set_device_index
+
+
+class device_index(_present.DeviceContext):
+    """A block in which an accelerator is the current one; None changes nothing."""
+
+    def __init__(self, device: int | None, /) -> None:
+        super().__init__(device)
+
+    def __enter__(self) -> None:
+        if self.idx is not None:
+            _needed()
+        super().__enter__()
+
+
+def synchronize(device: Any = None, /) -> None:
+    """Wait until a device has done all that it was asked for."""
+    _needed()
+    _present.synchronize(device)
+
+
+def current_stream(device: Any = None, /) -> _present.Stream:
+    """The stream of a device: its only queue."""
+    _needed()
+    return _present.current_stream(device)
+
+
+def set_stream(stream: Any) -> None:
+    """Make a stream's device the current one."""
+    _needed()
+    _present.set_stream(stream)
+
+
+def get_device_capability(device: Any = None, /) -> dict[str, Any]:
+    """The element types that a device has."""
+    from .._devices.opencl import numbered
+
+    _needed()
+    has_double = numbered(_present.number_of(device)).facts.has_double
+    kinds = {d for d in _ALL if has_double or d.name not in ("float64", "complex128")}
+    return {"supported_dtypes": kinds}
+
+
+def empty_cache() -> None:
+    """What is kept for later goes back to the devices."""
+    _needed()
+    _present.empty_cache()
+
+
+def empty_host_cache() -> None:
+    """Accepted: no memory of the host is kept for a device."""
+    _needed()
+
+
+def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
+    """The bytes of a device that are free, as far as this process knows, and all of them."""
+    _needed()
+    return _present.memory_info(device_index)
+
+
+def memory_stats(device_index: Any = None, /) -> OrderedDict[str, Any]:
+    """What is known of a device's memory, by PyTorch's names."""
+    _needed()
+    return _present.memory_stats(device_index)
+
+
+def memory_allocated(device_index: Any = None, /) -> int:
+    """The bytes that tensors have on a device."""
+    _needed()
+    return _present.memory_allocated(device_index)
+
+
+def max_memory_allocated(device_index: Any = None, /) -> int:
+    """The most bytes that tensors had on a device."""
+    _needed()
+    return _present.max_memory_allocated(device_index)
+
+
+def memory_reserved(device_index: Any = None, /) -> int:
+    """The bytes that tensors have on a device, and those that are kept for later ones."""
+    _needed()
+    return _present.memory_reserved(device_index)
+
+
+def max_memory_reserved(device_index: Any = None, /) -> int:
+    """The most bytes that tensors had or that were kept on a device."""
+    _needed()
+    return _present.max_memory_reserved(device_index)
+
+
+def reset_accumulated_memory_stats(device_index: Any = None, /) -> None:
+    """Accepted: nothing is accumulated but the number of allocations."""
+    _needed()
+    _present.reset_accumulated(device_index)
+
+
+def reset_peak_memory_stats(device_index: Any = None, /) -> None:
+    """The most so far is counted anew."""
+    _needed()
+    _present.reset_peak(device_index)
+
+
+__getattr__ = _missing_name(__name__)

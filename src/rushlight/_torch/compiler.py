@@ -1,0 +1,264 @@
+"""`torch.compiler`: nothing is compiled. `compile` gives back a function as it is, and of a module
+what looks like PyTorch's compiled one: programs tell it by `_orig_mod`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+from .._missing import missing_name as _missing_name
+from ..nn.modules.module import Module
+
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "disable",
+    "get_default_backend",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "keep_portable_guards_unsafe",
+    "keep_tensor_guards_unsafe",
+    "nested_compile_region",
+    "set_default_backend",
+    "set_enable_guard_collectives",
+    "set_stance",
+    "skip_all_guards_unsafe",
+    "skip_guard_on_all_nn_modules_unsafe",
+    "skip_guard_on_globals_unsafe",
+    "skip_guard_on_inbuilt_nn_modules_unsafe",
+    "substitute_in_graph",
+    "wrap_numpy",
+]
+
+_T = TypeVar("_T")
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] | None = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Any:
+    """A function as it is, a module in an OptimizedModule: calls are cheap without being compiled.
+    Also a decorator.
+
+    >>> model = torch.compile(nn.Linear(2, 1), disable=True)
+    >>> model(torch.zeros(3, 2)).shape
+    torch.Size([3, 1])
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+        )
+    made = _as_it_is if disable else _wrapped
+    return made if model is None else made(model)
+
+
+class OptimizedModule(Module):
+    """What `torch.compile` gives of a module, which is its `_orig_mod`: calls and attributes are
+    the module's."""
+
+    _orig_mod: Module
+
+    def __init__(self, mod: Module, dynamo_ctx: object = None) -> None:
+        super().__init__()
+        self._modules["_orig_mod"] = mod
+        self.training = mod.training
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module makes of it."""
+        return self._orig_mod(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._orig_mod,)
+
+    def __getattr__(self, name: str) -> Any:
+        module = self.__dict__.get("_modules", {}).get("_orig_mod")
+        if name == "_orig_mod" or module is None:
+            return super().__getattr__(name)
+        return getattr(module, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        module = self.__dict__.get("_modules", {}).get("_orig_mod")
+        if module is None or name in _OWN:
+            super().__setattr__(name, value)
+        else:
+            setattr(module, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._orig_mod, name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *dir(self._orig_mod)]
+
+    def train(self, mode: bool = True) -> OptimizedModule:
+        """Set both to training or evaluation."""
+        super().train(mode)
+        return self
+
+
+_OWN = frozenset((*vars(Module()), "_orig_mod", "_forward", "forward", "__class__"))
+
+
+def _wrapped(model: Any) -> Any:
+    return OptimizedModule(model) if isinstance(model, Module) else model
+
+
+def _as_it_is(fn: _T) -> _T:
+    return fn
+
+
+@overload
+def disable(fn: _T, recursive: bool = True, *, reason: str | None = None) -> _T: ...
+@overload
+def disable(
+    fn: None = None, recursive: bool = True, *, reason: str | None = None
+) -> Callable[[_T], _T]: ...
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """A function as it is; also a decorator with options.
+
+    >>> @torch.compiler.disable(recursive=False)
+    ... def plain(x):
+    ...     return x
+    >>> plain(2)
+    2
+    """
+    return _as_it_is if fn is None else fn
+
+
+def allow_in_graph(fn: _T) -> _T:
+    """A function as it is."""
+    return fn
+
+
+def assume_constant_result(fn: _T) -> _T:
+    """A function as it is."""
+    return fn
+
+
+def wrap_numpy(fn: _T) -> _T:
+    """A function as it is."""
+    return fn
+
+
+def nested_compile_region(
+    fn: Any = None, *, options: Any = None, max_reuse_entries: int = 8, reuse_hash_fn: Any = None
+) -> Any:
+    """A function as it is; also a decorator with options."""
+    return _as_it_is if fn is None else fn
+
+
+def substitute_in_graph(
+    original_fn: Callable[..., Any],
+    *,
+    can_constant_fold_through: bool = False,
+    skip_signature_check: bool = False,
+) -> Callable[[_F], _F]:
+    """A decorator that gives the function as it is."""
+    return _as_it_is
+
+
+def is_compiling() -> bool:
+    """False: nothing is compiled.
+
+    >>> torch.compiler.is_compiling()
+    False
+    """
+    return False
+
+
+def is_dynamo_compiling() -> bool:
+    """False: nothing is compiled.
+
+    >>> torch.compiler.is_dynamo_compiling()
+    False
+    """
+    return False
+
+
+def is_exporting() -> bool:
+    """False: nothing is exported.
+
+    >>> torch.compiler.is_exporting()
+    False
+    """
+    return False
+
+
+_backend: str | Callable[..., Any] = "inductor"
+
+
+def get_default_backend() -> str | Callable[..., Any]:
+    """What `set_default_backend` was told; nothing uses it.
+
+    >>> torch.compiler.get_default_backend()
+    'inductor'
+    """
+    return _backend
+
+
+def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
+    """Keep the setting; nothing uses it."""
+    global _backend
+    _backend = "inductor" if backend is None else backend
+
+
+class set_stance(contextlib.ContextDecorator):
+    """A setting of PyTorch's compiler, also as a context: it changes nothing."""
+
+    def __init__(
+        self,
+        stance: str = "default",
+        *,
+        skip_guard_eval_unsafe: bool = False,
+        force_backend: str | Callable[..., Any] | None = None,
+    ) -> None:
+        self.stance = stance
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+
+def set_enable_guard_collectives(enabled: bool) -> bool:
+    """Keep the setting and give the one before; nothing uses it."""
+    global _collectives
+    before, _collectives = _collectives, enabled
+    return before
+
+
+_collectives = False
+
+
+def _keep_all(guard_entries: list[Any], *args: Any, **kwargs: Any) -> list[bool]:
+    """A filter of guards that keeps each: nothing asks for it."""
+    return [True for _ in guard_entries]
+
+
+def keep_tensor_guards_unsafe(
+    guard_entries: list[Any], keep_parameters: bool = False
+) -> list[bool]:
+    """A filter of guards that keeps each: nothing asks for it."""
+    return _keep_all(guard_entries)
+
+
+keep_portable_guards_unsafe = skip_all_guards_unsafe = _keep_all
+skip_guard_on_all_nn_modules_unsafe = skip_guard_on_globals_unsafe = _keep_all
+skip_guard_on_inbuilt_nn_modules_unsafe = _keep_all
+
+
+__getattr__ = _missing_name(__name__)

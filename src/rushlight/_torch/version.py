@@ -1,0 +1,13 @@
+"""`torch.version`: the version of PyTorch that programs are told, and what it was built for."""
+
+from .._version import TORCH_VERSION
+
+__all__ = ["__version__", "cuda", "debug", "git_version", "hip", "rocm", "xpu"]
+
+__version__ = TORCH_VERSION
+debug = False
+cuda: str | None = None
+git_version = "Unknown"
+hip: str | None = None
+rocm: str | None = None
+xpu: str | None = None

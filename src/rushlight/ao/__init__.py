@@ -1,5 +1,0 @@
-"""`torch.ao`: names of quantization that programs import."""
-
-from .._missing import missing_name as _missing_name
-
-__getattr__ = _missing_name(__name__, late={n: n for n in ("nn", "quantization")})

@@ -1,3 +1,0 @@
-"""Another name of pipes of files."""
-
-from .files import FileOpenerIterDataPipe as FileOpenerIterDataPipe

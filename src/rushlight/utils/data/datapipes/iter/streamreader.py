@@ -1,3 +1,0 @@
-"""Another name of pipes of files."""
-
-from .files import StreamReaderIterDataPipe as StreamReaderIterDataPipe

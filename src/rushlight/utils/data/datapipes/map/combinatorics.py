@@ -1,3 +1,0 @@
-"""Another name of pipes."""
-
-from .pipes import ShufflerIterDataPipe as ShufflerIterDataPipe
