@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ._definitions import op
 from ._graph import Constant, Edge, Graph, Node, Place, Saved
 from ._names import shown_name
 from ._saved import SavedRow, SavedTable, saved
@@ -36,6 +37,7 @@ __all__ = [
     "UnusedRow",
     "dot",
     "graph",
+    "op",
     "page",
     "recording",
     "saved",

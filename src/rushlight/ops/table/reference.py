@@ -44,6 +44,7 @@ def widened(
             result = definition(*wide)
             return result.astype(half) if getattr(result, "dtype", None) == np.float32 else result
 
+    vars(reference)["__wrapped__"] = definition  # for `inspect.unwrap`
     return reference
 
 

@@ -103,6 +103,8 @@ class Entry:
     partials: Mapping[str, Any] = MappingProxyType({})
     formula: Mapping[str, str] = MappingProxyType({})  # of arguments whose rule is none
     written = ""  # a call in the formula of another op
+    fused: Any = None  # the kernel for all gradients
+    place: tuple[str, int] | None = None  # the file and the line of the statement
     jvp: Mapping[int, Rule] = MappingProxyType({})
 
     def __init__(self, name: str, kind: int, signature: str, function: Any) -> None:
@@ -246,6 +248,14 @@ def _tangent_rule(op: str, names: list[str], wanted: str, rule: Any) -> tuple[in
     return names.index(wanted), Rule(rule, sources(reads[1:], names, op))
 
 
+def _statement_place() -> tuple[str, int]:
+    """The file and the line of the statement that is being read."""
+    frame: Any = sys._getframe(1)
+    while frame.f_globals["__package__"] == __package__:
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
 def define(
     kind: int, signature: str, forward: Any, rules: dict[str, Rule], **words: Unpack[Spec]
 ) -> _core.Op:
@@ -296,6 +306,8 @@ def define(
             said["float_out"] = word == "float dtype"
     op = _core.make_op(name, kind, params, positional, forward, said)
     entry = Entry(name, kind, signature, op)
+    entry.place = _statement_place()
+    entry.fused = words["backward"][0] if "backward" in words else None
     for word, value in words.items():
         if word in _ROW:
             setattr(entry, word, value)
