@@ -20,6 +20,7 @@ try:
     from . import _core as _core
     from . import _root as _base
     from . import func as func
+    from ._late import connect as _connect
     from ._missing import ByRow as _ByRow
     from ._missing import missing_name as _missing_name
     from ._version import __version__ as __version__
@@ -37,6 +38,7 @@ try:
     from ._torch_alias import install_as_torch
 
     _sys.meta_path.append(_ByRow())
+    _connect(package=lambda: _sys.modules[__name__])
 finally:
     if _collects:
         _gc.enable()

@@ -122,7 +122,6 @@ connect(
     listed=imported("rushlight._torch", "listed"),
     load=imported("rushlight.serialization", "load"),
     make_wrapper_subclass=imported("rushlight._torch._dispatched", "make_wrapper_subclass"),
-    package=lambda: sys.modules["rushlight"],
     of_aten=imported("rushlight._torch._private", "of_aten"),
     sparse_gathered=imported("rushlight.sparse._rows", "gathered"),
     sparse_gradcheck=imported("rushlight.sparse", "as_sparse_gradcheck"),

@@ -73,7 +73,7 @@ late = Late()
 
 
 def connect(**functions: Callable[..., Any]) -> None:
-    """Say which functions these are: all, and no other."""
-    if differing := functions.keys() ^ Late.__annotations__.keys():
-        raise AssertionError(f"rushlight._late: {sorted(differing)}")
+    """Say which functions these are. Every one is connected when the package is imported."""
+    if unknown := functions.keys() - Late.__annotations__.keys():
+        raise AssertionError(f"rushlight._late: {sorted(unknown)}")
     vars(late).update(functions)

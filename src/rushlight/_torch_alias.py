@@ -53,7 +53,7 @@ class TorchFinder:
             return None
         if fullname == "torch":
             loader = cast("Loader", _Root())
-            return ModuleSpec(fullname, loader, origin=_rushlight().__file__, is_package=True)
+            return ModuleSpec(fullname, loader, origin=late.package().__file__, is_package=True)
         ours = ".".join([NAMES[first], *rest])
         try:
             module = importlib.import_module(ours)
@@ -120,7 +120,7 @@ class _Root:
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         from rushlight._torch.torch_version import TorchVersion
 
-        ours, module = _rushlight(), ModuleType("torch")
+        ours, module = late.package(), ModuleType("torch")
         own = {n: v for n, v in vars(ours).items() if n not in _OWN}
         names = vars(module)
         names.update(own, __version__=TorchVersion(TORCH_VERSION), __path__=ours.__path__)
@@ -168,10 +168,6 @@ def _share_names(module: str, alias: str) -> None:
             sys.modules.setdefault(f"{alias}.{name.removeprefix(ours)}", part)
 
 
-def _rushlight() -> ModuleType:
-    return importlib.import_module("rushlight")
-
-
 def install_as_torch() -> None:
     """Make `import torch` mean rushlight in this process, submodules included.
 
@@ -184,7 +180,7 @@ def install_as_torch() -> None:
     True
     """
     present = sys.modules.get("torch")
-    if present is not None and vars(present).get("Tensor") is not _rushlight().Tensor:
+    if present is not None and vars(present).get("Tensor") is not late.package().Tensor:
         raise RuntimeError(
             "install_as_torch: PyTorch itself is imported already "
             f"({getattr(present, '__file__', None) or 'module torch'}). "

@@ -44,7 +44,9 @@ def test_every_statement_is_found() -> None:
         assert OPS[name].kind == kind
         text = (SOURCE / file).read_text(encoding="utf-8").splitlines()[int(line) - 1 :]
         if not any(
-            re.search(r"\b(def|general|linear|bilinear|pointwise|constant|composite|linear_kind)\b", t)
+            re.search(
+                r"\b(def|general|linear|bilinear|pointwise|constant|composite|linear_kind)\b", t
+            )
             for t in text[:3]
         ):
             wrong.append(f"{name}: {place}: {text[0]}")

@@ -7,7 +7,7 @@ import inspect
 import operator
 import types
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from .. import _dtypes as dtypes
 from .._core import Tensor
@@ -17,6 +17,7 @@ from .._missing import torch_spelling
 from .._spelling import resolved, root, spelled
 from ._compatibility import compatibility
 from .immutable_collections import immutable_dict, immutable_list
+from .operator_schemas import ArgsKwargsPair, normalize_function, normalize_module
 
 __all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
 
@@ -171,13 +172,6 @@ def _format_arg(arg: object, max_list_len: float = float("inf")) -> str:
     if isinstance(arg, dict):
         return "{" + ", ".join(f"{k}: {_format_arg(v)}" for k, v in arg.items()) + "}"
     return f"%{arg}" if isinstance(arg, Node) else str(arg)
-
-
-class ArgsKwargsPair(NamedTuple):
-    """The arguments of a call."""
-
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
 
 
 # Annotations of tensors in printed code.
@@ -500,8 +494,6 @@ class Node:
         normalize_to_only_use_kwargs: bool = False,
     ) -> ArgsKwargsPair | None:
         """The arguments matched to the callee's signature, with defaults; None where unknown."""
-        from .operator_schemas import normalize_function, normalize_module
-
         if self.op == "call_function":
             assert callable(self.target)
             return normalize_function(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._missing import missing_name as _missing_name
 from .._spelling import spelled
 from ._compatibility import compatibility
-from .node import ArgsKwargsPair
 
 __all__ = [
     "ArgsKwargsPair",
@@ -71,6 +70,13 @@ def type_matches(signature_type: Any, argument_type: Any) -> bool:
         return issubclass(argument_type, signature_type)
     except TypeError:
         return bool(signature_type == argument_type)
+
+
+class ArgsKwargsPair(NamedTuple):
+    """The arguments of a call."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
 
 
 def _args_kwargs_to_normalized_args_kwargs(

@@ -12,6 +12,7 @@ from ... import nn
 from ..._core import Tensor
 from ..._missing import missing_name as _missing_name
 from ._fully_shard import FSDPModule as FSDPModule
+from ._fully_shard import MixedPrecisionPolicy as MixedPrecisionPolicy
 from ._fully_shard import UnshardHandle as UnshardHandle
 from ._fully_shard import fully_shard as fully_shard
 from ._fully_shard import register_fsdp_forward_method as register_fsdp_forward_method
@@ -132,16 +133,6 @@ class StateDictSettings:
     state_dict_type: Any
     state_dict_config: Any
     optim_state_dict_config: Any
-
-
-@dataclasses.dataclass(frozen=True)
-class MixedPrecisionPolicy:
-    """The types of parameters, gradients and results: kept."""
-
-    param_dtype: Any = None
-    reduce_dtype: Any = None
-    output_dtype: Any = None
-    cast_forward_inputs: bool = True
 
 
 @dataclasses.dataclass

@@ -8,6 +8,7 @@ mean of each process's part, which becomes `.grad` of the divided parameter.
 
 from __future__ import annotations
 
+import dataclasses
 import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -27,6 +28,16 @@ from ..tensor._placements import Shard
 __all__ = ["FSDPModule", "UnshardHandle", "fully_shard", "register_fsdp_forward_method"]
 
 _STATE = "_rushlight_fsdp"
+
+
+@dataclasses.dataclass(frozen=True)
+class MixedPrecisionPolicy:
+    """The types of parameters, gradients and results: kept."""
+
+    param_dtype: Any = None
+    reduce_dtype: Any = None
+    output_dtype: Any = None
+    cast_forward_inputs: bool = True
 
 
 class _One:
@@ -496,8 +507,6 @@ def fully_shard(
     its backward only, unless `reshard_after_forward` is True. With one process, the parameters
     stay as they are. `offload_policy` changes nothing: all parameters are on the CPU.
     """
-    from . import MixedPrecisionPolicy
-
     modules = [module] if isinstance(module, nn.Module) else list(module)
     for own in modules:
         if isinstance(own, nn.ModuleList | nn.ModuleDict):
