@@ -68,7 +68,11 @@ DType dtype_from(PyObject* o) {
   for (int i = 0; i < static_cast<int>(DType::Count); ++i) {
     if (registry.dtypes[i] == o) return static_cast<DType>(i);
   }
-  PyErr_Format(PyExc_TypeError, "expected a torch.dtype, got %s", Py_TYPE(o)->tp_name);
+  // A type that is known by name only says so itself.
+  const Ref said(PyObject_GetAttrString(o, "code"));
+  if (said || PyErr_ExceptionMatches(PyExc_AttributeError)) {
+    PyErr_Format(PyExc_TypeError, "expected a torch.dtype, got %s", Py_TYPE(o)->tp_name);
+  }
   return DType::Count;
 }
 

@@ -156,7 +156,7 @@ def _elsewhere(device: str, name: str, error: type[Exception], text: str) -> Any
 
 
 def _of_quantized(name: str) -> Any:
-    def method(self: Tensor) -> NoReturn:
+    def method(input: Tensor) -> NoReturn:
         raise not_on_cpu(name)
 
     method.__name__ = name

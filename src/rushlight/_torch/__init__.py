@@ -17,7 +17,7 @@ A line of names.txt that begins with spaces goes on with the one before. What a 
     name~value      a switch, which `flags` and `set_flags` of its module set; behind another ~
                     the default of `flags`
     name~           `patch` of a module of settings
-    name()value     a function that answers so
+    name()value     a function that answers so; name(a,b=1)value one of these parameters
     @name           a decorator that gives back what it is given
     @name()         a function that gives such a decorator
     name/place      what the module of that place has under the name; .nn is one of this package
@@ -43,7 +43,7 @@ from contextlib import ContextDecorator, suppress
 from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec, SourceFileLoader
-from itertools import count
+from itertools import accumulate, count
 from operator import attrgetter
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -126,11 +126,21 @@ class _Block(ContextDecorator):
         pass
 
 
-def _answering(text: str) -> Callable[..., Any]:
-    """A function that always answers so: with lists and dicts of its own each time."""
+def _closed(text: str) -> tuple[str, str]:
+    """The text up to the bracket that closes one before the text, and the text behind."""
+    depth = accumulate((char == "(") - (char == ")") for char in text)
+    end = next(i for i, deep in enumerate(depth) if deep < 0)
+    return text[:end], text[end + 1 :]
+
+
+def _answering(parameters: str, text: str) -> Callable[..., Any]:
+    """A function of these parameters that always answers so: with lists and dicts of its own each
+    time."""
     value = ast.literal_eval(text)
     changes = "[" in text or "{" in text
-    return lambda *args, **kwargs: ast.literal_eval(text) if changes else value
+    names = {"answer": lambda: ast.literal_eval(text) if changes else value}
+    made: Callable[..., Any] = eval(f"lambda {parameters or '*args, **kwargs'}: answer()", names)
+    return made
 
 
 def _home(module: str) -> str:
@@ -177,9 +187,10 @@ def _made(word: str, why: str, module: str) -> Any:
         place, _, other = rest.partition("/")
         return _from(place, other or name, module)
     if sign == "(":
-        function = _answering(rest[1:])
+        parameters, answer = _closed(rest)
+        function = _answering(parameters, answer)
         function.__name__ = function.__qualname__ = name
-        function.__doc__ = f"{rest[1:]}: {reason}"
+        function.__doc__ = f"{answer}: {reason}"
         function.__module__ = home
         return function
     said = {"name": name, "module": module, "MODULE": module.upper()}

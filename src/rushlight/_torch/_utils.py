@@ -162,10 +162,8 @@ def _reorder_tensors_as(
 class classproperty:
     """A property of the class itself."""
 
-    def __init__(self, getter: Any) -> None:
-        self._getter = (
-            getter if isinstance(getter, (classmethod, staticmethod)) else classmethod(getter)
-        )
+    def __init__(self, func: Any) -> None:
+        self._getter = func if isinstance(func, (classmethod, staticmethod)) else classmethod(func)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self._getter.__get__(instance, owner)()
