@@ -104,7 +104,7 @@ def refused(name: str, reason: str, is_class: bool = False) -> Any:
     error = getattr(builtins, f"{kind}Error") if other else NotImplementedError
     said = text if other else f"{name} is not in rushlight: {reason}"
 
-    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+    def refuse(*args: object, **kwargs: object) -> NoReturn:
         raise error(said)
 
     doc = f"Refused: {reason}"

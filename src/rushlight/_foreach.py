@@ -142,7 +142,7 @@ class _Form:
         ]
 
 
-def _fits(p: _Parameter, value: Any) -> bool:
+def _fits(p: _Parameter, value: object) -> bool:
     if value is None:
         return p.default is not None
     match p.kind:
@@ -213,7 +213,7 @@ def _step(name: str) -> Callable[..., Any]:
     """An operation whose last argument, a number, has a name: `value` or `alpha`."""
     key = "value" if "addc" in name else "alpha"
 
-    def run(x: Tensor, *args: Any) -> Any:
+    def run(x: Tensor, *args: object) -> Any:
         if isinstance(args[-1], Tensor):
             return getattr(x, name)(*args)
         return getattr(x, name)(*args[:-1], **({} if args[-1] is None else {key: args[-1]}))
@@ -321,7 +321,7 @@ def _make(name: str) -> Callable[..., Any]:
     called = f"_foreach_{name}"
     operations = [_operation(name, form) for form in forms]
 
-    def foreach(*args: Any, **kwargs: Any) -> Any:
+    def foreach(*args: object, **kwargs: object) -> Any:
         form = _find(called, forms, args, kwargs)
         values = form.values(args, kwargs)
         entries = _check_lists(name, form, values)

@@ -163,7 +163,7 @@ _NO_GENERATORS = {
 }
 
 
-def _device_of(given: Any) -> device:
+def _device_of(given: object) -> device:
     if given is None:
         return cpu
     if isinstance(given, device):

@@ -50,7 +50,7 @@ class RemovableHandle:
     def __enter__(self) -> RemovableHandle:
         return self
 
-    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
+    def __exit__(self, kind: object, value: object, traceback: object) -> None:
         self.remove()
 
     def __getstate__(self) -> tuple[Any, int, tuple[Any, ...]]:

@@ -48,11 +48,11 @@ def unfollow(observer: Observer) -> None:
             _core.observe(_core.Observed.TRACE, False)
 
 
-def _starts(what: Any, values: tuple[Any, ...], place: tuple[str, int] | None) -> Any:
+def _starts(what: object, values: tuple[Any, ...], place: tuple[str, int] | None) -> Any:
     return [(observer, observer.starts(what, values, place)) for observer in _following]
 
 
-def _ran(began: list[tuple[Observer, Any]], values: Any, error: Any, took: int) -> None:
+def _ran(began: list[tuple[Observer, Any]], values: object, error: object, took: int) -> None:
     for observer, answer in began:
         observer.ran(answer, values, error, took)
 

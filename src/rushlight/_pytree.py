@@ -129,7 +129,7 @@ for _kind, _flat, _unflat in (
     register_pytree_node(_kind, _flat, _unflat)
 
 
-def _handler(x: Any) -> tuple[Any, Flatten, Unflatten] | None:
+def _handler(x: object) -> tuple[Any, Flatten, Unflatten] | None:
     kind = type(x)
     found = _NODES.get(kind)
     if found is not None:
@@ -185,7 +185,7 @@ def _unflatten(leaves: Any, spec: TreeSpec) -> Any:
     return _rebuilt(kind, children)
 
 
-def tree_map(function: Any, tree: Any, *rests: Any, is_leaf: Any = None) -> Any:
+def tree_map(function: Any, tree: Any, *rests: object, is_leaf: Any = None) -> Any:
     """The tree with every leaf replaced by function(leaf, ...)."""
     leaves, spec = tree_flatten(tree, is_leaf)
     others = [tree_flatten(r, is_leaf)[0] for r in rests]

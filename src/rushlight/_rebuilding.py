@@ -183,7 +183,7 @@ def stream_head() -> tuple[Any, ...]:
     return STREAM_MAGIC, STREAM_VERSION, facts
 
 
-def _inside(value: Any) -> bytes:
+def _inside(value: object) -> bytes:
     """A value as it stands within a pickle: without the head and the stop."""
     import pickle
 

@@ -16,7 +16,7 @@ _DENSE = ">>> x = torch.tensor([[0.0, 2.0], [0.0, 3.0]])"
 
 
 def _method(name: str, doc: str) -> Any:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Any, *args: object, **kwargs: object) -> Any:
         return late.sparse_method(name, self, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name

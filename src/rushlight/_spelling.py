@@ -157,12 +157,12 @@ def regrouped(
     return by_position, {k: v for k, v in rest.items() if k in defaults or v is not None}
 
 
-def _in_list(*tensors: Any, indexing: Any = None) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _in_list(*tensors: object, indexing: object = None) -> tuple[tuple[Any, ...], dict[str, Any]]:
     in_list = len(tensors) == 1 and isinstance(tensors[0], (tuple, list))
     return tensors, {} if in_list and indexing is None else {"indexing": indexing}
 
 
-def _one_by_one(*args: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _one_by_one(*args: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if len(args) == 2 and isinstance(args[1], (list, tuple)):
         args = args[0], *args[1]
     return args, {}

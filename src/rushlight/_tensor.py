@@ -119,7 +119,7 @@ def _reversed(self: Any) -> Any:
     return self.flip(0) if self.dim() else self
 
 
-def _array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+def _array_wrap(self: object, array: object, context: object = None, return_scalar: bool = False) -> Any:
     return _wrap(np.array(array))
 
 
@@ -176,11 +176,11 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
 
 
 def _rebuild(
-    cls: Any,
+    cls: object,
     array: Array,
     dtype: dtype,
     requires_grad: bool,
-    state: Any,
+    state: object,
     lazy: tuple[bool, ...] = (False, False),
     order: tuple[int, ...] | None = None,
 ) -> Any:
@@ -351,7 +351,7 @@ class TensorType(type):
             )
         return _legacy(cls.dtype, name, args, kwargs).to(cuda(None))
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return (
             isinstance(instance, Tensor)
             and instance.dtype is cls.dtype
@@ -445,13 +445,13 @@ def _tensor_new(cls: type, *args: Any, **kwargs: Any) -> Any:
     "(self: Tensor, size: Sizes, *, device: device | None = None)",
     "(self: Tensor, data: Any, *, device: device | None = None)",
 )
-def _new(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+def _new(self: Tensor, *args: object, **kwargs: object) -> Any:
     """A tensor of this one's dtype from sizes or data."""
     made = _legacy(self.dtype, "new", args, kwargs)
     return made if self._accelerator is None else made.to(self.device)
 
 
-def _pin_memory(self: Tensor, device: Any = None) -> Any:
+def _pin_memory(self: Tensor, device: object = None) -> Any:
     """The tensor: no device needs its pages locked.
 
     >>> torch.ones(2).is_pinned()
@@ -465,7 +465,7 @@ def _pin_memory(self: Tensor, device: Any = None) -> Any:
     return self
 
 
-def _method(doc: str, function: Any) -> Any:
+def _method(doc: str, function: object) -> Any:
     """A method that is said and done in a line."""
     function.__doc__ = doc
     return function
@@ -569,7 +569,7 @@ def _storage(self: Tensor) -> TypedStorage:
     return _typed_storage(self)
 
 
-def _is_set_to(self: Tensor, tensor: Any) -> bool:
+def _is_set_to(self: Tensor, tensor: object) -> bool:
     """Whether both tensors are the same place: storage, offset, sizes and strides.
 
     >>> t = torch.zeros(4)
@@ -589,16 +589,16 @@ def _is_set_to(self: Tensor, tensor: Any) -> bool:
     )
 
 
-def _volatile(self: Any) -> bool:
+def _volatile(self: object) -> bool:
     warn("volatile was removed (Variable.volatile is always False)")
     return False
 
 
-def _set_volatile(self: Any, value: bool) -> None:
+def _set_volatile(self: object, value: bool) -> None:
     warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
 
 
-def _missing_attribute(self: Any, name: str) -> Any:
+def _missing_attribute(self: object, name: str) -> Any:
     raise missing_attribute(f"'{type(self).__name__}' object", name, "torch.Tensor")
 
 
@@ -606,7 +606,7 @@ def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
     return _core.make_subclass(cls, data, require_grad)
 
 
-def _make_wrapper_subclass(cls: Any, size: Any, *args: Any, **how: Any) -> Any:
+def _make_wrapper_subclass(cls: object, size: object, *args: object, **how: object) -> Any:
     return late.make_wrapper_subclass(cls, size, *args, **how)
 
 
@@ -786,7 +786,7 @@ def typename(obj: Any) -> str:
     "(tensor: Tensor, other: Number) -> dtype",
     "(scalar1: Number, scalar2: Number) -> dtype",
 )
-def result_type(*operands: Any, **named: Any) -> Any:
+def result_type(*operands: object, **named: object) -> Any:
     """The dtype of arithmetic between two tensors or numbers.
 
     >>> torch.result_type(torch.tensor([1, 2]), 0.5)

@@ -82,7 +82,7 @@ def _order(sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(order))
 
 
-def _dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+def _dim_order(self: Tensor, *, ambiguity_check: object = False) -> tuple[int, ...]:
     """The dimensions from the outermost in memory to the innermost.
 
     ambiguity_check: True raises RuntimeError where sizes or strides of 1 or 0 leave a choice; a
@@ -112,7 +112,7 @@ def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
     return other.detach() if assign else self.copy_(other).detach()
 
 
-def _reinforce(self: Tensor, reward: Any) -> NoReturn:
+def _reinforce(self: Tensor, reward: object) -> NoReturn:
     """Refused: PyTorch removed it."""
     raise RuntimeError(
         "reinforce() was removed.\nUse torch.distributions instead: the log_prob of a sample, "
@@ -125,7 +125,7 @@ def _is_same_size(self: Tensor, other: Tensor) -> bool:
     return self.shape == other.shape
 
 
-def _index(self: Tensor, dims: Any, positions: Any = None) -> NoReturn:
+def _index(self: Tensor, dims: object, positions: object = None) -> NoReturn:
     """Refused: it binds first-class dimensions."""
     raise NotImplementedError(
         "Tensor.index binds first-class dimensions, which rushlight does not have. "
@@ -143,12 +143,12 @@ def _to_mkldnn(self: Tensor, dtype: dtype | None = None) -> Tensor:
     return self if dtype is None else self.to(dtype)
 
 
-def _record_stream(self: Tensor, s: Any) -> None:
+def _record_stream(self: Tensor, s: object) -> None:
     """Nothing: memory is not handed out by streams."""
 
 
 def _elsewhere(device: str, name: str, error: type[Exception], text: str) -> Any:
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
+    def method(self: Tensor, *args: object, **kwargs: object) -> NoReturn:
         raise error(text)
 
     method.__name__, method.__doc__ = name, f"Refused: there is no {device} here."

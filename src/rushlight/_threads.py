@@ -9,7 +9,7 @@ from typing import Any
 from . import _core
 
 
-def _thread_count(function: str, n: Any) -> int:
+def _thread_count(function: str, n: object) -> int:
     """The number of threads that a program asks a function for."""
     if isinstance(n, bool) or not isinstance(n, numbers.Integral):
         of = type(n)

@@ -70,7 +70,7 @@ def has_torch_function_unary(relevant: Any) -> bool:
     return _core.has_torch_function_unary(relevant)
 
 
-def has_torch_function_variadic(*relevant: Any) -> bool:
+def has_torch_function_variadic(*relevant: object) -> bool:
     """`has_torch_function` of arguments given one by one.
 
     >>> torch.overrides.has_torch_function_variadic(torch.zeros(1), 2)
@@ -80,7 +80,7 @@ def has_torch_function_variadic(*relevant: Any) -> bool:
 
 
 def handle_torch_function(
-    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: object, **kwargs: object
 ) -> Any:
     """Give a call to the mode and the classes that take it over.
 
@@ -117,7 +117,7 @@ def wrap_torch_function(
 
     def decorate(function: _Function) -> _Function:
         @functools.wraps(function)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
+        def wrapped(*args: object, **kwargs: object) -> Any:
             relevant = dispatcher(*args, **kwargs)
             if _core.has_torch_function(relevant):
                 return _core.handle_torch_function(wrapped, relevant, args, kwargs)
@@ -183,7 +183,7 @@ class TorchFunctionMode:
     __exit__ = _core.c_method(_core.end_mode)
 
     @classmethod
-    def push(cls, *args: Any, **kwargs: Any) -> Any:
+    def push(cls, *args: object, **kwargs: object) -> Any:
         """The mode itself: an older way to write `with Mode():`."""
         warn(
             "`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`",
@@ -359,10 +359,10 @@ def _signature(function: Any) -> inspect.Signature | None:
     return own.replace(parameters=[p.replace(annotation=p.empty) for p in own.parameters.values()])
 
 
-def _dummy(function: Any) -> Callable[..., int]:
+def _dummy(function: object) -> Callable[..., int]:
     signature = _signature(function)
 
-    def dummy(*args: Any, **kwargs: Any) -> int:
+    def dummy(*args: object, **kwargs: object) -> int:
         return -1
 
     if signature is not None:

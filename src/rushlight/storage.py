@@ -72,7 +72,7 @@ class _StorageBaseMeta(type):
             return super().__new__(cls, name, bases, names)
         return type(name, tuple([UntypedStorage if b is _StorageBase else b for b in bases]), names)
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, UntypedStorage)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
@@ -161,13 +161,13 @@ def _only_here(self: Any, name: str) -> None:
         raise RuntimeError(f"{name}: only available on CPU")
 
 
-def _share_fd_cpu_(self: Any) -> Any:
+def _share_fd_cpu_(self: object) -> Any:
     """Refused: `share_memory_` moves memory, and what shares it is no program's affair here."""
     _only_here(self, "_share_fd_")
     raise NotImplementedError("_share_fd_cpu_: the parts of shared memory cannot be had here")
 
 
-def _share_filename_cpu_(self: Any) -> Any:
+def _share_filename_cpu_(self: object) -> Any:
     """Refused: see `_share_fd_cpu_`."""
     _only_here(self, "_share_filename_")
     raise NotImplementedError("_share_filename_cpu_: the parts of shared memory cannot be had here")
@@ -284,7 +284,7 @@ def mapped(filename: str | os.PathLike[str], shared: bool, nbytes: int) -> Tenso
 
 
 def _from_file(
-    cls: Any, filename: str | os.PathLike[str], shared: bool = False, nbytes: int = 0
+    cls: object, filename: str | os.PathLike[str], shared: bool = False, nbytes: int = 0
 ) -> Any:
     """The storage over a file's first bytes; shared: what is written to it is in the file."""
     return mapped(filename, shared, nbytes).untyped_storage()
@@ -311,7 +311,7 @@ def _says_no(doc: str) -> Any:
     return method
 
 
-def _itself(self: Any) -> Any:
+def _itself(self: object) -> Any:
     """The storage itself."""
     return self
 
@@ -460,7 +460,7 @@ class TypedStorage:
             raise NotImplementedError("Not available for 'meta' device type")
         return elements_of(self._untyped_storage, self.dtype)
 
-    def _like(self, untyped: Any) -> TypedStorage:
+    def _like(self, untyped: object) -> TypedStorage:
         return TypedStorage(wrap_storage=untyped, dtype=self.dtype, _internal=True)
 
     def _size(self) -> int:
@@ -609,10 +609,10 @@ class TypedStorage:
     @classmethod
     def from_buffer(
         cls,
-        *args: Any,
+        *args: object,
         dtype: dtypes.dtype | None = None,
         device: DeviceLike | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Any:
         """A storage with a copy of what an object with the buffer interface holds."""
         warn_of_typed()
@@ -687,7 +687,7 @@ for _name, _dtype in (CASTS | _COMPLEX).items():
 
 
 def _of_bytes(name: str) -> Any:
-    def method(self: Any, *args: Any) -> Any:
+    def method(self: Any, *args: object) -> Any:
         return getattr(self._untyped_storage, name)(*args)
 
     method.__name__ = name
@@ -716,7 +716,7 @@ class LegacyType(type):
                 )
         return TypedStorage(*args, dtype=cls._dtype, wrap_storage=wrap_storage, _internal=True)
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, TypedStorage) and instance.dtype is cls._dtype
 
     def __repr__(cls) -> str:

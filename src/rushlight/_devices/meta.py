@@ -86,7 +86,7 @@ class Meta:
                 result = function(*[_stand_in(a, True) for a in args])
         return self._result(result)
 
-    def _result(self, value: Any) -> Any:
+    def _result(self, value: object) -> Any:
         if value is None or value is NotImplemented:
             return value
         if isinstance(value, (tuple, list)):
@@ -111,7 +111,7 @@ class Meta:
         raise NotImplementedError
 
 
-def _stand_in(value: Any, identity: bool) -> Any:
+def _stand_in(value: object, identity: bool) -> Any:
     """What a definition is given for an argument."""
     if isinstance(value, (list, tuple)):
         if any(isinstance(v, _core.Tensor) for v in value):

@@ -60,7 +60,7 @@ def drawn(draws: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, An
         return _drawn(draws, function, tuple(_value_of(a) for a in args), kwargs, mapped)
 
 
-def _value_of(a: Any) -> Any:
+def _value_of(a: object) -> Any:
     """An argument without its tangents."""
     while isinstance(a, Tensor) and (w := a._wrapped) and not w.level.maps and w.level.active:
         a = w.value
@@ -102,11 +102,11 @@ def _same_of_values(name: str) -> str:
     )
 
 
-def _value(a: Any, level: BatchLevel) -> Tensor | None:
+def _value(a: object, level: BatchLevel) -> Tensor | None:
     return batched_at(a, level) if isinstance(a, Tensor) else None
 
 
-def _one_of(a: Any, level: BatchLevel) -> Any:
+def _one_of(a: object, level: BatchLevel) -> Any:
     """An argument without a batch whose elements are all the same."""
     if isinstance(a, Tensor) and at_level(a, level) is not None:
         one = one_of(a)
@@ -114,7 +114,7 @@ def _one_of(a: Any, level: BatchLevel) -> Any:
     return a
 
 
-def _element(a: Any, level: BatchLevel, i: int) -> Any:
+def _element(a: object, level: BatchLevel, i: int) -> Any:
     value = _value(a, level)
     return a if value is None else value[i]
 
@@ -152,8 +152,8 @@ def _with_size(draws: Any, args: Sequence[Any], kwargs: dict[str, Any], n: int) 
 
 
 def _filled(
-    draws: Any,
-    function: Any,
+    draws: object,
+    function: object,
     args: Sequence[Any],
     kwargs: dict[str, Any],
     level: BatchLevel,

@@ -111,7 +111,7 @@ def answered(hook: str, *said: Draws | str) -> Callable[[_F], _F]:
 
     def decorate(function: Any) -> Any:
         @wraps(function)
-        def ask(*args: Any, **kwargs: Any) -> Any:
+        def ask(*args: object, **kwargs: object) -> Any:
             stack = state.stack
             if not stack:
                 return function(*args, **kwargs)

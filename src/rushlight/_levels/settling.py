@@ -52,7 +52,7 @@ def _place(t: Tensor) -> Any:
     return t._seen.shape, t._seen.strides
 
 
-def _as_it_was(t: Tensor, place: Any) -> Tensor:
+def _as_it_was(t: Tensor, place: object) -> Tensor:
     """A tensor with the shape before an op in place gave another shape."""
     before = t
     while _place(before) != place:

@@ -238,7 +238,7 @@ def _matched(v: Tensor, target: Tensor) -> Tensor:
     return v
 
 
-def _constant(op: Op, values: list[Any], tangents: dict[int, Any], out: Any) -> Any:
+def _constant(op: Op, values: list[Any], tangents: dict[int, Any], out: object) -> Any:
     return None
 
 

@@ -103,12 +103,12 @@ def _name(word: str) -> str:
     return name
 
 
-def _as_it_is(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _as_it_is(function: object, *args: object, **kwargs: object) -> Any:
     """What it is given."""
     return function
 
 
-def _settings_first(*args: Any, **kwargs: Any) -> Any:
+def _settings_first(*args: object, **kwargs: object) -> Any:
     """A decorator that gives back what it is given."""
     return _as_it_is
 

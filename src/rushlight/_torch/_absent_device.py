@@ -20,7 +20,7 @@ from .._late import late
 __all__ = ["DeviceContext", "DeviceEvent", "Event", "Stream", "StreamContext"]
 
 
-def _wait(device: Any = None) -> None:
+def _wait(device: object = None) -> None:
     """Waits for an accelerator, where one is used."""
     if accelerators.wanted and getattr(device, "type", "") != "cpu" and device != "cpu":
         late.accelerator_wait(device)
@@ -141,7 +141,7 @@ class DeviceContext:
 _current = Stream("cpu")
 
 
-def _cpu_stream(device: Any = None) -> Stream:
+def _cpu_stream(device: object = None) -> Stream:
     """The one stream of the CPU."""
     return _current
 

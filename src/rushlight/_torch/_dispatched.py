@@ -38,7 +38,7 @@ def make_wrapper_subclass(
     dispatch_sizes_strides_policy: str | None = None,
     dispatch_device: bool = False,
     dispatch_layout: bool = False,
-    **rest: Any,
+    **rest: object,
 ) -> Any:
     """A tensor of the class with this shape and type, and no values: the class holds them."""
     name = getattr(cls, "__name__", cls)
@@ -117,7 +117,7 @@ def _attribute(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     return _plain(func, types, args, kwargs)
 
 
-def _takers(value: Any, found: dict[Any, None]) -> dict[Any, None]:
+def _takers(value: object, found: dict[Any, None]) -> dict[Any, None]:
     """The classes among arguments, and in lists of them, that are asked."""
     if isinstance(value, Tensor):
         if hasattr(type(value), "__torch_dispatch__"):
@@ -128,7 +128,7 @@ def _takers(value: Any, found: dict[Any, None]) -> dict[Any, None]:
     return found
 
 
-def call(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
+def call(op: OpOverload, *args: object, **kwargs: object) -> Any:
     """An op, as the classes of its arguments say; the op itself where none is asked."""
     classes = tuple(_takers([*args, *kwargs.values()], {}))
     for cls in sorted(classes, key=lambda c: -len(c.__mro__)):
@@ -194,7 +194,7 @@ def _set_item(x: Any, index: Any, value: Any) -> None:
     call(OpOverload("index_put_"), x, lists, value)
 
 
-def _narrow(x: Any, dim: int, start: int, length: int) -> Any:
+def _narrow(x: object, dim: int, start: int, length: int) -> Any:
     return call(OpOverload("slice", "Tensor"), x, dim, start, start + length)
 
 
@@ -212,7 +212,7 @@ def _to(x: Any, *args: Any, **kwargs: Any) -> Any:
     return call(OpOverload("_to_copy"), x, **wanted)
 
 
-def _cast(dtype: Any) -> Callable[..., Any]:
+def _cast(dtype: object) -> Callable[..., Any]:
     return lambda x, **kwargs: _to(x, dtype)
 
 
@@ -221,7 +221,7 @@ def _matmul(x: Any, y: Any) -> Any:
     return call(OpOverload(name or "matmul"), x, y)
 
 
-def _rmatmul(x: Any, y: Any) -> Any:
+def _rmatmul(x: object, y: object) -> Any:
     return _matmul(y, x)
 
 

@@ -96,7 +96,7 @@ def wait(device: Any = None) -> None:
 # ---- memory
 
 
-def _counts(device: Any) -> tuple[int, int, int, int, int]:
+def _counts(device: object) -> tuple[int, int, int, int, int]:
     found: tuple[int, int, int, int, int] = _core.accelerator_counts(number_of(device))
     return found
 
@@ -238,11 +238,11 @@ def _name(device: Any = None) -> str:
     return str(_properties(device).name)
 
 
-def _properties(device: Any = None) -> Properties:
+def _properties(device: object = None) -> Properties:
     return Properties(number_of(device))
 
 
-def _generator(device: Any = None) -> Any:
+def _generator(device: object = None) -> Any:
     from .._generator import place_of
 
     number = number_of(device)
@@ -261,17 +261,17 @@ def _seed_all(seed: int) -> None:
         generator.manual_seed(seed)
 
 
-def _summary(device: Any = None, abbreviated: bool = False) -> str:
+def _summary(device: object = None, abbreviated: bool = False) -> str:
     rows = [f"{name:30} {value:16,}" for name, value in memory_stats(device).items()]
     return "\n".join([f"memory of {accelerated(number_of(device))}, in bytes", *rows])
 
 
-def _nothing(*args: Any, **kwargs: Any) -> None:
+def _nothing(*args: object, **kwargs: object) -> None:
     return None
 
 
 def _refused(name: str) -> Callable[..., NoReturn]:
-    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+    def refuse(*args: object, **kwargs: object) -> NoReturn:
         raise NotImplementedError(
             f"torch.{accelerators.kind}.{name} is not there: the device is one of OpenCL."
         )

@@ -401,7 +401,7 @@ def _assert_async(input: Tensor, assert_msg: str = "") -> None:
         raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
 
 
-def _assert(condition: Any, message: Any) -> Any:
+def _assert(condition: object, message: object) -> Any:
     """AssertionError with the message unless the condition holds; over traced values, a call."""
     if not isinstance(condition, Tensor) and _core.has_torch_function_unary(condition):
         return _core.handle_torch_function(_assert, (condition,), (condition, message), {})

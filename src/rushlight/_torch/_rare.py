@@ -69,7 +69,7 @@ def sym_min(a: Any, b: Any) -> Any:
     return _of_both(min, a, b)
 
 
-def _of_both(choose: Callable[..., Any], a: Any, b: Any) -> Any:
+def _of_both(choose: Callable[..., Any], a: object, b: object) -> Any:
     chosen = choose(a, b)
     return float(chosen) if isinstance(a, float) or isinstance(b, float) else chosen
 
@@ -403,7 +403,7 @@ class EnforceUnique:
     def __init__(self) -> None:
         self.seen: set[Any] = set()
 
-    def see(self, *key: Any) -> None:
+    def see(self, *key: object) -> None:
         """Notes a key."""
         if key in self.seen:
             raise RuntimeError("duplicate key: " + str(key))
@@ -491,7 +491,7 @@ def boolean_dispatch(
 ) -> Callable[..., Any]:
     """A function that is one of two, as an argument of it says."""
 
-    def choose(*args: Any, **kwargs: Any) -> Any:
+    def choose(*args: object, **kwargs: object) -> Any:
         given = args[arg_index] if arg_index < len(args) else kwargs.get(arg_name, default)
         return (if_true if given else if_false)(*args, **kwargs)
 

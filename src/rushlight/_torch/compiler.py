@@ -90,7 +90,7 @@ class OptimizedModule(Module):
             return super().__getattr__(name)
         return getattr(module, name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         module = self.__dict__.get("_modules", {}).get("_orig_mod")
         if module is None or name in _OWN:
             super().__setattr__(name, value)
@@ -244,7 +244,7 @@ def set_enable_guard_collectives(enabled: bool) -> bool:
 _collectives = False
 
 
-def _keep_all(guard_entries: list[Any], *args: Any, **kwargs: Any) -> list[bool]:
+def _keep_all(guard_entries: list[Any], *args: object, **kwargs: object) -> list[bool]:
     """A filter of guards that keeps each: nothing asks for it."""
     return [True for _ in guard_entries]
 

@@ -81,7 +81,7 @@ class Future(Generic[_T]):
             raise AssertionError(f"{result} is of type {type(result)}, not an Exception.")
         self._complete(None, result)
 
-    def _complete(self, value: Any, error: BaseException | None) -> None:
+    def _complete(self, value: object, error: BaseException | None) -> None:
         with self._changed:
             if self._done:
                 raise RuntimeError(

@@ -77,7 +77,7 @@ def _local_folder(repo_or_dir: Any, source: str) -> str:
     _needs_network(f"the repository {repo_or_dir}", known[0])
 
 
-def _hubconf(repo_or_dir: Any, source: str) -> ModuleType:
+def _hubconf(repo_or_dir: object, source: str) -> ModuleType:
     folder = _local_folder(repo_or_dir, source)
     sys.path.insert(0, folder)
     try:
@@ -138,13 +138,13 @@ def help(
 def load(
     repo_or_dir: Any,
     model: str,
-    *args: Any,
+    *args: object,
     source: str = "github",
     trust_repo: Any = "check",
     force_reload: bool = False,
     verbose: bool = True,
     skip_validation: bool = False,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """Call a model's function in the hubconf.py of a folder (`source="local"`), or of a repository
     that was put into `get_dir()`."""

@@ -264,7 +264,7 @@ def onednn_fusion_enabled() -> bool:
     return _onednn
 
 
-def fork(func: Callable[..., _T], *args: Any, **kwargs: Any) -> Future[_T]:
+def fork(func: Callable[..., _T], *args: object, **kwargs: object) -> Future[_T]:
     """A future with the result of a call, which runs at once.
 
     >>> torch.jit.wait(torch.jit.fork(torch.add, torch.ones(1), 2))

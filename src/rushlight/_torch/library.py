@@ -66,7 +66,7 @@ _TYPES: dict[Any, str] = {
 _SEQUENCES = (list, tuple, collections.abc.Sequence)
 
 
-def _type_text(annotation: Any) -> str:
+def _type_text(annotation: object) -> str:
     """An annotation in a schema's words; "" for one that a schema cannot say."""
     if annotation in _TYPES:
         return _TYPES[annotation]
@@ -338,7 +338,7 @@ class CustomOpDef:
         self._check_aliases([*arguments.values()], result)
         return result
 
-    def _check_aliases(self, arguments: Any, result: Any) -> None:
+    def _check_aliases(self, arguments: object, result: object) -> None:
         seen = {_memory(t) for t in tree_leaves(arguments) if isinstance(t, Tensor)}
         for out in tree_leaves(result):
             if not isinstance(out, Tensor):
@@ -414,7 +414,7 @@ class CustomOpDef:
             members["vmap"] = staticmethod(rule)
         else:
 
-            def of_lists(info: Any, in_dims: Any, call: Any, *flat: Any) -> Any:
+            def of_lists(info: Any, in_dims: Any, call: Any, *flat: object) -> Any:
                 found, dims = rule(info, call.arguments(in_dims[1:]), *call.arguments(flat))
                 return call.taken(found), call.dims(dims)
 
@@ -559,7 +559,7 @@ class _SchemaOp(CustomOpDef):
     def __init__(self, name: str, schema: str) -> None:
         _, signature, written, text = _parsed(schema)
 
-        def no_kernel(*args: Any, **kwargs: Any) -> Any:
+        def no_kernel(*args: object, **kwargs: object) -> Any:
             raise NotImplementedError(
                 f"Could not run '{name}': there is no kernel for it. torch.library.impl gives one."
             )
@@ -587,7 +587,7 @@ class _SchemaOp(CustomOpDef):
             return self._composite(*args, **kwargs)
         return super().__call__(*args, **kwargs)
 
-    def _check_aliases(self, arguments: Any, result: Any) -> None:
+    def _check_aliases(self, arguments: object, result: object) -> None:
         """Nothing: the schema says what may be an alias."""
 
     def _run(self, arguments: dict[str, Any]) -> Any:
@@ -744,7 +744,7 @@ class OpCheckError(Exception):
     """An operator does not do what was registered for it."""
 
 
-def _copied(values: Any, device: str | None = None) -> Any:
+def _copied(values: object, device: str | None = None) -> Any:
     def copy(t: Tensor) -> Tensor:
         made = t.detach().clone()
         return (made if device is None else made.to(device)).requires_grad_(t.requires_grad)
@@ -757,7 +757,7 @@ def _results(op: CustomOpDef, given: Any) -> list[Any]:
     return tree_leaves(op(*args, **kwargs))
 
 
-def _check_schema(op: CustomOpDef, given: Any) -> None:
+def _check_schema(op: CustomOpDef, given: object) -> None:
     args, kwargs = _copied(given)
     bound = op._signature.bind(*args, **kwargs)
     before = _copied(bound.arguments)
@@ -769,7 +769,7 @@ def _check_schema(op: CustomOpDef, given: Any) -> None:
             raise RuntimeError(f"Argument {name} is not defined as mutable but was mutated")
 
 
-def _check_autograd(op: CustomOpDef, given: Any) -> None:
+def _check_autograd(op: CustomOpDef, given: object) -> None:
     """That a backward, where gradients are wanted and there is one, gives as many as it must."""
     args, kwargs = _copied(given)
     wanted = [t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor) and t.requires_grad]
@@ -778,7 +778,7 @@ def _check_autograd(op: CustomOpDef, given: Any) -> None:
         rl.autograd.grad(outs, wanted, [rl.ones_like(t) for t in outs], allow_unused=True)
 
 
-def _check_fake(op: CustomOpDef, given: Any) -> None:
+def _check_fake(op: CustomOpDef, given: object) -> None:
     if op._fake is None and "meta" not in op._kernels and not hasattr(op, "_composite"):
         raise RuntimeError(
             f"There was no fake impl registered for {op!r}. This is necessary for "

@@ -125,7 +125,7 @@ _KINDS: dict[str, _Kind] = {
 }
 
 
-def _cast(value: Any, kind: dtypes.dtype, where: str) -> Any:
+def _cast(value: object, kind: dtypes.dtype, where: str) -> Any:
     """An argument with its eligible tensors in a type."""
     if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
         return type(value)(_cast(v, kind, where) for v in value)

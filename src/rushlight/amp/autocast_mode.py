@@ -221,14 +221,14 @@ class autocast:
 
     def __call__(self, func: _F) -> _F:
         @functools.wraps(func)
-        def inside(*args: Any, **kwargs: Any) -> Any:
+        def inside(*args: object, **kwargs: object) -> Any:
             with self:
                 return func(*args, **kwargs)
 
         return inside  # type: ignore[return-value]
 
 
-def _cast(value: Any, device_type: str, dtype: dtypes.dtype) -> Any:
+def _cast(value: object, device_type: str, dtype: dtypes.dtype) -> Any:
     """Floating-point tensors of the device in a type, within containers too; float64 as it is."""
     if isinstance(value, Tensor):
         fits = value.is_floating_point() and value.device.type == device_type
@@ -258,7 +258,7 @@ def custom_fwd(
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 
     @functools.wraps(fwd)
-    def decorated(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+    def decorated(ctx: Any, *args: object, **kwargs: object) -> Any:
         ctx._dtype = get_autocast_dtype(device_type)
         on = is_autocast_enabled(device_type)
         if cast_inputs is None:
@@ -282,7 +282,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
         return functools.partial(custom_bwd, device_type=device_type)
 
     @functools.wraps(bwd)
-    def decorated(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+    def decorated(ctx: Any, *args: object, **kwargs: object) -> Any:
         used = ctx._fwd_used_autocast
         with autocast(device_type=device_type, enabled=used, dtype=ctx._dtype):
             return bwd(ctx, *args, **kwargs)

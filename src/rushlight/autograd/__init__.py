@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from .._late import functions_named_as_modules as _functions_named_as_modules
 from .._missing import missing_name as _missing_name
@@ -22,7 +22,7 @@ from .grad_mode import (
 )
 from .variable import Variable
 
-if TYPE_CHECKING:
+if _TYPE_CHECKING:
     from . import functional as functional
     from . import profiler as profiler
     from .gradcheck import gradcheck as gradcheck

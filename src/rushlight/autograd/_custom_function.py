@@ -125,7 +125,7 @@ class _Mapped(Function):
         return (None, None, None, *results)
 
     @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
+    def jvp(ctx: Any, *tangents: object) -> Any:
         cls, level, batched, context, _ = ctx.call
         given = [
             level.wrap(t) if b and t is not None else t
@@ -283,7 +283,7 @@ def _joined(
     return with_tangent(out, tangent, level)
 
 
-def _shows(view: Tensor, t: Any) -> bool:
+def _shows(view: Tensor, t: object) -> bool:
     """Whether a view is a view of a tensor, or of the tensor's base."""
     return isinstance(t, Tensor) and view._base is (t._base if t._is_view() else t)
 

@@ -94,7 +94,7 @@ def _copy_gradient(grad: Tensor) -> Tensor:
     return empty_like(grad.detach()).copy_(grad)
 
 
-def _as_gradient(output: Tensor, gradient: Any) -> Tensor | None:
+def _as_gradient(output: Tensor, gradient: object) -> Tensor | None:
     """A root's gradient as a tensor that fits it; numbers, lists and arrays are accepted."""
     if gradient is None:
         return None
@@ -121,7 +121,7 @@ def _as_gradient(output: Tensor, gradient: Any) -> Tensor | None:
     return gradient
 
 
-def _is_edge(value: Any) -> bool:
+def _is_edge(value: object) -> bool:
     return isinstance(value, tuple) and hasattr(value, "output_nr")
 
 
@@ -184,7 +184,7 @@ def _tuple(value: Any) -> tuple[Tensor | None, ...]:
     return (value,) if isinstance(value, Tensor) or _is_edge(value) else tuple(value)
 
 
-def _inputs(function: str, value: Any) -> tuple[Any, ...]:
+def _inputs(function: str, value: object) -> tuple[Any, ...]:
     """The `inputs` argument as a tuple: tensors and edges."""
     if isinstance(value, Tensor):
         return (value,)
@@ -349,7 +349,7 @@ def grad(
 
 
 def _batched(
-    roots: tuple[Any, ...], wanted: tuple[Tensor, ...], given: Any, retain: bool, create_graph: bool
+    roots: tuple[Any, ...], wanted: tuple[Tensor, ...], given: object, retain: bool, create_graph: bool
 ) -> tuple[Tensor | None, ...]:
     """One backward for all rows of the batched gradients, as a vmap of the rules."""
     if given is None:

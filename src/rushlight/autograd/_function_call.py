@@ -58,7 +58,7 @@ class Signature:
         return bound.args[self.skip :]
 
 
-def _among(tensor: Any, tensors: Sequence[Tensor]) -> bool:
+def _among(tensor: object, tensors: Sequence[Tensor]) -> bool:
     return any(t is tensor for t in tensors)
 
 

@@ -70,7 +70,7 @@ def _accumulator_of(name: str, t: Tensor) -> Any:
     return leaf
 
 
-def _poisoned(_gradients: Any) -> Any:
+def _poisoned(_gradients: object) -> Any:
     raise RuntimeError(
         "Trying to execute AccumulateGrad node that was poisoned by swap_tensors this can happen "
         "when you try to run backward on a tensor that was swapped. Convert a module before its "

@@ -287,7 +287,7 @@ def node_failed(node: Any) -> None:
         parent = metadata.get("parent_")
 
 
-def _flat(value: Any) -> list[Any]:
+def _flat(value: object) -> list[Any]:
     return list(value) if isinstance(value, (tuple, list)) else [value]
 
 

@@ -51,7 +51,7 @@ class FunctionCtx:
     tensor([1., 0.])
     """
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    def save_for_backward(self, *tensors: object) -> None:
         """Keep tensors (or None) for backward; the last call counts."""
         for i, t in enumerate(tensors):
             if t is not None and not isinstance(t, Tensor):
@@ -61,7 +61,7 @@ class FunctionCtx:
                 )
         self.to_save = tensors
 
-    def save_for_forward(self, *tensors: Any) -> None:
+    def save_for_forward(self, *tensors: object) -> None:
         """Keep tensors for `jvp`."""
         for i, t in enumerate(tensors):
             if t is not None and not isinstance(t, Tensor):
@@ -72,7 +72,7 @@ class FunctionCtx:
                 )
         self.saved_for_forward = tensors
 
-    def mark_dirty(self, *tensors: Any) -> None:
+    def mark_dirty(self, *tensors: object) -> None:
         """Say which inputs forward has changed in place.
 
         >>> class Double(torch.autograd.Function):
@@ -94,7 +94,7 @@ class FunctionCtx:
                 raise RuntimeError("mark_dirty can only accept variables, but argument ")
         self.dirty_tensors = tensors
 
-    def mark_non_differentiable(self, *tensors: Any) -> None:
+    def mark_non_differentiable(self, *tensors: object) -> None:
         """Say which outputs have no gradient.
 
         >>> class Sorted(torch.autograd.Function):
@@ -118,7 +118,7 @@ class FunctionCtx:
                 )
         self.non_differentiable = tensors
 
-    def mark_shared_storage(self, *pairs: Any) -> None:
+    def mark_shared_storage(self, *pairs: object) -> None:
         """Nothing: which tensors share memory is known without being told."""
         warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically "
@@ -364,12 +364,12 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         raise NotImplementedError(_NO_BACKWARD)
 
     @staticmethod
-    def vjp(ctx: BackwardCFunction, *grad_outputs: Any) -> Any:
+    def vjp(ctx: BackwardCFunction, *grad_outputs: object) -> Any:
         """Another name of `backward`."""
         raise NotImplementedError(_NO_BACKWARD)
 
     @staticmethod
-    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+    def jvp(ctx: Any, *grad_inputs: object) -> Any:
         """The forward-mode derivative."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with "
@@ -513,7 +513,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(function)
-    def wrapper(ctx: BackwardCFunction, *args: Any) -> Tensor:
+    def wrapper(ctx: BackwardCFunction, *args: object) -> Tensor:
         grad_enabled = _core.is_grad_enabled()
         before = _core.set_grad_enabled(False)
         try:

@@ -70,7 +70,7 @@ def _prepare(inputs: _Tensors, create_graph: bool, need_graph: bool) -> _Tensors
     )
 
 
-def _inputs(given: Any, name: str, create_graph: bool) -> tuple[bool, _Tensors]:
+def _inputs(given: object, name: str, create_graph: bool) -> tuple[bool, _Tensors]:
     """(were they a tuple, the inputs as leaves of a graph of their own)."""
     was_tuple, inputs = _as_tuple(given, "inputs", name)
     return was_tuple, _prepare(inputs, create_graph, True)
@@ -384,7 +384,7 @@ def _rows(
     )
 
 
-def _columns(func: Callable[..., Any], inputs: Any) -> Tensor | tuple[tuple[Tensor, ...], ...]:
+def _columns(func: Callable[..., Any], inputs: object) -> Tensor | tuple[tuple[Tensor, ...], ...]:
     """The Jacobian by forward mode, all columns at once: a batch of tangents, one for each element
     of the inputs."""
     inputs_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
@@ -440,7 +440,7 @@ def _number(func: Callable[..., Any], inputs: _Tensors, name: str) -> Tensor:
 def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Any]:
     """`func`, with torch's errors where it does not give one number."""
 
-    def checked(*inputs: Any) -> Any:
+    def checked(*inputs: object) -> Any:
         return _number(func, inputs, name).reshape(())
 
     return checked
@@ -482,7 +482,7 @@ def hessian(
             _require_second(jac)
         return jac
 
-    def checked(*given: Any) -> Any:
+    def checked(*given: object) -> Any:
         with _Grad():
             out = single(*given)
         _require_graph((out,), strict)

@@ -86,7 +86,7 @@ class _Mode:
             return _wrap_async_generator(self, function)  # type: ignore[return-value]
 
         @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
+        def wrapper(*args: object, **kwargs: object) -> Any:
             with self.clone():
                 return function(*args, **kwargs)
 
@@ -95,7 +95,7 @@ class _Mode:
 
 def _wrap_generator(mode: _Mode, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         generator = function(*args, **kwargs)
         try:
             with mode.clone():
@@ -149,7 +149,7 @@ class _Steps:
 
 def _wrap_coroutine(mode: _Mode, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+    async def wrapper(*args: object, **kwargs: object) -> Any:
         return await _Steps(mode, function(*args, **kwargs))
 
     return wrapper
@@ -157,7 +157,7 @@ def _wrap_coroutine(mode: _Mode, function: Callable[..., Any]) -> Callable[..., 
 
 def _wrap_async_generator(mode: _Mode, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+    async def wrapper(*args: object, **kwargs: object) -> Any:
         generator = function(*args, **kwargs)
         try:
             response = await _Steps(mode, generator.asend(None))

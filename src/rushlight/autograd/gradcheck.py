@@ -126,7 +126,7 @@ class _Check:
         """The function with a tuple of tensors as the result, of complex tensors the `part`."""
         which = self.which
 
-        def run(*args: Any) -> tuple[Tensor, ...]:
+        def run(*args: object) -> tuple[Tensor, ...]:
             given = _tuple(self.function(*args))
             return tuple(_part(given[i], part) for i in which)
 
@@ -477,7 +477,7 @@ class _Check:
                     )
 
 
-def _is_sparse(value: Any) -> bool:
+def _is_sparse(value: object) -> bool:
     w = value._attached if isinstance(value, _core.Tensor) else None
     return w is not None and not w.strided
 

@@ -165,7 +165,7 @@ def increment_version(tensor: Any) -> None:
         t._bump_version()
 
 
-def _add(table: OrderedDict[int, Any], hook: Any) -> RemovableHandle:
+def _add(table: OrderedDict[int, Any], hook: object) -> RemovableHandle:
     handle = RemovableHandle(table)
     table[handle.id] = hook
     return handle
@@ -176,7 +176,7 @@ def _name(hook: Any) -> str:
 
 
 @quietly
-def _check_replacement(hook: Any, old: Tensor | None, new: Any) -> None:
+def _check_replacement(hook: object, old: Tensor | None, new: object) -> None:
     if not isinstance(new, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
     if old is None:
@@ -259,7 +259,7 @@ class NodeHooks:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def _check_count(hook: Any, got: Tensor | Sequence[Tensor], expected: int) -> None:
+def _check_count(hook: object, got: Tensor | Sequence[Tensor], expected: int) -> None:
     if not isinstance(got, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(got).__name__}'")
     if len(got) != expected:
@@ -315,7 +315,7 @@ def _set_accumulation_hooks(tensor: Any, hooks: Any) -> None:
     _hooks_of(tensor).after_accumulate = hooks
 
 
-def _check_dict(name: str, value: Any) -> None:
+def _check_dict(name: str, value: object) -> None:
     if value is not None and not isinstance(value, dict):
         raise TypeError(f"{name} must be a dict of hooks or None, not {type(value).__name__}")
 
@@ -378,12 +378,12 @@ def _move_retained(tensor: Tensor, old_node: Any, old_nr: int) -> None:
     _hooks_of(tensor.grad_fn).retained[tensor.output_nr] = weakref.ref(tensor)
 
 
-def _register_hook(node: Any, hook: Callable[..., Any]) -> RemovableHandle:
+def _register_hook(node: object, hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(grad_inputs, grad_outputs)` after the node has run."""
     return _add(_hooks_of(node).post, hook)
 
 
-def _register_prehook(node: Any, hook: Callable[..., Any]) -> RemovableHandle:
+def _register_prehook(node: object, hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(grad_outputs)` before the node runs."""
     return _add(_hooks_of(node).pre, hook)
 

@@ -26,9 +26,9 @@ def _start(
     group: ProcessGroup,
     begin: Callable[[Any], Request | Sequence[Request]],
     *,
-    kept: Any,
+    kept: object,
     after: _After | None = None,
-    result: Any = None,
+    result: object = None,
     wait: bool,
     limit: float | None = None,
 ) -> Work | None:
@@ -61,7 +61,7 @@ def _start(
 # ---- arguments
 
 
-def _check_tensor(tensor: Any, name: str) -> None:
+def _check_tensor(tensor: object, name: str) -> None:
     if not isinstance(tensor, Tensor):
         raise TypeError(
             f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n"
@@ -69,7 +69,7 @@ def _check_tensor(tensor: Any, name: str) -> None:
         )
 
 
-def _check_tensors(tensors: Any, name: str) -> None:
+def _check_tensors(tensors: object, name: str) -> None:
     if not isinstance(tensors, list) or not all(isinstance(t, Tensor) for t in tensors):
         raise TypeError(
             f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n"
@@ -169,7 +169,7 @@ _OF_INTEGERS = (RedOpType.BAND, RedOpType.BOR, RedOpType.BXOR)
 _OF_COMPLEX = (RedOpType.SUM, RedOpType.AVG, RedOpType.PREMUL_SUM)
 
 
-def _kind(name: str, op: Any, tensor: Tensor) -> RedOpType:
+def _kind(name: str, op: object, tensor: Tensor) -> RedOpType:
     """The kind of a reduction; ValueError, RuntimeError where the dtype has none such."""
     kind = op.op if isinstance(op, ReduceOp) else op
     if not isinstance(kind, RedOpType):

@@ -68,7 +68,7 @@ def _site() -> str:
     return "no line of Python" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-def _facts(name: str, number: int, result: Any) -> dict[str, str]:
+def _facts(name: str, number: int, result: object) -> dict[str, str]:
     """What must be the same on all ranks, by aspect."""
     tensors = [leaf for leaf in tree_leaves(result) if isinstance(leaf, rl.Tensor)]
     facts = {"SequenceNumber": str(number), "OpType": name.upper()}

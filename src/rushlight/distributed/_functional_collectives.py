@@ -25,7 +25,7 @@ class AsyncCollectiveTensor(Tensor):
 # ---- which group is meant, which reduction
 
 
-def _resolve_group(group: Any, tag: str = "") -> ProcessGroup:
+def _resolve_group(group: object, tag: str = "") -> ProcessGroup:
     """A group of: itself, its name, a mesh of one dimension, (mesh, dimension), or its ranks."""
     from .device_mesh import DeviceMesh
 
@@ -264,7 +264,7 @@ def _older_name(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     path = "torch.distributed._functional_collectives"
     newer = name.replace("into_tensor", "single").replace("_tensor", "_single")
 
-    def older(*args: Any, **kwargs: Any) -> Any:
+    def older(*args: object, **kwargs: object) -> Any:
         warn(
             f"`{path}.{name}` is deprecated. Please use `{path}.{newer}` instead.",
             FutureWarning,

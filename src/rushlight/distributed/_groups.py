@@ -227,7 +227,7 @@ def _backend_of_cpu(backend: str | None) -> Backend:
     return chosen
 
 
-def _check_timeout(timeout: Any) -> timedelta:
+def _check_timeout(timeout: object) -> timedelta:
     if timeout is None:
         return default_pg_timeout
     if not isinstance(timeout, timedelta):

@@ -25,7 +25,7 @@ def _length(data: Tensor) -> Tensor:
     return rl.tensor([data.numel()], dtype=rl.int64, device="cpu")
 
 
-def _padded(obj: Any, group: ProcessGroup) -> tuple[list[int], Tensor]:
+def _padded(obj: object, group: ProcessGroup) -> tuple[list[int], Tensor]:
     """How long each process's pickle is, and this one's, as long as the longest."""
     data = to_tensor(obj)
     lengths = rl.zeros(group.size(), dtype=rl.int64, device="cpu")

@@ -34,7 +34,7 @@ def register_rendezvous_handler(scheme: str, handler: Handler) -> None:
     _handlers[scheme] = handler
 
 
-def rendezvous(url: str, rank: int = -1, world_size: int = -1, **settings: Any) -> Iterator[Found]:
+def rendezvous(url: str, rank: int = -1, world_size: int = -1, **settings: object) -> Iterator[Found]:
     """A generator of one (store, rank, world_size) for a URL.
 
     env:// reads RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; tcp://host:port and file:///path
@@ -98,7 +98,7 @@ def _file(url: str, **settings: Any) -> Iterator[Found]:
     raise RuntimeError("Unable to perform rerendezvous using file:// method")
 
 
-def _tcp(url: str, timeout: timedelta = default_pg_timeout, **settings: Any) -> Iterator[Found]:
+def _tcp(url: str, timeout: timedelta = default_pg_timeout, **settings: object) -> Iterator[Found]:
     parts = urlsplit(url)
     if parts.port is None or parts.hostname is None:
         raise _error("tcp", "port number missing" if parts.port is None else "host name missing")
@@ -107,7 +107,7 @@ def _tcp(url: str, timeout: timedelta = default_pg_timeout, **settings: Any) -> 
     raise RuntimeError("Unable to perform re-rendezvous using tcp:// method")
 
 
-def _env(url: str, timeout: timedelta = default_pg_timeout, **settings: Any) -> Iterator[Found]:
+def _env(url: str, timeout: timedelta = default_pg_timeout, **settings: object) -> Iterator[Found]:
     query = _query(urlsplit(url))
 
     def told(name: str) -> str:

@@ -63,7 +63,7 @@ def _byte_list(call: str, values: object) -> list[bytes]:
     return [_bytes(call, value) for value in values]
 
 
-def _int64(call: str, value: Any) -> int:
+def _int64(call: str, value: object) -> int:
     number = value.__index__() if hasattr(value, "__index__") else None
     if number is None or not -_INT64 <= number < _INT64:
         raise _wrong(call, value, "int of 64 bits")

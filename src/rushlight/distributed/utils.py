@@ -7,14 +7,14 @@ from typing import Any
 from .._missing import missing_name as _missing_name
 
 
-def _verify_param_shape_across_processes(*args: Any, **kwargs: Any) -> None:
+def _verify_param_shape_across_processes(*args: object, **kwargs: object) -> None:
     """One process has the shapes that it has."""
 
 
 _sync_module_states = _sync_params_and_buffers = _verify_param_shape_across_processes
 
 
-def _to_kwargs(inputs: Any, kwargs: Any, *args: Any) -> Any:
+def _to_kwargs(inputs: object, kwargs: object, *args: object) -> Any:
     """The arguments for the one device."""
     return (inputs,), (kwargs or {},)
 

@@ -23,7 +23,7 @@ class OfCategories(Distribution):
     def _expand_rest(self, new: Any, shape: Size) -> None:
         new._categorical = self._categorical.expand(shape)
 
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
+    def _new(self, *args: object, **kwargs: object) -> Tensor:
         return self._categorical._new(*args, **kwargs)
 
     @property

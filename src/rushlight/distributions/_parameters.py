@@ -65,7 +65,7 @@ class ByProbabilities(Distribution):
         """The shape of `probs` and `logits`."""
         return self._param.size()
 
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
+    def _new(self, *args: object, **kwargs: object) -> Tensor:
         return self._param.new(*args, **kwargs)
 
     def _expand_rest(self, new: Any, shape: Size) -> None:

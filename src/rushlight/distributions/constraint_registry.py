@@ -64,7 +64,7 @@ _both = (biject_to, transform_to)
 
 
 @_enter(_both, constraints.real)
-def _to_real(constraint: Any) -> Transform:
+def _to_real(constraint: object) -> Transform:
     return transforms.identity_transform
 
 
@@ -81,7 +81,7 @@ def _to_less_than(constraint: Any) -> Transform:
     return transforms.ComposeTransform([exp, upper])
 
 
-def _is_number(bound: Any, value: int) -> bool:
+def _is_number(bound: object, value: int) -> bool:
     return isinstance(bound, (int, float)) and bound == value
 
 
@@ -100,12 +100,12 @@ transform_to.register(constraints.lower_cholesky, lambda _: transforms.LowerChol
 
 
 @_enter([transform_to], constraints.positive_definite, constraints.positive_semidefinite)
-def _to_positive_definite(constraint: Any) -> Transform:
+def _to_positive_definite(constraint: object) -> Transform:
     return transforms.PositiveDefiniteTransform()
 
 
 @_enter(_both, constraints.corr_cholesky)
-def _to_corr_cholesky(constraint: Any) -> Transform:
+def _to_corr_cholesky(constraint: object) -> Transform:
     return transforms.CorrCholeskyTransform()
 
 

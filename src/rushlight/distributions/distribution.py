@@ -91,7 +91,7 @@ class Distribution:
         """The class of this package that this one is or extends."""
         return next(c for c in type(self).__mro__ if c.__module__.startswith(_OWN))
 
-    def _expand_parameters(self, new: Any, shape: Size) -> None:
+    def _expand_parameters(self, new: object, shape: Size) -> None:
         # Those of this package's class: a subclass may have other parameters, and others' names.
         known: Any = self._expands_as().arg_constraints
         if isinstance(known, property):
@@ -104,7 +104,7 @@ class Distribution:
                 setattr(new, name, value.expand((*shape, *value.shape[kept:])))
         self._expand_rest(new, shape)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: object, shape: Size) -> None:
         """Expand what a distribution has besides its parameters."""
 
     @property
@@ -197,7 +197,7 @@ class Distribution:
         """The shape of a sample."""
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
-    def _validate_sample(self, value: Any) -> None:
+    def _validate_sample(self, value: object) -> None:
         """Refuse what `log_prob`, `cdf` and `icdf` cannot take."""
         if not isinstance(value, Tensor):
             raise ValueError(
@@ -240,7 +240,7 @@ class Distribution:
             self._validate_sample(value)
         return value
 
-    def _get_checked_instance(self, cls: type[Any], _instance: Any = None) -> Any:
+    def _get_checked_instance(self, cls: type[Any], _instance: object = None) -> Any:
         if _instance is None and type(self).__init__ is not cls.__init__:
             raise NotImplementedError(
                 f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ "

@@ -203,7 +203,7 @@ class AbsTransform(_Fixed):
         return y
 
 
-def _is_equal(a: Any, b: Any) -> bool:
+def _is_equal(a: object, b: object) -> bool:
     if isinstance(a, Tensor) or isinstance(b, Tensor):
         return a is b or bool(rl.as_tensor(a == b).all())
     return bool(a == b)

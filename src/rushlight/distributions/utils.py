@@ -26,7 +26,7 @@ euler_constant = 0.57721566490153286060
 _T = TypeVar("_T")
 
 
-def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
+def broadcast_all(*values: object) -> tuple[Tensor, ...]:
     """The values as tensors of one shape; numbers get the type and device of the first tensor.
 
     >>> torch.distributions.utils.broadcast_all(torch.zeros(2), 1.0)
@@ -95,10 +95,10 @@ class lazy_property(Generic[_T]):
         self.__name__ = wrapped.__name__
 
     @overload
-    def __get__(self, instance: None, obj_type: Any = None) -> lazy_property[_T]: ...
+    def __get__(self, instance: None, obj_type: object = None) -> lazy_property[_T]: ...
     @overload
-    def __get__(self, instance: object, obj_type: Any = None) -> _T: ...
-    def __get__(self, instance: object | None, obj_type: Any = None) -> lazy_property[_T] | _T:
+    def __get__(self, instance: object, obj_type: object = None) -> _T: ...
+    def __get__(self, instance: object | None, obj_type: object = None) -> lazy_property[_T] | _T:
         if instance is None:
             return _lazy_property_and_property(self.wrapped)
         with rl.enable_grad():

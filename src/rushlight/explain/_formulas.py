@@ -247,7 +247,7 @@ def _is_number(op: _core.Op, name: str) -> bool:
     return found is not None and {w.strip() for w in found[1].split("|")} <= _NUMBER_TYPES
 
 
-def _expression(value: Any) -> Expression:
+def _expression(value: object) -> Expression:
     if _is_symbolic(value):
         return value
     if isinstance(value, bool):
@@ -260,13 +260,13 @@ def _expression(value: Any) -> Expression:
 _EXPRESSIONS: tuple[type, ...] = ex.Expression.__args__
 
 
-def _known(value: Any) -> Any:
+def _known(value: object) -> Any:
     if isinstance(value, _Unknown):
         raise _Unreadable(value.why)
     return value
 
 
-def _is_symbolic(value: Any) -> TypeGuard[Expression]:
+def _is_symbolic(value: object) -> TypeGuard[Expression]:
     return isinstance(value, _EXPRESSIONS)
 
 
@@ -281,7 +281,7 @@ class _Method:
 # ---- what the ops of a rule are in a formula
 
 
-def _same(x: Expression, *_: Any) -> Expression:
+def _same(x: Expression, *_: object) -> Expression:
     return x
 
 
@@ -328,7 +328,7 @@ def _of_sinc(x: Expression, angle: Expression) -> Expression:
     return ex.over(apart, x)
 
 
-def _of_erfcx(x: Expression, order: Any) -> Expression:
+def _of_erfcx(x: Expression, order: object) -> Expression:
     if order != 1:
         return ex.call("erfcx_derivative", _expression(order), x)
     two = ex.number(2)
@@ -372,7 +372,7 @@ _COMPARE: dict[type[ast.cmpop], tuple[Any, str]] = {
 }
 
 
-def _truth(condition: Any) -> Expression:
+def _truth(condition: object) -> Expression:
     """A value as a condition: of numbers, what is not 0 holds."""
     found = _expression(condition)
     if ex.is_truth(found) or isinstance(found, Name) or found in (ex.ZERO, ex.ONE):
@@ -589,7 +589,7 @@ class _Scope:
         return getattr(builtins, name)
 
 
-def _attribute(of: Any, name: str) -> Any:
+def _attribute(of: object, name: str) -> Any:
     if not _is_symbolic(of):
         if isinstance(of, (ModuleType, _RealType, FunctionType, _core.Op)):
             return getattr(of, name)
@@ -621,7 +621,7 @@ def _called_method(method: _Method, args: list[Any], named: dict[str, Any]) -> E
     return ex.call(method.name, method.of, *shown)
 
 
-def _applied(how: tuple[Any, Callable[..., Expression]] | None, *values: Any) -> Any:
+def _applied(how: tuple[Any, Callable[..., Expression]] | None, *values: object) -> Any:
     if how is None:
         raise _Unreadable("an operator")
     plain, made = how
@@ -647,7 +647,7 @@ def _comparison(how: ast.cmpop, left: Any, right: Any) -> Any:
     return ex.comparison(found[1], _expression(left), _expression(right))
 
 
-def _is_instance(of: Any, kinds: Any) -> bool:
+def _is_instance(of: object, kinds: object) -> bool:
     every = kinds if isinstance(kinds, tuple) else (kinds,)
     if not _is_symbolic(of):
         return isinstance(of, tuple(k for k in every if isinstance(k, type)))

@@ -336,7 +336,7 @@ def add_users(node: Node, found: set[Node]) -> None:
                 waiting.append(edge.source)
 
 
-def _several(results: Any) -> Iterable[Any]:
+def _several(results: object) -> Iterable[Any]:
     if isinstance(results, (list, tuple)) and not isinstance(results, GradientEdge):
         if not results:
             raise ValueError("explain: an empty list has no graph. Give it the loss.")
@@ -344,7 +344,7 @@ def _several(results: Any) -> Iterable[Any]:
     return (results,)
 
 
-def _start(result: Any) -> tuple[Any, int]:
+def _start(result: object) -> tuple[Any, int]:
     """The node that a result's gradient goes to, and which of its results that is."""
     if isinstance(result, GradientEdge):
         return result.node, result.output_nr

@@ -146,7 +146,7 @@ class Names:
                 self._take(label, inside(tensor))
 
 
-def _attributes(value: Any) -> dict[str, Any]:
+def _attributes(value: object) -> dict[str, Any]:
     try:
         return dict(value.__dict__)
     except Exception:  # an object of the program may do anything when it is asked
@@ -170,7 +170,7 @@ def names_for(names: Any = None) -> Names:
     return found
 
 
-def _items(names: Any) -> Iterable[Any]:
+def _items(names: object) -> Iterable[Any]:
     if isinstance(names, (Tensor, str)) or not isinstance(names, Iterable):
         raise _bad_names(f"an object of type {type(names).__name__}")
     return names

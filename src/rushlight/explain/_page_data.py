@@ -329,11 +329,11 @@ def _count(count: int) -> str:
     return str(count)
 
 
-def _without_defaults(**row: Any) -> dict[str, Any]:
+def _without_defaults(**row: object) -> dict[str, Any]:
     return {k: v for k, v in row.items() if v is not None and v != "" and v != [] and v != 0}
 
 
-def _number(x: Any) -> Any:
+def _number(x: object) -> Any:
     """A number for JSON, which has no NaN and no infinity."""
     if isinstance(x, list):
         return [_number(y) for y in x]

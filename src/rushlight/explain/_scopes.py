@@ -188,7 +188,7 @@ def reading(results: Any, names: Any = None, recorded: Recording | None = None) 
             graph.forget()
 
 
-def _shown(argument: Any) -> bool:
+def _shown(argument: object) -> bool:
     """Whether an argument is one that pictures show: a number, or a small tensor."""
     if isinstance(argument, Tensor):
         return argument.numel() <= _SMALL and not argument.requires_grad

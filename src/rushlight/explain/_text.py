@@ -301,7 +301,7 @@ def _cells(line: _Waiting, printed: set[Node]) -> list[str]:
     ]
 
 
-def _number(value: Any) -> str:
+def _number(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, (float, complex)) else str(value)
 
 

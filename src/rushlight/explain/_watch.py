@@ -280,7 +280,7 @@ class watch:
             loss = self._losses[place] = Loss(*place)
         loss.add(self.clock, _value(now.roots))
 
-    def _steps(self, optimizer: Any) -> None:
+    def _steps(self, optimizer: object) -> None:
         """An optimizer steps."""
         self._guarded(self._look_at_step, optimizer)
 

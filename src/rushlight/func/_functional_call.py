@@ -73,7 +73,7 @@ def _places(module: Any) -> dict[str, tuple[dict[str, Any], str]]:
 
 
 @contextmanager
-def _replaced(module: Any, given: dict[str, Any], tie: bool, strict: bool) -> Iterator[None]:
+def _replaced(module: object, given: dict[str, Any], tie: bool, strict: bool) -> Iterator[None]:
     places = _places(module)
     unexpected = [n for n in given if n not in places]
     if strict:

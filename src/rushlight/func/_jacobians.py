@@ -76,7 +76,7 @@ def jacrev(
     _check_chunk(chunk_size)
 
     @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         where = checked_argnums(argnums, args)
         differentiated = chosen(args, where)
         shapes, in_spec = tree_flatten(differentiated)
@@ -113,7 +113,7 @@ def jacfwd(
     """
 
     @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         where = checked_argnums(argnums, args)
         differentiated = chosen(args, where)
         leaves, in_spec = tree_flatten(differentiated)
@@ -127,7 +127,7 @@ def jacfwd(
         _check_real(leaves, "inputs", "jacfwd")
         kept: dict[str, Any] = {}
 
-        def push(*tangents: Any) -> Any:
+        def push(*tangents: object) -> Any:
             along = tree_unflatten(list(tangents), in_spec)
             found = jvp_along(func, args, along, where, kwargs, False, has_aux)
             if has_aux:

@@ -88,7 +88,7 @@ class _Variables:
         return result
 
 
-def _detached(tree: Any, variables: _Variables, mode: bool) -> Any:
+def _detached(tree: object, variables: _Variables, mode: bool) -> Any:
     """Results as they leave a transform: without the history that only leads to its variables."""
 
     def detached(x: Any) -> Any:
@@ -110,7 +110,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
     """
 
     @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         where = checked_argnums(argnums, args)
         with _differentiating() as mode:
             variables = _Variables(chosen(args, where))
@@ -152,14 +152,14 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> A
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         gradients, value = both(*args, **kwargs)
         return (gradients, value[1]) if has_aux else gradients
 
     return wrapper
 
 
-def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(func: Callable[..., Any], *primals: object, has_aux: bool = False) -> Any:
     """(func(*primals), f): f(cotangents) gives the vector-Jacobian product, one for each primal.
 
     >>> y, f = torch.func.vjp(torch.sin, torch.zeros(2))
@@ -242,7 +242,7 @@ def _shown(spec: TreeSpec) -> str:
     return repr(tree_unflatten([_Star()] * spec.num_leaves, spec))
 
 
-def linearize(func: Callable[..., Any], *primals: Any) -> Any:
+def linearize(func: Callable[..., Any], *primals: object) -> Any:
     """(func(*primals), f): f(*tangents) gives the Jacobian-vector product without
     calling func again.
 
@@ -260,7 +260,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> Any:
         products = variables.gradients([outs[i] for i in kept], us, True, True)
     further = mode and variables.reach_further(outs)
 
-    def jvp_fn(*tangents: Any) -> Any:
+    def jvp_fn(*tangents: object) -> Any:
         given, spec = tree_flatten(tangents)
         if spec != variables.spec:
             raise RuntimeError(

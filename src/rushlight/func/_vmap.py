@@ -33,7 +33,7 @@ def _checked_randomness(randomness: str) -> None:
 
 
 def _process_batched_inputs(
-    in_dims: int | tuple[int | None, ...], args: tuple[Any, ...], func: Any
+    in_dims: int | tuple[int | None, ...], args: tuple[Any, ...], func: object
 ) -> tuple[int, list[Any], list[Any], Any]:
     """How many elements there are, the dimension of each tensor, the tensors, their structure."""
     name = name_of(func)
@@ -114,7 +114,7 @@ def vmap(
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
     @functools.wraps(func)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: object, **kwargs: object) -> Any:
         size, dims, leaves, spec = _process_batched_inputs(in_dims, args, func)
 
         def run(part: list[Any], n: int) -> Any:
@@ -139,7 +139,7 @@ def vmap(
     return wrapped
 
 
-def _out_dims_of(out_dims: int, spec: TreeSpec, func: Any) -> list[int]:
+def _out_dims_of(out_dims: int, spec: TreeSpec, func: object) -> list[int]:
     name = name_of(func)
     found = broadcast_to_and_flatten(out_dims, spec)
     if found is None and isinstance(out_dims, list):
@@ -292,7 +292,7 @@ def unwrap_batched(args: Any, level: int) -> tuple[Any, Any]:
 def restore_vmap(func: Any, in_dims: Any, batch_size: int, randomness: str) -> Any:
     """A function mapped so that its results come with where their elements are."""
 
-    def inner(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def inner(*args: object, **kwargs: object) -> tuple[Any, Any]:
         with vmap_increment_nesting(batch_size, randomness) as level:
             return unwrap_batched(func(*wrap_batched(args, in_dims, level), **kwargs), level)
 

@@ -49,7 +49,7 @@ def _as_functional(name: str, method: bool) -> Callable[..., Any]:
     """Stands for `torch.nn.functional.<name>` while a program is traced."""
     plain = getattr(functional, name)
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         if not any(isinstance(a, Proxy) for a in (*args, *kwargs.values())):
             return plain(*args, **kwargs)
         if method:
@@ -62,7 +62,7 @@ def _as_functional(name: str, method: bool) -> Callable[..., Any]:
     return call
 
 
-def _find_proxy(*values: Any) -> Proxy | None:
+def _find_proxy(*values: object) -> Proxy | None:
     found: list[Proxy] = []
 
     def note(x: Any) -> Any:
@@ -173,7 +173,7 @@ def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function whose calls over traced values become nodes."""
 
     @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         proxy = _find_proxy(args, kwargs)
         if proxy is None:
             return function(*args, **kwargs)
@@ -188,7 +188,7 @@ def _wrapped_method(cls: type, name: str) -> Callable[..., Any]:
     method = getattr(cls, name)
 
     @functools.wraps(method)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         proxy = _find_proxy(args, kwargs)
         if proxy is None:
             return method(*args, **kwargs)
@@ -218,7 +218,7 @@ def _patched(tracer: Tracer, cache: dict[str, Proxy], fn_globals: Any) -> Iterat
     def member(mod: nn.Module, attr: str) -> Any:
         return tracer.getattr(attr, _PLAIN_GETATTR(mod, attr), cache)
 
-    def called(mod: nn.Module, *args: Any, **kwargs: Any) -> Any:
+    def called(mod: nn.Module, *args: object, **kwargs: object) -> Any:
         def forward(*args: Any, **kwargs: Any) -> Any:
             return _PLAIN_CALL(mod, *args, **kwargs)
 
@@ -464,7 +464,7 @@ class Tracer(TracerBase):
         codegen = _PyTreeCodeGen(_PyTreeInfo(list(code.co_varnames)[:total], in_spec, None))
         self.graph._codegen = codegen
 
-        def flattened(*leaves: Any) -> Any:
+        def flattened(*leaves: object) -> Any:
             result = root_fn(*pytree.tree_unflatten(list(leaves), in_spec))
             outputs, out_spec = pytree.tree_flatten(result)
             codegen.pytree_info = codegen.pytree_info._replace(out_spec=out_spec)

@@ -144,7 +144,7 @@ class _Namespace:
         if self._obj_to_name.setdefault(obj, name) is not name:
             raise AssertionError("obj is already associated")
 
-    def _rename_object(self, obj: Any, name: str) -> None:
+    def _rename_object(self, obj: object, name: str) -> None:
         if obj not in self._obj_to_name:
             raise AssertionError(f"Object {obj} is not in _obj_to_name")
         self._obj_to_name[obj] = name
@@ -388,7 +388,7 @@ class CodeGen:
         """The line that returns."""
         return f"return {repr_fn(output_args)}"
 
-    def process_inputs(self, *args: Any) -> Any:
+    def process_inputs(self, *args: object) -> Any:
         """The function's arguments as the placeholders take them."""
         return args
 
@@ -411,7 +411,7 @@ class CodeGen:
         include_device: bool = False,
         expanded_def: bool = False,
         additional_meta: list[str] | None = None,
-        **settings: Any,
+        **settings: object,
     ) -> PythonCode:
         writer = _Writer(root_module, namespace)
         body = writer.body
@@ -490,7 +490,7 @@ class _PyTreeCodeGen(CodeGen):
         super().__init__()
         self.pytree_info = pytree_info
 
-    def process_inputs(self, *inputs: Any) -> Any:
+    def process_inputs(self, *inputs: object) -> Any:
         return pytree.tree_leaves(inputs)
 
     def process_outputs(self, out: Any) -> Any:
@@ -784,7 +784,7 @@ class Graph:
     # --- code
 
     @compatibility(is_backward_compatible=False)
-    def process_inputs(self, *args: Any) -> Any:
+    def process_inputs(self, *args: object) -> Any:
         """The function's arguments as the placeholders take them."""
         return self._codegen.process_inputs(*args)
 

@@ -39,7 +39,7 @@ class _Sources:
 _loader = _Sources()
 
 
-def _forward_from_src(src: str, globals: dict[str, Any], co_fields: Any = None) -> Any:
+def _forward_from_src(src: str, globals: dict[str, Any], co_fields: object = None) -> Any:
     """The function `forward` that a text defines."""
     key = f"<eval_with_key>.{next(_count)}"
     _loader.texts[key] = src
@@ -120,7 +120,7 @@ def _set_member(module: Any, name: str, value: Any) -> None:
         setattr(module, name, value)
 
 
-def _assign_attr(from_obj: object, to_module: Any, target: str) -> None:
+def _assign_attr(from_obj: object, to_module: object, target: str) -> None:
     """Put a value into a module under a dotted name; modules on the way are made."""
     *path, name = target.split(".")
     for part in path:
@@ -130,7 +130,7 @@ def _assign_attr(from_obj: object, to_module: Any, target: str) -> None:
     _set_member(to_module, name, from_obj)
 
 
-def _copy_attr(from_module: Any, to_module: Any, target: str) -> None:
+def _copy_attr(from_module: object, to_module: object, target: str) -> None:
     """Let a module have what another has under a dotted name."""
     *path, name = target.split(".")
     for part in path:
@@ -143,13 +143,13 @@ def _copy_attr(from_module: Any, to_module: Any, target: str) -> None:
     _set_member(to_module, name, getattr(from_module, name))
 
 
-def _get_attr(model: Any, attr_name: str) -> Any:
+def _get_attr(model: object, attr_name: str) -> Any:
     for part in attr_name.split("."):
         model = getattr(model, part)
     return model
 
 
-def _has_attr(model: Any, attr_name: str) -> bool:
+def _has_attr(model: object, attr_name: str) -> bool:
     try:
         _get_attr(model, attr_name)
     except AttributeError:
@@ -157,7 +157,7 @@ def _has_attr(model: Any, attr_name: str) -> bool:
     return True
 
 
-def _del_attr(model: Any, attr_name: str) -> None:
+def _del_attr(model: object, attr_name: str) -> None:
     path, _, name = attr_name.rpartition(".")
     delattr(_get_attr(model, path) if path else model, name)
 
@@ -313,7 +313,7 @@ class GraphModule(nn.Module):
         if "_wrapped_call" not in vars(cls):
             cls._wrapped_call = _WrappedCall(cls, vars(cls).get("__call__"))
 
-            def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            def call(self: Any, *args: object, **kwargs: object) -> Any:
                 return self._wrapped_call(self, *args, **kwargs)
 
             cls.__call__ = call

@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 _K = TypeVar("_K")
 
 
-def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
     raise TypeError(
         f"{type(self).__name__!r} object does not support mutation. "
         "If you are attempting to modify the kwargs or args of a torch.fx.Node object,\n"

@@ -57,7 +57,7 @@ class Interpreter:
     @compatibility(is_backward_compatible=True)
     def run(
         self,
-        *args: Any,
+        *args: object,
         initial_env: dict[Node, Any] | None = None,
         enable_io_processing: bool = True,
     ) -> Any:

@@ -55,7 +55,7 @@ def has_side_effect(fn: _Function) -> _Function:
     return fn
 
 
-def _is_random(target: Any) -> bool:
+def _is_random(target: object) -> bool:
     name = spelled(target) or ""
     return name in _RANDOM
 
@@ -79,7 +79,7 @@ def _find_module_of_method(orig_method: Callable[..., Any]) -> str:
     return torch_spelling(module) if module.startswith("rushlight") else module
 
 
-def _type_repr(obj: Any) -> str:
+def _type_repr(obj: object) -> str:
     """A type's name with its module; what Python's repr says of anything else."""
     if isinstance(obj, type) and not isinstance(obj, types.GenericAlias):
         known = spelled(obj)
@@ -98,7 +98,7 @@ def torch_spelling_of(module: str) -> str:
     return torch_spelling(module) if module.split(".")[0] == "rushlight" else module
 
 
-def _get_qualified_name(func: Callable[..., Any], kwargs: Any = ()) -> str:
+def _get_qualified_name(func: Callable[..., Any], kwargs: object = ()) -> str:
     """A function's name with its module's, as PyTorch spells it."""
     name: str = func.__name__
     if getattr(builtins, name, None) is func:
@@ -306,7 +306,7 @@ class Node:
 
     # --- arguments
 
-    def _update_args_kwargs(self, args: Any, kwargs: Any) -> None:
+    def _update_args_kwargs(self, args: object, kwargs: object) -> None:
         for node in self._input_nodes:
             node.users.pop(self, None)
         self._input_nodes = {}

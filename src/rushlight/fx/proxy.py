@@ -70,7 +70,7 @@ def assert_fn(x: object) -> None:
         raise AssertionError("Assertion failed")
 
 
-def _no_nodes(arg: Any) -> Any:
+def _no_nodes(arg: object) -> Any:
     raise RuntimeError(
         f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {arg}"
     )
@@ -410,7 +410,7 @@ class ParameterProxy(Proxy):
 def _operator(name: str, reflected: bool) -> Callable[..., Any]:
     function = getattr(operator, name, None)
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         if reflected:
             args = args[1], args[0]
         tracer = next(a for a in args if isinstance(a, Proxy)).tracer

@@ -37,7 +37,7 @@ class ReplacedPatterns:
     replacements: list[Node]
 
 
-def _graph_of(what: Any) -> Graph:
+def _graph_of(what: object) -> Graph:
     if isinstance(what, GraphModule):
         return what.graph
     return what if isinstance(what, Graph) else symbolic_trace(what).graph
@@ -122,7 +122,7 @@ def replace_pattern_with_filters(
     return done
 
 
-def _take_members_over(gm: GraphModule, replacement: Any) -> None:
+def _take_members_over(gm: GraphModule, replacement: object) -> None:
     """Give a module what its new nodes name; take out what none names any more."""
     gm.delete_all_unused_submodules()
     for node in gm.graph.nodes:

@@ -28,7 +28,7 @@ class TensorType:
         return hash(self.__args__)
 
     @staticmethod
-    def __class_getitem__(*args: Any) -> TensorType:
+    def __class_getitem__(*args: object) -> TensorType:
         dims = args[0]
         return TensorType(tuple(dims) if isinstance(dims, (tuple, list)) else (dims,))
 

@@ -66,12 +66,12 @@ def _full_mask(input: Tensor, mask: Tensor) -> Tensor:
     return mask.to(dtype=rl.bool)
 
 
-def _input_mask(input: Tensor, *args: Any, mask: Tensor, **kwargs: Any) -> Tensor:
+def _input_mask(input: Tensor, *args: object, mask: Tensor, **kwargs: object) -> Tensor:
     """The mask of a reduction's input, in the shape of that."""
     return _full_mask(input, mask)
 
 
-def _filled(name: str, input: Tensor, mask: Tensor | None, value: Any = None) -> Tensor:
+def _filled(name: str, input: Tensor, mask: Tensor | None, value: object = None) -> Tensor:
     """The input with elements that do not count replaced by those that change nothing."""
     if isinstance(input, MaskedTensor):
         input, mask = input.get_data(), input.get_mask()
@@ -481,7 +481,7 @@ def normalize(
     return _filled("sum", input, mask) / rl.maximum(size, size.new_full([], eps))
 
 
-def _all(input: Tensor, dim: Dims = None, keepdim: bool = False, mask: Any = None) -> Tensor:
+def _all(input: Tensor, dim: Dims = None, keepdim: bool = False, mask: object = None) -> Tensor:
     data = input.to_tensor(True) if isinstance(input, MaskedTensor) else input
     return data.all() if dim is None else data.all(dim, keepdim)
 

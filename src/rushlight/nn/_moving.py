@@ -76,7 +76,7 @@ def target(args: tuple[dtype | str, ...], kwargs: dict[str, Any]) -> Target:
     return found._replace(device=device, dtype=_PYTHON_DTYPES.get(found.dtype, found.dtype))
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     """The name of a value's type, as torch words it."""
     if isinstance(value, rl.Tensor):
         return "Parameter" if type(value).__name__ == "Parameter" else "Tensor"

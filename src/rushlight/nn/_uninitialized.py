@@ -54,7 +54,7 @@ class UninitializedTensorMixin(rl.Tensor):
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> Any:
         return type(self), (self.requires_grad, self.data.device, self.data.dtype)
 
     @classmethod

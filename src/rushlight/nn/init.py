@@ -359,7 +359,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     new = function.__name__
     old = new[:-1]
 
-    def initialiser(*args: Any, **kwargs: Any) -> Tensor:
+    def initialiser(*args: object, **kwargs: object) -> Tensor:
         warn(
             f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.",
             FutureWarning,

@@ -17,7 +17,7 @@ from .._missing import missing_name as _missing_name
 class _ParameterMeta(type(rl.Tensor)):  # type: ignore[misc]
     """Lets `isinstance(t, Parameter)` hold for custom tensor classes wrapped by `Parameter(t)`."""
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         if type.__instancecheck__(cls, instance):
             return True
         return cls is Parameter and getattr(instance, "_is_param", False) is True
@@ -64,7 +64,7 @@ class Parameter(rl.Tensor, metaclass=_ParameterMeta):
             text if type(self) is Parameter else f"Parameter({text})"
         )
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> Any:
         hooks: OrderedDict[int, Any] = OrderedDict()
         parts = self.data, self.requires_grad, hooks
         state = self.__getstate__()
@@ -77,13 +77,13 @@ _core.register(parameter=Parameter)
 PRINTED_AS_TENSOR.add(Parameter)
 
 
-def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Tensor:
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: object) -> Tensor:
     """A Parameter from a pickle (hooks are never saved)."""
     return Parameter(data, requires_grad)
 
 
 def _rebuild_parameter_with_state(
-    data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any
+    data: Tensor, requires_grad: bool, backward_hooks: object, state: object
 ) -> Tensor:
     """The same for a Parameter with attributes of its own."""
     return set_attributes(_rebuild_parameter(data, requires_grad, backward_hooks), state)
@@ -93,7 +93,7 @@ _rebuild_parameter.__module__ = _rebuild_parameter_with_state.__module__ = "rush
 
 
 class _BufferMeta(type(rl.Tensor)):  # type: ignore[misc]
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         if cls is Buffer:
             return (
                 isinstance(instance, rl.Tensor) and getattr(instance, "_is_buffer", False) is True

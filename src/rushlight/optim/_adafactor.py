@@ -69,7 +69,7 @@ class Adafactor(RuleOptimizer):
             "col_var": p.new_zeros((*p.shape[:-2], 1, columns)),
         }
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: Any, group: Group) -> None:
+    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
         least_root, least_size = group["eps"]
         if least_root is None:
             least_root = rl.finfo(p.dtype).eps

@@ -93,7 +93,7 @@ class RuleOptimizer(FusedOptimizer):
         """The state of a parameter before its first step, without the count."""
         raise NotImplementedError
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: Any, group: Group) -> None:
+    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
         """One step of one parameter; `state["step"]` is the number of this step.
 
         `lr` is a number, or a tensor in a step that is differentiable in it. In such a step the

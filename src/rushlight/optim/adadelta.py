@@ -46,7 +46,7 @@ class Adadelta(RuleOptimizer):
     def _start(self, p: Tensor, group: Group) -> State:
         return {"square_avg": rl.zeros_like(p), "acc_delta": rl.zeros_like(p)}
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: Any, group: Group) -> None:
+    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
         rho, eps = group["rho"], group["eps"]
         square, moved = real(state["square_avg"]), real(state["acc_delta"])
         square.mul_(rho).addcmul_(grad, grad, value=1 - rho)

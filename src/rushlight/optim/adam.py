@@ -115,7 +115,7 @@ class Adam(RuleOptimizer):
         else:
             rl._core.bump_versions(params)
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: Any, group: Group) -> None:
+    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
         differentiable = group["differentiable"]
         beta1, beta2 = (scalar(beta, differentiable) for beta in group["betas"])
         count = state["step"] if differentiable else state["step"].item()

@@ -45,7 +45,7 @@ class Adamax(RuleOptimizer):
     def _start(self, p: Tensor, group: Group) -> State:
         return {"exp_avg": rl.zeros_like(p), "exp_inf": rl.zeros_like(p)}
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: Any, group: Group) -> None:
+    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
         beta1, beta2 = group["betas"]
         mean, largest = real(state["exp_avg"]), real(state["exp_inf"])
         mean.lerp_(grad, 1 - beta1)

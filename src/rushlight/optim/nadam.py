@@ -52,7 +52,7 @@ class NAdam(RuleOptimizer):
         means = {"exp_avg": rl.zeros_like(p), "exp_avg_sq": rl.zeros_like(p)}
         return {"mu_product": number_of_state(1.0), **means}
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: Any, group: Group) -> None:
+    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
         beta1, beta2 = group["betas"]
         count = state["step"].item()
         mu, next_mu = (

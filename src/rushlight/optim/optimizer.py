@@ -379,7 +379,7 @@ class Optimizer:
         return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
 
-def _add(hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False) -> RemovableHandle:
+def _add(hooks: OrderedDict[int, Any], hook: object, prepend: bool = False) -> RemovableHandle:
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     if prepend:
@@ -387,7 +387,7 @@ def _add(hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False) -> Remo
     return handle
 
 
-def _add_for_all(hooks: OrderedDict[int, Any], hook: Any) -> RemovableHandle:
+def _add_for_all(hooks: OrderedDict[int, Any], hook: object) -> RemovableHandle:
     handle = _add(hooks, hook)
     for optimizer in list(_optimizers):
         optimizer._hook_step()
@@ -425,7 +425,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     return _add_for_all(_post_hooks, hook)
 
 
-def _cast_state(param: Tensor, value: Any, key: str | None = None) -> Any:
+def _cast_state(param: Tensor, value: object, key: str | None = None) -> Any:
     """A copy of loaded state with tensors cast for `param`; the step count keeps its own dtype."""
     if isinstance(value, rl.Tensor):
         if key == "step":

@@ -49,7 +49,7 @@ class RAdam(RuleOptimizer):
     def _start(self, p: Tensor, group: Group) -> State:
         return {"exp_avg": rl.zeros_like(p), "exp_avg_sq": rl.zeros_like(p)}
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: Any, group: Group) -> None:
+    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
         beta1, beta2 = group["betas"]
         count = state["step"].item()
         mean, square = real(state["exp_avg"]), real(state["exp_avg_sq"])

@@ -55,7 +55,7 @@ class RMSprop(RuleOptimizer):
             names.append("grad_avg")
         return {name: rl.zeros_like(p) for name in names}
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: Any, group: Group) -> None:
+    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
         alpha, square = group["alpha"], real(state["square_avg"])
         square.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
         if group["centered"]:

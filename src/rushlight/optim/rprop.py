@@ -44,7 +44,7 @@ class Rprop(RuleOptimizer):
     def _start(self, p: Tensor, group: Group) -> State:
         return {"prev": rl.zeros_like(p), "step_size": full_like(p, scalar(group["lr"]))}
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: Any, group: Group) -> None:
+    def _rule(self, p: Tensor, grad: Tensor, state: State, lr: object, group: Group) -> None:
         less, more = group["etas"]
         before, size = real(state["prev"]), real(state["step_size"])
         factor = grad * (before.clone() if group["differentiable"] else before)

@@ -153,7 +153,7 @@ def load(
     *,
     weights_only: bool | None = None,
     mmap: bool | None = None,
-    **pickle_load_args: Any,
+    **pickle_load_args: object,
 ) -> Any:
     """Reads what `save`, here or in PyTorch, has written to a path or a seekable binary file.
 

@@ -165,7 +165,7 @@ def load_legacy(
     return result
 
 
-def _fill_all(file: IO[bytes], keys: Any, storages: dict[str, Storage]) -> None:
+def _fill_all(file: IO[bytes], keys: object, storages: dict[str, Storage]) -> None:
     """Reads the values of all storages, in the order of their keys."""
     if type(keys) is not list or not all(type(key) in (str, bytes) for key in keys):
         raise RuntimeError(f"load(): {shown(keys)} is no list of storages")

@@ -143,7 +143,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
             path, _, last = name.rpartition(".")
             self.save_reduce(getattr, (Global(module, path), last), obj=obj)
 
-    def _save_function(self, function: Any) -> None:
+    def _save_function(self, function: object) -> None:
         """A function of the table: by the name that programs know."""
         path = path_of(function)
         if not path:

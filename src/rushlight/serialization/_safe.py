@@ -398,7 +398,7 @@ class SafeUnpickler:
         made.update(pairs)
         return made
 
-    def _make_counter(self, counts: Any = None) -> Counter[Any]:
+    def _make_counter(self, counts: object = None) -> Counter[Any]:
         made: Counter[Any] = Counter()
         if counts is not None:
             if type(counts) is not dict:
@@ -409,8 +409,8 @@ class SafeUnpickler:
 
     def _make_tensor_of_type(
         self,
-        function: Any,
-        kind: Any,
+        function: object,
+        kind: object,
         arguments: tuple[Storage | int | tuple[int, ...], ...],
         state: object,
     ) -> Any:
@@ -428,7 +428,7 @@ class SafeUnpickler:
     ) -> Any:
         return self._with_state(rebuild_parameter(data, requires_grad, hooks), state)
 
-    def _with_state(self, tensor: Tensor, state: Any) -> Any:
+    def _with_state(self, tensor: Tensor, state: object) -> Any:
         """The tensor with the attributes that were saved with the tensor."""
         self._check_own(tensor)
         for attributes in _both_states(state):
@@ -437,7 +437,7 @@ class SafeUnpickler:
         return tensor
 
 
-def _set_attributes(target: Any, attributes: dict[str, Any], kind: type) -> None:
+def _set_attributes(target: object, attributes: dict[str, Any], kind: type) -> None:
     """Sets them, unless one would hide what the library's type has, such as a method."""
     if hidden := attributes.keys() & _names(kind):
         _refuse(f"a file cannot set attribute {shown(min(hidden))} of {kind}")
@@ -449,7 +449,7 @@ def _names(kind: type) -> frozenset[str]:
     return frozenset(dir(kind))
 
 
-def _set_state(target: Any, state: tuple[dict[str, Any] | None, ...]) -> None:
+def _set_state(target: object, state: tuple[dict[str, Any] | None, ...]) -> None:
     """Sets attributes and slots as pickle does for a class without `__setstate__`."""
     attributes, slots = _both_states(state)
     if attributes:
@@ -508,7 +508,7 @@ def _make_bytes(text: str, encoding: str) -> bytes:
     return text.encode("latin1")
 
 
-def _make_bytearray(content: Any = b"", encoding: Any = None) -> bytearray:
+def _make_bytearray(content: object = b"", encoding: object = None) -> bytearray:
     if type(content) is str and type(encoding) is str and encoding in ("latin-1", "latin1"):
         return bytearray(content, "latin1")
     if type(content) is not bytes or encoding is not None:
@@ -528,7 +528,7 @@ def _make_size(lengths: tuple[int, ...] = ()) -> Size:
     return Size(lengths)
 
 
-def _make_device(kind: Any, index: int | None = None) -> Device:
+def _make_device(kind: object, index: int | None = None) -> Device:
     if type(kind) is not str or len(kind) > _NAME or type(index) not in (int, type(None)):
         _refuse(f"a device cannot be made of {shown((kind, index))}")
     return Device(kind) if index is None else Device(kind, index)

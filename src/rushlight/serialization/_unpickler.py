@@ -189,7 +189,7 @@ def _tensor(
     return _tensors.make_tensor(parts._replace(conj=conj, neg=neg))
 
 
-def _bits(metadata: Any) -> tuple[bool, bool]:
+def _bits(metadata: object) -> tuple[bool, bool]:
     """Whether the conjugate or the negative of the values is meant."""
     if type(metadata) is not dict or not metadata.keys() <= {"conj", "neg"}:
         raise pickle.UnpicklingError(f"unknown facts about a tensor: {shown(metadata)}")
@@ -197,7 +197,7 @@ def _bits(metadata: Any) -> tuple[bool, bool]:
 
 
 def _rebuild_tensor(
-    storage: Any,
+    storage: object,
     offset: object,
     shape: object,
     strides: object,
@@ -254,7 +254,7 @@ def rebuild_parameter(data: Any, requires_grad: object, hooks: object) -> Any:
 
 
 def _rebuild_parameter_with_state(
-    data: Any, requires_grad: object, hooks: object, state: object
+    data: object, requires_grad: object, hooks: object, state: object
 ) -> Any:
     return _with_state(rebuild_parameter(data, requires_grad, hooks), state)
 
@@ -270,7 +270,7 @@ def of_type(tensor: Tensor, kind: Any) -> Tensor:
     return tensor
 
 
-def _with_state(tensor: Tensor, state: Any) -> Any:
+def _with_state(tensor: Tensor, state: object) -> Any:
     """Gives back the attributes that a program had set on a tensor."""
     attributes, slots = state if isinstance(state, tuple) else (state, None)
     for each in (attributes, slots):

@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-def _call_method(name: str, *args: Any, **kwargs: Any) -> Any:
+def _call_method(name: str, *args: object, **kwargs: object) -> Any:
     """Call the function behind a method of Tensor that is about sparse tensors."""
     rooms = (_convert, _products, _arithmetic)
     return next(getattr(r, name) for r in rooms if hasattr(r, name))(*args, **kwargs)
@@ -106,7 +106,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0
     "(input: Tensor, dim: Ints, *, dtype: dtype)",
     said="_sparse_sum",
 )
-def _sum_takes(input: Any, dim: Any = None, *, dtype: Any = None) -> None:
+def _sum_takes(input: object, dim: object = None, *, dtype: object = None) -> None:
     """Refuse what is no argument of `sum`."""
 
 
@@ -266,7 +266,7 @@ class check_sparse_tensor_invariants:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
+        def checked(*args: object, **kwargs: object) -> Any:
             with type(self)(self.state):
                 return function(*args, **kwargs)
 
@@ -341,7 +341,7 @@ class _TensorType(type):
             )
         return _making.sparse_coo_tensor(*args, dtype=cls.kind, **kwargs)
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         p = _parts(instance)
         return p is not None and p.layout is sparse_coo and p.value.dtype is cls.kind
 

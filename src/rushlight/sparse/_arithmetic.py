@@ -39,7 +39,7 @@ from ._form import (
 __all__: list[str] = []
 
 
-def _pattern(t: Any) -> tuple[Any, Parts]:
+def _pattern(t: object) -> tuple[Any, Parts]:
     """A tensor without repeated indices, and its parts."""
     p = parts(t)
     if p.layout is sparse_coo and not p.coalesced:
@@ -48,7 +48,7 @@ def _pattern(t: Any) -> tuple[Any, Parts]:
     return t, p
 
 
-def _in_layout(t: Any, p: Parts) -> Any:
+def _in_layout(t: object, p: Parts) -> Any:
     """A tensor in coordinates in the layout of `p`."""
     if p.layout is sparse_coo:
         return t
@@ -98,7 +98,7 @@ def _alpha_checked(alpha: Any, kind: Any) -> None:
 
 
 @answers("add", "__add__", "__radd__")
-def add(input: Any, other: Any, *old: Any, alpha: Any = 1, _node: str = "AddBackward0") -> Any:
+def add(input: Any, other: Any, *old: object, alpha: Any = 1, _node: str = "AddBackward0") -> Any:
     if old:
         (alpha,) = old
     p, q = parts(input), parts(other)
@@ -140,7 +140,7 @@ def add(input: Any, other: Any, *old: Any, alpha: Any = 1, _node: str = "AddBack
     return record(_node, wrap(made), (input, other), rules)
 
 
-def _is_one(alpha: Any) -> bool:
+def _is_one(alpha: object) -> bool:
     return isinstance(alpha, (int, float)) and alpha == 1
 
 
@@ -162,7 +162,7 @@ def _quiet(function: Any) -> Any:
 
 
 @_quiet
-def _sum_of(p: Parts, q: Parts, kind: Any, alpha: Any) -> Parts:
+def _sum_of(p: Parts, q: Parts, kind: object, alpha: object) -> Parts:
     a, b = p.value.to(kind), q.value.to(kind)
     if not _is_one(alpha):
         b = b * alpha
@@ -230,7 +230,7 @@ def _written(dense: Tensor, q: Parts, alpha: Any) -> Tensor:
 
 
 @answers("add_", "__iadd__")
-def add_(input: Any, other: Any, *old: Any, alpha: Any = 1) -> Any:
+def add_(input: Any, other: Any, *old: object, alpha: Any = 1) -> Any:
     if old:
         (alpha,) = old
     p, q = parts(input), parts(other)
@@ -249,7 +249,7 @@ def add_(input: Any, other: Any, *old: Any, alpha: Any = 1) -> Any:
 
 
 @answers("sub", "subtract", "__sub__")
-def sub(input: Any, other: Any, *old: Any, alpha: Any = 1) -> Any:
+def sub(input: Any, other: Any, *old: object, alpha: Any = 1) -> Any:
     if old:
         (alpha,) = old
     if rl.bool in (getattr(input, "dtype", None), getattr(other, "dtype", None)):
@@ -266,7 +266,7 @@ def rsub(input: Any, other: Any, alpha: Any = 1) -> Any:
 
 
 @answers("sub_", "subtract_", "__isub__")
-def sub_(input: Any, other: Any, *old: Any, alpha: Any = 1) -> Any:
+def sub_(input: Any, other: Any, *old: object, alpha: Any = 1) -> Any:
     if old:
         (alpha,) = old
     return add_(input, other, alpha=-alpha)
@@ -282,7 +282,7 @@ def _sum_to(input: Any, shape: Any, *_: Any) -> Any:
 # ---- products
 
 
-def _is_number(x: Any) -> bool:
+def _is_number(x: object) -> bool:
     return not isinstance(x, Tensor) or (parts(x) is None and x.dim() == 0)
 
 
@@ -437,7 +437,7 @@ def _elementwise(name: str) -> None:
         p = parts(input)
         return build(p, function(values_of(input), *args, **kwargs), f"{node}Backward0")
 
-    def in_place(input: Any, *args: Any, **kwargs: Any) -> Any:
+    def in_place(input: Any, *args: object, **kwargs: object) -> Any:
         return _kept(input, of_values(input, *args, **kwargs))
 
     if hasattr(rl.Tensor, f"{name}_"):
@@ -515,7 +515,7 @@ def total(
     return named(node or "SumBackward1", coalesce(build(made, v)))
 
 
-def _sum_of_all(input: Any, p: Parts, v: Tensor) -> Any:
+def _sum_of_all(input: object, p: Parts, v: Tensor) -> Any:
     shape, kind = tuple(p.shape), p.value.dtype
     return record(
         "SumBackward0",
@@ -556,7 +556,7 @@ def norm(
 
 
 @answers("softmax", "log_softmax", "_softmax", "_log_softmax")
-def _dense_softmax(input: Any, *args: Any, **kwargs: Any) -> Any:
+def _dense_softmax(input: object, *args: object, **kwargs: object) -> Any:
     refuse("_softmax", (input,))
 
 

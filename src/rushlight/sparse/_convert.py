@@ -54,7 +54,7 @@ __all__: list[str] = []
 # ---- parts
 
 
-def _given(t: Any) -> str:
+def _given(t: object) -> str:
     p = parts(t)
     return "Strided" if p is None else NAMES[p.layout]
 
@@ -92,7 +92,7 @@ def values(self: Any) -> Tensor:
 
 
 @answers("_indices")
-def _indices(self: Any) -> Tensor:
+def _indices(self: object) -> Tensor:
     """The coordinates of the values, whether coalesced or not."""
     p = parts(self)
     if p is None:
@@ -103,7 +103,7 @@ def _indices(self: Any) -> Tensor:
 
 
 @answers("_values")
-def _values(self: Any) -> Tensor:
+def _values(self: object) -> Tensor:
     """The values without history, whether coalesced or not."""
     p = parts(self)
     if p is None:
@@ -127,14 +127,14 @@ def is_coalesced(self: Any) -> bool:
 
 
 @answers("_coalesced_")
-def _coalesced_(self: Any, coalesced: bool) -> Any:
+def _coalesced_(self: object, coalesced: bool) -> Any:
     """Say whether the indices are in order and each occurs once."""
     coo(self, "_coalesced_").coalesced = bool(coalesced)
     return self
 
 
 @answers("_with_values")
-def _with_values(self: Any, values: Tensor) -> Any:
+def _with_values(self: object, values: Tensor) -> Any:
     """A tensor with other values at the same places, for the optimizers."""
     p = parts(self)
     return build(p, values)
@@ -205,7 +205,7 @@ def sums(values: Tensor, group: Any, n: int) -> Tensor:
     return rl.zeros(shape, dtype=values.dtype, device=cpu).index_add(0, integers(group), values)
 
 
-def _coalesced(t: Any, p: Parts) -> Any:
+def _coalesced(t: object, p: Parts) -> Any:
     numbers = p.linear()
     if numbers.size < 2 or (np.diff(numbers) > 0).all():
         merged = Parts(sparse_coo, p.shape, p.indices, p.value, True)
@@ -361,7 +361,7 @@ def _to_layout(
     return _to_compressed(self, target, blocksize, dense_dim)
 
 
-def _to_coo(t: Any, n: int | None) -> Any:
+def _to_coo(t: object, n: int | None) -> Any:
     p = parts(t)
     if p is None:
         return _dense_to_coo(t, n)
@@ -380,7 +380,7 @@ def _to_coo(t: Any, n: int | None) -> Any:
     return _elements(t, p)
 
 
-def _elements(t: Any, p: Parts) -> Any:
+def _elements(t: object, p: Parts) -> Any:
     """A compressed tensor in coordinates: those of its batch, too."""
     places, v = p.places(), p.flat(p.value)
     coalesced = p.layout is sparse_csr
@@ -399,7 +399,7 @@ def _elements(t: Any, p: Parts) -> Any:
     return record("ToSparseBackward1", wrap(made), (t,), (lambda g: _as_layout(g, p),))
 
 
-def _as_layout(g: Any, p: Parts) -> Any:
+def _as_layout(g: object, p: Parts) -> Any:
     """A gradient in the layout of what it is of."""
     q = parts(g)
     if q is None or q.layout is p.layout:
@@ -527,7 +527,7 @@ def _compress(target: _layout, shape: Any, places: Any, outer: Any, value: Tenso
     return Parts(target, shape, (integers(a), integers(q)), value)
 
 
-def _compressed_from(t: Any, target: _layout, blocksize: Any, b: int = 0) -> Any:
+def _compressed_from(t: object, target: _layout, blocksize: object, b: int = 0) -> Any:
     """A compressed tensor of a coalesced one in coordinates, the first b of which are a batch."""
     p = parts(t)
     rows, columns = _blocks(p.shape[b : b + 2], target, blocksize)
@@ -615,7 +615,7 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
 
 
 @answers("__reduce_ex__")
-def _reduce_ex(self: Any, protocol: Any) -> Any:
+def _reduce_ex(self: object, protocol: object) -> Any:
     from ._making import _rebuild_sparse_tensor
 
     p = parts(self)
@@ -695,7 +695,7 @@ _casts()
 
 
 @answers("cpu")
-def _cpu(self: Any, memory_format: Any = None) -> Any:
+def _cpu(self: object, memory_format: object = None) -> Any:
     return to(self, memory_format=memory_format)
 
 
@@ -727,7 +727,7 @@ def _type_as(self: Any, other: Any) -> Any:
 
 
 @answers("zeros_like")
-def zeros_like(input: Any, **kwargs: Any) -> Any:
+def zeros_like(input: Any, **kwargs: object) -> Any:
     p = parts(input)
     _check_format(p, kwargs)
     return _zeros(p, p.shape, kwargs)

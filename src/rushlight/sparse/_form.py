@@ -337,7 +337,7 @@ def refuse(name: str, args: Sequence[Any]) -> NoReturn:
     )
 
 
-def stay_here(name: str, *values: Any, device: Any = None) -> None:
+def stay_here(name: str, *values: object, device: Any = None) -> None:
     """Raise for a tensor that is not on the CPU, or a device that is not."""
     found = None if device is None else resolve(device)
     for v in tree(values):

@@ -43,7 +43,7 @@ def _values(values: Any, dtype: Any) -> Tensor:
     return rl.as_tensor(values, dtype=dtype, device=cpu)
 
 
-def _indices(indices: Any, keep: bool = False) -> Tensor:
+def _indices(indices: object, keep: bool = False) -> Tensor:
     made = indices if isinstance(indices, Tensor) else rl.as_tensor(indices, device=cpu)
     if parts(made) is not None:
         raise RuntimeError("expected the indices of a sparse tensor to be a dense tensor")
@@ -53,7 +53,7 @@ def _indices(indices: Any, keep: bool = False) -> Tensor:
     return made.to(rl.int64)
 
 
-def _stay_here(name: str, given: list[Any], device: Any) -> None:
+def _stay_here(name: str, given: list[Any], device: object) -> None:
     """Raise for what is not on the CPU. Without a device values say where the tensor is, and where
     they are no tensor it is on the default device."""
     if device is None and not any(isinstance(v, Tensor) for v in given[1:]):

@@ -134,7 +134,7 @@ def t(input: Any) -> Any:
 
 
 @answers("permute")
-def permute(input: Any, *dims: Any) -> Any:
+def permute(input: Any, *dims: object) -> Any:
     p = parts(input)
     if len(dims) == 1 and isinstance(dims[0], (tuple, list)):
         dims = tuple(dims[0])
@@ -191,7 +191,7 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
 # ---- two matrices
 
 
-def _plain(t: Any) -> tuple[Any, Parts]:
+def _plain(t: object) -> tuple[Any, Parts]:
     """A sparse matrix whose values are single elements, and its parts."""
     p = parts(t)
     if p.layout in BLOCKED:
@@ -303,7 +303,7 @@ def sampled(x: Any, y: Tensor, p: Parts) -> Tensor:
     return rl.cat(found) if found else x.new_zeros(0)
 
 
-def _sparse_sparse(a: Any, b: Any, node: str) -> Any:
+def _sparse_sparse(a: object, b: object, node: str) -> Any:
     p, q = parts(a), parts(b)
     layout = p.layout if p.layout is q.layout else sparse_coo
     if layout in BLOCKED:
@@ -330,7 +330,7 @@ def _sparse_sparse(a: Any, b: Any, node: str) -> Any:
     return record(name, made, (a, b), (for_a, for_b))
 
 
-def _joined(a: Any, b: Any) -> Any:
+def _joined(a: object, b: object) -> Any:
     """Each value (i, k) of a meets each (k, j) of b."""
     p, q = parts(a), parts(b)
     (rows, inner), (others, columns) = p.places(), q.places()
@@ -411,7 +411,7 @@ def bmm(input: Any, mat2: Any) -> Any:
     return record("BmmBackward0", made, (input, mat2), (for_a, for_b))
 
 
-def _batch_t(x: Any) -> Any:
+def _batch_t(x: object) -> Any:
     return transpose(x, 1, 2)
 
 
@@ -472,7 +472,7 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> A
     return input * beta + mv(mat, vec) * alpha
 
 
-def _must_be_coo(name: str, t: Any) -> Parts:
+def _must_be_coo(name: str, t: object) -> Parts:
     p = parts(t)
     if p is None or p.layout is not sparse_coo:
         layout = "Strided" if p is None else NAMES[p.layout]

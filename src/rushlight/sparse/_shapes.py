@@ -37,7 +37,7 @@ def _axis(d: Any, ndim: int) -> int:
     return int(d) % ndim
 
 
-def _coordinates(t: Any, name: str) -> Parts:
+def _coordinates(t: object, name: str) -> Parts:
     p = parts(t)
     if p.layout is not sparse_coo:
         refuse(name, (t,))
@@ -266,17 +266,17 @@ def getitem(self: Any, key: Any) -> Any:
 
 
 @answers("get layout")
-def _layout(self: Any) -> Any:
+def _layout(self: object) -> Any:
     return parts(self).layout
 
 
 @answers("get is_sparse")
-def _is_sparse(self: Any) -> bool:
+def _is_sparse(self: object) -> bool:
     return parts(self).layout is sparse_coo
 
 
 @answers("get is_sparse_csr")
-def _is_sparse_csr(self: Any) -> bool:
+def _is_sparse_csr(self: object) -> bool:
     return NAMES[parts(self).layout] == "SparseCsr"
 
 
@@ -288,12 +288,12 @@ def _stride(self: Any, dim: int | None = None) -> Any:
 
 
 @answers("is_contiguous")
-def _is_contiguous(self: Any, memory_format: Any = None) -> bool:
+def _is_contiguous(self: object, memory_format: object = None) -> bool:
     return False
 
 
 @answers("contiguous")
-def _contiguous(self: Any, memory_format: Any = None) -> Any:
+def _contiguous(self: object, memory_format: object = None) -> Any:
     if parts(self).layout is not sparse_coo:
         raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
     if memory_format is preserve_format:
@@ -303,28 +303,28 @@ def _contiguous(self: Any, memory_format: Any = None) -> Any:
 
 
 @answers("reshape", "flatten", "ravel", "reshape_as", "repeat")
-def _reshape(self: Any, *args: Any, **kwargs: Any) -> Any:
+def _reshape(self: object, *args: object, **kwargs: object) -> Any:
     raise RuntimeError("reshape is not implemented for sparse tensors")
 
 
 @answers("expand", "expand_as", "broadcast_to")
-def _expand(self: Any, *args: Any, **kwargs: Any) -> Any:
+def _expand(self: object, *args: object, **kwargs: object) -> Any:
     raise RuntimeError("expand is unsupported for Sparse tensors")
 
 
 @answers("numpy", "__array__")
-def _numpy(self: Any, *args: Any, **kwargs: Any) -> Any:
+def _numpy(self: object, *args: object, **kwargs: object) -> Any:
     name = NAMES[parts(self).layout]
     raise TypeError(f"can't convert {name} layout tensor to numpy. Use Tensor.to_dense() first.")
 
 
 @answers("data_ptr", "tolist")
-def _no_memory(self: Any) -> Any:
+def _no_memory(self: object) -> Any:
     raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
 
 
 @answers("storage", "untyped_storage", "_typed_storage", "share_memory_", "storage_offset")
-def _no_storage(self: Any) -> Any:
+def _no_storage(self: object) -> Any:
     raise NotImplementedError(
         "Cannot access storage of SparseTensorImpl"
         if parts(self).layout is sparse_coo
@@ -333,18 +333,18 @@ def _no_storage(self: Any) -> Any:
 
 
 @answers("is_shared")
-def _is_shared(self: Any) -> bool:
+def _is_shared(self: object) -> bool:
     p = parts(self)
     return all(t.is_shared() for t in (*p.indices, p.value))
 
 
 @answers("__dlpack__", "__dlpack_device__")
-def _dlpack(self: Any, *args: Any, **kwargs: Any) -> Any:
+def _dlpack(self: object, *args: object, **kwargs: object) -> Any:
     raise BufferError("Can't export tensors with layout other than torch.strided")
 
 
 @answers("get nbytes")
-def _nbytes(self: Any) -> Any:
+def _nbytes(self: object) -> Any:
     raise RuntimeError(
         "nbytes is not defined for sparse tensors.  If you want the size of the constituent "
         "tensors, add the nbytes of the indices and values.  If you want the size of the  "
@@ -368,7 +368,7 @@ def _bool(self: Any) -> bool:
 
 
 @answers("set data")
-def _set_data(self: Any, value: Any) -> None:
+def _set_data(self: object, value: object) -> None:
     p = parts(value)
     if p is None or parts(self) is None:
         raise RuntimeError(
@@ -396,7 +396,7 @@ def _delete_grad(self: Any) -> None:
 
 
 @answers("ones_like", "full_like", "rand_like", "randn_like", "randint_like")
-def _like(input: Any, *args: Any, **kwargs: Any) -> Any:
+def _like(input: object, *args: object, **kwargs: object) -> Any:
     if kwargs.get("layout") is strided:
         refuse("like", (input,))
     refuse("ones_like", (input,))

@@ -50,7 +50,7 @@ def text(self: Any) -> str:
     return _printing._with_suffixes(prefix + body, notes, len(prefix))
 
 
-def _plain_type(kind: Any) -> bool:
+def _plain_type(kind: object) -> bool:
     default = dtypes.get_default_dtype()
     wide = dtypes.complex128 if default is dtypes.float64 else dtypes.complex64
     return kind in (wide, dtypes.int64, dtypes.bool)

@@ -135,7 +135,7 @@ def _refuse(actual: object, expected: object) -> NoReturn:
     )
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return value.item() if isinstance(value, Tensor) and value.numel() == 1 else value
 
 

@@ -29,7 +29,7 @@ def context_decorator(ctx: Any, func: Any) -> Any:
         return _wrap_generator(make, func)
 
     @functools.wraps(func)
-    def inside(*args: Any, **kwargs: Any) -> Any:
+    def inside(*args: object, **kwargs: object) -> Any:
         with make():
             return func(*args, **kwargs)
 
@@ -72,7 +72,7 @@ class _DecoratorContextManager:
     def __enter__(self) -> None:
         raise NotImplementedError
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         raise NotImplementedError
 
     def clone(self) -> Any:

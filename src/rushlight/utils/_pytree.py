@@ -30,7 +30,7 @@ SUPPORTED_NODES = _NODES
 _NodeDef = NodeDef
 
 
-def _get_node_type(tree: Any) -> Any:
+def _get_node_type(tree: object) -> Any:
     """The type that says how a container is taken apart: that of named tuples is `namedtuple`."""
     kind = type(tree)
     named = kind not in _NODES and _handler(tree) is not None and hasattr(kind, "_fields")
@@ -134,7 +134,7 @@ def tree_flatten_with_path(
 
 
 def tree_map_with_path(
-    func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Any = None
+    func: Callable[..., Any], tree: Any, *rests: object, is_leaf: Any = None
 ) -> Any:
     """The tree with every leaf replaced by func(path, leaf, ...)."""
     leaves, spec = tree_flatten_with_path(tree, is_leaf)
@@ -156,7 +156,7 @@ def tree_is_leaf(tree: Any, is_leaf: Any = None) -> bool:
     return (is_leaf is not None and bool(is_leaf(tree))) or _handler(tree) is None
 
 
-def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Any = None) -> Any:
+def tree_map_(func: Callable[..., Any], tree: Any, *rests: object, is_leaf: Any = None) -> Any:
     """Call a function with every leaf, and give the tree back."""
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
@@ -190,7 +190,7 @@ def tree_any_only(kind: Any, pred: Callable[[Any], bool], tree: Any, is_leaf: An
     return any(map(pred, filter(_chosen(kind), tree_leaves(tree, is_leaf))))
 
 
-def arg_tree_leaves(*args: Any, **kwargs: Any) -> list[Any]:
+def arg_tree_leaves(*args: object, **kwargs: object) -> list[Any]:
     """The leaves of a call's arguments."""
     return tree_leaves((args, kwargs))
 
@@ -224,7 +224,7 @@ def _list_flatten_with_keys(d: list[Any]) -> tuple[list[tuple[Any, Any]], None]:
     return [(SequenceKey(i), x) for i, x in enumerate(d)], None
 
 
-def _list_unflatten(values: Iterable[Any], context: Any) -> list[Any]:
+def _list_unflatten(values: Iterable[Any], context: object) -> list[Any]:
     """The list of those elements."""
     return list(values)
 

@@ -191,7 +191,7 @@ def create_selective_checkpoint_contexts(
         wanted = set(map(_named, policy_fn_or_list))
 
         def policy(
-            context: SelectiveCheckpointContext, op: OpOverload, *arguments: Any
+            context: SelectiveCheckpointContext, op: OpOverload, *arguments: object
         ) -> CheckpointPolicy:
             return CheckpointPolicy.MUST_SAVE if op in wanted else CheckpointPolicy.PREFER_RECOMPUTE
 

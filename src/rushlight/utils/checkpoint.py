@@ -436,7 +436,7 @@ def _checkpoint_without_reentrance(
         return function(*args, **kwargs)
     surroundings = _Surroundings(preserve)
 
-    def again(keywords: dict[str, Any], *positional: Any) -> None:
+    def again(keywords: dict[str, Any], *positional: object) -> None:
         with surroundings.again(), again_context:
             function(*positional, **keywords)
 
@@ -612,7 +612,7 @@ def checkpoint(
 
 
 def checkpoint_sequential(
-    functions: Any, segments: int, input: Tensor, use_reentrant: bool | None = None, **kwargs: Any
+    functions: Any, segments: int, input: Tensor, use_reentrant: bool | None = None, **kwargs: object
 ) -> Tensor:
     """Run functions (or the modules of a Sequential) one after the other in checkpointed segments.
 

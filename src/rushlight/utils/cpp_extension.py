@@ -45,7 +45,7 @@ class BuildExtension:
     __init__ = _headers("BuildExtension")
 
     @classmethod
-    def with_options(cls, **options: Any) -> type[BuildExtension]:
+    def with_options(cls, **options: object) -> type[BuildExtension]:
         """The class itself: it refuses when it is used."""
         return cls
 

@@ -48,7 +48,7 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Any]
 def _on_shapes(formula: Callable[..., int], raw: bool) -> Callable[..., int]:
     """A formula of shapes as one of the arguments themselves."""
 
-    def count(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
+    def count(*args: object, out_val: Any = None, **kwargs: object) -> int:
         if raw:
             return formula(*args, out_val=out_val, **kwargs)
         shapes = tree_map(_shape, (args, kwargs, out_val))
@@ -57,22 +57,22 @@ def _on_shapes(formula: Callable[..., int], raw: bool) -> Callable[..., int]:
     return count
 
 
-def _shape(x: Any) -> Any:
+def _shape(x: object) -> Any:
     return x.shape if isinstance(x, Tensor) else x
 
 
-def mm_flop(a_shape: Any, b_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+def mm_flop(a_shape: Any, b_shape: Any, *args: object, out_shape: Any = None, **kwargs: object) -> int:
     """Of a product of two matrices."""
     return math.prod(a_shape) * b_shape[-1] * 2
 
 
-def bmm_flop(a_shape: Any, b_shape: Any, out_shape: Any = None, **kwargs: Any) -> int:
+def bmm_flop(a_shape: Any, b_shape: Any, out_shape: Any = None, **kwargs: object) -> int:
     """Of products of matrices in batches."""
     return math.prod(a_shape) * b_shape[-1] * 2
 
 
 def addmm_flop(
-    self_shape: Any, a_shape: Any, b_shape: Any, out_shape: Any = None, **kwargs: Any
+    self_shape: Any, a_shape: Any, b_shape: Any, out_shape: Any = None, **kwargs: object
 ) -> int:
     """Of a product that is added to something: as of the product."""
     return mm_flop(a_shape, b_shape)
@@ -242,13 +242,13 @@ class FlopCounterMode(overrides.TorchFunctionMode):
 
     # --- the block
 
-    def _enter_module(self, module: Module, args: Any) -> None:
+    def _enter_module(self, module: Module, args: object) -> None:
         name = self._known.setdefault(module, type(module).__name__)
         for child_name, child in module.named_children():
             self._known[child] = f"{name}.{child_name}"
         self._modules.append(name)
 
-    def _leave_module(self, module: Module, args: Any, result: Any) -> None:
+    def _leave_module(self, module: Module, args: object, result: object) -> None:
         if self._modules:
             self._modules.pop()
 

@@ -69,7 +69,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     def __getitem__(self, key: Any) -> Any:
         return self.data[self.ref_type(key)]
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         self.data[self.ref_type(key, self._remove)] = value
 
     def __delitem__(self, key: Any) -> None:

@@ -31,7 +31,7 @@ of_complex: dict[Any, Callable[..., Any]] = {}
 
 
 def there(
-    *targets: Any, complex: bool = False, writes: bool = False
+    *targets: object, complex: bool = False, writes: bool = False
 ) -> Callable[[_Kernel], _Kernel]:
     """Decorator: what computes calls of these ops and kernels of the CPU on accelerators.
 

@@ -77,7 +77,7 @@ class _Heads:
         return True
 
 
-def _known(*tensors: Any) -> bool:
+def _known(*tensors: object) -> bool:
     return takes(*[t for t in tensors if t is not None])
 
 

@@ -47,7 +47,7 @@ _FUNCTIONS = {name.lower(): number for name, number in vars(numbers_of(_FILE)).i
 # ---- what is a complex tensor here, and views of it
 
 
-def all_there(*tensors: Any) -> bool:
+def all_there(*tensors: object) -> bool:
     """Whether all are real or complex tensors on one accelerator, with nothing put off."""
     device = tensors[0]._accelerator if isinstance(tensors[0], Tensor) else None
     return device is not None and all(
@@ -132,7 +132,7 @@ def _held(value: float, letter: str) -> tuple[float]:
         return (float(np.float32(value) if letter == "f" else value),)
 
 
-def mapped(name: str, *operands: Any, out: Tensor) -> Tensor:
+def mapped(name: str, *operands: object, out: Tensor) -> Tensor:
     """A function of elements of tensors and numbers, written to `out`; NotImplemented where kernels
     do not take the layouts."""
     if not out.numel():
@@ -165,7 +165,7 @@ def new(shape: Ints, dtype: dtypes.dtype, operands: Sequence[Any]) -> Tensor:
     return empty(shape, like, dtype)
 
 
-def _is_operand(value: Any) -> bool:
+def _is_operand(value: object) -> bool:
     if isinstance(value, Tensor):
         return all_there(value) if value._accelerator is not None else value.dim() == 0
     return isinstance(value, (bool, int, float, complex))
@@ -175,7 +175,7 @@ def _elementwise(function: str, order: Ints) -> Callable[..., Any]:
     """An op whose operands are those arguments in an order."""
     is_truth, is_real = _FUNCTIONS[function] >= _FUNCTIONS["eq"], function in ("abs", "angle")
 
-    def call(*args: Any) -> Tensor:
+    def call(*args: object) -> Tensor:
         if len(args) <= max(order):
             return NotImplemented
         operands = [args[i] for i in order]
@@ -268,7 +268,7 @@ def _to_copy(x: Tensor, dtype: dtypes.dtype) -> Tensor:
 
 
 @there(casts._to_format)
-def _to_format(x: Tensor, dtype: dtypes.dtype, memory_format: Any) -> Tensor:
+def _to_format(x: Tensor, dtype: dtypes.dtype, memory_format: object) -> Tensor:
     from ...ops.making.copies import like_strides
 
     if not all_there(x) or (dtype not in REAL and dtype.code > dtypes.float64.code):
@@ -304,7 +304,7 @@ def put_off(x: Tensor, conjugate: bool, negative: bool) -> Tensor:
 
 
 @there(selection._copied, selection._overwrite, complex=True)
-def _copied(tensor: Tensor, source: Tensor, *_: Any) -> Tensor:
+def _copied(tensor: Tensor, source: Tensor, *_: object) -> Tensor:
     """What `copy_` and `fill_` with a tensor put in the place of a tensor."""
     if not all_there(tensor) or not isinstance(source, Tensor) or source.dim() > tensor.dim():
         return NotImplemented
@@ -319,7 +319,7 @@ def _copied(tensor: Tensor, source: Tensor, *_: Any) -> Tensor:
 
 
 @there(*named("_overwrite_number"), *named("_fill_number"), complex=True)
-def _overwrite_number(tensor: Tensor, value: Any) -> Tensor:
+def _overwrite_number(tensor: Tensor, value: object) -> Tensor:
     """What `fill_` with a number puts in the place of a tensor."""
     if not all_there(tensor) or not isinstance(value, (bool, int, float, complex)):
         return NotImplemented

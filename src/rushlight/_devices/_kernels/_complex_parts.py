@@ -39,7 +39,7 @@ from ._launch import Dims, Ints, empty
 # ---- real kernels by parts
 
 
-def _parts_of(value: Any, which: int) -> Any:
+def _parts_of(value: object, which: int) -> Any:
     """An argument as a call for the real or imaginary parts gets it."""
     if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
         return type(value)(_parts_of(v, which) for v in value)
@@ -177,7 +177,7 @@ def _products(real: Callable[[Any, Any], Any], x: Tensor, y: Tensor, conj: bool 
 def _bilinear(real: Callable[..., Any]) -> Callable[..., Any]:
     """A function that is linear in each of its first two arguments, the only complex ones."""
 
-    def call(x: Tensor, y: Tensor, *rest: Any) -> Tensor:
+    def call(x: Tensor, y: Tensor, *rest: object) -> Tensor:
         if _tensors(rest):
             return NotImplemented
         return _products(lambda a, b: real(a, b, *rest), x, y)
@@ -190,12 +190,12 @@ def vdot(a: Tensor, b: Tensor) -> Tensor:
     return _products(own[products.dot], b, a, conj=True)
 
 
-def _biased(target: Any, channels_last: bool = False) -> None:
+def _biased(target: object, channels_last: bool = False) -> None:
     """A bilinear function of the first two arguments with a bias for each channel."""
     product = _bilinear(own[target])
 
     @there(target, complex=True)
-    def call(x: Tensor, y: Tensor, bias: Tensor | None = None, *rest: Any) -> Tensor:
+    def call(x: Tensor, y: Tensor, bias: Tensor | None = None, *rest: object) -> Tensor:
         found = product(x, y, None, *rest)
         if found is NotImplemented or bias is None:
             return found
@@ -211,7 +211,7 @@ _biased(kernels.convolution_input)
 _biased(kernels.linear, channels_last=True)
 
 
-def _added(*targets: Any) -> None:
+def _added(*targets: object) -> None:
     """A product with something added."""
     real = own[targets[0]]
 
@@ -246,7 +246,7 @@ def _gradient(
     alone = tuple(need if k == i else 0 for k, need in enumerate(needs))
     of_a, of_bias = i == len(needs) - 2, i == len(needs) - 3
 
-    def of_parts(*factors: Any) -> Tensor:
+    def of_parts(*factors: object) -> Tensor:
         found = real(*factors, alone)
         return found if found is NotImplemented else found[i]
 
@@ -261,7 +261,7 @@ def _gradient(
     return _products(lambda x, y: of_parts(x, y, like), g, other, conj=True)
 
 
-def _gradients(kernel: Any) -> None:
+def _gradients(kernel: object) -> None:
     """The gradients of a product by its factors."""
     real = own[kernel]
 
@@ -282,7 +282,7 @@ _gradients(kernels.linear_backward)
 
 
 @there(norms.vector_norm, norms._distance_norm, complex=True)
-def _of_sizes(z: Tensor, *rest: Any) -> Tensor:
+def _of_sizes(z: Tensor, *rest: object) -> Tensor:
     """The norm of the absolute values."""
     if not _complexes((z, *rest)):
         return NotImplemented
@@ -291,12 +291,12 @@ def _of_sizes(z: Tensor, *rest: Any) -> Tensor:
     return sizes if sizes is NotImplemented else own[norms.vector_norm](sizes, *given)
 
 
-def _of_truth(*targets: Any) -> None:
+def _of_truth(*targets: object) -> None:
     """A function of which elements are not 0."""
     real = own[targets[0]]
 
     @there(*targets, complex=True)
-    def call(z: Tensor, *rest: Any) -> Tensor:
+    def call(z: Tensor, *rest: object) -> Tensor:
         truth = cast(z, dtypes.bool) if is_complex(z) else NotImplemented
         return truth if truth is NotImplemented else real(truth, *rest)
 
@@ -307,12 +307,12 @@ _of_truth(reductions.count_nonzero)
 _of_truth(take._nonzero_rows)
 
 
-def _spread_of(target: Any, root: bool, mean: bool) -> None:
+def _spread_of(target: object, root: bool, mean: bool) -> None:
     """The variance, which is that of the real parts and that of the imaginary ones."""
     real = own[reductions._var_mean_op]
 
     @there(target, complex=True)
-    def call(z: Tensor, *rest: Any) -> Any:
+    def call(z: Tensor, *rest: object) -> Any:
         if not is_complex(z):
             return NotImplemented
         found = [real(part_of(z, which), *rest) for which in (0, 1)]

@@ -71,6 +71,6 @@ def hash_tensor(a: Tensor, dim: int | Ints, keepdim: bool, mode: int) -> Tensor:
     return laid_in(out, [kept_dims.index(d) for d in order_of_copy(a) if d in kept_dims])
 
 
-def _combine(words: Tensor, out: Tensor, kept: Any, gone: Any, length: int, parts: int) -> None:
+def _combine(words: Tensor, out: Tensor, kept: object, gone: object, length: int, parts: int) -> None:
     sizes = out.numel(), length, parts
     start("elements.cl", "exclusive_or", out.numel(), out, words, out, kept, gone, *sizes)

@@ -67,7 +67,7 @@ def computed(dtype: dtypes.dtype) -> dtypes.dtype:
     return dtypes.int64
 
 
-def takes(*tensors: Any) -> bool:
+def takes(*tensors: object) -> bool:
     """Whether all are tensors on one accelerator, of element types that kernels read."""
     return _core.accelerator_takes(*tensors)
 
@@ -93,7 +93,7 @@ def empty(shape: Ints, like: Tensor, dtype: dtypes.dtype | None = None) -> Tenso
     return _core.accelerator_empty(shape, like, (like.dtype if dtype is None else dtype).code)
 
 
-def made(name: str, *args: Any) -> Any:
+def made(name: str, *args: object) -> Any:
     """New tensors on the device for the results of a kernel of the CPU, and its errors.
 
     The kernel is called with tensors on meta of the same layouts, so it looks at its arguments and

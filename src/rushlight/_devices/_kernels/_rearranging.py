@@ -25,7 +25,7 @@ _FILE = "rearranging.cl"
 _views = _core.kernels
 
 
-def movable(*tensors: Any) -> bool:
+def movable(*tensors: object) -> bool:
     """Whether all are tensors on one accelerator whose elements can be moved as they lie."""
     device = tensors[0]._accelerator if isinstance(tensors[0], Tensor) else None
     return device is not None and all(
@@ -219,7 +219,7 @@ there(rearrange.tril)(partial(_triangle, upper=False))
 there(rearrange.triu)(partial(_triangle, upper=True))
 
 
-def _placed(view: Callable[..., Any], g: Tensor, shape: Ints, *args: Any) -> Tensor:
+def _placed(view: Callable[..., Any], g: Tensor, shape: Ints, *args: object) -> Tensor:
     """Zeros with g where a view of them shows it."""
     if not movable(g):
         return NotImplemented
@@ -236,7 +236,7 @@ there(kernels.slice_backward)(partial(_placed, _views.slice))
 there(kernels.select_backward)(partial(_placed, _views.select))
 
 
-def _replaced(view: Callable[..., Any], x: Tensor, src: Tensor, *args: Any) -> Tensor:
+def _replaced(view: Callable[..., Any], x: Tensor, src: Tensor, *args: object) -> Tensor:
     """A copy of x with src where a view shows it."""
     same = movable(x, src) and (x.dtype is src.dtype or takes(x, src))
     if not same or (view is _views.slice and not x.dim()):

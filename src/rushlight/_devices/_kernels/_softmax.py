@@ -19,7 +19,7 @@ from ._launch import code, computed, empty, made, rows, start, takes
 _LONG = 64  # elements of a row that has kernels of its own
 
 
-def _softmax(name: str, a: Tensor, dim: int, dtype: Any = None) -> Tensor:
+def _softmax(name: str, a: Tensor, dim: int, dtype: object = None) -> Tensor:
     if not takes(a) or dtype is not None or not a.dtype.is_floating_point:
         return NotImplemented
     out = made(name, a, dim)

@@ -296,7 +296,7 @@ def _threshold(s: Tensor, a: Tensor, atol: Any, rtol: float | None) -> Tensor:
     return smallest
 
 
-def _has_values(a: Tensor, *bounds: Any, symmetric: bool = False) -> bool:
+def _has_values(a: Tensor, *bounds: object, symmetric: bool = False) -> bool:
     """Whether singular values can be had, and compared with the bounds."""
     numeric = all(isinstance(b, (int, float)) or b is None or takes(a, b) for b in bounds)
     return real(a, square=symmetric) and numeric
@@ -316,7 +316,7 @@ def matrix_rank(a: Tensor, tol: Any, atol: Any, rtol: float | None, hermitian: b
     return (found[2] > _threshold(found[2], a, atol, rtol)).sum(-1)
 
 
-def _inverted(a: Tensor, atol: Any, rtol: float | None, hermitian: bool) -> Tensor:
+def _inverted(a: Tensor, atol: object, rtol: float | None, hermitian: bool) -> Tensor:
     if not _has_values(a, atol, rtol, symmetric=hermitian):
         return NotImplemented
     *lead, m, n = a.shape

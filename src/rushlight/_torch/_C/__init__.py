@@ -32,7 +32,7 @@ _Node.register(_DelayedError)  # its class is a node's in torch
 class _TensorBaseMeta(type):
     """Makes TensorBase the name of all that torch.Tensor is."""
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, _core.Tensor)
 
     def __subclasscheck__(cls, subclass: type) -> bool:

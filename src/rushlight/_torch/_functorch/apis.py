@@ -27,7 +27,7 @@ def chunk_vmap(
         raise ValueError(f"chunk_vmap: chunks should be greater than 0. (got {chunks})")
 
     @functools.wraps(func)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: object, **kwargs: object) -> Any:
         size, *_ = _vmap._process_batched_inputs(in_dims, args, func)
         at_once = -(-size // chunks) or None
         return vmap(func, in_dims, out_dims, randomness, chunk_size=at_once)(*args, **kwargs)

@@ -19,7 +19,7 @@ def _warning(function: Callable[..., Any], new: str) -> Callable[..., Any]:
     name = function.__name__
 
     @functools.wraps(function)
-    def warns(*args: Any, **kwargs: Any) -> Any:
+    def warns(*args: object, **kwargs: object) -> Any:
         warn(
             "We've integrated functorch into PyTorch. As the final step of the integration, "
             f"`functorch.{name}` is deprecated as of PyTorch 2.0 and will be deleted in a future "

@@ -250,7 +250,7 @@ def _initial(make: Callable[..., Any], kinds: int) -> Callable[..., Any]:
     ) -> Callable[..., Any]:
         """A function that makes a module, or several whose weights are stacked, as a function."""
 
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
+        def wrapped(*args: object, **kwargs: object) -> Any:
             if len(ensemble_shape) >= 2:
                 raise ValueError("NYI: ensemble_shape with more than 1 element")
             if not ensemble_shape:

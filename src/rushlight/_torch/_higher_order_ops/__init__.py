@@ -13,7 +13,7 @@ from .associative_scan import associative_scan
 __all__ = ["associative_scan", "cond", "while_loop"]
 
 
-def _truth(value: Any, of: str) -> bool:
+def _truth(value: object, of: str) -> bool:
     if isinstance(value, Tensor):
         if value.numel() != 1:
             raise RuntimeError(

@@ -102,7 +102,7 @@ class NestedTensor(Tensor):
         memo[id(self)] = made = _moved(self, copied)
         return made
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> Any:
         values = _values(self).detach()
         return NestedTensor._of, (values, self._offsets, self._ragged_idx, self._lengths)
 
@@ -189,7 +189,7 @@ def _alike(a: NestedTensor, b: NestedTensor) -> bool:
     return rl.equal(a._lengths, b._lengths)
 
 
-def _beside(other: Any, nested: NestedTensor) -> Any:
+def _beside(other: object, nested: NestedTensor) -> Any:
     """Another operand in terms of the values."""
     if isinstance(other, NestedTensor):
         same = other._ragged_idx == nested._ragged_idx
@@ -340,7 +340,7 @@ def _attention(func: Any, query: Any, key: Any, value: Any, *args: Any, **kwargs
     return NestedTensor._of(rl.cat(results, 1), query._offsets, 2)
 
 
-def _item(nested: NestedTensor, index: Any) -> Any:
+def _item(nested: NestedTensor, index: object) -> Any:
     """A part; or [..., i], of each part."""
     if isinstance(index, int):
         return _parts(nested)[index]

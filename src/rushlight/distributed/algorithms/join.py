@@ -51,7 +51,7 @@ class Joinable(ABC):
         self._join_config = DISABLED
 
     @abstractmethod
-    def join_hook(self, **kwargs: Any) -> JoinHook:
+    def join_hook(self, **kwargs: object) -> JoinHook:
         """What it does while it waits."""
 
     @property

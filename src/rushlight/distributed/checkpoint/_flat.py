@@ -24,7 +24,7 @@ def is_tensor(value: Any) -> bool:
     return isinstance(value, Tensor) or is_distributed(value)
 
 
-def _is_taken_apart(value: Any) -> bool:
+def _is_taken_apart(value: object) -> bool:
     if isinstance(value, Mapping):
         return True
     return isinstance(value, list) and any(is_tensor(v) or _is_taken_apart(v) for v in value)
@@ -80,7 +80,7 @@ def nested(values: Mapping[str, Any], paths: Mapping[str, Path]) -> dict[str, An
     return {key: _with_lists(value) for key, value in root.items()}
 
 
-def _with_lists(value: Any) -> Any:
+def _with_lists(value: object) -> Any:
     if type(value) is not dict or not value:
         return value
     inner = {key: _with_lists(each) for key, each in value.items()}

@@ -58,7 +58,7 @@ def _plain(model: Any) -> Any:
     return model
 
 
-def _given(state: Any, options: StateDictOptions | None) -> Any:
+def _given(state: object, options: StateDictOptions | None) -> Any:
     """A state dict as it was asked for; whole ones on the CPU are rank 0's alone."""
     if options is None:
         return state
@@ -107,7 +107,7 @@ def _from_rank0(options: StateDictOptions | None) -> bool:
     return asked and _groups.is_initialized() and _groups.get_world_size() > 1
 
 
-def _as_divided(like: Any, whole: Any) -> Any:
+def _as_divided(like: object, whole: object) -> Any:
     """A whole tensor as the DTensor that it is to be compared with; others as they are."""
     if (
         isinstance(like, DTensor)
@@ -145,7 +145,7 @@ def _names(model: nn.Module) -> dict[int, str]:
     return {id(p): name for name, p in _parameters(model).items()}
 
 
-def _listed(optimizers: Any) -> list[Any]:
+def _listed(optimizers: object) -> list[Any]:
     return list(optimizers) if isinstance(optimizers, Iterable) else [optimizers]
 
 

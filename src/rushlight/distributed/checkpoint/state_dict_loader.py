@@ -62,7 +62,7 @@ def _reads(state: dict[str, Any], content: Metadata, partial: bool) -> list[_Rea
     return sorted(reads, key=lambda read: (read.place.relative_path, read.place.offset))
 
 
-def _chunks(name: str, value: Any, kind: TensorStorageMetadata, content: Metadata) -> list[_Read]:
+def _chunks(name: str, value: object, kind: TensorStorageMetadata, content: Metadata) -> list[_Read]:
     own = block(value)
     if own is None:
         return []
@@ -97,7 +97,7 @@ def _chunks(name: str, value: Any, kind: TensorStorageMetadata, content: Metadat
     return reads
 
 
-def _fill(state: dict[str, Any], reader: FileSystemReader, planner: Any, ranks: Ranks) -> None:
+def _fill(state: dict[str, Any], reader: FileSystemReader, planner: object, ranks: Ranks) -> None:
     """Read what a state dict has."""
     partial = bool(getattr(planner, "allow_partial_load", False))
     reads: list[_Read] = []

@@ -107,7 +107,7 @@ def _shared_out(plans: list[list[_Item]], to_lowest: bool) -> list[list[_Item]]:
 
 
 def _contents(
-    shares: list[list[_Item]], places: list[list[Any]], paths: Any, folder: Any
+    shares: list[list[_Item]], places: list[list[Any]], paths: object, folder: object
 ) -> Metadata:
     """The table of contents of what the ranks have written."""
     kinds: dict[str, Any] = {}
@@ -142,7 +142,7 @@ def _states(state_dict: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _save(flat: Flat, writer: FileSystemWriter, planner: Any, ranks: Ranks) -> Metadata:
+def _save(flat: Flat, writer: FileSystemWriter, planner: object, ranks: Ranks) -> Metadata:
     def plan() -> tuple[list[_Item], dict[str, Any], int]:
         return _items(flat)[0], flat.paths, writer.next_number()
 

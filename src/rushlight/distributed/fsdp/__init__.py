@@ -202,18 +202,18 @@ class FullyShardedDataParallel(nn.Module):
 
     @staticmethod
     @contextlib.contextmanager
-    def summon_full_params(module: nn.Module, **settings: Any) -> Iterator[None]:
+    def summon_full_params(module: nn.Module, **settings: object) -> Iterator[None]:
         """A block like any other: the parameters are whole."""
         yield
 
     @staticmethod
     @contextlib.contextmanager
-    def state_dict_type(module: nn.Module, *args: Any, **settings: Any) -> Iterator[None]:
+    def state_dict_type(module: nn.Module, *args: object, **settings: object) -> Iterator[None]:
         """A block like any other: state dicts have everything."""
         yield
 
     @staticmethod
-    def set_state_dict_type(module: nn.Module, *args: Any, **settings: Any) -> StateDictSettings:
+    def set_state_dict_type(module: nn.Module, *args: object, **settings: object) -> StateDictSettings:
         """The settings before; state dicts have everything."""
         full = StateDictType["FULL_STATE_DICT"]
         return StateDictSettings(full, FullStateDictConfig(), FullOptimStateDictConfig())
@@ -225,7 +225,7 @@ class FullyShardedDataParallel(nn.Module):
 
     @staticmethod
     def optim_state_dict(
-        model: nn.Module, optim: Any, optim_state_dict: Any = None, **_: Any
+        model: nn.Module, optim: Any, optim_state_dict: Any = None, **_: object
     ) -> Any:
         """The optimizer's state dict, by the parameters' names."""
         from ..checkpoint.state_dict import get_optimizer_state_dict
@@ -236,7 +236,7 @@ class FullyShardedDataParallel(nn.Module):
 
     @staticmethod
     def optim_state_dict_to_load(
-        model: nn.Module, optim: Any, optim_state_dict: dict[str, Any], **settings: Any
+        model: nn.Module, optim: Any, optim_state_dict: dict[str, Any], **settings: object
     ) -> Any:
         """A state dict by names as one by numbers, which `optim.load_state_dict` takes."""
         from ..checkpoint.state_dict import by_number

@@ -64,7 +64,7 @@ class _One:
         return self.kept() if isinstance(self.kept, weakref.ref) else self.kept
 
 
-def _leaf_of(value: Any, depth: int = 0) -> Iterator[Tensor]:
+def _leaf_of(value: object, depth: int = 0) -> Iterator[Tensor]:
     """The tensors of a result, also of objects that are no known containers."""
     for leaf in tree_leaves(value):
         if isinstance(leaf, Tensor):
@@ -127,7 +127,7 @@ class _Parameters:
     def _rows(self, one: _One) -> int:
         return -(-one.shape[0] // self.count)
 
-    def _by_type(self, ones: list[_One], chosen: Any) -> Iterator[tuple[Any, list[_One]]]:
+    def _by_type(self, ones: list[_One], chosen: object) -> Iterator[tuple[Any, list[_One]]]:
         """The parameters by the type that they travel in."""
         kinds: dict[Any, list[_One]] = {}
         for one in ones:
@@ -554,7 +554,7 @@ def register_fsdp_forward_method(module: nn.Module, method_name: str) -> None:
         return
     plain = getattr(module, method_name)
 
-    def method(*args: Any, **kwargs: Any) -> Any:
+    def method(*args: object, **kwargs: object) -> Any:
         args, kwargs = state.before_forward(module, args, kwargs)
         return state.after_module(module, args, plain(*args, **kwargs))
 

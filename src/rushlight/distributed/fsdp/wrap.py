@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
+def always_wrap_policy(*args: object, **kwargs: object) -> bool:
     """True."""
     return True
 
@@ -88,7 +88,7 @@ def wrap(module: nn.Module, **wrap_overrides: Any) -> nn.Module:
 
 
 @contextlib.contextmanager
-def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: Any) -> Iterator[None]:
+def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: object) -> Iterator[None]:
     """A block like any other: `wrap` leaves modules as they are."""
     yield
 

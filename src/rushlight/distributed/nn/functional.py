@@ -67,7 +67,7 @@ def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
     return found
 
 
-def _all_gather_base(output_tensor: Tensor, input_tensor: Tensor, group: Any = None) -> Tensor:
+def _all_gather_base(output_tensor: Tensor, input_tensor: Tensor, group: object = None) -> Tensor:
     """The tensors of all in one; output_tensor: the memory for it."""
     return _tensor(_AllGatherBase.apply(output_tensor, input_tensor, group))
 

@@ -161,7 +161,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     # --- ending at different times ---
 
-    def join_hook(self, **kwargs: Any) -> JoinHook:
+    def join_hook(self, **kwargs: object) -> JoinHook:
         """What this process does in a `Join` when it has no more batches."""
         return _ZeroJoinHook(self)
 

@@ -190,7 +190,7 @@ class DTensor(Tensor):
     def _made(
         cls,
         part: Tensor,
-        mesh: Any,
+        mesh: object,
         placement: Placement,
         shape: Sequence[int],
         requires_grad: bool = False,
@@ -301,7 +301,7 @@ class DTensor(Tensor):
         memo[id(self)] = copy
         return copy
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> Any:
         raise NotImplementedError(
             "A DTensor is a part, and files have whole tensors: save tensor.full_tensor(), or "
             "the state dict of get_model_state_dict(model, options=StateDictOptions("

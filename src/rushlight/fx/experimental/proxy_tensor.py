@@ -83,7 +83,7 @@ def make_fx(
     f: Callable[..., Any],
     decomposition_table: Any = None,
     tracing_mode: str = "real",
-    **settings: Any,
+    **settings: object,
 ) -> Callable[..., GraphModule]:
     """A function that traces f over the values of its arguments into a GraphModule.
 
@@ -97,7 +97,7 @@ def make_fx(
             'make_fx(tracing_mode="symbolic") is not in rushlight: sizes are numbers here.'
         )
 
-    def traced(*args: Any) -> GraphModule:
+    def traced(*args: object) -> GraphModule:
         tracer = PythonKeyTracer()
         leaves, spec = pytree.tree_flatten(args)
         given = []

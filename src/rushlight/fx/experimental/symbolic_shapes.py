@@ -24,7 +24,7 @@ def guard_int(a: Any) -> int:
     return int(a)
 
 
-def _known(a: Any) -> bool:
+def _known(a: object) -> bool:
     """Whether a statement about sizes holds."""
     return bool(a)
 

@@ -68,7 +68,7 @@ class ShapeProp(Interpreter):
         n.meta["type"] = type(result)
         return result
 
-    def propagate(self, *args: Any) -> Any:
+    def propagate(self, *args: object) -> Any:
         """Run the module on arguments; returns its result."""
         return self.run(*args)
 

@@ -74,7 +74,7 @@ def is_masked_tensor(obj: Any, /) -> bool:
     return isinstance(obj, MaskedTensor)
 
 
-def _element(value: Any) -> str:
+def _element(value: object) -> str:
     return f"{value:8.4f}" if isinstance(value, float) else str(value)
 
 
@@ -92,7 +92,7 @@ def _indented(text: str) -> str:
     return "\n".join("  " + line for line in text.split("\n"))
 
 
-def _map(value: Any, change: Callable[[MaskedTensor], Tensor]) -> Any:
+def _map(value: object, change: Callable[[MaskedTensor], Tensor]) -> Any:
     if isinstance(value, MaskedTensor):
         return change(value)
     if isinstance(value, list | tuple) and any(isinstance(v, MaskedTensor) for v in value):
@@ -175,7 +175,7 @@ class MaskedTensor(Tensor):
     def __format__(self, spec: str) -> str:
         return format(repr(self), spec)
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> Any:
         return MaskedTensor, (self._data(), self._masked_mask, self.requires_grad)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MaskedTensor:

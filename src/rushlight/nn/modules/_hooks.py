@@ -37,7 +37,7 @@ class LazyHooks:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, module: Any, owner: type) -> Any:
+    def __get__(self, module: object, owner: type) -> Any:
         if module is None:
             return self
         hooks = module.__dict__.get(self.name)
@@ -46,12 +46,12 @@ class LazyHooks:
             self.__set__(module, hooks)
         return hooks
 
-    def __set__(self, module: Any, hooks: Any) -> None:
+    def __set__(self, module: object, hooks: object) -> None:
         module.__dict__[self.name] = hooks
         if self.on_call:
             module.__dict__["_plain"] = False
 
-    def __delete__(self, module: Any) -> None:
+    def __delete__(self, module: object) -> None:
         module.__dict__.pop(self.name, None)
 
 

@@ -24,7 +24,7 @@ class OfFunction(Module):
         def forward(self, input: Any) -> Any:
             return self._result(input)
 
-    def _result(self, *inputs: Any) -> Any:
+    def _result(self, *inputs: object) -> Any:
         """The function's result for these inputs and the layer's settings."""
         settings = {name: getattr(self, name) for name in self._passed}
         return type(self)._function(*inputs, **settings)

@@ -106,7 +106,7 @@ class _SyncBatchNorm(Function):
         return in_input, in_weight, in_bias, None, None, None, None, None
 
 
-def _joined_statistics(input: Tensor, group: Any) -> tuple[float, Tensor, Tensor]:
+def _joined_statistics(input: Tensor, group: object) -> tuple[float, Tensor, Tensor]:
     """Values a channel, means and variances (biased) of all processes' batches, in float64."""
     channels = input.shape[1]
     count = input.numel() // channels

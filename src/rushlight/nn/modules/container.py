@@ -219,7 +219,7 @@ class ModuleList(_Numbered):
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
 
 
-def _pairs(kind: str, method: str, items: Any) -> Iterator[tuple[Any, Any]]:
+def _pairs(kind: str, method: str, items: object) -> Iterator[tuple[Any, Any]]:
     """Key and value of a mapping or of an iterable of pairs, with the errors containers give."""
     if not isinstance(items, Iterable):
         raise TypeError(
@@ -309,7 +309,7 @@ class _ParameterContainer(Module):
             value = Parameter(value)
         setattr(self, name, value)
 
-    def _line(self, name: str, value: Any, kind: str) -> str:
+    def _line(self, name: str, value: object, kind: str) -> str:
         if not isinstance(value, rl.Tensor):
             return f"  ({name}): Object of type: {type(value).__name__}"
         label = "Parameter" if isinstance(value, Parameter) else "Tensor"
@@ -481,7 +481,7 @@ class ParameterDict(_ParameterContainer):
         for key, value in pairs:
             self[key] = value
 
-    def __or__(self, other: Any) -> ParameterDict:
+    def __or__(self, other: object) -> ParameterDict:
         merged = self.copy()
         merged.update(other)
         return merged
@@ -491,7 +491,7 @@ class ParameterDict(_ParameterContainer):
         merged.update(self)
         return merged
 
-    def __ior__(self, other: Any) -> Self:
+    def __ior__(self, other: object) -> Self:
         self.update(other)
         return self
 

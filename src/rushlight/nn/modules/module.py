@@ -34,7 +34,7 @@ _Tensor = rl.Tensor
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
 
 
-def _is_ours(function: Any) -> bool:
+def _is_ours(function: object) -> bool:
     return function.__module__.startswith(("rushlight.nn.", "torch.nn."))
 
 
@@ -62,7 +62,7 @@ globals().update({name: getattr(GLOBAL, kind) for name, kind in _GLOBAL_HOOKS.it
 
 
 class _WithHooks(ModuleType):
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name in _GLOBAL_HOOKS:
             setattr(GLOBAL, _GLOBAL_HOOKS[name], value)
         super().__setattr__(name, value)
@@ -159,13 +159,13 @@ class Module(StateMethods):
     _call_impl = _wrapped_call_impl = __call__
     _compiled_call_impl: Any = None
 
-    def _slow_forward(self, *args: Any, **kwargs: Any) -> Any:
+    def _slow_forward(self, *args: object, **kwargs: object) -> Any:
         return self.forward(*args, **kwargs)
 
     # A value, so that a subclass may give forward any signature.
     forward: Callable[..., Any]
 
-    def _forward_unimplemented(self, *input: Any) -> None:
+    def _forward_unimplemented(self, *input: object) -> None:
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
@@ -174,7 +174,7 @@ class Module(StateMethods):
 
     # --- attributes ---
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         attributes = self.__dict__
         parameters = attributes.get("_parameters")
         if isinstance(value, Module):
@@ -203,7 +203,7 @@ class Module(StateMethods):
         else:
             super().__setattr__(name, value)
 
-    def _set_member(self, name: str, value: Any) -> None:
+    def _set_member(self, name: str, value: object) -> None:
         """Assigns something other than a Parameter or Module to a name that is registered."""
         attributes = self.__dict__
         if name in attributes["_parameters"]:
@@ -326,7 +326,7 @@ class Module(StateMethods):
         members = [*self._parameters, *self._buffers, *self._modules]
         return sorted({key for key in [*super().__dir__(), *members] if not key[0].isdigit()})
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if cls.__module__.startswith("rushlight."):
             _read_annotations(cls)
@@ -662,7 +662,7 @@ class Module(StateMethods):
         """Moves all parameters and buffers to the IPU."""
         return self._apply(lambda t: t.ipu(device))
 
-    def compile(self, *args: Any, **kwargs: Any) -> None:
+    def compile(self, *args: object, **kwargs: object) -> None:
         """Nothing to do: calls are cheap without being compiled. Takes `torch.compile`'s settings.
 
         >>> layer = nn.Linear(2, 1)

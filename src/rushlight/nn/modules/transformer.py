@@ -107,7 +107,7 @@ class _Layer(Module):
         if "activation" not in self._modules:
             self.__dict__.setdefault("activation", F.relu)
 
-    def _around(self, x: Tensor, norm: Module, block: Callable[..., Tensor], *args: Any) -> Tensor:
+    def _around(self, x: Tensor, norm: Module, block: Callable[..., Tensor], *args: object) -> Tensor:
         """One block with the sum around it and the norm."""
         if self.norm_first:
             return x + block(norm(x), *args)
@@ -245,7 +245,7 @@ class TransformerDecoderLayer(_Layer):
         return self.dropout3(self._network(x))
 
 
-def _no_nested(layer: Any) -> str:
+def _no_nested(layer: object) -> str:
     """Why PyTorch would not cut padding off for this layer; "" where it would."""
     name = "encoder_layer"
     if not isinstance(layer, TransformerEncoderLayer):

@@ -183,7 +183,7 @@ class DistributedDataParallel(Module, Joinable):
             self.reducer.skip()
         return output
 
-    def _brought(self, value: Any) -> Any:
+    def _brought(self, value: object) -> Any:
         """An input on the module's device."""
         return value.to(self.device) if isinstance(value, Tensor) else value
 
@@ -238,7 +238,7 @@ class DistributedDataParallel(Module, Joinable):
             )
         self._take_hook(hook, state)
 
-    def _take_hook(self, hook: Callable[..., Any], state: Any) -> None:
+    def _take_hook(self, hook: Callable[..., Any], state: object) -> None:
         if self._comm_hooks:
             raise RuntimeError(
                 "register_comm_hook or register_builtin_comm_hook can only be called once."
@@ -310,7 +310,7 @@ class DistributedDataParallel(Module, Joinable):
         _uneven.begin(self, syncs)
 
     @classmethod
-    def _set_params_and_buffers_to_ignore_for_model(cls, module: Module, names: Any) -> None:
+    def _set_params_and_buffers_to_ignore_for_model(cls, module: Module, names: object) -> None:
         """Leave parameters and buffers of these names to each process."""
         setattr(module, _IGNORED, names)
 

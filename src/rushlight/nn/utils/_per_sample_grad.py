@@ -58,7 +58,7 @@ def call_for_per_sample_grads(
     dim = 0 if batch_first else 1
 
     @wraps(module.forward)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         leaves, spec = tree_flatten((args, kwargs))
         n = _batch_size([t for t in leaves if is_tensor(t)], dim, batch_size)
         samples = {name: _sample(p, n, loss_reduction == "mean") for name, p in wanted.items()}

@@ -10,7 +10,7 @@ from ..modules.module import Module
 __all__ = ["skip_init"]
 
 
-def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
+def skip_init(module_cls: Any, *args: object, **kwargs: object) -> Any:
     """A module whose parameters are not initialised: made on meta, and then given memory.
 
     >>> nn.utils.skip_init(nn.Linear, 3, 2).weight.shape

@@ -12,7 +12,7 @@ from ..modules.module import Module
 _M = TypeVar("_M", bound=Module)
 
 
-def _convert(module: _M, kinds: tuple[type, ...], memory_format: Any) -> _M:
+def _convert(module: _M, kinds: tuple[type, ...], memory_format: object) -> _M:
     for part in module.modules():
         if isinstance(part, kinds):
             weight: Any = part.weight

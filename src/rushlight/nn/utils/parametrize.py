@@ -79,7 +79,7 @@ def _replace(old: Tensor, new: Tensor) -> None:
 _NOT_TENSORS = "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
 
 
-def _check_originals(values: Any) -> None:
+def _check_originals(values: object) -> None:
     if isinstance(values, rl.Tensor):
         return
     if not isinstance(values, Sequence):

@@ -430,7 +430,7 @@ def global_unstructured(
     parameters: Iterable[tuple[Module, str]],
     pruning_method: type[BasePruningMethod],
     importance_scores: dict[tuple[Module, str], Tensor] | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> None:
     """Prunes several parameters as if they were one.
 

@@ -78,7 +78,7 @@ class PackedSequence(_PackedFields):
             kwargs["device"] = device
         return self.to(*args, **kwargs)
 
-    def cpu(self, *args: Any, **kwargs: Any) -> Self:
+    def cpu(self, *args: object, **kwargs: object) -> Self:
         """Data on the CPU."""
         return self._on("cpu", args, kwargs)
 

@@ -302,7 +302,7 @@ div_floor = _rounded_div("floor", _floor_quotient, _half_floor_quotient, "down")
 div_trunc = _rounded_div("trunc", _trunc_quotient, _half_trunc_quotient, "towards zero")
 
 
-def _unknown_rounding(a: Any, b: Any, rounding_mode: Any) -> Any:
+def _unknown_rounding(a: object, b: object, rounding_mode: object) -> Any:
     raise RuntimeError(
         "div expected rounding_mode to be one of None, 'trunc', or 'floor' "
         f"but found '{rounding_mode}'"

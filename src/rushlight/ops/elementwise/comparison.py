@@ -22,7 +22,7 @@ from ..table.statement import set_operator
 # ---- comparisons
 
 
-def _comparison(name: str, operator: str, reference: Any, ordered: bool, doc: str) -> Op:
+def _comparison(name: str, operator: str, reference: object, ordered: bool, doc: str) -> Op:
     more: dict[str, Any] = {
         "dtype": "bool",
         "reference": reference,
@@ -224,7 +224,7 @@ _EITHER_A_NUMBER = (
 )
 
 
-def _bitwise(operator: str, reference: Any, doc: str) -> Op:
+def _bitwise(operator: str, reference: object, doc: str) -> Op:
     return pointwise(
         f"bitwise_{operator}(input: Tensor | Number, other: Tensor | Number)",
         operator=operator,
@@ -246,7 +246,7 @@ bitwise_or = _bitwise("or", np.bitwise_or, "The bits set in either.")
 bitwise_xor = _bitwise("xor", np.bitwise_xor, "The bits set in exactly one.")
 
 
-def _shift(kernel: str, operator: str, reference: Any, doc: str) -> Op:
+def _shift(kernel: str, operator: str, reference: object, doc: str) -> Op:
     op = pointwise(
         f"bitwise_{kernel}(input: Tensor | Number, other: Tensor | Number)",
         operator=operator,

@@ -84,13 +84,13 @@ pow = pointwise(
 )
 
 
-def _of_base_to_number(g: Any, input: Tensor | Symbol, exponent: Symbol | complex) -> Any:
+def _of_base_to_number(g: object, input: Tensor | Symbol, exponent: Symbol | complex) -> Any:
     if isinstance(exponent, Symbol):
         return _of_base(g, input, exponent)
     return zeros_like(g) if exponent == 0 else g * conj_of(exponent * pow(input, exponent - 1))
 
 
-def _pow_of_number(signature: str, **more: Any) -> Op:
+def _pow_of_number(signature: str, **more: object) -> Op:
     options: dict[str, Any] = {
         "partials": {"input": _of_base_to_number},
         "node": "PowBackward0",

@@ -58,7 +58,7 @@ where = pointwise(
 )
 
 
-def _truth(condition: Any) -> Any:
+def _truth(condition: object) -> Any:
     """A condition of bytes as truth values, which torch takes with a warning."""
     if not isinstance(condition, Tensor) or condition.dtype is not dtypes.uint8:
         return condition
@@ -277,7 +277,7 @@ def _half_at_ties(g: Any, input: Any, other: Any, loses: Any) -> Tensor:
     return where(loses, 0, where(input == other, g * 0.5, g))
 
 
-def _extremum(name: str, reference: Any, input: Any, other: Any, doc: str) -> Op:
+def _extremum(name: str, reference: object, input: object, other: object, doc: str) -> Op:
     return pointwise(
         f"{name}(input: Tensor, other: Tensor)",
         reference=reference,

@@ -34,7 +34,7 @@ _EITHER_A_NUMBER = (
 )
 
 
-def _kernel(op: Callable[..., Any], a: Any) -> Array:
+def _kernel(op: Callable[..., Any], a: object) -> Array:
     """The values of a library op on an ndarray."""
     return op(_core.wrap(np.asarray(a)))._array
 
@@ -63,7 +63,7 @@ def no_derivative(name: str) -> Callable[..., Any]:
 
 
 def _special(
-    signature: str, reference: Any, partials: dict[str, Any], refusal: str, doc: str, **more: Any
+    signature: str, reference: object, partials: dict[str, Any], refusal: str, doc: str, **more: object
 ) -> Op:
     halves = more.pop("halves", True)  # whether it takes them, or a definition on them
     half = {} if halves else {"half": refusal}
@@ -310,12 +310,12 @@ def _xlog1py_values(a: Array, b: Array) -> Array:
 def _log_product(
     name: str,
     node: str,
-    reference: Any,
-    first: Any,
-    second: Any,
+    reference: object,
+    first: object,
+    second: object,
     refusal: str,
     doc: str,
-    **more: Any,
+    **more: object,
 ) -> Op:
     """A product with a logarithm, and its overloads for numbers."""
     signature = "{}(input: Tensor | Number, other: Tensor | Number)"
@@ -520,7 +520,7 @@ def _one_less(order: int) -> int:
     return abs(order - 1)
 
 
-def _hidden_bessel(name: str, values: Any, partial: Any, doc: str, written: str) -> Op:
+def _hidden_bessel(name: str, values: object, partial: object, doc: str, written: str) -> Op:
     """Of any order, for derivatives: sums of the neighbouring orders, where nothing cancels."""
     return pointwise(
         f"{name}(input: Tensor, order: Any)",

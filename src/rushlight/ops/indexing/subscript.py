@@ -191,7 +191,7 @@ def _type_name(value: float | list[int] | str) -> str:
     return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
 
 
-def _is_sequence(value: Any) -> bool:
+def _is_sequence(value: object) -> bool:
     return isinstance(value, _SEQUENCES) or (
         hasattr(type(value), "__getitem__")
         and hasattr(type(value), "__len__")
@@ -306,7 +306,7 @@ def _mask_positions(mask: Tensor, dim: int, x: Tensor) -> Tensor:
     return of(mask).tensor(np.flatnonzero(array))
 
 
-def _resolve(x: Tensor, key: Any, writing: bool) -> tuple[Any, Any]:
+def _resolve(x: Tensor, key: object, writing: bool) -> tuple[Any, Any]:
     """The view that the simple items make of x, and the `_place` of the rest or None."""
     items = [_normal(item) for item in _as_tuple(key)]
     ndim = x._form.ndim

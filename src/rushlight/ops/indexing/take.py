@@ -292,7 +292,7 @@ _nonzero_columns = constant(
 )
 
 
-def nonzero(input: Tensor, *, as_tuple: bool = False, **out: Any) -> Any:
+def nonzero(input: Tensor, *, as_tuple: bool = False, **out: object) -> Any:
     """The indices of what is not zero: one a row, or (as_tuple) one tensor a dimension."""
     check_tensor("nonzero", input)
     if as_tuple:

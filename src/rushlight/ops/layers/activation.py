@@ -341,7 +341,7 @@ celu = _activation(
 )
 
 
-def _no_alpha(a: Any, alpha: Any, inplace: bool) -> Any:
+def _no_alpha(a: object, alpha: object, inplace: bool) -> Any:
     raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
 
 

@@ -337,7 +337,7 @@ def _each(value: int | tuple[int, ...], name: str, n: int) -> _Ints:
     return values
 
 
-def _refuse_arguments(name: str, *args: Any) -> None:
+def _refuse_arguments(name: str, *args: object) -> None:
     given = ", ".join("Tensor" if isinstance(a, Tensor) else type(a).__name__ for a in args)
     raise TypeError(
         f"{name}() received an invalid combination of arguments - got ({given}), but expected one "

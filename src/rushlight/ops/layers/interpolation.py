@@ -153,7 +153,7 @@ _upsample_bytes = constant(
 )
 
 
-def _is_whole(size: Any) -> bool:
+def _is_whole(size: object) -> bool:
     """Whether it is a whole number, or a tensor of one."""
     if isinstance(size, Tensor):
         return not (size.is_floating_point() or size.is_complex())

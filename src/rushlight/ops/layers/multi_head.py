@@ -81,9 +81,9 @@ def _has_batch(
 def _canonical_mask(
     mask: Tensor | None,
     mask_name: str,
-    other_type: Any,
+    other_type: object,
     other_name: str,
-    target_type: Any,
+    target_type: object,
     check_other: bool = True,
 ) -> Tensor | None:
     """A mask as numbers that are added to the scores: what is True becomes -inf."""

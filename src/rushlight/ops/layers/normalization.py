@@ -274,7 +274,7 @@ def _batch_norm_weight(
     return (_wide(g) * hat).sum(_over(n))
 
 
-def _batch_norm_shape(input: Tensor, *rest: Any) -> Any:
+def _batch_norm_shape(input: Tensor, *rest: object) -> Any:
     kind = float32 if input.dtype.itemsize == 2 else input.dtype
     channels = input.new_empty(input.shape[1], dtype=kind)
     return input.clone(), channels, channels.clone()

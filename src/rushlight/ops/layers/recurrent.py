@@ -143,7 +143,7 @@ def _steps(
 # ---- a layer in one direction as one op
 
 
-def _states(h: Any, c: Any) -> tuple[Any, ...]:
+def _states(h: object, c: object) -> tuple[Any, ...]:
     return (h,) if c is None else (h, c)
 
 
@@ -360,7 +360,7 @@ def _network(mode: str, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[T
 def _functions(mode: str, states: str) -> None:
     """torch's functions of a kind of network: the whole, and a cell."""
 
-    def network(*args: Any, **named: Any) -> tuple[Tensor, ...]:
+    def network(*args: object, **named: object) -> tuple[Tensor, ...]:
         return _network(mode, args, named)
 
     def cell(

@@ -193,7 +193,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return _split(input, size, dim)
 
 
-def _pieces(input: Any, ends: Sequence[int], dim: int) -> tuple[Any, ...]:
+def _pieces(input: object, ends: Sequence[int], dim: int) -> tuple[Any, ...]:
     return tuple([slice_op(input, dim, *cut, 1) for cut in zip((0, *ends[:-1]), ends, strict=True)])
 
 
@@ -250,7 +250,7 @@ def _even_split(name: str, least: int, choose: Callable[..., Any]) -> None:
         ),
     )
     def split_function(
-        input: Tensor, indices_or_sections: Any = None, **named: Any
+        input: Tensor, indices_or_sections: Any = None, **named: object
     ) -> tuple[Tensor, ...]:
         cuts = named.pop("indices", named.pop("sections", indices_or_sections))
         if input.ndim < least:

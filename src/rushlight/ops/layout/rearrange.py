@@ -411,7 +411,7 @@ _block_diag: Op = linear(
 
 
 @composite(method=False)
-def block_diag(*tensors: Any) -> Tensor:
+def block_diag(*tensors: object) -> Tensor:
     """Matrices along the diagonal of a matrix of zeros."""
     if not tensors:
         return _wrap(np.zeros((1, 0), np.float32))

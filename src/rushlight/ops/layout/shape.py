@@ -233,7 +233,7 @@ def ravel(input: Tensor) -> Tensor:
     return reshape(contiguous(input), -1)
 
 
-def _squeezing(signature: str, node: str, samples: Any, written: str = "") -> Op:
+def _squeezing(signature: str, node: str, samples: object, written: str = "") -> Op:
     return linear(
         signature,
         _kernels.squeeze,

@@ -144,7 +144,7 @@ def _gathered(
 
 
 def _strided_tangent(
-    t: Tensor, input: Tensor, size: Any, stride: Any, storage_offset: int, layout: Any
+    t: Tensor, input: Tensor, size: object, stride: object, storage_offset: int, layout: object
 ) -> Any:
     if t._seen.strides != input._seen.strides:
         # Strides are those of the value's storage: a tangent laid out otherwise is copied into
@@ -373,7 +373,7 @@ def _may_be_written(self: Tensor) -> None:
     _core.check_place(self, self.requires_grad and _core.is_grad_enabled())
 
 
-def _reseat(name: str, self: Tensor, seen: Callable[..., Any], *args: Any) -> Tensor:
+def _reseat(name: str, self: Tensor, seen: Callable[..., Any], *args: object) -> Tensor:
     """Give `self` the array and the history of the view `seen(self, *args)`, for the method
     `name`."""
     _core.check_captured(self, name, None)

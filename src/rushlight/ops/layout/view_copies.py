@@ -28,7 +28,7 @@ def _owned(result: Any) -> Any:
     return tuple([r.clone() for r in result]) if isinstance(result, tuple) else result.clone()
 
 
-def _copy_of(view: str, name: str = "", signature: str = "", node: str = "", **more: Any) -> Op:
+def _copy_of(view: str, name: str = "", signature: str = "", node: str = "", **more: object) -> Op:
     """The op that copies what a view shows.
 
     view: its row of the table. name, signature, node: where those of the copy do not follow from
@@ -107,7 +107,7 @@ detach_copy = general(
 )
 
 
-def _into(out: Tensor | None, op: Op, *args: Any) -> Tensor:
+def _into(out: Tensor | None, op: Op, *args: object) -> Tensor:
     return op(*args) if out is None else op(*args, out=out)
 
 

@@ -138,7 +138,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     return _converted(self, self.dtype if dtype is None else dtype, copy, memory_format)
 
 
-def _converted(t: Tensor, dtype: dtype, copy: bool, memory_format: Any) -> Tensor:
+def _converted(t: Tensor, dtype: dtype, copy: bool, memory_format: object) -> Tensor:
     """The tensor with a type and in a format; itself where it is so already."""
     if memory_format is not None:
         format_order(memory_format, t.ndim)

@@ -178,7 +178,7 @@ ones_like = _filled_like("ones", ones, 1, "filled with 1")
 empty_like = _filled_like("empty", empty, None, "whose elements are not set")
 
 
-def _fill_dtype(value: complex, dtype: dtype | None, out: Any) -> Any:
+def _fill_dtype(value: complex, dtype: dtype | None, out: object) -> Any:
     if dtype is not None or out is not None:
         return numpy_of(dtype, "full", out)
     if isinstance(value, (bool, np.bool_)):

@@ -128,7 +128,7 @@ _MOST_DIMS = 64  # NumPy's; a list may also contain itself
 _FLOAT, _OTHER = _core.PythonNumbers.FLOAT, _core.PythonNumbers.OTHER
 
 
-def _array_of_sequence(data: Any, wanted: Any) -> Array:
+def _array_of_sequence(data: object, wanted: object) -> Array:
     """The ndarray of numbers or nested lists, of the type wanted or that of the elements."""
     try:
         array = np.array(data)
@@ -173,7 +173,7 @@ def _converted(array: Array, wanted: Any) -> Array:
 # ---- element by element: tensors, arrays and NumPy's numbers among the data, and what is wrong
 
 
-def _is_sequence(data: Any) -> bool:
+def _is_sequence(data: object) -> bool:
     if isinstance(data, Tensor):
         return False
     return isinstance(data, (list, tuple, str, bytes)) or (

@@ -378,7 +378,7 @@ def _checked_pivots(lu: Tensor, pivots: Tensor) -> Tensor:
 _with_info_result = named("_lu_with_info", "LU", "pivots", "info", out=False)
 
 
-def _torch_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
+def _torch_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: object = None) -> Any:
     """`linalg.lu_factor_ex` in torch's older form: (LU, pivots), or with get_infos also info."""
     warn_once(
         "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and "

@@ -72,7 +72,7 @@ def _check_norm_type(input: Tensor, dtype: dtype) -> None:
 
 
 def _vector_norm(
-    a: Array, ord: float, dim: Sequence[int] | int | None, keepdim: bool, dtype: Any
+    a: Array, ord: float, dim: Sequence[int] | int | None, keepdim: bool, dtype: object
 ) -> Array:
     _check_floating("vector_norm", a)
     dims = axes_of(dim, a.ndim)
@@ -111,14 +111,14 @@ def _vector_norm(
 
 
 def _vector_norm_shape(
-    x: Tensor, ord: float, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: Any
+    x: Tensor, ord: float, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: object
 ) -> Tensor:
     if not x.dtype.is_floating_point or not x.numel():
         return NotImplemented  # what is wrong with them is said by the definition
     return x.sum(dim, keepdim)
 
 
-def _order(ord: Any) -> str:
+def _order(ord: object) -> str:
     return f"{ord:g}" if isinstance(ord, (int, float)) else str(ord)
 
 
@@ -282,7 +282,7 @@ _NORM_OUT = "linalg.norm expected out tensor dtype {want.scalar_name} but got: {
 )
 def _linalg_norm(
     A: Tensor,
-    ord: Any = None,
+    ord: object = None,
     dim: Ints | None = None,
     keepdim: bool = False,
     *,

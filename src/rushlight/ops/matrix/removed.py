@@ -30,7 +30,7 @@ _REMOVED = {
 
 
 def _removed(name: str, instead: str) -> None:
-    def refuse(input: Any, A: Any = None, upper: Any = None, **named: Any) -> NoReturn:
+    def refuse(input: Any, A: Any = None, upper: Any = None, **named: object) -> NoReturn:
         space = "" if instead[0] == "\n" else " "
         raise RuntimeError(
             f"This function was deprecated since version 1.9 and is now removed.{space}{instead}"

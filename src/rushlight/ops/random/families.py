@@ -55,7 +55,7 @@ def _unfinished(op: str) -> Any:
     return rule
 
 
-def _poisson_numbers(rate: Array, generator: Any) -> Array:
+def _poisson_numbers(rate: Array, generator: object) -> Array:
     return _each("poisson_numbers", generator, rate).astype(rate.dtype)
 
 
@@ -87,7 +87,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return _poisson(input, for_host(generator, input))
 
 
-def _binomial_numbers(count: Array, prob: Array, generator: Any) -> Array:
+def _binomial_numbers(count: Array, prob: Array, generator: object) -> Array:
     count, prob = np.broadcast_arrays(count, prob)
     return _each("binomial_numbers", generator, count, prob).astype(prob.dtype)
 
@@ -133,7 +133,7 @@ def check_type_of_doubles(input: Tensor, kernel: str) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
 
 
-def _gamma_numbers(alpha: Array, generator: Any) -> Array:
+def _gamma_numbers(alpha: Array, generator: object) -> Array:
     kernel = "gamma_numbers_single" if alpha.dtype == np.float32 else "gamma_numbers"
     made = _each(kernel, generator, alpha).astype(alpha.dtype)
     return np.maximum(made, np.finfo(alpha.dtype).tiny)
@@ -187,7 +187,7 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     return _gamma(input, for_host(generator, input))
 
 
-def _dirichlet_numbers(alpha: Array, generator: Any) -> Array:
+def _dirichlet_numbers(alpha: Array, generator: object) -> Array:
     gammas = np.maximum(_each("gamma_numbers", generator, alpha), np.finfo(np.float64).tiny)
     made = np.asarray(gammas / (gammas.sum(-1, keepdims=True) if gammas.ndim else gammas))
     info = finfo(from_numpy_dtype(alpha.dtype))

@@ -342,7 +342,7 @@ _bernoulli_of = _drawn_of(
 )
 
 
-def _wants_gradient(*given: Any) -> bool:
+def _wants_gradient(*given: object) -> bool:
     tensors = [a for a in given if isinstance(a, Tensor)]
     if any(a._wrapped is not None and not a._wrapped.level.maps for a in tensors):
         return True  # of a dual, too, the tangent is zero

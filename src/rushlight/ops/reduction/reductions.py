@@ -74,7 +74,7 @@ spread_dims: Op = linear(
 # ---- sums and means
 
 
-def _sum(a: Array, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: Any) -> Array:
+def _sum(a: Array, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: object) -> Array:
     like = np.empty(0, np.int64) if dtype is None and a.dtype.kind in "bui" else a
     axes = axes_of(dim, a.ndim)
     with np.errstate(all="ignore"):
@@ -120,7 +120,7 @@ _sum_dims: Any = _summing("_sum_dims", "SumBackward1", method=False, samples=red
 variant(sum, "dim", "given", _sum_dims)
 
 
-def _mean(a: Array, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: Any) -> Array:
+def _mean(a: Array, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: object) -> Array:
     if a.dtype.kind in "bui":
         raise RuntimeError(_no_mean("Input dtype", scalar_name(a)))
     with np.errstate(all="ignore"):
@@ -405,9 +405,9 @@ def _var_grad(
 
 
 def _std_grad(
-    g: Any,
-    input: Any,
-    out: Any,
+    g: object,
+    input: object,
+    out: object,
     dim: int | tuple[int, ...] | None,
     correction: float,
     keepdim: bool,
@@ -694,7 +694,7 @@ def _bits(a: Array) -> Array:
     return wide.view(np.uint64)
 
 
-def _hash_tensor(a: Array, dim: Any, keepdim: bool, mode: int) -> Array:
+def _hash_tensor(a: Array, dim: object, keepdim: bool, mode: int) -> Array:
     if mode != 0:
         raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
     if dim in ((), None) and not a.size:

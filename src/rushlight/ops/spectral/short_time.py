@@ -65,7 +65,7 @@ def _said(window: Tensor | None) -> str:
     return f"torch.{window.dtype.scalar_name}Tensor{{{listed(window.shape)}}}"
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 

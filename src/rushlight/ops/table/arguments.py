@@ -61,7 +61,7 @@ def _entry(function: Any) -> Any:
 
 
 @cache
-def _own(function: Any) -> Signature:
+def _own(function: object) -> Signature:
     """The signature of a function itself."""
     if isinstance(function, _core.Op):
         return read(_entry(function).signature)
@@ -71,7 +71,7 @@ def _own(function: Any) -> Signature:
 
 
 @cache
-def _listed(function: Any) -> tuple[Signature, ...]:
+def _listed(function: object) -> tuple[Signature, ...]:
     """torch's signatures of a function, where it has several."""
     own, entry = _own(function), _entry(function)
     texts = getattr(function, "overloads", ()) or getattr(entry, "overloads", ())
@@ -82,7 +82,7 @@ def _listed(function: Any) -> tuple[Signature, ...]:
     return tuple(read(text, own) for text in texts)
 
 
-def _numbers_too(function: Any) -> frozenset[str]:
+def _numbers_too(function: object) -> frozenset[str]:
     """The parameters for which a number may stand, though none of torch's signatures says so."""
     own = _own(function)
     told = {
@@ -161,7 +161,7 @@ def _type_name(value: Any) -> str:
     return f"{cls.__module__}.{cls.__name__}{of_torch}"
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (numbers.Number, np.generic))
 
 
@@ -175,11 +175,11 @@ def _is_int(value: Any) -> bool:
     return True
 
 
-def _is_element(value: Any) -> bool:
+def _is_element(value: object) -> bool:
     return isinstance(value, _core.Tensor) and value.dim() == 0 and not value.requires_grad
 
 
-def _is_type(value: Any, kind: str) -> bool:
+def _is_type(value: object, kind: str) -> bool:
     """Whether a value is of a type of the language (signature.py)."""
     if kind == "Any":
         return True
@@ -219,7 +219,7 @@ _CLASSES: dict[str, type] = {
 }
 
 
-def _fits(value: Any, p: Parameter) -> bool:
+def _fits(value: object, p: Parameter) -> bool:
     if value is None:
         return p.none or p.type == "Any"
     if p.types[0] == "Tensor" and len(p.types) > 1 and isinstance(value, (bool, np.generic)):
@@ -367,7 +367,7 @@ def explain(
 
 
 def _by_own_names(
-    function: Any, method: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: object, method: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The arguments of a call, by the function's own names, where one of torch's signatures has
     other names in their places; None where the call is not of that kind."""
@@ -430,7 +430,7 @@ def typed(*signatures: str, said: str = "", method: bool = False) -> Callable[[_
         listed = tuple(read(text).without_first() if method else read(text) for text in signatures)
 
         @wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: object, **kwargs: object) -> Any:
             given = args[1:] if method else args
             text = (
                 _misfit(name, name, listed[0], given, kwargs, method, frozenset())

@@ -121,7 +121,7 @@ def _examples() -> dict[Any, str]:
     return found
 
 
-def _text(function: Any, said: str | None) -> str | None:
+def _text(function: object, said: str | None) -> str | None:
     """A docstring: the signatures, what is said, and the example."""
     parts = [said] if said else []
     example = _examples().get(function)
@@ -139,7 +139,7 @@ def _of_op(op: Op) -> str | None:
     return _text(op, said)
 
 
-def _of_public(public: Any) -> str | None:
+def _of_public(public: object) -> str | None:
     target = _target(public)
     if isinstance(target, _core.Op):
         return _of_op(target)
@@ -149,7 +149,7 @@ def _of_public(public: Any) -> str | None:
     return _text(target, said)
 
 
-def _annotations(public: Any) -> dict[str, Any]:
+def _annotations(public: object) -> dict[str, Any]:
     """The annotations of a function as objects: a program may have no module to read names in."""
     function: Any = _target(public)
     try:

@@ -100,7 +100,7 @@ class Symbol:
     __and__, __rand__ = _binary("logical_and")
     __or__, __ror__ = _binary("logical_or")
 
-    def __pow__(self, exponent: Any) -> Symbol:
+    def __pow__(self, exponent: object) -> Symbol:
         if exponent == 2 and not isinstance(exponent, Symbol):
             return self.trace.emit("mul", self, self)
         return self.trace.emit("pow", self, exponent)

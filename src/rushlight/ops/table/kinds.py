@@ -100,7 +100,7 @@ def _zero_rule(g: Tensor) -> Tensor:
     return OPS["zeros_like"].function(g)
 
 
-def _partial_rule(partial: Any, names: list[str], op: str) -> Rule:
+def _partial_rule(partial: object, names: list[str], op: str) -> Rule:
     if not callable(partial):
         if partial == 0:
             return Rule(_zero_rule, [(Source.GRAD, 0)], partial)
@@ -389,7 +389,7 @@ def composite(
     return decorate(function) if function is not None else decorate
 
 
-def _taking_out(f: Callable[..., Any], name: str, rule: Any) -> Callable[..., Any]:
+def _taking_out(f: Callable[..., Any], name: str, rule: object) -> Callable[..., Any]:
     """f with `out=`, which signature.py adds to what it takes."""
 
     def function(*args: Any, out: Any = None, **named: Any) -> Any:

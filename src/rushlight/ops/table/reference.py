@@ -19,7 +19,7 @@ def is_float(array: Array) -> bool:
     return array.dtype.kind == "f" or is_half(array)  # bfloat16 is among NumPy's void types
 
 
-def _is_half_array(value: Any) -> bool:
+def _is_half_array(value: object) -> bool:
     return isinstance(value, np.ndarray) and is_half(value)
 
 

@@ -39,7 +39,7 @@ def check_annealing(how: str) -> None:
         raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {how}")
 
 
-def _checked(optimizer: Any) -> Optimizer:
+def _checked(optimizer: object) -> Optimizer:
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
     return optimizer

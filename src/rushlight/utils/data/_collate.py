@@ -27,19 +27,19 @@ def _arrays(batch: Any, *, collate_fn_map: Any = None) -> Any:
     return collate([rl.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
 
 
-def _numpy_scalars(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
+def _numpy_scalars(batch: object, *, collate_fn_map: object = None) -> Tensor:
     return rl.as_tensor(np.asarray(batch))
 
 
-def _floats(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
+def _floats(batch: object, *, collate_fn_map: object = None) -> Tensor:
     return rl.tensor(batch, dtype=rl.float64)
 
 
-def _ints(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
+def _ints(batch: object, *, collate_fn_map: object = None) -> Tensor:
     return rl.tensor(batch)
 
 
-def _unchanged(batch: Any, *, collate_fn_map: Any = None) -> Any:
+def _unchanged(batch: object, *, collate_fn_map: object = None) -> Any:
     return batch
 
 

@@ -67,7 +67,7 @@ def fetcher(
     return fetch_rows
 
 
-def _row_fetcher(dataset: Any) -> Callable[[list[Any]], list[Any] | None] | None:
+def _row_fetcher(dataset: object) -> Callable[[list[Any]], list[Any] | None] | None:
     """For rows of plain tensors: one indexing a tensor instead of one a sample and a stack.
 
     The function gives None for indices that are not all integers: the list of them would mean

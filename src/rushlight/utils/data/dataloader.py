@@ -187,7 +187,7 @@ class DataLoader(Generic[T_co]):
         self.__initialized = True
         self.check_worker_number_rationality()
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if self.__initialized and name in _FIXED:
             raise ValueError(
                 f"{name} attribute should not be set after {type(self).__name__} is initialized"

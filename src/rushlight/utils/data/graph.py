@@ -9,7 +9,7 @@ from .datapipes.datapipe import IterDataPipe, MapDataPipe
 __all__ = ["traverse", "traverse_dps"]
 
 
-def _inside(value: Any, seen: set[int]) -> list[Any]:
+def _inside(value: object, seen: set[int]) -> list[Any]:
     """The pipes that a value is or holds."""
     if isinstance(value, (IterDataPipe, MapDataPipe)):
         return [value]

@@ -33,11 +33,11 @@ def get_all_graph_pipes(graph: dict[int, Any]) -> list[Any]:
     return list(found.values())
 
 
-def _pipes(datapipe: Any) -> list[Any]:
+def _pipes(datapipe: object) -> list[Any]:
     return get_all_graph_pipes(traverse_dps(datapipe))
 
 
-def _has(pipe: Any, name: str) -> bool:
+def _has(pipe: object, name: str) -> bool:
     return inspect.ismethod(getattr(pipe, name, None))
 
 

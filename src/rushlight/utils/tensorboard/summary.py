@@ -37,7 +37,7 @@ def make_np(x: Any) -> Array:
     raise NotImplementedError(f"Got {type(x)}, but numpy array or torch tensor are expected.")
 
 
-def _value(tag: str, **what: Any) -> Any:
+def _value(tag: str, **what: object) -> Any:
     return Summary(value=[Summary.Value(tag=tag, **what)])
 
 
@@ -210,7 +210,7 @@ def _draw_boxes(picture: Any, boxes: Array, labels: Any) -> None:
             draw.text((left + margin, head + margin), labels[i], fill="black", font=font)
 
 
-def _picture(pixels: Array, rescale: float = 1, boxes: Any = None, labels: Any = None) -> Any:
+def _picture(pixels: Array, rescale: float = 1, boxes: object = None, labels: object = None) -> Any:
     from PIL import Image
 
     height, width, channels = pixels.shape
@@ -413,7 +413,7 @@ def hparams(
         number = api.DataType.Value(f"DATA_TYPE_{known}")
         infos.append(api.HParamInfo(name=key, type=number, domain_discrete=domain))
 
-    def part(tag: str, **what: Any) -> Any:
+    def part(tag: str, **what: object) -> Any:
         content = plugin.HParamsPluginData(version=names.PLUGIN_DATA_VERSION, **what)
         return _value(tag, metadata=_of_plugin(names.PLUGIN_NAME, content))
 

@@ -103,7 +103,7 @@ class SummaryWriter:
         self._get_file_writer()
         self.default_bins = _default_bins()
 
-    def _open(self, folder: Any) -> FileWriter:
+    def _open(self, folder: object) -> FileWriter:
         return FileWriter(folder, self.max_queue, self.flush_secs, self.filename_suffix)
 
     def _get_file_writer(self) -> FileWriter:
@@ -121,7 +121,7 @@ class SummaryWriter:
         """The folder."""
         return self.log_dir
 
-    def _add(self, made: Any, step: Any, walltime: float | None) -> None:
+    def _add(self, made: object, step: object, walltime: float | None) -> None:
         self._get_file_writer().add_summary(made, step, walltime)
 
     def add_scalar(
@@ -467,7 +467,7 @@ def _write_labels(path: str, metadata: Any, header: Any) -> None:
         file.write("\n".join(lines) + "\n")
 
 
-def _write_sprite(path: str, pictures: Any) -> None:
+def _write_sprite(path: str, pictures: object) -> None:
     """Pictures in a square, as the projector wants them."""
     import math
 

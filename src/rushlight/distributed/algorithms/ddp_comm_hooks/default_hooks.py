@@ -60,7 +60,7 @@ def bf16_compress_hook(process_group: ProcessGroup | None, bucket: Any) -> Futur
     return _compress(rl.bfloat16, process_group, bucket)
 
 
-def _compressed(dtype: Any, hook: Hook) -> Hook:
+def _compressed(dtype: object, hook: Hook) -> Hook:
     def compressed_hook(state: Any, bucket: Any) -> Future[Any]:
         buffer = bucket.buffer()
         bucket.set_buffer(buffer.to(dtype))

@@ -112,7 +112,7 @@ def record(fn: _F, error_handler: ErrorHandler | None = None) -> _F:
     handler = error_handler or get_error_handler()
 
     @functools.wraps(fn)
-    def recorded(*args: Any, **kwargs: Any) -> Any:
+    def recorded(*args: object, **kwargs: object) -> Any:
         handler.initialize()
         try:
             return fn(*args, **kwargs)

@@ -42,7 +42,7 @@ class PrepareModuleInputOutput(ParallelStyle):
 
 
 def parallelize_module(
-    module: Any, device_mesh: Any = None, parallelize_plan: Any = None, **settings: Any
+    module: Any, device_mesh: Any = None, parallelize_plan: Any = None, **settings: object
 ) -> Any:
     """The module as it is: one process has all of it."""
     return module

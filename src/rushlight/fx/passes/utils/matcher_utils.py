@@ -87,7 +87,7 @@ class SubgraphMatcher:
             at = getattr(at, part)
         return at
 
-    def _match_args(self, wanted: Any, given: Any, match: InternalMatch) -> bool:
+    def _match_args(self, wanted: object, given: object, match: InternalMatch) -> bool:
         if isinstance(wanted, Node):
             if isinstance(given, Node):
                 return self._match_nodes(wanted, given, match)
@@ -108,7 +108,7 @@ class SubgraphMatcher:
             return False
         return self.ignore_literals or (type(wanted) is type(given) and bool(wanted == given))
 
-    def _match_literal(self, wanted: Node, given: Any, match: InternalMatch) -> bool:
+    def _match_literal(self, wanted: Node, given: object, match: InternalMatch) -> bool:
         """A parameter of the pattern may also stand for a number and the like."""
         if wanted.op != "placeholder" or self.match_placeholder:
             return False

@@ -17,11 +17,11 @@ class _SnapshotState(enum.Enum):
     Iterating = 2
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return value.__name__ if inspect.isfunction(value) else repr(value)
 
 
-def _generate_iterdatapipe_msg(pipe: Any, simplify_dp_name: bool = False) -> str:
+def _generate_iterdatapipe_msg(pipe: object, simplify_dp_name: bool = False) -> str:
     """A pipe with the arguments that it keeps: "MapperIterDataPipe(fn=..., input_col=None)"."""
     names = sorted(inspect.signature(type(pipe).__init__).parameters)
     shown = [f"{n}={_shown(vars(pipe)[n])}" for n in names if n in vars(pipe)]

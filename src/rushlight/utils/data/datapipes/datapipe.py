@@ -129,7 +129,7 @@ class IterDataPipe(_Functions, IterableDataset[_T_co]):
     _number_of_samples_yielded: int = 0
     _snapshot_state = _SnapshotState.NotStarted
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if "__iter__" in vars(cls):
             hook_iterator(cls)

@@ -173,7 +173,7 @@ class ForkerIterDataPipe(IterDataPipe[Any]):
         return [_ChildDataPipe(shared, i) for i in range(num_instances)]
 
 
-def _as_it_is(x: Any) -> Any:
+def _as_it_is(x: object) -> Any:
     return x
 
 

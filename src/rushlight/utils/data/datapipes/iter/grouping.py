@@ -57,7 +57,7 @@ class UnBatcherIterDataPipe(IterDataPipe[Any]):
         for element in self.datapipe:
             yield from self._dive(element, self.unbatch_level)
 
-    def _dive(self, element: Any, level: int) -> Iterator[Any]:
+    def _dive(self, element: object, level: int) -> Iterator[Any]:
         if level < -1:
             raise ValueError("unbatch_level must be -1 or >= 0")
         if level == 0 or (level == -1 and not isinstance(element, (list, DataChunk))):
@@ -100,7 +100,7 @@ class GrouperIterDataPipe(IterDataPipe[Any]):
             self.guaranteed_group_size = guaranteed_group_size
         self.drop_remaining = drop_remaining
 
-    def _shown(self, key: Any, group: list[Any]) -> Any:
+    def _shown(self, key: object, group: list[Any]) -> Any:
         return (key, group) if self.keep_key else group
 
     def __iter__(self) -> Iterator[Any]:

@@ -36,7 +36,7 @@ def validate_input_col(fn: Callable[..., Any], input_col: Any) -> None:
         ) from error
 
 
-def _check_unpickable_fn(fn: Any) -> None:
+def _check_unpickable_fn(fn: object) -> None:
     if not callable(fn):
         raise TypeError(f"A callable function is expected, but {type(fn)} is provided.")
     code = getattr(fn, "__code__", None)
@@ -125,7 +125,7 @@ class StreamWrapper:
     def __getattr__(self, name: str) -> Any:
         return getattr(vars(self)["file_obj"], name)
 
-    def close(self, *args: Any, **kwargs: Any) -> None:
+    def close(self, *args: object, **kwargs: object) -> None:
         """Close the stream."""
         self.closed = True
         self.file_obj.close(*args, **kwargs)

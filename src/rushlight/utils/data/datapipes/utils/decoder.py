@@ -57,7 +57,7 @@ class Decoder:
     def __init__(self, *handler: Any, key_fn: Callable[[str], str] = extension_extract_fn) -> None:
         self.handlers, self.key_fn = list(handler), key_fn
 
-    def add_handler(self, *handler: Any) -> None:
+    def add_handler(self, *handler: object) -> None:
         """Add handlers, to be asked before all others."""
         self.handlers = [*handler, *self.handlers]
 
