@@ -3,6 +3,7 @@
 import ast
 import builtins
 import importlib
+import inspect
 import os
 import pickle
 import re
@@ -43,6 +44,12 @@ def called(function, word, name, key, module):
             assert function()(len) is len or function()(len)("a") == 1
     elif re.match(r"\w+\(\)", word):
         assert function() == function(1, a=2) == ast.literal_eval(word.partition("()")[2])
+    elif "(" in word and word.index("(") < min(
+        map(word.index, set("=/:<!") & set(word)), default=99
+    ):
+        names = list(inspect.signature(function).parameters)
+        answer = function(**dict.fromkeys(names))
+        assert repr(answer) == word[-len(repr(answer)) :] and f"({names[0]}" in word
     elif word.endswith("~"):
         with function(verbose=True):
             assert importlib.import_module(f"rushlight.{module}").verbose
