@@ -266,7 +266,7 @@ class HostCall {
 
   DeviceType device() const { return device_; }
 
-  // What the call wrote goes back. -1 with an exception.
+  // Copies back the tensors that the call wrote. -1 with an exception.
   int write_back() {
     for (const Copy& copy : copies_) {
       const Storage* s = as_tensor(copy.here.get())->storage();

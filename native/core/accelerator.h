@@ -1,7 +1,7 @@
 // Tensors on an accelerator: their memory, copies, and calls that are computed there or by way of the host.
 //
-// Storage::data of an accelerator is no address. It is a number that tensors of one storage count from, so that overlaps are seen as
-// on the CPU, and that no processor accepts: what takes it for an address by mistake stops there. `block_of` finds the memory.
+// Storage::data of an accelerator is no address but a number, from which the tensors of one storage count: overlaps are seen as on
+// the CPU. No processor accepts the number: code that takes it for an address stops there. `block_of` finds the memory.
 #pragma once
 #include <atomic>
 
@@ -31,7 +31,7 @@ int count_fallback(const char* name, DeviceType device);
 int run_program_there(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out);
 int run_program_by_host(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out);
 
-// What kernels of the device give for a call, or for one that writes, or NotImplemented.
+// The result of the device's kernels for a call, or for a call that writes, or NotImplemented.
 PyObject* by_device(const There& there, PyObject* const* args, Py_ssize_t n, bool writes = false);
 std::string asked_of_device();  // the name of the op or kernel that this thread asked for last
 There*& there_of(PyCFunction method);  // of a kernel of the CPU, by what Python calls, or nullptr
@@ -39,8 +39,8 @@ There*& there_of(PyCFunction method);  // of a kernel of the CPU, by what Python
 // Raises what kernels reported of numbers that they could not use: after a wait for the device. -1 with an exception.
 int check_reports(DeviceType device);
 
-// A call with tensors on an accelerator: by a kernel of the device, or by way of the host. `function`: what computes it on the CPU,
-// which gets ndarrays unless it is a kernel. A new reference, nullptr with an exception.
+// A call with tensors on an accelerator: by a kernel of the device, or by way of the host. `function` computes the call on the CPU;
+// a function that is no kernel gets ndarrays. A new reference, nullptr with an exception.
 PyObject* on_accelerator(Op* op, PyObject* function, PyObject* const* args, Py_ssize_t n, bool first_shared);
 using HostFunction = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssize_t n);
 PyObject* kernel_on_accelerator(const There& there, HostFunction function, PyObject* self, PyObject* const* args, Py_ssize_t n);

@@ -1,4 +1,4 @@
-// What the functions of `_kernels` call for every launch: layouts, numbers, results and the launch itself.
+// The functions that `_kernels` calls for every launch: layouts, numbers, results and the launch itself.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -150,7 +150,7 @@ PyObject* number(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return dtype == DType::F64 ? bytes(value) : bytes(static_cast<float>(value));
 }
 
-// spans(tensor): its strides in elements; 0 where it has one element, so that it may be spread.
+// spans(tensor): the tensor's strides in elements; a dimension of size 1 has 0, for it may be spread.
 PyObject* spans(PyObject*, PyObject* o) {
   if (!is_tensor(o)) {
     PyErr_SetString(PyExc_TypeError, "accelerator_spans(tensor)");

@@ -14,7 +14,7 @@ namespace rushlight {
 
 namespace {
 
-// What pointwise.cl is compiled with, too (see limits).
+// The numbers that pointwise.cl is compiled with, too (see limits).
 constexpr int kInputs = 8, kDims = kLayoutDims, kRegisters = 32, kBlock = 8, kScalar = 255, kGroup = 64;
 struct Call {
   int32_t n_inputs, n_constants, n_instructions, result, out_type, ndim;

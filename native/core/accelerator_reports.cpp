@@ -22,8 +22,8 @@ struct Call {
   Site site{nullptr, 0};
 };
 
-// The report is four numbers of 64 bits: whether there is one, and of the first one the call, what it was given and the end of what
-// it could use.
+// The report is four numbers of 64 bits. The first says whether there is a report; the others are of the first report: the number of
+// the call, the index or value that the kernel was given, and the end of the range that it can use.
 struct Reports {
   std::mutex lock;  // not held while Python runs
   Tensor* memory = nullptr;

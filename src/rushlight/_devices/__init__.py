@@ -1,8 +1,8 @@
 """The devices that tensors live on: the CPU, accelerators, and meta, which has shapes and types.
 
-What the rest of the package asks of a device is `Device`, and nobody else asks which one it is:
-making memory, going to and from the host, running NumPy code, waiting. `on` is the one place where
-a `device` argument becomes a device.
+`Device` is all that the rest of the package asks of a device: making memory, going to and from the
+host, running NumPy code, waiting. No other code asks which device it has. `on` is the one place
+where a `device` argument becomes a device.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Device", "accelerator", "cpu", "meta", "of", "on", "open_accelerator
 
 
 class Device(Protocol):
-    """What a device gives."""
+    """The members that the rest of the package asks of a device."""
 
     name: Any
     """The `torch.device` that its tensors say they are on."""

@@ -46,7 +46,7 @@ def _libraries() -> list[str]:
 
 
 class Facts:
-    """What a device says of itself."""
+    """The facts that a device's driver tells of the device."""
 
     def __init__(self, **facts: Any) -> None:
         self.name: str = facts["name"]
@@ -163,7 +163,7 @@ _COMPUTED = {"float32": "float", "float64": "double", "int64": "i64"}
 
 @cache
 def text_of(file: str, computed: str, wide: bool, more: str = "") -> str:
-    """What is compiled of a file of kernels; computed: the dtype that is T; wide: double exists;
+    """The text to compile for a file of kernels; computed: the dtype of T; wide: double exists;
     more: options such as "-DWIDTH=4"."""
     known = [f"T {_COMPUTED[computed]}", *(["REAL"] if computed != "int64" else [])]
     known += ["WIDE"] if wide else []
@@ -205,7 +205,7 @@ def build(device: int, text: str, name: str) -> int:
 
 
 def _kept(path: Path) -> bytes:
-    """What was kept in a file; b"" where there is none or it is damaged: drivers may crash then."""
+    """The content of a file; b"" for no file, and for a damaged file: drivers may crash then."""
     with contextlib.suppress(OSError):
         digest, content = (whole := path.read_bytes())[:32], whole[32:]
         if hashlib.sha256(content).digest() == digest:

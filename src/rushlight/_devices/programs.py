@@ -1,4 +1,4 @@
-"""Pointwise programs as kernels: one that interprets them, and compiled ones for those used much.
+"""Pointwise programs as kernels: an interpreter, and compiled kernels for the programs used much.
 
 Both are made of kernels/pointwise.cl: what an instruction computes stands there once.
 """
@@ -21,7 +21,7 @@ _INTERPRETER = "// ---- the interpreter"
 
 @cache
 def steps(computed: str) -> dict[str, str]:
-    """What the pointwise instructions compute in a type: expressions of a, b and c, by name."""
+    """The pointwise instructions in a type, by name: expressions of a, b and c."""
     text = (FOLDER / _FILE).read_text()
     common, real = text.index("switch (code"), text.index("#ifdef REAL\n      STEP")
     rest = text.index("#else", real)

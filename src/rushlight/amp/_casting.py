@@ -28,7 +28,7 @@ _Kind = Callable[[list[Tensor], str], dtypes.dtype]
 
 
 class _State(threading.local):
-    """What autocast is told on this thread, by kind of device."""
+    """The settings of autocast on this thread, by kind of device."""
 
     def __init__(self) -> None:
         self.enabled: dict[str, bool] = {}

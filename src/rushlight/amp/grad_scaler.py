@@ -20,7 +20,7 @@ __all__ = ["GradScaler", "OptState"]
 
 
 class OptState(enum.Enum):
-    """What was done with an optimizer since the last `update`."""
+    """The state of an optimizer since the last `update`: as it was, unscaled or stepped."""
 
     READY = 0
     UNSCALED = 1
@@ -39,9 +39,9 @@ def _infinite(states: Iterable[dict[str, Any]]) -> bool:
 class GradScaler:
     """Scales losses, and steps an optimizer only where its gradients are finite.
 
-    init_scale: the first factor. It grows by growth_factor after growth_interval steps that were
-    all finite, and falls by backoff_factor after one that was not. device: "cpu"; for one that is
-    not here it warns and does nothing.
+    init_scale: the first factor. The factor grows by growth_factor after growth_interval steps
+    that were all finite, and falls by backoff_factor after a step that was not. device: "cpu"; a
+    device that is not here is warned of, and then the scaler does nothing.
 
     >>> model = nn.Linear(1, 1)
     >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -148,7 +148,7 @@ class GradScaler:
         self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
         return found
 
-    # What optimizers ask that scale their gradients themselves.
+    # For optimizers that scale their gradients themselves.
 
     def _get_scale_async(self) -> Tensor | None:
         return self._scale
@@ -255,19 +255,19 @@ class GradScaler:
         return self._enabled
 
     def get_growth_factor(self) -> float:
-        """What the factor grows by."""
+        """The number by which the factor is multiplied when it grows."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Set what the factor grows by."""
+        """Set the number by which the factor is multiplied when it grows."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """What the factor falls by."""
+        """The number by which the factor is multiplied when it falls."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Set what the factor falls by."""
+        """Set the number by which the factor is multiplied when it falls."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:

@@ -1,4 +1,4 @@
-"""`torch.masked`: tensors with a mask of the elements that count, and reductions that heed one."""
+"""`torch.masked`: tensors with a mask of the elements that count, and masked reductions."""
 
 from .._missing import missing_name as _missing_name
 from . import maskedtensor

@@ -1,8 +1,8 @@
-"""What accelerators compute by kernels of their own.
+"""The kernels of accelerators.
 
 Each is a function of the arguments of a call, attached by `there` to ops and to kernels of the CPU.
-It returns NotImplemented where it has none for the arguments: the call goes by way of the host
-then.
+It returns NotImplemented for arguments that it has no kernel for: then the call goes by way of the
+host.
 """
 
 from __future__ import annotations

@@ -305,7 +305,7 @@ def put_off(x: Tensor, conjugate: bool, negative: bool) -> Tensor:
 
 @there(selection._copied, selection._overwrite, complex=True)
 def _copied(tensor: Tensor, source: Tensor, *_: object) -> Tensor:
-    """What `copy_` and `fill_` with a tensor put in the place of a tensor."""
+    """The tensor that `copy_`, or `fill_` with a tensor, puts in the place of a tensor."""
     if not all_there(tensor) or not isinstance(source, Tensor) or source.dim() > tensor.dim():
         return NotImplemented
     if source._accelerator is None:
@@ -320,7 +320,7 @@ def _copied(tensor: Tensor, source: Tensor, *_: object) -> Tensor:
 
 @there(*named("_overwrite_number"), *named("_fill_number"), complex=True)
 def _overwrite_number(tensor: Tensor, value: object) -> Tensor:
-    """What `fill_` with a number puts in the place of a tensor."""
+    """The tensor that `fill_` with a number puts in the place of a tensor."""
     if not all_there(tensor) or not isinstance(value, (bool, int, float, complex)):
         return NotImplemented
     return mapped("copy", value, out=empty(tensor.shape, tensor))

@@ -242,7 +242,9 @@ for _op in (
 def _gradient(
     real: Callable[..., Any], g: Tensor, a: Tensor, b: Tensor, needs: Ints, i: int
 ) -> Any:
-    """The gradient of a bias, of a or of b alone: of g and the conjugate of the other factor."""
+    """The gradient of the bias, or of one factor: the product of g and the conjugate of the other.
+
+    i: 0 and 1 for the factors a and b, 2 for the bias."""
     alone = tuple(need if k == i else 0 for k, need in enumerate(needs))
     of_a, of_bias = i == len(needs) - 2, i == len(needs) - 3
 
@@ -308,7 +310,7 @@ _of_truth(take._nonzero_rows)
 
 
 def _spread_of(target: object, root: bool, mean: bool) -> None:
-    """The variance, which is that of the real parts and that of the imaginary ones."""
+    """The variance: the sum of the real parts' and the imaginary parts' variances."""
     real = own[reductions._var_mean_op]
 
     @there(target, complex=True)

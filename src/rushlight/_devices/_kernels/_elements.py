@@ -209,7 +209,7 @@ _division(_N.COMMON_MULTIPLE, "lcm")
 
 
 def _of_integers(names: str, function: Any, *, of_bool: bool = True) -> None:
-    """What ops are of integers, which are all finite and whole."""
+    """Register ops on integers, which are all finite and whole."""
 
     @there(*named(*names.split()))
     def functions(a: Tensor, *rest: Any) -> Tensor:

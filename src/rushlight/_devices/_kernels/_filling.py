@@ -21,8 +21,8 @@ __all__ = ["between", "steps"]
 
 @there(selection._copied)
 def _copied(tensor: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
-    """What `copy_` puts in the place of a tensor."""
-    if tensor._accelerator is None:  # what is copied to the host goes there anyway
+    """The tensor that `copy_` puts in the place of a tensor."""
+    if tensor._accelerator is None:  # the source is copied to the host
         there = numbered(source._accelerator)
         return NotImplemented if tensor._on_meta else _put(tensor.detach(), there.to_host(source))
     if not takes(tensor) or not isinstance(source, Tensor) or source._on_meta:
@@ -40,7 +40,7 @@ def _copied(tensor: Tensor, source: Tensor, non_blocking: bool = False) -> Tenso
 
 @there(selection._overwrite, selection.fill)
 def _overwrite(tensor: Tensor, value: Tensor) -> Tensor:
-    """A tensor filled with another's number: `fill`, and what `fill_` puts in the place of one."""
+    """A tensor filled with the number of another: `fill`, and the new tensor of `fill_`."""
     return _copied(tensor, value) if value.dim() == 0 else NotImplemented
 
 
@@ -51,7 +51,7 @@ def _write(tensor: Tensor, value: float) -> None:
 
 @there(*named("_overwrite_number"), writes=True)
 def _overwrite_number_(tensor: Tensor, value: Any) -> Written:
-    """What `fill_` with a number writes."""
+    """Write a number into a tensor: `fill_`."""
     return _write(tensor, value) if takes(tensor) else NotImplemented
 
 
@@ -66,7 +66,7 @@ def _overwrite_number(tensor: Tensor, value: Any) -> Tensor:
 
 @there(selection._zeroed, writes=True)
 def _zeroed_(tensor: Tensor) -> Written:
-    """What `zero_` writes."""
+    """Write zeros into a tensor: `zero_`."""
     return _overwrite_number_(tensor, 0)
 
 

@@ -36,7 +36,7 @@ Dims: TypeAlias = int | Sequence[int] | None
 Ints: TypeAlias = Sequence[int]
 Tensors: TypeAlias = tuple[Tensor, ...]
 Written: TypeAlias = Any
-"""What a function that writes an argument returns: None, or NotImplemented."""
+"""The result of a function that writes an argument: None, or NotImplemented."""
 _GROUP = LIMITS["GROUP"]
 
 
@@ -83,7 +83,9 @@ def number(value: float, like: Tensor) -> bytes:
 
 
 def told(like: Tensor, what: str) -> tuple[Tensor, int]:
-    """What a kernel's TELLS are: it reports a number of this kind ("index") that it cannot use."""
+    """The arguments for a kernel's TELLS: the report, and the number of this call in it.
+
+    The kernel writes there the first number of this kind ("index") that it cannot use."""
     device: Any = like._accelerator
     return _core.accelerator_report(device, what)
 

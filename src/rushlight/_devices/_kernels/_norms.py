@@ -39,7 +39,7 @@ class _Rows:
 
 @dataclass
 class _Norm:
-    """A normalisation: the rows of its statistics, and those of its weights."""
+    """A normalisation: which rows its statistics belong to, and which rows its weights."""
 
     of: _Rows
     weights: _Rows

@@ -349,9 +349,9 @@ def _gradient(
     ndim: int,
     kind: str,
 ) -> Any:
-    """The gradient a @ b of a factor of `ndim` dimensions, summed over those that it was spread to;
-    kind: which dimensions of a matrix it has. Where the factor itself is not known, the engine sums
-    over those that it has with size 1."""
+    """The gradient a @ b of a factor of `ndim` dimensions, summed over the dimensions that the
+    factor was spread to; kind: which dimensions of a matrix the factor has. Where the factor itself
+    is not known, the engine sums over its dimensions of size 1."""
     missing = len(lead) - (ndim - len(kind))
     shape = [
         1 if factor is not None and factor.shape[d - missing] == 1 else lead[d]
@@ -373,7 +373,7 @@ def matmul_backward(g: Tensor, a: Any, b: Any, needs: Any) -> tuple[Tensor | Non
         return NotImplemented
     if not _multiplies(g, b if needs[0] else g, a if needs[1] else g):
         return NotImplemented
-    # What a factor needs says how many dimensions it has: see Source::Needs of the core.
+    # `needs` says how many dimensions a factor has: see Source::Needs of the core.
     left = needs[0] - 1 if needs[0] else a.dim()
     right = needs[1] - 1 if needs[1] else b.dim()
     of_a, of_b = "rc"[left == 1 :], "rc"[: min(right, 2)]

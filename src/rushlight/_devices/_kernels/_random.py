@@ -27,8 +27,8 @@ _LARGEST = {"bool": 1} | {
 
 
 def words(counters: int, seed: int, counter: tuple[int, int], like: Tensor) -> Tensor:
-    """Philox's words of consecutive counters, as int32: four of each. counter: the first one, its
-    low and its high 64 bits."""
+    """Philox's words of consecutive counters, as int32: four of each. counter: the low and the
+    high 64 bits of the first counter."""
     out = empty((counters, 4), like, dtypes.int32)
     low, high = map(_signed, counter)
     start(_FILE, "random_words", counters, out, out, counters, _signed(seed), low, high)
@@ -42,7 +42,7 @@ def _signed(value: int) -> int:
 
 @there(*named(*(f"_{name.removesuffix('_')}" for name in (*_KINDS, "random_", "randint_"))))
 def _history(tensor: Tensor) -> Tensor:
-    """What is entered into the history of a tensor before it is filled."""
+    """The tensor to enter into the history of a tensor before it is filled."""
     return tensor
 
 

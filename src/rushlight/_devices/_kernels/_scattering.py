@@ -25,7 +25,7 @@ _views = _core.kernels
 
 
 def _start(reduce: str, x: Tensor) -> Tensor:
-    """What a place begins with when its own element does not count."""
+    """The number that a place begins with when its own element does not count."""
     from ...ops.indexing.scatter import _start as number
 
     return element(number(reduce, x.dtype.numpy), x)

@@ -57,7 +57,7 @@ _OF_TWO = {"zeta": _N.ZETA, "igamma": _N.LOWER_GAMMA, "igammac": _N.UPPER_GAMMA}
 
 
 def in_double(*tensors: Any) -> bool:
-    """Whether all are tensors that kernels read, on one device that has float64."""
+    """Whether kernels can read all of these tensors on one device, and the device has float64."""
     return takes(*tensors) and numbered(tensors[0]._accelerator).facts.has_double
 
 

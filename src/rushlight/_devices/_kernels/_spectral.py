@@ -28,7 +28,7 @@ _tables: dict[tuple[Any, ...], Tensor] = {}
 
 @lru_cache(256)
 def _factors(n: int) -> tuple[int, ...]:
-    """What the steps of a length do, fours first; the last may be larger than a step takes."""
+    """The factors of a length, one a step, fours first; the last may be larger than steps take."""
     found, factor = [], 4
     while n > 1:
         if n % factor == 0:

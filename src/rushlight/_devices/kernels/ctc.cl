@@ -8,7 +8,7 @@ FUNCTION T log_of_both(T a, T b) {
   return high == NEVER ? a + b : high + log1p(exp((a > b ? b : a) - high));
 }
 
-// What the chain of a sample is made of.
+// The sizes of a batch, and the number of the blank.
 typedef struct {
   i64 batch, classes, longest, blank;
 } Chain;

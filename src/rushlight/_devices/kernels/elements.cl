@@ -47,7 +47,7 @@ KERNEL distances(BUFFER(x), BUFFER(y), BUFFER(out), i64 type, i64 items, i64 row
 }
 #endif
 
-// What the text of the pointwise programs computes of integers, and of halves step by step, each rounded.
+// The pointwise programs compute these of integers, and of halves step by step, each step rounded.
 enum { DOWN, TOWARDS_ZERO, REMAINDER, REST, COMMON_DIVISOR, COMMON_MULTIPLE };
 
 #ifdef REAL

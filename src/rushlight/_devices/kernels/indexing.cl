@@ -45,7 +45,7 @@ FUNCTION void land_one(GLOBAL u8 *x, i64 to, GLOBAL const u8 *values, i64 from, 
   store(x, to, type, r);
 }
 
-// A work item does what lies at one place of the dimensions that are not indexed: it goes along the index in order.
+// A work item has one place of the dimensions that are not indexed, and goes along the index in order.
 KERNEL land(BUFFER(x), BUFFER(index), BUFFER(values), Layout x_rest, Layout index_rest, Layout values_rest, Layout values_along,
             Layout dims, i64 step, i64 length, i64 size, i64 left_out, i64 type, i64 item, i64 mode, i64 items, TELLS) {
   if (ITEM >= items) return;

@@ -1,8 +1,8 @@
 // Factorisations of stacks of matrices, and solutions by them, with the pivots and signs of LAPACK.
 //
 // A matrix operand is a BUFFER and a Stack. A factorisation is in place, and the host starts the kernels of its steps one after
-// another: what finds a pivot has one work item for each matrix, what eliminates one for each row, column or piece of a column. So
-// no item has to wait for another. Solutions and reflections have one item for each column.
+// another: the kernel that finds a pivot has one work item for each matrix, the kernel that eliminates has a work item for each row,
+// column or piece of a column. So no item has to wait for another. Solutions and reflections have one item for each column.
 #ifdef REAL
 
 typedef struct {
@@ -38,7 +38,7 @@ FUNCTION void exchange(GLOBAL T *a, GLOBAL T *b) {
 
 // ---- parts of matrices
 
-// What an element becomes: 0, 1, that of `a`, or the one of `a` on the other side of its diagonal.
+// The new value of an element: 0, 1, the element of `a`, or the element of `a` on the other side of the diagonal.
 enum { PART_ZERO, PART_ONE, PART_SAME, PART_MIRRORED };
 
 // above, on, below: what becomes of the elements above the diagonal, on it, and below.
@@ -238,7 +238,7 @@ FUNCTION void reflected(GLOBAL const T *v, i64 v_step, T tau, GLOBAL T *x, i64 s
   for (i64 i = k + 1; i < rows; ++i) x[i * step] -= sum * v[i * v_step];
 }
 
-// What it makes of the `columns` to the right.
+// Applies the reflection of column k to the `columns` to its right.
 KERNEL reflect_rest(BUFFER(a), BUFFER(taus), Stack of, i64 rows, i64 columns, i64 steps, i64 count, i64 k) {
   if (ITEM >= count) return;
   const i64 number = ITEM / columns, j = k + 1 + ITEM - number * columns;
@@ -263,7 +263,7 @@ KERNEL reflect(BUFFER(a), BUFFER(taus), BUFFER(x), Stack a_of, Stack x_of, i64 r
 
 #define LDL_ALPHA ((T)0.6403882032022076)  // (1 + sqrt(17)) / 8 keeps the growth of elements smallest
 
-// What a block of two (first, mixed; mixed, second) makes of a row of two, on its right.
+// Divides a row of two by a block of two (first, mixed; mixed, second), on its right.
 FUNCTION void divided(T first, T mixed, T second, T *x, T *y) {
   const T a = first / mixed, b = second / mixed, scale = 1 / (a * b - 1) / mixed, kept = *x;
   *x = scale * (b * kept - *y);
@@ -383,7 +383,7 @@ KERNEL ldl_solve(BUFFER(a), BUFFER(pivots), BUFFER(x), Stack a_of, Stack pivots_
 
 // ---- singular values, by Jacobi: pairs of columns are turned until all are orthogonal
 
-// One round, in which each column is in one pair at most; `turns` gets the same turns. moved: whether one was needed.
+// One round, in which each column is in one pair at most; `turns` gets the same turns. moved: whether a turn was needed.
 KERNEL jacobi(BUFFER(a), BUFFER(turns), BUFFER(moved), Stack a_of, Stack turns_of, i64 rows, i64 columns, i64 pairs, i64 count, i64 round,
               T least) {
   if (ITEM >= count) return;

@@ -1,8 +1,8 @@
 // Normalisation of layers, channels and groups, and its gradient.
 //
-// What statistics are of is a row: its element e lies at (e / inner) * step + row * inner + e % inner. A row is cut into parts, each
-// a work item's; their sums are merged in order. The element at i is one of row (i / row_inner) % row_count, and has the weight
-// (i / weight_inner) % weight_count. Statistics, weights and sums are of type T.
+// A row is the elements that share statistics: its element e lies at (e / inner) * step + row * inner + e % inner. A row is cut into
+// parts, each a work item's; their sums are merged in order. The element at i is one of row (i / row_inner) % row_count, and has the
+// weight (i / weight_inner) % weight_count. Statistics, weights and sums are of type T.
 
 #ifdef REAL
 // Which row, or which weight, the element at a place has.

@@ -213,7 +213,7 @@ def _mask_of(masked: MaskedTensor) -> Tensor:
 
 
 def _call(func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
-    """What a function gives of masked tensors; `name` is the function's."""
+    """Call a function of this name with masked tensors, and mask its result."""
 
     def on(change: Callable[[MaskedTensor], Tensor]) -> Any:
         with _as_data():
@@ -316,7 +316,7 @@ def _softmax(input: MaskedTensor, dim: Any = None, *args: Any, **kwargs: Any) ->
 
 
 def _reduce(name: str, input: Any, *args: Any, **kwargs: Any) -> Any:
-    """A reduction: its elements count where one of those that it is made of does."""
+    """A reduction: an element of the result counts where one of its inputs counts."""
     mask, reduction = input._masked_mask, REDUCTIONS[name]
     if not args and not kwargs:
         return MaskedTensor._wrap(reduction(input, mask=mask), mask.any())

@@ -1,4 +1,4 @@
-"""What makes masked tensors: a leaf, or one that stands in the graph."""
+"""Functions that make masked tensors: a leaf, or a tensor that stands in the graph."""
 
 from __future__ import annotations
 

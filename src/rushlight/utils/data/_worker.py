@@ -2,7 +2,7 @@
 
 A task (pass, number, indices) goes to a worker's own queue; (pass, number, batch) comes back
 through its own pipe. Results of an earlier pass are dropped, so that a pass may be left half-way,
-and persistent workers go on. A worker that dies closes its pipe, which is noticed at once, or
+and persistent workers go on. A worker that dies closes its pipe: the loop notices at once, or
 within a second where another process has inherited the pipe. A worker whose parent has gone ends
 itself, since nobody will tell it to stop: see `_end_with_parent`.
 """
@@ -31,7 +31,7 @@ _LOOK_SECONDS = 1.0  # how often each side looks whether the other is still ther
 
 
 class WorkerInfo:
-    """What `get_worker_info` tells inside a worker: its number, how many there are, its seed and
+    """The answer of `get_worker_info` inside a worker: its number, how many there are, its seed and
     dataset.
     """
 

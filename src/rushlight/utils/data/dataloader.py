@@ -43,7 +43,7 @@ class _DatasetKind:
     def create_fetcher(
         kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool
     ) -> Any:
-        """What gives the batch of a list of indices."""
+        """The fetcher that gives the batch of a list of indices."""
         from ._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
 
         fetch = _IterableDatasetFetcher if kind else _MapDatasetFetcher

@@ -1,4 +1,4 @@
-"""What a pipe is built of."""
+"""The pipes that a pipe is built of."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def _tensors(tree: Any) -> Iterator[Tensor]:
 
 
 def _boxes(model: Any) -> dict[int, str]:
-    """The box of each module: that of the one around it, its class and its name there."""
+    """The box of each module: the path of the boxes around it, then its class and its name."""
     found = {"": type(model).__name__}
     boxes = {id(model): found[""]}
     for path, module in model.named_modules():
@@ -95,7 +95,7 @@ class _Recorder(TorchFunctionMode):
 
 
 def graph(model: Any, args: Any) -> tuple[Any, Any]:
-    """What a run of the model in evaluation calls, and on which device."""
+    """The calls of a run of the model in evaluation, and the device they ran on."""
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     recorder, training = _Recorder(model), {m: m.training for m in model.modules()}
     names = [*inspect.signature(model.forward).parameters, *(str(i) for i in range(len(args)))]

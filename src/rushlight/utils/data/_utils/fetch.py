@@ -1,4 +1,4 @@
-"""What gives the samples of a batch."""
+"""Fetchers: they give the samples of a batch."""
 
 from __future__ import annotations
 

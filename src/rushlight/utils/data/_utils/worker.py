@@ -1,4 +1,4 @@
-"""What workers know of themselves."""
+"""Questions that a worker can ask of itself."""
 
 from __future__ import annotations
 

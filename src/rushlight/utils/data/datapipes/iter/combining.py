@@ -79,7 +79,7 @@ class MultiplexerIterDataPipe(IterDataPipe[Any]):
 
 
 class _Shared:
-    """A pipe that several others read: what one has not read yet waits in its queue."""
+    """A pipe that several others read, each at its own pace: unread samples wait in its queue."""
 
     def __init__(self, datapipe: Any, count: int, buffer_size: int, put: Any, what: str) -> None:
         if count > sys.maxsize:

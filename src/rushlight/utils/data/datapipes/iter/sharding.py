@@ -13,7 +13,7 @@ __all__ = ["SHARDING_PRIORITIES", "ShardingFilterIterDataPipe"]
 
 
 class SHARDING_PRIORITIES(IntEnum):
-    """What the samples are divided among."""
+    """The parties to a division of samples: any, the processes of a job, a loader's workers."""
 
     DEFAULT = 1
     DISTRIBUTED = 2

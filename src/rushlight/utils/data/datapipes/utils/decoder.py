@@ -47,7 +47,7 @@ def handle_extension(extensions: str, f: Callable[[bytes], Any]) -> Callable[[st
 
 
 def extension_extract_fn(pathname: str) -> str:
-    """What a name ends with: "png"."""
+    """The ending of a name: "png"."""
     return os.path.splitext(pathname)[1][1:]
 
 
