@@ -40,7 +40,7 @@ failing = False
 
 @dataclass(frozen=True)
 class Entry:
-    """What a slot says. `since` is of time.monotonic(), which one machine's processes share."""
+    """The content of a slot. `since` is of time.monotonic(): a machine's processes share its clock."""
 
     rank: int
     state: int
@@ -85,7 +85,7 @@ class Board:
         _ONE.pack_into(self._memory, self._slot, OUTSIDE)
 
     def entry(self, rank: int) -> Entry:
-        """What the slot of a rank says; ValueError for a rank that is not on this board."""
+        """The content of a rank's slot; ValueError for a rank that is not on this board."""
         place = self._place(rank)
         state, sequence, group, since, text = _ENTRY.unpack_from(self._memory, place)
         (late,) = _ONE.unpack_from(self._memory, place + _LATE)
@@ -93,7 +93,7 @@ class Board:
         return Entry(rank, state, sequence, group, since, name, bool(late))
 
     def entries(self) -> list[Entry]:
-        """What every slot says."""
+        """The content of every slot."""
         return [self.entry(rank) for rank in range(self.ranks)]
 
     def behind(

@@ -1,8 +1,8 @@
-"""The collectives: what tensors each takes, and which of its memory goes where.
+"""The collectives: which tensors each takes, and where the memory of the tensors goes.
 
 Each checks its arguments, brings its tensors into the form that a communicator takes (dense and
-contiguous; a contiguous tensor is taken as it lies), starts requests, and says what is left to do
-when they are done. `_start` is the one place where a collective begins.
+contiguous; a contiguous tensor is taken as it lies), starts requests, and gives the steps to do
+when the requests are done. `_start` is the one place where a collective begins.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _written(tensor: Tensor) -> tuple[Tensor, _After | None]:
 
 
 def _each(*steps: _After | None) -> _After | None:
-    """What runs all steps that there are."""
+    """A function that runs all the steps; None where there are none."""
     found = [step for step in steps if step is not None]
     if len(found) < 2:
         return found[0] if found else None
@@ -144,8 +144,8 @@ def _each(*steps: _After | None) -> _After | None:
 
 
 def _joined(tensors: Sequence[Tensor]) -> Tensor | None:
-    """The memory of contiguous tensors that lie one after the other, as one flat tensor; None
-    where they do not, or are not on the CPU."""
+    """The memory of contiguous tensors that lie one after the other, as one flat tensor; None for
+    tensors that lie apart, or are not on the CPU."""
     if any(t._accelerator is not None for t in tensors):
         return None
     if not tensors or not all(t.is_contiguous() and not t.is_conj() for t in tensors):
@@ -189,12 +189,12 @@ def _basic(kind: RedOpType) -> str:
 
 
 def _prepared(op: Any, kind: RedOpType, tensor: Tensor) -> Tensor:
-    """What a process adds: its values, times the factor of PREMUL_SUM."""
+    """The summand of a process: its values, times the factor of PREMUL_SUM."""
     return tensor * op.factor if kind == RedOpType.PREMUL_SUM else tensor
 
 
 def _averaged(kind: RedOpType, tensor: Tensor, size: int) -> _After | None:
-    """What makes a mean of a sum."""
+    """The step that makes a mean of a sum."""
     if kind != RedOpType.AVG:
         return None
 

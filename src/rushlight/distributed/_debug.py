@@ -17,7 +17,7 @@ from .._pytree import tree_leaves
 from ._work import Work
 
 _BYTES = 1024  # of a rank's message
-# What may have other shapes on each rank, or tensors on one alone.
+# Collectives whose tensors have other shapes on each rank, or stand on one rank alone.
 _UNEVEN = {"gather", "scatter", "all_to_all", "all_to_all_single"}
 
 
@@ -69,7 +69,7 @@ def _site() -> str:
 
 
 def _facts(name: str, number: int, result: object) -> dict[str, str]:
-    """What must be the same on all ranks, by aspect."""
+    """The facts of a call that must be the same on all ranks, by aspect."""
     tensors = [leaf for leaf in tree_leaves(result) if isinstance(leaf, rl.Tensor)]
     facts = {"SequenceNumber": str(number), "OpType": name.upper()}
     if name not in _UNEVEN:

@@ -1,22 +1,22 @@
-"""What goes wrong between processes."""
+"""Errors between processes."""
 
 from __future__ import annotations
 
 
 class DistError(RuntimeError):
-    """What goes wrong between processes."""
+    """An error between processes."""
 
 
 class DistBackendError(DistError):
-    """What goes wrong in a backend."""
+    """An error in a backend."""
 
 
 class DistNetworkError(DistError):
-    """What goes wrong in the network."""
+    """An error in the network."""
 
 
 class DistStoreError(DistError):
-    """What goes wrong in a store."""
+    """An error in a store."""
 
 
 for _error in (DistError, DistBackendError, DistNetworkError, DistStoreError):

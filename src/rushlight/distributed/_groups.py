@@ -83,7 +83,7 @@ class ProcessGroup:
         return f" Ranks that have not come: {late}." if late else ""
 
     def _lost(self, peer: int | None = None) -> Callable[[], str] | None:
-        """What tells which of the group have died, or whether one has; None: a launcher sees to it.
+        """The function that names the dead of the group; None: a launcher watches over the group.
 
         peer: its rank in the group.
         """
@@ -96,7 +96,7 @@ class ProcessGroup:
 
 
 class _World:
-    """What this process knows of the others."""
+    """This process's groups, and the store that it shares with the other processes."""
 
     group: ProcessGroup | None = None
     groups: dict[ProcessGroup, str]  # each with its backend's name
@@ -150,7 +150,7 @@ for _class in (ProcessGroup, group, GroupMember):
 
 
 def is_available() -> bool:
-    """True: the package is here; where more than one process needs what is not, it says so.
+    """True: the package is here. A job of several processes raises an error where it lacks MPI.
 
     >>> torch.distributed.is_available()
     True

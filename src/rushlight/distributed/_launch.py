@@ -30,20 +30,20 @@ from ._streams import Call, Calls, Copied, Kept, Source
 
 # How often the supervisor looks at the board and at mpirun, in seconds.
 _TICK = 0.05
-# Variables by which a launcher speaks to the processes that it started: not to those of ours.
+# Variables by which another launcher speaks to its processes: our processes must not read them.
 _FOREIGN = "OMPI_COMM_", "OMPI_APP", "PMIX_", "PMI_", "PRTE_", "HYDI_"
 # How mpirun names the rank that made it end a job.
 _BY_SIGNAL = re.compile(r"process rank (\d+) with PID (\d+) on node \S+ exited on signal (\d+)")
 _BY_ABORT = re.compile(r'process rank (\d+) with PID (\d+) on node \S+ calling "abort"')
 _BY_CODE = re.compile(r"Process name: \[[^]]*,(\d+)\] Exit code: (\d+)")
 _BANNER = re.compile(r"^-{60,}\n.*?^-{60,}\n?", re.DOTALL | re.MULTILINE)
-# What mpirun warns of where a child was quicker than itself: it means nothing.
+# A warning of mpirun's where a child was quicker than mpirun: it means nothing.
 _QUICKER = re.compile(r"^.*plm:ssh: Warning: setpgid\(.*\n*", re.MULTILINE)
 
 
 @dataclass
 class Job:
-    """What is to be run, and how. `arguments` are those of `rushlight`, or a command's own."""
+    """The program to run, and how. `arguments` are those of `rushlight`, or a command's own."""
 
     processes: int
     arguments: list[str]
@@ -97,7 +97,7 @@ class _Started:
         return self.send(0) and _told.state(self.pid) not in ("Z", "X")
 
     def kill(self) -> None:
-        """End it, and those of its children that are in its process group."""
+        """End the process, and the children in its process group."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if self.alive() and os.getpgid(self.pid) == self.pid:
                 os.killpg(self.pid, signal.SIGKILL)
@@ -342,7 +342,7 @@ class _Attempt:
     # --- what processes say
 
     def _hear(self, call: Call, words: list[bytes]) -> None:
-        """A process says its rank and number, or that it is about to end with an exit code."""
+        """A process tells its rank and number, or the exit code with which it is about to end."""
         rank, number = int(words[1]), int(words[2])
         assert 0 <= rank < self.job.processes
         if words[0] == b"end":

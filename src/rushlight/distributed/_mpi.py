@@ -275,10 +275,10 @@ class _Line:
         self.comm = comm
         self._waiting: deque[tuple[_Pieces, Callable[[], Any]]] = deque()
         self._running: tuple[_Pieces, Any] | None = None
-        self._lock = Lock()  # of who goes on; another thread that waits leaves it to this one
+        self._lock = Lock()  # of the thread that tests requests; others wait
 
     def appended(self, pieces: Sequence[Callable[[], Any]]) -> Request:
-        """What starts each piece of one more tensor."""
+        """Add a tensor by functions that start its pieces; the request is for the whole tensor."""
         made = _Pieces(self, len(pieces))
         self._waiting.extend((made, piece) for piece in pieces)
         if not self.go_on():

@@ -1,4 +1,4 @@
-"""What is asked of MPI before it starts: where mpirun is, the settings it gets, what is missing.
+"""The questions to MPI before it starts: where mpirun is, its settings, what is missing.
 
 Nothing here imports mpi4py. The settings are Open MPI's; other MPIs do not read them.
 """
@@ -16,7 +16,7 @@ MISSING = (
     "on a cluster, mpi4py alone and the cluster's own MPI."
 )
 
-# What each variable is for; each was measured with Open MPI 5.0.
+# A purpose stands above each variable; each was measured with Open MPI 5.0.
 _ALWAYS = {
     # The non-blocking all-reduce by Rabenseifner's algorithm; the default takes four times as long.
     "OMPI_MCA_coll_libnbc_iallreduce_algorithm": "3",

@@ -1,4 +1,4 @@
-"""What collectives are told: `Backend`, `ReduceOp`."""
+"""The options of collectives: `Backend`, `ReduceOp`."""
 
 from __future__ import annotations
 

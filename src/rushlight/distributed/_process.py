@@ -1,4 +1,4 @@
-"""What a process of a job does around its program: says where it is when asked, ends when it fails.
+"""The code around a job's program: a process says where it is when asked, and ends when it fails.
 
 A program that fails must not wait for the others as it ends: they will not come. So it ends at
 once, after its traceback and the functions of atexit, with its exit code.

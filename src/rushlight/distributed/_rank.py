@@ -1,7 +1,7 @@
-"""What each started process of a job runs: `python _rank.py SOCKET`, under mpirun.
+"""The start of each process of a job: `python _rank.py SOCKET`, under mpirun.
 
-It calls its supervisor (_launch.py), which answers with the environment, the output streams and the
-program, and then runs that. Until there it imports nothing of rushlight.
+The process calls its supervisor (_launch.py), which answers with the environment, the output
+streams and the program; then it runs the program. Until then nothing of rushlight is imported.
 """
 
 from __future__ import annotations

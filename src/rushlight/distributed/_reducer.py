@@ -494,7 +494,7 @@ class Reducer:
                 return
 
     def _outputs_reached(self, grad: Tensor) -> None:
-        """Backward begins: its end is that of the outermost one, with checkpoints inside."""
+        """Backward begins; with checkpoints inside, it ends when the outermost backward ends."""
         if not self._expecting:
             return
         self._begun = True

@@ -1,4 +1,4 @@
-"""What a store holds, how a request for it is written as bytes, and the server of TCPStore.
+"""The content of a store, a request to a store as bytes, and the server of TCPStore.
 
 A request is an operation and some fields of bytes. As bytes it is: its length, the operation's
 number, and for each field its length and the field. FileStore writes the same bytes to its file.
@@ -42,7 +42,7 @@ _INT64 = 1 << 63
 
 
 class Operation(enum.IntEnum):
-    """What can be asked of a store; those from WAIT on may have to wait."""
+    """The operations of a store; from WAIT on a request may have to wait."""
 
     SET = 1  # key, value, key, value ...
     ADD = 2  # key, number
@@ -156,7 +156,7 @@ class Table:
     def run(self, operation: int, fields: Sequence[bytes]) -> list[bytes]:
         """Do one operation that is ready, and give its results.
 
-        Raises ValueError for an operation or fields that there are not.
+        Raises ValueError for an unknown operation, or for fields that do not fit it.
         """
         values = self.values
         if operation <= Operation.COMPARE_SET or operation == Operation.PUSH:

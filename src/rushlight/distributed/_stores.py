@@ -654,7 +654,7 @@ class TCPStore(_TableStore):
 
     @property
     def libuvBackend(self) -> bool:
-        """What `use_libuv` was: there is one server here, whatever it is."""
+        """The argument `use_libuv`, which changes nothing: there is one server here."""
         return self._uv
 
     def clone(self) -> TCPStore:
@@ -668,7 +668,7 @@ class TCPStore(_TableStore):
 
 
 def _server(port: int, shared: bool, file: int | None) -> Server:
-    """A server on a port; the one that this process has there, if it may be shared."""
+    """A server on a port: a new one, or this process's own there, if that may be shared."""
     if shared and port in _servers:
         return _servers[port]
     server = Server(_listening(port) if file is None else _adopted(file, port))

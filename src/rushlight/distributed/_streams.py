@@ -1,6 +1,6 @@
-"""What the supervisor of a job reads: mpirun's own words, calls of processes, output with a copy.
+"""The sources that a job's supervisor reads: mpirun's words, processes' calls, output with a copy.
 
-Each is a source: `ready` takes what is there to be read, and says whether more may come.
+The method `ready` of a source takes the bytes that are there, and says whether more may come.
 """
 
 from __future__ import annotations

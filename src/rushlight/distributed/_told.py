@@ -18,7 +18,7 @@ from . import _board, _process
 from ._streams import write_all
 
 ERROR_FILE = "error.json"
-# The file in a process's folder that its traceback goes to when it is asked where it is.
+# A process that is asked where it is writes its traceback to this file of its folder.
 ASKED = "asked"
 # How many late ranks are shown with their tracebacks.
 _SHOWN = 4
@@ -28,7 +28,7 @@ _OURS = "_cli/__init__.py", "_cli/_program.py", "_rank.py", "_process.py"
 
 @dataclass
 class Failure:
-    """A rank that failed. `code` is its exit code, or the signal that ended it, negative."""
+    """A rank that failed. `code`: its exit code, or the number of the signal, negative."""
 
     rank: int
     pid: int
@@ -180,7 +180,7 @@ def _where(rank: int, process: Process | None, path: str) -> str:
 
 
 def _ask(process: Process, path: str, seconds: float = 1.0) -> str:
-    """Let a process write where it is, and read it when it is whole; empty if it does not."""
+    """Let a process write where it is, and read the text when it is whole; "" without a text."""
     if not os.path.exists(path):
         return ""  # it has not come so far: the signal would end it
     os.truncate(path, 0)

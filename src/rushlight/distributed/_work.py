@@ -1,9 +1,9 @@
 """A collective that was started: `Work`, and how a process waits.
 
 A communicator's methods give requests: objects whose `Test()` goes on with the transfer and says
-whether it is done. All waiting is one loop of `Test()`, so that signals arrive, timeouts end it,
-and processes that share a core give it to each other. Transfers of several steps go on in every
-wait, whatever is waited for: the other processes may be waiting for them.
+whether the transfer is done. All waiting is one loop of `Test()`. So signals arrive, timeouts end
+the wait, and processes that share a core yield it to each other. Transfers of several steps go on
+in every wait, whatever the wait is for: the other processes may be waiting for them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Request(Protocol):
         """Go on with it; whether it is done."""
 
 
-# What goes on in every wait, until it says that nothing is left.
+# The steps that go on in every wait, each until it says that nothing is left.
 _driven: dict[Callable[[], bool], None] = {}
 
 
@@ -91,7 +91,7 @@ def finished(
     return True
 
 
-# What is under way and has no one who waits: its memory must stay. (A set by identity.)
+# The works under way that nobody waits for: their memory must stay. (A set by identity.)
 _in_flight: dict[int, Work] = {}
 _MANY = 64
 
@@ -193,7 +193,7 @@ class Work:
         return self._done and self._error is None
 
     def exception(self) -> BaseException | None:
-        """What went wrong."""
+        """The error of the collective."""
         return self._error
 
     def result(self) -> Any:
@@ -231,7 +231,7 @@ class _WorkFuture(Future[Any]):
         return self._done or self._work.is_completed()
 
     def _go_on(self) -> None:
-        # What went wrong is this future's exception; a timeout leaves it without a value.
+        # An error of the work is this future's exception; a timeout leaves it without a value.
         if not self._done:
             try:
                 self._work.wait()
@@ -245,5 +245,5 @@ class _WorkFuture(Future[Any]):
 
 
 def pending() -> list[Work]:
-    """What is under way."""
+    """The works under way."""
     return list(_in_flight.values())

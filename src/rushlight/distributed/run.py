@@ -158,7 +158,7 @@ def supervised(wanted: _launch.Job) -> _launch.Outcome:
 
 
 def job(args: argparse.Namespace) -> _launch.Job:
-    """What options ask for; ValueError where they do not fit each other."""
+    """The job that the options ask for; ValueError for options that do not fit each other."""
     from . import _launch
 
     processes, nodes = counts(args)
@@ -260,7 +260,7 @@ def _nodes(text: str) -> int:
 
 
 def _streams(option: str, text: str, processes: int) -> dict[int, int]:
-    """What `--redirects` or `--tee` says for each process."""
+    """The streams of each process that `--redirects` or `--tee` names."""
     text = str(text)
     try:
         if ":" not in text:

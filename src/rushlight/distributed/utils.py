@@ -8,7 +8,7 @@ from .._missing import missing_name as _missing_name
 
 
 def _verify_param_shape_across_processes(*args: object, **kwargs: object) -> None:
-    """One process has the shapes that it has."""
+    """Nothing to check: there is one process."""
 
 
 _sync_module_states = _sync_params_and_buffers = _verify_param_shape_across_processes

@@ -22,7 +22,7 @@ _MANY = 1000  # iterations that others may be ahead before a warning
 
 
 class JoinHook:
-    """What a process does while it waits for others."""
+    """The actions of a process that waits for the others."""
 
     def main_hook(self) -> None:
         """Takes part in the collectives of one iteration of the others."""
@@ -32,7 +32,7 @@ class JoinHook:
 
 
 class _JoinConfig(NamedTuple):
-    """What a `Join` tells each that takes part."""
+    """The settings that a `Join` gives to each of its joinables."""
 
     enable: bool
     throw_on_early_termination: bool
@@ -43,7 +43,7 @@ DISABLED = _JoinConfig(False, False, False)
 
 
 class Joinable(ABC):
-    """What takes part in a `Join`: it has collectives in each iteration."""
+    """An object that takes part in a `Join`: it has collectives in each iteration."""
 
     @abstractmethod
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Joinable(ABC):
 
     @abstractmethod
     def join_hook(self, **kwargs: object) -> JoinHook:
-        """What it does while it waits."""
+        """The actions of a process that waits."""
 
     @property
     @abstractmethod
@@ -130,7 +130,7 @@ class Join:
 
     @staticmethod
     def notify_join_context(joinable: Any) -> Any:
-        """Tell those that are done that an iteration begins; the work of it, or None.
+        """Tell the processes that are done of a new iteration; the work of telling, or None.
 
         A joinable calls it before its first collective of an iteration.
         """

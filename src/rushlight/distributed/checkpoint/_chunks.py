@@ -63,7 +63,7 @@ def overlap(
     other_begins: tuple[int, ...],
     other_lengths: tuple[int, ...],
 ) -> tuple[tuple[slice, ...], tuple[slice, ...]] | None:
-    """What two blocks share, as indices into the one and into the other; None: nothing."""
+    """The part that two blocks share, as indices into each block; None where they share none."""
     mine, others = [], []
     for begin, length, other, extent in zip(
         begins, lengths, other_begins, other_lengths, strict=True

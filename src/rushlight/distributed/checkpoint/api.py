@@ -1,4 +1,4 @@
-"""What goes wrong with a checkpoint of several processes."""
+"""Errors of a checkpoint of several processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Failures = dict[int, tuple[BaseException, StackSummary]]
 class CheckpointException(BaseException):
     """Saving or loading failed on some ranks; `failures` has each one's exception and stack.
 
-    All ranks of the group raise it, those too on which nothing failed.
+    All ranks of the group raise this error, even ranks on which nothing failed.
     """
 
     def __init__(self, msg: str, failures: Failures) -> None:

@@ -67,7 +67,7 @@ class _Folder:
 
     @classmethod
     def meant(cls, checkpoint_id: Any, given: Any) -> Self:
-        """What is `given`, for this checkpoint; a new one if nothing is given.
+        """The storage that is `given`, for this checkpoint; a new one if nothing is given.
 
         Raises RuntimeError where neither is told, NotImplementedError for other kinds of storage.
         """

@@ -1,4 +1,4 @@
-"""What a checkpoint's `.metadata` holds: its tensors, their chunks, and where each chunk lies.
+"""A checkpoint's `.metadata`: its tensors, their chunks, and where each chunk lies.
 
 The names and fields are PyTorch's, so that each reads the other's file.
 """
@@ -73,7 +73,7 @@ class TensorProperties:
 
 @dataclass
 class TensorStorageMetadata:
-    """A tensor of a checkpoint: its dtype, its whole size, and the chunks that it lies in."""
+    """A tensor of a checkpoint: its dtype, its whole size, and its chunks."""
 
     properties: TensorProperties
     size: Size

@@ -1,4 +1,4 @@
-"""`load`: each rank reads the parts of chunks that overlap what it has, however many wrote them."""
+"""`load`: each rank reads the chunks that overlap its own parts, however many ranks wrote them."""
 
 from __future__ import annotations
 

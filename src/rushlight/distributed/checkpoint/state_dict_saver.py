@@ -1,4 +1,4 @@
-"""`save`: every value and chunk is written once, by one of the ranks that have it."""
+"""`save`: of the ranks that have a value or chunk, one alone writes it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["AsyncCheckpointerType", "AsyncSaveResponse", "async_save", "save", "
 
 
 class AsyncCheckpointerType(enum.Enum):
-    """What an `async_save` runs in: always a thread here."""
+    """The place that an `async_save` runs in: always a thread here."""
 
     THREAD = "thread"
     PROCESS = "process"
@@ -63,7 +63,7 @@ class _Item(NamedTuple):
 
 
 def _items(flat: Flat) -> tuple[list[_Item], dict[Any, Any]]:
-    """What this rank could write, and the values."""
+    """The items that this rank could write, and their values."""
     items, values = [], {}
     for name, value in flat.values.items():
         if not is_tensor(value):
@@ -85,9 +85,10 @@ def _items(flat: Flat) -> tuple[list[_Item], dict[Any, Any]]:
 
 
 def _shared_out(plans: list[list[_Item]], to_lowest: bool) -> list[list[_Item]]:
-    """What each rank writes: what only one has, it; else that which has the least to write.
+    """The items that each rank writes. Of the owners of an item the rank with the least to write
+    writes it; with `to_lowest` the lowest rank does.
 
-    A value that is no tensor is the lowest rank's. All ranks compute the same.
+    A value that is no tensor is the lowest owner's. All ranks compute the same.
     """
     owners: dict[Any, list[int]] = {}
     items: dict[Any, _Item] = {}

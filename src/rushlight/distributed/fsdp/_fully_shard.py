@@ -76,7 +76,7 @@ def _leaf_of(value: object, depth: int = 0) -> Iterator[Tensor]:
 
 
 class _Parameters:
-    """What one call of `fully_shard` divides, gathers and frees."""
+    """The parameters that one call of `fully_shard` divides, gathers and frees."""
 
     def __init__(
         self, modules: list[nn.Module], mesh: Any, reshard: Any, policy: Any, ignored: Any
@@ -357,7 +357,7 @@ class _Parameters:
             divided.grad.to_local().add_(part)
 
 
-# Parameters that were divided, as they were: a module that still has one shares it with another.
+# The whole parameters that were divided: a module that still has one shares it with another module.
 _divided: dict[int, weakref.ref[Tensor]] = {}
 
 
@@ -399,7 +399,7 @@ def _found(modules: list[nn.Module], ignored: Any) -> Iterator[_One]:
 
 
 def _states(modules: Iterable[nn.Module]) -> list[_Parameters]:
-    """What was divided in modules and below, each once."""
+    """The divided parameters of modules and the modules below, each once."""
     found = {}
     for module in modules:
         for inner in module.modules():
@@ -470,14 +470,14 @@ class FSDPModule(Divided):
             state.after_backward = reshard_after_backward
 
     def set_gradient_divide_factor(self, factor: float) -> None:
-        """What the sum of gradients is divided by, instead of the number of processes."""
+        """Set the divisor of the sum of gradients, instead of the number of processes."""
         for state in self._own():
             state.divide_factor = factor
 
     set_reduce_scatter_divide_factor = set_gradient_divide_factor
 
     def set_modules_to_forward_prefetch(self, modules: list[Any]) -> None:
-        """What would be gathered early: each module gathers when it runs."""
+        """Changes nothing: each module gathers when it runs, and none early."""
 
     set_modules_to_backward_prefetch = set_modules_to_forward_prefetch
 

@@ -75,7 +75,7 @@ def _all_gather_base(output_tensor: Tensor, input_tensor: Tensor, group: object 
 def all_to_all(
     output_tensor_list: Any, input_tensor_list: Any, group: Any = None
 ) -> tuple[Tensor, ...]:
-    """What each rank has for this one; output_tensor_list: the memory for it."""
+    """The tensors that all ranks have for this rank; output_tensor_list: the memory for them."""
     found: tuple[Tensor, ...] = _AllToAll.apply(group, output_tensor_list, *input_tensor_list)
     return found
 

@@ -25,7 +25,7 @@ _Group = dict[str, Any]
 
 
 class _ZeroJoinHook(JoinHook):
-    """What a process does that has no more batches: it updates its part for the others."""
+    """The hook of a process that has no more batches: it updates its part for the others."""
 
     def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:
         self.zero = optimizer
@@ -162,7 +162,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     # --- ending at different times ---
 
     def join_hook(self, **kwargs: object) -> JoinHook:
-        """What this process does in a `Join` when it has no more batches."""
+        """The hook for a `Join`, for when this process has no more batches."""
         return _ZeroJoinHook(self)
 
     @property
@@ -187,9 +187,9 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self._all_state_dicts = every or []
 
     def state_dict(self) -> dict[str, Any]:
-        """The whole state as one optimizer has it, as it was when it was last put together.
+        """The state of the whole optimizer, as `consolidate_state_dict` last put it together.
 
-        Raises RuntimeError where `consolidate_state_dict` did not send it to this process.
+        Raises RuntimeError where this process was not sent the state.
         """
         if not self._all_state_dicts:
             raise RuntimeError(

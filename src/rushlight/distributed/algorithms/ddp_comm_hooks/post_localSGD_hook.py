@@ -18,7 +18,7 @@ __all__ = ["PostLocalSGDState", "post_localSGD_hook"]
 
 
 class PostLocalSGDState:
-    """What `post_localSGD_hook` counts and where it sends.
+    """The step that `post_localSGD_hook` has come to, and the groups that it averages over.
 
     subgroup: None is one for the processes of each machine.
     """

@@ -19,8 +19,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class ProcessFailure:
-    """A process that failed: its local rank, its number, its exit code (negative: the signal), and
-    what its error file says.
+    """A process that failed: its local rank, its number, its exit code (of a signal negative) and
+    the content of its error file.
 
     >>> errors = torch.distributed.elastic.multiprocessing.errors
     >>> errors.ProcessFailure(1, 4711, -9, "").signal_name()
@@ -95,7 +95,7 @@ class ErrorHandler:
 
 
 def get_error_handler() -> ErrorHandler:
-    """What writes errors to files."""
+    """The handler that writes errors to files."""
     return ErrorHandler()
 
 
