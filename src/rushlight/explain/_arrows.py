@@ -108,8 +108,8 @@ class _Curve:
 def _ports(
     drawn: Sketch, placed: Arrangement, view: str
 ) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-    """Where each arrow leaves its upper shape and meets its lower one: in the direction in which it
-    goes on, but apart from its neighbours."""
+    """Where each arrow leaves its upper shape and meets its lower shape: in the direction of its
+    way, but apart from its neighbours."""
     found = [[(0.0, 0.0), (0.0, 0.0)] for _ in drawn.arrows]
     meeting: dict[tuple[int, int], list[tuple[float, int]]] = {}
     for at, arrow in enumerate(drawn.arrows):

@@ -1,7 +1,7 @@
 """Boxes that fold parts of a graph away: one for each call of a module, and runs of calls.
 
-Calls are taken in the order in which they were made. A box holds calls that follow one another, so
-what it depends on was made before it: folding boxes never makes a cycle.
+Calls are taken in the order in which they were made. A box holds calls that follow one another; all
+that these use was made before the box. So folding boxes never makes a cycle.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _modules(
 
 
 def _module_title(path: tuple[str, ...], kinds: dict[str, str]) -> str:
-    """A module by its name inside the one around it, and its class: `0 · Linear`."""
+    """A module by its class, and by its name inside the module around it: `0 · Linear`."""
     name, kind = path[-1], kinds.get(path[-1], "")
     if len(path) > 2:
         name = name.removeprefix(path[-2] + ".")

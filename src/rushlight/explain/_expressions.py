@@ -76,7 +76,7 @@ class Power:
 
 @dataclass(frozen=True)
 class Call:
-    """A function of expressions. Where its name has {} for them, that is how it is written."""
+    """A function of expressions, f(a, b); where its text has {}, an expression stands at each."""
 
     function: str
     arguments: tuple[Expression, ...]

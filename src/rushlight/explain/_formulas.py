@@ -201,7 +201,7 @@ class _Unknown:
     why: str
 
 
-# What reading a rule may raise, which may be any Python.
+# Errors while a rule is read, which may be any Python.
 _NO_FORMULA = (
     _Unreadable,
     ArithmeticError,

@@ -156,7 +156,7 @@ class Node:
 
     @property
     def title(self) -> str:
-        """What it is called in pictures: `mul`, `MyFunction`; a leaf by its label."""
+        """The node's name in pictures: `mul`, `MyFunction`; a leaf's label."""
         if self.kind == "leaf":
             return self.label or "leaf"
         if self.kind == "write" and self.write is not None:
@@ -240,7 +240,7 @@ class Graph:
             node.received.clear()
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """The picture that a notebook shows."""
         from . import _drawing
 
         return _drawing.html(self)
@@ -345,7 +345,7 @@ def _several(results: object) -> Iterable[Any]:
 
 
 def _start(result: object) -> tuple[Any, int]:
-    """The node that a result's gradient goes to, and which of its results that is."""
+    """The node that a result's gradient goes to, and the number of the result among the node's."""
     if isinstance(result, GradientEdge):
         return result.node, result.output_nr
     if isinstance(result, _core.Node):
@@ -372,7 +372,7 @@ def _kind(raw: Any) -> str:
 
 
 def _title(raw: Any) -> str:
-    """What a call is called: the op, or by the node's class where it has no public name."""
+    """The name of a call: the op's, or the node class's where the op has no public name."""
     name = type(raw).__name__
     if _kind(raw) == "function" and name.endswith("Backward"):
         return name.removesuffix("Backward")

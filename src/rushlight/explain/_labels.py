@@ -1,4 +1,4 @@
-"""What stands in a picture for an op, a result, a number and a local gradient: short texts."""
+"""Short texts in a picture for an op, a result, a number and a local gradient."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def shape_text(shape: tuple[int, ...]) -> str:
 
 
 def arguments(node: Node) -> list[Edge | Constant]:
-    """What a call computes with, in the order in which it is written."""
+    """The arguments and constants that a call computes with, in the order of the program's text."""
     found: list[Edge | Constant] = [*node.edges, *operands(node)]
     return sorted(found, key=lambda a: _place(node, a.argument))
 
@@ -167,8 +167,8 @@ def _literal_in(code: str, title: str) -> int | float | None:
 
 
 def result_name(node: Node, nr: int = 0, longest: int = LONGEST) -> str:
-    """What stands for a result in a formula: the program's name, or what was computed where that
-    is short, `w3·b`; else "".  Of `fc1.weight` the last word, where the whole is too long."""
+    """The name of a result in a formula: the program's name, or a short expression, `w3·b`; else
+    "".  Of `fc1.weight` the last word, where the whole is too long."""
     label = node.labels.get(nr, "")
     if not label:
         return _written(node, nr, longest)
@@ -218,8 +218,8 @@ def _expression(node: Node, nr: int, depth: int, longest: int) -> ex.Expression 
 
 
 def value_names(node: Node, longest: int = LONGEST) -> dict[str, str]:
-    """What the values of a call are called in its formulas: by the op's own word for them, the
-    program's. `{"input": "w3", "other": "b", "out": "d"}`; what has no short name is left out.
+    """The names of a call's values in its formulas, by the op's own word for each value:
+    `{"input": "w3", "other": "b", "out": "d"}`. A value without a short name is left out.
 
     >>> w, x = (torch.tensor(v, requires_grad=True) for v in (2.0, 3.0))
     >>> from rushlight.explain._labels import value_names

@@ -1,8 +1,8 @@
 """A layered drawing of a directed acyclic graph: where its boxes, links and labels stand.
 
 `arrange` puts boxes into rows so that every link leads downward, orders each row so that few links
-cross, and gives each box a place near those that it is linked to. A link passes each row between
-its ends through a point of its own, and its label is such a point too, with room beside it: nothing
+cross, and gives each box a place near its neighbours by links. A link passes each row between
+its ends through a point of its own. Its label is such a point too, with room beside it: nothing
 lies on anything. The same graph gives the same drawing.
 """
 
@@ -18,7 +18,7 @@ __all__ = ["Arrangement", "Box", "Link", "arrange", "points"]
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What a box needs: links meet it at its axis, from which it reaches `left` and `right`."""
+    """The size of a box. Links meet its axis, from which the box reaches `left` and `right`."""
 
     left: float
     right: float
@@ -59,9 +59,9 @@ _WORK = 40_000
 """So many points are looked at in the search for an order; of a large graph each less often."""
 _SWEEPS = 40
 _QUIET = 14
-"""In so many last sweeps blocks stay, so that what was pushed off them comes back."""
+"""In so many last sweeps blocks stay, so that the points that they pushed away come back."""
 _EXACT = 0.05
-"""What is closer than this is at the same place."""
+"""Two points that are closer than this are at the same place."""
 _NEAR, _FAR, _SOURCE = 0, 1, 2
 _WEIGHTS = (1.0, 1e-3, 1e-6)
 
@@ -80,8 +80,8 @@ def points(boxes: int, links: Sequence[Link]) -> int:
 
 
 def _ranks(boxes: int, links: Sequence[Link]) -> list[int]:
-    """The row of each box: below all that lead to it, and as near to what follows as that is no
-    loss."""
+    """The row of each box: below all boxes that lead to it, and as low as possible while the links
+    do not grow in sum."""
     above: list[list[int]] = [[] for _ in range(boxes)]
     below: list[list[int]] = [[] for _ in range(boxes)]
     for link in links:
@@ -97,7 +97,7 @@ def _ranks(boxes: int, links: Sequence[Link]) -> list[int]:
     if len(order) < boxes:
         raise ValueError("the links form a cycle")
     rank = [0] * boxes
-    # What only a tree of sources leads to moves with them.
+    # A box that only a tree of sources leads to takes the tree along when it moves.
     alone = [False] * boxes
     for n in order:
         rank[n] = max((rank[m] + 1 for m in above[n]), default=0)
@@ -265,9 +265,9 @@ class _Rows:
     def _axes(self) -> list[float]:
         """The axis of each point, in the order of its row.
 
-        What stands upright together is a block: a box and the nearest of those that it is linked
-        to, and the points of a long link. A block goes where the ends of its other links are; where
-        two want the same place, points of long links give way to blocks of boxes, and sources to
+        A block is points that stand upright together: a box and its nearest neighbour by a link, or
+        the points of a long link. A block goes where the ends of its other links are. Where two
+        blocks want the same place, points of long links give way to blocks of boxes, and sources to
         both.
         """
         blocks, pulls = self._blocks()

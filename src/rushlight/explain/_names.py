@@ -72,7 +72,7 @@ class Names:
         self._by_memory: dict[tuple[int, int, tuple[int, ...]], str] = {}
 
     def of(self, tensor: Tensor) -> str:
-        """The name of a tensor, or of the one that it is an alias of; "" where there is none."""
+        """The name of a tensor, or of its alias; "" without a name."""
         name = self.given(tensor)
         if name:
             return name

@@ -176,7 +176,7 @@ def starting_gradients(graph: Graph, given: Any) -> list[Tensor] | None:
 
 @quietly
 def run(graph: Graph, gradients: Sequence[Tensor]) -> list[Step]:
-    """What each node of the graph receives and sends, in the engine's order."""
+    """The gradients that each node of the graph receives and sends, in the engine's order."""
     watching = _Watching(graph)
     leaves = graph.leaves
     roots = tuple(GradientEdge(node.node, nr) for node, nr in graph.roots)
@@ -217,8 +217,8 @@ def _alone(node: Node) -> bool:
 
 
 def _sends(node: Node, gradients: Sequence[Tensor | None]) -> tuple[Tensor | None, ...] | None:
-    """What a node's rule gives for gradients of its results; None where it raises, as the backward
-    of a program's own Function may."""
+    """The gradients that a node's rule gives for gradients of its results; None where the rule
+    raises, as the backward of a program's own Function may."""
     try:
         sent = node.node(*gradients)
     except Exception:
@@ -228,8 +228,8 @@ def _sends(node: Node, gradients: Sequence[Tensor | None]) -> tuple[Tensor | Non
 
 @quietly
 def along(edge: Edge, gradient: Tensor, nr: int) -> Tensor | None:
-    """What the source of an edge sends along it when `gradient` comes to its result `nr`, and
-    nothing to its others; None where its rule cannot be run alone."""
+    """The gradient that an edge's source sends along it when `gradient` comes to result `nr`, and
+    none to the other results; None where the rule of the source cannot be run alone."""
     node = edge.source
     if not _alone(node):
         return None

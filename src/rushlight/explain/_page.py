@@ -26,7 +26,7 @@ _SCRIPTS = (
 """The parts of the page's script, in their order."""
 
 _UNSAFE = {"<": r"\u003c", ">": r"\u003e", "&": r"\u0026"}
-"""What a JSON text may not hold inside of HTML. The rest of what is not ASCII is escaped too."""
+"""Characters that JSON inside of HTML must not have. Others beyond ASCII are escaped too."""
 
 
 def write_page(data: dict[str, Any], path: str | os.PathLike[str]) -> None:
@@ -49,7 +49,7 @@ def page_html(data: dict[str, Any]) -> str:
 
 @cache
 def _parts() -> dict[str, str]:
-    """What is the same in all pages."""
+    """The parts that are the same in all pages."""
     style = _read("page.css")
     script = "".join(_read(f"{name}.js") for name in _SCRIPTS)
     script = f'(() => {{\n"use strict";\n{script}}})();\n'

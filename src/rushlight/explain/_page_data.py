@@ -1,4 +1,4 @@
-"""What the page shows, as plain data for its script (page/*.js): nodes, edges, boxes, the steps of
+"""A page's content, as plain data for its script (page/*.js): nodes, edges, boxes, the steps of
 a backward, paths, memory."""
 
 from __future__ import annotations

@@ -104,9 +104,9 @@ def _program(frame: FrameType) -> FrameType:
 
 
 def without_own_frames(error: BaseException, own: frozenset[CodeType] = frozenset()) -> None:
-    """Make the tracebacks of an error, and of those behind it, what they are when nobody follows.
+    """Take the frames of the one who follows out of the tracebacks of an error and its causes.
 
-    own: the code of what else the one who follows has put between the program and the library.
+    own: further code that the one who follows has put between the program and the library.
     """
     own |= {_run.__code__}
     seen: set[int] = set()

@@ -20,8 +20,8 @@ __all__ = ["Budget", "Path", "count_paths", "paths"]
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A way from a result to a leaf: its edges, and the gradient that comes along it alone; None
-    where that is not known."""
+    """A way from a result to a leaf: its edges, and the gradient that comes along this way alone;
+    None for an unknown gradient."""
 
     edges: tuple[Edge, ...]
     product: Tensor | None
@@ -43,7 +43,7 @@ def count_paths(graph: Graph) -> dict[Node, int]:
     counts = dict.fromkeys(graph.nodes, 0)
     for node, _ in graph.roots:
         counts[node] += 1
-    for node in graph.nodes:  # every node stands before those that it sends to
+    for node in graph.nodes:  # a node stands before the nodes that it sends gradients to
         for edge in node.edges:
             counts[edge.target] += counts[node]
     return counts

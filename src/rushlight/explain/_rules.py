@@ -40,8 +40,8 @@ class Rule:
 
 
 def stated(op: _core.Op, argument: str) -> Any:
-    """What the statement says for the gradient of an argument: a number or a function; None where
-    it says nothing."""
+    """The statement's derivative for an argument: a number or a function; None where the statement
+    has none."""
     entry = getattr(op, "entry", None)
     if entry is None:  # no op of the table
         return None
@@ -170,8 +170,8 @@ _Call: TypeAlias = tuple[str, ast.Call]  # with its file
 
 
 def _statements(op: str) -> list[_Call]:
-    """The calls that say an op's name or signature, best first; without any, those whose text may
-    be it once its places are filled. Only files that have the name are parsed, if there are."""
+    """The calls that say an op's name or signature, best first; without such calls, the calls whose
+    text fits once its places are filled. Only files that have the name are parsed, if there are."""
     said = f'"{op}"', f'"{op}('
     found: list[_Call] = []
     for file in _files():
@@ -219,7 +219,7 @@ def _is_signature(call: ast.Call) -> bool:
 
 
 def _pattern(piece: ast.expr) -> str:
-    """What a piece of a text with places to fill may be."""
+    """The pattern of a piece of a text with places to fill."""
     return re.escape(str(piece.value)) if isinstance(piece, ast.Constant) else ".*"
 
 
@@ -236,7 +236,7 @@ def _made(file: str, call: ast.Call) -> str:
 
 
 def _given(statement: ast.Call, argument: str) -> Iterator[ast.expr]:
-    """What the dicts of a statement have for an argument."""
+    """The values of an argument in the dicts of a statement."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):

@@ -1,4 +1,4 @@
-"""What a graph keeps in memory until backward has run: `saved`."""
+"""The tensors that a graph keeps in memory until backward has run: `saved`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SavedRow:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SavedTable:
-    """What a graph keeps: `rushlight.explain.saved`. All sizes in bytes.
+    """The tensors that a graph keeps: `rushlight.explain.saved`. All sizes in bytes.
 
     total: of all rows, each by its elements. unique: of the memory behind them, each piece once and
     whole. parameters: what of that belongs to leaves of the graph; variables: what variables of the
@@ -149,7 +149,7 @@ def _table(graph: Graph) -> SavedTable:
 
 
 def _rounds(graph: Graph) -> str:
-    """What to know of `total = total + loss` in a loop: a number that is added to itself on one
+    """A sentence about `total = total + loss` in a loop: a number that is added to itself on one
     line, more than twice."""
     counts: dict[int, int] = {}
     for node in reversed(graph.nodes):  # an argument before what was made of it

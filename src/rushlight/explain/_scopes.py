@@ -1,9 +1,9 @@
 """Which module of the program a node belongs to.
 
 While `recording()` runs, each call of an `nn.Module` notes the numbers of the first and the last
-node that were made in it, which is exact. Without it the modules that the program's variables hold
-are placed by their parameters: a module reaches from the first node that uses one of its
-parameters, or its children's, to the last one.
+node of the call, which is exact. Without a recording the modules that the program's variables hold
+are placed by their parameters: a module reaches from the first node to the last node that use its
+parameters or its children's.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Running(threading.local):
 
 
 class Recording:
-    """What `recording` noted: which modules made which nodes, and small results."""
+    """The notes of `recording`: which modules made which nodes, and small results."""
 
     def __init__(self) -> None:
         self.spans: list[_Span] = []
@@ -264,7 +264,7 @@ def _steps(name: str, reach: dict[str, Any]) -> list[str]:
 
 
 def _common(scopes: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """What several scopes begin with."""
+    """The beginning that several scopes share."""
     if not scopes:
         return ()
     shortest = min(scopes, key=len)

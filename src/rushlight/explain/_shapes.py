@@ -1,4 +1,4 @@
-"""One shape of a picture: how much room it takes, where lines meet it, and its SVG."""
+"""One shape of a picture: its size, the places where lines meet it, and its SVG."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ __all__ = ["clean", "coordinate", "width", "xml"]
 _UNDRAWABLE = re.compile(
     "[^\t\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u202a-\u202e\u2066-\u2069]"
 )
-"""What XML has no place for, and marks that turn the direction of the text after them."""
+"""Characters that XML has no place for, and marks that turn the direction of the text behind."""
 
 
 def clean(text: str) -> str:

@@ -2,9 +2,9 @@
 
 The tree runs along the longest chain without indentation, so that a deep network is a plain list of
 its calls; what a call gets besides is a branch. A branch holds at most half of what is below its
-call, so a graph of n nodes is indented at most log2(n) times. A call is printed below the last of
-those that send it a gradient, and the others refer to it by its number, which is its place in the
-order in which backward runs the nodes.
+call, so a graph of n nodes is indented at most log2(n) times. A call that several others send a
+gradient to is printed below the last of them. The others refer to the call by its number, which is
+its place in the order in which backward runs the nodes.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def tensor_text(shape: Sequence[int], of: dtype | None) -> str:
 
 
 def scope_text(scope: tuple[str, ...]) -> str:
-    """A module by the name of the outermost one and its own below that: `net.blocks.0`."""
+    """A module by the name of the outermost module and its own path there: `net.blocks.0`."""
     return ".".join((scope[0], scope[-1])) if len(scope) > 1 else "".join(scope)
 
 
@@ -138,10 +138,10 @@ def freed_text(graph: Graph) -> str | None:
 def tree(y: Any, *, names: Any = None, depth: int | None = None, limit: int | None = 400) -> Text:
     """The backward graph of `y`, a tensor or several, as an indented tree.
 
-    A line has the call's number in the order of backward, its op and node, the shape of its result,
-    the bytes that it keeps for backward, its module and its line in the program. Calls of a chain
-    stand below each other, other arguments are branches, and a call that several use is printed
-    once: `↓ #7 mul` refers to it.
+    A line has the call's number in the order of backward, its op and node, the result's shape, the
+    bytes kept for backward, the module and the line in the program. Calls of a chain stand below
+    each other, and other arguments are branches. A call that several calls use is printed once:
+    `↓ #7 mul` refers to it.
 
     names: names for tensors, as a module, a dict or pairs; the program's variables in any case.
     depth: leave out what is more calls away from the result. limit: print so many lines at most,
@@ -186,7 +186,7 @@ def _sum(graph: Graph) -> str:
 
 
 class _Waiting(NamedTuple):
-    """A line to print: a node, or a mention of one, with what stands before it."""
+    """A line to print: a node, or a mention of a node, and the marks before it."""
 
     node: Node
     edge: Edge | None
@@ -248,7 +248,7 @@ def _parents(graph: Graph, near: dict[Node, int]) -> dict[Node, Edge]:
 def _below(
     line: _Waiting, near: dict[Node, int], parent: dict[Node, Edge], weight: dict[Node, int]
 ) -> list[_Waiting]:
-    """The lines of a node's arguments: branches, and last the one that its chain goes on with."""
+    """The lines of a node's arguments: branches, and last the argument that goes on the chain."""
     edges = [edge for edge in line.node.edges if edge.target in near]
     own = [e for e in edges if parent.get(e.target) is e and e.target.kind != "leaf"]
     main = max(own, key=lambda e: weight[e.target], default=None)

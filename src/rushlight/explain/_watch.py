@@ -1,11 +1,11 @@
 """Watching a program train: its losses, and the gradient norms of its optimizers.
 
-What is observed, and how:
+The observations:
 
-- A loss is what `backward` is called on, by any spelling (_passes.py); those of one line of the
-  program are one series.
-- A gradient norm is that of a parameter group, taken by the hooks for the steps of all optimizers:
-  before a step, or after it where the step computes the gradients itself, by a closure.
+- A loss is a tensor that `backward` is called on, by any spelling (_passes.py); the losses of one
+  line of the program are one series.
+- A gradient norm is of a parameter group. The hooks for the steps of all optimizers take the norm
+  before a step, or after a step that computes the gradients itself, by a closure.
 - The clock is the number of backward passes so far: losses and norms are drawn over it, however
   many passes a step takes and whoever makes it. A step without a new pass counts as one.
 
@@ -132,9 +132,9 @@ class watch:
     view and no table, the object alone has the figures, and its `str` is the table. png: a file
     that the curves are drawn to at the end. title: what is written above them.
 
-    A loss is what `backward` is called on, one series for each line that calls it; a norm is that
-    of the gradients of a parameter group as the optimizer gets them. `losses` and `groups` have
-    them, over the number of backward passes. Other processes are not watched.
+    A loss is a tensor that `backward` is called on; each line that calls it has a series. A norm is
+    of the gradients of a parameter group, as the optimizer gets them. `losses` and `groups` have
+    the series, over the number of backward passes. Other processes are not watched.
 
     >>> x = torch.tensor([3.0, 4.0], requires_grad=True)
     >>> optimizer = torch.optim.SGD([x], lr=0.25)
@@ -312,8 +312,10 @@ class watch:
                 group.rates.add(self.clock, float(rate))
 
     def _meet(self, optimizer: Any) -> Optimizer | None:
-        """An optimizer that has not stepped before; it goes on where one like it ended that is no
-        more, as those of a loop do that makes one each time."""
+        """The series of an optimizer at its first step, or None beyond the most optimizers.
+
+        An optimizer continues the series of a dead optimizer of the same class and group sizes: a
+        loop may make a new optimizer in each round."""
         kind = type(optimizer).__name__
         shapes = [len(group["params"]) for group in optimizer.param_groups]
         alive = list(self._known.values())

@@ -1,4 +1,4 @@
-"""What `watch` keeps of a program: its losses, its parameter groups, and what is wrong with them.
+"""The data that `watch` keeps of a program: losses, parameter groups, and what is wrong with them.
 
 Memory is bounded: a series that is full is halved, so that each of its entries stands for twice as
 many values, of which it keeps the smallest, the largest and the last.
@@ -207,10 +207,10 @@ class Note(NamedTuple):
 
 
 class Loss:
-    """What one line of the program calls `backward` on.
+    """The losses of one line of the program that calls `backward`.
 
-    file, line: the line. values: the numbers, a `Series`. best: the smallest of them, and best_at
-    the clock then. without_value: how many passes began at what is no single number.
+    file, line: the line. values: the numbers, a `Series`. best: the smallest number, and best_at
+    the clock then. without_value: how many passes began at something other than a single number.
     """
 
     __slots__ = (
@@ -255,7 +255,7 @@ class Loss:
         return f"{cut}{printable(path[-_LONG:])}:{self.line}"
 
     def notes(self) -> list[Note]:
-        """What is wrong with it."""
+        """The faults of the values."""
         return _not_finite(self.values)
 
 
@@ -304,7 +304,7 @@ class Group:
         return self.rates.now
 
     def notes(self) -> list[Note]:
-        """What is wrong with its gradients."""
+        """The faults of the group's gradients."""
         norms = self.norms
         found: list[Note] = []
         if self.tensors and self.without == self.tensors:
@@ -340,7 +340,7 @@ def _not_finite(series: Series) -> list[Note]:
 
 
 class Optimizer:
-    """What is known of an optimizer that has stepped."""
+    """An optimizer that has stepped: its class, its groups and the number of its steps."""
 
     def __init__(self, kind: str, shapes: list[int], alike: list[Optimizer]) -> None:
         self.kind = kind
@@ -367,7 +367,7 @@ def shell() -> Any:
 
 
 def _cell(file: str) -> str:
-    """The name that IPython gives the cell which it calls this file: `In[3]`; "" for none."""
+    """IPython's name for the cell that it calls this file: `In[3]`; "" for no cell."""
     name = getattr(getattr(shell(), "compile", None), "format_code_name", lambda file: None)(file)
     return name[1] if name else ""
 

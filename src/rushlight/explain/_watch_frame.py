@@ -149,7 +149,7 @@ def _group_rows(groups: list[Group], of: int, clock: int, width: int, plain: boo
 
 
 def _notes(of: Sequence[Loss | Group], width: int) -> list[Any]:
-    """What is wrong, a line for each loss and group; first where it is so now."""
+    """The faults, a line for each loss and group; first the lines with a fault of now."""
     from rich.text import Text
 
     lines: list[tuple[bool, Any]] = []
@@ -206,7 +206,7 @@ def _sparkline(series: Series, clock: int, width: int, plain: bool) -> Any:
 
 
 def _styled(marks: Iterable[tuple[str, str]]) -> Any:
-    """Characters with their styles as a text, those of one style in one piece."""
+    """Characters with their styles as a text; neighbours of one style are one piece."""
     from rich.text import Text
 
     text = Text()

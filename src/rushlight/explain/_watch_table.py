@@ -1,4 +1,4 @@
-"""What `watch` has seen as plain text: the table at the end, and the cells of its rows."""
+"""The plain text of `watch`: the table at the end, and the cells of its rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def most_urgent(rows: Sequence[Loss | Group], n: int) -> list[int]:
 
 
 def table(seen: watch) -> str:
-    """What was seen, as plain text."""
+    """All that was seen, as plain text."""
     lines = [printable(f"{seen.title}, " if seen.title else "") + seen.progress()]
     losses, groups = seen.losses, seen.groups
     rows: list[tuple[str, ...]] = [("loss", "now", "smooth", "best", "at", "passes", "")]

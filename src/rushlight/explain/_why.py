@@ -128,7 +128,7 @@ def _of_leaf(t: Tensor, what: str, names: Names) -> str:
 
 
 class _Result(NamedTuple):
-    """A result that a variable holds: its name, where a backward freed it, its node's number."""
+    """A result that a variable holds: the name, the place of a backward that freed it, the node."""
 
     label: str
     freed: Place | None
@@ -314,7 +314,7 @@ def _ways(graph: Graph) -> dict[Node, Edge | None]:
 
 
 def _stop(edge: Edge) -> _Reason | None:
-    """What the rule of an edge makes of every gradient: nothing but zeros, or an error."""
+    """The reason why the rule of an edge gives no gradient: only zeros, or an error; else None."""
     op = edge.source.op
     if op is None or not edge.argument:
         return None
