@@ -19,7 +19,7 @@ def set_overwrite_module_params_on_conversion(value: bool) -> None:
 
 
 def get_overwrite_module_params_on_conversion() -> bool:
-    """What `set_overwrite_module_params_on_conversion` has set.
+    """The setting of `set_overwrite_module_params_on_conversion`.
 
     >>> torch.__future__.get_overwrite_module_params_on_conversion()
     False
@@ -42,7 +42,7 @@ def set_swap_module_params_on_conversion(value: bool) -> None:
 
 
 def get_swap_module_params_on_conversion() -> bool:
-    """What `set_swap_module_params_on_conversion` has set.
+    """The setting of `set_swap_module_params_on_conversion`.
 
     >>> torch.__future__.get_swap_module_params_on_conversion()
     False

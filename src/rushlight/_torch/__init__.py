@@ -17,19 +17,19 @@ A line of names.txt that begins with spaces goes on with the one before. What a 
     name~value      a switch, which `flags` and `set_flags` of its module set; behind another ~
                     the default of `flags`
     name~           `patch` of a module of settings
-    name()value     a function that answers so; name(a,b=1)value one of these parameters
-    @name           a decorator that gives back what it is given
+    name()value     a function with this result; name(a,b=1)value has these parameters
+    @name           a decorator that gives back its function
     @name()         a function that gives such a decorator
-    name/place      what the module of that place has under the name; .nn is one of this package
-    name/place/own  the same, where it has another name there; with `own` a dot, the module
+    name/place      the object of this name in the module of that place; .nn is in this package
+    name/place/own  the same, under its own name there; with `own` a dot, the module
     */place         every other name that the module of that place has
     &module         the words of another row
 
 In a row that begins with `module/place` words are names, or `name/own`, of that place.
 
-A line `!key` says why what follows refuses. The first one of a key has the reason behind it: half a
-sentence, or the type of an error and its text, in which {name} {module} {MODULE} are the name, the
-module and the same in capitals.
+A line `!key` says why the names below it refuse. The first line of a key has the reason behind the
+key: half a sentence, or the type of an error and its text, in which {name} {module} {MODULE} are
+the name, the module and the module in capitals.
 """
 
 from __future__ import annotations
@@ -104,12 +104,12 @@ def _name(word: str) -> str:
 
 
 def _as_it_is(function: object, *args: object, **kwargs: object) -> Any:
-    """What it is given."""
+    """The function, as it is."""
     return function
 
 
 def _settings_first(*args: object, **kwargs: object) -> Any:
-    """A decorator that gives back what it is given."""
+    """A decorator that changes nothing."""
     return _as_it_is
 
 
@@ -166,7 +166,7 @@ def _members(text: str) -> list[Any]:
 
 @cache
 def _made(word: str, why: str, module: str) -> Any:
-    """What a word of the table stands for, as the module that has it first tells."""
+    """The object of a word of the table, as its first module has it."""
     name = _name(word)
     full = name if module == "torch" else f"{module}.{name}"
     home = _home(module)
@@ -211,15 +211,15 @@ def _first() -> dict[tuple[str, str], str]:
 
 
 def _of_row(module: str, word: tuple[str, str]) -> Any:
-    """What a word of a row stands for: a class is one for all modules, unless its reason names
-    the module."""
+    """The object of a word of a row. All modules share a class, unless its reason names the
+    module."""
     shared = _name(word[0]).lstrip("_")[:1].isupper()
     shared = shared and "{module}" not in _read()[1].get(word[1], "")
     return _made(*word, _first()[word] if shared else module)
 
 
 def find(module: str, name: str) -> Any:
-    """What the row of a module ("hub", "torch") has under a name, or NotImplemented."""
+    """The object of a name in the row of a module ("hub", "torch"), or NotImplemented."""
     table = _table()
     row = table.get(module, {})
     if name in row:
@@ -235,7 +235,7 @@ def find(module: str, name: str) -> Any:
 
 
 def listed(module: str) -> set[str]:
-    """The names that a module has here, those of its modules too."""
+    """The names that a module has here, its modules among them."""
     parent = "" if module == "torch" else module
     parts = [name.rpartition(".") for name in _table()]
     found = {last for above, _, last in parts if above == parent} | {*_table().get(module, {})}
@@ -264,8 +264,8 @@ def refused_without(module: str) -> list[str]:
 
 
 def fill(module: str, names: dict[str, Any]) -> None:
-    """Give a module the names of its row that it has not, but those of other modules: these are
-    imported when they are asked for."""
+    """Give a module the missing names of its row. Names from other modules stay out: a module is
+    imported when such a name is asked for."""
     row = _table().get(module, {})
     defaults: dict[str, Any] = {}
     for name, word in row.items():
@@ -314,7 +314,7 @@ class _Spec(ModuleSpec):
 
 
 class _Loader(SourceFileLoader):
-    """Makes a module of its file, if it has one, and of its row."""
+    """Makes a module of its row, and of its file if there is a file."""
 
     def create_module(self, spec: ModuleSpec) -> None:
         """None: an ordinary module."""

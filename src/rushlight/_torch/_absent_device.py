@@ -147,7 +147,7 @@ def _cpu_stream(device: object = None) -> Stream:
 
 
 def _cpu_capabilities() -> dict[str, Any]:
-    """What is known of the processor: its architecture, cores, the level of the kernels in use."""
+    """The facts of the processor: its architecture, cores, the level of the kernels in use."""
     return {
         "architecture": platform.machine(),
         "num_logical_cores": os.cpu_count() or 1,

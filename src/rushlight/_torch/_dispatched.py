@@ -1,10 +1,10 @@
 """Classes with `__torch_dispatch__`: tensors that hold others, and say what an op does with them.
 
-`Tensor._make_wrapper_subclass` makes one, which has a shape and a type and no values. A call with
-it reaches the class as the name of an op (`torch.ops.aten.cat.default`), below what a
-`__torch_function__` of the class does. What PyTorch makes several ops of arrives so where
-`_PARTS` has it, and whole otherwise. No gradient is recorded of such a tensor, so one that wants
-a gradient is refused as it is made.
+`Tensor._make_wrapper_subclass` makes such a tensor, which has a shape and a type and no values. A
+call with the tensor reaches the class as the name of an op (`torch.ops.aten.cat.default`), below
+the class's `__torch_function__`. A function that PyTorch splits into several ops arrives in parts
+where `_PARTS` has it, and whole otherwise. No gradient is recorded of such a tensor: making a
+tensor that wants a gradient raises an error.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _prepare(cls: Any) -> None:
 
 
 def _answer(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """What a call gives: of an op, what the class says."""
+    """The result of a call; of an op, the answer of the class."""
     kwargs = kwargs or {}
     if func.__name__ in ("__get__", "__set__", "__delete__"):
         return _attribute(func, types, args, kwargs)

@@ -11,7 +11,7 @@ __all__ = ["TYPES"]
 
 
 class Type:
-    """A type of TorchScript: its name, and the types that it is made of."""
+    """A type of TorchScript: its name, and the types inside it."""
 
     _said = ""  # how it prints; {} stands for what it contains
     _parts: tuple[Type, ...] = ()

@@ -2,7 +2,7 @@
 
 Knyazev's locally optimal block preconditioned conjugate gradients: the best vectors of the span of
 the present ones, their residuals and the last steps, again and again. The span gets an orthonormal
-basis each time, without the directions that add nothing, which keeps it stable.
+basis each time, without the directions that add nothing: so the method stays stable.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What accelerators say of themselves to programs: `torch.accelerator`, and `torch.cuda` where they
+"""The answers of accelerators to programs: `torch.accelerator`, and `torch.cuda` where accelerators
 stand for CUDA's devices.
 
 There is one queue for each device, in which calls run one after the other: streams are names for
@@ -112,7 +112,7 @@ def max_memory_allocated(device: Any = None) -> int:
 
 
 def memory_reserved(device: Any = None) -> int:
-    """The bytes that tensors have on a device, and those that are kept for later ones."""
+    """The bytes of the tensors on a device, and of the memory kept for later tensors."""
     return _counts(device)[2]
 
 
@@ -155,7 +155,7 @@ def reset_accumulated(device: Any = None) -> None:
 
 
 def empty_cache() -> None:
-    """What is kept for later goes back to the devices."""
+    """Give the memory that is kept for later back to the devices."""
     for number in range(count()):
         _core.accelerator_give_back(number)
 
@@ -215,7 +215,7 @@ class DeviceContext:
 
 
 class Properties:
-    """What a device says of itself. It has no compute capability: that is 0.0."""
+    """The facts of a device. It has no compute capability: that is 0.0."""
 
     def __init__(self, number: int) -> None:
         from .._devices.opencl import numbered

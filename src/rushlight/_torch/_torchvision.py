@@ -46,7 +46,7 @@ _cuda_version() -> int
 
 
 def _nms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
-    """The boxes that are kept, best first: one leaves out later ones that overlap it too much."""
+    """The boxes that are kept, best first; a box drops later boxes that overlap it too much."""
     if dets.dim() != 2 or dets.shape[1] != 4:
         raise RuntimeError(
             f"boxes should be a 2d tensor of 4 columns, got one of shape {tuple(dets.shape)}"

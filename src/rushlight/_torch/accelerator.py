@@ -129,7 +129,7 @@ def get_device_capability(device: Any = None, /) -> dict[str, Any]:
 
 
 def empty_cache() -> None:
-    """What is kept for later goes back to the devices."""
+    """Give the memory that is kept for later back to the devices."""
     _needed()
     _present.empty_cache()
 
@@ -146,7 +146,7 @@ def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
 
 
 def memory_stats(device_index: Any = None, /) -> OrderedDict[str, Any]:
-    """What is known of a device's memory, by PyTorch's names."""
+    """The counts of a device's memory, by PyTorch's names."""
     _needed()
     return _present.memory_stats(device_index)
 
@@ -164,7 +164,7 @@ def max_memory_allocated(device_index: Any = None, /) -> int:
 
 
 def memory_reserved(device_index: Any = None, /) -> int:
-    """The bytes that tensors have on a device, and those that are kept for later ones."""
+    """The bytes of the tensors on a device, and of the memory kept for later tensors."""
     _needed()
     return _present.memory_reserved(device_index)
 

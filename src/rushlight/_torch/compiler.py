@@ -67,8 +67,8 @@ def compile(
 
 
 class OptimizedModule(Module):
-    """What `torch.compile` gives of a module, which is its `_orig_mod`: calls and attributes are
-    the module's."""
+    """The result of `torch.compile` for a module. Calls and attributes go to the module, its
+    `_orig_mod`."""
 
     _orig_mod: Module
 
@@ -78,7 +78,7 @@ class OptimizedModule(Module):
         self.training = mod.training
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module makes of it."""
+        """Call the module."""
         return self._orig_mod(*args, **kwargs)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -201,7 +201,7 @@ _backend: str | Callable[..., Any] = "inductor"
 
 
 def get_default_backend() -> str | Callable[..., Any]:
-    """What `set_default_backend` was told; nothing uses it.
+    """The setting of `set_default_backend`; nothing uses it.
 
     >>> torch.compiler.get_default_backend()
     'inductor'

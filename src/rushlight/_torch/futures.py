@@ -1,4 +1,4 @@
-"""`torch.futures`: a value that comes later, and functions that wait for it."""
+"""`torch.futures`: values that come later, and functions that wait for them."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def help(
     trust_repo: Any = "check",
     source: str = "github",
 ) -> str | None:
-    """What a model's function says of itself."""
+    """The docstring of a model's function."""
     module = _hubconf(github, source)
     text: str | None = _entry(module, model).__doc__
     return text

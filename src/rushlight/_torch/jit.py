@@ -62,7 +62,7 @@ class ScriptModule(Module):
 
 
 class TracerWarning(Warning):
-    """What PyTorch warns of while it traces; nothing warns of it here."""
+    """The class of PyTorch's warnings while it traces; nothing gives such a warning here."""
 
     @staticmethod
     def ignore_lib_warnings() -> None:
@@ -256,7 +256,7 @@ def enable_onednn_fusion(enabled: bool) -> None:
 
 
 def onednn_fusion_enabled() -> bool:
-    """What `enable_onednn_fusion` was told.
+    """The setting of `enable_onednn_fusion`.
 
     >>> torch.jit.onednn_fusion_enabled()
     False

@@ -17,7 +17,7 @@ class Event:
 
 
 class EventHandlerHandle:
-    """What `unregister_event_handler` takes."""
+    """The handle of a registration, for `unregister_event_handler`."""
 
     def __init__(self, handler: Callable[[Event], None]) -> None:
         self.handler = handler

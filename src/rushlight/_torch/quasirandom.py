@@ -4,7 +4,7 @@ The direction numbers are those of S. Joe and F. Y. Kuo (criterion D(6)), for up
 dimensions. SciPy's data has them, an extra: `pip install rushlight[scipy]`.
 
 A state has a row of 30 integers for each dimension. Point k of the sequence is the exclusive or of
-those that the ones of k's Gray code pick, over 2**30; from a point to the next one bit changes.
+the integers at the ones of k's Gray code, over 2**30; from a point to the next one bit changes.
 """
 
 from __future__ import annotations
@@ -150,8 +150,8 @@ def _sobol_engine_draw(
 class SobolEngine:
     """A Sobol sequence in `dimension` dimensions, at most 21201; `draw` gives its next points.
 
-    `scramble` mixes it at random, which keeps its evenness (A. Owen); `seed` is of that. SciPy must
-    be installed, which has the direction numbers.
+    `scramble` mixes the sequence at random, which keeps it even (A. Owen); `seed` is the mixing's.
+    SciPy must be installed: it has the direction numbers.
 
     >>> engine = torch.quasirandom.SobolEngine(dimension=3)
     >>> engine.draw(4)

@@ -24,7 +24,7 @@ _FIRST, _LAST = (-1,), (1,)
 
 
 def _key(text: str) -> tuple[Any, ...] | None:
-    """What a version is ordered by; None for a text that is none."""
+    """The key by which versions are ordered; None for a text that is no version."""
     m = _PATTERN.fullmatch(text)
     if m is None:
         return None

@@ -1,4 +1,4 @@
-"""`torch.version`: the version of PyTorch that programs are told, and what it was built for."""
+"""`torch.version`: the version of PyTorch that programs are told, and the platforms it serves."""
 
 from .._version import TORCH_VERSION
 

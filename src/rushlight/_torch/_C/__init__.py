@@ -49,7 +49,7 @@ class _TensorBaseMeta(type):
 
 
 class TensorBase(metaclass=_TensorBaseMeta):
-    """What PyTorch's Tensor is derived from; here another name for it."""
+    """The base of PyTorch's Tensor; here another name for Tensor."""
 
     def __init_subclass__(cls) -> None:
         raise RuntimeError("Cannot subclass _TensorBase directly; derive from torch.Tensor")
@@ -176,7 +176,7 @@ def _are_functorch_transforms_active() -> bool:
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
-    """What the arguments of `Tensor.to` say: device, dtype, non_blocking, memory_format."""
+    """The meaning of the arguments of `Tensor.to`: device, dtype, non_blocking, memory_format."""
     device = kwargs.pop("device", None)
     dtype = kwargs.pop("dtype", None)
     non_blocking = kwargs.pop("non_blocking", False)
@@ -213,7 +213,7 @@ class _Bindings(_Part):
         self._module, self._prefix, self._renamed = module, prefix, renamed or {}
 
     def _parse_to(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
-        """What arguments of `Module.to` say: device, type, non_blocking, memory format."""
+        """The meaning of arguments of `Module.to`: device, type, non_blocking, memory format."""
         told = _target(args, kwargs)
         return told.device, told.dtype, told.non_blocking, told.memory_format
 

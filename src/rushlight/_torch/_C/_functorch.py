@@ -40,7 +40,7 @@ def is_gradtrackingtensor(tensor: Tensor) -> bool:
 
 
 def get_unwrapped(tensor: Tensor) -> Tensor:
-    """What a tensor stands for in the innermost transform that it is part of."""
+    """The tensor behind a tensor in the innermost transform that has it."""
     return _debug_unwrap(tensor, recurse=False)
 
 
@@ -60,8 +60,8 @@ def maybe_current_level() -> int | None:
 
 
 def reshape_dim_into(src: int, dst: int, x: Tensor) -> Tensor:
-    """The tensor with dimension `src` moved before dimension `dst` of what is left, and one with
-    it."""
+    """The tensor with dimension `src` merged into dimension `dst` of the others, as its outer
+    part."""
     src, dst = _dim_in(src, x.ndim), _dim_in(dst, x.ndim - 1)
     return x.movedim(src, dst).flatten(dst, dst + 1)
 
