@@ -70,7 +70,7 @@ if _os.environ.get("RUSHLIGHT_TRACE"):
     _trace_calls.follow_environment()
 
 # Imported when they are asked for: modules, and under the name of their module what is in them.
-# What few programs use has a row in _torch/names.txt, or a file there.
+# A name that few programs use has a row in _torch/names.txt, or a file there.
 _MODULES = """amp backends cuda devices distributed distributions explain fft fx masked memory
 multiprocessing optim overrides profiler serialization signal sparse testing""".split()
 # The operations that have a `torch._foreach_` name, with and without a variant in place.

@@ -1,5 +1,5 @@
-"""`rushlight as-torch on | off | status`: a package `torch` in this environment that is rushlight,
-and `functorch`, which comes with it.
+"""`rushlight as-torch on | off | status`: make rushlight this environment's package `torch`, with
+its `functorch`.
 
 The package is a module of a few lines and a dist-info, so that pip counts a requirement of torch as
 met. The package's RECORD lists its files; `off` removes the files of the RECORD and nothing else.

@@ -1,4 +1,4 @@
-"""What the native core and the rooms further left call: callbacks.h and _late.py have the names.
+"""The functions that the core and rooms further left call: callbacks.h and _late.py have the names.
 
 Nothing here runs before the package is imported whole. `check_registered` names what is missing.
 """

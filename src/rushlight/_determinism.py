@@ -1,5 +1,5 @@
-"""What `use_deterministic_algorithms` has set, and what follows from that: operators that are
-refused, and new memory that is filled."""
+"""The setting of `use_deterministic_algorithms`, and its effects: operators that are refused, and
+new memory that is filled."""
 
 from __future__ import annotations
 

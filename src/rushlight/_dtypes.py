@@ -142,8 +142,8 @@ class dtype:
     """An element type. There is one object for each; compare with `is` or `==`.
 
     `name`         'float32'
-    `numpy`        the `numpy.dtype` that holds it
-    `code`         its number in the native kernels
+    `numpy`        the `numpy.dtype` of its arrays
+    `code`         the number in the native kernels
     `itemsize`     bytes an element
     `category`     bool, integer, floating point or complex: a `_core.Category`
     `scalar_name`  'Float', as in "result type Float can't be cast to ..."
@@ -327,7 +327,7 @@ WITHOUT_STORAGE_CLASS = frozenset(
 
 
 def _by_name(name: str) -> dtype:
-    """What a pickled dtype calls to become the singleton again."""
+    """The singleton of a name; a pickled dtype calls this."""
     return _BY_NAME[name]
 
 

@@ -66,7 +66,7 @@ def is_pytorchs(value: object) -> bool:
 
 
 def taking_pytorchs(value: object) -> str:
-    """What an error adds where it refuses a tensor of PyTorch, whose type has the same name."""
+    """The end of an error about a tensor of PyTorch, whose type has the name of ours; else ""."""
     if not is_pytorchs(value):
         return ""
     return (
@@ -94,8 +94,8 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
 
 
 def refused(name: str, reason: str, is_class: bool = False) -> Any:
-    """A function or a class that PyTorch has and rushlight never will ("torch.jit.save"): programs
-    can name it, ask for it and derive from it; a call raises NotImplementedError with the reason.
+    """A function or a class that PyTorch has and rushlight never will ("torch.jit.save"). Programs
+    can name it, and derive from a class; a call raises NotImplementedError with the reason.
 
     reason: half a sentence; or another error's type and its text, "RuntimeError: ...".
     """

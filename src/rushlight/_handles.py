@@ -11,7 +11,7 @@ __all__ = ["RemovableHandle", "warn_if_has_hooks"]
 
 
 class RemovableHandle:
-    """Removes one hook from the mapping that it was registered in; also a context manager.
+    """Removes one hook from the mapping where the hook is registered; also a context manager.
 
     The mapping is held weakly: a handle never keeps a module or an optimizer alive. `extra_dict`
     names further mappings (or a list of them) that carry flags under the same id.

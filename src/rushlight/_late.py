@@ -1,7 +1,7 @@
 """Functions of rooms further right that rooms further left call.
 
-A room imports from its left only. What it asks of its right is declared here, and `_callbacks` says
-at the end of the import which function that is; the module of the function is imported at the call.
+A room imports from its left only. A function that it needs from its right is declared here.
+`_callbacks` names the function at the end of the import; its module is imported at the call.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a program is told when it asks for a torch name that is not here.
+"""The errors of a program that asks for a torch name that is not here.
 
 Every public module ends with
 
@@ -10,7 +10,7 @@ rushlight does not have it yet. The exceptions are those that programs probe for
 torch.foo`).
 
 This module knows only names, from torch_names.txt (tools/torch_names.py writes it), read at the
-first miss; `_torch` has those that are here and that few programs use.
+first miss. The names that are here and that few programs use stand in `_torch`.
 """
 
 from __future__ import annotations
@@ -102,9 +102,9 @@ def missing_name(
 ) -> Callable[[str], Any]:
     """A module-level `__getattr__` for the module of that name.
 
-    late: what is imported when it is first asked for: a name, and the submodule that it is or that
-    has it, or the full name of another module of the package that has it. For what most programs
-    never use. keep: where it is found from then on; the module's names, if not told.
+    late: names that are imported when they are first asked for, since most programs never use them.
+    Each name has the submodule that it is or that has it, or the full name of another module of the
+    package. keep: the dict that gets a name then; the module's names, if not told.
     """
     namespace = torch_spelling(module)
     if late and keep is None:  # what is not imported yet is shown too, to completion for one

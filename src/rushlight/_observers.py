@@ -15,7 +15,7 @@ __all__ = ["Observer", "follow", "unfollow"]
 
 
 class Observer(Protocol):
-    """Told of a call or a node three times; what it answers first is handed to it again."""
+    """Hears of a call or a node three times; its first answer is handed to it the other times."""
 
     def starts(self, what: Any, values: tuple[Any, ...], place: tuple[str, int] | None) -> Any:
         """An op, a text or a node is run on arguments, or on gradients that came in."""

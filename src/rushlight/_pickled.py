@@ -1,8 +1,7 @@
 """Which library plain pickles name: rushlight, or torch where the program runs as torch.
 
-A file that names torch is one that PyTorch reads too, and one that a program can only read where
-`import torch` finds something. `serialization` writes torch's names always, since it reads them
-always.
+PyTorch reads a file that names torch, too; a program reads such a file only where `import torch`
+finds a package. `serialization` always writes torch's names, since it always reads them.
 """
 
 from __future__ import annotations
@@ -81,5 +80,5 @@ import_dotted_name.__module__ = "rushlight._utils"  # torch's place for the func
 
 
 def dotted(path: str) -> tuple[Any, tuple[str]]:
-    """What a pickle calls for an object that programs know by this name below the library's."""
+    """The call in a pickle for an object that programs know by this name below the library's."""
     return import_dotted_name, (f"{root()}.{path}",)

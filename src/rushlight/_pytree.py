@@ -25,7 +25,7 @@ __all__ = [
 
 
 class TreeSpec:
-    """The structure of a tree: the container's type, what rebuilds it, and its children."""
+    """The structure of a tree: the container's type, its context and its children."""
 
     __slots__ = ("children_specs", "context", "num_leaves", "type")
 

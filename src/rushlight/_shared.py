@@ -1,8 +1,8 @@
 """Memory that processes share: `share_memory_()` of tensors and storages.
 
-A shared block is a file without a name, mapped. Processes that are forked have it as it is; one
+A shared block is a file without a name, mapped. A forked process has the block as it is. A process
 that is sent a tensor by `multiprocessing` (an argument of a Process, a Queue, a Pipe) gets the
-file's number, and maps it, too. This is PyTorch's "file_descriptor" strategy. A tensor of an
+file's number, and maps the file, too. This is PyTorch's "file_descriptor" strategy. A tensor of an
 accelerator is sent by value.
 """
 
@@ -23,8 +23,8 @@ UntypedStorage = _core.UntypedStorage
 
 
 class _Block(mmap.mmap):
-    """A block of shared memory: its pages, and the number of the file that they are, which it
-    closes."""
+    """A block of shared memory: the mapped pages of a file, and the file's number. The block closes
+    the file."""
 
     is_shared = True
     file: int

@@ -1,4 +1,4 @@
-"""`Size`: the shape of a tensor, a tuple that stays one of its kind when sliced or joined.
+"""`Size`: the shape of a tensor. A slice of a Size, or two joined, is a Size too.
 
 The native core makes instances itself, element by element, and so skips the check in `__new__`:
 `__slots__` is empty so that a Size is laid out exactly as a tuple.

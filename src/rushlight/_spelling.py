@@ -112,7 +112,7 @@ def spelled(function: Any, kwargs: Any = ()) -> str | None:
 @cache
 def _plan(function: Any, name: str) -> tuple[tuple[str, ...], dict[str, Any]] | None:
     """The parameters that a function hands on by position, and the defaults of all others; None
-    where it hands on its call as it is."""
+    for a function that hands on its call unchanged."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -190,8 +190,8 @@ def _in_python() -> dict[int, str]:
 def handed_on(
     function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | Literal[False] | None:
-    """What `__torch_function__` is given of a call; None where that is the call as it is, False
-    where it is so of every call of the function."""
+    """The arguments that `__torch_function__` is given for a call; None where they are the call's
+    own, False where they are so in every call of the function."""
     name = _in_python().get(id(function))
     if name is None:
         name = spelled(function, kwargs or ())
@@ -207,7 +207,7 @@ def of_python(name: str) -> bool:
 
 
 def resolved(name: str) -> Any:
-    """What a name that starts with "torch." stands for here; None where nothing does."""
+    """The object that a name that starts with "torch." has here; None where there is none."""
     value: Any = root()
     try:
         for part in name.split(".")[1:]:

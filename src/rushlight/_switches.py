@@ -48,8 +48,8 @@ def switches(
 ) -> tuple[Callable[..., AbstractContextManager[None]], Callable[..., tuple[Switch, ...]]]:
     """A module's `flags`, a context that sets its switches for a block, and its `set_flags`.
 
-    names: the module's names, where the switches stand. defaults: the parameters of `flags`; a
-    value that is None leaves its switch as it is. `set_flags` returns the values of before.
+    names: the module's names, where the switches stand. defaults: the parameters of `flags`; None
+    leaves a switch as it is. `set_flags` returns the values of before.
     """
 
     def set_flags(*values: Switch, **named: Switch) -> tuple[Switch, ...]:

@@ -132,12 +132,12 @@ class _Root:
         _share_names("rushlight", "torch")
 
 
-# What a module says of itself.
+# Names that a module has for itself.
 _OWN = {"__name__", "__spec__", "__loader__", "__package__", "__getattr__"}
 
 
 class _Alias:
-    """Hands out a module that is loaded already, and leaves it as it was."""
+    """Hands out a module that is loaded already, and leaves it unchanged."""
 
     def __init__(self, module: ModuleType) -> None:
         self.module = module

@@ -1,4 +1,4 @@
-"""What packaging tools read of `torch` where rushlight stands for it: its name and version."""
+"""The metadata of `torch` for packaging tools, where rushlight stands for it: its name, version."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ class _Line:
 
 
 class _Lines:
-    """What the core tells, as lines."""
+    """Writes the calls that the core reports as lines."""
 
     def starts(self, what: Any, values: tuple[Any, ...], place: tuple[str, int] | None) -> _Line:
         line = _Line(what, values, place)

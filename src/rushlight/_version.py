@@ -2,5 +2,5 @@
 
 __version__ = "0.11.0"
 
-# What programs are told that ask `torch` for its version: the PyTorch whose API this is.
+# The version of the PyTorch whose API this is: `torch.__version__` tells programs this text.
 TORCH_VERSION = "2.13.0+rushlight"

@@ -1,8 +1,8 @@
-"""What runs on an accelerator, and what goes by way of the host.
+"""Calls on an accelerator: which run there, and which go by way of the host.
 
-An accelerator is a device of OpenCL: `x.to("opencl")`. `torch.accelerator` has what programs ask of
-one, such as its memory. An op without a kernel there is computed by
-the CPU on copies of its arguments, and the result is copied back. That is right, and slow.
+An accelerator is a device of OpenCL: `x.to("opencl")`. `torch.accelerator` answers programs that
+ask about a device, such as about its memory. The CPU computes an op without a kernel there, on
+copies of the arguments, and the result is copied back. That is right, and slow.
 """
 
 from __future__ import annotations

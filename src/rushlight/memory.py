@@ -1,4 +1,4 @@
-"""What the memory of tensors takes, in bytes.
+"""The memory of tensors, in bytes.
 
 Freed memory is kept for the next tensor, as far as a program used it before: `reserved` counts it,
 `allocated` does not. Memory that NumPy allocated (of `from_numpy`, for one) is in neither.

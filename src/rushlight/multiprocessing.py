@@ -90,7 +90,7 @@ class ProcessExitedException(_ProcessError):
 
 
 def _run(fn: Callable[..., Any], i: int, args: tuple[Any, ...], error_file: str) -> None:
-    """What a started process runs; its traceback goes to a file."""
+    """The body of a started process; its traceback goes to a file."""
     try:
         fn(i, *args)
     except KeyboardInterrupt:

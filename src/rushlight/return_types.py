@@ -88,8 +88,8 @@ def __getattr__(name: str) -> Any:
 
 
 def pytree_register_structseq(cls: type[tuple[Any, ...]]) -> None:
-    """Let `torch.utils._pytree` look into tuples of a class; ValueError for one that it knows, as
-    all of these."""
+    """Let `torch.utils._pytree` look into tuples of a class; ValueError for a class that it knows,
+    such as all classes of this module."""
     if issubclass(cls, _Named):
         raise ValueError(f"{cls} is already registered as pytree node.")
     _pytree.register_pytree_node(cls, lambda t: (list(t), None), lambda items, _: cls(items))
