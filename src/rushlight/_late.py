@@ -1,6 +1,6 @@
 """Functions of rooms further right that rooms further left call.
 
-A room imports from its left only. A function that it needs from its right is declared here.
+A room imports from its left only. A function of its right that the room needs is declared here.
 `_callbacks` names the function at the end of the import; its module is imported at the call.
 """
 

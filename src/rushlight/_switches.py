@@ -46,7 +46,7 @@ def patcher(names: dict[str, object]) -> Callable[..., AbstractContextManager[No
 def switches(
     names: dict[str, object], **defaults: Switch
 ) -> tuple[Callable[..., AbstractContextManager[None]], Callable[..., tuple[Switch, ...]]]:
-    """A module's `flags`, a context that sets its switches for a block, and its `set_flags`.
+    """A module's `flags`, a context that sets switches for a block, and the module's `set_flags`.
 
     names: the module's names, where the switches stand. defaults: the parameters of `flags`; None
     leaves a switch as it is. `set_flags` returns the values of before.

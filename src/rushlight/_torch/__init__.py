@@ -18,7 +18,7 @@ A line of names.txt that begins with spaces goes on with the one before. What a 
                     the default of `flags`
     name~           `patch` of a module of settings
     name()value     a function with this result; name(a,b=1)value has these parameters
-    @name           a decorator that gives back its function
+    @name           a decorator that changes nothing
     @name()         a function that gives such a decorator
     name/place      the object of this name in the module of that place; .nn is in this package
     name/place/own  the same, under its own name there; with `own` a dot, the module

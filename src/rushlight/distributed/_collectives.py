@@ -1,6 +1,6 @@
 """The collectives: which tensors each takes, and where the memory of the tensors goes.
 
-Each checks its arguments, brings its tensors into the form that a communicator takes (dense and
+Each checks the arguments, brings the tensors into the form for a communicator (dense and
 contiguous; a contiguous tensor is taken as it lies), starts requests, and gives the steps to do
 when the requests are done. `_start` is the one place where a collective begins.
 """
@@ -144,8 +144,8 @@ def _each(*steps: _After | None) -> _After | None:
 
 
 def _joined(tensors: Sequence[Tensor]) -> Tensor | None:
-    """The memory of contiguous tensors that lie one after the other, as one flat tensor; None for
-    tensors that lie apart, or are not on the CPU."""
+    """The memory of contiguous tensors, each behind the last, as one flat tensor; None for tensors
+    that lie apart, or are not on the CPU."""
     if any(t._accelerator is not None for t in tensors):
         return None
     if not tensors or not all(t.is_contiguous() and not t.is_conj() for t in tensors):

@@ -154,7 +154,7 @@ class Table:
         return all(key in self.values for key in keys)
 
     def run(self, operation: int, fields: Sequence[bytes]) -> list[bytes]:
-        """Do one operation that is ready, and give its results.
+        """Do an operation that is ready, and give the results.
 
         Raises ValueError for an unknown operation, or for fields that do not fit it.
         """

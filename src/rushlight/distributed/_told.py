@@ -18,7 +18,7 @@ from . import _board, _process
 from ._streams import write_all
 
 ERROR_FILE = "error.json"
-# A process that is asked where it is writes its traceback to this file of its folder.
+# The file, in a process's folder, for the traceback of a process that is asked where it is.
 ASKED = "asked"
 # How many late ranks are shown with their tracebacks.
 _SHOWN = 4

@@ -2,8 +2,8 @@
 
 While `recording()` runs, each call of an `nn.Module` notes the numbers of the first and the last
 node of the call, which is exact. Without a recording the modules that the program's variables hold
-are placed by their parameters: a module reaches from the first node to the last node that use its
-parameters or its children's.
+are placed by their parameters: a module reaches from the first to the last node that uses a
+parameter of the module or of its children.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The tree runs along the longest chain without indentation, so that a deep network is a plain list of
 its calls; what a call gets besides is a branch. A branch holds at most half of what is below its
 call, so a graph of n nodes is indented at most log2(n) times. A call that several others send a
-gradient to is printed below the last of them. The others refer to the call by its number, which is
-its place in the order in which backward runs the nodes.
+gradient to is printed below the last of them. The others refer to the call by its number: the
+place in the order in which backward runs the nodes.
 """
 
 from __future__ import annotations

@@ -340,7 +340,7 @@ def _not_finite(series: Series) -> list[Note]:
 
 
 class Optimizer:
-    """An optimizer that has stepped: its class, its groups and the number of its steps."""
+    """An optimizer that has stepped: the class, the groups and the number of steps."""
 
     def __init__(self, kind: str, shapes: list[int], alike: list[Optimizer]) -> None:
         self.kind = kind

@@ -1,7 +1,7 @@
 """The kernels of accelerators.
 
 Each is a function of the arguments of a call, attached by `there` to ops and to kernels of the CPU.
-It returns NotImplemented for arguments that it has no kernel for: then the call goes by way of the
+NotImplemented says that there is no kernel for the arguments: then the call goes by way of the
 host.
 """
 

@@ -39,7 +39,7 @@ class _Rows:
 
 @dataclass
 class _Norm:
-    """A normalisation: which rows its statistics belong to, and which rows its weights."""
+    """A normalisation: the rows of the statistics, and the rows of the weights."""
 
     of: _Rows
     weights: _Rows

@@ -383,7 +383,7 @@ KERNEL ldl_solve(BUFFER(a), BUFFER(pivots), BUFFER(x), Stack a_of, Stack pivots_
 
 // ---- singular values, by Jacobi: pairs of columns are turned until all are orthogonal
 
-// One round, in which each column is in one pair at most; `turns` gets the same turns. moved: whether a turn was needed.
+// One round of pairs: a column is in one pair at most. `turns` gets the same turns. moved: whether a turn was needed.
 KERNEL jacobi(BUFFER(a), BUFFER(turns), BUFFER(moved), Stack a_of, Stack turns_of, i64 rows, i64 columns, i64 pairs, i64 count, i64 round,
               T least) {
   if (ITEM >= count) return;

@@ -73,7 +73,7 @@ class TensorProperties:
 
 @dataclass
 class TensorStorageMetadata:
-    """A tensor of a checkpoint: its dtype, its whole size, and its chunks."""
+    """A tensor of a checkpoint: the dtype, the whole size and the chunks."""
 
     properties: TensorProperties
     size: Size

@@ -357,7 +357,7 @@ class _Parameters:
             divided.grad.to_local().add_(part)
 
 
-# The whole parameters that were divided: a module that still has one shares it with another module.
+# The whole parameters that were divided: a module that still has such a parameter shares it.
 _divided: dict[int, weakref.ref[Tensor]] = {}
 
 

@@ -22,7 +22,7 @@ _Step = Callable[[Array, Array, Array, float], Array]
 
 
 class _Family(NamedTuple):
-    """What tells one kind of polynomials from another."""
+    """The differences between kinds of polynomials."""
 
     name: str
     of: str  # for the docstring

@@ -55,7 +55,7 @@ def _segment_reduce(
 
 
 def _owners(lengths: Array, size: int) -> tuple[Array, Array]:
-    """For each of `size` places the segment that it is in, and whether there is one."""
+    """The segment of each of `size` places, and whether the place has a segment."""
     rows = lengths.reshape(-1, lengths.shape[-1])
     ids = np.zeros((len(rows), size), np.int64)
     for row, sizes in zip(ids, rows, strict=True):

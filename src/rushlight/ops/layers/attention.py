@@ -72,7 +72,7 @@ def _wide(t: Tensor) -> Tensor:
 
 
 def _triangle(scores: Tensor) -> Tensor:
-    """What each query may see where none sees a key after its own place."""
+    """The mask by which each query sees no key after its own place."""
     return of(scores).tensor(np.tri(*scores.shape[-2:], dtype=bool))
 
 

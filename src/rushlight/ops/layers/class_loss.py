@@ -175,7 +175,7 @@ _nll_transpose = linear(
 
 
 def _check_targets(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    """What torch checks before it computes anything."""
+    """torch's checks before anything is computed."""
     if input.ndim > 1 and target.ndim > 0 and len(input) != len(target):
         raise ValueError(
             f"Expected input batch_size ({input.shape[0]}) to match target batch_size "

@@ -2,9 +2,9 @@
 
 The labels with a blank before, between and behind them are the states of a chain. At each step an
 alignment stays in its state, goes on to the next, or skips a blank between two different labels.
-`_forwards` gives the log-probability of all ways that lead to a state (alpha), `_backwards` of
-those that go on from it (beta); both count the state's own step. Arrays are (time, batch, state),
-float64.
+`_forwards` gives the log-probability of all ways that lead to a state (alpha), `_backwards` the
+log-probability of all ways on from the state (beta); both count the state's own step. Arrays are
+(time, batch, state), float64.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _no_second_derivative = no_derivative("_ctc_loss_backward")
 
 
 class _Chain(NamedTuple):
-    """What the recursions read: one row a sample."""
+    """The arrays of the recursions: one row a sample."""
 
     states: Array  # (batch, state): the label of each state
     emitted: Array  # (time, batch, state): its log-probability at each step

@@ -141,7 +141,7 @@ def _row(padding_idx: int | None, n: int) -> int:
     return padding_idx % n
 
 
-_Unchecked = Any  # torch.embedding looks at its type, and has it as its first argument
+_Unchecked = Any  # `weight` comes first in torch.embedding, which checks its type
 
 
 @composite(where="nn")

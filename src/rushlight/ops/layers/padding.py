@@ -103,7 +103,7 @@ def resampling(name: str, node: str, keeps: str = "format: input") -> Op:
 
 @functools.lru_cache(maxsize=512)
 def _border_of(sizes: _Ints, pad: _Ints) -> tuple[tuple[Any, ...], _Ints, tuple[Any, ...]]:
-    """What is kept of the input, the result's sizes, and where in it that goes."""
+    """The kept part of the input, the result's sizes, and the place of the part in the result."""
     kept: list[Any] = [slice(None)] * len(sizes)
     there: list[Any] = [slice(None)] * len(sizes)
     shape = list(sizes)

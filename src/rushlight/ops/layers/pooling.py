@@ -399,7 +399,7 @@ for _n in (1, 2, 3):
 
 
 def _unpooled(shape: Sequence[int], k: _Ints, s: _Ints, p: _Ints, wanted: Any) -> list[int]:
-    """The size of the planes that were pooled: the one asked for, or the one that fits."""
+    """The size of the planes that were pooled: the wanted size, or the size that fits."""
     n = len(k)
     size = [(m - 1) * t + e - 2 * b for m, t, e, b in zip(shape[-n:], s, k, p, strict=True)]
     for i, m in enumerate(size):

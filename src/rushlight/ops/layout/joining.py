@@ -26,7 +26,7 @@ _wrap = _core.wrap
 
 
 def _promoted(join: Any) -> Any:
-    """What the kernels leave: arrays of several types, joined in their common one."""
+    """A forward for calls that the kernels leave: arrays of several types, in their common type."""
 
     def forward(tensors: list[Array], dim: int) -> Array:
         dtype = common_type(*tensors)

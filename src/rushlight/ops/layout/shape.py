@@ -302,8 +302,7 @@ expand: Op = linear(
 
 
 def _sum_to(a: Array, shape: tuple[int, ...]) -> Array:
-    """What the kernel leaves: integers, half precision and complex numbers, each in its own "
-    "type."""
+    """The sums that the kernel leaves: integers, halves and complex numbers, each in its type."""
     lead = a.ndim - len(shape)
     dims = [
         *range(lead),

@@ -566,7 +566,7 @@ def set_(
 ) -> Any:
     """Take over the memory of another tensor or storage, or a part of it; an empty one by default.
 
-    What was computed before keeps its history, which no longer leads to this tensor.
+    Results computed before keep their history, which no longer leads to this tensor.
     """
     part = storage_offset is not None or size is not None or stride is not None
     storage = getattr(source, "_untyped_storage", source)

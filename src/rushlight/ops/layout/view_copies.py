@@ -1,8 +1,8 @@
 """Each view in memory of its own: `permute_copy` for `permute`, and so on; and views that PyTorch
 does not count as such: the pieces of `unsafe_split`.
 
-One statement, `_copy_of`, says what all copies share: a copy has the kernel, gradient and samples
-of its view, and differs in its node, its layout in memory (row-major) and in having an `out=`.
+One statement, `_copy_of`, says all that copies share. A copy has the kernel, gradient and samples
+of its view. Its node is another, its layout in memory is row-major, and it has an `out=`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from .strided import as_strided, layout_of
 
 
 def _owned(result: Any) -> Any:
-    """What a view shows (or several do), in memory of its own."""
+    """The views of a result, one or several, in memory of their own."""
     return tuple([r.clone() for r in result]) if isinstance(result, tuple) else result.clone()
 
 
 def _copy_of(view: str, name: str = "", signature: str = "", node: str = "", **more: object) -> Op:
-    """The op that copies what a view shows.
+    """The op that copies the elements of a view.
 
     view: its row of the table. name, signature, node: where those of the copy do not follow from
     the view's (a view that takes `*size` has a copy that takes `size`).
@@ -132,7 +132,7 @@ def as_strided_copy(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """What `as_strided` shows, in memory of its own."""
+    """The elements that `as_strided` shows, in memory of their own."""
     offset = 0 if storage_offset is None else storage_offset - input._offset
     place = tuple(size), tuple(stride), offset, layout_of(input)
     return _into(out, _as_strided, input, *place)
@@ -146,7 +146,7 @@ def as_strided_copy(
 def view_copy(
     input: Tensor, size: Any = None, *, dtype: dtype | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """What `view` shows, another shape or the bytes as another dtype, in memory of its own."""
+    """The result of `view`, another shape or the bytes as another dtype, in memory of its own."""
     seen_as = size if isinstance(size, _DType) else dtype
     if seen_as is None:
         return _into(out, _reshaped, input, size)

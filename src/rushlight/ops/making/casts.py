@@ -82,8 +82,8 @@ _TO = ("device", "dtype", "non_blocking", "copy")
 
 
 def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
-    """What `to` is asked for: (device, dtype, copy, memory format). What it is said by depends on
-    the first argument: a device and perhaps a dtype, a dtype, or a tensor that has both."""
+    """The wish of a call of `to`: (device, dtype, copy, memory format). The first argument is a
+    device, behind which a dtype may stand, or a dtype, or a tensor that has both."""
     names: tuple[str, ...] = _TO
     if "tensor" in kwargs or (args and isinstance(args[0], Tensor)):
         names = ("tensor", *_TO[2:])

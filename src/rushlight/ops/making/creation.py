@@ -51,7 +51,7 @@ def unset(made: Any) -> Any:
 
 
 def _unset_value(kind: dtypes.dtype) -> Any:
-    """What deterministic mode fills memory with."""
+    """The value that deterministic mode fills memory with."""
     if kind.is_floating_point or kind.is_complex:
         return math.nan
     return True if kind is dtypes.bool else dtypes.iinfo(kind).max
@@ -328,7 +328,7 @@ def empty_permuted(size: Sizes, physical_layout: Sizes, **how: Keywords) -> Tens
 
 
 def _as_held(values: tuple[Any, ...], numpy_dtype: Any) -> tuple[float, ...]:
-    """What a range is given, as the type that torch computes it in holds it."""
+    """The numbers of a range as torch holds them: integers as int64, others as float64."""
     work = np.dtype(np.int64) if numpy_dtype.kind in "iu" else np.dtype(np.float64)
     for v in values:
         if isinstance(v, complex) and v.imag:
@@ -355,8 +355,8 @@ def _check_range(start: float, end: float, step: float) -> None:
 def _steps_there(
     where: Any, numbers: tuple[Any, ...], count: int, numpy_dtype: Any, how: dict[str, Any]
 ) -> Any:
-    """What a device makes of the first number and the step (a range), or of both ends and the step
-    between them (even numbers)."""
+    """A tensor that a device makes of the first number and the step (a range), or of both ends and
+    the step between the numbers (even numbers)."""
     made = made_there(where, (count,), numpy_dtype, {})
     if count:
         where.fill_steps(made, *numbers)

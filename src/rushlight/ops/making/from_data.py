@@ -152,7 +152,7 @@ def _array_of_sequence(data: object, wanted: object) -> Array:
 
 
 def _converted(array: Array, wanted: Any) -> Array:
-    """Numbers as elements of a type; those that it does not hold are refused, as torch does."""
+    """Numbers as elements of a type; torch's error for a number that the type cannot hold."""
     kind = array.dtype.kind
     if wanted.kind in "iu":
         if kind == "c":
@@ -398,7 +398,7 @@ def asarray(
 
 
 def _aliased(obj: Any, dtype: Any) -> Any:
-    """What has memory to share, as a tensor of it; None for other data."""
+    """A tensor of the memory of data that can share it; None for other data."""
     if isinstance(obj, Tensor):
         return obj
     if isinstance(obj, (np.ndarray, np.generic)):

@@ -1,9 +1,9 @@
 """Products of matrices and vectors.
 
 `matmul` is the product of everything: the others check their arguments and call its forward.
-Products of float32 and float64 go to the native kernels (`_core.kernels`), which find BLAS; what
-those decline comes to `product_of` below, the definition on NumPy, which is also the one place that
-says what does not fit. `linear` is what nn.Linear runs: one op with a fused gradient.
+Products of float32 and float64 go to the native kernels (`_core.kernels`), which find BLAS. Calls
+that the kernels decline come to `product_of` below, the definition on NumPy; there alone stand the
+errors for shapes that do not fit. `linear` is the op of nn.Linear: one op with a fused gradient.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Names that PyTorch has taken away, and two that it keeps for old programs.
+"""Names that PyTorch has removed, and two old names that still work.
 
-A call of the first raises RuntimeError and says what to call instead.
+A call of a removed name raises RuntimeError and says what to call instead.
 """
 
 from __future__ import annotations

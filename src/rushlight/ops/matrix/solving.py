@@ -97,7 +97,7 @@ def number_of_bad(a: Array, failed: Callable[[Array], bool]) -> tuple[int, Array
 
 
 def first_bad(a: Array, failed: Callable[[Array], bool]) -> tuple[str, Array]:
-    """What errors say of where the first matrix is for which `failed` holds, and the matrix."""
+    """The first matrix for which `failed` holds: the words of errors for its place, and it."""
     i, bad = number_of_bad(a, failed)
     return batch_element(a.ndim, i), bad
 

@@ -39,7 +39,7 @@ _wrap = _core.wrap
 def _drawn_like(
     name: str, input: Any, place: Any, kernel: str, generator: Any, *args: float
 ) -> Any:
-    """What a like function gives: numbers that a kernel draws. place: the memory format and the
+    """The result of a like function: numbers that a kernel draws. place: the memory format and the
     keywords of the call."""
     memory_format, how = place
     check_keywords(how, name)

@@ -2,8 +2,8 @@
 
 `dim` is None (all), an int or several; where a reduction takes several, `()` means all too.
 `keepdim` keeps each reduced dimension with size 1. Sums of integers and bools are int64, as
-torch's. The gradient of a reduction comes back through `spread_dims`, which shows it in the shape
-that was reduced without copying; its transpose is `sum`.
+torch's. The gradient of a reduction comes back through `spread_dims`, which shows the gradient in
+the reduced shape without copying; the transpose of `spread_dims` is `sum`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Discrete Fourier transforms: torch.fft.
 
-Three ops do the work: complex to complex, real to its spectrum or to the half of it that says
-everything, and such a half back to real numbers, the last over one dimension. NumPy computes them,
-in the precision of the argument. They get dimensions counted from the end, so a batch in front
-changes nothing.
+Three ops do the work: complex to complex, real to its spectrum, and a half spectrum back to real
+numbers, over one dimension. The spectrum may be a half: the other half follows. NumPy computes the
+transforms, in the precision of the argument. The ops get dimensions counted from the end, so a
+batch in front changes nothing.
 """
 
 from __future__ import annotations

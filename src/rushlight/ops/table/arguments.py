@@ -1,5 +1,5 @@
-"""What a function takes for its arguments, and what a program is told when a call fails because of
-them: torch's words.
+"""The argument types of a function, and torch's words for a call that fails because of its
+arguments.
 
 `takes` is asked once of each function, at its first call: the types of its parameters, which the
 core (native/core/arguments.cpp) then looks at in every call before anything runs. They come from
@@ -95,7 +95,7 @@ def _numbers_too(function: object) -> frozenset[str]:
 
 
 def _said_there(signatures: tuple[Signature, ...], i: int, own: Signature) -> list[Parameter]:
-    """What torch's signatures have in the place of a parameter: by its name, and by position."""
+    """The parameters of torch's signatures for a parameter of ours: by name, and by position."""
     names = [_ALIASES.get(p.name, p.name) for p in own.params]
     found = [p for s in signatures for p in s.params if _ALIASES.get(p.name, p.name) == names[i]]
     if not own.params[i].keyword_only:
@@ -104,9 +104,9 @@ def _said_there(signatures: tuple[Signature, ...], i: int, own: Signature) -> li
 
 
 def takes(function: Any) -> tuple[tuple[tuple[str, int, int], ...], int, int]:
-    """What the core looks at in every call: the parameters as (name, index, bits of what they
-    take), how many may stand without a name, and which are sizes that may stand one by one (or -1).
-    Of an op those that need a look, which tensors do not."""
+    """The checks of the core in every call: the parameters as (name, index, bits of their types),
+    how many may stand without a name, and which takes sizes that may stand one by one (or -1). Of
+    an op only parameters that need a check: tensors need none."""
     is_op = isinstance(function, _core.Op)
     if is_op and _entry(function).signature.startswith("_"):
         return (), 0, -1  # called by the library itself
@@ -516,7 +516,7 @@ def _by_all(
     method: bool,
     numbers_too: frozenset[str] = frozenset(),
 ) -> str | None:
-    """What is wrong with a call that may be by any of several signatures."""
+    """The error of a call that may be by any of several signatures."""
     problems = [_misfit(called, said, s, args, kwargs, method, numbers_too) for s in signatures]
     if None in problems:
         return None

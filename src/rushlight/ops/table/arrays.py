@@ -1,5 +1,5 @@
-"""What the functions of several families ask of ndarrays (element types by torch's names, half
-precision) and of their arguments.
+"""Helpers of several families for ndarrays (element types by torch's names, half precision) and for
+arguments.
 
 NumPy has no loops for bfloat16 and slow ones for float16; torch computes both in float32 and rounds
 the result. `widened` gives the array to compute with, `rounded` brings a result back.
@@ -56,8 +56,8 @@ Array = np.ndarray[Any, Any]
 def anywhere(condition: Tensor) -> bool:
     """Whether a tensor of booleans holds in any place, in any element of a batch under vmap.
 
-    For rules that go another way then, one that is right for all: `bool()` of such a tensor could
-    not be asked under vmap.
+    A rule may then take another way, which must be right for all elements: under vmap `bool()` of
+    such a tensor cannot be asked.
     """
     while condition._wrapped is not None:
         condition = condition._wrapped.value
@@ -101,8 +101,8 @@ def distinct(a: Array) -> Array:
 
 
 def unshared(index: Array) -> Array:
-    """A copy of an index for NumPy's fancy indexing and `ufunc.at`, which check it and read it once
-    more without the GIL, when another thread may have written to what they were given."""
+    """A copy of an index for NumPy's fancy indexing and `ufunc.at`. NumPy checks an index and reads
+    the index again without the GIL: another thread may have written to it meanwhile."""
     return index.copy()
 
 

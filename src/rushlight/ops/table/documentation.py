@@ -45,7 +45,7 @@ def bound_signature(function: Any) -> Signature:
 
 
 def signatures(function: Any) -> list[Signature]:
-    """The signatures of an op or a function: those that PyTorch lists, else its own."""
+    """The signatures of an op or a function: PyTorch's list, or its own without a list."""
     entry = getattr(function, "entry", None)
     texts = getattr(function, "overloads", ()) or getattr(entry, "overloads", ())
     own = own_signature(function)
@@ -59,8 +59,8 @@ def signatures(function: Any) -> list[Signature]:
 
 
 def public_signature(function: Any, method: bool = False) -> inspect.Signature:
-    """What `inspect.signature` gives for an op, or for a function whose own is another than the one
-    that programs know."""
+    """The signature for `inspect.signature` of an op, or of a function whose own is not the public
+    one."""
     entry = getattr(function, "entry", None)
     if not isinstance(function, _core.Op) and "(" not in getattr(entry, "signature", ""):
         plain = python_signature(function)

@@ -65,7 +65,7 @@ def _numbers(words: str) -> list[int]:
 
 
 def _refusals(refuses: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """What `define` is told: the refused common types, those of single arguments, and the kernel
+    """Arguments of `define`: the refused common types, those of single arguments, and the kernel
     that torch names."""
     common: dict[int, tuple[type, str]] = {}
     arguments = []
@@ -226,7 +226,7 @@ def _rules(given: dict[str, Any], signature: str, kind: int) -> dict[str, Rule]:
 
 
 def _on_copy(write: Callable[..., Any]) -> Callable[..., Any]:
-    """The forward of an op that is given by what it writes."""
+    """The forward of an op that is given by a writing function."""
 
     def forward(x: Array, *args: Array | complex | str) -> Array:
         out = x.copy()
@@ -390,7 +390,7 @@ def composite(
 
 
 def _taking_out(f: Callable[..., Any], name: str, rule: object) -> Callable[..., Any]:
-    """f with `out=`, which signature.py adds to what it takes."""
+    """f with `out=`; signature.py adds `out=` to its parameters."""
 
     def function(*args: Any, out: Any = None, **named: Any) -> Any:
         result = f(*args, **named)

@@ -1,7 +1,7 @@
 """`out=`: which element types an op writes, and the writing.
 
-torch's pointwise functions convert their result to the type of `out`; every other one wants the
-type that it computes. Where an op differs, its statement says so (`out=`, see README.md).
+torch's pointwise functions convert their result to the type of `out`; every other function wants an
+`out` of its result's type. Where an op differs, its statement says so (`out=`, see README.md).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TEXTS = {
     "same": "{name}(): self and result must have the same scalar type",
     "truth": "{name} only supports bool tensor for result, got: {got.scalar_name}",
 }
-"""What is said of an `out` of another type than the result, by the word of the statement."""
+"""The errors for an `out` of another type than the result, by the word of the statement."""
 
 
 def _check(name: str, rule: Any, result: Tensor, out: Tensor) -> None:

@@ -60,8 +60,8 @@ def add_method(name: str, member: Any, doc: str | None = None, *, function: bool
 def alias(
     name: str, function: Any, *, method: bool = True, where: str = "torch", in_place: bool = True
 ) -> None:
-    """Another public name of an op, with its in-place variant where it has one; `in_place`: and
-    with the function of that in torch. where: namespaces, as in a statement."""
+    """Another public name of an op, and of its in-place variant if there is a variant. in_place:
+    also of torch's function for the variant. where: namespaces, as in a statement."""
     for space in where.split(" "):
         namespace(space)[name] = function
     if not method:

@@ -59,7 +59,7 @@ Sizes: TypeAlias = Sequence[int]
 Flag: TypeAlias = bool  # whatever is true or false
 Keywords: TypeAlias = Any  # `**how: Keywords` takes those of the functions that make tensors
 
-# What an argument may be: the bits that the core looks at (0: anything), and PyTorch's word for it.
+# The types of an argument: the bits that the core looks at (0: anything), and PyTorch's word.
 TYPES: dict[str, tuple[int, str]] = {
     "Tensor": (Takes.TENSOR, "Tensor"),
     "Sequence[Tensor]": (Takes.TENSORS, "tuple of Tensors"),
@@ -118,7 +118,7 @@ class Parameter(NamedTuple):
 
     @property
     def bits(self) -> int:
-        """What the core lets pass: 0 where anything goes."""
+        """The bits of the types that the core lets pass: 0 where anything goes."""
         found = 0
         for t in self.types:
             if not TYPES[t][0]:
@@ -146,7 +146,7 @@ class Parameter(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """What a function takes and gives; as text the way that PyTorch's errors write it."""
+    """The parameters and the result of a function; as text in the words of PyTorch's errors."""
 
     params: tuple[Parameter, ...]
     result: str = "Tensor"  # "" where nothing is said
@@ -268,8 +268,8 @@ def _row(part: str, pointwise: bool) -> tuple[Any, ...]:
 
 @functools.lru_cache(maxsize=1)  # a kind of op asks first, then `define`
 def parse(signature: str, kind: int) -> tuple[str, list[tuple[Any, ...]], int]:
-    """What the core is told of a signature: the name, (name, kind, default) of each parameter, and
-    how many may stand without a name."""
+    """The core's part of a signature: the name, (name, kind, default) of each parameter, and how
+    many may stand without a name."""
     head = signature.partition(" -> ")[0]
     name, _, rest = head.partition("(")
     rows: list[tuple[Any, ...]] = []

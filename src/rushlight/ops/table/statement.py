@@ -4,7 +4,7 @@ Read `ops/README.md` first; it shows every kind. Here is the mechanism they shar
 rule's parameter names into places of a recorded call, `define` hands them with the signature to the
 native `Op` and enters the result in `OPS`.
 
-A rule is a Python function over tensors. Its parameter names say what it reads:
+A rule is a Python function over tensors. The names of its parameters stand for values:
 
 - an argument's name: that argument; `<name>_shape`, `<name>_dtype`: only its shape or dtype;
 - `out`: the result (`out1`, `out2`: of several); `g`: the gradient of the result
@@ -46,9 +46,9 @@ __all__ = [
 _NUMBERS = {word.lower(): n for word, n in vars(OpKind).items() if word.isupper()}
 KINDS = tuple(sorted(_NUMBERS, key=_NUMBERS.__getitem__))  # each at its number
 
-# What an in-place form does about memory that is seen twice: the written tensor may show an element
-# twice; arguments may share memory with it, or never; written with itself, nothing happens; what
-# else is wrong is said before.
+# The memory that an in-place form may share. "self": the written tensor may show an element twice;
+# "arguments", "never": arguments may share its memory, or never; "same": a tensor written with
+# itself stays as it is; "late": all other errors come before the one about shared memory.
 OVERLAPS = {
     "self": Overlap.SELF_MAY,
     "arguments": Overlap.ARGUMENTS_MAY,
@@ -147,7 +147,7 @@ def traits_of(words: str, op: str) -> frozenset[str]:
 
 
 def casts_of(words: str, op: str) -> dict[str, str]:
-    """What `autocast=` says, by "here" and "there"; an error for an unknown word."""
+    """The kinds of `autocast=`, by "here" and "there"; an error for an unknown word."""
     found: dict[str, str] = {}
     for each in filter(None, words.split(", ")):
         kind, _, place = each.partition(" ")
@@ -220,14 +220,14 @@ def node_name(op: str) -> str:
     return "".join(word.capitalize() for word in op.strip("_").split("_")) + "Backward0"
 
 
-# What `_core.make_op` is not told: for documentation and tests, and where programs find the op.
+# Words that `_core.make_op` does not get: for documentation and tests, and where programs find it.
 _PYTHON = frozenset(
     "shape by_values like_first out in_place in_place_node batch jvp doc samples where method "
     "operator reflected overloads earlier said autocast traits aten shared_write formula "
     "written".split()
 )
 
-# What goes into the row of the table as it is said.
+# Words that go into the row of the table unchanged.
 _ROW = frozenset(
     "doc samples reference kernel overloads earlier said aten shared_write batch formula shape "
     "by_values like_first written".split()
@@ -463,8 +463,8 @@ def enter(
 ) -> None:
     """Put a function where programs find it: its namespace, Tensor's methods, the operators.
 
-    where: its namespaces; the first is the one that documents it. method: whether it is one; None:
-    as long as it is in the namespace 'torch'. asks: see ASKS.
+    where: its namespaces; the first documents the function. method: whether Tensor has it as a
+    method; None: as long as it is in the namespace 'torch'. asks: see ASKS.
     """
     name = entry.name
     OPS[name] = entry

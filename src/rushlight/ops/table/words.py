@@ -1,5 +1,5 @@
-"""The words of a statement of the table: the facts about an op beside its signature, its
-forward and its rules. They come in groups; `struct Op` (native/core/core.h) has the same groups."""
+"""The words of a statement of the table: facts about an op, without its signature, forward and
+rules. They come in groups; `struct Op` (native/core/core.h) has the same groups."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Promotion(TypedDict, total=False):
     numbers_round: bool  # with halves a number is rounded to their type first
     integer_power: bool  # the second argument is an exponent: none below 0 for integers
     own_type: bool  # the common type is that of the first argument
-    # The types that are stored only, which it takes all the same: one of STORED. A view takes all.
+    # The types for storage alone that the op takes: one of STORED. A view takes all.
     stored: str | None
     kernel_name: str  # PyTorch's, where it refuses them; unless told as in `refuses`, or the op's
     typed: str  # that `dtype=` is a type to convert the first argument to; one of TYPED
@@ -99,7 +99,7 @@ class Levels(TypedDict, total=False):
     shared_write: str  # how vmap refuses to write what elements share; one of SHARED_WRITES
 
 
-# What an op does with a batch in front of its dimensions.
+# The treatment of a batch in front of an op's dimensions.
 BATCH = {
     "solved": "its matrices' other dimensions broadcast",
     "trailing": "it looks at the last dimensions only, or at each element by itself",
@@ -119,7 +119,7 @@ SHARED_WRITES = {
 }
 
 
-# What tests derived from a statement must know of an op.
+# Facts that tests derived from a statement must know of an op.
 TRAITS = {
     "random": "it draws random numbers: which element gets which is a question of strides",
     "strides": "what it computes is a question of its argument's strides",
@@ -132,7 +132,7 @@ TRAITS = {
 }
 
 
-# What autocast makes of floating-point arguments, float64 left alone.
+# The types that autocast gives floating-point arguments, float64 left alone.
 AUTOCAST = {
     "low": "the lower precision: products are made of them",
     "float32": "float32: less would lose too much",
@@ -142,7 +142,7 @@ AUTOCAST = {
 
 
 class Public(TypedDict, total=False):
-    """Where programs find it, its texts, and the arguments that tests call it with."""
+    """The places where programs find an op, its texts, and the arguments for its tests."""
 
     doc: str
     overloads: tuple[str, ...]  # PyTorch's signatures, where it has several; see signature.py
@@ -169,7 +169,7 @@ class Words(Promotion, Result, Places, InPlace, Backward, Levels, Public, total=
 
 
 class Derived(TypedDict, total=False):
-    """What the kinds add to a statement for `define`."""
+    """The words that the kinds add to a statement for `define`."""
 
     kernel: str | None
     arity: int  # how many leading arguments the loop reads
@@ -180,4 +180,4 @@ class Derived(TypedDict, total=False):
 
 
 class Spec(Words, Derived, total=False):
-    """What `define` takes."""
+    """All words of `define`."""

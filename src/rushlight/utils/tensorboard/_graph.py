@@ -27,7 +27,7 @@ def _tensors(tree: Any) -> Iterator[Tensor]:
 
 
 def _boxes(model: Any) -> dict[int, str]:
-    """The box of each module: the path of the boxes around it, then its class and its name."""
+    """The box of each module: the path of the outer boxes, then the module's class and name."""
     found = {"": type(model).__name__}
     boxes = {id(model): found[""]}
     for path, module in model.named_modules():

@@ -371,7 +371,7 @@ def pr_curve(
 def hparams(
     hparam_dict: Any = None, metric_dict: Any = None, hparam_domain_discrete: Any = None
 ) -> tuple[Any, Any, Any]:
-    """An experiment's settings and results: its description, its start and its end."""
+    """An experiment's settings and results: the description, the start and the end."""
     domains = hparam_domain_discrete or {}
     for name, given in (
         ("hparam_dict", hparam_dict),

@@ -19,8 +19,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class ProcessFailure:
-    """A process that failed: its local rank, its number, its exit code (of a signal negative) and
-    the content of its error file.
+    """A process that failed: the local rank, the process's number, the exit code (of a signal
+    negative) and the content of the error file.
 
     >>> errors = torch.distributed.elastic.multiprocessing.errors
     >>> errors.ProcessFailure(1, 4711, -9, "").signal_name()
