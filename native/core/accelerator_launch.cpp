@@ -150,7 +150,7 @@ PyObject* number(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return dtype == DType::F64 ? bytes(value) : bytes(static_cast<float>(value));
 }
 
-// spans(tensor): the tensor's strides in elements; a dimension of size 1 has 0, for it may be spread.
+// spans(tensor): strides in elements; a dimension of size 1 has 0, since it may be spread.
 PyObject* spans(PyObject*, PyObject* o) {
   if (!is_tensor(o)) {
     PyErr_SetString(PyExc_TypeError, "accelerator_spans(tensor)");

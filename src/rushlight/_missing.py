@@ -103,9 +103,8 @@ def missing_name(
     """A module-level `__getattr__` for the module of that name.
 
     late: names that are imported when they are first asked for, since most programs never use them.
-    Each name has its place: the submodule of that name, or the submodule or the full module of the
-    package that has the name. keep: the dict that gets a name then; the module's names, if not
-    told.
+    Each name has a place: the submodule of that name, or a submodule or full module that has the
+    name. keep: the dict that gets a name then; the module's names, if not told.
     """
     namespace = torch_spelling(module)
     if late and keep is None:  # what is not imported yet is shown too, to completion for one

@@ -112,7 +112,7 @@ class Meta:
 
 
 def _stand_in(value: object, identity: bool) -> Any:
-    """The argument that a definition is given in the place of a tensor's."""
+    """The stand-in for an argument, for a call of the definition."""
     if isinstance(value, (list, tuple)):
         if any(isinstance(v, _core.Tensor) for v in value):
             return [_stand_in(v, identity) for v in value]

@@ -242,7 +242,7 @@ def view_copy(
     dtype: _dtype | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """What `view` shows, another shape or the bytes as another dtype, in memory of its own."""
+    """The result of `view`, another shape or the bytes as another dtype, in memory of its own."""
 
 def vsplit(input: Tensor, indices_or_sections: Any = None) -> tuple[Tensor, ...]:
     """`tensor_split` as numpy.vsplit does it."""

@@ -40,7 +40,7 @@ failing = False
 
 @dataclass(frozen=True)
 class Entry:
-    """The content of a slot. `since` is of time.monotonic(): a machine's processes share its clock."""
+    """The content of a slot. `since` is of time.monotonic(), which processes of a machine share."""
 
     rank: int
     state: int

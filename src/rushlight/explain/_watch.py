@@ -4,7 +4,7 @@ The observations:
 
 - A loss is a tensor that `backward` is called on, by any spelling (_passes.py); the losses of one
   line of the program are one series.
-- A gradient norm is of a parameter group. The hooks for the steps of all optimizers take the norm
+- A gradient norm is of a parameter group. Hooks for the steps of all optimizers take the norm
   before a step, or after a step that computes the gradients itself, by a closure.
 - The clock is the number of backward passes so far: losses and norms are drawn over it, however
   many passes a step takes and whoever makes it. A step without a new pass counts as one.
@@ -312,10 +312,8 @@ class watch:
                 group.rates.add(self.clock, float(rate))
 
     def _meet(self, optimizer: Any) -> Optimizer | None:
-        """The series of an optimizer at its first step, or None beyond the most optimizers.
-
-        An optimizer continues the series of a dead optimizer of the same class and group sizes: a
-        loop may make a new optimizer in each round."""
+        """The series of an optimizer at its first step; None if there are too many. A loop may make
+        an optimizer each round: the new goes on with the series of a dead one of its kind."""
         kind = type(optimizer).__name__
         shapes = [len(group["params"]) for group in optimizer.param_groups]
         alive = list(self._known.values())

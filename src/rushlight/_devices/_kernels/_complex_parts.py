@@ -242,9 +242,7 @@ for _op in (
 def _gradient(
     real: Callable[..., Any], g: Tensor, a: Tensor, b: Tensor, needs: Ints, i: int
 ) -> Any:
-    """The gradient of the bias, or of one factor: the product of g and the conjugate of the other.
-
-    i: 0 and 1 for the factors a and b, 2 for the bias."""
+    """The gradient of a factor, the product of g and the other's conjugate, or of the bias."""
     alone = tuple(need if k == i else 0 for k, need in enumerate(needs))
     of_a, of_bias = i == len(needs) - 2, i == len(needs) - 3
 

@@ -83,9 +83,7 @@ def number(value: float, like: Tensor) -> bytes:
 
 
 def told(like: Tensor, what: str) -> tuple[Tensor, int]:
-    """The arguments for a kernel's TELLS: the report, and the number of this call in it.
-
-    The kernel writes there the first number of this kind ("index") that it cannot use."""
+    """A kernel's TELLS: memory for a number ("index") that it cannot use, and the call's number."""
     device: Any = like._accelerator
     return _core.accelerator_report(device, what)
 

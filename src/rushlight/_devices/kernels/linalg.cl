@@ -38,7 +38,7 @@ FUNCTION void exchange(GLOBAL T *a, GLOBAL T *b) {
 
 // ---- parts of matrices
 
-// The new value of an element: 0, 1, the element of `a`, or the element of `a` on the other side of the diagonal.
+// The new value of an element: 0, 1, the element of `a`, or its mirror image across the diagonal.
 enum { PART_ZERO, PART_ONE, PART_SAME, PART_MIRRORED };
 
 // above, on, below: what becomes of the elements above the diagonal, on it, and below.
@@ -383,7 +383,7 @@ KERNEL ldl_solve(BUFFER(a), BUFFER(pivots), BUFFER(x), Stack a_of, Stack pivots_
 
 // ---- singular values, by Jacobi: pairs of columns are turned until all are orthogonal
 
-// One round of pairs: a column is in one pair at most. `turns` gets the same turns. moved: whether a turn was needed.
+// One round of pairs of columns, each in one pair at most; `turns` gets the same turns. moved: whether there were any.
 KERNEL jacobi(BUFFER(a), BUFFER(turns), BUFFER(moved), Stack a_of, Stack turns_of, i64 rows, i64 columns, i64 pairs, i64 count, i64 round,
               T least) {
   if (ITEM >= count) return;

@@ -16,7 +16,7 @@ enum { FINISH_NONE, FINISH_DIVIDE, FINISH_ROOT, FINISH_POWER, FINISH_LOG, FINISH
 #define MULTIPLY(a, b) ((a) * (b))
 #define LEAST (-INFINITE)
 #define MOST INFINITE
-// The number that is subtracted before exponentials are taken; 0 where it is infinite, since the difference would be NaN.
+// The number that is subtracted before exponentials: 0 for infinity, which would make NaN.
 FUNCTION T finite_or_0(T x) { return fabs(x) < (T)INFINITE ? x : (T)0; }
 FUNCTION T taken(T x, i64 take, T number, T shift) {
   switch (take) {

@@ -49,7 +49,7 @@ FUNCTION T hurwitz(T s, T q, T sign, T other) {
   T factor = s;
   for (int k = 1; k < 10; ++k) {
     const T correction = bernoulli[k - 1] * factor * sum_or_first(power[0], sign, power[1]);
-    // A power that is nothing beside the first terms makes up for a correction that is too large.
+    // An infinite correction is left out: its power is nothing beside the first terms.
     if (fabs(correction) < INFINITE) total += correction;
     factor *= (s + 2 * k - 1) * (s + 2 * k);
     for (int i = 0; i < 2; ++i) power[i] /= y[i] * y[i];

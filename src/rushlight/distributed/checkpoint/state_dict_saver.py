@@ -85,10 +85,9 @@ def _items(flat: Flat) -> tuple[list[_Item], dict[Any, Any]]:
 
 
 def _shared_out(plans: list[list[_Item]], to_lowest: bool) -> list[list[_Item]]:
-    """The items that each rank writes. Of the owners of an item the rank with the least to write
-    writes it; with `to_lowest` the lowest rank does.
+    """The items that each rank writes: an item's writer is its owner with the least to write.
 
-    A value that is no tensor is the lowest owner's. All ranks compute the same.
+    With `to_lowest`, and for a value that is no tensor, the lowest owner is. All compute the same.
     """
     owners: dict[Any, list[int]] = {}
     items: dict[Any, _Item] = {}

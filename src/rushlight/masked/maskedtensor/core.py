@@ -316,7 +316,7 @@ def _softmax(input: MaskedTensor, dim: Any = None, *args: Any, **kwargs: Any) ->
 
 
 def _reduce(name: str, input: Any, *args: Any, **kwargs: Any) -> Any:
-    """A reduction: an element of the result counts where one of its inputs counts."""
+    """A reduction: an element of the result counts where at least one of its inputs does."""
     mask, reduction = input._masked_mask, REDUCTIONS[name]
     if not args and not kwargs:
         return MaskedTensor._wrap(reduction(input, mask=mask), mask.any())

@@ -105,7 +105,7 @@ def _hurwitz(s: Any, q: Array, sign: Array | float = 0.0, other: Array | float =
     factor = s
     for k, bernoulli in enumerate(_BERNOULLI, 1):
         correction = bernoulli * factor * both(lambda y, k=k: (y + 10) ** (1 - s - 2 * k))
-        # A power that is nothing beside the first terms makes up for a correction too large.
+        # An infinite correction is left out: its power is nothing beside the first terms.
         total = total + np.where(np.isfinite(correction), correction, 0)
         factor = factor * ((s + 2 * k - 1) * (s + 2 * k))
     return total

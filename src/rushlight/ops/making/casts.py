@@ -82,7 +82,7 @@ _TO = ("device", "dtype", "non_blocking", "copy")
 
 
 def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
-    """The wish of a call of `to`: (device, dtype, copy, memory format). The first argument is a
+    """The targets of a call of `to`: (device, dtype, copy, memory format). The first argument is a
     device, behind which a dtype may stand, or a dtype, or a tensor that has both."""
     names: tuple[str, ...] = _TO
     if "tensor" in kwargs or (args and isinstance(args[0], Tensor)):

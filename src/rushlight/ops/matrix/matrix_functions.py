@@ -312,9 +312,8 @@ def _by_singular_part(A: Tensor) -> Tensor:
     """The same as a polynomial in the nearly singular part: exact, and all of its derivatives.
 
     In the bases of the singular vectors, which are taken as constant, A is a matrix P whose last
-    k rows and columns are small. det(P) is a product: the determinant of the first rows and
-    columns, inverted safely, times the determinant of their Schur complement. The determinant and
-    adjugate of the complement need no division (Faddeev, LeVerrier).
+    k rows and columns are small. det(P) = det(F) det(S): F, all but these, is inverted safely;
+    S, its Schur complement, has a determinant and adjugate without division (Faddeev, LeVerrier).
     """
     u, s, vh = (x.detach() for x in svd_op(A.detach(), False))
     n, k = s.shape[-1], 1

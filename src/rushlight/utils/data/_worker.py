@@ -2,7 +2,7 @@
 
 A task (pass, number, indices) goes to a worker's own queue; (pass, number, batch) comes back
 through its own pipe. Results of an earlier pass are dropped, so that a pass may be left half-way,
-and persistent workers go on. A worker that dies closes its pipe: the loop notices at once, or
+and persistent workers go on. A worker that dies closes its pipe: the loader notices at once, or
 within a second where another process has inherited the pipe. A worker whose parent has gone ends
 itself, since nobody will tell it to stop: see `_end_with_parent`.
 """
