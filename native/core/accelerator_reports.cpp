@@ -84,7 +84,7 @@ int check_reports(DeviceType device) {
 
 namespace {
 
-// accelerator_report(device, what): what a kernel needs to report a number that it cannot use: the memory and the number of the call.
+// accelerator_report(device, what): the memory of the reports and the number of the call, for a kernel that reports `what`.
 PyObject* report(PyObject*, PyObject* args) {
   int number;
   const char* what;

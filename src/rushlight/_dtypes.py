@@ -1,8 +1,8 @@
 """Element types: the `dtype` singletons, how they promote, and their numeric limits.
 
 Everything about an element type that the rest of the library asks for is an attribute of its
-`dtype`: the NumPy dtype that holds it, the number the native kernels know it by, and the three
-names that error texts use. Read `_TABLE` first; the classes only give it a face.
+`dtype`: its NumPy dtype, its number in the native kernels, and the three names in the texts of
+errors. Read `_TABLE` first; the classes only give it a face.
 
 bfloat16 and the floats of 8 bits live in `ml_dtypes`, whose import costs more than all of this
 file; their `numpy` imports it when first asked. NumPy has no complex32: it is two halves.
@@ -314,7 +314,7 @@ uint32 = _BY_NAME["uint32"]
 uint64 = _BY_NAME["uint64"]
 
 
-# Those that have no class of storages (torch.FloatStorage) in PyTorch.
+# Types without a class of storages (torch.FloatStorage) in PyTorch.
 WITHOUT_STORAGE_CLASS = frozenset(
     (
         uint16,

@@ -76,7 +76,7 @@ def taking_pytorchs(value: object) -> str:
 
 
 def program_frame(frame: FrameType | None) -> tuple[FrameType | None, int]:
-    """The first frame from this one outward that is not of this library, and its number; this one
+    """The first frame from this frame outward that is not the library's, and its number; this frame
     is 1."""
     level = 1
     while frame is not None:

@@ -1,8 +1,8 @@
 """`torch._foreach_*`: one operation on each tensor of a list, as optimizers write their steps.
 
-A function here is a row of `_TABLE`: its forms, and by its name the operation of a tensor that
-runs for each entry, so that types, gradients and errors of an entry are that operation's. A form
-says its parameters as PyTorch's errors do. The letter before a name says what is given:
+A function here is a row of `_TABLE`: its forms, and the name of the tensor operation that runs for
+each entry, and gives an entry's types, gradients and errors. A form says its parameters as
+PyTorch's errors do. The letter before a name says what is given:
 
     T  a list of tensors, one for each entry        N  a number
     S  a list of numbers, one for each entry        X  one tensor, the same for all

@@ -187,7 +187,7 @@ def states() -> dict[int, Tensor]:
 
 
 def set_states(before: dict[int, Tensor]) -> None:
-    """Go on from `states`. What was not drawn from then begins anew."""
+    """Go on from `states`. A device that had not drawn then begins anew."""
     default_generator.set_state(before[-1])
     for number, generator in _there.items():
         if number in before:

@@ -2,8 +2,8 @@
 
 `tensor_text` works in three steps: keep the elements that will be shown (`_kept`), turn all of
 them into padded strings at once (`_float_texts` and its neighbours decide one format for the whole
-tensor), and join the strings into nested, wrapped brackets (`_brackets`). What follows the
-brackets, such as `dtype=` or `grad_fn=`, is placed by `_with_suffixes`.
+tensor), and join the strings into nested, wrapped brackets (`_brackets`). `_with_suffixes` places
+the words after the brackets, such as `dtype=` or `grad_fn=`.
 """
 
 from __future__ import annotations

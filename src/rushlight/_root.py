@@ -2,7 +2,7 @@
 
 Its own functions must not rely on builtins by name: `int`, `sum` and others mean torch's here.
 
-Those rooms say `from rushlight import _root as rl` and find every tensor function, dtype and mode
+These rooms say `from rushlight import _root as rl` and find every tensor function, dtype and mode
 here; `rushlight/__init__.py` gives the same names, and the rooms, to programs.
 """
 

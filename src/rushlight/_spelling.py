@@ -4,8 +4,8 @@ PyTorch's functions have the module they are written in as a part of their names
 `torch.nn.functional.dropout`, but `torch._C._nn.linear` for those in C++. Here one function may
 stand in several namespaces, and be written anywhere; so the names are kept in a table.
 
-Those that PyTorch writes in Python hand a call on with the arguments that have defaults by name,
-and all of them: `regrouped` does the same to a call.
+A function that PyTorch writes in Python hands a call on with all arguments that have defaults, and
+by name: `regrouped` does the same to a call.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ IN_FUNCTIONAL = """atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes 
     unique_consecutive unravel_index""".split()
 # One function here, two in PyTorch: that of torch.nn.functional is told by its argument `inplace`.
 IN_BOTH = ("relu", "celu", "selu", "rrelu")
-# Those that call a method of their argument.
+# Functions that call a method of their argument.
 METHODS = ("sigmoid", "tanh")
 # Parameters that a call is handed on with by position, although they have defaults here.
 _POSITIONAL = {

@@ -158,7 +158,7 @@ def is_tensor_like(inp: Any) -> bool:
 class TorchFunctionMode:
     """Takes over every call of a public function inside its `with` block, on this thread.
 
-    What `__torch_function__` itself calls goes to the modes entered before.
+    Calls inside `__torch_function__` go to the modes entered before.
 
     >>> class Log(torch.overrides.TorchFunctionMode):
     ...     def __torch_function__(self, func, types, args=(), kwargs=None):

@@ -2,9 +2,8 @@
 
 Kernels and views know the layout of their results and do not run. A NumPy definition runs on
 stand-ins: arrays of the arguments' shapes that show one zero in all places, and take no memory.
-What it returns tells the shape and the type. That is done where the result is sure to be small
-(`_MOST`), and where the shape does not depend on values (`by_values=` of the
-statement). An op whose arguments are large states its `shape=` instead.
+Its result tells the shape and the type. This way serves results that surely are small
+(`_MOST`), and shapes that do not depend on values (`by_values=` of the statement). An op whose arguments are large states its `shape=` instead.
 """
 
 from __future__ import annotations

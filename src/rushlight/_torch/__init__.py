@@ -5,7 +5,7 @@ A row has a module and its names; a file of this folder has what a module has wi
 classes and functions say that they are from there, and then gets the names of the row. Of a module
 whose file is elsewhere the row has names that `_missing.missing_name` asks for.
 
-A line of names.txt that begins with spaces goes on with the one before. What a word stands for:
+A line of names.txt that begins with spaces goes on with the line before. The words:
 
     name Name       a function, a class: it can be named, and refuses when it is called
     name!word       the same; the reason has the word in place of {}

@@ -189,7 +189,7 @@ def _native_batch_norm_legit(
     return rl.native_batch_norm(input, weight, bias, *rest)
 
 
-# Those of torch.ops.aten alone.
+# Functions of torch.ops.aten alone.
 
 
 def _batch_norm(training: bool) -> Callable[..., tuple[Tensor, ...]]:
@@ -324,7 +324,7 @@ _TORCH = (
 
 
 def of_aten(name: str) -> Callable[..., Any] | None:
-    """The function that has that name in `torch.ops.aten` and no public one."""
+    """The function of this name in `torch.ops.aten` that has no public name."""
     found: Callable[..., Any] | None = globals()[name] if name in _TORCH else _ATEN.get(name)
     return found
 

@@ -446,7 +446,7 @@ class MemRecordsAcc:
         self._records = sorted(mem_records, key=lambda record: record[0].start_ns())
 
     def in_interval(self, start_us: float, end_us: float) -> Iterator[Any]:
-        """Those between two times, in microseconds."""
+        """The records between two times, in microseconds."""
         for record in self._records:
             if start_us * 1000 <= record[0].start_ns() <= end_us * 1000:
                 yield record
@@ -489,7 +489,7 @@ def boolean_dispatch(
     module_name: str | None = None,
     func_name: str | None = None,
 ) -> Callable[..., Any]:
-    """A function that is one of two, as an argument of it says."""
+    """A function that calls one of two functions: an argument chooses."""
 
     def choose(*args: object, **kwargs: object) -> Any:
         given = args[arg_index] if arg_index < len(args) else kwargs.get(arg_name, default)

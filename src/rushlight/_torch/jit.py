@@ -50,7 +50,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class ScriptModule(Module):
-    """A module; it runs as Python does. What `script` gives is not one.
+    """A module that runs as Python does. The result of `script` is no ScriptModule.
 
     >>> isinstance(nn.Linear(1, 1), torch.jit.ScriptModule)
     False

@@ -56,7 +56,7 @@ def _sobol_engine_initialize_state_(input: Tensor, dimension: int) -> Tensor:
     numbers = np.zeros((rows, _BITS), np.int64)
     numbers[:, : first.shape[1]] = first
     for j in range(_BITS):
-        # From its degree on, a number follows from those before it, as the polynomial says.
+        # From the degree on, a number follows from the numbers before, as the polynomial says.
         todo = np.flatnonzero(degree <= j)
         m, p = degree[todo], polynomials[todo]
         new = numbers[todo, j - m]

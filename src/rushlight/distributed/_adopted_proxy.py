@@ -1,4 +1,4 @@
-"""The program that mpirun starts in place of a process that runs already, to get its environment.
+"""The stand-in that mpirun starts for a process that runs already, to give it the environment.
 
 `python -I -S _adopted_proxy.py FOLDER SECONDS`: writes FOLDER/RANK.json, waits for FOLDER/RANK.pid,
 then for that process's end. The last one removes the folder. Only the standard library is used.

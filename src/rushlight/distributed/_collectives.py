@@ -116,8 +116,8 @@ def _read(tensor: Tensor) -> Tensor:
 
 
 def _written(tensor: Tensor) -> tuple[Tensor, _After | None]:
-    """Contiguous memory of the CPU that a collective writes, with the values, and what brings it
-    back."""
+    """Contiguous memory of the CPU with the tensor's values, for a collective that writes, and the
+    step that copies the memory back."""
     own = _dense(tensor).detach()
     plain = not own.is_conj() and not own.is_neg()
     if plain and own.is_contiguous() and own._accelerator is None:

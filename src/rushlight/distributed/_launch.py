@@ -2,7 +2,7 @@
 
 Each process (_rank.py) calls the supervisor at a socket in the job's private folder and is handed
 its environment, the program, and the supervisor's own output streams: what ranks print passes
-through nobody. What mpirun prints itself is put aside, and shown last if a failure is not
+through nobody. The output of mpirun itself is put aside, and shown last if a failure is not
 understood without it. Read `supervise`, then `_Attempt.run`.
 """
 

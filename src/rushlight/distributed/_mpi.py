@@ -26,8 +26,8 @@ from ._work import Request, drive, finished, pending
 # Each launcher's variables for how many processes there are.
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "PMIX_NAMESPACE")
 _AT_EXIT = 5.0  # seconds that a process which ends waits for the others
-# Bytes of an all-reduce that MPI gets at once, and at least so many for each process. What it needs
-# besides then stays in the caches: 100 MB between two processes take 8 ms, and 30 to 44 ms whole.
+# Bytes of an all-reduce that MPI gets at once, and at least so many for each process. The
+# memory of MPI then stays in the caches: 100 MB between two processes take 8 ms, 30 to 44 ms whole.
 _PIECE = 2 << 20
 _PIECE_OF_EACH = 64 << 10
 

@@ -20,8 +20,8 @@ MISSING = (
 _ALWAYS = {
     # The non-blocking all-reduce by Rabenseifner's algorithm; the default takes four times as long.
     "OMPI_MCA_coll_libnbc_iallreduce_algorithm": "3",
-    # Its collectives by levels hang as a world starts that has one process on each of two nodes.
-    # They are blocking ones, and nothing else here uses those.
+    # Open MPI's collectives by levels hang as a world of one process on each of two nodes starts.
+    # These are blocking collectives, and nothing else here uses such.
     "OMPI_MCA_coll": "^han",
 }
 _ONE_MACHINE = {

@@ -32,7 +32,7 @@ class Request(Protocol):
         """Go on with it; whether it is done."""
 
 
-# The steps that go on in every wait, each until it says that nothing is left.
+# The steps that go on in every wait, each until it answers that nothing is left.
 _driven: dict[Callable[[], bool], None] = {}
 
 

@@ -3,8 +3,8 @@
     python -m torch.distributed.run --nproc-per-node 4 train.py ARGS
     rushlight torchrun --nproc-per-node 4 train.py ARGS
 
-Options are torchrun's. Those that mpirun, or a machine without GPUs, has no use for are taken and
-do nothing.
+Options are torchrun's. Options without a use for mpirun, or for a machine without GPUs, are taken
+and do nothing.
 """
 
 from __future__ import annotations

@@ -144,8 +144,8 @@ _INFINITY, _NAN = Name("∞", scalar=True), Name("NaN", scalar=True)
 
 
 def _simple(value: float) -> Fraction | None:
-    """A fraction with a small denominator. A number that was rounded to single precision is the
-    number that it was."""
+    """A fraction with a small denominator, also of a number that was rounded to single precision;
+    else None."""
     near = Fraction(value).limit_denominator(64)
     if float(near) == value:
         return near

@@ -286,7 +286,7 @@ def _same(x: Expression, *_: object) -> Expression:
 
 
 def _product(a: Expression, b: Expression) -> Expression:
-    """A column times a row is a product of matrices. What is true keeps the other factor."""
+    """A column times a row is a product of matrices. A factor that is a truth makes a choice."""
     if ex.is_truth(a) or ex.is_truth(b):
         return ex.choice(a, b, ex.ZERO) if ex.is_truth(a) else ex.choice(b, a, ex.ZERO)
     for column, row in ((a, b), (b, a)):

@@ -184,7 +184,7 @@ def _bad_names(got: str) -> TypeError:
 
 
 def inside(tensor: Tensor) -> Tensor:
-    """The tensor that one of a transform stands for (func.vmap, jvp), which has the graph."""
+    """The tensor behind a transform's tensor (func.vmap, jvp): it has the graph."""
     wrapper = tensor._wrapped
     while wrapper is not None and wrapper.strided:
         tensor = wrapper.value
@@ -222,9 +222,9 @@ def _in_order(
 
 
 def _of_frame(frame: FrameType) -> list[tuple[str, Any]]:
-    """A frame's own variables, then those of its module; not `_`, `__name__` and the like, not what
-    tools put there under names that are none, and not what a function gathered with `*args` and
-    `**how`, as it has better names outside."""
+    """A frame's own variables, then its module's. Left out are `_`, `__name__` and the like, names
+    of tools that are no identifiers, and the values that a function gathered with `*args` and
+    `**how`, which have better names outside."""
     code = frame.f_code
     local = frame.f_locals
     known = dict(local)

@@ -65,7 +65,7 @@ class Recording:
         self._running.modules.append((_core.last_number(), module))
 
     def leave(self, module: Any, _: Any, result: Any) -> None:
-        """It has given its result, or raised an error. What is open below it is closed too."""
+        """The module has given its result, or raised an error: close it, and all below it."""
         modules = self._running.modules
         while modules:
             if modules[-1][1] is module:

@@ -41,9 +41,9 @@ _LONGEST = 36
 class Shape:
     """A box. kind: "leaf", "op", "constant", "module" or "function".
 
-    text: the name or sign in it. value: what the result is, `= 4` or its shape. name: the program's
-    name of an op's result. backward: what stands for it in the backward graph, and below that
-    whose `grad` or `grad_fn` it is. tip: all that is known, in lines.
+    text: the name or sign in it. value: the result's number, `= 4`, or its shape. name: the
+    program's name of an op's result. backward: the node in the backward graph, and the `grad` or
+    `grad_fn` that the node is. tip: all that is known, in lines.
     """
 
     kind: str

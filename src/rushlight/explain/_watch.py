@@ -251,7 +251,7 @@ class watch:
         conclude(self)
 
     def _guarded(self, look: Any, *arguments: Any) -> None:
-        """Look at something. What fails here is said at the end; the program goes on."""
+        """Look at something. An error here is reported at the end; the program goes on."""
         try:
             before = _core.set_overrides(_core.Overrides.NONE)  # no code of the program's is asked
             try:

@@ -1,7 +1,7 @@
 """The data that `watch` keeps of a program: losses, parameter groups, and what is wrong with them.
 
-Memory is bounded: a series that is full is halved, so that each of its entries stands for twice as
-many values, of which it keeps the smallest, the largest and the last.
+Memory is bounded. A full series is halved: each of its entries then stands for twice as many values
+and keeps the smallest, the largest and the last of them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The live view of a terminal: the last lines on it.
 
-What the program prints goes above them: `sys.stdout` and `sys.stderr` are streams of this file
+The program's output goes above the view: `sys.stdout` and `sys.stderr` are streams of this file
 meanwhile, which take the view away, write the program's text as it is, and put the view back. An
 unfinished line (a progress bar) is shown above the view until it ends. There is no thread: the view
 is drawn by the passes and steps that it shows, at most `_FRAMES` times a second.

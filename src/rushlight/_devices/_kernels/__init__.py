@@ -24,10 +24,10 @@ __all__ = ["load", "named", "numbers_of", "of_complex", "own", "there"]
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 
 own: dict[Any, Callable[..., Any]] = {}
-"""The functions, by the op or kernel of the CPU: those of complex numbers are made of them."""
+"""The functions, by the op or kernel of the CPU: complex kernels are made of them."""
 
 of_complex: dict[Any, Callable[..., Any]] = {}
-"""Those of complex numbers."""
+"""The kernels of complex numbers."""
 
 
 def there(

@@ -1,7 +1,7 @@
 """Functions of complex numbers by the real kernels.
 
-A function that is linear over real numbers is called for the real and the imaginary parts, one that
-is bilinear for the four pairs of them.
+A function that is linear over real numbers is called for the real and the imaginary parts, a
+bilinear function for the four pairs of parts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Elements at the places of an index: reading, writing and adding there; masks.
 
-What several indices put in one place lands in the order of the index, whatever runs first.
+Values for one place are written in the order of the index, whatever runs first.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How kernels are started: what the functions of this folder share.
 
-What a kernel gets: for a tensor BUFFER(p), its memory and its place in bytes; for an int an i64;
+The arguments of a kernel: for a tensor BUFFER(p), its memory and place in bytes; for an int an i64;
 for `number(x)` a T; for a `layout` a Layout. Tensors that a kernel reads as OF(type, p) are
 contiguous: see `rows`.
 """

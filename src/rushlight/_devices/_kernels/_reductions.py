@@ -1,6 +1,6 @@
 """Reductions: sums, products, extremes, norms, variances, and the gradients that only move values.
 
-What is wrong with arguments is said by the host: such calls give NotImplemented.
+Errors for wrong arguments come from the host: such calls give NotImplemented.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def reduce(
 ) -> Tensor:
     """A reduction of these dimensions as a tensor of a dtype.
 
-    shift: for each result what its elements are taken relative to, in the type that is computed in.
+    shift: for each result the number that its elements are relative to, in the computed type.
     """
     out = empty(reduced_shape(a.shape, axes, keepdim), a, dtype)
     results, length = out.numel(), prod(a.shape[d] for d in axes)

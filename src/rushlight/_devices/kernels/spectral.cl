@@ -37,8 +37,8 @@ FUNCTION void put(GLOBAL T *p, i64 at, i64 real, Z value) {
 // An entry of a table, or its conjugate.
 FUNCTION Z entry(GLOBAL const T *table, i64 at, i64 forward) { return z_of(table[2 * at], forward ? table[2 * at + 1] : -table[2 * at + 1]); }
 
-// From the transforms of every (length / done)th element those of every (length / done / factor)th. An item does one element of
-// each of the `factor` transforms that become one. roots[k]: exp(-2 pi i k / length).
+// From the transforms of every (length / done)th element make the transforms of every (length / done / factor)th. An item does one
+// element of each of `factor` transforms, which become one. roots[k]: exp(-2 pi i k / length).
 KERNEL butterfly(BUFFER(x), BUFFER(out), BUFFER(roots), i64 items, i64 length, i64 inner, i64 done, i64 factor, i64 forward, i64 x_real,
             i64 out_real, T scale) {
   if (ITEM >= items) return;

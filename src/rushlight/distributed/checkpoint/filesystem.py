@@ -2,7 +2,7 @@
 
 A save never touches the files of the checkpoint before it: it writes files of new names, and then
 puts its own `.metadata` in the old one's place in one step. Whenever a process is killed, the
-folder has the one checkpoint or the other. What no `.metadata` names is removed by the next save.
+folder has the one checkpoint or the other. The next save removes files that no `.metadata` names.
 """
 
 from __future__ import annotations
@@ -259,8 +259,8 @@ _PythonUnpickler: Any = pickle._Unpickler
 
 
 class _MetadataUnpickler(_PythonUnpickler):  # type: ignore[misc]
-    """Reads the classes of metadata and no others: reading it runs nothing that a file names, and
-    sets nothing but the fields of the metadata that it makes."""
+    """Reads the classes of metadata and no others. A file's names are not run, and only the fields
+    of metadata are set."""
 
     dispatch: ClassVar[dict[int, Any]] = dict(_PythonUnpickler.dispatch)
 

@@ -2,7 +2,7 @@
 
 Its memory is the process's part; its shape is that of the whole. `__torch_function__` decides for
 each function: facts are told of the whole, functions of single elements run on the parts, and for
-all others the parts are gathered first. What would lose a gradient or a write is refused.
+all others the parts are gathered first. A call that would lose a gradient or a write is refused.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Note: how a call runs
     `__torch_function__` looks a function up by its name. An element-wise one runs on the data, and
     the result has the mask; the masks of two masked arguments must be equal. One that moves
-    elements runs on data and mask alike. A reduction is that of `torch.masked`. What gives no
-    tensor runs on the data. Any other function is refused, as PyTorch does.
+    elements runs on data and mask alike. A reduction is that of `torch.masked`. A function that
+    gives no tensor runs on the data. Any other function is refused, as PyTorch does.
 
     The data of a masked tensor is the tensor itself, so the graph is the one of its data.
 """

@@ -1,6 +1,6 @@
-"""Fake quantization: numbers rounded to those that small integers with a scale and a zero point can
-hold, for training with the errors that quantizing will make. The gradient goes through where the
-range holds the number, as if nothing had been rounded.
+"""Fake quantization: numbers are rounded as for small integers with a scale and a zero point, for
+training with the errors that quantizing will make. The gradient goes through where the range holds
+the number, as if nothing had been rounded.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ tensor (None: contiguous), and works on a flat buffer in that layout:
   reads the same places of another tensor;
 - `_strided_scatter`: the tensor with the view's place overwritten.
 
-What a write through a view does backwards is made of the last two (native/core/inplace.cpp).
+The gradient of a write through a view is made of the last two (native/core/inplace.cpp).
 """
 
 from __future__ import annotations

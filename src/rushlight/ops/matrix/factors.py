@@ -1,8 +1,8 @@
 """Factorisations that tell of failure by a number: the functions `*_ex` of torch.linalg, LU taken
 apart, and the LDL factorisation of symmetric matrices.
 
-`info` is 0, or the number, from 1, of the first pivot or minor at which a matrix failed. What the
-other results then hold is what elimination leaves: infinities and nan, or a part of a factor.
+`info` is 0, or the number, from 1, of the first pivot or minor at which a matrix failed. Then the
+other results hold the leavings of elimination: infinities and nan, or a part of a factor.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ def _grad_right(g: Tensor, input: Tensor, other_shape: Size) -> Tensor:
     if input.ndim == 1:
         return input.conj().unsqueeze(-1) * g.unsqueeze(-2)
     if len(other_shape) == 2 and input.ndim > 2:
-        # One tall product instead of a stack of small ones that would be summed.
+        # One tall product is faster than a stack of small products and their sum.
         k, n = other_shape
         rows = math.prod(input.shape[:-1])
         return matmul(input.reshape(rows, k).mH, g.reshape(rows, n))

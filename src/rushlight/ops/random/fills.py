@@ -23,8 +23,8 @@ from ..table.signature import Generator
 
 
 def _filler(kernel: str, node: str) -> Any:
-    """A function that fills a tensor by a kernel; `node`: of its history, which sends a gradient of
-    zero to what was there before."""
+    """A function that fills a tensor by a kernel. node: the class of the node, which sends a zero
+    gradient to the tensor's history."""
     history = _core.make_in_place(
         linear(
             f"_{kernel.removesuffix('_')}(input: Tensor)",

@@ -92,8 +92,8 @@ def rounded(result: Array, like: Array) -> Array:
 
 
 def distinct(a: Array) -> Array:
-    """The array without the dimensions along which it shows the same elements again and again, for
-    questions about its elements: such a dimension may be longer than memory."""
+    """The array without the dimensions that only repeat its elements, for questions about the
+    elements: a repeated dimension may be longer than memory."""
     if 0 not in a.strides:
         return a
     seen: Array = a[tuple([slice(None, 1) if s == 0 else slice(None) for s in a.strides])]

@@ -160,8 +160,8 @@ def _snake(node: str) -> str:
 
 
 def name_of(op: Op, result: Tensor) -> OpOverload:
-    """The name of a call: by the node it made, which tells a product of matrices from one with a
-    vector, else by the op."""
+    """The name of a call: by the node where there is a node, else by the op. The node tells the
+    product of two matrices from that of a matrix and a vector."""
     first = (
         next((r for r in result if r is not None), None) if isinstance(result, tuple) else result
     )

@@ -1,8 +1,8 @@
 """Tracing: a pointwise lambda becomes a small program that a kernel runs in one pass over memory.
 
 `trace(function, n_inputs)` calls the function on symbols; every op of the table that meets a symbol
-lands in `_call`, which writes one instruction. What a program cannot hold (control flow on values,
-an op that is not pointwise) raises `Untraceable`, and the function is then run on tensors instead.
+lands in `_call`, which writes one instruction. Code that no program can hold (control flow on
+values, an op that is not pointwise) raises `Untraceable`: then the function is run on tensors.
 """
 
 from __future__ import annotations

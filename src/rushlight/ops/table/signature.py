@@ -3,12 +3,12 @@
     "softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor"
 
 is Python's own form. A parameter's type is one of TYPES, several of them joined by `|`, or one of
-them `| None`; `*dims: int` takes the rest. What a function gives is a Tensor unless told otherwise.
+them `| None`; `*dims: int` takes the rest. The result is a Tensor unless told otherwise.
 `...` at the end stands for the keywords of the functions that make tensors. The same words annotate
 the Python functions of the table.
 
-PyTorch has several signatures of some functions. Those are listed as `overloads=`; a parameter that
-stands there without a type is that of the function's own signature, and `out` the usual one.
+PyTorch has several signatures of some functions. They are listed as `overloads=`; a parameter that
+stands there without a type has the type of the function's own signature, and `out` the usual type.
 
 From a signature come the binding of arguments and the checks of their types (arguments.py), the
 words of errors, `help()`, `inspect.signature`, the stubs and the page of all ops.
@@ -300,8 +300,8 @@ def python_signature(function: Callable[..., Any]) -> inspect.Signature:
 
 @functools.cache
 def of_function(function: Callable[..., Any]) -> Signature:
-    """The signature of a Python function, by its annotations. One that is no type of the language
-    says nothing of what the function takes."""
+    """The signature of a Python function, by its annotations. An annotation that is no type of the
+    language says nothing of the parameter."""
     rows = []
     found = python_signature(function)
     for p in found.parameters.values():

@@ -109,8 +109,8 @@ BATCH = {
 }
 
 
-# How vmap refuses an in-place op that would write values of all elements to one tensor that they
-# share. Unless told, PyTorch names the operator: "aten::pow_".
+# How vmap refuses an in-place op that would write the values of all elements to one shared tensor.
+# Unless told, PyTorch names the operator: "aten::pow_".
 SHARED_WRITES = {
     "shape": "as a result of another shape",
     "name": "by the name of the method",

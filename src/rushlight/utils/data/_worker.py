@@ -1,4 +1,4 @@
-"""Loading in worker processes. What only workers need is imported when one is started.
+"""Loading in worker processes. Modules for workers alone are imported when a worker is started.
 
 A task (pass, number, indices) goes to a worker's own queue; (pass, number, batch) comes back
 through its own pipe. Results of an earlier pass are dropped, so that a pass may be left half-way,
@@ -73,9 +73,9 @@ def _numpy_seed(base_seed: int, worker: int) -> Any:
 def _end_with_parent() -> None:
     """Ends this process when its parent has gone, whatever either was doing.
 
-    Runs in a thread of its own. What tells at once (the parent's pidfd, or the sentinel: a pipe
-    that other children of the parent may have inherited) is not to be had everywhere, and under
-    forkserver the parent's id is the server's; so all of it is watched.
+    Runs in a thread of its own. A sign that comes at once (the parent's pidfd, or the sentinel: a
+    pipe that other children of the parent may have inherited) is not to be had everywhere, and
+    under forkserver the parent's id is the server's; so all signs are watched.
     """
     import multiprocessing
     from multiprocessing import connection

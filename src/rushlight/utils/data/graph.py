@@ -27,7 +27,7 @@ def _inside(value: object, seen: set[int]) -> list[Any]:
 
 
 def traverse_dps(datapipe: Any, _seen: set[int] | None = None) -> dict[int, Any]:
-    """A tree of pipes: of each by its id the pipe, and the tree of what it is built of."""
+    """A tree of pipes: by each pipe's id the pipe, and the tree of the pipes that it reads."""
     seen = _seen if _seen is not None else set()
     if id(datapipe) in seen:
         return {}

@@ -2,7 +2,7 @@
 
 Vogels et al., "PowerSGD: Practical Low-Rank Gradient Compression for Distributed Optimization"
 (2019): one step of power iteration. For a gradient M and a thin Q, the mean of P = M Q over the
-processes is made orthonormal, then the mean of Q = M^T P is taken; M becomes P Q^T. What is lost
+processes is made orthonormal, then the mean of Q = M^T P is taken; M becomes P Q^T. The difference
 is added to the next step's gradient (error feedback), which begins with this Q (warm start).
 """
 
