@@ -2,8 +2,8 @@
 
 Kernels and views know the layout of their results and do not run. A NumPy definition runs on
 stand-ins: arrays of the arguments' shapes that show one zero in all places, and take no memory.
-Its result tells the shape and the type. This way serves results that surely are small
-(`_MOST`), and shapes that do not depend on values (`by_values=` of the statement). An op whose arguments are large states its `shape=` instead.
+Its result tells shape and type. So it goes for results that are sure to be small (`_MOST`), and
+where no shape depends on values (`by_values=`). An op of large arguments states its `shape=`.
 """
 
 from __future__ import annotations
