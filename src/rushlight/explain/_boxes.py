@@ -1,7 +1,7 @@
 """Boxes that fold parts of a graph away: one for each call of a module, and runs of calls.
 
-Calls are taken in the order in which they were made. A box holds calls that follow one another; all
-that these use was made before the box. So folding boxes never makes a cycle.
+Calls are taken in the order in which they were made. A box holds calls in a row, and
+uses only results that were made before the box. So folding boxes never makes a cycle.
 """
 
 from __future__ import annotations

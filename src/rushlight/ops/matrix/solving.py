@@ -97,7 +97,7 @@ def number_of_bad(a: Array, failed: Callable[[Array], bool]) -> tuple[int, Array
 
 
 def first_bad(a: Array, failed: Callable[[Array], bool]) -> tuple[str, Array]:
-    """The first matrix for which `failed` holds: the words of errors for its place, and it."""
+    """An error's words for the place of the first matrix for which `failed` holds; the matrix."""
     i, bad = number_of_bad(a, failed)
     return batch_element(a.ndim, i), bad
 
