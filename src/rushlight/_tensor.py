@@ -119,7 +119,9 @@ def _reversed(self: Any) -> Any:
     return self.flip(0) if self.dim() else self
 
 
-def _array_wrap(self: object, array: object, context: object = None, return_scalar: bool = False) -> Any:
+def _array_wrap(
+    self: object, array: object, context: object = None, return_scalar: bool = False
+) -> Any:
     return _wrap(np.array(array))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 import os
-from typing import Any
 
 from . import _core
 

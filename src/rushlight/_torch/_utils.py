@@ -88,7 +88,9 @@ def _element_size(dtype: rl.dtype) -> int:
     return dtype.itemsize
 
 
-def _get_device_index(device: object, optional: bool = False, allow_cpu: bool = False) -> int | None:
+def _get_device_index(
+    device: object, optional: bool = False, allow_cpu: bool = False
+) -> int | None:
     """The number in a device: 3 for "cuda:3"; -1 for the CPU, where that is allowed."""
     if isinstance(device, str):
         device = Device(device)

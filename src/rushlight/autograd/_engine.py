@@ -349,7 +349,11 @@ def grad(
 
 
 def _batched(
-    roots: tuple[Any, ...], wanted: tuple[Tensor, ...], given: object, retain: bool, create_graph: bool
+    roots: tuple[Any, ...],
+    wanted: tuple[Tensor, ...],
+    given: object,
+    retain: bool,
+    create_graph: bool,
 ) -> tuple[Tensor | None, ...]:
     """One backward for all rows of the batched gradients, as a vmap of the rules."""
     if given is None:

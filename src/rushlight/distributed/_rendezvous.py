@@ -34,7 +34,9 @@ def register_rendezvous_handler(scheme: str, handler: Handler) -> None:
     _handlers[scheme] = handler
 
 
-def rendezvous(url: str, rank: int = -1, world_size: int = -1, **settings: object) -> Iterator[Found]:
+def rendezvous(
+    url: str, rank: int = -1, world_size: int = -1, **settings: object
+) -> Iterator[Found]:
     """A generator of one (store, rank, world_size) for a URL.
 
     env:// reads RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; tcp://host:port and file:///path

@@ -29,7 +29,9 @@ def _get_pg_default_device(group: ProcessGroup | None = None) -> Any:
     return rl.device("cpu")
 
 
-def _object_to_tensor(obj: object, device: object = None, group: object = None) -> tuple[Tensor, Tensor]:
+def _object_to_tensor(
+    obj: object, device: object = None, group: object = None
+) -> tuple[Tensor, Tensor]:
     """An object's pickle as bytes, and how many they are."""
     data = _objects.to_tensor(obj)
     return data, rl.tensor([data.numel()])

@@ -21,7 +21,9 @@ class TorchDispatchMode:
     def __init__(self, _dispatch_key: Any = None) -> None:
         pass
 
-    def __torch_dispatch__(self, func: object, types: object, args: object = (), kwargs: object = None) -> Any:
+    def __torch_dispatch__(
+        self, func: object, types: object, args: object = (), kwargs: object = None
+    ) -> Any:
         raise NotImplementedError
 
     def __enter__(self) -> Any:

@@ -612,7 +612,11 @@ def checkpoint(
 
 
 def checkpoint_sequential(
-    functions: Any, segments: int, input: Tensor, use_reentrant: bool | None = None, **kwargs: object
+    functions: Any,
+    segments: int,
+    input: Tensor,
+    use_reentrant: bool | None = None,
+    **kwargs: object,
 ) -> Tensor:
     """Run functions (or the modules of a Sequential) one after the other in checkpointed segments.
 

@@ -61,7 +61,9 @@ def _shape(x: object) -> Any:
     return x.shape if isinstance(x, Tensor) else x
 
 
-def mm_flop(a_shape: Any, b_shape: Any, *args: object, out_shape: Any = None, **kwargs: object) -> int:
+def mm_flop(
+    a_shape: Any, b_shape: Any, *args: object, out_shape: Any = None, **kwargs: object
+) -> int:
     """Of a product of two matrices."""
     return math.prod(a_shape) * b_shape[-1] * 2
 

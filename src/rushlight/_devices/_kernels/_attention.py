@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from math import prod
-from typing import Any
 
 from ..._core import Tensor, kernels
 from . import there

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import isfinite, prod
-from typing import Any
 
 from ... import _core
 from ... import _dtypes as dtypes
@@ -71,6 +70,8 @@ def hash_tensor(a: Tensor, dim: int | Ints, keepdim: bool, mode: int) -> Tensor:
     return laid_in(out, [kept_dims.index(d) for d in order_of_copy(a) if d in kept_dims])
 
 
-def _combine(words: Tensor, out: Tensor, kept: object, gone: object, length: int, parts: int) -> None:
+def _combine(
+    words: Tensor, out: Tensor, kept: object, gone: object, length: int, parts: int
+) -> None:
     sizes = out.numel(), length, parts
     start("elements.cl", "exclusive_or", out.numel(), out, words, out, kept, gone, *sizes)

@@ -62,7 +62,9 @@ def _reads(state: dict[str, Any], content: Metadata, partial: bool) -> list[_Rea
     return sorted(reads, key=lambda read: (read.place.relative_path, read.place.offset))
 
 
-def _chunks(name: str, value: object, kind: TensorStorageMetadata, content: Metadata) -> list[_Read]:
+def _chunks(
+    name: str, value: object, kind: TensorStorageMetadata, content: Metadata
+) -> list[_Read]:
     own = block(value)
     if own is None:
         return []

@@ -213,7 +213,9 @@ class FullyShardedDataParallel(nn.Module):
         yield
 
     @staticmethod
-    def set_state_dict_type(module: nn.Module, *args: object, **settings: object) -> StateDictSettings:
+    def set_state_dict_type(
+        module: nn.Module, *args: object, **settings: object
+    ) -> StateDictSettings:
         """The settings before; state dicts have everything."""
         full = StateDictType["FULL_STATE_DICT"]
         return StateDictSettings(full, FullStateDictConfig(), FullOptimStateDictConfig())

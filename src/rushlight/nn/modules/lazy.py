@@ -48,7 +48,9 @@ class LazyModuleMixin:
         module: Any = self
         return any(map(is_lazy, [*module._parameters.values(), *module._buffers.values()]))
 
-    def _load_one(self, key: str, name: str, current: object, value: object, assign: bool) -> str | None:
+    def _load_one(
+        self, key: str, name: str, current: object, value: object, assign: bool
+    ) -> str | None:
         if is_lazy(current) and is_lazy(value):
             return None
         return super()._load_one(key, name, current, value, assign)  # type: ignore[misc]

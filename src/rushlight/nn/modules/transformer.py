@@ -107,7 +107,9 @@ class _Layer(Module):
         if "activation" not in self._modules:
             self.__dict__.setdefault("activation", F.relu)
 
-    def _around(self, x: Tensor, norm: Module, block: Callable[..., Tensor], *args: object) -> Tensor:
+    def _around(
+        self, x: Tensor, norm: Module, block: Callable[..., Tensor], *args: object
+    ) -> Tensor:
         """One block with the sum around it and the norm."""
         if self.norm_first:
             return x + block(norm(x), *args)

@@ -63,7 +63,12 @@ def no_derivative(name: str) -> Callable[..., Any]:
 
 
 def _special(
-    signature: str, reference: object, partials: dict[str, Any], refusal: str, doc: str, **more: object
+    signature: str,
+    reference: object,
+    partials: dict[str, Any],
+    refusal: str,
+    doc: str,
+    **more: object,
 ) -> Op:
     halves = more.pop("halves", True)  # whether it takes them, or a definition on them
     half = {} if halves else {"half": refusal}

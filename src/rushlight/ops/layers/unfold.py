@@ -80,7 +80,9 @@ def _two(name: str, value: Any) -> _Ints:
     return pair
 
 
-def _numbers(kernel_size: object, dilation: object, padding: object, stride: object) -> tuple[_Ints, ...]:
+def _numbers(
+    kernel_size: object, dilation: object, padding: object, stride: object
+) -> tuple[_Ints, ...]:
     """The numbers of both dimensions, checked."""
     k, d = _two("kernel_size", kernel_size), _two("dilation", dilation)
     p, s = _two("padding", padding), _two("stride", stride)
