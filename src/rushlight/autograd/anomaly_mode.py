@@ -11,7 +11,6 @@ arguments. With `check_forward=True` that operation raises at once.
 from __future__ import annotations
 
 import traceback
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from .. import _core
 from .._core import Op, Tensor
 from .._errors import warn
+from .._late import imported
 from .grad_mode import check_bool
 
 __all__ = [
@@ -30,6 +30,9 @@ __all__ = [
 ]
 
 _ANOMALY = _core.Observed.ANOMALY
+# The profiler is imported when calls are observed, not with the library.
+_note_node = imported("rushlight.autograd.profiler", "note_node")
+_note_op = imported("rushlight.autograd.profiler", "note_op")
 
 
 class _State:
@@ -207,15 +210,8 @@ def _where(mask: Any) -> str:
     return f"{count} of {mask.size} elements,{which}" if at else f"{count} of {mask.size} elements"
 
 
-@cache
-def _profiler() -> Any:
-    from . import profiler  # when calls are observed, not when the library is imported
-
-    return profiler
-
-
 def _node_ran(node: Any, gradients: tuple[Any, ...], start: int, stop: int) -> None:
-    _profiler().note_node(node, start, stop)
+    _note_node(node, start, stop)
     if not _state.enabled or not (_state.check_nan or _state.check_inf):
         return
     choice = node.metadata.get("where_")
@@ -292,7 +288,7 @@ def _flat(value: object) -> list[Any]:
 
 
 def _op_ran(op: Op, arguments: tuple[Any, ...], result: Tensor, start: int, stop: int) -> None:
-    _profiler().note_op(op, arguments, start, stop)
+    _note_op(op, arguments, start, stop)
     if not _state.enabled or _state.check_forward is False:
         return
     if (_state.first_bad and not _state.check_forward) or _core.current_node() is not None:

@@ -17,8 +17,7 @@ _FILES = {
     "memory_format": "convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format",
 }
 _LATE = {name: file for file, names in _FILES.items() for name in names.split()}
-_MODULES = """clip_grad convert_parameters fusion init memory_format parametrizations parametrize
-    prune rnn stateless""".split()
+_MODULES = [*_FILES, *"parametrizations parametrize prune rnn stateless".split()]
 
 __all__ = sorted([*_LATE, "rnn", "spectral_norm", "weight_norm"])
 
