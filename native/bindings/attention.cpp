@@ -4,7 +4,7 @@
 // `group` of its own, one after the other. Threads take rows of heads; who works on several pieces of one head packs its
 // keys once. No sum depends on how the work was cut: what is added over rows (the gradients of keys and values) is added
 // in parts that the sizes alone decide, and the parts in their order.
-#include "bindings/bindings.h"
+#include "bindings/kernel.h"
 
 #include <algorithm>
 #include <atomic>
@@ -44,7 +44,7 @@ bool read_operand(const TensorInfo& given, int ndim, Operand& out) {
 }
 // The same of a result, whose last dimension is adjacent.
 bool read_result(const Ref& result, Operand& out) {
-  if (!read_operand(info_of(as_tensor(result)), as_tensor(result)->ndim(), out)) return false;
+  if (!read_operand(info_of(result), as_tensor(result)->ndim(), out)) return false;
   out.column = item_size(out.dtype);
   return true;
 }
@@ -81,17 +81,18 @@ bool broadcasts(const TensorInfo& a, const Py_ssize_t* shape, int ndim) {
   return true;
 }
 
-// args: query, key, value, mask or None, noise or None, causal, scale. 1: read; 0: no kernel for them; -1: with an exception.
-int read_arguments(PyObject* const* args, Arguments& a) {
-  a.has_mask = args[3] != Py_None;
-  a.has_noise = args[4] != Py_None;
-  if (!read_tensor(args[0], a.q) || !read_tensor(args[1], a.k) || !read_tensor(args[2], a.v)) return 0;
-  if ((a.has_mask && !read_tensor(args[3], a.mask)) || (a.has_noise && !read_tensor(args[4], a.noise))) return 0;
-  if (!bool_argument(args[5], a.causal) || !double_argument(args[6], a.scale)) return -1;
+// False with an exception, or without: no kernel for them.
+bool read_arguments(const TensorInfo& query, const TensorInfo& key, const TensorInfo& value, const TensorInfo& mask_or_none,
+                    const TensorInfo& noise_or_none, bool causal, double scale, Arguments& a) {
+  a.q = query, a.k = key, a.v = value, a.mask = mask_or_none, a.noise = noise_or_none;
+  a.has_mask = a.mask.tensor;
+  a.has_noise = a.noise.tensor;
+  a.causal = causal;
+  a.scale = scale;
   const TensorInfo &q = a.q, &k = a.k, &v = a.v;
   const DType type = q.dtype;
-  if (!q.is_float_or_half()) return 0;
-  if (k.dtype != type || v.dtype != type || q.ndim < 2 || k.ndim != q.ndim || v.ndim != q.ndim) return 0;
+  if (!q.is_float_or_half()) return false;
+  if (k.dtype != type || v.dtype != type || q.ndim < 2 || k.ndim != q.ndim || v.ndim != q.ndim) return false;
   const int ndim = q.ndim;
   AttentionHead& h = a.head;
   h.queries = q.shape[ndim - 2];
@@ -101,16 +102,16 @@ int read_arguments(PyObject* const* args, Arguments& a) {
   h.scale = a.scale;
   h.causal = a.causal;
   h.dtype = type;
-  if (k.shape[ndim - 1] != h.depth || v.shape[ndim - 2] != h.keys) return 0;
+  if (k.shape[ndim - 1] != h.depth || v.shape[ndim - 2] != h.keys) return false;
   Heads& heads = a.heads;
   heads.leading = ndim - 2;
   Py_ssize_t scores[kMaxDims];
   for (int d = 0; d < heads.leading; d++) {
     heads.shape[d] = k.shape[d];
     scores[d] = q.shape[d];
-    if (v.shape[d] != k.shape[d]) return 0;
+    if (v.shape[d] != k.shape[d]) return false;
     if (q.shape[d] != k.shape[d]) {
-      if (d != heads.leading - 1 || k.shape[d] == 0 || q.shape[d] % k.shape[d]) return 0;
+      if (d != heads.leading - 1 || k.shape[d] == 0 || q.shape[d] % k.shape[d]) return false;
       heads.group = q.shape[d] / k.shape[d];
     }
     heads.count *= k.shape[d];
@@ -121,13 +122,13 @@ int read_arguments(PyObject* const* args, Arguments& a) {
   const DType computed = computed_in(type);
   if (a.has_mask && (!fits(a.mask) || (a.mask.dtype != DType::Bool && a.mask.dtype != computed && a.mask.dtype != DType::F32 &&
                                        a.mask.dtype != type)))
-    return 0;
-  if (a.has_noise && (!fits(a.noise) || a.noise.dtype != computed)) return 0;
+    return false;
+  if (a.has_noise && (!fits(a.noise) || a.noise.dtype != computed)) return false;
   a.device = device_of(q, k, v, a.mask, a.noise);
-  if (a.device == DeviceType::Meta) return 1;
+  if (a.device == DeviceType::Meta) return true;
   if (!read_operand(q, ndim, a.query) || !read_operand(k, ndim, a.key) || !read_operand(v, ndim, a.value) ||
       (a.has_mask && !read_operand(a.mask, ndim, a.mask_at)) || (a.has_noise && !read_operand(a.noise, ndim, a.noise_at)))
-    return -1;
+    return false;
   settle(a.query, h.depth);
   settle(a.key, h.depth);
   settle(a.value, h.width);
@@ -140,11 +141,7 @@ int read_arguments(PyObject* const* args, Arguments& a) {
     for (Operand* m : {&a.query, &a.mask_at, &a.noise_at}) m->row = m->strides[heads.leading - 1];
   }
   const double bytes = 8.0 * (h.depth + h.width + 64.0) * (2.0 * h.keys + 1024);
-  if (bytes > 1e14) {
-    PyErr_NoMemory();
-    return -1;
-  }
-  return 1;
+  return bytes <= 1e14 || no_memory();
 }
 
 // The matrix of a head of queries (`member` of the group of head `head` of the keys), or of a head of keys.
@@ -199,27 +196,26 @@ Ref new_result(const Arguments& a) {
   return Ref(as_object(new_strided(a.q.dtype, ndim, shape, strides, a.device)));
 }
 
-// (query, key, value, mask or None, noise or None, causal, scale) -> (result, logarithms of the sums of the rows)
-PyObject* attention(PyObject*, PyObject* const* args, Py_ssize_t count) {
+// (result, logarithms of the sums of the rows)
+Pair attention(const TensorInfo& query, const TensorInfo& key, const TensorInfo& value, const TensorOrNone& mask,
+               const TensorOrNone& noise, bool causal, double scale) {
   Arguments a;
-  if (!check_count("attention", count, 7, 7)) return nullptr;
-  const int read = read_arguments(args, a);
-  if (read <= 0) return read < 0 ? nullptr : not_implemented();
+  if (!read_arguments(query, key, value, mask, noise, causal, scale, a)) return {};
   const int ndim = a.q.ndim;
   Ref out = new_result(a);
   Ref lse = out ? new_ref(computed_in(a.q.dtype), ndim - 1, a.q.shape, a.device) : Ref();
-  if (!lse) return nullptr;
+  if (!lse) return {};
   const AttentionHead& h = a.head;
   if (a.device != DeviceType::Meta && as_tensor(lse)->numel()) {
     Operand result;
-    if (!read_result(out, result)) return nullptr;
+    if (!read_result(out, result)) return {};
     if (a.heads.folded) result.row = result.strides[a.heads.leading - 1];
     char* sums = data_of(lse);
     const ptrdiff_t item = item_size(as_tensor(lse)->dtype);
     if (h.keys == 0) {  // nothing to see: zeros
       std::memset(data_of(out), 0, static_cast<size_t>(as_tensor(out)->nbytes()));
       std::memset(sums, 0, static_cast<size_t>(as_tensor(lse)->nbytes()));
-      return PyTuple_Pack(2, out.get(), lse.get());
+      return tuple_of(out, lse);
     }
     const Py_ssize_t heads = a.heads.queries_count(), threads = get_num_threads();
     const Py_ssize_t most = heads < 4 * threads ? 112 : 336;  // rows of a piece: whole groups of strips
@@ -228,9 +224,8 @@ PyObject* attention(PyObject*, PyObject* const* args, Py_ssize_t count) {
     const Py_ssize_t members = a.heads.folded ? 1 : a.heads.group;
     std::atomic<bool> failed{false};
     {
-      Unlocked unlocked(work * static_cast<double>(heads * pieces) > kReleaseWork,
-                        {as_tensor(a.query.owner), as_tensor(a.key.owner), as_tensor(a.value.owner), as_tensor(a.mask_at.owner),
-                         as_tensor(a.noise_at.owner), as_tensor(out), as_tensor(lse)});
+      Unlocked unlocked(work * static_cast<double>(heads * pieces) > kReleaseWork, a.query.owner, a.key.owner, a.value.owner,
+                        a.mask_at.owner, a.noise_at.owner, out, lse);
       parallel(heads * pieces, static_cast<ptrdiff_t>(kThreadWork / (work + 1)) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
         Py_ssize_t packed = -1;
         const AttentionHead first = head_of(a, begin / pieces / members, begin / pieces % members);
@@ -245,9 +240,9 @@ PyObject* attention(PyObject*, PyObject* const* args, Py_ssize_t count) {
         }
       });
     }
-    if (failed.load()) return PyErr_NoMemory();
+    if (failed.load()) return no_memory();
   }
-  return PyTuple_Pack(2, out.get(), lse.get());
+  return tuple_of(out, lse);
 }
 
 // A gradient of the shape of `a`, which is added to: zeros.
@@ -275,40 +270,36 @@ void add_rows(const T* from, Py_ssize_t rows, Py_ssize_t columns, const ByteMatr
 constexpr Py_ssize_t kUnit = 128;  // rows
 constexpr Py_ssize_t kParts = 8;  // there are so many pieces at least, where the rows suffice
 
-// (g, query, key, value, mask or None, noise or None, causal, scale, result, lse, needs) -> the gradients of query, key and value, and None for the mask's
-PyObject* attention_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
+// The gradients of query, key and value, and None for the mask's.
+Gradients attention_backward(const TensorInfo& g, const TensorInfo& query, const TensorInfo& key, const TensorInfo& value,
+                             const TensorOrNone& mask, const TensorOrNone& noise, bool causal, double scale, const TensorInfo& out,
+                             const TensorInfo& lse, const Needs<4>& needs) {
   Arguments a;
-  TensorInfo g, out, lse;
-  int needs[4];
-  if (!check_count("attention_backward", count, 11, 11)) return nullptr;
-  if (!read_tensor(args[0], g) || !read_tensor(args[8], out) || !read_tensor(args[9], lse)) return not_implemented();
-  if (!needs_argument(args[10], 4, needs)) return nullptr;
-  if (needs[3]) return not_implemented();  // a gradient of the mask: by the rule
-  const int read = read_arguments(args + 1, a);
-  if (read <= 0) return read < 0 ? nullptr : not_implemented();
+  if (needs[3]) return {};  // a gradient of the mask: by the rule
+  if (!read_arguments(query, key, value, mask, noise, causal, scale, a)) return {};
   const AttentionHead& h = a.head;
   const DType type = a.q.dtype, computed = computed_in(type);
   if (g.dtype != type || out.dtype != type || lse.dtype != computed || !same_shape(g.tensor, out.tensor) || g.ndim != a.q.ndim ||
       lse.ndim != g.ndim - 1 || !same_sizes(g.ndim - 1, g.shape, a.q.shape) || !same_sizes(lse.ndim, lse.shape, a.q.shape) ||
       g.shape[g.ndim - 1] != h.width)
-    return not_implemented();
+    return {};
   const DeviceType device = device_of(a.q, a.k, a.v, a.mask, a.noise, g, out);
   Ref dq, dk, dv;
-  const bool empty = as_tensor(args[9])->numel() == 0 || h.keys == 0;
+  const bool empty = lse.size() == 0 || h.keys == 0;
   if ((needs[0] && !new_gradient(a.q, type, device, empty, dq)) || (needs[1] && !new_gradient(a.k, computed, device, true, dk)) ||
       (needs[2] && !new_gradient(a.v, computed, device, true, dv)))
-    return nullptr;
+    return {};
   if (device != DeviceType::Meta && !empty) {
     Operand result, grad, to_query, to_key, to_value;
     if (!read_operand(out, out.ndim, result) || !read_operand(g, g.ndim, grad) || (dq && !read_result(dq, to_query)) ||
         (dk && !read_result(dk, to_key)) || (dv && !read_result(dv, to_value)))
-      return nullptr;
+      return {};
     settle(result, h.width);
     settle(grad, h.width);
     if (a.heads.folded)
       for (Operand* m : {&result, &grad, &to_query}) m->row = m->strides[a.heads.leading - 1];
     Ref sums_owner = contiguous(lse.tensor);
-    if (!sums_owner) return nullptr;
+    if (!sums_owner) return {};
     const char* sums = data_of(sums_owner);
     const ptrdiff_t item = item_size(computed);
     // The rows of a group in units, cut into as many parts where there are few heads.
@@ -319,16 +310,14 @@ PyObject* attention_backward(PyObject*, PyObject* const* args, Py_ssize_t count)
     const Py_ssize_t key_size = dk ? h.keys * h.depth : 0, value_size = dv ? h.keys * h.width : 0;
     Ref rest;
     const Py_ssize_t rest_shape[2] = {heads * (parts - 1), key_size + value_size};
-    if (parts > 1 && !(rest = zeros_ref(computed, 2, rest_shape, DeviceType::Cpu))) return nullptr;
+    if (parts > 1 && !(rest = zeros_ref(computed, 2, rest_shape, DeviceType::Cpu))) return {};
     char* more = rest ? data_of(rest) : nullptr;
     const double work = 2.5 * work_of(h, h.queries) * static_cast<double>(members) / static_cast<double>(parts);
     const ptrdiff_t grain = static_cast<ptrdiff_t>(kThreadWork / (work + 1)) + 1;
     std::atomic<bool> failed{false};
     {
-      Unlocked unlocked(work * static_cast<double>(heads * parts) > kReleaseWork,
-                        {as_tensor(a.query.owner), as_tensor(a.key.owner), as_tensor(a.value.owner), as_tensor(a.mask_at.owner),
-                         as_tensor(a.noise_at.owner), as_tensor(result.owner), as_tensor(grad.owner), as_tensor(sums_owner),
-                         as_tensor(dq), as_tensor(dk), as_tensor(dv), as_tensor(rest)});
+      Unlocked unlocked(work * static_cast<double>(heads * parts) > kReleaseWork, a.query.owner, a.key.owner, a.value.owner,
+                        a.mask_at.owner, a.noise_at.owner, result.owner, grad.owner, sums_owner, dq, dk, dv, rest);
       parallel(heads * parts, grain, [&](ptrdiff_t begin, ptrdiff_t end) {
         Py_ssize_t packed = -1;
         const Workspace scratch(dense_kernels().attention_scratch(head_of(a, begin / parts, 0), true));
@@ -377,22 +366,22 @@ PyObject* attention_backward(PyObject*, PyObject* const* args, Py_ssize_t count)
           }
         });
     }
-    if (failed.load()) return PyErr_NoMemory();
+    if (failed.load()) return no_memory();
   }
   for (Ref* made : {&dk, &dv})
-    if (*made && type != computed && !(*made = Ref(as_object(cast(as_tensor(*made), type))))) return nullptr;
+    if (*made && type != computed && !(*made = Ref(as_object(cast(as_tensor(*made), type))))) return {};
   Ref of_mask;
   return gradients_of({&dq, &dk, &dv, &of_mask});
 }
 
-}  // namespace
-
-PyMethodDef kAttentionMethods[] = {
-    long_kernel<attention>("attention", "attention(query, key, value, mask_or_None, noise_or_None, causal, scale) -> (out, lse)"),
-    long_kernel<attention_backward>(
-        "attention_backward",
-        "attention_backward(g, query, key, value, mask_or_None, noise_or_None, causal, scale, out, lse, needs) -> four gradients"),
-    {nullptr, nullptr, 0, nullptr},
+const KernelRows rows{
+    long_kernel<attention, "attention(query, key, value, mask, noise, causal, scale): (out, lse)">(),
+    long_kernel<
+        attention_backward,
+        "attention_backward(g, query, key, value, mask, noise, causal, scale, out, lse, needs): the gradients of query, key, "
+        "value and mask">(),
 };
+
+}  // namespace
 
 }  // namespace rushlight

@@ -4,7 +4,7 @@
 // number depends on the sizes alone, and the parts' statistics are merged in order, so that threads change nothing.
 // Planes: a task is a channel that fits into L2, which comes from memory once; else an image's part
 // of a channel. Statistics are in double, rounded once in scale and shift.
-#include "bindings/bindings.h"
+#include "bindings/kernel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -62,10 +62,9 @@ Ref new_laid_as(const TensorInfo& x, const Channels& c, DeviceType device) {
 // n values as double, or none: of None. False with or without an exception (then: no kernel).
 struct Values {
   std::unique_ptr<double[]> data;
-  bool read(PyObject* object, Py_ssize_t n) {
-    if (object == Py_None) return true;
-    TensorInfo a;
-    if (!read_tensor(object, a) || !a.is_float_or_half() || a.size() != n || is_meta(a)) return false;
+  bool read(const TensorInfo& a, Py_ssize_t n) {
+    if (!a.tensor) return true;
+    if (!a.is_float_or_half() || a.size() != n || is_meta(a)) return false;
     Ref held = contiguous_as(a.tensor, computed_in(a.dtype));
     if (!held) return false;
     data.reset(new double[static_cast<size_t>(n)]);
@@ -153,12 +152,11 @@ void each_row_block(const Channels& c, ptrdiff_t item, const F& f) {
 }
 
 // running += (value - running) * momentum. False with an exception.
-bool move(PyObject* running, const Statistics& all, double momentum, bool variance) {
-  TensorInfo a;
-  if (running == Py_None || !read_tensor(running, a)) return true;
+bool move(const TensorInfo& a, const Statistics& all, double momentum, bool variance) {
+  if (!a.tensor) return true;
   const Py_ssize_t n = static_cast<Py_ssize_t>(all.size());
   Values old;
-  if (!old.read(running, n)) return !PyErr_Occurred();
+  if (!old.read(a, n)) return !PyErr_Occurred();
   for (Py_ssize_t i = 0; i < n; i++) {
     const Moments& m = all[i];
     const double value = variance ? m.squares / std::max(m.count - 1, 1.0) : m.mean;
@@ -168,42 +166,33 @@ bool move(PyObject* running, const Statistics& all, double momentum, bool varian
   return moved && copy_into(a.tensor, as_tensor(moved)) == 0;
 }
 
-PyObject* refused() { return PyErr_Occurred() ? nullptr : not_implemented(); }
-
 // Whether these running statistics can be moved here: nobody else's memory is needed for it.
-bool is_movable(PyObject* running, Py_ssize_t n) {
-  TensorInfo a;
-  return running == Py_None || (read_tensor(running, a) && a.is_float_or_half() && a.ndim == 1 && a.shape[0] == n &&
-                                a.tensor->is_writeable() && a.tensor->is_aligned() && !is_meta(a));
+bool is_movable(const TensorInfo& a, Py_ssize_t n) {
+  return !a.tensor || (a.is_float_or_half() && a.ndim == 1 && a.shape[0] == n && a.tensor->is_writeable() &&
+                       a.tensor->is_aligned() && !is_meta(a));
 }
 
-// (x, weight, bias, running_mean, running_var, training, momentum or None, eps) -> (y, mean, rstd); moves the running statistics
-PyObject* batch_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo x;
-  bool training;
-  double momentum = 0, eps;
-  if (!check_count("batch_norm", count, 8, 8)) return nullptr;
-  if (!read_tensor(args[0], x) || !x.is_float_or_half() || x.ndim < 2 || is_meta(x)) return not_implemented();
-  if (!bool_argument(args[5], training) || !double_argument(args[7], eps)) return nullptr;
-  const bool moves = training && args[6] != Py_None;
-  if (moves && !double_argument(args[6], momentum)) return nullptr;
+// (y, mean, rstd); moves the running statistics.
+Triple batch_norm(const TensorInfo& x, const TensorOrNone& weights, const TensorOrNone& biases, const TensorOrNone& running_mean,
+                  const TensorOrNone& running_var, bool training, std::optional<double> momentum, double eps) {
+  if (!x.is_float_or_half() || x.ndim < 2 || is_meta(x)) return {};
+  const bool moves = training && momentum;
   const Channels c = channels_of(x);
-  if (moves && (!is_movable(args[3], c.channels) || !is_movable(args[4], c.channels))) return not_implemented();
+  if (moves && (!is_movable(running_mean, c.channels) || !is_movable(running_var, c.channels))) return {};
   Values weight, bias, means, variances;
-  if (!weight.read(args[1], c.channels) || !bias.read(args[2], c.channels)) return refused();
-  if (!training &&
-      (args[3] == Py_None || args[4] == Py_None || !means.read(args[3], c.channels) || !variances.read(args[4], c.channels)))
-    return refused();
+  if (!weight.read(weights, c.channels) || !bias.read(biases, c.channels)) return {};
+  if (!training && (!means.read(running_mean, c.channels) || !variances.read(running_var, c.channels) || !means || !variances))
+    return {};
   const DType dtype = x.dtype, type = computed_in(dtype);
   const ptrdiff_t item = item_size(dtype);
   Ref in = laid_as(x, c, x), out = in ? new_laid_as(x, c, DeviceType::Cpu) : Ref();
-  if (!out) return nullptr;
+  if (!out) return {};
   const char* from = data_of(in);
   char* to = data_of(out);
   Statistics all(static_cast<size_t>(c.channels));
   std::vector<double> mean(all.size()), rstd(all.size());
   {
-    Unlocked unlocked(c.size() * item > kReleaseGilBytes, {as_tensor(in), as_tensor(out)});
+    Unlocked unlocked(c.size() * item > kReleaseGilBytes, in, out);
     if (training && c.columns) column_statistics(dtype, from, c, all);
     else if (training && !c.whole(item)) plane_statistics(dtype, from, c, all);
     const auto finish = [&](Py_ssize_t i) {
@@ -232,51 +221,49 @@ PyObject* batch_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
       });
     }
   }
-  if (moves && c.rows() > 0 && !(move(args[3], all, momentum, false) && move(args[4], all, momentum, true))) return nullptr;
-  Ref m = vector_of(type, mean.data(), c.channels), s = m ? vector_of(type, rstd.data(), c.channels) : Ref();
-  return s ? PyTuple_Pack(3, out.get(), m.get(), s.get()) : nullptr;
+  if (moves && c.rows() > 0 && !(move(running_mean, all, *momentum, false) && move(running_var, all, *momentum, true))) return {};
+  Ref m = vector_of(type, mean.data(), c.channels);
+  return tuple_of(out, m, m ? vector_of(type, rstd.data(), c.channels) : Ref());
 }
 
-// (g, x, weight, mean, rstd, training, needs) -> the gradients of x, weight and bias, None where not needed
-PyObject* batch_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo g, x;
-  bool training;
-  int need[3];
-  if (!check_count("batch_norm_backward", count, 7, 7)) return nullptr;
-  if (!read_tensor(args[0], g) || !read_tensor(args[1], x) || !x.is_float_or_half() || g.dtype != x.dtype || x.ndim < 2 ||
-      is_meta(x, g) || !same_shape(g.tensor, x.tensor))
-    return not_implemented();
-  if (!bool_argument(args[5], training) || !needs_argument(args[6], 3, need)) return nullptr;
+// Whether x can be normalised here, and g is its gradient.
+bool fits(const TensorInfo& g, const TensorInfo& x) {
+  return x.is_float_or_half() && g.dtype == x.dtype && x.ndim >= 2 && !is_meta(x, g) && same_shape(g.tensor, x.tensor);
+}
+
+// The gradients of x, weight and bias, None where not needed.
+Gradients batch_norm_backward(const TensorInfo& g, const TensorInfo& x, const TensorOrNone& weights, const TensorInfo& means,
+                              const TensorInfo& rstds, bool training, const Needs<3>& need) {
+  if (!fits(g, x)) return {};
   const Channels c = channels_of(x);
   Values weight, mean, rstd;
-  if (!weight.read(args[2], c.channels) || !mean.read(args[3], c.channels) || !rstd.read(args[4], c.channels) || !mean || !rstd)
-    return refused();
+  if (!weight.read(weights, c.channels) || !mean.read(means, c.channels) || !rstd.read(rstds, c.channels)) return {};
   const DType dtype = x.dtype, type = computed_in(dtype);
   const ptrdiff_t item = item_size(dtype);
   Ref gx, xc = laid_as(x, c, x), gc = xc ? laid_as(g, c, x) : Ref();
-  if (!gc || (need[0] && !(gx = new_laid_as(x, c, DeviceType::Cpu)))) return nullptr;
+  if (!gc || (need[0] && !(gx = new_laid_as(x, c, DeviceType::Cpu)))) return {};
   const char* gp = data_of(gc);
   const char* xp = data_of(xc);
   char* out = gx ? data_of(gx) : nullptr;
   const bool sums_needed = training || need[1] || need[2];
   std::vector<double> sums(static_cast<size_t>(2 * c.channels));  // of g and of g * (x - mean)
   {
-    Unlocked unlocked(c.size() * item > kReleaseGilBytes, {as_tensor(gc), as_tensor(xc), as_tensor(gx)});
+    Unlocked unlocked(c.size() * item > kReleaseGilBytes, gc, xc, gx);
     const double many = static_cast<double>(std::max<Py_ssize_t>(c.rows(), 1));
     const auto scale = [&](Py_ssize_t i) { return rstd.data[i] * weight.at(i, 1); };
     const auto slope = [&](Py_ssize_t i) { return training ? scale(i) * sums[2 * i + 1] * rstd.data[i] * rstd.data[i] / many : 0; };
     const auto shift = [&](Py_ssize_t i) { return training ? scale(i) * sums[2 * i] / many : 0; };
     if (c.columns) {
       if (sums_needed) {
-        Factors means(type, c.channels, 1);
-        for (Py_ssize_t i = 0; i < c.channels; i++) means.set(0, i, mean.data[i]);
+        Factors factors(type, c.channels, 1);
+        for (Py_ssize_t i = 0; i < c.channels; i++) factors.set(0, i, mean.data[i]);
         const Py_ssize_t parts = c.parts();
         std::vector<double> each(static_cast<size_t>(parts * 2 * c.channels));
         parallel(parts, grain(c.size() / parts), [&](ptrdiff_t begin, ptrdiff_t end) {
           for (ptrdiff_t part = begin; part < end; part++) {
             const ptrdiff_t at = c.first_row(part) * c.channels * item;
             dense_kernels().column_products(dtype, gp + at, xp + at, c.first_row(part + 1) - c.first_row(part), c.channels,
-                                            means.of(0), each.data() + part * 2 * c.channels);
+                                            factors.of(0), each.data() + part * 2 * c.channels);
           }
         });
         for (size_t i = 0; i < each.size(); i++) sums[i % sums.size()] += each[i];
@@ -317,46 +304,37 @@ PyObject* batch_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count
   std::vector<double> values(static_cast<size_t>(c.channels));
   if (need[1]) {
     for (Py_ssize_t i = 0; i < c.channels; i++) values[i] = sums[2 * i + 1] * rstd.data[i];
-    if (!(gw = vector_of(type, values.data(), c.channels))) return nullptr;
+    if (!(gw = vector_of(type, values.data(), c.channels))) return {};
   }
   if (need[2]) {
     for (Py_ssize_t i = 0; i < c.channels; i++) values[i] = sums[2 * i];
-    if (!(gb = vector_of(type, values.data(), c.channels))) return nullptr;
+    if (!(gb = vector_of(type, values.data(), c.channels))) return {};
   }
   return gradients_of({&gx, &gw, &gb});
 }
 
 // --- group norm: the statistics of each group of channels of each image
 
-bool read_groups(PyObject* o, const Channels& c, Py_ssize_t& groups) {
-  return ints_argument(o, "num_groups", 1, &groups) && groups > 0 && c.channels % groups == 0;
-}
-
-// (x, groups, weight, bias, eps) -> (y, means, rstds), the two of (n, groups)
-PyObject* group_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo x;
-  double eps;
-  Py_ssize_t groups;
-  if (!check_count("group_norm", count, 5, 5)) return nullptr;
-  if (!read_tensor(args[0], x) || !x.is_float_or_half() || x.ndim < 2 || is_meta(x)) return not_implemented();
-  if (!double_argument(args[4], eps)) return nullptr;
-  Channels c = channels_of(x);
-  if (!read_groups(args[1], c, groups) || c.size() == 0) return refused();
+// (y, means, rstds), the two of (n, groups)
+Triple group_norm(const TensorInfo& x, Py_ssize_t groups, const TensorOrNone& weights, const TensorOrNone& biases, double eps) {
+  if (!x.is_float_or_half() || x.ndim < 2 || is_meta(x)) return {};
+  const Channels c = channels_of(x);
   Values weight, bias;
-  if (!weight.read(args[2], c.channels) || !bias.read(args[3], c.channels)) return refused();
+  if (groups <= 0 || c.channels % groups || c.size() == 0 || !weight.read(weights, c.channels) || !bias.read(biases, c.channels))
+    return {};
   const DType dtype = x.dtype;
   const ptrdiff_t item = item_size(dtype);
   const Py_ssize_t few = c.channels / groups, statistics[2] = {c.n, groups};
   Ref in = contiguous(x.tensor), out = in ? new_ref(dtype, as_tensor(in)->ndim(), as_tensor(in)->sizes(), DeviceType::Cpu) : Ref();
   Ref mean = out ? new_ref(DType::F64, 2, statistics, DeviceType::Cpu) : Ref();
   Ref rstd = mean ? new_ref(DType::F64, 2, statistics, DeviceType::Cpu) : Ref();
-  if (!rstd) return nullptr;
+  if (!rstd) return {};
   const char* from = data_of(in);
   char* to = data_of(out);
   double* means = data_of<double>(mean);
   double* rstds = data_of<double>(rstd);
   {
-    Unlocked unlocked(c.size() * item > kReleaseGilBytes, {as_tensor(in), as_tensor(out), as_tensor(mean), as_tensor(rstd)});
+    Unlocked unlocked(c.size() * item > kReleaseGilBytes, in, out, mean, rstd);
     parallel(c.n * groups, grain(few * c.inner), [&](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t i = begin; i < end; i++) {
         const ptrdiff_t n = few * c.inner, at = i * n * item, first = i % groups * few;
@@ -376,38 +354,30 @@ PyObject* group_norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
     mean = Ref(as_object(cast(as_tensor(mean), dtype)));
     rstd = mean ? Ref(as_object(cast(as_tensor(rstd), dtype))) : Ref();
   }
-  return rstd ? PyTuple_Pack(3, out.get(), mean.get(), rstd.get()) : nullptr;
+  return tuple_of(out, mean, rstd);
 }
 
-// (g, g1, g2, x, groups, means, rstds, weight, eps, needs) -> the gradients of x, weight and bias. Of the three results only the
-// first may have been used. The statistics of halves were rounded to halves, and are taken again.
-PyObject* group_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo g, x;
-  int need[3];
-  double eps;
-  Py_ssize_t groups;
-  if (!check_count("group_norm_backward", count, 10, 10)) return nullptr;
-  if (args[1] != Py_None || args[2] != Py_None) return not_implemented();
-  if (!read_tensor(args[0], g) || !read_tensor(args[3], x) || !x.is_float_or_half() || g.dtype != x.dtype || x.ndim < 2 ||
-      is_meta(x, g) || !same_shape(g.tensor, x.tensor))
-    return not_implemented();
-  if (!double_argument(args[8], eps) || !needs_argument(args[9], 3, need)) return nullptr;
+// The gradients of x, weight and bias. Of the three results only the first may have been used. The statistics of halves were rounded
+// to halves, and are taken again.
+Gradients group_norm_backward(const TensorInfo& g, OnlyNone, OnlyNone, const TensorInfo& x, Py_ssize_t groups,
+                              const TensorInfo& means, const TensorInfo& rstds, const TensorOrNone& weights, double eps,
+                              const Needs<3>& need) {
+  if (!fits(g, x)) return {};
   const Channels c = channels_of(x);
-  if (!read_groups(args[4], c, groups) || c.size() == 0) return refused();
+  if (groups <= 0 || c.channels % groups || c.size() == 0) return {};
   Values weight, mean, rstd;
-  if (!mean.read(args[5], c.n * groups) || !rstd.read(args[6], c.n * groups) || !weight.read(args[7], c.channels) || !mean || !rstd)
-    return refused();
+  if (!mean.read(means, c.n * groups) || !rstd.read(rstds, c.n * groups) || !weight.read(weights, c.channels)) return {};
   const DType dtype = x.dtype, type = computed_in(dtype);
   const ptrdiff_t item = item_size(dtype);
   const Py_ssize_t few = c.channels / groups;
   Ref gx, xc = contiguous(x.tensor), gc = xc ? contiguous(g.tensor) : Ref();
-  if (!gc || (need[0] && !(gx = new_ref(dtype, as_tensor(gc)->ndim(), as_tensor(gc)->sizes(), DeviceType::Cpu)))) return nullptr;
+  if (!gc || (need[0] && !(gx = new_ref(dtype, as_tensor(gc)->ndim(), as_tensor(gc)->sizes(), DeviceType::Cpu)))) return {};
   const char* gp = data_of(gc);
   const char* xp = data_of(xc);
   char* out = gx ? data_of(gx) : nullptr;
   std::vector<double> sums(static_cast<size_t>(2 * c.n * c.channels));
   {
-    Unlocked unlocked(c.size() * item > kReleaseGilBytes, {as_tensor(gc), as_tensor(xc), as_tensor(gx)});
+    Unlocked unlocked(c.size() * item > kReleaseGilBytes, gc, xc, gx);
     parallel(c.n * groups, grain(few * c.inner), [&](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t i = begin; i < end; i++) {
         const Py_ssize_t n = few * c.inner;
@@ -443,20 +413,18 @@ PyObject* group_norm_backward(PyObject*, PyObject* const* args, Py_ssize_t count
     std::fill(values.begin(), values.end(), 0.0);
     for (Py_ssize_t plane = 0; plane < c.n * c.channels; plane++)
       values[plane % c.channels] += which == 1 ? sums[2 * plane + 1] * rstd.data[plane / few] : sums[2 * plane];
-    if (!((which == 1 ? gw : gb) = vector_of(type, values.data(), c.channels))) return nullptr;
+    if (!((which == 1 ? gw : gb) = vector_of(type, values.data(), c.channels))) return {};
   }
   return gradients_of({&gx, &gw, &gb});
 }
 
-}  // namespace
-
-PyMethodDef kBatchNormMethods[] = {
-    long_kernel<batch_norm>("batch_norm",
-                            "(x, weight, bias, running_mean, running_var, training, momentum, eps) -> (y, mean, rstd)"),
-    long_kernel<batch_norm_backward>("batch_norm_backward", "(g, x, weight, mean, rstd, training, needs)"),
-    long_kernel<group_norm>("group_norm", "(x, groups, weight, bias, eps) -> (y, means, rstds)"),
-    long_kernel<group_norm_backward>("group_norm_backward", "(g, g1, g2, x, groups, means, rstds, weight, eps, needs)"),
-    {nullptr, nullptr, 0, nullptr},
+const KernelRows rows{
+    long_kernel<batch_norm, "batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps): (y, mean, rstd)">(),
+    long_kernel<batch_norm_backward, "batch_norm_backward(g, x, weight, mean, rstd, training, needs)">(),
+    long_kernel<group_norm, "group_norm(x, groups, weight, bias, eps): (y, means, rstds)">(),
+    long_kernel<group_norm_backward, "group_norm_backward(g, g1, g2, x, groups, means, rstds, weight, eps, needs)">(),
 };
+
+}  // namespace
 
 }  // namespace rushlight

@@ -1,18 +1,12 @@
 // The module rushlight._core.kernels, and what its bindings share: reading arguments, contiguous copies, aliases.
-#include "bindings/bindings.h"
+#include "bindings/kernel.h"
 
+#include <cstdarg>
 #include <forward_list>
 
 #include "core/op.h"
 
 namespace rushlight {
-
-bool check_count(const char* function, Py_ssize_t given, Py_ssize_t low, Py_ssize_t high) {
-  if (given >= low && given <= high) return true;
-  if (low == high) PyErr_Format(PyExc_TypeError, "%s() takes %zd positional arguments, got %zd", function, low, given);
-  else PyErr_Format(PyExc_TypeError, "%s() takes %zd to %zd positional arguments, got %zd", function, low, high, given);
-  return false;
-}
 
 namespace {
 
@@ -114,33 +108,25 @@ bool dims_argument(PyObject* object, int ndim, uint64_t& mask) {
     const int dim = dim_argument(PyTuple_GET_ITEM(items.get(), i), ndim);
     if (dim < 0) return false;
     const uint64_t bit = uint64_t{1} << dim;
-    if (mask & bit) {
-      PyErr_Format(PyExc_RuntimeError, "dim %d appears multiple times in the list of dims", dim);
-      return false;
-    }
+    if (mask & bit) return fail(PyExc_RuntimeError, "dim %d appears multiple times in the list of dims", dim);
     mask |= bit;
   }
   mask &= all;
   return true;
 }
 
+bool index_argument(PyObject* o, Py_ssize_t& out) {
+  out = PyNumber_AsSsize_t(o, PyExc_ValueError);
+  return out != -1 || !PyErr_Occurred();
+}
+
 bool ints_argument(PyObject* object, const char* name, int n, Py_ssize_t* out) {
-  if (PyIndex_Check(object)) {
-    const Py_ssize_t value = PyNumber_AsSsize_t(object, PyExc_ValueError);
-    if (value == -1 && PyErr_Occurred()) return false;
-    for (int i = 0; i < n; i++) out[i] = value;
-    return true;
-  }
-  Ref items = held_items(object, "expected an int or a sequence of ints");
+  Ref items = PyIndex_Check(object) ? Ref(PyTuple_Pack(1, object)) : held_items(object, "expected an int or a sequence of ints");
   if (!items) return false;
   const Py_ssize_t length = PyTuple_GET_SIZE(items.get());
-  if (length != n && length != 1) {
-    PyErr_Format(PyExc_RuntimeError, "%s must have %d elements, got %zd", name, n, length);
-    return false;
-  }
+  if (length != n && length != 1) return fail(PyExc_RuntimeError, "%s must have %d elements, got %zd", name, n, length);
   for (int i = 0; i < n; i++) {
-    out[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(items.get(), length == 1 ? 0 : i), PyExc_ValueError);
-    if (out[i] == -1 && PyErr_Occurred()) return false;
+    if (!index_argument(PyTuple_GET_ITEM(items.get(), length == 1 ? 0 : i), out[i])) return false;
   }
   return true;
 }
@@ -148,7 +134,7 @@ bool ints_argument(PyObject* object, const char* name, int n, Py_ssize_t* out) {
 bool shape_argument(PyObject* object, Py_ssize_t* shape, int& ndim) {
   if (PyIndex_Check(object)) {
     ndim = 1;
-    if (!ints_argument(object, "size", 1, shape)) return false;
+    if (!index_argument(object, shape[0])) return false;
   } else {
     Ref items = held_items(object, "size must be a sequence of ints");
     if (!items) return false;
@@ -156,23 +142,17 @@ bool shape_argument(PyObject* object, Py_ssize_t* shape, int& ndim) {
     if (!check_ndim(length)) return false;
     ndim = static_cast<int>(length);
     for (int i = 0; i < ndim; i++) {
-      shape[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(items.get(), i), PyExc_ValueError);
-      if (shape[i] == -1 && PyErr_Occurred()) return false;
+      if (!index_argument(PyTuple_GET_ITEM(items.get(), i), shape[i])) return false;
     }
   }
-  for (int i = 0; i < ndim; i++)
-    if (shape[i] < 0) {
-      PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %zd", shape[i]);
-      return false;
-    }
+  for (int i = 0; i < ndim; i++) {
+    if (shape[i] < 0) return fail(PyExc_RuntimeError, "Trying to create tensor with negative dimension %zd", shape[i]);
+  }
   return true;
 }
 
 bool needs_argument(PyObject* object, int n, int* needs) {
-  if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != n) {
-    PyErr_Format(PyExc_TypeError, "needs must be a tuple of %d ints", n);
-    return false;
-  }
+  if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != n) return fail(PyExc_TypeError, "needs must be a tuple of %d ints", n);
   for (int i = 0; i < n; i++) {
     const long needed = PyLong_AsLong(PyTuple_GET_ITEM(object, i));
     if (needed == -1 && PyErr_Occurred()) return false;
@@ -181,60 +161,32 @@ bool needs_argument(PyObject* object, int n, int* needs) {
   return true;
 }
 
-PyObject* gradients_of(std::initializer_list<Ref*> gradients) {
+Gradients gradients_of(std::initializer_list<Ref*> gradients) {
   Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(gradients.size())));
-  if (!tuple) return nullptr;
   Py_ssize_t i = 0;
-  for (Ref* g : gradients) PyTuple_SET_ITEM(tuple.get(), i++, *g ? g->release() : none());
-  return tuple.release();
-}
-
-bool index_argument(PyObject* o, Py_ssize_t& out) {
-  out = PyNumber_AsSsize_t(o, PyExc_ValueError);
-  return out != -1 || !PyErr_Occurred();
-}
-
-int ints_of(PyObject* o, Py_ssize_t* out, int& n) {
-  if (PyIndex_Check(o)) {
-    n = 0;
-    if (!index_argument(o, out[0])) return -1;
-    return n = 1;
+  for (Ref* g : gradients) {
+    if (tuple) PyTuple_SET_ITEM(tuple.get(), i++, *g ? g->release() : Py_NewRef(Py_None));
   }
-  if (!PyTuple_Check(o) && !PyList_Check(o)) return 0;
-  Ref items = held_items(o, "");
-  if (!items) return -1;
-  const Py_ssize_t length = PyTuple_GET_SIZE(items.get());
-  if (!check_ndim(length)) return -1;
-  n = static_cast<int>(length);
-  for (int i = 0; i < n; ++i) {
+  return tuple;
+}
+
+bool sizes_argument(const char* function, const char* argument, PyObject* o, Py_ssize_t* out, int& n, bool refuses) {
+  const bool one = PyIndex_Check(o);
+  Ref items = one ? Ref(PyTuple_Pack(1, o)) : is_list(o) ? held_items(o, "") : Ref(PyTuple_New(0));
+  if (!items || !check_ndim(PyTuple_GET_SIZE(items.get()))) return false;
+  n = static_cast<int>(PyTuple_GET_SIZE(items.get()));
+  PyObject* wrong = one || is_list(o) ? nullptr : o;
+  for (int i = 0; i < n && !wrong; ++i) {
     PyObject* item = PyTuple_GET_ITEM(items.get(), i);
-    if (!PyIndex_Check(item)) return 0;
-    if (index_argument(item, out[i])) continue;
-    n = i;
-    return -1;
-  }
-  return 1;
-}
-
-void say_overflow(const char* function, const char* argument, int at) {
-  if (PyErr_ExceptionMatches(PyExc_ValueError)) raise_unpack(function, argument, at, nullptr);
-}
-
-bool sizes_argument(const char* function, const char* argument, PyObject* o, Py_ssize_t* out, int& n) {
-  const int read = ints_of(o, out, n);
-  if (read < 0) say_overflow(function, argument, n);
-  if (read == 0) {
-    Ref items = PyTuple_Check(o) || PyList_Check(o) ? held_items(o, "") : Ref(PyTuple_New(0));
-    if (!items) return false;
-    PyObject* culprit = o;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
-      culprit = PyTuple_GET_ITEM(items.get(), i);
-      if (!PyIndex_Check(culprit)) break;
+    if (!PyIndex_Check(item)) wrong = item;
+    else if (!index_argument(item, out[i])) {
+      if (PyErr_ExceptionMatches(PyExc_ValueError)) raise_unpack(function, argument, i, nullptr);
+      return false;
     }
-    PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position 1) must be tuple of ints, but found element of type %s", function,
-                 argument, Py_TYPE(culprit)->tp_name);
   }
-  return read > 0;
+  if (!wrong) return true;
+  return refuses && fail(PyExc_TypeError, "%s(): argument '%s' (position 1) must be tuple of ints, but found element of type %s",
+                         function, argument, Py_TYPE(wrong)->tp_name);
 }
 
 bool double_argument(PyObject* object, double& out) {
@@ -248,12 +200,38 @@ bool bool_argument(PyObject* object, bool& out) {
   return truth >= 0;
 }
 
-PyObject* fail(PyObject* type, const std::string& message) {
+Failed fail(PyObject* type, const char* format, ...) {
+  va_list values;
+  va_start(values, format);
+  PyErr_FormatV(type, format, values);
+  va_end(values);
+  return {};
+}
+Failed fail(PyObject* type, const std::string& message) {
   PyErr_SetString(type, message.c_str());
-  return nullptr;
+  return {};
 }
 
 bool check_room(int ndim) { return ndim < kMaxDims || fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions"); }
+
+Failed wrong_count(const char* kernel, Py_ssize_t given, Py_ssize_t low, Py_ssize_t high) {
+  if (low == high) return fail(PyExc_TypeError, "%s() takes %zd positional arguments, got %zd", kernel, low, given);
+  return fail(PyExc_TypeError, "%s() takes %zd to %zd positional arguments, got %zd", kernel, low, high, given);
+}
+
+PyObject* no_kernel() { return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented); }
+
+const char* describe(const char* name, std::initializer_list<Described> parameters, const char* result, const char* note) {
+  std::string& row = *new std::string(name);  // as long as the module
+  row += "(";
+  for (const Described& p : parameters) {
+    row += std::string(p.name) + ": " + p.type + (p.or_none ? " | None" : "");
+    if (p.otherwise) row += std::string(" = ") + p.otherwise;
+    row += ", ";
+  }
+  row += parameters.size() ? "/) -> " : ") -> ";
+  return (row += std::string(result) + (*note ? "\n" : "") + note).c_str();
+}
 
 PyObject* make_kernels_module() {
   static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
@@ -266,14 +244,15 @@ PyObject* make_kernels_module() {
                                    nullptr,
                                    nullptr,
                                    nullptr};
-  PyMethodDef* const kTables[] = {kReductionMethods, kSoftmaxMethods,   kLossMethods,    kNormMethods, kRecurrentMethods,
-                                  kMatmulMethods,    kAttentionMethods, kConvMethods,    kPoolMethods, kOptimizerMethods,
-                                  kRandomMethods,    kViewMethods,      kReshapeMethods, kJoinMethods, kIndexingMethods,
-                                  kBatchNormMethods, kEmbeddingMethods, kWinogradMethods};
   Ref module(PyModule_Create(&definition));
   if (!module) return nullptr;
-  for (PyMethodDef* table : kTables)
-    if (PyModule_AddFunctions(module.get(), table) < 0) return nullptr;
+  for (KernelRows* file = KernelRows::all; file; file = file->next) {
+    for (const PyMethodDef* row = file->rows.data(); row->ml_name; row++) {
+      if (PyObject_HasAttrString(module.get(), row->ml_name))
+        return PyErr_Format(PyExc_ImportError, "there are two kernels %s", row->ml_name);
+    }
+    if (PyModule_AddFunctions(module.get(), file->rows.data()) < 0) return nullptr;
+  }
   if (PyModule_AddStringConstant(module.get(), "isa", dense_kernels().isa) < 0) return nullptr;
   return module.release();
 }

@@ -1,10 +1,8 @@
-// Kernels as Python functions over tensors. One file a family; each offers one table of methods, named in `kTables` of
-// bindings.cpp, and all land in the module rushlight._core.kernels.
+// What the kernels of Python share: tensors as they see them, results, memory and threads. kernel.h makes functions Python's.
 //
-// A binding checks what a kernel cannot survive (element type, contiguity, index range), allocates the result, releases
-// the GIL above kReleaseGilBytes and calls the kernel. Its results are plain tensors, without history. It returns
-// NotImplemented where it has no kernel for such arguments: the caller then runs the reference implementation. All arguments
-// are positional. Tensors of the device meta have no memory: they get results of the right shape, of that device.
+// A kernel checks what it cannot survive (element type, contiguity, index range), allocates the result, releases the GIL
+// above kReleaseGilBytes and computes. Its results are plain tensors, without history. Tensors of the device meta have no
+// memory: they get results of the right shape, of that device.
 //
 // Note [Layouts under way]: another thread may give a tensor other memory or another layout (`.data = ...`, `resize_`)
 // wherever the GIL is dropped: by Unlocked, and by a copy of more than kReleaseGilBytes. An
@@ -24,26 +22,7 @@
 
 namespace rushlight {
 
-extern PyMethodDef kReductionMethods[];  // reductions.cpp: sum, mean, amax, argmax, var, cumsum, sum_to, ...
-extern PyMethodDef kSoftmaxMethods[];    // softmax.cpp: softmax, log_softmax, logsumexp
-extern PyMethodDef kLossMethods[];       // losses.cpp: cross_entropy, nll_loss, mse_loss and their gradients
-extern PyMethodDef kNormMethods[];       // norm.cpp: layer_norm and its gradient
-extern PyMethodDef kRecurrentMethods[];  // recurrent.cpp: layers of LSTM, GRU and RNN, and their gradients
-extern PyMethodDef kBatchNormMethods[];  // batch_norm.cpp: batch and group norm, and their gradients
-extern PyMethodDef kMatmulMethods[];     // matmul.cpp: gemm, batched gemm, linear and its gradients
-extern PyMethodDef kAttentionMethods[];  // attention.cpp: scaled dot-product attention
-extern PyMethodDef kConvMethods[];       // conv.cpp: convolution
-extern PyMethodDef kWinogradMethods[];   // winograd.cpp: the switch of one way to convolve
-extern PyMethodDef kPoolMethods[];       // pooling.cpp: maximum and average pooling
-extern PyMethodDef kOptimizerMethods[];  // optimizers.cpp: sgd, adam, norms of lists
-extern PyMethodDef kViewMethods[];       // views.cpp: transpose, expand, select, ... and their gradients
-extern PyMethodDef kReshapeMethods[];    // reshape.cpp: view, reshape
-extern PyMethodDef kJoinMethods[];       // joins.cpp: cat, stack, clone
-extern PyMethodDef kRandomMethods[];     // random.cpp: the Mersenne Twister generator and its samplers
-extern PyMethodDef kEmbeddingMethods[];  // embedding.cpp: rows by number, their sums, bags
-extern PyMethodDef kIndexingMethods[];   // indexing.cpp: get, put and add by index, gather, scatter
-
-// The module of all of them; a new reference, nullptr with an exception set on failure.
+// The module of all kernels; a new reference, nullptr with an exception set on failure.
 PyObject* make_kernels_module();
 
 // --- what the bindings share (bindings.cpp) ---
@@ -77,23 +56,6 @@ PyObject* over_aliases(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   return has_large(args, n) ? through_aliases(F, self, args, n) : F(self, args, n);
 }
 
-template <FastFunction F>
-inline PyMethodDef layout_kernel(const char* name, const char* doc) {
-  return {name, method_of<over_arrays<F>>(), METH_FASTCALL, doc};
-}
-template <FastFunction F>
-inline PyMethodDef kernel(const char* name, const char* doc) {
-  (there_of(method_of<over_arrays<over_devices<F>>>()) = &there_of_kernel<F>)->name = name;
-  return layout_kernel<over_devices<F>>(name, doc);
-}
-template <FastFunction F>
-inline PyMethodDef long_kernel(const char* name, const char* doc) {
-  return kernel<over_aliases<F>>(name, doc);
-}
-
-// Whether `given` arguments lie in [low, high]; sets TypeError otherwise.
-bool check_count(const char* function, Py_ssize_t given, Py_ssize_t low, Py_ssize_t high);
-
 // A tensor seen from C++. `tensor` is borrowed.
 struct TensorInfo {
   Tensor* tensor = nullptr;
@@ -109,6 +71,7 @@ struct TensorInfo {
 };
 
 inline TensorInfo info_of(Tensor* t) { return {t, t->dtype, t->ndim(), t->sizes(), t->strides(), t->data()}; }
+inline TensorInfo info_of(const Ref& r) { return info_of(as_tensor(r.get())); }
 // False where the object is no tensor. No exception.
 inline bool read_tensor(PyObject* object, TensorInfo& out) {
   if (!is_tensor(object)) return false;
@@ -153,13 +116,14 @@ inline Ref new_ref(DType dtype, int ndim, const Py_ssize_t* shape, DeviceType de
 Ref zeros_ref(DType dtype, int ndim, const Py_ssize_t* shape, DeviceType device);
 
 // Lets other Python threads run while a kernel does, and pins what it reads and writes: the pins go when the GIL is back.
-// The tensors must be held from before; nullptrs are left out.
+// The tensors must be held from before; those that are not there are left out.
 class Unlocked {
  public:
-  Unlocked(bool release, std::initializer_list<const Tensor*> tensors) {
+  template <class... T>
+  explicit Unlocked(bool release, const T&... tensors) {
+    static_assert(sizeof...(T) <= kMost);
     if (!release) return;
-    for (const Tensor* t : tensors)
-      if (t) (new (&pins_[count_++]) Pinned)->take(t->storage());
+    (pin(tensors), ...);
     state_ = PyEval_SaveThread();
   }
   ~Unlocked() {
@@ -171,6 +135,11 @@ class Unlocked {
   Unlocked& operator=(const Unlocked&) = delete;
 
  private:
+  void pin(const Tensor* t) {
+    if (t) (new (&pins_[count_++]) Pinned)->take(t->storage());
+  }
+  void pin(const Ref& r) { pin(as_tensor(r)); }
+  void pin(const TensorInfo& a) { pin(a.tensor); }
   static constexpr int kMost = 20;
   union {
     Pinned pins_[kMost];  // made one by one, and only where the GIL is released
@@ -209,20 +178,21 @@ bool ints_argument(PyObject* object, const char* name, int n, Py_ssize_t* out);
 // A sequence of at most kMaxDims sizes >= 0; false with an exception set.
 bool shape_argument(PyObject* object, Py_ssize_t* shape, int& ndim);
 bool index_argument(PyObject* object, Py_ssize_t& out);
-// A sequence of ints, or one int, of any values. 1: read; 0: it holds something else (no exception); -1: with an exception.
-int ints_of(PyObject* object, Py_ssize_t* out, int& n);
-// torch's words where it raised because the number at a place of the list, which is then in n, is more than 64 bits.
-void say_overflow(const char* function, const char* argument, int at);
-// The same, where anything else is a TypeError; false with an exception set.
-bool sizes_argument(const char* function, const char* argument, PyObject* object, Py_ssize_t* out, int& n);
+// A sequence of ints, or one int, of any values. False with torch's TypeError for anything else, where it `refuses` that, and for
+// what is more than 64 bits.
+bool sizes_argument(const char* function, const char* argument, PyObject* object, Py_ssize_t* out, int& n, bool refuses = true);
 bool double_argument(PyObject* object, double& out);
 // Reads a rule's `Needs`, of n edges: 0 for no gradient, else the dimensions of the tensor plus 1.
 bool needs_argument(PyObject* object, int n, int* needs);
-// The n gradients as a tuple, None for those that were not made.
-PyObject* gradients_of(std::initializer_list<Ref*> gradients);
 bool bool_argument(PyObject* object, bool& out);
 
-inline PyObject* make_view(const TensorInfo& a, const Layout& l) { return as_object(new_view(a.tensor, l)); }
+// Sets an item of a new tuple; false where there is none.
+inline bool put(const Ref& tuple, Py_ssize_t i, Ref item) { return PyTuple_SET_ITEM(tuple.get(), i, item.get()), item.release(); }
+
+// Whether there is a result with memory, which is then to be computed.
+inline bool has_memory(const Ref& made) { return made && as_tensor(made)->device() != DeviceType::Meta; }
+
+inline Ref make_view(const TensorInfo& a, const Layout& l) { return Ref(as_object(new_view(a.tensor, l))); }
 inline std::string shape_text(const TensorInfo& a) { return sizes_text(a.shape, a.ndim); }
 // Fills in the strides that show `a` in l.shape (of as many elements). False where no strides do.
 bool view_strides(const TensorInfo& a, Layout& l);
@@ -239,17 +209,17 @@ void parallel(ptrdiff_t n, ptrdiff_t grain, const F& f) {
 // the sizes alone. (reductions.cpp)
 void sum_rows(DType dtype, const char* data, Py_ssize_t m, Py_ssize_t n, char* out);
 
-// The call's first argument as a tensor, in a call of low to high arguments; where false, return no_tensor().
-inline bool first_tensor(const char* name, PyObject* const* args, Py_ssize_t n, Py_ssize_t low, Py_ssize_t high, TensorInfo& out) {
-  return check_count(name, n, low, high) && read_tensor(args[0], out);
-}
-inline PyObject* no_tensor() { return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented); }
-// Sets the exception; nullptr.
-PyObject* fail(PyObject* type, const std::string& message);
+// Sets an exception. Converts to every way to say that there is no result.
+struct Failed {
+  template <class T>
+  operator T() const {
+    return T();
+  }
+};
+Failed fail(PyObject* type, const char* format, ...);
+Failed fail(PyObject* type, const std::string& message);
+inline Failed no_memory() { return PyErr_NoMemory(), Failed(); }
 // Whether one more dimension than `ndim` is possible; false with an exception set.
 bool check_room(int ndim);
-
-inline PyObject* not_implemented() { return Py_NewRef(Py_NotImplemented); }
-inline PyObject* none() { return Py_NewRef(Py_None); }
 
 }  // namespace rushlight

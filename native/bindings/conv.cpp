@@ -28,49 +28,48 @@ using conv::WeightGradient;
 
 // ---- arguments
 
-bool fails(const char* text) {
-  PyErr_SetString(PyExc_RuntimeError, text);
-  return false;
-}
+// Of a call: how a kernel goes over images. Each has a number for every dimension, or one for all.
+struct Steps {
+  PyObject *stride, *padding, *dilation;
+  Py_ssize_t groups;
+};
 
-// args: stride, padding, dilation, groups. Shapes: x (batch, channels, sizes...), w (out, channels / groups, sizes...).
-bool read_geometry(int dims, const Py_ssize_t* x, const Py_ssize_t* w, PyObject* const* args, Geometry& g) {
+// Shapes: x (batch, channels, sizes...), w (out, channels / groups, sizes...).
+bool read_geometry(int dims, const Py_ssize_t* x, const Py_ssize_t* w, const Steps& steps, Geometry& g) {
   constexpr Py_ssize_t kLimit = Py_ssize_t{1} << 31;
   const int skip = 3 - dims;
-  if (!ints_argument(args[0], "stride", dims, g.stride + skip) || !ints_argument(args[1], "padding", dims, g.pad + skip) ||
-      !ints_argument(args[2], "dilation", dims, g.dilation + skip) || !ints_argument(args[3], "groups", 1, &g.groups))
+  if (!ints_argument(steps.stride, "stride", dims, g.stride + skip) ||
+      !ints_argument(steps.padding, "padding", dims, g.pad + skip) ||
+      !ints_argument(steps.dilation, "dilation", dims, g.dilation + skip))
     return false;
+  g.groups = steps.groups;
   g.dims = dims;
   for (int i = 0; i < skip; i++) g.in[i] = g.out[i] = g.kernel[i] = g.stride[i] = g.dilation[i] = 1, g.pad[i] = 0;
-  if (g.groups <= 0) return fails("non-positive groups is not supported");
+  if (g.groups <= 0) return fail(PyExc_RuntimeError, "non-positive groups is not supported");
   for (int i = skip; i < 3; i++) {
     g.in[i] = x[2 + i - skip];
     g.kernel[i] = w[2 + i - skip];
-    if (g.stride[i] <= 0) return fails("non-positive stride is not supported");
-    if (g.pad[i] < 0) return fails("negative padding is not supported");
-    if (g.dilation[i] <= 0) return fails("dilation should be greater than zero");
-    if (g.kernel[i] <= 0) return fails("the kernel has no elements");
+    if (g.stride[i] <= 0) return fail(PyExc_RuntimeError, "non-positive stride is not supported");
+    if (g.pad[i] < 0) return fail(PyExc_RuntimeError, "negative padding is not supported");
+    if (g.dilation[i] <= 0) return fail(PyExc_RuntimeError, "dilation should be greater than zero");
+    if (g.kernel[i] <= 0) return fail(PyExc_RuntimeError, "the kernel has no elements");
     // A stride past the end is as any other.
     if (g.stride[i] >= kLimit && g.pad[i] < kLimit) g.stride[i] = std::max<Py_ssize_t>(g.in[i] + 2 * g.pad[i], 1);
     if (g.in[i] >= kLimit || g.pad[i] >= kLimit || g.dilation[i] >= kLimit || g.stride[i] >= kLimit || g.kernel[i] >= kLimit)
-      return fails("convolution sizes are too large");
+      return fail(PyExc_RuntimeError, "convolution sizes are too large");
   }
   g.batch = x[0];
   g.in_channels = x[1];
   g.out_channels = w[0];
   const std::string weight = sizes_text(w, dims + 2), input = sizes_text(x, dims + 2);
-  if (g.out_channels < g.groups || g.out_channels % g.groups) {
-    PyErr_Format(PyExc_RuntimeError,
-                 "Given groups=%zd, expected weight to be divisible by %zd at dimension 0, but got weight of size %s instead",
-                 g.groups, g.groups, weight.c_str());
-    return false;
-  }
-  if (g.in_channels % g.groups || g.in_channels / g.groups != w[1]) {
-    PyErr_Format(PyExc_RuntimeError,
-                 "Given groups=%zd, weight of size %s, expected input%s to have %zd channels, but got %zd channels instead",
-                 g.groups, weight.c_str(), input.c_str(), times(w[1], g.groups), g.in_channels);
-    return false;
-  }
+  if (g.out_channels < g.groups || g.out_channels % g.groups)
+    return fail(PyExc_RuntimeError,
+                "Given groups=%zd, expected weight to be divisible by %zd at dimension 0, but got weight of size %s instead",
+                g.groups, g.groups, weight.c_str());
+  if (g.in_channels % g.groups || g.in_channels / g.groups != w[1])
+    return fail(PyExc_RuntimeError,
+                "Given groups=%zd, weight of size %s, expected input%s to have %zd channels, but got %zd channels instead",
+                g.groups, weight.c_str(), input.c_str(), times(w[1], g.groups), g.in_channels);
   for (int i = skip; i < 3; i++) {
     const Py_ssize_t span = g.dilation[i] * (g.kernel[i] - 1) + 1;
     if (g.in[i] + 2 * g.pad[i] < span) {
@@ -79,11 +78,10 @@ bool read_geometry(int dims, const Py_ssize_t* x, const Py_ssize_t* w, PyObject*
         padded += (j > skip ? " x " : "") + std::to_string(g.in[j] + 2 * g.pad[j]);
         spans += (j > skip ? " x " : "") + std::to_string(g.dilation[j] * (g.kernel[j] - 1) + 1);
       }
-      PyErr_Format(PyExc_RuntimeError,
-                   "Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't be greater than actual "
-                   "input size",
-                   padded.c_str(), spans.c_str());
-      return false;
+      return fail(PyExc_RuntimeError,
+                  "Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't be greater than actual "
+                  "input size",
+                  padded.c_str(), spans.c_str());
     }
     g.out[i] = (g.in[i] + 2 * g.pad[i] - span) / g.stride[i] + 1;
   }
@@ -99,9 +97,7 @@ Ref widened(Tensor* tensor, DType type) {
 
 // ---- the three kernels
 
-PyObject* no_memory_or(bool worked, Ref result, DType type) {
-  return worked ? rounded(static_cast<Ref&&>(result), type).release() : PyErr_NoMemory();
-}
+Ref no_memory_or(bool worked, Ref result, DType type) { return worked ? rounded(std::move(result), type) : no_memory(); }
 
 // Whether two tensors of one to three dimensions, batch and channels have a type that is computed here.
 bool fits(const TensorInfo& a, const TensorInfo& b) {
@@ -112,19 +108,18 @@ bool fits(const TensorInfo& bias, DType type) { return !bias.tensor || (bias.dty
 
 bool check_bias(const TensorInfo& bias, const Py_ssize_t* w, const Geometry& g, Py_ssize_t channels) {
   if (!bias.tensor || bias.shape[0] == channels) return true;
-  PyErr_Format(PyExc_RuntimeError,
-               "Given weight of size %s, expected bias to be 1-dimensional with %zd elements, but got bias of size [%zd] instead",
-               sizes_text(w, g.dims + 2).c_str(), channels, bias.shape[0]);
-  return false;
+  return fail(PyExc_RuntimeError,
+              "Given weight of size %s, expected bias to be 1-dimensional with %zd elements, but got bias of size [%zd] instead",
+              sizes_text(w, g.dims + 2).c_str(), channels, bias.shape[0]);
 }
 
 // The convolution of images with weights, plus a bias that may be none; or `back`, of gradients, to the input that they are of. A
 // result of `shape` in the type `own`.
-PyObject* correlate(const Geometry& g, bool back, const Ref& images, const Ref& weights, const Ref& bias, const Py_ssize_t* shape,
-                    DType own) {
+Ref correlate(const Geometry& g, bool back, const Ref& images, const Ref& weights, const Ref& bias, const Py_ssize_t* shape,
+              DType own) {
   const Ref in = contiguous(as_tensor(images)), w = in ? contiguous(as_tensor(weights)) : Ref();
   Ref result = w ? new_ref(computed_in(own), g.dims + 2, shape, DeviceType::Cpu) : Ref();
-  if (!result || as_tensor(result)->numel() == 0) return rounded(static_cast<Ref&&>(result), own).release();
+  if (!result || as_tensor(result)->numel() == 0) return rounded(static_cast<Ref&&>(result), own);
   Correlation c{.type = computed_in(own),
                 .batch = g.batch,
                 .groups = g.groups,
@@ -143,7 +138,7 @@ PyObject* correlate(const Geometry& g, bool back, const Ref& images, const Ref& 
                 .phases = {}};
   bool worked;
   {
-    Unlocked unlocked(g.work() > kParallelWork, {as_tensor(in), as_tensor(w), as_tensor(bias), as_tensor(result)});
+    Unlocked unlocked(g.work() > kParallelWork, in, w, bias, result);
     const bool biased = static_cast<bool>(bias);
     worked = (back ? gradient_planes(g, c.item(), c.planes, c.phases, biased)
                    : image_planes(g, c.item(), c.planes, c.phases.emplace_back(), biased)) &&
@@ -152,26 +147,23 @@ PyObject* correlate(const Geometry& g, bool back, const Ref& images, const Ref& 
   return no_memory_or(worked, static_cast<Ref&&>(result), own);
 }
 
-// (x, w, bias or None, stride, padding, dilation, groups)
-PyObject* convolution(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo x, w, bias;
+Ref convolution(const TensorInfo& x, const TensorInfo& w, const TensorOrNone& bias, IntOrInts stride, IntOrInts padding,
+                IntOrInts dilation, Py_ssize_t groups) {
   Geometry g;
-  if (!check_count("convolution", count, 7, 7)) return nullptr;
-  if (!read_tensor(args[0], x) || !read_tensor(args[1], w) || (args[2] != Py_None && !read_tensor(args[2], bias)) || !fits(x, w) ||
-      !fits(bias, x.dtype))
-    return not_implemented();
-  if (!read_geometry(x.ndim - 2, x.shape, w.shape, args + 3, g) || !check_bias(bias, w.shape, g, g.out_channels)) return nullptr;
+  if (!fits(x, w) || !fits(bias, x.dtype) || !read_geometry(x.ndim - 2, x.shape, w.shape, {stride, padding, dilation, groups}, g) ||
+      !check_bias(bias, w.shape, g, g.out_channels))
+    return {};
   Py_ssize_t shape[5] = {g.batch, g.out_channels};
   for (int i = 0; i < g.dims; i++) shape[2 + i] = g.out[3 - g.dims + i];
   const DeviceType device = device_of(x, w, bias);
   const DType own = x.dtype, type = computed_in(own);
-  if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device).release();
+  if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device);
   Ref xc = widened(x.tensor, type), wc = xc ? widened(w.tensor, type) : Ref();
   Ref bc = wc && bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
-  if (!wc || (bias.tensor && !bc)) return nullptr;
+  if (!wc || (bias.tensor && !bc)) return {};
   if (g.dims == 2 && winograd_pays(g)) {
-    const TensorInfo b = bc ? info_of(as_tensor(bc)) : TensorInfo{};
-    return rounded(Ref(winograd_forward(info_of(as_tensor(xc)), info_of(as_tensor(wc)), b, g)), own).release();
+    const TensorInfo b = bc ? info_of(bc) : TensorInfo{};
+    return rounded(winograd_forward(info_of(xc), info_of(wc), b, g), own);
   }
   return correlate(g, false, xc, wc, bc, shape, own);
 }
@@ -185,82 +177,68 @@ bool check_gradient(const TensorInfo& grad, const Geometry& g) {
     same = same && grad.shape[2 + i] == shape[2 + i];
   }
   if (same) return true;
-  PyErr_Format(PyExc_RuntimeError, "expected a gradient of size %s, got %s", sizes_text(shape, g.dims + 2).c_str(),
-               shape_text(grad).c_str());
-  return false;
+  return fail(PyExc_RuntimeError, "expected a gradient of size %s, got %s", sizes_text(shape, g.dims + 2).c_str(),
+              shape_text(grad).c_str());
 }
 
 // So many sizes; false with an exception set.
-bool shape_of(PyObject* object, int ndim, Py_ssize_t* shape) {
-  int given;
-  if (!shape_argument(object, shape, given)) return false;
-  if (given == ndim) return true;
-  PyErr_Format(PyExc_ValueError, "expected a shape of %d sizes, got %d", ndim, given);
-  return false;
+bool has_sizes(const Shape& shape, int ndim) {
+  return shape.n == ndim || fail(PyExc_ValueError, "expected a shape of %d sizes, got %d", ndim, shape.n);
 }
 
-// (g, w, bias or None, x_shape, stride, padding, dilation, groups) -> the gradient of the input, plus the bias
-PyObject* convolution_input(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo grad, w, bias;
+// The gradient of the input, plus the bias.
+Ref convolution_input(const TensorInfo& grad, const TensorInfo& w, const TensorOrNone& bias, const Shape& x_shape, IntOrInts stride,
+                      IntOrInts padding, IntOrInts dilation, Py_ssize_t groups) {
   Geometry g;
-  Py_ssize_t shape[kMaxDims];
-  if (!check_count("convolution_input", count, 8, 8)) return nullptr;
-  if (!read_tensor(args[0], grad) || !read_tensor(args[1], w) || (args[2] != Py_None && !read_tensor(args[2], bias)) ||
-      !fits(grad, w) || !fits(bias, grad.dtype))
-    return not_implemented();
-  if (!shape_of(args[3], grad.ndim, shape) || !read_geometry(grad.ndim - 2, shape, w.shape, args + 4, g) ||
-      !check_gradient(grad, g) || !check_bias(bias, w.shape, g, g.in_channels))
-    return nullptr;
+  const Py_ssize_t* shape = x_shape.at;
+  if (!fits(grad, w) || !fits(bias, grad.dtype) || !has_sizes(x_shape, grad.ndim) ||
+      !read_geometry(grad.ndim - 2, shape, w.shape, {stride, padding, dilation, groups}, g) || !check_gradient(grad, g) ||
+      !check_bias(bias, w.shape, g, g.in_channels))
+    return {};
   const DeviceType device = device_of(grad, w, bias);
   const DType own = grad.dtype, type = computed_in(own);
-  if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device).release();
+  if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device);
   Ref gc = widened(grad.tensor, type), wc = gc ? widened(w.tensor, type) : Ref();
   Ref bc = wc && bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
-  if (!wc || (bias.tensor && !bc)) return nullptr;
-  if (g.dims == 2 && !bc && winograd_pays(g))
-    return rounded(Ref(winograd_grad_input(info_of(as_tensor(gc)), info_of(as_tensor(wc)), g)), own).release();
+  if (!wc || (bias.tensor && !bc)) return {};
+  if (g.dims == 2 && !bc && winograd_pays(g)) return rounded(winograd_grad_input(info_of(gc), info_of(wc), g), own);
   return correlate(g, true, gc, wc, bc, shape, own);
 }
 
-// (g, x, w_shape, stride, padding, dilation, groups) -> the gradient of the weight
-PyObject* convolution_weight(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo grad, x;
+// The gradient of the weight.
+Ref convolution_weight(const TensorInfo& grad, const TensorInfo& x, const Shape& w_shape, IntOrInts stride, IntOrInts padding,
+                       IntOrInts dilation, Py_ssize_t groups) {
   Geometry g;
-  Py_ssize_t shape[kMaxDims];
-  if (!check_count("convolution_weight", count, 7, 7)) return nullptr;
-  if (!read_tensor(args[0], grad) || !read_tensor(args[1], x) || !fits(grad, x)) return not_implemented();
-  if (!shape_of(args[2], grad.ndim, shape) || !read_geometry(grad.ndim - 2, x.shape, shape, args + 3, g) ||
-      !check_gradient(grad, g))
-    return nullptr;
+  const Py_ssize_t* shape = w_shape.at;
+  if (!fits(grad, x) || !has_sizes(w_shape, grad.ndim) ||
+      !read_geometry(grad.ndim - 2, x.shape, shape, {stride, padding, dilation, groups}, g) || !check_gradient(grad, g))
+    return {};
   const DeviceType device = device_of(grad, x);
   const DType own = grad.dtype, type = computed_in(own);
-  if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device).release();
+  if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device);
   Ref gc = widened(grad.tensor, type), xc = gc ? widened(x.tensor, type) : Ref();
-  if (!xc) return nullptr;
+  if (!xc) return {};
   if (g.dims == 2 && g.batch > 0 && g.in_channels > 0 && winograd_pays(g))
-    return rounded(Ref(winograd_grad_weight(info_of(as_tensor(gc)), info_of(as_tensor(xc)), g)), own).release();
+    return rounded(winograd_grad_weight(info_of(gc), info_of(xc), g), own);
   gc = contiguous(as_tensor(gc));
   xc = gc ? contiguous(as_tensor(xc)) : Ref();
   Ref result = xc ? zeros_ref(type, g.dims + 2, shape, device) : Ref();
-  if (!result || as_tensor(result)->numel() == 0 || as_tensor(gc)->numel() == 0)
-    return rounded(static_cast<Ref&&>(result), own).release();
+  if (!result || as_tensor(result)->numel() == 0 || as_tensor(gc)->numel() == 0) return rounded(static_cast<Ref&&>(result), own);
   WeightGradient c{type, g, data_of(gc), data_of(xc), data_of(result), {}, {}};
   bool worked;
   {
-    Unlocked unlocked(g.work() > kParallelWork, {as_tensor(gc), as_tensor(xc), as_tensor(result)});
+    Unlocked unlocked(g.work() > kParallelWork, gc, xc, result);
     worked = image_planes(g, item_size(type), c.planes, c.phase, false) && c.run();
   }
   return no_memory_or(worked, static_cast<Ref&&>(result), own);
 }
 
-}  // namespace
-
-PyMethodDef kConvMethods[] = {
-    long_kernel<convolution>("convolution", "convolution(x, w, bias_or_None, stride, padding, dilation, groups)"),
-    long_kernel<convolution_input>("convolution_input",
-                                   "convolution_input(g, w, bias_or_None, x_shape, stride, padding, dilation, groups)"),
-    long_kernel<convolution_weight>("convolution_weight", "convolution_weight(g, x, w_shape, stride, padding, dilation, groups)"),
-    {nullptr, nullptr, 0, nullptr},
+const KernelRows rows{
+    long_kernel<convolution, "convolution(x, w, bias, stride, padding, dilation, groups)">(),
+    long_kernel<convolution_input, "convolution_input(g, w, bias, x_shape, stride, padding, dilation, groups)">(),
+    long_kernel<convolution_weight, "convolution_weight(g, x, w_shape, stride, padding, dilation, groups)">(),
 };
+
+}  // namespace
 
 }  // namespace rushlight

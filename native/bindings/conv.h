@@ -1,6 +1,6 @@
 // The sizes of a convolution, for the files that compute one.
 #pragma once
-#include "bindings/bindings.h"
+#include "bindings/kernel.h"
 
 namespace rushlight {
 

@@ -3,7 +3,7 @@
 // The functions answer NotImplemented to anything that is not in order: the Python side then finds out what to say. Sums go over the
 // rows in order, for a block of columns at a time: blocks are what threads share out, so that they change no rounding. Halves are
 // summed in float32.
-#include "bindings/bindings.h"
+#include "bindings/kernel.h"
 
 #include <algorithm>
 #include <atomic>
@@ -15,15 +15,18 @@ namespace {
 constexpr Py_ssize_t kGrain = 1 << 15;
 constexpr Py_ssize_t kColumns = 32;
 
-// Row numbers as contiguous int64. 1 in order, 0 not, -1 exception.
-int read_numbers(PyObject* object, TensorInfo& index, Ref& owner) {
-  if (!read_tensor(object, index) || (index.dtype != DType::I64 && index.dtype != DType::I32)) return 0;
-  if (is_meta(index)) return 1;
-  owner = contiguous_as(index.tensor, DType::I64);
-  if (!owner) return -1;
-  index = info_of(as_tensor(owner));
-  return 1;
-}
+// Row numbers as contiguous int64, where they are not on meta.
+struct RowNumbers : TensorInfo {
+  static constexpr Text kType = "Tensor";
+  bool read(const Argument& a) {
+    if (!read_tensor(a.object, *this) || (dtype != DType::I64 && dtype != DType::I32)) return false;
+    if (is_meta(*this)) return true;
+    owner = contiguous_as(tensor, DType::I64);
+    if (owner) static_cast<TensorInfo&>(*this) = info_of(owner);
+    return static_cast<bool>(owner);
+  }
+  Ref owner;
+};
 
 // Numbers of rows in [0, n), each read once, because another thread may write it after the check. What is made of a wrong one is
 // thrown away.
@@ -42,31 +45,24 @@ struct Numbers {
   }
 };
 
-// (weight, indices, padding_idx) -> the rows
-PyObject* embedding(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo weight, index;
-  Ref owner;
-  if (!check_count("embedding", count, 3, 3)) return nullptr;
-  if (!read_tensor(args[0], weight) || weight.ndim != 2) return not_implemented();
+Ref embedding(const TensorInfo& weight, const RowNumbers& index, Py_ssize_t /* padding */) {
+  if (weight.ndim != 2) return {};
   const DType dtype = weight.dtype;
   const Py_ssize_t item = item_size(dtype), n = weight.shape[0], columns = weight.shape[1], stride = weight.strides[0];
-  if (columns > 1 && weight.strides[1] != item) return not_implemented();
-  const int ready = read_numbers(args[1], index, owner);
-  if (ready <= 0) return ready ? nullptr : not_implemented();
-  if (!check_room(index.ndim)) return nullptr;
+  if (columns > 1 && weight.strides[1] != item) return {};
+  if (!check_room(index.ndim)) return {};
   Py_ssize_t shape[kMaxDims];
   std::copy(index.shape, index.shape + index.ndim, shape);
   shape[index.ndim] = columns;
-  const DeviceType device = device_of(weight, index);
-  Ref out = new_ref(dtype, index.ndim + 1, shape, device);
-  if (!out || device == DeviceType::Meta) return out.release();
+  Ref out = new_ref(dtype, index.ndim + 1, shape, device_of(weight, index));
+  if (!has_memory(out)) return out;
   const Py_ssize_t rows = index.size();
   const size_t bytes = static_cast<size_t>(columns * item);
   Numbers numbers(index, n);
   const char* from = weight.data;
   char* to = data_of(out);
   {
-    Unlocked unlocked(rows * columns * item > kReleaseGilBytes, {weight.tensor, index.tensor, as_tensor(out)});
+    Unlocked unlocked(rows * columns * item > kReleaseGilBytes, weight, index, out);
     parallel(rows, kGrain / (columns + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t i = begin; i < end; i++) {
         const Py_ssize_t k = numbers.at(i);
@@ -74,31 +70,24 @@ PyObject* embedding(PyObject*, PyObject* const* args, Py_ssize_t count) {
       }
     });
   }
-  return numbers.inside.load() ? out.release() : not_implemented();
+  return numbers.inside.load() ? std::move(out) : Ref();
 }
 
-// (g, indices, padding_idx, n) -> (n, columns): the sum of the rows of g of each number; row padding_idx gets nothing
-PyObject* embedding_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo g, index;
-  Ref owner;
-  Py_ssize_t padding, n;
-  if (!check_count("embedding_backward", count, 4, 4)) return nullptr;
-  if (!read_tensor(args[0], g) || !g.is_float_or_half() || g.ndim < 1) return not_implemented();
-  if (!ints_argument(args[2], "padding_idx", 1, &padding) || !ints_argument(args[3], "num_weights", 1, &n)) return nullptr;
-  const int ready = read_numbers(args[1], index, owner);
-  if (ready <= 0 || n < 0) return ready < 0 ? nullptr : not_implemented();
-  if (index.ndim + 1 != g.ndim || !same_sizes(index.ndim, index.shape, g.shape)) return not_implemented();
+// The sum of the rows of g of each number below n; row `padding` gets nothing.
+Ref embedding_backward(const TensorInfo& g, const RowNumbers& index, Py_ssize_t padding, Py_ssize_t n) {
+  if (!g.is_float_or_half() || g.ndim < 1 || n < 0) return {};
+  if (index.ndim + 1 != g.ndim || !same_sizes(index.ndim, index.shape, g.shape)) return {};
   const DeviceType device = device_of(g, index);
   const DType wanted = g.dtype, type = computed_in(wanted);
   const Py_ssize_t columns = g.shape[g.ndim - 1], rows = index.size(), shape[2] = {n, columns};
-  if (device == DeviceType::Meta) return new_ref(wanted, 2, shape, device).release();
+  if (device == DeviceType::Meta) return new_ref(wanted, 2, shape, device);
   Ref gc = contiguous_as(g.tensor, type), out = gc ? zeros_ref(type, 2, shape, device) : Ref();
-  if (!out) return nullptr;
+  if (!out) return {};
   Numbers numbers(index, n);
   const char* from = data_of(gc);
   char* to = data_of(out);
   {
-    Unlocked unlocked(rows * columns * item_size(type) > kReleaseGilBytes, {as_tensor(gc), index.tensor, as_tensor(out)});
+    Unlocked unlocked(rows * columns * item_size(type) > kReleaseGilBytes, gc, index, out);
     const auto add = [&]<class T>(const T* g_rows, T* sums) {
       parallel((columns + kColumns - 1) / kColumns, kGrain / (rows * kColumns + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
         const Py_ssize_t low = begin * kColumns, high = std::min(end * kColumns, columns);
@@ -114,37 +103,27 @@ PyObject* embedding_backward(PyObject*, PyObject* const* args, Py_ssize_t count)
     if (type == DType::F32) add(reinterpret_cast<const float*>(from), reinterpret_cast<float*>(to));
     else add(reinterpret_cast<const double*>(from), reinterpret_cast<double*>(to));
   }
-  if (!numbers.inside.load()) return not_implemented();
-  return type == wanted ? out.release() : as_object(cast(as_tensor(out), wanted));
+  if (!numbers.inside.load()) return {};
+  return rounded(std::move(out), wanted);
 }
 
-// (rows, bag of each row, whether it counts, n) -> (n, columns): the row with the largest element of each column in each bag, -1 in
-// an empty one
-PyObject* largest_in_bags(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo rows, bags, kept;
-  Ref owner;
-  Py_ssize_t n;
-  if (!check_count("largest_in_bags", count, 4, 4)) return nullptr;
-  if (!read_tensor(args[0], rows) || !rows.is_float_or_half() || rows.ndim != 2 || is_meta(rows)) return not_implemented();
-  if (!ints_argument(args[3], "n", 1, &n)) return nullptr;
-  const int ready = read_numbers(args[1], bags, owner);
-  if (ready <= 0) return ready ? nullptr : not_implemented();
-  if (!read_tensor(args[2], kept) || kept.dtype != DType::Bool || kept.size() != rows.shape[0] || bags.size() != rows.shape[0])
-    return not_implemented();
+// (n, columns): the row with the largest element of each column in each bag, -1 in an empty one.
+Ref largest_in_bags(const TensorInfo& rows, const RowNumbers& bags, const TensorInfo& kept, Py_ssize_t n) {
+  if (!rows.is_float_or_half() || rows.ndim != 2 || is_meta(rows)) return {};
+  if (kept.dtype != DType::Bool || kept.size() != rows.shape[0] || bags.size() != rows.shape[0]) return {};
   const DType type = computed_in(rows.dtype);
   const Py_ssize_t columns = rows.shape[1], many = rows.shape[0], shape[2] = {n, columns};
   Ref values = contiguous_as(rows.tensor, type), flags = values ? contiguous(kept.tensor) : Ref();
   Ref top = flags ? new_ref(type, 2, shape, DeviceType::Cpu) : Ref();
   Ref best = top ? new_ref(DType::I64, 2, shape, DeviceType::Cpu) : Ref();
-  if (!best) return nullptr;
+  if (!best) return {};
   Numbers numbers(bags, n);
   const char* from = data_of(values);
   const uint8_t* counts = data_of<const uint8_t>(flags);
   char* largest = data_of(top);
   int64_t* places = data_of<int64_t>(best);
   {
-    Unlocked unlocked(many * columns * item_size(type) > kReleaseGilBytes,
-                      {as_tensor(values), bags.tensor, as_tensor(flags), as_tensor(top), as_tensor(best)});
+    Unlocked unlocked(many * columns * item_size(type) > kReleaseGilBytes, values, bags, flags, top, best);
     std::fill_n(places, n * columns, int64_t{-1});
     const auto look = [&]<class T>(const T* x, T* tops) {
       for (Py_ssize_t i = 0; i < many && columns; i++) {
@@ -164,16 +143,15 @@ PyObject* largest_in_bags(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (type == DType::F32) look(reinterpret_cast<const float*>(from), reinterpret_cast<float*>(largest));
     else look(reinterpret_cast<const double*>(from), reinterpret_cast<double*>(largest));
   }
-  return numbers.inside.load() ? best.release() : not_implemented();
+  return numbers.inside.load() ? std::move(best) : Ref();
 }
 
-}  // namespace
-
-PyMethodDef kEmbeddingMethods[] = {
-    long_kernel<embedding>("embedding", "(weight, indices, padding_idx): the rows that the indices name."),
-    long_kernel<embedding_backward>("embedding_backward", "(g, indices, padding_idx, n): the sums of rows by number."),
-    long_kernel<largest_in_bags>("largest_in_bags", "(rows, bags, kept, n): the row with the largest element, column by column."),
-    {nullptr, nullptr, 0, nullptr},
+const KernelRows rows{
+    long_kernel<embedding, "embedding(weight, indices, padding_idx): the rows that the indices name">(),
+    long_kernel<embedding_backward, "embedding_backward(g, indices, padding_idx, n): the sums of rows by number">(),
+    long_kernel<largest_in_bags, "largest_in_bags(rows, bags, kept, n): the row with the largest element, column by column">(),
 };
+
+}  // namespace
 
 }  // namespace rushlight

@@ -3,7 +3,7 @@
 // An indexed place is (index, dims, at): the dimensions `dims` of the tensor are replaced by the index's shape, put
 // before the remaining dimension number `at`. With several dims the index counts through them row by row (see
 // linear_index).
-#include "bindings/bindings.h"
+#include "bindings/kernel.h"
 
 #include <algorithm>
 #include <atomic>
@@ -19,30 +19,34 @@ namespace {
 
 constexpr Py_ssize_t kGrain = 1 << 14;  // elements of an index that are worth a thread
 
-PyObject* out_of_bounds(long long index, Py_ssize_t dim, Py_ssize_t size) {
-  PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %zd with size %zd", index, static_cast<Py_ssize_t>(dim),
-               static_cast<Py_ssize_t>(size));
-  return nullptr;
+Failed out_of_bounds(int64_t index, int64_t dim, int64_t size) {
+  return fail(PyExc_IndexError, "index %lld is out of bounds for dimension %lld with size %lld", static_cast<long long>(index),
+              static_cast<long long>(dim), static_cast<long long>(size));
 }
 
-// A tensor argument; with int64 indices made contiguous.
-bool tensor_argument(PyObject* object, const char* function, TensorInfo& out) {
-  if (read_tensor(object, out)) return true;
-  PyErr_Format(PyExc_TypeError, "%s() expects a tensor, not %s", function, Py_TYPE(object)->tp_name);
-  return false;
-}
-
-bool index_argument(PyObject* object, const char* function, Ref& owner, TensorInfo& out) {
-  if (!tensor_argument(object, function, out)) return false;
-  if (out.dtype != DType::I64 && out.dtype != DType::I32) {
-    PyErr_Format(PyExc_TypeError, "%s(): the index must be int64", function);
-    return false;
+// A tensor, where anything else is an error.
+struct Array : TensorInfo {
+  static constexpr Text kType = "Tensor";
+  bool read(const Argument& a) {
+    return read_tensor(a.object, *this) ||
+           fail(PyExc_TypeError, "%s() expects a tensor, not %s", a.kernel, Py_TYPE(a.object)->tp_name);
   }
-  owner = out.dtype == DType::I64 ? contiguous(out.tensor) : contiguous_as(out.tensor, DType::I64);
-  if (!owner) return false;
-  out = info_of(as_tensor(owner));
-  return true;
-}
+};
+
+bool is_index(const TensorInfo& a) { return a.dtype == DType::I64 || a.dtype == DType::I32; }
+// The same of an index: contiguous, of int64.
+struct Index : Array {
+  bool read(const Argument& a) {
+    if (!Array::read(a)) return false;
+    return is_index(*this) ? settle() : fail(PyExc_TypeError, "%s(): the index must be int64", a.kernel);
+  }
+  bool settle() {
+    owner = contiguous_as(tensor, DType::I64);
+    if (owner) TensorInfo::operator=(info_of(owner));
+    return static_cast<bool>(owner);
+  }
+  Ref owner;
+};
 
 // Aligned memory that the kernels can read; strides may be anything.
 Ref aligned(const TensorInfo& a) { return a.tensor->is_aligned() ? Ref::borrow(as_object(a.tensor)) : contiguous(a.tensor); }
@@ -74,34 +78,24 @@ struct Indexed {
 };
 
 // Reads dims and at, works out the values' shape, checks the index where it has a value. `shape`, `strides`: of the tensor.
-bool read_places(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, const TensorInfo& index, PyObject* dims_object,
-                 PyObject* at_object, Indexed& in) {
-  if (!PyTuple_Check(dims_object) || PyTuple_GET_SIZE(dims_object) == 0) {
-    PyErr_SetString(PyExc_TypeError, "dims must be a tuple of at least one dimension");
-    return false;
-  }
+bool read_places(const TensorInfo& x, const TensorInfo& index, PyObject* dims_object, Py_ssize_t at, Indexed& in) {
+  const int ndim = x.ndim;
+  const Py_ssize_t *shape = x.shape, *strides = x.strides;
+  if (!PyTuple_Check(dims_object) || PyTuple_GET_SIZE(dims_object) == 0)
+    return fail(PyExc_TypeError, "dims must be a tuple of at least one dimension");
   const int k = static_cast<int>(PyTuple_GET_SIZE(dims_object));
   int dims[kMaxDims];
   bool taken[kMaxDims] = {};
   Py_ssize_t size = 1;
   for (int i = 0; i < k; i++) {
     if (i >= ndim || (dims[i] = dim_argument(PyTuple_GET_ITEM(dims_object, i), ndim)) < 0) {
-      if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "more dims than dimensions");
-      return false;
+      if (!PyErr_Occurred()) return fail(PyExc_IndexError, "more dims than dimensions");
     }
-    if (taken[dims[i]]) {
-      PyErr_SetString(PyExc_ValueError, "dims must differ");
-      return false;
-    }
+    if (taken[dims[i]]) return fail(PyExc_ValueError, "dims must differ");
     taken[dims[i]] = true;
     size *= shape[dims[i]];
   }
-  const Py_ssize_t at = PyNumber_AsSsize_t(at_object, PyExc_IndexError);
-  if (at == -1 && PyErr_Occurred()) return false;
-  if (at < 0 || at > ndim - k) {
-    PyErr_SetString(PyExc_IndexError, "at is out of range");
-    return false;
-  }
+  if (at < 0 || at > ndim - k) return fail(PyExc_IndexError, "at is out of range");
   Py_ssize_t rest_shape[kMaxDims], rest_strides[kMaxDims];
   int rest = 0;
   for (int i = 0; i < ndim; i++) {
@@ -110,9 +104,8 @@ bool read_places(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, c
     rest_strides[rest++] = strides[i];
   }
   if (rest + index.ndim > kMaxDims) {
-    PyErr_Format(PyExc_RuntimeError, "the result of this index would have %d dimensions; a tensor has at most %d",
-                 rest + index.ndim, kMaxDims);
-    return false;
+    return fail(PyExc_RuntimeError, "the result of this index would have %d dimensions; a tensor has at most %d", rest + index.ndim,
+                kMaxDims);
   }
   for (int i = 0; i < at; i++) in.shape[in.ndim++] = rest_shape[i];
   for (int i = 0; i < index.ndim; i++) in.shape[in.ndim++] = index.shape[i];
@@ -122,10 +115,7 @@ bool read_places(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, c
   p.n_outer = joined(static_cast<int>(at), rest_shape, rest_strides, p.outer_shape, p.outer_strides);
   p.n_inner = joined(rest - static_cast<int>(at), rest_shape + at, rest_strides + at, p.inner_shape, p.inner_strides);
   p.n = index.size();
-  if (p.n && size == 0) {
-    PyErr_SetString(PyExc_IndexError, "index is out of bounds for dimension with size 0");
-    return false;
-  }
+  if (p.n && size == 0) return fail(PyExc_IndexError, "index is out of bounds for dimension with size 0");
   if (in.total == 0) {
     p.n = 0;
     return true;
@@ -134,10 +124,7 @@ bool read_places(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, c
   ptrdiff_t* offsets = in.few;
   if (p.n > 32) {
     in.many.reset(new (std::nothrow) ptrdiff_t[p.n]);
-    if (!(offsets = in.many.get())) {
-      PyErr_NoMemory();
-      return false;
-    }
+    if (!(offsets = in.many.get())) return no_memory();
   }
   const int64_t* values = reinterpret_cast<const int64_t*>(index.data);
   // Dimensions that follow each other in memory are as good as one.
@@ -146,10 +133,7 @@ bool read_places(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, c
   const Py_ssize_t step = strides[dims[k - 1]];
   for (ptrdiff_t i = 0; i < p.n; i++) {
     int64_t v = values[i];
-    if (v < -size || v >= size) {
-      out_of_bounds(v, 0, size);
-      return false;
-    }
+    if (v < -size || v >= size) return out_of_bounds(v, 0, size);
     if (v < 0) v += size;
     if (single) {
       offsets[i] = v * step;
@@ -167,12 +151,12 @@ bool read_places(int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides, c
 }
 
 // The values that an index gives, in torch's order: the dimensions of x that are left in the order that they have there.
-PyObject* in_order_of(const TensorInfo& x, PyObject* dims, PyObject* at_object, Ref out) {
+Ref in_order_of(const TensorInfo& x, PyObject* dims, int at, Ref out) {
   const Tensor* t = as_tensor(out);
   uint64_t indexed;
-  if (x.tensor->is_contiguous()) return out.release();
-  if (!dims_argument(dims, x.ndim, indexed)) return nullptr;
-  const int places = t->ndim() - (x.ndim - __builtin_popcountll(indexed)), at = static_cast<int>(PyLong_AsLong(at_object));
+  if (x.tensor->is_contiguous()) return out;
+  if (!dims_argument(dims, x.ndim, indexed)) return {};
+  const int places = t->ndim() - (x.ndim - __builtin_popcountll(indexed));
   Py_ssize_t rest[kMaxDims], own[kMaxDims], strides[kMaxDims];
   for (int i = 0, d = 0; i < t->ndim(); ++i) {
     const bool place = i >= at && i < at + places;
@@ -182,28 +166,23 @@ PyObject* in_order_of(const TensorInfo& x, PyObject* dims, PyObject* at_object, 
   }
   const Py_ssize_t* layouts[] = {rest, own};
   dense_strides(t->ndim(), t->sizes(), layouts, 2, t->item(), strides);
-  return as_object(relaid(as_tensor(out.release()), strides));
+  return Ref(as_object(relaid(as_tensor(out.release()), strides)));
 }
 
-// index_get(x, index, dims, at)
-PyObject* index_get(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (!check_count("index_get", n, 4, 4)) return nullptr;
-  TensorInfo x, index;
-  Ref index_owner;
-  if (!tensor_argument(args[0], "index_get", x) || !index_argument(args[1], "index_get", index_owner, index)) {
-    return nullptr;
-  }
+using GivenDims = Given<"tuple[int, ...]">;
+
+Ref index_get(Array& x, const Index& index, GivenDims dims, Py_ssize_t at) {
   Ref x_owner = aligned(x);
-  if (!x_owner) return nullptr;
-  x = info_of(as_tensor(x_owner));
+  if (!x_owner) return {};
+  x.TensorInfo::operator=(info_of(x_owner));
   Indexed in;
-  if (!read_places(x.ndim, x.shape, x.strides, index, args[2], args[3], in)) return nullptr;
+  if (!read_places(x, index, dims, at, in)) return {};
   const DeviceType device = device_of(x, index);
   Ref out = new_ref(x.dtype, in.ndim, in.shape, device);
-  if (!out) return nullptr;
+  if (!out) return {};
   if (device != DeviceType::Meta) {
     char* to = data_of(out);
-    Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, {x.tensor, as_tensor(out)});
+    Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, x, out);
     if (in.places.n_outer || in.total <= kGrain) {
       take_places(x.dtype, x.data, in.places, to);
     } else {
@@ -216,7 +195,7 @@ PyObject* index_get(PyObject*, PyObject* const* args, Py_ssize_t n) {
       });
     }
   }
-  return in_order_of(x, args[2], args[3], std::move(out));
+  return in_order_of(x, dims, static_cast<int>(at), std::move(out));
 }
 
 bool share_memory(const TensorInfo& a, const TensorInfo& b) {
@@ -235,11 +214,9 @@ Ref values_for(const TensorInfo& values, const TensorInfo& x, const Indexed& in,
     const Py_ssize_t have = values.shape[values.ndim - i];
     fits = have == 1 || have == in.shape[in.ndim - i];
   }
-  if (!fits) {
-    PyErr_Format(PyExc_RuntimeError, "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
-                 sizes_text(values.shape, values.ndim).c_str(), sizes_text(in.shape, in.ndim).c_str());
-    return Ref();
-  }
+  if (!fits)
+    return fail(PyExc_RuntimeError, "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
+                sizes_text(values.shape, values.ndim).c_str(), sizes_text(in.shape, in.ndim).c_str());
   Ref owner = contiguous(values.tensor);
   if (!owner || in.total == 0) return owner;
   if (!one && values.size() != in.total) {
@@ -251,97 +228,69 @@ Ref values_for(const TensorInfo& values, const TensorInfo& x, const Indexed& in,
   return owner;
 }
 
-// index_put(x, index, dims, at, values, accumulate): writes x.
-PyObject* index_put(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (!check_count("index_put", n, 6, 6)) return nullptr;
-  TensorInfo x, index, values;
-  Ref index_owner;
-  bool accumulate;
-  if (!tensor_argument(args[0], "index_put", x) || !index_argument(args[1], "index_put", index_owner, index) ||
-      !tensor_argument(args[4], "index_put", values) || !bool_argument(args[5], accumulate)) {
-    return nullptr;
-  }
-  if (!x.tensor->is_aligned()) return not_implemented();
+Nothing index_put(const Array& x, const Index& index, GivenDims dims, Py_ssize_t at, const Array& values, bool accumulate) {
+  if (!x.tensor->is_aligned()) return {};
   if (!x.tensor->is_writeable()) return fail(PyExc_ValueError, "the written array is read-only");
   Indexed in;
-  if (!read_places(x.ndim, x.shape, x.strides, index, args[2], args[3], in)) return nullptr;
+  if (!read_places(x, index, dims, at, in)) return {};
   Pinned pin;
   if (in.total * item_size(x.dtype) > kReleaseGilBytes) pin.take(x.tensor->storage());  // values may be repeated without the GIL
   bool one;
   Ref from = values_for(values, x, in, one);
-  if (!from) return nullptr;
-  if (values.dtype != x.dtype) {
-    PyErr_Format(PyExc_RuntimeError,
-                 "Index put requires the source and destination dtypes match, got %s for the destination and %s for "
-                 "the source.",
-                 scalar_name(x.dtype), scalar_name(values.dtype));
-    return nullptr;
-  }
+  if (!from) return {};
+  if (values.dtype != x.dtype)
+    return fail(PyExc_RuntimeError,
+                "Index put requires the source and destination dtypes match, got %s for the destination and %s for "
+                "the source.",
+                scalar_name(x.dtype), scalar_name(values.dtype));
   if (in.total == 0 || is_meta(x, index, values)) return none();
   const char* data = data_of(from);
   bool done;
   {
-    Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, {x.tensor, as_tensor(from)});
+    Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, x, from);
     done = land_places(x.dtype, accumulate ? Land::Add : Land::Set, x.data, in.places, data, one);
   }
-  return done ? none() : not_implemented();
+  return done ? none() : Nothing();
 }
 
 // Zeros of `shape` with the elements of g added at the places.
-PyObject* index_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (!check_count("index_backward", n, 5, 5)) return nullptr;
-  TensorInfo g, index;
-  Ref index_owner;
-  int ndim;
-  Py_ssize_t shape[kMaxDims];
-  if (!tensor_argument(args[0], "index_backward", g) || !index_argument(args[1], "index_backward", index_owner, index) ||
-      !shape_argument(args[4], shape, ndim)) {
-    return nullptr;
-  }
+Ref index_backward(const Array& g, const Index& index, GivenDims dims, Py_ssize_t at, const Shape& shape) {
   const DeviceType device = device_of(g, index);
-  Ref out = zeros_ref(g.dtype, ndim, shape, device);
-  if (!out) return nullptr;
-  TensorInfo x = info_of(as_tensor(out));
+  Ref out = zeros_ref(g.dtype, shape.n, shape.at, device);
+  if (!out) return {};
+  const TensorInfo x = info_of(out);
   Indexed in;
-  if (!read_places(x.ndim, x.shape, x.strides, index, args[2], args[3], in)) return nullptr;
+  if (!read_places(x, index, dims, at, in)) return {};
   bool one;
   Ref from = values_for(g, x, in, one);
-  if (!from) return nullptr;
-  if (in.total == 0 || device == DeviceType::Meta) return out.release();
+  if (!from) return {};
+  if (in.total == 0 || device == DeviceType::Meta) return out;
   const char* data = data_of(from);
   bool done;
   {
-    Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, {x.tensor, as_tensor(from)});
+    Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, x, from);
     done = land_places(x.dtype, Land::Add, x.data, in.places, data, one);
   }
-  return done ? out.release() : not_implemented();
+  return done ? std::move(out) : Ref();
 }
 
-// linear_index(sizes, tensors, counts, check): the index tensors, broadcast together, as one index that counts through the
-// sizes row by row. counts: how many dimensions each stands for, which only the messages need. Without check any index
-// is taken: where the result has no elements, torch looks at none.
-PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (!check_count("linear_index", n, 4, 4)) return nullptr;
-  if (!PyTuple_Check(args[0]) || !PyList_Check(args[1]) || !PyTuple_Check(args[2]) ||
-      PyTuple_GET_SIZE(args[0]) != PyList_GET_SIZE(args[1]) || PyTuple_GET_SIZE(args[0]) != PyTuple_GET_SIZE(args[2])) {
-    PyErr_SetString(PyExc_TypeError, "linear_index(tuple of sizes, list of as many tensors, tuple of as many counts, check)");
-    return nullptr;
-  }
-  const Py_ssize_t k = PyTuple_GET_SIZE(args[0]);
-  bool check;
-  if (!bool_argument(args[3], check)) return nullptr;
-  std::vector<Ref> owners(k);
-  std::vector<TensorInfo> tensors(k);
+// The index tensors, broadcast together, as one index that counts through the sizes row by row. counts: how many dimensions each
+// stands for, which only the messages need. Without check any index is taken: where the result has no elements, torch looks at none.
+Ref linear(GivenDims sizes_given, Given<"list[Tensor]"> list, GivenDims counts_given, bool check) {
+  if (!PyTuple_Check(sizes_given) || !PyList_Check(list) || !PyTuple_Check(counts_given) ||
+      PyTuple_GET_SIZE(sizes_given.object) != PyList_GET_SIZE(list.object) ||
+      PyTuple_GET_SIZE(sizes_given.object) != PyTuple_GET_SIZE(counts_given.object))
+    return fail(PyExc_TypeError, "linear_index(tuple of sizes, list of as many tensors, tuple of as many counts, check)");
+  const Py_ssize_t k = PyTuple_GET_SIZE(sizes_given.object);
+  std::vector<Index> tensors(k);
   std::vector<int64_t> sizes(k), counts(k);
   std::string shapes;
   int ndim = 0;
   DeviceType device = DeviceType::Cpu;
   for (Py_ssize_t i = 0; i < k; i++) {
-    sizes[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(args[0], i));
-    counts[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(args[2], i));
-    if (PyErr_Occurred() || !index_argument(PyList_GET_ITEM(args[1], i), "linear_index", owners[i], tensors[i])) {
-      return nullptr;
-    }
+    sizes[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(sizes_given.object, i));
+    counts[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(counts_given.object, i));
+    if (PyErr_Occurred() || !tensors[i].read({PyList_GET_ITEM(list.object, i), "linear_index", "tensors", nullptr})) return {};
     if (tensors[i].ndim > ndim) ndim = tensors[i].ndim;
     if (is_meta(tensors[i])) device = DeviceType::Meta;
     for (int64_t c = 0; c < counts[i]; c++) {
@@ -355,25 +304,20 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t n) {
     for (const TensorInfo& a : tensors) {
       const int own = d - (ndim - a.ndim);
       if (own < 0 || a.shape[own] == 1) continue;
-      if (size != 1 && size != a.shape[own]) {
-        PyErr_Format(PyExc_IndexError, "shape mismatch: indexing tensors could not be broadcast together with shapes %s",
-                     shapes.c_str());
-        return nullptr;
-      }
+      if (size != 1 && size != a.shape[own])
+        return fail(PyExc_IndexError, "shape mismatch: indexing tensors could not be broadcast together with shapes %s",
+                    shapes.c_str());
       size = a.shape[own];
     }
     shape[d] = size;
     total *= size;
   }
   Ref out = zeros_ref(DType::I64, ndim, shape, device);
-  if (!out || !total) return out.release();
+  if (!out || !total) return out;
   for (Py_ssize_t i = 0; i < k; i++) {
-    if (sizes[i] == 0) {
-      PyErr_SetString(PyExc_IndexError, "index is out of bounds for dimension with size 0");
-      return nullptr;
-    }
+    if (sizes[i] == 0) return fail(PyExc_IndexError, "index is out of bounds for dimension with size 0");
   }
-  if (!check || device == DeviceType::Meta) return out.release();
+  if (!check || device == DeviceType::Meta) return out;
   int64_t* to = data_of<int64_t>(out);
   int64_t first = 0;
   for (Py_ssize_t j = 0; j < k; first += counts[j++]) {
@@ -395,12 +339,13 @@ PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t n) {
       }
     }
   }
-  return out.release();
+  return out;
 }
 
 }  // namespace
 
-extern const HostFunction linear_index = over_devices<over_aliases<linear>>;
+constexpr Text kLinearIndex("linear_index(sizes, tensors, counts, check): several indices as one");
+extern const HostFunction linear_index = over_devices<over_aliases<Call<linear, kLinearIndex>::call>>;
 
 namespace {
 
@@ -429,73 +374,58 @@ void each_slice(const Picks& picks, const F& f) {
   });
 }
 
-// x, dim, index of gather and scatter; `src` may be null.
+// x, dim, index of gather and scatter; `src` may be without a tensor.
 struct Scattering {
-  TensorInfo x, index, src;
-  Ref index_owner;
+  TensorInfo x, src;
+  Index index;
   int dim = 0;
 
-  // 1 in order, 0 not, -1 exception. Whether the indices are in range is seen here where there is a src, before x is written.
-  int read(PyObject* x_object, PyObject* dim_object, PyObject* index_object, PyObject* src_object) {
-    if (!read_tensor(x_object, x) || !read_tensor(index_object, index) || !PyLong_Check(dim_object)) return 0;
-    if (index.dtype != DType::I64 && index.dtype != DType::I32) return 0;
-    if (x.ndim == 0 || x.ndim != index.ndim || !x.tensor->is_aligned()) return 0;
-    const long d = PyLong_AsLong(dim_object);
-    if (d == -1 && PyErr_Occurred()) return -1;
-    if (d < -x.ndim || d >= x.ndim) {
-      PyErr_Clear();
-      return 0;
-    }
-    dim = static_cast<int>(d < 0 ? d + x.ndim : d);
+  // Whether all is in order; else with an exception or without. Whether the indices are in range is seen here where there is a src,
+  // before x is written.
+  bool read(const TensorInfo& into, int along, const TensorInfo& places, const TensorInfo& from) {
+    x = into, src = from, dim = along;
+    index.TensorInfo::operator=(places);
+    if (!is_index(index) || x.ndim == 0 || x.ndim != index.ndim || !x.tensor->is_aligned()) return false;
     for (int i = 0; i < x.ndim; i++) {
-      if (i != dim && index.shape[i] > x.shape[i]) return 0;
+      if (i != dim && index.shape[i] > x.shape[i]) return false;
     }
-    if (src_object) {
-      if (!read_tensor(src_object, src) || src.dtype != x.dtype || !src.tensor->is_aligned()) return 0;
-      if (src.ndim && src.ndim != x.ndim) return 0;
-      for (int i = 0; i < src.ndim; i++) {
-        if (index.shape[i] > src.shape[i]) return 0;
-      }
+    if (!src.tensor) return index.settle();
+    if (src.dtype != x.dtype || !src.tensor->is_aligned() || (src.ndim && src.ndim != x.ndim)) return false;
+    for (int i = 0; i < src.ndim; i++) {
+      if (index.shape[i] > src.shape[i]) return false;
     }
-    if (!index_argument(index_object, "scatter", index_owner, index)) return -1;
-    return !src_object || is_meta(index) || in_range(index, x.shape[dim]) ? 1 : 0;
+    return index.settle() && (is_meta(index) || in_range(index, x.shape[dim]));
   }
 };
 
-// gather(x, dim, index, sparse_grad)
-PyObject* gather_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (!check_count("gather", n, 3, 4)) return nullptr;
+Ref gather_function(const TensorInfo& x, Dim dim, const TensorInfo& index, bool /* sparse_grad */) {
   Scattering s;
-  const int ready = s.read(args[0], args[1], args[2], nullptr);
-  if (ready <= 0) return ready ? nullptr : not_implemented();
-  const DeviceType device = device_of(s.x, s.index);
-  Ref out = new_ref(s.x.dtype, s.index.ndim, s.index.shape, device);
-  if (!out || device == DeviceType::Meta) return out.release();
-  const TensorInfo to = info_of(as_tensor(out));
+  if (!s.read(x, dim, index, {})) return {};
+  Ref out = new_ref(s.x.dtype, s.index.ndim, s.index.shape, device_of(s.x, s.index));
+  if (!has_memory(out)) return out;
+  const TensorInfo to = info_of(out);
   const Picks picks{s.x.ndim,         s.dim,       s.index.shape, reinterpret_cast<const int64_t*>(s.index.data),
                     s.x.shape[s.dim], s.x.strides, to.strides};
   std::atomic<bool> inside{true};
   {
-    Unlocked unlocked(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes, {s.x.tensor, s.index.tensor, to.tensor});
+    Unlocked unlocked(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes, s.x, s.index, to);
     each_slice(picks, [&](const Picks& part, ptrdiff_t first) {
       if (!gather(s.x.dtype, s.x.data + (s.dim ? first * s.x.strides[0] : 0), part, to.data + first * to.strides[0]))
         inside.store(false, std::memory_order_relaxed);
     });
   }
-  return inside.load() ? out.release() : not_implemented();
+  return inside.load() ? std::move(out) : Ref();
 }
 
-PyObject* land(PyObject* const* args, Land how) {
+Nothing land(const TensorInfo& x, int dim, const TensorInfo& index, const TensorInfo& src, Land how) {
   Scattering s;
-  const int ready = s.read(args[0], args[1], args[2], args[3]);
-  if (ready <= 0) return ready ? nullptr : not_implemented();
-  if (!s.x.tensor->is_writeable()) return not_implemented();
+  if (!s.read(x, dim, index, src) || !x.tensor->is_writeable()) return {};
   if (is_meta(s.x, s.index, s.src)) return none();
-  Ref src_owner = Ref::borrow(args[3]);
+  Ref src_owner;
   if (share_memory(s.x, s.src)) {
     src_owner = Ref(as_object(contiguous_copy(s.src.tensor)));
-    if (!src_owner) return nullptr;
-    s.src = info_of(as_tensor(src_owner));
+    if (!src_owner) return {};
+    s.src = info_of(src_owner);
   }
   const Py_ssize_t still[kMaxDims] = {};  // a number without dimensions lands everywhere
   const Picks picks{s.x.ndim,
@@ -507,7 +437,7 @@ PyObject* land(PyObject* const* args, Land how) {
                     s.src.ndim ? s.src.strides : still};
   bool done;
   {
-    Unlocked unlocked(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes, {s.x.tensor, s.index.tensor, s.src.tensor});
+    Unlocked unlocked(s.index.size() * item_size(s.x.dtype) > kReleaseGilBytes, s.x, s.index, s.src);
     // Slices of x lie apart, unless they are what the index is about.
     if (s.dim == 0 || s.index.size() == 0 || !s.x.tensor->is_contiguous()) {
       done = scatter(s.x.dtype, how, s.x.data, picks, s.src.data);
@@ -520,110 +450,70 @@ PyObject* land(PyObject* const* args, Land how) {
       done = landed.load();
     }
   }
-  return done ? none() : not_implemented();
+  return done ? none() : Nothing();
 }
 
-// gather_backward(g, dim, index, shape): zeros with g added where gather reads.
-PyObject* gather_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  TensorInfo g;
-  int ndim;
-  Py_ssize_t shape[kMaxDims];
-  if (!first_tensor("gather_backward", args, n, 4, 4, g)) return no_tensor();
-  if (!shape_argument(args[3], shape, ndim)) return nullptr;
-  Ref out = zeros_ref(g.dtype, ndim, shape, device_of(g));
-  if (!out) return nullptr;
-  PyObject* given[] = {out.get(), args[1], args[2], args[0]};
-  Ref landed(land(given, Land::Add));
-  return landed.get() == Py_None ? out.release() : landed.release();
+// Zeros with g added where gather reads.
+Ref gather_backward(const TensorInfo& g, Py_ssize_t dim, const TensorInfo& index, const Shape& shape) {
+  Ref out = zeros_ref(g.dtype, shape.n, shape.at, device_of(g));
+  const int along = out ? normal_dim(dim, shape.n) : -1;
+  return along >= 0 && land(info_of(out), along, index, g, Land::Add) ? std::move(out) : Ref();
 }
 
-// scatter_set(x, dim, index, src), scatter_add: write x.
 template <Land kHow>
-PyObject* scatter_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return check_count("scatter", n, 4, 4) ? land(args, kHow) : nullptr;
+Nothing scatter_function(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src) {
+  return land(x, dim, index, src, kHow);
 }
 
-// scatter(x, dim, index, src, mode): writes x; src broadcast to the index's shape.
-PyObject* scatter_mode(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (!check_count("scatter", n, 5, 5)) return nullptr;
-  const long mode = PyLong_AsLong(args[4]);
-  if (mode == -1 && PyErr_Occurred()) return nullptr;
-  if (mode < 0 || mode >= static_cast<long>(Land::Count)) return not_implemented();
-  return land(args, static_cast<Land>(mode));
+// src is broadcast to the index's shape.
+Nothing scatter_mode(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& src, Py_ssize_t mode) {
+  if (mode < 0 || mode >= static_cast<Py_ssize_t>(Land::Count)) return {};
+  return land(x, dim, index, src, static_cast<Land>(mode));
 }
 
 // ---------------------------------------------------------------- whole slices of one dimension
 
-// 1 in order, 0 not, -1 exception. Slices are named by int64 vectors of indices >= 0.
-int read_slices(PyObject* x_object, PyObject* dim_object, PyObject* index_object, TensorInfo& x, TensorInfo& index,
-                Ref& index_owner, int& dim) {
-  if (!read_tensor(x_object, x) || !read_tensor(index_object, index) || !PyLong_Check(dim_object)) return 0;
-  if ((index.dtype != DType::I64 && index.dtype != DType::I32) || index.ndim != 1 || x.ndim == 0) return 0;
-  const long d = PyLong_AsLong(dim_object);
-  if (d == -1 && PyErr_Occurred()) return -1;
-  if (d < -x.ndim || d >= x.ndim) {
-    PyErr_Clear();
-    return 0;
-  }
-  dim = static_cast<int>(d < 0 ? d + x.ndim : d);
-  if (!index_argument(index_object, "index", index_owner, index)) return -1;
-  return is_meta(index) || in_range(index, x.shape[dim]) ? 1 : 0;
+// Slices are named by int64 vectors of indices >= 0.
+bool is_slices(const TensorInfo& x, int dim, const TensorInfo& given, Index& index) {
+  index.TensorInfo::operator=(given);
+  return is_index(index) && index.ndim == 1 && x.ndim && index.settle() && (is_meta(index) || in_range(index, x.shape[dim]));
+}
+// (dim,)
+Ref only(int dim) { return Ref(Py_BuildValue("(i)", dim)); }
+
+Ref index_select(const TensorInfo& x, Dim dim, const TensorInfo& index) {
+  Index slices;
+  const Ref dims = is_slices(x, dim, index, slices) ? only(dim) : Ref();
+  Array from{x};
+  return dims ? index_get(from, slices, {dims.get()}, dim) : Ref();
 }
 
-// Calls index_get, index_put, ... on (dim,), dim.
-PyObject* with_dim(FastFunction f, PyObject* first, PyObject* index, int dim, PyObject* fourth, PyObject* fifth, Py_ssize_t n) {
-  Ref at(PyLong_FromLong(dim));
-  Ref dims(at ? PyTuple_Pack(1, at.get()) : nullptr);
-  if (!dims) return nullptr;
-  PyObject* args[] = {first, index, dims.get(), at.get(), fourth, fifth};
-  return f(nullptr, args, n);
-}
-
-// index_select(x, dim, index)
-PyObject* index_select(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (!check_count("index_select", n, 3, 3)) return nullptr;
-  TensorInfo x, index;
-  Ref index_owner;
-  int dim;
-  const int ready = read_slices(args[0], args[1], args[2], x, index, index_owner, dim);
-  if (ready <= 0) return ready ? nullptr : not_implemented();
-  return with_dim(index_get, args[0], index_owner.get(), dim, nullptr, nullptr, 4);
-}
-
-// index_add(x, dim, index, source, alpha): writes x.
-PyObject* index_add(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (!check_count("index_add", n, 5, 5)) return nullptr;
-  TensorInfo x, index, source;
-  Ref index_owner;
-  int dim;
-  const int ready = read_slices(args[0], args[1], args[2], x, index, index_owner, dim);
-  if (ready < 0) return nullptr;
-  if (!ready || !read_tensor(args[3], source) || source.dtype != x.dtype || source.ndim != x.ndim || !PyLong_CheckExact(args[4]) ||
-      PyLong_AsLong(args[4]) != 1) {
-    PyErr_Clear();
-    return not_implemented();
-  }
+// Writes x.
+Nothing index_add(const TensorInfo& x, Dim dim, const TensorInfo& index, const TensorInfo& source, Any alpha) {
+  Index slices;
+  if (!is_slices(x, dim, index, slices) || source.dtype != x.dtype || source.ndim != x.ndim) return {};
+  if (!PyLong_CheckExact(alpha) || PyLong_AsLong(alpha) != 1) return PyErr_Clear(), Nothing();
   for (int i = 0; i < x.ndim; i++) {
-    if (source.shape[i] != (i == dim ? index.shape[0] : x.shape[i])) return not_implemented();
+    if (source.shape[i] != (i == dim ? slices.shape[0] : x.shape[i])) return {};
   }
-  return with_dim(index_put, args[0], index_owner.get(), dim, args[3], Py_True, 6);
+  const Ref dims = only(dim);
+  return dims ? index_put({x}, slices, {dims.get()}, dim, {source}, true) : Nothing();
 }
+
+const KernelRows rows{
+    long_kernel<index_get, "index_get(x, index, dims, at): the elements at the places, a new tensor">(),
+    long_kernel<index_put, "index_put(x, index, dims, at, values, accumulate): writes x at the places">(),
+    long_kernel<index_backward, "index_backward(g, index, dims, at, shape): zeros with g added at the places">(),
+    long_kernel<linear, kLinearIndex>(),
+    long_kernel<gather_function, "gather(x, dim, index, sparse_grad=False)">(),
+    long_kernel<gather_backward, "gather_backward(g, dim, index, shape): zeros with g added where gather reads">(),
+    long_kernel<scatter_function<Land::Set>, "scatter_set(x, dim, index, src): writes x; src may be one number">(),
+    long_kernel<scatter_function<Land::Add>, "scatter_add(x, dim, index, src): writes x; src may be one number">(),
+    long_kernel<scatter_mode, "scatter(x, dim, index, src, mode): writes x; mode 0 set, 1 add, 2 mul, 3 max, 4 min">(),
+    long_kernel<index_select, "index_select(x, dim, index)">(),
+    long_kernel<index_add, "index_add(x, dim, index, source, alpha): writes x">(),
+};
 
 }  // namespace
-
-PyMethodDef kIndexingMethods[] = {
-    long_kernel<index_get>("index_get", "(x, index, dims, at): the elements at the places, a new tensor."),
-    long_kernel<index_put>("index_put", "(x, index, dims, at, values, accumulate): writes x at the places."),
-    long_kernel<index_backward>("index_backward", "(g, index, dims, at, shape): zeros with g added at the places."),
-    long_kernel<linear>("linear_index", "(sizes, tensors, counts, check): several indices as one."),
-    long_kernel<gather_function>("gather", "(x, dim, index, sparse_grad)"),
-    long_kernel<gather_backward>("gather_backward", "(g, dim, index, shape): zeros with g added where gather reads."),
-    long_kernel<scatter_function<Land::Set>>("scatter_set", "(x, dim, index, src): writes x; src may be one number."),
-    long_kernel<scatter_function<Land::Add>>("scatter_add", "(x, dim, index, src): writes x; src may be one number."),
-    long_kernel<scatter_mode>("scatter", "(x, dim, index, src, mode): writes x; mode 0 set, 1 add, 2 mul, 3 max, 4 min."),
-    long_kernel<index_select>("index_select", "(x, dim, index)"),
-    long_kernel<index_add>("index_add", "(x, dim, index, source, alpha): writes x."),
-    {nullptr, nullptr, 0, nullptr},
-};
 
 }  // namespace rushlight

@@ -1,5 +1,5 @@
 // Copies that put tensors together: cat and stack, their gradients; and of one tensor: clone, to_copy.
-#include "bindings/bindings.h"
+#include "bindings/kernel.h"
 
 #include <cstring>
 #include <memory>
@@ -14,19 +14,19 @@ constexpr Py_ssize_t kFew = 16;
 // A list of tensors, seen from C++ without an allocation where they are few.
 class TensorInfos {
  public:
-  // 1 read, 0 something else is among them.
-  int read(PyObject* list) {
-    if (!PyList_Check(list) && !PyTuple_Check(list)) return 0;
-    count = PySequence_Fast_GET_SIZE(list);
+  static constexpr Text kType = "Sequence[Tensor]";
+  bool read(const Argument& a) {
+    if (!is_list(a.object)) return false;
+    count = PySequence_Fast_GET_SIZE(a.object);
     if (count > kFew) {
       heap_.reset(new (std::nothrow) TensorInfo[static_cast<size_t>(count)]);
-      if (!heap_) return 0;
+      if (!heap_) return false;
       at = heap_.get();
     }
     for (Py_ssize_t i = 0; i < count; ++i) {
-      if (!read_tensor(PySequence_Fast_GET_ITEM(list, i), at[i])) return 0;
+      if (!read_tensor(PySequence_Fast_GET_ITEM(a.object, i), at[i])) return false;
     }
-    return 1;
+    return true;
   }
   TensorInfo& operator[](Py_ssize_t i) { return at[i]; }
   DeviceType device() const {
@@ -60,7 +60,7 @@ Ref joined(TensorInfos& tensors, int ndim, const Py_ssize_t* shape, int dim, boo
   Ref result(as_object(new_strided(dtype, inner, whole.shape, whole.strides, device)));
   if (!stack || !result) return result;
   for (int i = 0; i < ndim; ++i) apart.add(shape[i], 0);
-  view_strides(info_of(as_tensor(result)), apart);
+  view_strides(info_of(result), apart);
   return Ref(as_object(new_view(as_tensor(result), apart)));
 }
 
@@ -86,7 +86,7 @@ bool join(TensorInfos& tensors, const TensorInfo& result, int dim, bool stack) {
     if (length == 0 || outer == 0) continue;
     if (rows && a.tensor->is_contiguous()) {
       char* to = result.data + at;
-      Unlocked unlocked(outer * length > kReleaseGilBytes, {a.tensor, result.tensor});
+      Unlocked unlocked(outer * length > kReleaseGilBytes, a, result);
       for (Py_ssize_t i = 0; i < outer; ++i) std::memcpy(to + i * row, a.data + i * length, static_cast<size_t>(length));
     } else {
       // A tensor that lies in memory otherwise is copied into a view of the piece's place.
@@ -101,136 +101,108 @@ bool join(TensorInfos& tensors, const TensorInfo& result, int dim, bool stack) {
   return true;
 }
 
-// (list of tensors, dim). Empty vectors are skipped whatever the others' dimensions.
-PyObject* cat(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  TensorInfos tensors;
-  if (!check_count("cat", n, 2, 2)) return nullptr;
-  if (!tensors.read(args[0])) return not_implemented();
+// Empty vectors are skipped whatever the others' dimensions.
+Ref cat(TensorInfos& tensors, Any along) {
   if (tensors.count == 0) return fail(PyExc_ValueError, "torch.cat(): expected a non-empty list of Tensors");
   Py_ssize_t first = -1;
   for (Py_ssize_t i = 0; i < tensors.count; ++i) {
     const TensorInfo& a = tensors[i];
-    if (a.ndim == 0) {
-      PyErr_Format(PyExc_RuntimeError, "zero-dimensional tensor (at position %zd) cannot be concatenated", i);
-      return nullptr;
-    }
+    if (a.ndim == 0) return fail(PyExc_RuntimeError, "zero-dimensional tensor (at position %zd) cannot be concatenated", i);
     if (first < 0 && !(a.ndim == 1 && a.shape[0] == 0)) first = i;
   }
   const TensorInfo& model = tensors[first < 0 ? 0 : first];
   // Empty vectors are left out, whatever the dimension; where there is nothing else, so is the dimension.
-  const int dim = first < 0 ? 0 : dim_argument(args[1], model.ndim);
-  if (dim < 0) return nullptr;
+  const int dim = first < 0 ? 0 : dim_argument(along, model.ndim);
+  if (dim < 0) return {};
   Py_ssize_t shape[kMaxDims];
   std::memcpy(shape, model.shape, sizeof(Py_ssize_t) * static_cast<size_t>(model.ndim));
   shape[dim] = 0;
   for (Py_ssize_t i = 0; i < tensors.count; ++i) {
     const TensorInfo& a = tensors[i];
     if (a.ndim == 1 && a.shape[0] == 0) continue;
-    if (a.ndim != model.ndim) {
-      PyErr_Format(PyExc_RuntimeError, "Tensors must have same number of dimensions: got %d and %d", model.ndim, a.ndim);
-      return nullptr;
-    }
+    if (a.ndim != model.ndim)
+      return fail(PyExc_RuntimeError, "Tensors must have same number of dimensions: got %d and %d", model.ndim, a.ndim);
     for (int d = 0; d < model.ndim; ++d) {
       if (d == dim || a.shape[d] == model.shape[d]) continue;
-      PyErr_Format(PyExc_RuntimeError,
-                   "Sizes of tensors must match except in dimension %d. Expected size %zd but got size %zd for tensor number "
-                   "%zd in the list.",
-                   dim, model.shape[d], a.shape[d], i);
-      return nullptr;
+      return fail(PyExc_RuntimeError,
+                  "Sizes of tensors must match except in dimension %d. Expected size %zd but got size %zd for tensor number "
+                  "%zd in the list.",
+                  dim, model.shape[d], a.shape[d], i);
     }
     shape[dim] += a.shape[dim];
   }
-  if (!same_dtype(tensors)) return not_implemented();
+  if (!same_dtype(tensors)) return {};
   Ref result = joined(tensors, model.ndim, shape, dim, false);
-  if (!result || tensors.device() == DeviceType::Meta) return result.release();
-  return join(tensors, info_of(as_tensor(result)), dim, false) ? result.release() : nullptr;
+  if (!has_memory(result)) return result;
+  return join(tensors, info_of(result), dim, false) ? std::move(result) : Ref();
 }
 
-// (list of tensors, dim): a new dimension, one entry a tensor
-PyObject* stack(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  TensorInfos tensors;
-  if (!check_count("stack", n, 2, 2)) return nullptr;
-  if (!tensors.read(args[0])) return not_implemented();
+// A new dimension, one entry a tensor.
+Ref stack(TensorInfos& tensors, Any along) {
   if (tensors.count == 0) return fail(PyExc_RuntimeError, "stack expects a non-empty TensorList");
   const TensorInfo& model = tensors[0];
-  const int dim = dim_argument(args[1], model.ndim + 1);
-  if (dim < 0) return nullptr;
+  const int dim = dim_argument(along, model.ndim + 1);
+  if (dim < 0) return {};
   for (Py_ssize_t i = 1; i < tensors.count; ++i) {
     const TensorInfo& a = tensors[i];
     if (a.ndim == model.ndim && same_sizes(a.ndim, a.shape, model.shape)) continue;
     return fail(PyExc_RuntimeError, "stack expects each tensor to be equal size, but got " + sizes_text(model.shape, model.ndim) +
                                         " at entry 0 and " + sizes_text(a.shape, a.ndim) + " at entry " + std::to_string(i));
   }
-  if (!same_dtype(tensors)) return not_implemented();
-  if (!check_room(model.ndim)) return nullptr;
+  if (!same_dtype(tensors)) return {};
+  if (!check_room(model.ndim)) return {};
   Py_ssize_t shape[kMaxDims];
   for (int i = 0, d = 0; i <= model.ndim; ++i) shape[i] = i == dim ? tensors.count : model.shape[d++];
   Ref result = joined(tensors, model.ndim + 1, shape, dim, true);
-  if (!result || tensors.device() == DeviceType::Meta) return result.release();
-  return join(tensors, info_of(as_tensor(result)), dim, true) ? result.release() : nullptr;
+  if (!has_memory(result)) return result;
+  return join(tensors, info_of(result), dim, true) ? std::move(result) : Ref();
 }
 
-// (g, dim, shapes) -> each joined tensor's piece of g, as views
-PyObject* cat_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  TensorInfo g;
-  if (!check_count("cat_backward", n, 3, 3) || !read_tensor(args[0], g) || !PyTuple_Check(args[2])) {
-    return PyErr_Occurred() ? nullptr : not_implemented();
-  }
-  const int dim = dim_argument(args[1], g.ndim);
-  if (dim < 0) return nullptr;
-  const Py_ssize_t count = PyTuple_GET_SIZE(args[2]);
+// Each joined tensor's piece of g, as views.
+Tensors cat_backward(TensorInfo& g, Dim dim, Given<"tuple[Sequence[int], ...]"> shapes) {
+  if (!PyTuple_Check(shapes)) return {};
+  const Py_ssize_t count = PyTuple_GET_SIZE(shapes.object);
   const Py_ssize_t total = g.ndim ? g.shape[dim] : 0;
   Ref pieces(PyTuple_New(count));
-  if (!pieces || !look_again(g, dim, total)) return nullptr;
+  if (!pieces || !look_again(g, dim, total)) return {};
   Layout l(g.tensor);
   for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* sizes = PyTuple_GET_ITEM(args[2], i);
+    PyObject* sizes = PyTuple_GET_ITEM(shapes.object, i);
     const bool skipped = PyTuple_GET_SIZE(sizes) != g.ndim;  // an empty vector among matrices
     const Py_ssize_t size = skipped ? 0 : PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes, dim));
-    Tensor* piece;
     if (skipped) {
-      piece = new_tensor(g.dtype, 1, &size, device_of(g));
-    } else {
-      l.shape[dim] = size;
-      piece = new_view(g.tensor, l);
-      l.offset += size * l.strides[dim];
+      if (!put(pieces, i, new_ref(g.dtype, 1, &size, device_of(g)))) return {};
+      continue;
     }
-    if (!piece) return nullptr;
-    PyTuple_SET_ITEM(pieces.get(), i, as_object(piece));
+    l.shape[dim] = size;
+    if (!put(pieces, i, make_view(g, l))) return {};
+    l.offset += size * l.strides[dim];
   }
-  return pieces.release();
+  return pieces;
 }
 
-// (tensor, memory_format = None): a copy with the order of strides kept
-PyObject* clone(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  TensorInfo a;
-  if (!first_tensor("clone", args, n, 1, 2, a)) return no_tensor();
-  if (n > 1 && args[1] != Py_None) return not_implemented();
-  return as_object(dense_copy(a.tensor));
-}
+// A copy with the order of strides kept.
+Ref clone(const TensorInfo& a, OnlyNone /* memory_format */) { return Ref(as_object(dense_copy(a.tensor))); }
 
-// (tensor, dtype): a copy of another floating type, which keeps the order of strides; other types have rules of their own
-PyObject* to_copy(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  TensorInfo a;
-  if (!first_tensor("to_copy", args, n, 2, 2, a)) return no_tensor();
+// A copy of another floating type, which keeps the order of strides; other types have rules of their own.
+Ref to_copy(const TensorInfo& a, Given<"_dtype"> dtype) {
   DType to = DType::Count;
   bool known = false;
   for (const DType type : {DType::F16, DType::BF16, DType::F32, DType::F64}) {
     known |= a.dtype == type;
-    if (args[1] == dtype_object(type)) to = type;
+    if (dtype.object == dtype_object(type)) to = type;
   }
-  return known && to != DType::Count && to != a.dtype ? as_object(cast(a.tensor, to)) : not_implemented();
+  return known && to != DType::Count && to != a.dtype ? Ref(as_object(cast(a.tensor, to))) : Ref();
 }
 
-}  // namespace
-
-PyMethodDef kJoinMethods[] = {
-    long_kernel<cat>("cat", "cat(tensors, dim)"),
-    long_kernel<stack>("stack", "stack(tensors, dim)"),
-    layout_kernel<cat_backward>("cat_backward", "cat_backward(g, dim, shapes): the pieces, as views"),
-    layout_kernel<clone>("clone", "clone(a): a copy that keeps the order of strides"),
-    layout_kernel<to_copy>("to_copy", "to_copy(a, dtype): a copy of another floating type that keeps the order of strides"),
-    {nullptr, nullptr, 0, nullptr},
+const KernelRows rows{
+    long_kernel<cat, "cat(tensors, dim)">(),
+    long_kernel<stack, "stack(tensors, dim)">(),
+    layout_kernel<cat_backward, "cat_backward(g, dim, shapes)">(),
+    layout_kernel<clone, "clone(a, memory_format=None)">(),
+    layout_kernel<to_copy, "to_copy(a, dtype)">(),
 };
+
+}  // namespace
 
 }  // namespace rushlight

@@ -1,13 +1,13 @@
 // Losses in one pass: cross entropy and negative log likelihood of class indices, mean squared error.
 //
 // reduction: a Reduction. A target equal to ignore_index counts for nothing; the mean divides by the total weight of the others.
-#include "bindings/bindings.h"
+#include "bindings/kernel.h"
 
 namespace rushlight {
 namespace {
 
 struct Problem {
-  TensorInfo scores;  // (batch, classes): logits or log-probabilities
+  TensorInfo scores{};  // (batch, classes): logits or log-probabilities
   Ref target_owner, weight_owner;
   DeviceType device = DeviceType::Cpu;
   const int64_t* target = nullptr;
@@ -17,54 +17,42 @@ struct Problem {
   Reduction reduction = Reduction::Mean;
 };
 
-// Reads (scores, target, weight or None, ignore_index, reduction). False with an exception, or without: no kernel.
-bool read(const char* name, PyObject* const* args, Problem& p) {
-  TensorInfo target, weight;
-  if (!read_tensor(args[0], p.scores) || !p.scores.is_float() || p.scores.ndim != 2) return false;
-  if (!read_tensor(args[1], target) || target.dtype != DType::I64 || target.ndim != 1) return false;
-  p.batch = p.scores.shape[0];
-  p.classes = p.scores.shape[1];
-  Py_ssize_t ignore, reduction;
-  if (!ints_argument(args[3], "ignore_index", 1, &ignore) || !ints_argument(args[4], "reduction", 1, &reduction)) return false;
+// Of a `Reduction`; `target` and `weight` are of the classes of `scores`.
+bool read(const char* name, const TensorInfo& scores, const TensorInfo& target, const TensorInfo& weight, Py_ssize_t ignore,
+          Py_ssize_t reduction, Problem& p) {
+  p.scores = scores;
+  if (!scores.is_float() || scores.ndim != 2 || target.dtype != DType::I64 || target.ndim != 1) return false;
+  p.batch = scores.shape[0];
+  p.classes = scores.shape[1];
   p.ignore = ignore;
   p.reduction = static_cast<Reduction>(reduction);
-  if (reduction < 0 || p.reduction > Reduction::Sum) {
-    PyErr_Format(PyExc_ValueError, "%zd is not a valid value for reduction", reduction);
-    return false;
-  }
-  if (target.shape[0] != p.batch) {
-    PyErr_Format(PyExc_ValueError, "Expected input batch_size (%zd) to match target batch_size (%zd).", p.batch, target.shape[0]);
-    return false;
-  }
-  if (args[2] != Py_None) {
-    if (!read_tensor(args[2], weight) || weight.dtype != p.scores.dtype) return false;
-    if (weight.ndim != 1 || weight.shape[0] != p.classes) {
-      PyErr_Format(PyExc_RuntimeError,
-                   "%s: weight tensor should be defined either for all %zd classes or no classes but got weight tensor of %zd "
-                   "elements",
-                   name, p.classes, weight.size());
-      return false;
-    }
+  if (reduction < 0 || p.reduction > Reduction::Sum)
+    return fail(PyExc_ValueError, "%zd is not a valid value for reduction", reduction);
+  if (target.shape[0] != p.batch)
+    return fail(PyExc_ValueError, "Expected input batch_size (%zd) to match target batch_size (%zd).", p.batch, target.shape[0]);
+  if (weight.tensor) {
+    if (weight.dtype != scores.dtype) return false;
+    if (weight.ndim != 1 || weight.shape[0] != p.classes)
+      return fail(PyExc_RuntimeError,
+                  "%s: weight tensor should be defined either for all %zd classes or no classes but got weight tensor of %zd "
+                  "elements",
+                  name, p.classes, weight.size());
     p.weight_owner = contiguous(weight.tensor);
     if (!p.weight_owner) return false;
     p.weight = data_of(p.weight_owner);
   }
-  p.device = device_of(p.scores, target, weight);
+  p.device = device_of(scores, target, weight);
   // A copy where the kernel runs without the GIL: what was checked must not change before it is used.
-  const bool released = p.scores.size() * item_size(p.scores.dtype) > kReleaseGilBytes;
+  const bool released = scores.size() * item_size(scores.dtype) > kReleaseGilBytes;
   p.target_owner = released ? Ref(as_object(contiguous_copy(target.tensor))) : contiguous(target.tensor);
   if (!p.target_owner) return false;
   p.target = data_of<int64_t>(p.target_owner);
-  if (p.device == DeviceType::Meta) return true;
-  for (Py_ssize_t i = 0; i < p.batch; i++)
-    if (p.target[i] != p.ignore && (p.target[i] < 0 || p.target[i] >= p.classes)) {
-      PyErr_Format(PyExc_IndexError, "Target %lld is out of bounds.", static_cast<long long>(p.target[i]));
-      return false;
-    }
+  for (Py_ssize_t i = 0; p.device != DeviceType::Meta && i < p.batch; i++) {
+    if (p.target[i] != p.ignore && (p.target[i] < 0 || p.target[i] >= p.classes))
+      return fail(PyExc_IndexError, "Target %lld is out of bounds.", static_cast<long long>(p.target[i]));
+  }
   return true;
 }
-
-PyObject* refused() { return PyErr_Occurred() ? nullptr : not_implemented(); }
 
 // The weight that the mean divides by: of every target, or with smoothing of the targets all the same.
 template <class T>
@@ -107,44 +95,40 @@ void run_forward(const Problem& p, const void* log_p, double smoothing, const Re
   else forward(p, static_cast<const double*>(log_p), smoothing, static_cast<double*>(out));
 }
 
-// (logits, target, weight or None, ignore_index, reduction, label_smoothing) -> (loss, log_probabilities)
-PyObject* cross_entropy(PyObject*, PyObject* const* args, Py_ssize_t count) {
+// (loss, log_probabilities)
+Pair cross_entropy(const TensorInfo& logits, const TensorInfo& target, const TensorOrNone& weight, Py_ssize_t ignore_index,
+                   Py_ssize_t reduction, Given<"float"> label_smoothing) {
   Problem p;
   double smoothing;
-  if (!check_count("cross_entropy", count, 6, 6)) return nullptr;
-  if (!read("cross_entropy", args, p)) return refused();
-  if (!double_argument(args[5], smoothing)) return nullptr;
-  if (!(smoothing >= 0 && smoothing <= 1)) {
-    PyErr_Format(PyExc_RuntimeError, "label_smoothing must be between 0.0 and 1.0. Got: %R", args[5]);
-    return nullptr;
-  }
+  if (!read("cross_entropy", logits, target, weight, ignore_index, reduction, p) || !double_argument(label_smoothing, smoothing))
+    return {};
+  if (!(smoothing >= 0 && smoothing <= 1))
+    return fail(PyExc_RuntimeError, "label_smoothing must be between 0.0 and 1.0. Got: %R", label_smoothing.object);
   Ref in = contiguous(p.scores.tensor), log_p = in ? new_ref(p.scores.dtype, 2, p.scores.shape, p.device) : Ref();
   Ref loss = log_p ? new_loss(p) : Ref();
-  if (!loss) return nullptr;
+  if (!loss) return {};
   const Py_ssize_t size = p.batch * p.classes;
   if (p.device != DeviceType::Meta) {
     const char* x = data_of(in);
     char* y = data_of(log_p);
-    Unlocked unlocked(size * item_size(p.scores.dtype) > kReleaseGilBytes,
-                      {as_tensor(in), as_tensor(p.target_owner), as_tensor(p.weight_owner), as_tensor(log_p), as_tensor(loss)});
+    Unlocked unlocked(size * item_size(p.scores.dtype) > kReleaseGilBytes, in, p.target_owner, p.weight_owner, log_p, loss);
     const ptrdiff_t row = p.classes * item_size(p.scores.dtype);
     parallel(p.batch, (1 << 15) / (p.classes + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
       dense_kernels().softmax(true, p.scores.dtype, x + begin * row, end - begin, p.classes, 1, false, y + begin * row);
     });
     run_forward(p, y, smoothing, loss);
   }
-  return PyTuple_Pack(2, loss.get(), log_p.get());
+  return tuple_of(loss, log_p);
 }
 
-// (log_probabilities, target, weight or None, ignore_index, reduction) -> the loss
-PyObject* nll_loss(PyObject*, PyObject* const* args, Py_ssize_t count) {
+Ref nll_loss(const TensorInfo& log_p, const TensorInfo& target, const TensorOrNone& weight, Py_ssize_t ignore_index,
+             Py_ssize_t reduction) {
   Problem p;
-  if (!check_count("nll_loss", count, 5, 5)) return nullptr;
-  if (!read("nll_loss", args, p)) return refused();
+  if (!read("nll_loss", log_p, target, weight, ignore_index, reduction, p)) return {};
   Ref in = contiguous(p.scores.tensor), loss = in ? new_loss(p) : Ref();
-  if (!loss || p.device == DeviceType::Meta) return loss.release();
+  if (!loss || p.device == DeviceType::Meta) return loss;
   run_forward(p, data_of(in), 0, loss);
-  return loss.release();
+  return loss;
 }
 
 // With a = g * (1 - s) * w[t] and b = g * s / classes: the gradient of the log-probabilities is -(a at t) - b w;
@@ -178,77 +162,65 @@ void backward(const Problem& p, const T* g, double smoothing, bool through_softm
   }
 }
 
-PyObject* loss_backward(const char* name, PyObject* const* args, bool through_softmax, double smoothing) {
-  TensorInfo g;
+Ref loss_backward(const char* name, const TensorInfo& g, const TensorInfo& log_p, const TensorInfo& target,
+                  const TensorInfo& weight, Py_ssize_t ignore_index, Py_ssize_t reduction, bool through_softmax, double smoothing) {
   Problem p;
-  if (!read_tensor(args[0], g) || !g.is_float()) return not_implemented();
-  if (!read(name, args + 1, p)) return refused();
-  if (g.dtype != p.scores.dtype) return not_implemented();
-  if (p.reduction == Reduction::None ? (g.ndim != 1 || g.shape[0] != p.batch) : g.size() != 1) {
-    PyErr_Format(PyExc_ValueError, "%s(): the gradient does not have the shape of the loss", name);
-    return nullptr;
-  }
+  if (!g.is_float() || !read(name, log_p, target, weight, ignore_index, reduction, p)) return {};
+  if (g.dtype != p.scores.dtype) return {};
+  if (p.reduction == Reduction::None ? (g.ndim != 1 || g.shape[0] != p.batch) : g.size() != 1)
+    return fail(PyExc_ValueError, "%s(): the gradient does not have the shape of the loss", name);
   Ref gc = contiguous(g.tensor), in = gc ? contiguous(p.scores.tensor) : Ref();
   const DeviceType device = is_meta(g) ? DeviceType::Meta : p.device;
   Ref out = in ? new_ref(g.dtype, 2, p.scores.shape, device) : Ref();
-  if (!out || device == DeviceType::Meta) return out.release();
+  if (!out || device == DeviceType::Meta) return out;
   const void* gp = data_of(gc);
   void* to = data_of(out);
   const void* scores = data_of(in);
-  Unlocked unlocked(p.batch * p.classes * item_size(g.dtype) > kReleaseGilBytes,
-                    {as_tensor(gc), as_tensor(in), as_tensor(p.target_owner), as_tensor(p.weight_owner), as_tensor(out)});
+  Unlocked unlocked(p.batch * p.classes * item_size(g.dtype) > kReleaseGilBytes, gc, in, p.target_owner, p.weight_owner, out);
   if (through_softmax) dense_kernels().exp(g.dtype, scores, p.batch * p.classes, to);
   if (g.dtype == DType::F32) backward(p, static_cast<const float*>(gp), smoothing, through_softmax, static_cast<float*>(to));
   else backward(p, static_cast<const double*>(gp), smoothing, through_softmax, static_cast<double*>(to));
-  return out.release();
+  return out;
 }
 
-// (g, log_probabilities, target, weight or None, ignore_index, reduction, label_smoothing) -> the gradient of the
-// logits
-PyObject* cross_entropy_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  double smoothing;
-  if (!check_count("cross_entropy_backward", count, 7, 7) || !double_argument(args[6], smoothing)) return nullptr;
-  return loss_backward("cross_entropy_backward", args, true, smoothing);
+Ref cross_entropy_backward(const TensorInfo& g, const TensorInfo& log_p, const TensorInfo& target, const TensorOrNone& weight,
+                           Py_ssize_t ignore_index, Py_ssize_t reduction, double smoothing) {
+  return loss_backward("cross_entropy_backward", g, log_p, target, weight, ignore_index, reduction, true, smoothing);
 }
 
-// (g, log_probabilities, target, weight or None, ignore_index, reduction) -> the gradient of the log-probabilities
-PyObject* nll_loss_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (!check_count("nll_loss_backward", count, 6, 6)) return nullptr;
-  return loss_backward("nll_loss_backward", args, false, 0);
+Ref nll_loss_backward(const TensorInfo& g, const TensorInfo& log_p, const TensorInfo& target, const TensorOrNone& weight,
+                      Py_ssize_t ignore_index, Py_ssize_t reduction) {
+  return loss_backward("nll_loss_backward", g, log_p, target, weight, ignore_index, reduction, false, 0);
 }
 
-bool pair(PyObject* const* args, TensorInfo& x, TensorInfo& y) {
-  return read_tensor(args[0], x) && read_tensor(args[1], y) && x.is_float() && x.dtype == y.dtype && same_shape(x.tensor, y.tensor);
-}
+bool fits(const TensorInfo& x, const TensorInfo& y) { return x.is_float() && x.dtype == y.dtype && same_shape(x.tensor, y.tensor); }
 
-// Of how a loss is reduced: whether to the mean. -1 with an exception.
-int is_mean(PyObject* reduction) {
-  if (PyUnicode_Check(reduction)) return PyUnicode_CompareWithASCIIString(reduction, "mean") == 0;
-  PyErr_SetString(PyExc_TypeError, "reduction must be a str");
-  return -1;
-}
+// How a loss is reduced: there are kernels for the mean alone.
+struct Mean {
+  static constexpr Text kType = "str";
+  bool read(const Argument& a) {
+    if (PyUnicode_Check(a.object)) return PyUnicode_CompareWithASCIIString(a.object, "mean") == 0;
+    return fail(PyExc_TypeError, "reduction must be a str");
+  }
+};
 
-// (x, y, reduction) -> the mean of (x - y)^2; other reductions are the definition's
-PyObject* mse_loss(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo x, y;
-  if (!check_count("mse_loss", count, 3, 3)) return nullptr;
-  const int mean = is_mean(args[2]);
-  if (mean <= 0 || !pair(args, x, y)) return mean < 0 ? nullptr : not_implemented();
+// The mean of (x - y)^2.
+Ref mse_loss(const TensorInfo& x, const TensorInfo& y, Mean) {
+  if (!fits(x, y)) return {};
   Ref xc = contiguous(x.tensor), yc = xc ? contiguous(y.tensor) : Ref();
-  const DeviceType device = device_of(x, y);
-  Ref loss = yc ? new_ref(x.dtype, 0, nullptr, device) : Ref();
-  if (!loss || device == DeviceType::Meta) return loss.release();
+  Ref loss = yc ? new_ref(x.dtype, 0, nullptr, device_of(x, y)) : Ref();
+  if (!has_memory(loss)) return loss;
   const Py_ssize_t n = x.size();
   const char* a = data_of(xc);
   const char* b = data_of(yc);
   double sum;
   {
-    Unlocked unlocked(n * item_size(x.dtype) > kReleaseGilBytes, {as_tensor(xc), as_tensor(yc)});
+    Unlocked unlocked(n * item_size(x.dtype) > kReleaseGilBytes, xc, yc);
     sum = dense_kernels().squared_difference(x.dtype, a, b, n);
   }
   if (x.dtype == DType::F32) *data_of<float>(loss) = static_cast<float>(sum) / static_cast<float>(n);
   else *data_of<double>(loss) = sum / static_cast<double>(n);
-  return loss.release();
+  return loss;
 }
 
 // 2 g / n * (x - y), for g of one element; false with an exception.
@@ -263,7 +235,7 @@ bool difference_scaled(const TensorInfo& g, const TensorInfo& x, const TensorInf
   const char* a = data_of(xc);
   const char* b = data_of(yc);
   char* to = data_of(out);
-  Unlocked unlocked(n * item > kReleaseGilBytes, {as_tensor(xc), as_tensor(yc), as_tensor(out)});
+  Unlocked unlocked(n * item > kReleaseGilBytes, xc, yc, out);
   parallel(n, 1 << 15, [&](ptrdiff_t begin, ptrdiff_t end) {
     const ptrdiff_t at = begin * item;
     dense_kernels().scaled_difference(x.dtype, a + at, b + at, 2 * scale / static_cast<double>(n), end - begin, to + at);
@@ -271,38 +243,26 @@ bool difference_scaled(const TensorInfo& g, const TensorInfo& x, const TensorInf
   return true;
 }
 
-// (g 0-d, x, y, reduction, needs) -> the gradients of x and y
-PyObject* mse_loss_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo g, x, y;
-  int needs[2];
-  if (!check_count("mse_loss_backward", count, 5, 5)) return nullptr;
-  const int mean = is_mean(args[3]);
-  if (mean <= 0) return mean < 0 ? nullptr : not_implemented();
-  if (!pair(args + 1, x, y) || !read_tensor(args[0], g) || g.dtype != x.dtype || g.size() != 1) return not_implemented();
-  if (!needs_argument(args[4], 2, needs)) return nullptr;
+Gradients mse_loss_backward(const TensorInfo& g, const TensorInfo& x, const TensorInfo& y, Mean, const Needs<2>& needs) {
+  if (!fits(x, y) || g.dtype != x.dtype || g.size() != 1) return {};
   const DeviceType device = device_of(g, x, y);
   Ref gx, gy;
-  if (needs[0] && !difference_scaled(g, x, y, device, gx)) return nullptr;
-  if (needs[1] && !difference_scaled(g, y, x, device, gy)) return nullptr;
+  if (needs[0] && !difference_scaled(g, x, y, device, gx)) return {};
+  if (needs[1] && !difference_scaled(g, y, x, device, gy)) return {};
   return gradients_of({&gx, &gy});
 }
 
-}  // namespace
-
-PyMethodDef kLossMethods[] = {
-    long_kernel<cross_entropy>("cross_entropy",
-                               "cross_entropy(logits, target, weight_or_None, ignore_index, reduction, label_smoothing) -> (loss, "
-                               "log_probabilities); reduction: a Reduction"),
-    long_kernel<cross_entropy_backward>(
-        "cross_entropy_backward",
-        "cross_entropy_backward(g, log_probabilities, target, weight_or_None, ignore_index, reduction, "
-        "label_smoothing)"),
-    long_kernel<nll_loss>("nll_loss", "nll_loss(log_probabilities, target, weight_or_None, ignore_index, reduction)"),
-    long_kernel<nll_loss_backward>("nll_loss_backward",
-                                   "nll_loss_backward(g, log_probabilities, target, weight_or_None, ignore_index, reduction)"),
-    long_kernel<mse_loss>("mse_loss", "mse_loss(x, y, reduction)"),
-    long_kernel<mse_loss_backward>("mse_loss_backward", "mse_loss_backward(g, x, y, reduction, needs) -> (grad_x, grad_y)"),
-    {nullptr, nullptr, 0, nullptr},
+const KernelRows rows{
+    long_kernel<cross_entropy,
+                "cross_entropy(logits, target, weight, ignore_index, reduction, label_smoothing): (loss, log_probabilities)">(),
+    long_kernel<cross_entropy_backward,
+                "cross_entropy_backward(g, log_probabilities, target, weight, ignore_index, reduction, label_smoothing)">(),
+    long_kernel<nll_loss, "nll_loss(log_probabilities, target, weight, ignore_index, reduction)">(),
+    long_kernel<nll_loss_backward, "nll_loss_backward(g, log_probabilities, target, weight, ignore_index, reduction)">(),
+    long_kernel<mse_loss, "mse_loss(x, y, reduction)">(),
+    long_kernel<mse_loss_backward, "mse_loss_backward(g, x, y, reduction, needs)">(),
 };
+
+}  // namespace
 
 }  // namespace rushlight

@@ -1,5 +1,5 @@
 // Products of matrices over tensors: matmul with its broadcasting, addmm, linear and its gradients.
-#include "bindings/bindings.h"
+#include "bindings/kernel.h"
 #include "kernels/blas.h"
 #include "kernels/gemm.h"
 
@@ -67,16 +67,13 @@ bool make_stack(const TensorInfo& given, DType type, bool vector_is_row, Stack& 
 
 // Arguments that do not fit together get NotImplemented, here and below: the definition in ops/matrix/products.py says what is
 // wrong, in words that depend on the case.
-PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo a, b;
-  if (!check_count("matmul", count, 2, 2)) return nullptr;
-  if (!read_tensor(args[0], a) || !read_tensor(args[1], b)) return not_implemented();
+Ref matmul(const TensorInfo& a, const TensorInfo& b) {
   const DType type = a.dtype;
-  if (!a.is_float_or_half()) return not_implemented();
-  if (a.dtype != b.dtype || a.ndim == 0 || b.ndim == 0) return not_implemented();
-  if (a.shape[a.ndim - 1] != b.shape[b.ndim == 1 ? 0 : b.ndim - 2]) return not_implemented();
+  if (!a.is_float_or_half()) return {};
+  if (a.dtype != b.dtype || a.ndim == 0 || b.ndim == 0) return {};
+  if (a.shape[a.ndim - 1] != b.shape[b.ndim == 1 ? 0 : b.ndim - 2]) return {};
   Stack x, y;
-  if (!make_stack(a, type, true, x) || !make_stack(b, type, false, y)) return nullptr;
+  if (!make_stack(a, type, true, x) || !make_stack(b, type, false, y)) return {};
   const Py_ssize_t m = x.rows, k = x.columns, n = y.columns;
   const ptrdiff_t item = item_size(computed_in(type));
 
@@ -88,7 +85,7 @@ PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
   for (int i = 0; i < leading; i++) {
     const int ix = i - (leading - x.leading), iy = i - (leading - y.leading);
     const Py_ssize_t sx = ix < 0 ? 1 : x.shape[ix], sy = iy < 0 ? 1 : y.shape[iy];
-    if (sx != sy && sx != 1 && sy != 1) return not_implemented();
+    if (sx != sy && sx != 1 && sy != 1) return {};
     shape[i] = sx == 1 ? sy : sx;
     x_steps[i] = sx == 1 ? 0 : x.strides[ix];
     y_steps[i] = sy == 1 ? 0 : y.strides[iy];
@@ -97,23 +94,20 @@ PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
   int ndim = leading;
   if (a.ndim > 1) shape[ndim++] = m;
   if (b.ndim > 1) shape[ndim++] = n;
-  const DeviceType device = device_of(a, b);
-  Ref result = new_ref(computed_in(type), ndim, shape, device);
-  if (!result) return nullptr;
-  if (device == DeviceType::Meta) return rounded(static_cast<Ref&&>(result), type).release();
+  Ref result = new_ref(computed_in(type), ndim, shape, device_of(a, b));
+  if (!has_memory(result)) return rounded(std::move(result), type);
   char* c = data_of(result);
   const Py_ssize_t work = m * n * k;
-  const std::initializer_list<const Tensor*> used = {as_tensor(x.owner), as_tensor(y.owner), as_tensor(result)};
 
   if (stacks == 1) {
-    Unlocked unlocked(work > kReleaseWork, used);
+    Unlocked unlocked(work > kReleaseWork, x.owner, y.owner, result);
     gemm(type, m, n, k, 1.0, {x.data, x.row, x.column}, {y.data, y.row, y.column}, nullptr, 0.0, c, work > kParallelWork);
-  } else if (leading == x.leading && y.leading == 0 && y.row != 0 && a.contiguous() && x.owner.get() == args[0]) {
+  } else if (leading == x.leading && y.leading == 0 && y.row != 0 && a.contiguous() && as_tensor(x.owner) == a.tensor) {
     // A contiguous stack times one matrix is one tall product.
-    Unlocked unlocked(stacks * work > kReleaseWork, used);
+    Unlocked unlocked(stacks * work > kReleaseWork, x.owner, y.owner, result);
     gemm(type, stacks * m, n, k, 1.0, {x.data, k, 1}, {y.data, y.row, y.column}, nullptr, 0.0, c, stacks * work > kParallelWork);
   } else if (m * n > 0) {
-    Unlocked unlocked(stacks * work > kReleaseWork, used);
+    Unlocked unlocked(stacks * work > kReleaseWork, x.owner, y.owner, result);
     const bool parallel_inside = work > kParallelWork && stacks < 2 * get_num_threads();
     const auto run = [&](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t s = begin; s < end; s++) {
@@ -130,16 +124,11 @@ PyObject* matmul(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (parallel_inside) run(0, stacks);
     else parallel(stacks, kParallelWork / 4 / (work + 1) + 1, run);
   }
-  return rounded(static_cast<Ref&&>(result), type).release();
+  return rounded(std::move(result), type);
 }
 
-// (a, b), both matrices
-PyObject* mm(PyObject* self, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo a, b;
-  if (!check_count("mm", count, 2, 2)) return nullptr;
-  if (!read_tensor(args[0], a) || !read_tensor(args[1], b) || a.ndim != 2 || b.ndim != 2) return not_implemented();
-  return matmul(self, args, count);
-}
+// Of two matrices.
+Ref mm(const TensorInfo& a, const TensorInfo& b) { return a.ndim == 2 && b.ndim == 2 ? matmul(a, b) : Ref(); }
 
 // The product of two matrices of a type that gemm knows, one of them transposed; false with an exception.
 struct Factor {
@@ -163,52 +152,40 @@ bool product_of(Factor left, Factor right, DeviceType device, Ref& result) {
   if (!sums) return false;
   if (device != DeviceType::Meta) {
     char* c = data_of(sums);
-    Unlocked unlocked(work > kReleaseWork, {as_tensor(x.owner), as_tensor(y.owner), as_tensor(sums)});
+    Unlocked unlocked(work > kReleaseWork, x.owner, y.owner, sums);
     gemm(type, x.rows, y.columns, x.columns, 1.0, {x.data, x.row, x.column}, {y.data, y.row, y.column}, nullptr, 0.0, c,
          work > kParallelWork);
   }
-  result = rounded(static_cast<Ref&&>(sums), type);
+  result = rounded(std::move(sums), type);
   return static_cast<bool>(result);
 }
 
-// (g, a, b, needs) -> the gradients of a @ b; a or b may be None where no gradient needs it
-PyObject* matmul_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo g, a, b;
-  int needs[2];
-  if (!check_count("matmul_backward", count, 4, 4)) return nullptr;
-  if (!read_tensor(args[0], g) || !g.is_float_or_half() || g.ndim != 2) return not_implemented();
-  if (!needs_argument(args[3], 2, needs)) return nullptr;
-  const bool has_a = read_tensor(args[1], a), has_b = read_tensor(args[2], b);
-  if (needs[0] && (!has_b || b.ndim != 2 || b.dtype != g.dtype || b.shape[1] != g.shape[1])) return not_implemented();
-  if (needs[1] && (!has_a || a.ndim != 2 || a.dtype != g.dtype || a.shape[0] != g.shape[0])) return not_implemented();
+// The gradients of a @ b; a or b may be None where no gradient needs it.
+Gradients matmul_backward(const TensorInfo& g, const TensorOrNone& a, const TensorOrNone& b, const Needs<2>& needs) {
+  if (!g.is_float_or_half() || g.ndim != 2) return {};
+  if (needs[0] && (!b.tensor || b.ndim != 2 || b.dtype != g.dtype || b.shape[1] != g.shape[1])) return {};
+  if (needs[1] && (!a.tensor || a.ndim != 2 || a.dtype != g.dtype || a.shape[0] != g.shape[0])) return {};
   const DeviceType device = device_of(g, a, b);
   Ref ga, gb;
-  if (needs[0] && !product_of({g, false}, {b, true}, device, ga)) return nullptr;
-  if (needs[1] && !product_of({a, true}, {g, false}, device, gb)) return nullptr;
+  if (needs[0] && !product_of({g, false}, {b, true}, device, ga)) return {};
+  if (needs[1] && !product_of({a, true}, {g, false}, device, gb)) return {};
   return gradients_of({&ga, &gb});
 }
 
-// (bias or None, a, b, alpha = 1, beta = 1) -> beta * bias + alpha * (a @ b); the bias broadcasts to the product.
-PyObject* addmm(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo bias, a, b;
-  double alpha = 1, beta = 1;
-  if (!check_count("addmm", count, 3, 5)) return nullptr;
-  const bool has_bias = args[0] != Py_None;
-  if (!read_tensor(args[1], a) || !read_tensor(args[2], b) || (has_bias && !read_tensor(args[0], bias))) return not_implemented();
-  if ((count > 3 && !double_argument(args[3], alpha)) || (count > 4 && !double_argument(args[4], beta))) return nullptr;
+// beta * bias + alpha * (a @ b); the bias broadcasts to the product.
+Ref addmm(TensorOrNone& bias, const TensorInfo& a, const TensorInfo& b, double alpha, double beta) {
+  const bool has_bias = bias.tensor;
   const DType type = a.dtype, wide = computed_in(type);
-  if (!a.is_float_or_half() || b.dtype != type || (has_bias && bias.dtype != type)) return not_implemented();
-  if (a.ndim != 2 || b.ndim != 2 || a.shape[1] != b.shape[0]) return not_implemented();
+  if (!a.is_float_or_half() || b.dtype != type || (has_bias && bias.dtype != type)) return {};
+  if (a.ndim != 2 || b.ndim != 2 || a.shape[1] != b.shape[0]) return {};
   Stack x, y;
-  if (!make_stack(a, type, true, x) || !make_stack(b, type, true, y)) return nullptr;
+  if (!make_stack(a, type, true, x) || !make_stack(b, type, true, y)) return {};
   Ref bias_owner = has_bias && bias.dtype != wide ? contiguous_as(bias.tensor, wide) : Ref();
-  if (bias_owner) bias = info_of(as_tensor(bias_owner));
-  else if (PyErr_Occurred()) return nullptr;
+  if (bias_owner) bias.set(bias_owner);
+  else if (PyErr_Occurred()) return {};
   const Py_ssize_t shape[2] = {x.rows, y.columns};
-  const DeviceType device = device_of(a, b, bias);
-  Ref result = new_ref(wide, 2, shape, device);
-  if (!result) return nullptr;
-  if (device == DeviceType::Meta) return rounded(static_cast<Ref&&>(result), type).release();
+  Ref result = new_ref(wide, 2, shape, device_of(a, b, bias));
+  if (!has_memory(result)) return rounded(std::move(result), type);
   Pinned pins[2];
   const void* row = nullptr;
   if (has_bias && beta != 0.0) {
@@ -221,7 +198,7 @@ PyObject* addmm(PyObject*, PyObject* const* args, Py_ssize_t count) {
         pins[0].take(as_tensor(x.owner)->storage());
         pins[1].take(as_tensor(y.owner)->storage());
       }
-      if (copy_into(as_tensor(result), bias.tensor) < 0) return nullptr;
+      if (copy_into(as_tensor(result), bias.tensor) < 0) return {};
     }
   } else {
     beta = 0.0;
@@ -229,96 +206,87 @@ PyObject* addmm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const Py_ssize_t work = shape[0] * shape[1] * x.columns;
   char* c = data_of(result);
   {
-    Unlocked unlocked(work > kReleaseWork,
-                      {as_tensor(x.owner), as_tensor(y.owner), row ? bias.tensor : nullptr, as_tensor(result)});
+    Unlocked unlocked(work > kReleaseWork, x.owner, y.owner, row ? bias.tensor : nullptr, result);
     gemm(type, shape[0], shape[1], x.columns, alpha, {x.data, x.row, x.column}, {y.data, y.row, y.column}, row, row ? 0.0 : beta, c,
          work > kParallelWork);
   }
-  return rounded(static_cast<Ref&&>(result), type).release();
+  return rounded(std::move(result), type);
 }
 
-// (x, w, bias or None) -> x @ w.T + bias over any leading dimensions of x
-PyObject* linear(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo x, w, bias;
-  if (!check_count("linear", count, 2, 3)) return nullptr;
-  const bool has_bias = count > 2 && args[2] != Py_None;
-  if (!read_tensor(args[0], x) || !read_tensor(args[1], w) || (has_bias && !read_tensor(args[2], bias))) return not_implemented();
-  if (!x.is_float_or_half() || x.ndim == 0 || w.ndim != 2 || (has_bias && bias.ndim != 1)) return not_implemented();
+// x @ w.T + bias over any leading dimensions of x.
+Ref linear(const TensorInfo& x, const TensorInfo& w, const TensorOrNone& bias) {
+  const bool has_bias = bias.tensor;
+  if (!x.is_float_or_half() || x.ndim == 0 || w.ndim != 2 || (has_bias && bias.ndim != 1)) return {};
   const DType type = x.dtype, wide = computed_in(type);
-  if (w.dtype != x.dtype || (has_bias && bias.dtype != x.dtype)) return not_implemented();
+  if (w.dtype != x.dtype || (has_bias && bias.dtype != x.dtype)) return {};
   const Py_ssize_t k = x.shape[x.ndim - 1], n = w.shape[0];
   Py_ssize_t m = 1;
   for (int i = 0; i + 1 < x.ndim; i++) m *= x.shape[i];
-  if (k != w.shape[1] || (has_bias && bias.shape[0] != n)) return not_implemented();
+  if (k != w.shape[1] || (has_bias && bias.shape[0] != n)) return {};
   Stack ws;
-  if (!make_stack(w, type, true, ws)) return nullptr;
+  if (!make_stack(w, type, true, ws)) return {};
   Stack xs;
   if (x.ndim == 2) {
-    if (!make_stack(x, type, true, xs)) return nullptr;
+    if (!make_stack(x, type, true, xs)) return {};
   } else {
     xs.owner = contiguous(x.tensor);
-    if (!xs.owner) return nullptr;
+    if (!xs.owner) return {};
     xs.data = data_of(xs.owner);
     xs.row = k;
   }
   Ref bias_owner;
   if (has_bias) {
     bias_owner = contiguous_as(bias.tensor, wide);
-    if (!bias_owner) return nullptr;
+    if (!bias_owner) return {};
   }
   Py_ssize_t shape[kMaxDims];
   for (int i = 0; i + 1 < x.ndim; i++) shape[i] = x.shape[i];
   shape[x.ndim - 1] = n;
-  const DeviceType device = device_of(x, w, bias);
-  Ref result = new_ref(wide, x.ndim, shape, device);
-  if (!result) return nullptr;
-  if (device == DeviceType::Meta) return rounded(static_cast<Ref&&>(result), type).release();
+  Ref result = new_ref(wide, x.ndim, shape, device_of(x, w, bias));
+  if (!has_memory(result)) return rounded(std::move(result), type);
   const Py_ssize_t work = m * n * k;
   const void* row = has_bias ? data_of(bias_owner) : nullptr;
   char* c = data_of(result);
   {
-    Unlocked unlocked(work > kReleaseWork, {as_tensor(xs.owner), as_tensor(ws.owner), as_tensor(bias_owner), as_tensor(result)});
+    Unlocked unlocked(work > kReleaseWork, xs.owner, ws.owner, bias_owner, result);
     gemm(type, m, n, k, 1.0, {xs.data, xs.row, xs.column}, {ws.data, ws.column, ws.row}, row, 0.0, c, work > kParallelWork);
   }
-  return rounded(static_cast<Ref&&>(result), type).release();
+  return rounded(std::move(result), type);
 }
 
-// (g, x, w, needs) -> the gradients of x @ w.T, or with a bias, (g summed over all but its last dimension, g @ w, g.T @ x); x or w may
-// be None where no gradient needs it. As many needs as gradients.
-PyObject* linear_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo g, x, w;
+// The gradients of x @ w.T, or with a bias, (g summed over all but its last dimension, g @ w, g.T @ x); x or w may be None where no
+// gradient needs it. As many needs as gradients.
+Gradients linear_backward(const TensorInfo& g, const TensorOrNone& x, const TensorOrNone& w, Given<"tuple[int, ...]"> wanted) {
   int needs[3] = {0, 0, 0};
-  if (!check_count("linear_backward", count, 4, 4)) return nullptr;
-  if (!read_tensor(args[0], g) || !g.is_float_or_half() || g.ndim == 0) return not_implemented();
-  const bool has_bias = PyTuple_Check(args[3]) && PyTuple_GET_SIZE(args[3]) == 3;
-  if (!needs_argument(args[3], has_bias ? 3 : 2, needs + !has_bias)) return nullptr;
+  if (!g.is_float_or_half() || g.ndim == 0) return {};
+  const bool has_bias = PyTuple_Check(wanted) && PyTuple_GET_SIZE(wanted.object) == 3;
+  if (!needs_argument(wanted, has_bias ? 3 : 2, needs + !has_bias)) return {};
   const auto [need_b, need_x, need_w] = needs;
-  if (need_b > 2) return not_implemented();  // a bias of several dimensions is as long as the rows are many
-  const bool has_x = read_tensor(args[1], x), has_w = read_tensor(args[2], w);
+  if (need_b > 2) return {};  // a bias of several dimensions is as long as the rows are many
   const DType type = g.dtype, wide = computed_in(type);
   const Py_ssize_t n = g.shape[g.ndim - 1];
-  if (need_x && (!has_w || w.dtype != type || w.ndim != 2 || w.shape[0] != n)) return not_implemented();
-  if (need_w && (!has_x || x.dtype != type || x.ndim != g.ndim)) return not_implemented();
+  if (need_x && (!w.tensor || w.dtype != type || w.ndim != 2 || w.shape[0] != n)) return {};
+  if (need_w && (!x.tensor || x.dtype != type || x.ndim != g.ndim)) return {};
   Py_ssize_t m = 1, shape[kMaxDims];
   for (int i = 0; i + 1 < g.ndim; i++) {
-    if (need_w && g.shape[i] != x.shape[i]) return not_implemented();
+    if (need_w && g.shape[i] != x.shape[i]) return {};
     m *= shape[i] = g.shape[i];
   }
   const Py_ssize_t k = need_x ? w.shape[1] : need_w ? x.shape[x.ndim - 1] : 0;
-  if (need_x && need_w && x.shape[x.ndim - 1] != k) return not_implemented();
+  if (need_x && need_w && x.shape[x.ndim - 1] != k) return {};
   shape[g.ndim - 1] = k;
   const DeviceType device = device_of(g, x, w);
   const Py_ssize_t sizes[2] = {n, k};
   Ref gx, gw, gb;
-  if (need_x && !(gx = new_ref(wide, g.ndim, shape, device))) return nullptr;
-  if (need_w && !(gw = new_ref(wide, 2, sizes, device))) return nullptr;
-  if (need_b && !(gb = new_ref(wide, 1, &n, device))) return nullptr;
+  if (need_x && !(gx = new_ref(wide, g.ndim, shape, device))) return {};
+  if (need_w && !(gw = new_ref(wide, 2, sizes, device))) return {};
+  if (need_b && !(gb = new_ref(wide, 1, &n, device))) return {};
   if (device != DeviceType::Meta) {
     Stack ws;
     Ref gc = contiguous(g.tensor), xc = gc && need_w ? contiguous(x.tensor) : Ref();
-    if (!gc || (need_w && !xc) || (need_x && !make_stack(w, type, true, ws))) return nullptr;
+    if (!gc || (need_w && !xc) || (need_x && !make_stack(w, type, true, ws))) return {};
     Ref summands = need_b ? contiguous_as(as_tensor(gc), wide) : Ref();
-    if (need_b && !summands) return nullptr;
+    if (need_b && !summands) return {};
     const char* gp = data_of(gc);
     const char* sp = summands ? data_of(summands) : nullptr;
     const char* xp = xc ? data_of(xc) : nullptr;
@@ -327,46 +295,36 @@ PyObject* linear_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
     char* to_b = gb ? data_of(gb) : nullptr;
     const Py_ssize_t work = m * n * k;
     const bool many = work > kParallelWork;
-    Unlocked unlocked(
-        (need_x || need_w) && work > kReleaseWork,
-        {as_tensor(gc), as_tensor(xc), as_tensor(ws.owner), as_tensor(summands), as_tensor(gx), as_tensor(gw), as_tensor(gb)});
+    Unlocked unlocked((need_x || need_w) && work > kReleaseWork, gc, xc, ws.owner, summands, gx, gw, gb);
     if (to_x) gemm(type, m, k, n, 1.0, {gp, n, 1}, {ws.data, ws.row, ws.column}, nullptr, 0.0, to_x, many);
     if (to_w) gemm(type, n, k, m, 1.0, {gp, 1, n}, {xp, k, 1}, nullptr, 0.0, to_w, many);
     if (to_b) sum_rows(wide, sp, m, n, to_b);
   }
   for (Ref* gradient : {&gb, &gx, &gw})
-    if (*gradient && !(*gradient = rounded(static_cast<Ref&&>(*gradient), type))) return nullptr;
+    if (*gradient && !(*gradient = rounded(std::move(*gradient), type))) return {};
   return has_bias ? gradients_of({&gb, &gx, &gw}) : gradients_of({&gx, &gw});
 }
 
-PyObject* set_blas(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (!check_count("set_blas_library", count, 1, 1)) return nullptr;
-  Ref bytes;
+Nothing set_blas(Given<"str | bytes | PathLike[str]"> path) {
   PyObject* encoded = nullptr;
-  if (!PyUnicode_FSConverter(args[0], &encoded)) return nullptr;
-  bytes = Ref(encoded);
-  set_blas_library(PyBytes_AS_STRING(bytes.get()));
+  if (!PyUnicode_FSConverter(path, &encoded)) return {};
+  set_blas_library(PyBytes_AS_STRING(Ref(encoded).get()));
   return none();
 }
 
-PyObject* has_blas(PyObject*, PyObject* const*, Py_ssize_t count) {
-  if (!check_count("blas_available", count, 0, 0)) return nullptr;
-  return PyBool_FromLong(blas_available());
-}
+Bool has_blas() { return Ref(PyBool_FromLong(blas_available())); }
+
+const KernelRows rows{
+    long_kernel<matmul, "matmul(a, b): as torch.matmul, broadcasting the leading dimensions">(),
+    long_kernel<addmm, "addmm(bias, a, b, alpha=1, beta=1)">(),
+    long_kernel<linear, "linear(x, w, bias=None): x @ w.T + bias">(),
+    long_kernel<linear_backward, "linear_backward(g, x, w, needs): ([grad_bias,] grad_x, grad_w)">(),
+    long_kernel<mm, "mm(a, b): of two matrices">(),
+    long_kernel<matmul_backward, "matmul_backward(g, a, b, needs): (grad_a, grad_b)">(),
+    kernel<set_blas, "set_blas_library(path): opened at the first product that needs it">(),
+    kernel<has_blas, "blas_available(): opens the library if that was not tried">(),
+};
 
 }  // namespace
-
-PyMethodDef kMatmulMethods[] = {
-    long_kernel<matmul>("matmul", "matmul(a, b): as torch.matmul, broadcasting the leading dimensions"),
-    long_kernel<addmm>("addmm", "addmm(bias_or_None, a, b, alpha=1, beta=1)"),
-    long_kernel<linear>("linear", "linear(x, w, bias_or_None): x @ w.T + bias"),
-    long_kernel<linear_backward>("linear_backward",
-                                 "linear_backward(g, x, w, needs) -> ([grad_bias,] grad_x, grad_w), None where not needed"),
-    long_kernel<mm>("mm", "mm(a, b): of two matrices"),
-    long_kernel<matmul_backward>("matmul_backward", "matmul_backward(g, a, b, needs) -> (grad_a, grad_b), None where not needed"),
-    kernel<set_blas>("set_blas_library", "set_blas_library(path): opened at the first product that needs it"),
-    kernel<has_blas>("blas_available", "blas_available(): opens the library if that was not tried"),
-    {nullptr, nullptr, 0, nullptr},
-};
 
 }  // namespace rushlight

@@ -1,7 +1,7 @@
 // Optimizer steps: one call updates every parameter in place.
 //
 // All lists are checked before the first element is touched, so that a step happens whole or not at all.
-#include "bindings/bindings.h"
+#include "bindings/kernel.h"
 
 #include <cmath>
 
@@ -10,29 +10,22 @@ namespace {
 
 constexpr Py_ssize_t kGrain = 1 << 15;
 
-// A list (or tuple) of tensors as one of the lists of a step; None entries are allowed where `optional`.
-class TensorInfos {
- public:
-  // False with an exception set if it is no sequence of `expected` entries (any number where negative).
-  bool read(PyObject* object, const char* name, Py_ssize_t expected) {
-    if (!PyList_Check(object) && !PyTuple_Check(object)) {
-      PyErr_Format(PyExc_TypeError, "%s must be a list of tensors", name);
-      return false;
-    }
-    list_ = object;
-    if (expected >= 0 && size() != expected) {
-      PyErr_Format(PyExc_ValueError, "%s has %zd entries, the parameters %zd", name, size(), expected);
-      return false;
-    }
-    return true;
+// A list or tuple of tensors: one of those of a step, whose objects are looked at before the first is written.
+struct List {
+  static constexpr Text kType = "Sequence[Tensor | None]";
+  bool read(const Argument& a) {
+    object = a.object;
+    return is_list(object) || fail(PyExc_TypeError, "%s must be a list of tensors", a.name);
   }
-  Py_ssize_t size() const { return PySequence_Fast_GET_SIZE(list_); }
-  PyObject* at(Py_ssize_t i) const { return PySequence_Fast_GET_ITEM(list_, i); }
-  PyObject* object() const { return list_; }
+  // Whether there are as many; false with an exception set.
+  bool fits(const char* name, const List& parameters) const {
+    return size() == parameters.size() ||
+           fail(PyExc_ValueError, "%s has %zd entries, the parameters %zd", name, size(), parameters.size());
+  }
+  Py_ssize_t size() const { return PySequence_Fast_GET_SIZE(object); }
+  PyObject* at(Py_ssize_t i) const { return PySequence_Fast_GET_ITEM(object, i); }
   Tensor* tensor(Py_ssize_t i) const { return as_tensor(at(i)); }
-
- private:
-  PyObject* list_ = nullptr;
+  PyObject* object = nullptr;
 };
 
 // Tensors that stand for others in a transform, or show conjugates or negatives of their memory, are left to the rule in Python.
@@ -49,25 +42,20 @@ bool parameter(PyObject* object, TensorInfo& out) {
   return plain_info(object, out) && out.is_float() && out.contiguous() && out.tensor->is_writeable();
 }
 
-// (params, grads, buffers or None, lr, momentum, dampening, weight_decay, nesterov, maximize) -> None
 // A None among the buffers is replaced, in the list, by a new buffer.
-PyObject* sgd_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfos params, grads, buffers;
-  SgdOptions o;
-  if (!check_count("sgd_step", count, 9, 9) || !params.read(args[0], "params", -1) ||
-      !grads.read(args[1], "grads", params.size()) || !double_argument(args[3], o.lr) || !double_argument(args[4], o.momentum) ||
-      !double_argument(args[5], o.dampening) || !double_argument(args[6], o.weight_decay) || !bool_argument(args[7], o.nesterov) ||
-      !bool_argument(args[8], o.maximize))
-    return nullptr;
+Nothing sgd_step(List params, List grads, Any buffers_or_none, double lr, double momentum, double dampening, double weight_decay,
+                 bool nesterov, bool maximize) {
+  const SgdOptions o{lr, momentum, dampening, weight_decay, nesterov, maximize};
   const bool has_momentum = o.momentum != 0;
   const Py_ssize_t n = params.size();
-  if (has_momentum && !buffers.read(args[2], "buffers", n)) return nullptr;
+  List buffers;
+  if (!grads.fits("grads", params)) return {};
+  if (has_momentum && (!buffers.read({buffers_or_none, "", "buffers", nullptr}) || !buffers.fits("buffers", params))) return {};
   for (Py_ssize_t i = 0; i < n; i++) {
     TensorInfo p;
-    if (!parameter(params.at(i), p) || !usable(grads.at(i), p.dtype, p, false)) return not_implemented();
+    if (!parameter(params.at(i), p) || !usable(grads.at(i), p.dtype, p, false)) return {};
     if (!has_momentum) continue;
-    if (buffers.at(i) == Py_None ? !PyList_Check(buffers.object()) : !usable(buffers.at(i), p.dtype, p, true))
-      return not_implemented();
+    if (buffers.at(i) == Py_None ? !PyList_Check(buffers.object) : !usable(buffers.at(i), p.dtype, p, true)) return {};
   }
   for (Py_ssize_t i = 0; i < n; i++) {
     const TensorInfo p = info_of(params.tensor(i));
@@ -76,10 +64,10 @@ PyObject* sgd_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (has_momentum) {
       if (buffers.at(i) == Py_None) {
         Ref made = new_ref(p.dtype, p.ndim, p.shape, device_of(p));
-        if (!made) return nullptr;
+        if (!made) return {};
         buffer = data_of(made);
         first = true;
-        PyList_SetItem(buffers.object(), i, made.release());
+        PyList_SetItem(buffers.object, i, made.release());
       } else {
         buffer = buffers.tensor(i)->data();
       }
@@ -100,27 +88,25 @@ PyObject* sgd_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return none();
 }
 
-// (params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs or None, steps, lr, beta1, beta2, eps, weight_decay, amsgrad,
-//  maximize, decoupled) -> None. steps: 0-d float tensors, incremented.
-PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfos params, grads, means, squares, highest, steps;
-  AdamOptions o;
-  if (!check_count("adam_step", count, 14, 14) || !params.read(args[0], "params", -1)) return nullptr;
+// steps: 0-d float tensors, incremented.
+Nothing adam_step(List params, List grads, List means, List squares, Any max_or_none, List steps, double lr, double beta1,
+                  double beta2, double eps, double weight_decay, bool amsgrad, bool maximize, bool decoupled) {
+  const AdamOptions o{lr, beta1, beta2, eps, weight_decay, amsgrad, maximize, decoupled};
   const Py_ssize_t n = params.size();
-  if (!grads.read(args[1], "grads", n) || !means.read(args[2], "exp_avgs", n) || !squares.read(args[3], "exp_avg_sqs", n) ||
-      !steps.read(args[5], "steps", n) || !double_argument(args[6], o.lr) || !double_argument(args[7], o.beta1) ||
-      !double_argument(args[8], o.beta2) || !double_argument(args[9], o.eps) || !double_argument(args[10], o.weight_decay) ||
-      !bool_argument(args[11], o.amsgrad) || !bool_argument(args[12], o.maximize) || !bool_argument(args[13], o.decoupled))
-    return nullptr;
-  if (o.amsgrad && !highest.read(args[4], "max_exp_avg_sqs", n)) return nullptr;
+  List highest;
+  if (!grads.fits("grads", params) || !means.fits("exp_avgs", params) || !squares.fits("exp_avg_sqs", params) ||
+      !steps.fits("steps", params))
+    return {};
+  constexpr const char* kHighest = "max_exp_avg_sqs";
+  if (o.amsgrad && (!highest.read({max_or_none, "", kHighest, nullptr}) || !highest.fits(kHighest, params))) return {};
   for (Py_ssize_t i = 0; i < n; i++) {
     TensorInfo p, step;
     if (!parameter(params.at(i), p) || !usable(grads.at(i), p.dtype, p, false) || !usable(means.at(i), p.dtype, p, true) ||
         !usable(squares.at(i), p.dtype, p, true) || (o.amsgrad && !usable(highest.at(i), p.dtype, p, true)))
-      return not_implemented();
+      return {};
     if (!read_tensor(steps.at(i), step) || !step.is_float() || step.size() != 1 || !step.contiguous() ||
         !step.tensor->is_writeable())
-      return not_implemented();
+      return {};
   }
   for (Py_ssize_t i = 0; i < n; i++) {
     const TensorInfo p = info_of(params.tensor(i));
@@ -146,22 +132,20 @@ PyObject* adam_step(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 // The norm of all elements of all tensors: the root of the summed squares of the norm of each.
-PyObject* total_norm2(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfos list;
-  if (!check_count("total_norm2", count, 1, 1) || !list.read(args[0], "tensors", -1)) return nullptr;
+Ref total_norm2(List list) {
   TensorInfo first;
   for (Py_ssize_t i = 0; i < list.size(); i++) {
     TensorInfo a;
-    if (!read_tensor(list.at(i), a) || !a.is_float() || !a.contiguous()) return not_implemented();
+    if (!read_tensor(list.at(i), a) || !a.is_float() || !a.contiguous()) return {};
     if (i == 0) first = a;
-    if (a.dtype != first.dtype) return not_implemented();
+    if (a.dtype != first.dtype) return {};
   }
-  if (list.size() == 0) return not_implemented();
+  if (list.size() == 0) return {};
   DeviceType device = DeviceType::Cpu;
   for (Py_ssize_t i = 0; i < list.size(); i++)
     if (is_meta(info_of(list.tensor(i)))) device = DeviceType::Meta;
   Ref result = new_ref(first.dtype, 0, nullptr, device);
-  if (!result || device == DeviceType::Meta) return result.release();
+  if (!has_memory(result)) return result;
   const auto kernel = dense_kernels().reducer(Reduce::SumSquares, first.dtype).rows;
   double total = 0;
   for (Py_ssize_t i = 0; i < list.size(); i++) {
@@ -179,18 +163,14 @@ PyObject* total_norm2(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
   if (first.dtype == DType::F32) *data_of<float>(result) = static_cast<float>(std::sqrt(total));
   else *data_of<double>(result) = std::sqrt(total);
-  return result.release();
+  return result;
 }
 
-// (tensors, factor): multiplies every tensor in place.
-PyObject* scale_(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfos list;
-  double factor;
-  if (!check_count("scale_", count, 2, 2) || !list.read(args[0], "tensors", -1) || !double_argument(args[1], factor))
-    return nullptr;
+// Multiplies every tensor in place.
+Nothing scale_(List list, double factor) {
   for (Py_ssize_t i = 0; i < list.size(); i++) {
     TensorInfo a;
-    if (!parameter(list.at(i), a)) return not_implemented();
+    if (!parameter(list.at(i), a)) return {};
   }
   for (Py_ssize_t i = 0; i < list.size(); i++) {
     const TensorInfo a = info_of(list.tensor(i));
@@ -200,18 +180,18 @@ PyObject* scale_(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return none();
 }
 
-}  // namespace
-
-PyMethodDef kOptimizerMethods[] = {
-    kernel<sgd_step>("sgd_step",
-                     "sgd_step(params, grads, buffers_or_None, lr, momentum, dampening, weight_decay, nesterov, "
-                     "maximize): in place; a None among the buffers is replaced by a new one"),
-    kernel<adam_step>("adam_step",
-                      "adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs_or_None, steps, lr, beta1, beta2, "
-                      "eps, weight_decay, amsgrad, maximize, decoupled): in place; decoupled is AdamW"),
-    kernel<total_norm2>("total_norm2", "total_norm2(tensors): the Euclidean norm of all elements, 0-d"),
-    kernel<scale_>("scale_", "scale_(tensors, factor): in place"),
-    {nullptr, nullptr, 0, nullptr},
+const KernelRows rows{
+    kernel<
+        sgd_step,
+        "sgd_step(params, grads, buffers, lr, momentum, dampening, weight_decay, nesterov, maximize): in place; a None among the "
+        "buffers is replaced by a new one">(),
+    kernel<adam_step,
+           "adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, lr, beta1, beta2, eps, weight_decay, amsgrad, "
+           "maximize, decoupled): in place; decoupled is AdamW">(),
+    kernel<total_norm2, "total_norm2(tensors): the Euclidean norm of all elements, 0-d">(),
+    kernel<scale_, "scale_(tensors, factor): in place">(),
 };
+
+}  // namespace
 
 }  // namespace rushlight

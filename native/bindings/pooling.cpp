@@ -1,6 +1,6 @@
 // Maximum and average pooling over the last one to three dimensions, by windows of one size or by the wanted number of windows, and
 // their gradients. Halves are computed in float32.
-#include "bindings/bindings.h"
+#include "bindings/kernel.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,21 +12,20 @@ namespace {
 constexpr double kGrain = 1 << 14;
 constexpr PoolAxis kNoAxis = {1, 1, 1, 1, 0, 1};
 
-bool refuse(const char* text) {
-  PyErr_SetString(PyExc_RuntimeError, text);
-  return false;
-}
+// The sizes of a window, or how many there are: it has `n` dimensions, one to three.
+struct Extent : IntOrInts {
+  bool read(const Argument& a) {
+    object = a.object;
+    const Py_ssize_t count = PyTuple_Check(object) ? PyTuple_GET_SIZE(object) : PyLong_Check(object) ? PyLong_AsSsize_t(object) : 0;
+    n = static_cast<int>(count);
+    if (count >= 1 && count <= 3) return true;
+    return !PyErr_Occurred() && fail(PyExc_TypeError, "a window has one to three dimensions");
+  }
+  int n;
+};
 
-// How many dimensions a window has: so many as a tuple of its sizes, or that number itself. 0 with an exception set for others.
-int window_dims(PyObject* o) {
-  const Py_ssize_t n = PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : PyLong_Check(o) ? PyLong_AsSsize_t(o) : 0;
-  if (n >= 1 && n <= 3) return static_cast<int>(n);
-  if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "a window has one to three dimensions");
-  return 0;
-}
-
-// A tensor that can be pooled over its last n dimensions.
-bool poolable(PyObject* o, int n, TensorInfo& out) { return read_tensor(o, out) && out.is_float_or_half() && out.ndim >= n; }
+// Whether a tensor can be pooled over its last n dimensions.
+bool poolable(const TensorInfo& x, int n) { return x.is_float_or_half() && x.ndim >= n; }
 
 Py_ssize_t volumes_of(const Py_ssize_t* shape, int ndim, int n) {
   Py_ssize_t count = 1;
@@ -45,35 +44,31 @@ Py_ssize_t pooled_size(const PoolAxis& a, bool ceil_mode) {
 
 bool read_axis(PoolAxis& a) {
   constexpr Py_ssize_t kLimit = Py_ssize_t{1} << 31;
-  if (a.kernel <= 0) return refuse("kernel size should be greater than zero");
-  if (a.stride <= 0) return refuse("stride should not be zero");
-  if (a.dilation <= 0) return refuse("dilation should be greater than zero");
+  if (a.kernel <= 0) return fail(PyExc_RuntimeError, "kernel size should be greater than zero");
+  if (a.stride <= 0) return fail(PyExc_RuntimeError, "stride should not be zero");
+  if (a.dilation <= 0) return fail(PyExc_RuntimeError, "dilation should be greater than zero");
   if (a.stride >= kLimit && a.pad < kLimit && a.pad >= 0) a.stride = a.in + 2 * a.pad + 1;  // past the end, as any other
   if (a.kernel >= kLimit || a.stride >= kLimit || a.dilation >= kLimit || a.in >= kLimit || a.pad >= kLimit)
-    return refuse("pooling sizes are too large");
-  if (a.pad < 0) {
-    PyErr_Format(PyExc_RuntimeError, "pad must be non-negative, but got pad: %zd", a.pad);
-    return false;
-  }
-  if (a.pad > ((a.kernel - 1) * a.dilation + 1) / 2) {
-    PyErr_Format(PyExc_RuntimeError,
-                 "pad should be at most half of effective kernel size, but got pad=%zd, "
-                 "kernel_size=%zd and dilation=%zd",
-                 a.pad, a.kernel, a.dilation);
-    return false;
-  }
+    return fail(PyExc_RuntimeError, "pooling sizes are too large");
+  if (a.pad < 0) return fail(PyExc_RuntimeError, "pad must be non-negative, but got pad: %zd", a.pad);
+  if (a.pad > ((a.kernel - 1) * a.dilation + 1) / 2)
+    return fail(PyExc_RuntimeError,
+                "pad should be at most half of effective kernel size, but got pad=%zd, "
+                "kernel_size=%zd and dilation=%zd",
+                a.pad, a.kernel, a.dilation);
   return true;
 }
 
-// The window of (kernel, stride, padding, dilation) over the last n of the sizes; an empty stride is the kernel's size.
-bool read_window(const Py_ssize_t* shape, int ndim, int n, PyObject* const* args, PyObject* dilation_arg, bool ceil_mode,
-                 PoolWindow& window) {
+// The window over the last n of the sizes; an empty stride is the kernel's size.
+bool read_window(const Py_ssize_t* shape, int ndim, const Extent& extent, PyObject* steps, PyObject* pads, PyObject* dilations,
+                 bool ceil_mode, PoolWindow& window) {
+  const int n = extent.n;
   Py_ssize_t kernel[3], stride[3], padding[3], dilation[3] = {1, 1, 1};
-  if (!ints_argument(args[0], "kernel_size", n, kernel)) return false;
-  const bool no_stride = args[1] == Py_None || (PyTuple_Check(args[1]) && PyTuple_GET_SIZE(args[1]) == 0);
+  if (!ints_argument(extent, "kernel_size", n, kernel)) return false;
+  const bool no_stride = steps == Py_None || (PyTuple_Check(steps) && PyTuple_GET_SIZE(steps) == 0);
   if (no_stride) std::copy(kernel, kernel + n, stride);
-  else if (!ints_argument(args[1], "stride", n, stride)) return false;
-  if (!ints_argument(args[2], "padding", n, padding) || (dilation_arg && !ints_argument(dilation_arg, "dilation", n, dilation)))
+  else if (!ints_argument(steps, "stride", n, stride)) return false;
+  if (!ints_argument(pads, "padding", n, padding) || (dilations && !ints_argument(dilations, "dilation", n, dilation)))
     return false;
   window = {kNoAxis, kNoAxis, kNoAxis};
   PoolAxis* const axes[] = {&window.d, &window.h, &window.w};
@@ -82,14 +77,11 @@ bool read_window(const Py_ssize_t* shape, int ndim, int n, PyObject* const* args
     PoolAxis& a = *axes[3 - n + i];
     a = {in[i], 0, kernel[i], stride[i], padding[i], dilation[i]};
     if (!read_axis(a)) return false;
-    if (a.in == 0) return refuse("Expected a tensor with optional 0 dim batch size for input");
+    if (a.in == 0) return fail(PyExc_RuntimeError, "Expected a tensor with optional 0 dim batch size for input");
     a.out = pooled_size(a, ceil_mode);
-    if (a.out < 1) {
-      PyErr_Format(PyExc_RuntimeError,
-                   "Given input size: %s. Calculated output size: %zd in dimension %d. Output size is too small",
-                   sizes_text(in, n).c_str(), a.out, i);
-      return false;
-    }
+    if (a.out < 1)
+      return fail(PyExc_RuntimeError, "Given input size: %s. Calculated output size: %zd in dimension %d. Output size is too small",
+                  sizes_text(in, n).c_str(), a.out, i);
   }
   return true;
 }
@@ -109,8 +101,8 @@ void pooled_shape(const Py_ssize_t* shape, int ndim, int n, const Py_ssize_t (&o
 
 // Maxima and their places: run(input, volumes [begin, end), out, indices) computes a part.
 template <class F>
-PyObject* maxima(const TensorInfo& x, int n, const Py_ssize_t (&sizes)[3], Py_ssize_t volume, Py_ssize_t positions,
-                 Py_ssize_t grain, const F& run) {
+Pair maxima(const TensorInfo& x, int n, const Py_ssize_t (&sizes)[3], Py_ssize_t volume, Py_ssize_t positions, Py_ssize_t grain,
+            const F& run) {
   Py_ssize_t shape[kMaxDims];
   pooled_shape(x.shape, x.ndim, n, sizes, shape);
   const DeviceType device = device_of(x);
@@ -120,82 +112,67 @@ PyObject* maxima(const TensorInfo& x, int n, const Py_ssize_t (&sizes)[3], Py_ss
   const DType wanted = x.dtype;
   if (device == DeviceType::Meta) {
     Ref out = new_ref(wanted, ndim, shape, device), indices = out ? new_ref(DType::I64, ndim, shape, device) : Ref();
-    return indices ? PyTuple_Pack(2, out.get(), indices.get()) : nullptr;
+    return tuple_of(out, indices);
   }
   Ref in = contiguous_as(x.tensor, type), out = in ? new_ref(type, ndim, shape, device) : Ref();
   Ref indices = out ? new_ref(DType::I64, ndim, shape, device) : Ref();
-  if (!indices) return nullptr;
+  if (!indices) return {};
   const ptrdiff_t item = item_size(type);
   const char* from = data_of(in);
   char* to = data_of(out);
   int64_t* places = data_of<int64_t>(indices);
   {
-    Unlocked unlocked(volumes * volume * item > kReleaseGilBytes, {as_tensor(in), as_tensor(out), as_tensor(indices)});
+    Unlocked unlocked(volumes * volume * item > kReleaseGilBytes, in, out, indices);
     parallel(volumes, grain, [&](ptrdiff_t begin, ptrdiff_t end) {
       run(type, from + begin * volume * item, end - begin, to + begin * positions * item, places + begin * positions);
     });
   }
-  Ref values = rounded(static_cast<Ref&&>(out), wanted);
-  return values ? PyTuple_Pack(2, values.get(), indices.get()) : nullptr;
+  return tuple_of(rounded(std::move(out), wanted), indices);
 }
 
-// (x, kernel, stride, padding, dilation, ceil_mode) -> (out, indices)
-PyObject* max_pool(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo x;
-  bool ceil_mode;
+// (out, indices into the flat volume)
+Pair max_pool(const TensorInfo& x, Extent kernel, Any stride, IntOrInts padding, IntOrInts dilation, bool ceil_mode) {
+  const int n = kernel.n;
   PoolWindow w;
-  if (!check_count("max_pool", count, 6, 6)) return nullptr;
-  const int n = window_dims(args[1]);
-  if (!n) return nullptr;
-  if (!poolable(args[0], n, x)) return not_implemented();
-  if (!bool_argument(args[5], ceil_mode) || !read_window(x.shape, x.ndim, n, args + 1, args[4], ceil_mode, w)) return nullptr;
+  if (!poolable(x, n) || !read_window(x.shape, x.ndim, kernel, stride, padding, dilation, ceil_mode, w)) return {};
   return maxima(x, n, {w.d.out, w.h.out, w.w.out}, w.volume(), w.positions(), grain(w),
                 [&](DType type, const char* from, Py_ssize_t volumes, char* out, int64_t* indices) {
                   dense_kernels().max_pool(type, from, volumes, w, out, indices);
                 });
 }
 
-// (g, indices, x_shape, the window or how many dimensions it has) -> the gradient of the input
-PyObject* max_pool_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo g, indices;
-  Py_ssize_t shape[kMaxDims];
-  int ndim;
-  if (!check_count("max_pool_backward", count, 4, 4)) return nullptr;
-  const int n = window_dims(args[3]);
-  if (!n) return nullptr;
-  if (!poolable(args[0], n, g) || !read_tensor(args[1], indices) || indices.dtype != DType::I64) return not_implemented();
-  if (!shape_argument(args[2], shape, ndim)) return nullptr;
+// The gradient of the input.
+Ref max_pool_backward(const TensorInfo& g, const TensorInfo& indices, const Shape& x_shape, Extent kernel) {
+  const int n = kernel.n, ndim = x_shape.n;
+  const Py_ssize_t* shape = x_shape.at;
+  if (!poolable(g, n) || indices.dtype != DType::I64) return {};
   bool fits = ndim == g.ndim && same_shape(g.tensor, indices.tensor);
   for (int i = 0; fits && i + n < ndim; i++) fits = shape[i] == g.shape[i];
-  if (!fits) {
-    PyErr_SetString(PyExc_ValueError, "max_pool_backward(): the shapes of gradient, indices and input do not fit");
-    return nullptr;
-  }
+  if (!fits) return fail(PyExc_ValueError, "max_pool_backward(): the shapes of gradient, indices and input do not fit");
   const DeviceType device = device_of(g, indices);
-  if (device == DeviceType::Meta) return new_ref(g.dtype, ndim, shape, device).release();
+  if (device == DeviceType::Meta) return new_ref(g.dtype, ndim, shape, device);
   const DType wanted = g.dtype, type = computed_in(wanted);
   const Py_ssize_t volumes = volumes_of(shape, ndim, n), ends = ndim - n;
   Py_ssize_t positions = 1, volume = 1;
   for (Py_ssize_t i = ends; i < ndim; i++) positions *= g.shape[i], volume *= shape[i];
   Ref gc = contiguous_as(g.tensor, type), ic = gc ? contiguous(indices.tensor) : Ref();
   Ref out = ic ? new_ref(type, ndim, shape, device) : Ref();
-  if (!out) return nullptr;
+  if (!out) return {};
   const ptrdiff_t item = item_size(type);
   const char* grad = data_of(gc);
   const int64_t* at = data_of<int64_t>(ic);
   char* to = data_of(out);
   std::atomic<bool> inside{true};
   {
-    Unlocked unlocked(as_tensor(out)->nbytes() > kReleaseGilBytes, {as_tensor(gc), as_tensor(ic), as_tensor(out)});
+    Unlocked unlocked(as_tensor(out)->nbytes() > kReleaseGilBytes, gc, ic, out);
     parallel(volumes, grain(static_cast<double>(volume + positions)), [&](ptrdiff_t begin, ptrdiff_t end) {
       if (!dense_kernels().max_pool_backward(type, grad + begin * positions * item, at + begin * positions, end - begin, positions,
                                              volume, to + begin * volume * item))
         inside.store(false, std::memory_order_relaxed);
     });
   }
-  if (inside.load()) return rounded(static_cast<Ref&&>(out), wanted).release();
-  PyErr_SetString(PyExc_IndexError, "max_pool_backward(): an index is outside its volume");
-  return nullptr;
+  if (inside.load()) return rounded(std::move(out), wanted);
+  return fail(PyExc_IndexError, "max_pool_backward(): an index is outside its volume");
 }
 
 // The windows along one dimension, as tables.
@@ -252,43 +229,37 @@ struct CutAxes {
 };
 
 // Means and their gradients: `backward` from g of the sizes of windows to those of the input.
-PyObject* means(const TensorInfo& from, const Py_ssize_t* shape, bool backward, int n, const CutAxes& axes, double divisor) {
+Ref means(const TensorInfo& from, const Py_ssize_t* shape, bool backward, int n, const CutAxes& axes, double divisor) {
   const CutVolume cuts = axes.volume(divisor);
   const DType wanted = from.dtype, type = computed_in(wanted);
   const int ndim = from.ndim;
   const Py_ssize_t volumes = volumes_of(shape, ndim, n);
   Ref in = contiguous_as(from.tensor, type), out = in ? new_ref(type, ndim, shape, DeviceType::Cpu) : Ref();
-  if (!out) return nullptr;
+  if (!out) return {};
   const ptrdiff_t item = item_size(type), many = cuts.volume(), few = cuts.positions();
   const char* source = data_of(in);
   char* to = data_of(out);
   {
-    Unlocked unlocked(volumes * std::max(many, few) * item > kReleaseGilBytes, {as_tensor(in), as_tensor(out)});
+    Unlocked unlocked(volumes * std::max(many, few) * item > kReleaseGilBytes, in, out);
     parallel(volumes, grain(static_cast<double>(many + few) * 2), [&](ptrdiff_t begin, ptrdiff_t end) {
       if (backward)
         dense_kernels().mean_cuts_backward(type, source + begin * few * item, end - begin, cuts, to + begin * many * item);
       else dense_kernels().mean_cuts(type, source + begin * many * item, end - begin, cuts, to + begin * few * item);
     });
   }
-  return rounded(static_cast<Ref&&>(out), wanted).release();
+  return rounded(std::move(out), wanted);
 }
 
-// The arguments that average pooling and its gradient share, from args[0] = kernel on: kernel, stride, padding,
-// ceil_mode, count_include_pad, divisor_override or None.
+// How an average is taken.
 struct Average {
   PoolWindow window;
   bool include_pad;
-  double divisor = 0;
-  bool read(const Py_ssize_t* shape, int ndim, int n, PyObject* const* args) {
-    bool ceil_mode;
-    if (!bool_argument(args[3], ceil_mode) || !bool_argument(args[4], include_pad) ||
-        !read_window(shape, ndim, n, args, nullptr, ceil_mode, window))
-      return false;
-    if (args[5] == Py_None) return true;
-    Py_ssize_t number;
-    if (!ints_argument(args[5], "divisor_override", 1, &number)) return false;
-    if (number == 0) return refuse("divisor must be not zero");
-    divisor = static_cast<double>(number);
+  double divisor;
+  bool read(const Py_ssize_t* shape, int ndim, const Extent& kernel, PyObject* stride, PyObject* padding, bool ceil_mode,
+            std::optional<Py_ssize_t> divisor_override) {
+    if (!read_window(shape, ndim, kernel, stride, padding, nullptr, ceil_mode, window)) return false;
+    if (divisor_override == 0) return fail(PyExc_RuntimeError, "divisor must be not zero");
+    divisor = static_cast<double>(divisor_override.value_or(0));
     return true;
   }
   void cut(CutAxes& axes) const {
@@ -300,105 +271,87 @@ struct Average {
 
 bool no_elements(const Py_ssize_t* shape, int ndim) { return std::find(shape, shape + ndim, 0) != shape + ndim; }
 
-// (x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override or None)
-PyObject* avg_pool(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo x;
-  Average a;
-  if (!check_count("avg_pool", count, 7, 7)) return nullptr;
-  const int n = window_dims(args[1]);
-  if (!n) return nullptr;
-  if (!poolable(args[0], n, x)) return not_implemented();
-  if (!a.read(x.shape, x.ndim, n, args + 1)) return nullptr;
+Ref avg_pool(const TensorInfo& x, Extent kernel, Any stride, IntOrInts padding, bool ceil_mode, bool include_pad,
+             std::optional<Py_ssize_t> divisor) {
+  const int n = kernel.n;
+  Average a{{}, include_pad, 0};
+  if (!poolable(x, n) || !a.read(x.shape, x.ndim, kernel, stride, padding, ceil_mode, divisor)) return {};
   Py_ssize_t shape[kMaxDims];
   pooled_shape(x.shape, x.ndim, n, {a.window.d.out, a.window.h.out, a.window.w.out}, shape);
-  if (is_meta(x) || no_elements(shape, x.ndim)) return new_ref(x.dtype, x.ndim, shape, device_of(x)).release();
+  if (is_meta(x) || no_elements(shape, x.ndim)) return new_ref(x.dtype, x.ndim, shape, device_of(x));
   CutAxes axes;
   a.cut(axes);
   return means(x, shape, false, n, axes, a.divisor);
 }
 
-// (g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override or None)
-PyObject* avg_pool_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo g;
-  Average a;
-  Py_ssize_t shape[kMaxDims], expected[kMaxDims];
-  int ndim;
-  if (!check_count("avg_pool_backward", count, 8, 8)) return nullptr;
-  const int n = window_dims(args[2]);
-  if (!n) return nullptr;
-  if (!poolable(args[0], n, g)) return not_implemented();
-  if (!shape_argument(args[1], shape, ndim)) return nullptr;
-  if (ndim == g.ndim && !a.read(shape, ndim, n, args + 2)) return nullptr;
-  if (ndim == g.ndim) pooled_shape(shape, ndim, n, {a.window.d.out, a.window.h.out, a.window.w.out}, expected);
-  if (ndim != g.ndim || !same_sizes(ndim, expected, g.shape)) {
-    PyErr_SetString(PyExc_ValueError, "avg_pool_backward(): the shapes of gradient and input do not fit");
-    return nullptr;
+Ref avg_pool_backward(const TensorInfo& g, const Shape& x_shape, Extent kernel, Any stride, IntOrInts padding, bool ceil_mode,
+                      bool include_pad, std::optional<Py_ssize_t> divisor) {
+  const int n = kernel.n, ndim = x_shape.n;
+  const Py_ssize_t* shape = x_shape.at;
+  Average a{{}, include_pad, 0};
+  Py_ssize_t expected[kMaxDims];
+  if (!poolable(g, n)) return {};
+  if (ndim == g.ndim) {
+    if (!a.read(shape, ndim, kernel, stride, padding, ceil_mode, divisor)) return {};
+    pooled_shape(shape, ndim, n, {a.window.d.out, a.window.h.out, a.window.w.out}, expected);
   }
-  if (is_meta(g) || no_elements(shape, ndim)) return new_ref(g.dtype, ndim, shape, device_of(g)).release();
+  if (ndim != g.ndim || !same_sizes(ndim, expected, g.shape))
+    return fail(PyExc_ValueError, "avg_pool_backward(): the shapes of gradient and input do not fit");
+  if (is_meta(g) || no_elements(shape, ndim)) return new_ref(g.dtype, ndim, shape, device_of(g));
   CutAxes axes;
   a.cut(axes);
   return means(g, shape, true, n, axes, a.divisor);
 }
 
-// The sizes of an adaptive pool, a tuple of ints >= 0, as the last of three; the number of dimensions, 0 with an exception.
-int output_sizes(PyObject* o, Py_ssize_t (&sizes)[3]) {
-  const int n = window_dims(o);
-  sizes[0] = sizes[1] = sizes[2] = 1;
-  if (!n || !ints_argument(o, "output_size", n, sizes + 3 - n)) return 0;
-  for (Py_ssize_t size : sizes) {
-    if (size >= 0 && size < Py_ssize_t{1} << 31) continue;
-    PyErr_SetString(PyExc_RuntimeError, "pooling sizes are out of range");
-    return 0;
+// The sizes of an adaptive pool, at least 0, as the last of three.
+struct OutputSizes : Extent {
+  bool read(const Argument& a) {
+    if (!Extent::read(a) || !ints_argument(object, "output_size", n, sizes + 3 - n)) return false;
+    for (Py_ssize_t size : sizes) {
+      if (size < 0 || size >= Py_ssize_t{1} << 31) return fail(PyExc_RuntimeError, "pooling sizes are out of range");
+    }
+    return true;
   }
-  return n;
-}
+  Py_ssize_t sizes[3] = {1, 1, 1};
+};
 
 void cut_by_number(const Py_ssize_t* in, int n, const Py_ssize_t (&out)[3], CutAxes& axes) {
   CutAxis* const all[] = {&axes.d, &axes.h, &axes.w};
   for (int i = 0; i < 3; i++) all[i]->by_number(i < 3 - n ? 1 : in[i - (3 - n)], out[i]);
 }
 
-// (x, output_size)
-PyObject* adaptive_avg_pool(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo x;
-  Py_ssize_t sizes[3], shape[kMaxDims];
-  if (!check_count("adaptive_avg_pool", count, 2, 2)) return nullptr;
-  const int n = output_sizes(args[1], sizes);
-  if (!n) return nullptr;
-  if (!poolable(args[0], n, x)) return not_implemented();
+Ref adaptive_avg_pool(const TensorInfo& x, const OutputSizes& output_size) {
+  const int n = output_size.n;
+  const auto& sizes = output_size.sizes;
+  Py_ssize_t shape[kMaxDims];
+  if (!poolable(x, n)) return {};
   pooled_shape(x.shape, x.ndim, n, sizes, shape);
-  if (no_elements(x.shape, x.ndim) && !no_elements(shape, x.ndim)) return not_implemented();
-  if (is_meta(x) || no_elements(shape, x.ndim)) return new_ref(x.dtype, x.ndim, shape, device_of(x)).release();
+  if (no_elements(x.shape, x.ndim) && !no_elements(shape, x.ndim)) return {};
+  if (is_meta(x) || no_elements(shape, x.ndim)) return new_ref(x.dtype, x.ndim, shape, device_of(x));
   CutAxes axes;
   cut_by_number(x.shape + x.ndim - n, n, sizes, axes);
   return means(x, shape, false, n, axes, 0);
 }
 
-// (g, sizes of the input)
-PyObject* adaptive_avg_pool_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo g;
-  Py_ssize_t sizes[3], windows[3] = {1, 1, 1}, shape[kMaxDims];
-  if (!check_count("adaptive_avg_pool_backward", count, 2, 2)) return nullptr;
-  const int n = output_sizes(args[1], sizes);
-  if (!n) return nullptr;
-  if (!poolable(args[0], n, g)) return not_implemented();
+Ref adaptive_avg_pool_backward(const TensorInfo& g, const OutputSizes& input_size) {
+  const int n = input_size.n;
+  const auto& sizes = input_size.sizes;
+  Py_ssize_t windows[3] = {1, 1, 1}, shape[kMaxDims];
+  if (!poolable(g, n)) return {};
   pooled_shape(g.shape, g.ndim, n, sizes, shape);
-  if (is_meta(g)) return new_ref(g.dtype, g.ndim, shape, device_of(g)).release();
-  if (no_elements(shape, g.ndim) || no_elements(g.shape, g.ndim)) return not_implemented();
+  if (is_meta(g)) return new_ref(g.dtype, g.ndim, shape, device_of(g));
+  if (no_elements(shape, g.ndim) || no_elements(g.shape, g.ndim)) return {};
   std::copy(g.shape + g.ndim - n, g.shape + g.ndim, windows + 3 - n);
   CutAxes axes;
   cut_by_number(sizes + 3 - n, n, windows, axes);
   return means(g, shape, true, n, axes, 0);
 }
 
-// (x, output_size) -> (out, indices)
-PyObject* adaptive_max_pool(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  TensorInfo x;
-  Py_ssize_t sizes[3];
-  if (!check_count("adaptive_max_pool", count, 2, 2)) return nullptr;
-  const int n = output_sizes(args[1], sizes);
-  if (!n) return nullptr;
-  if (!poolable(args[0], n, x) || no_elements(x.shape, x.ndim) || no_elements(sizes, 3)) return not_implemented();
+// (out, indices into the flat volume)
+Pair adaptive_max_pool(const TensorInfo& x, const OutputSizes& output_size) {
+  const int n = output_size.n;
+  const auto& sizes = output_size.sizes;
+  if (!poolable(x, n) || no_elements(x.shape, x.ndim) || no_elements(sizes, 3)) return {};
   const Py_ssize_t* in = x.shape + x.ndim - n;
   PoolWindow w = {kNoAxis, kNoAxis, kNoAxis};
   PoolAxis* const all[] = {&w.d, &w.h, &w.w};
@@ -422,18 +375,17 @@ PyObject* adaptive_max_pool(PyObject*, PyObject* const* args, Py_ssize_t count) 
                 });
 }
 
-}  // namespace
-
-PyMethodDef kPoolMethods[] = {
-    long_kernel<max_pool>("max_pool", "(x, kernel, stride, padding, dilation, ceil_mode) -> (out, indices into the flat volume)"),
-    long_kernel<max_pool_backward>("max_pool_backward", "(g, indices, x_shape, kernel or its number of dimensions)"),
-    long_kernel<avg_pool>("avg_pool", "(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_or_None)"),
-    long_kernel<avg_pool_backward>("avg_pool_backward",
-                                   "(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor_or_None)"),
-    long_kernel<adaptive_avg_pool>("adaptive_avg_pool", "(x, output_size)"),
-    long_kernel<adaptive_avg_pool_backward>("adaptive_avg_pool_backward", "(g, sizes of the input)"),
-    long_kernel<adaptive_max_pool>("adaptive_max_pool", "(x, output_size) -> (out, indices into the flat volume)"),
-    {nullptr, nullptr, 0, nullptr},
+const KernelRows rows{
+    long_kernel<max_pool, "max_pool(x, kernel, stride, padding, dilation, ceil_mode)">(),
+    long_kernel<max_pool_backward, "max_pool_backward(g, indices, x_shape, kernel): of the kernel, the number of dimensions">(),
+    long_kernel<avg_pool, "avg_pool(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor)">(),
+    long_kernel<avg_pool_backward,
+                "avg_pool_backward(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)">(),
+    long_kernel<adaptive_avg_pool, "adaptive_avg_pool(x, output_size)">(),
+    long_kernel<adaptive_avg_pool_backward, "adaptive_avg_pool_backward(g, input_size)">(),
+    long_kernel<adaptive_max_pool, "adaptive_max_pool(x, output_size)">(),
 };
+
+}  // namespace
 
 }  // namespace rushlight

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "bindings/bindings.h"
+#include "bindings/kernel.h"
 #include "kernels/gemm.h"
 
 namespace rushlight {
@@ -23,8 +23,6 @@ constexpr Py_ssize_t kRowsTogether = 8;        // fewer in a thread's share woul
 constexpr Py_ssize_t kStepsPacked = 3, kFewRowsStepsPacked = 8;
 constexpr Py_ssize_t kFewRows = 2, kCacheBytes = 1 << 20;
 constexpr Py_ssize_t kMostRows = 0x7fffffff;  // what a BLAS counts with
-
-PyObject* refused() { return PyErr_Occurred() ? nullptr : not_implemented(); }
 
 // The layer of a call: types, sizes, and the order of the steps.
 struct Layer {
@@ -71,15 +69,14 @@ bool is_matrix(const TensorInfo& a, DType type, Py_ssize_t rows, Py_ssize_t colu
 }
 
 struct Arguments {
-  TensorInfo x, h, c, w_ih, w_hh;
+  const TensorInfo &x, &h, &c, &w_ih, &w_hh;
 };
 
-// Reads (input, h0, c0 or None, w_ih, w_hh) and how to go over them. False, with or without an exception, where there is no kernel.
-bool read_layer(Cell cell, PyObject* const* args, PyObject* reverse, PyObject* sizes, Arguments& a, Layer& l) {
-  if (!read_tensor(args[0], a.x) || !read_tensor(args[1], a.h) || !read_tensor(args[3], a.w_ih) || !read_tensor(args[4], a.w_hh))
-    return false;
-  const bool has_c = read_tensor(args[2], a.c);
-  if (has_c != (cell == Cell::Lstm) || !bool_argument(reverse, l.reverse)) return false;
+// Arguments and how to go over them. False, with or without an exception, where there is no kernel.
+bool read_layer(Cell cell, const Arguments& a, bool reverse, PyObject* sizes, Layer& l) {
+  const bool has_c = a.c.tensor;
+  if (has_c != (cell == Cell::Lstm)) return false;
+  l.reverse = reverse;
   l.cell = cell;
   l.stored = a.x.dtype;
   l.type = computed_in(l.stored);
@@ -102,10 +99,9 @@ bool read_layer(Cell cell, PyObject* const* args, PyObject* reverse, PyObject* s
 }
 
 // None, or a vector of as many elements as the weights have rows; false with or without an exception.
-bool read_bias(PyObject* object, const Layer& l, Ref& owner) {
-  TensorInfo a;
-  if (object == Py_None) return true;
-  if (!read_tensor(object, a) || a.dtype != l.stored || a.ndim != 1 || a.shape[0] != l.gates) return false;
+bool read_bias(const TensorInfo& a, const Layer& l, Ref& owner) {
+  if (!a.tensor) return true;
+  if (a.dtype != l.stored || a.ndim != 1 || a.shape[0] != l.gates) return false;
   return static_cast<bool>(owner = contiguous_as(a.tensor, l.type));
 }
 
@@ -205,15 +201,12 @@ struct Forward {
   }
 };
 
-// (input, h0, c0 or None, w_ih, w_hh, b_ih or None, b_hh or None, reverse, sizes or None)
-//   -> (output, last h, last c or None, saved): saved are the gates of all steps as bytes, then an Lstm's cells or the states
-PyObject* forward(Cell cell, PyObject* const* args, Py_ssize_t count) {
-  Arguments a;
+// (output, last h, last c or None, saved): saved are the gates of all steps as bytes, then an Lstm's cells or the states.
+Gradients forward(Cell cell, const Arguments& a, const TensorInfo& bias_ih, const TensorInfo& bias_hh, bool reverse,
+                  PyObject* sizes) {
   Layer l;
   Ref b_ih, b_hh;
-  if (!check_count("recurrent_layer", count, 9, 9)) return nullptr;
-  if (!read_layer(cell, args, args[7], args[8], a, l) || !read_bias(args[5], l, b_ih) || !read_bias(args[6], l, b_hh))
-    return refused();
+  if (!read_layer(cell, a, reverse, sizes, l) || !read_bias(bias_ih, l, b_ih) || !read_bias(bias_hh, l, b_hh)) return {};
   const bool lstm = cell == Cell::Lstm, meta = l.device == DeviceType::Meta;
   const ptrdiff_t item = l.item();
   Py_ssize_t shape[3] = {l.steps, l.batch, l.units};
@@ -221,18 +214,16 @@ PyObject* forward(Cell cell, PyObject* const* args, Py_ssize_t count) {
   Ref x = contiguous_as(a.x.tensor, l.type), h0 = x ? contiguous_as(a.h.tensor, l.type) : Ref();
   Ref w_ih = h0 ? contiguous_as(a.w_ih.tensor, l.type) : Ref(), w_hh = w_ih ? contiguous_as(a.w_hh.tensor, l.type) : Ref();
   Ref c0 = w_hh && lstm ? contiguous_as(a.c.tensor, l.type) : Ref();
-  if (!w_hh || (lstm && !c0)) return nullptr;
+  if (!w_hh || (lstm && !c0)) return {};
   Ref out = new_ref(l.type, l.packed ? 2 : 3, shape, l.device), saved, bias, last_h, last_c;
   if (!out || !(saved = matrix_of(DType::U8, l.rows, l.saved_units() * item, l.device)) ||
       !(bias = vector_of(l.type, l.slots, l.device)) || !(last_h = matrix_of(l.type, l.batch, l.units, l.device)) ||
       (lstm && !(last_c = matrix_of(l.type, l.batch, l.units, l.device))))
-    return nullptr;
+    return {};
   StateProduct product{l, {data_of(w_hh), 1, l.units}, l.units, l.gates, Ref()};
-  if (!product.prepare()) return nullptr;
+  if (!product.prepare()) return {};
   if (!meta) {
-    Unlocked unlocked(l.work() > kReleaseWork, {as_tensor(x), as_tensor(h0), as_tensor(c0), as_tensor(w_ih), as_tensor(w_hh),
-                                                as_tensor(b_ih), as_tensor(b_hh), as_tensor(out), as_tensor(saved), as_tensor(bias),
-                                                as_tensor(last_h), as_tensor(last_c), as_tensor(product.panels)});
+    Unlocked unlocked(l.work() > kReleaseWork, x, h0, c0, w_ih, w_hh, b_ih, b_hh, out, saved, bias, last_h, last_c, product.panels);
     if (l.type == DType::F32)
       slot_bias(l, b_ih ? data_of<float>(b_ih) : nullptr, b_hh ? data_of<float>(b_hh) : nullptr, data_of<float>(bias));
     else slot_bias(l, b_ih ? data_of<double>(b_ih) : nullptr, b_hh ? data_of<double>(b_hh) : nullptr, data_of<double>(bias));
@@ -265,10 +256,10 @@ PyObject* forward(Cell cell, PyObject* const* args, Py_ssize_t count) {
                        lstm ? data_of(last_c) : nullptr};
     parallel(l.batch, share_of(l), [&](ptrdiff_t from, ptrdiff_t to) { pass.run(from, to); });
   }
-  out = rounded(static_cast<Ref&&>(out), l.stored);
-  last_h = out ? rounded(static_cast<Ref&&>(last_h), l.stored) : Ref();
-  if (last_h && lstm) last_c = rounded(static_cast<Ref&&>(last_c), l.stored);
-  if (!last_h || (lstm && !last_c)) return nullptr;
+  out = rounded(std::move(out), l.stored);
+  last_h = out ? rounded(std::move(last_h), l.stored) : Ref();
+  if (last_h && lstm) last_c = rounded(std::move(last_c), l.stored);
+  if (!last_h || (lstm && !last_c)) return {};
   return gradients_of({&out, &last_h, &last_c, &saved});
 }
 
@@ -349,9 +340,8 @@ void state_weight_gradient(const Layer& l, const char* d, const char* h, const c
 }
 
 // A new tensor of the state's shape: a given gradient, or zeros.
-bool start_from(PyObject* given, const Layer& l, Ref& out) {
-  TensorInfo g;
-  if (!read_tensor(given, g)) {
+bool start_from(const TensorInfo& g, const Layer& l, Ref& out) {
+  if (!g.tensor) {
     const Py_ssize_t shape[2] = {l.batch, l.units};
     return static_cast<bool>(out = zeros_ref(l.type, 2, shape, l.device));
   }
@@ -359,16 +349,13 @@ bool start_from(PyObject* given, const Layer& l, Ref& out) {
   return l.device == DeviceType::Meta || copy_into(as_tensor(out), g.tensor) == 0;
 }
 
-// (g or None, gradient of the last h or None, of the last c or None, input, h0, c0 or None, w_ih, w_hh, states or None, saved,
-//  reverse, sizes or None, needs) -> the gradients of (input, h0, c0, w_ih, w_hh, b_ih, b_hh); states: an Lstm's output
-PyObject* backward(Cell cell, PyObject* const* args, Py_ssize_t count) {
-  Arguments a;
+// The gradients of (input, h0, c0, w_ih, w_hh, b_ih, b_hh), from those of the output, the last h and the last c; states: an Lstm's
+// output.
+Gradients backward(Cell cell, const TensorInfo& g, const TensorInfo& g_h, const TensorInfo& g_c, const Arguments& a,
+                   const TensorInfo& states, const TensorInfo& saved, bool reverse, PyObject* sizes, const Needs<7>& needs) {
   Layer l;
-  TensorInfo g, states, saved;
-  int needs[7];
-  if (!check_count("recurrent_layer_backward", count, 13, 13)) return nullptr;
-  if (!read_layer(cell, args + 3, args[10], args[11], a, l) || !needs_argument(args[12], 7, needs)) return refused();
-  const bool lstm = cell == Cell::Lstm, has_g = read_tensor(args[0], g);
+  if (!read_layer(cell, a, reverse, sizes, l)) return {};
+  const bool lstm = cell == Cell::Lstm, has_g = g.tensor;
   const ptrdiff_t item = l.item();
   const auto is_output = [&](const TensorInfo& t) {
     if (t.dtype != l.stored || t.ndim != a.x.ndim) return false;
@@ -376,18 +363,18 @@ PyObject* backward(Cell cell, PyObject* const* args, Py_ssize_t count) {
       if (t.shape[i] != a.x.shape[i]) return false;
     return t.shape[t.ndim - 1] == l.units;
   };
-  if (has_g && !is_output(g)) return not_implemented();
-  if (lstm && (!read_tensor(args[8], states) || !is_output(states))) return not_implemented();
-  if (!read_tensor(args[9], saved) || !is_matrix(saved, DType::U8, l.rows, l.saved_units() * item)) return not_implemented();
-  if (reinterpret_cast<uintptr_t>(saved.data) % item) return not_implemented();
+  if (has_g && !is_output(g)) return {};
+  if (lstm && (!states.tensor || !is_output(states))) return {};
+  if (!is_matrix(saved, DType::U8, l.rows, l.saved_units() * item)) return {};
+  if (reinterpret_cast<uintptr_t>(saved.data) % item) return {};
   Ref x = contiguous_as(a.x.tensor, l.type), h0 = x ? contiguous_as(a.h.tensor, l.type) : Ref();
   Ref w_ih = h0 ? contiguous_as(a.w_ih.tensor, l.type) : Ref(), w_hh = w_ih ? contiguous_as(a.w_hh.tensor, l.type) : Ref();
   Ref kept = w_hh ? contiguous(saved.tensor) : Ref();
   Ref c0 = kept && lstm ? contiguous_as(a.c.tensor, l.type) : Ref(), out = c0 ? contiguous_as(states.tensor, l.type) : Ref();
   Ref grad = kept && has_g ? contiguous_as(g.tensor, l.type) : Ref();
-  if (!kept || (lstm && !out) || (has_g && !grad)) return nullptr;
+  if (!kept || (lstm && !out) || (has_g && !grad)) return {};
   Ref gx, gh, gc, gw_ih, gw_hh, gb_ih, gb_hh, d, sums, before;
-  if (!start_from(args[1], l, gh) || (lstm && !start_from(args[2], l, gc))) return refused();
+  if (!start_from(g_h, l, gh) || (lstm && !start_from(g_c, l, gc))) return {};
   const bool need_sums = needs[5] || needs[6];
   if (!(d = matrix_of(l.type, l.rows, l.slots, l.device)) ||
       (needs[0] && !(gx = new_ref(l.type, a.x.ndim, as_tensor(x)->sizes(), l.device))) ||
@@ -397,15 +384,12 @@ PyObject* backward(Cell cell, PyObject* const* args, Py_ssize_t count) {
       (needs[6] && !(gb_hh = vector_of(l.type, l.gates, l.device))) ||
       (need_sums && !(sums = vector_of(l.type, l.slots, l.device))) ||
       (l.packed && needs[4] && !(before = matrix_of(l.type, l.rows, l.units, l.device))))
-    return nullptr;
+    return {};
   StateProduct product{l, {data_of(w_hh), l.units, 1}, l.gates, l.units, Ref()};
-  if (!product.prepare()) return nullptr;
+  if (!product.prepare()) return {};
   if (l.device != DeviceType::Meta) {
-    Unlocked unlocked(
-        l.work() > kReleaseWork,
-        {as_tensor(x), as_tensor(h0), as_tensor(c0), as_tensor(w_ih), as_tensor(w_hh), as_tensor(kept), as_tensor(out),
-         as_tensor(grad), as_tensor(gx), as_tensor(gh), as_tensor(gc), as_tensor(gw_ih), as_tensor(gw_hh), as_tensor(gb_ih),
-         as_tensor(gb_hh), as_tensor(d), as_tensor(sums), as_tensor(before), as_tensor(product.panels)});
+    Unlocked unlocked(l.work() > kReleaseWork, x, h0, c0, w_ih, w_hh, kept, out, grad, gx, gh, gc, gw_ih, gw_hh, gb_ih, gb_hh, d,
+                      sums, before, product.panels);
     product.pack();
     const char* gates = data_of(kept);
     const char* behind = gates + l.rows * l.slots * item;
@@ -457,39 +441,38 @@ PyObject* backward(Cell cell, PyObject* const* args, Py_ssize_t count) {
   if (!needs[1]) gh = Ref();
   if (!needs[2]) gc = Ref();
   for (Ref* r : {&gx, &gh, &gc, &gw_ih, &gw_hh, &gb_ih, &gb_hh}) {
-    if (*r && !(*r = rounded(static_cast<Ref&&>(*r), l.stored))) return nullptr;
+    if (*r && !(*r = rounded(std::move(*r), l.stored))) return {};
   }
   return gradients_of({&gx, &gh, &gc, &gw_ih, &gw_hh, &gb_ih, &gb_hh});
 }
 
-template <Cell C>
-PyObject* layer(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  return forward(C, args, count);
+using SomeSizes = Given<"Sequence[int] | None">;
+
+template <Cell kCell>
+Gradients layer(const TensorInfo& input, const TensorInfo& h0, const TensorOrNone& c0, const TensorInfo& w_ih,
+                const TensorInfo& w_hh, const TensorOrNone& b_ih, const TensorOrNone& b_hh, bool reverse, SomeSizes sizes) {
+  return forward(kCell, {input, h0, c0, w_ih, w_hh}, b_ih, b_hh, reverse, sizes);
 }
-template <Cell C>
-PyObject* layer_backward(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  return backward(C, args, count);
+template <Cell kCell>
+Gradients layer_backward(const TensorOrNone& g, const TensorOrNone& g_h, const TensorOrNone& g_c, const TensorInfo& input,
+                         const TensorInfo& h0, const TensorOrNone& c0, const TensorInfo& w_ih, const TensorInfo& w_hh,
+                         const TensorOrNone& states, const TensorInfo& saved, bool reverse, SomeSizes sizes,
+                         const Needs<7>& needs) {
+  return backward(kCell, g, g_h, g_c, {input, h0, c0, w_ih, w_hh}, states, saved, reverse, sizes, needs);
 }
 
-constexpr char kForwardDoc[] =
-    "(input, h0, c0_or_None, w_ih, w_hh, b_ih_or_None, b_hh_or_None, reverse, sizes_or_None) -> "
-    "(output, h_n, c_n_or_None, saved)";
-constexpr char kBackwardDoc[] =
-    "(g, g_h_n, g_c_n, input, h0, c0_or_None, w_ih, w_hh, output_or_None, saved, reverse, "
-    "sizes_or_None, needs) -> gradients";
+const KernelRows rows{
+#define RUSHLIGHT_CELL(cell, name)                                                                                \
+  long_kernel<layer<Cell::cell>,                                                                                  \
+              name "_layer(input, h0, c0, w_ih, w_hh, b_ih, b_hh, reverse, sizes): (output, h_n, c_n, saved)">(), \
+      long_kernel<layer_backward<Cell::cell>,                                                                     \
+                  name "_layer_backward(g, g_h_n, g_c_n, input, h0, c0, w_ih, w_hh, states, saved, reverse, sizes, needs)">()
+    RUSHLIGHT_CELL(Lstm, "lstm"),
+    RUSHLIGHT_CELL(Gru, "gru"),
+    RUSHLIGHT_CELL(Tanh, "rnn_tanh"),
+    RUSHLIGHT_CELL(Relu, "rnn_relu"),
+};
 
 }  // namespace
-
-PyMethodDef kRecurrentMethods[] = {
-    long_kernel<layer<Cell::Lstm>>("lstm_layer", kForwardDoc),
-    long_kernel<layer_backward<Cell::Lstm>>("lstm_layer_backward", kBackwardDoc),
-    long_kernel<layer<Cell::Gru>>("gru_layer", kForwardDoc),
-    long_kernel<layer_backward<Cell::Gru>>("gru_layer_backward", kBackwardDoc),
-    long_kernel<layer<Cell::Tanh>>("rnn_tanh_layer", kForwardDoc),
-    long_kernel<layer_backward<Cell::Tanh>>("rnn_tanh_layer_backward", kBackwardDoc),
-    long_kernel<layer<Cell::Relu>>("rnn_relu_layer", kForwardDoc),
-    long_kernel<layer_backward<Cell::Relu>>("rnn_relu_layer_backward", kBackwardDoc),
-    {nullptr, nullptr, 0, nullptr},
-};
 
 }  // namespace rushlight

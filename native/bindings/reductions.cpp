@@ -3,7 +3,7 @@
 // The dimensions are merged where memory allows, then reduced one merged dimension at a time, innermost first: as rows
 // where the reduced dimension holds adjacent elements, as columns where the last kept dimension does. Other layouts are
 // copied.
-#include "bindings/bindings.h"
+#include "bindings/kernel.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -231,18 +231,14 @@ Ref reduce(Reduce op, const TensorInfo& a, uint64_t mask, bool keepdim) {
   if (a.size() == 0 && (op == Reduce::Max || op == Reduce::Min)) {
     const char* name = op == Reduce::Max ? "amax" : "amin";
     const Py_ssize_t full = a.ndim >= 64 ? 0 : (Py_ssize_t{1} << a.ndim) - 1;
-    if (static_cast<Py_ssize_t>(mask) == full) {
-      PyErr_Format(PyExc_RuntimeError,
-                   "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
-                   "the 'dim' argument.",
-                   name);
-      return Ref();
-    }
+    if (static_cast<Py_ssize_t>(mask) == full)
+      return fail(PyExc_RuntimeError,
+                  "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+                  "the 'dim' argument.",
+                  name);
     for (int i = 0; i < a.ndim; i++)
-      if ((mask >> i & 1) && a.shape[i] == 0) {
-        PyErr_Format(PyExc_IndexError, "%s(): Expected reduction dim %d to have non-zero size.", name, i);
-        return Ref();
-      }
+      if ((mask >> i & 1) && a.shape[i] == 0)
+        return fail(PyExc_IndexError, "%s(): Expected reduction dim %d to have non-zero size.", name, i);
   }
   const DeviceType device = device_of(a);
   Ref result = new_ref(kernel.result, ndim, shape, device);
@@ -250,7 +246,7 @@ Ref reduce(Reduce op, const TensorInfo& a, uint64_t mask, bool keepdim) {
   char* out = data_of(result);
   if (a.contiguous() && ndim == 0 && a.size() > 0 && a.size() < 2 * kChunk) {  // one short row: nothing to plan
     const Py_ssize_t n = a.size();
-    Unlocked unlocked(n * item_size(a.dtype) > kReleaseGilBytes, {a.tensor, as_tensor(result)});
+    Unlocked unlocked(n * item_size(a.dtype) > kReleaseGilBytes, a, result);
     kernel.rows(a.data, 1, 0, n, out);
     return result;
   }
@@ -263,15 +259,15 @@ Ref reduce(Reduce op, const TensorInfo& a, uint64_t mask, bool keepdim) {
   Outcome outcome = Outcome::NeedsCopy;
   if (aligned) {
     for (int i = 0; i < a.ndim; i++) axes[i] = {a.shape[i], a.strides[i], (mask >> i & 1) != 0};
-    Unlocked unlocked(a.size() * item_size(a.dtype) > kReleaseGilBytes, {a.tensor, as_tensor(result)});
+    Unlocked unlocked(a.size() * item_size(a.dtype) > kReleaseGilBytes, a, result);
     outcome = reduce_axes(op, a.dtype, a.data, axes, a.ndim, out);
   }
   if (outcome == Outcome::NeedsCopy) {
     Ref copy(as_object(contiguous_copy(a.tensor)));
     if (!copy) return Ref();
-    const TensorInfo c = info_of(as_tensor(copy));
+    const TensorInfo c = info_of(copy);
     for (int i = 0; i < c.ndim; i++) axes[i] = {c.shape[i], c.strides[i], (mask >> i & 1) != 0};
-    Unlocked unlocked(c.size() * item_size(c.dtype) > kReleaseGilBytes, {c.tensor, as_tensor(result)});
+    Unlocked unlocked(c.size() * item_size(c.dtype) > kReleaseGilBytes, c, result);
     outcome = reduce_axes(op, c.dtype, c.data, axes, c.ndim, out);
   }
   if (outcome == Outcome::NoMemory) {
@@ -283,48 +279,28 @@ Ref reduce(Reduce op, const TensorInfo& a, uint64_t mask, bool keepdim) {
 
 uint64_t all_dims(int ndim) { return ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << ndim) - 1; }
 
-PyObject* finish(Ref result) {
-  if (!result && !PyErr_Occurred()) return not_implemented();
-  return result.release();
-}
-
-// (tensor, dims = None, keepdim = False, dtype = None): the reference implementation serves any other dtype
-bool parse(const char* name, PyObject* const* args, Py_ssize_t n, TensorInfo& a, uint64_t& mask, bool& keepdim, bool& known) {
-  known = check_count(name, n, 1, 4);
-  if (!known || !read_tensor(args[0], a) || (n > 3 && args[3] != Py_None)) return false;
-  keepdim = false;
-  known = dims_argument(n > 1 ? args[1] : Py_None, a.ndim, mask) && (n < 3 || bool_argument(args[2], keepdim));
-  return known;
-}
-
 template <Reduce op>
-PyObject* reduction(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  static constexpr const char* kNames[] = {"sum", "prod", "amax", "amin", "norm2", "any", "all"};
-  TensorInfo a;
-  uint64_t mask;
-  bool keepdim, known;
-  if (!parse(kNames[static_cast<int>(op)], args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
-  if (!mask && op != Reduce::Any && op != Reduce::All) mask = all_dims(a.ndim);  // dim=() means every dimension
-  return finish(reduce(op, a, mask, keepdim));
+Ref reduction(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
+  const bool all = !dims.mask && op != Reduce::Any && op != Reduce::All;  // dim=() means every dimension
+  return reduce(op, a, all ? all_dims(a.ndim) : dims.mask, keepdim);
 }
 
 // A reduction of halves: of their values as float, and its result rounded once.
-template <FastFunction F>
-PyObject* of_halves_too(PyObject* self, PyObject* const* args, Py_ssize_t n) {
-  TensorInfo a;
-  if (n < 1 || n > 4 || !read_tensor(args[0], a) || !is_half(a.dtype) || is_meta(a)) return F(self, args, n);
-  const Ref wide = contiguous_as(a.tensor, DType::F32);
-  if (!wide) return nullptr;
-  PyObject* again[4] = {wide.get()};
-  for (Py_ssize_t i = 1; i < n; i++) again[i] = args[i];
-  Ref result(F(self, again, n));
-  if (!result || !is_tensor(result.get()) || as_tensor(result)->dtype != DType::F32) return result.release();
-  return contiguous_as(as_tensor(result), a.dtype).release();
-}
+template <auto F>
+struct HalvesToo;
+template <class... P, Ref (*F)(const TensorInfo&, P...)>
+struct HalvesToo<F> {
+  static Ref call(const TensorInfo& a, P... more) {
+    if (!is_half(a.dtype) || is_meta(a)) return F(a, more...);
+    const Ref wide = contiguous_as(a.tensor, DType::F32);
+    Ref result = wide ? F(info_of(wide), more...) : Ref();
+    return result && as_tensor(result)->dtype == DType::F32 ? contiguous_as(as_tensor(result), a.dtype) : std::move(result);
+  }
+};
 
 template <class F>
 void each_value(const Ref& tensor, F f) {
-  if (is_meta(info_of(as_tensor(tensor)))) return;
+  if (!has_memory(tensor)) return;
   const Py_ssize_t n = as_tensor(tensor)->numel();
   if (as_tensor(tensor)->dtype == DType::F32) {
     float* p = data_of<float>(tensor);
@@ -335,34 +311,24 @@ void each_value(const Ref& tensor, F f) {
   }
 }
 
-PyObject* mean(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  TensorInfo a;
-  uint64_t mask;
-  bool keepdim, known;
-  if (!parse("mean", args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
-  if (!mask) mask = all_dims(a.ndim);
-  if (!a.is_float()) return not_implemented();
+Ref mean(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
+  if (!a.is_float()) return {};
+  const uint64_t mask = dims.mask ? dims.mask : all_dims(a.ndim);
   const double count = static_cast<double>(reduced_count(a, mask));
   Ref result = reduce(Reduce::Sum, a, mask, keepdim);
-  if (!result) return nullptr;
   each_value(result, [count](auto x) { return x / static_cast<decltype(x)>(count); });
-  return result.release();
+  return result;
 }
 
-PyObject* norm2(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  TensorInfo a;
-  uint64_t mask;
-  bool keepdim, known;
-  if (!parse("norm2", args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
-  if (!a.is_float()) return not_implemented();
-  Ref result = reduce(Reduce::SumSquares, a, mask, keepdim);
-  if (!result) return nullptr;
+Ref norm2(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
+  if (!a.is_float()) return {};
+  Ref result = reduce(Reduce::SumSquares, a, dims.mask, keepdim);
   bool overflow = false;
   each_value(result, [&overflow](auto x) {
     overflow |= std::isinf(x);
     return std::sqrt(x);
   });
-  return overflow ? not_implemented() : result.release();  // the definition scales what is large
+  return overflow ? Ref() : std::move(result);  // the definition scales what is large
 }
 
 // The tensor with the dimensions of mask moved behind the others, contiguous: rows of the elements to reduce.
@@ -387,135 +353,104 @@ Ref as_rows(const TensorInfo& a, uint64_t mask, Py_ssize_t& rows, Py_ssize_t& n)
   return transposed ? contiguous(as_tensor(transposed)) : Ref();
 }
 
-// (tensor, dims, correction, keepdim) -> the variance
-PyObject* var(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  TensorInfo a;
-  uint64_t mask;
-  bool keepdim = false;
-  double correction = 1;
-  if (!check_count("var", n, 1, 4)) return nullptr;
-  if (!read_tensor(args[0], a) || !a.is_float()) return not_implemented();
-  if (!dims_argument(n > 1 ? args[1] : Py_None, a.ndim, mask) || (n > 2 && !double_argument(args[2], correction)) ||
-      (n > 3 && !bool_argument(args[3], keepdim)))
-    return nullptr;
+Ref var(const TensorInfo& a, Dims dims, double correction, bool keepdim) {
+  if (!a.is_float()) return {};
   Py_ssize_t shape[kMaxDims], rows, length;
-  const int ndim = reduced_shape(a, mask, keepdim, shape);
-  Ref in = as_rows(a, mask, rows, length);
-  const DeviceType device = device_of(a);
-  Ref result = in ? new_ref(a.dtype, ndim, shape, device) : Ref();
-  if (!result || device == DeviceType::Meta) return result.release();
+  const int ndim = reduced_shape(a, dims.mask, keepdim, shape);
+  Ref in = as_rows(a, dims.mask, rows, length);
+  Ref result = in ? new_ref(a.dtype, ndim, shape, device_of(a)) : Ref();
+  if (!has_memory(result)) return result;
   const char* data = data_of(in);
   char* out = data_of(result);
   const ptrdiff_t item = item_size(a.dtype), stride = length * item;
   const double divisor = static_cast<double>(length) - correction;
-  Unlocked unlocked(rows * stride > kReleaseGilBytes, {as_tensor(in), as_tensor(result)});
+  Unlocked unlocked(rows * stride > kReleaseGilBytes, in, result);
   parallel(rows, kChunk / (length + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
     dense_kernels().variance_rows(a.dtype, data + begin * stride, end - begin, stride, length, divisor > 0 ? divisor : 0,
                                   out + begin * item, nullptr);
   });
-  return result.release();
+  return result;
 }
 
+// Of one dimension, or of all elements.
+struct DimOrNone : Dims {
+  static constexpr Text kType = "int | None";
+  bool read(const Argument& a) {
+    given = a.object != Py_None;
+    if (!given || PyIndex_Check(a.object)) return Dims::read(a);
+    return fail(PyExc_TypeError, "%s(): dim must be an int or None", a.kernel);
+  }
+  bool given;
+};
+
 template <bool Largest>
-PyObject* argument(PyObject*, PyObject* const* args, Py_ssize_t n) {
+Ref argument(const TensorInfo& a, DimOrNone dims, bool keepdim) {
   const char* name = Largest ? "argmax" : "argmin";
-  TensorInfo a;
-  uint64_t mask;
-  bool keepdim = false;
-  if (!check_count(name, n, 1, 3)) return nullptr;
-  if (!read_tensor(args[0], a)) return not_implemented();
   const auto kernel = dense_kernels().arg_rows(Largest, a.dtype);
-  if (!kernel) return not_implemented();
-  if (n > 1 && args[1] != Py_None && !PyIndex_Check(args[1])) {
-    PyErr_Format(PyExc_TypeError, "%s(): dim must be an int or None", name);
-    return nullptr;
-  }
-  if (!dims_argument(n > 1 ? args[1] : Py_None, a.ndim, mask) || (n > 2 && !bool_argument(args[2], keepdim))) return nullptr;
+  if (!kernel) return {};
   Py_ssize_t shape[kMaxDims], rows, length;
-  const int ndim = reduced_shape(a, mask, keepdim, shape);
-  if (reduced_count(a, mask) == 0 && (n < 2 || args[1] == Py_None)) {
-    PyErr_Format(PyExc_IndexError, "%s(): Expected reduction dim to be specified for input.numel() == 0.", name);
-    return nullptr;
+  const int ndim = reduced_shape(a, dims.mask, keepdim, shape);
+  if (reduced_count(a, dims.mask) == 0) {
+    if (dims.given)
+      return fail(PyExc_IndexError, "%s(): Expected reduction dim %d to have non-zero size.", name, __builtin_ctzll(dims.mask));
+    return fail(PyExc_IndexError, "%s(): Expected reduction dim to be specified for input.numel() == 0.", name);
   }
-  if (reduced_count(a, mask) == 0) {
-    PyErr_Format(PyExc_IndexError, "%s(): Expected reduction dim %zd to have non-zero size.", name,
-                 PyNumber_AsSsize_t(args[1], nullptr));
-    return nullptr;
-  }
-  Ref in = as_rows(a, mask, rows, length);
-  const DeviceType device = device_of(a);
-  Ref result = in ? new_ref(DType::I64, ndim, shape, device) : Ref();
-  if (!result || device == DeviceType::Meta) return result.release();
+  Ref in = as_rows(a, dims.mask, rows, length);
+  Ref result = in ? new_ref(DType::I64, ndim, shape, device_of(a)) : Ref();
+  if (!has_memory(result)) return result;
   const char* data = data_of(in);
   int64_t* out = data_of<int64_t>(result);
   const ptrdiff_t stride = length * item_size(a.dtype);
-  Unlocked unlocked(rows * stride > kReleaseGilBytes, {as_tensor(in), as_tensor(result)});
+  Unlocked unlocked(rows * stride > kReleaseGilBytes, in, result);
   parallel(rows, kChunk / length + 1,
            [&](ptrdiff_t begin, ptrdiff_t end) { kernel(data + begin * stride, end - begin, stride, length, out + begin); });
-  return result.release();
+  return result;
 }
 
-// (tensor, dims, keepdim) -> log of the sum of exponentials
-PyObject* logsumexp(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  TensorInfo a;
-  uint64_t mask;
-  bool keepdim, known;
-  if (!parse("logsumexp", args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
-  if (!a.is_float()) return not_implemented();
+// The log of the sum of exponentials.
+Ref logsumexp(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
+  if (!a.is_float()) return {};
   Py_ssize_t shape[kMaxDims], rows, length;
-  const int ndim = reduced_shape(a, mask, keepdim, shape);
-  Ref in = as_rows(a, mask, rows, length);
-  const DeviceType device = device_of(a);
-  Ref result = in ? new_ref(a.dtype, ndim, shape, device) : Ref();
-  if (!result || device == DeviceType::Meta) return result.release();
+  const int ndim = reduced_shape(a, dims.mask, keepdim, shape);
+  Ref in = as_rows(a, dims.mask, rows, length);
+  Ref result = in ? new_ref(a.dtype, ndim, shape, device_of(a)) : Ref();
+  if (!has_memory(result)) return result;
   const char* data = data_of(in);
   char* out = data_of(result);
   const ptrdiff_t item = item_size(a.dtype), stride = length * item;
-  Unlocked unlocked(rows * stride > kReleaseGilBytes, {as_tensor(in), as_tensor(result)});
+  Unlocked unlocked(rows * stride > kReleaseGilBytes, in, result);
   parallel(rows, kChunk / (length + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
     dense_kernels().logsumexp_rows(a.dtype, data + begin * stride, end - begin, stride, length, out + begin * item);
   });
-  return result.release();
+  return result;
 }
 
 template <bool Product>
-PyObject* cumulative(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  TensorInfo a;
-  if (!check_count(Product ? "cumprod" : "cumsum", n, 2, 2)) return nullptr;
-  if (!read_tensor(args[0], a)) return not_implemented();
+Ref cumulative(const TensorInfo& a, Dim dim) {
   const bool integer = a.dtype == DType::Bool || a.dtype == DType::U8 || (a.dtype >= DType::I8 && a.dtype <= DType::I64);
-  if (!a.is_float() && !integer) return not_implemented();
-  const int dim = dim_argument(args[1], a.ndim);
-  if (dim < 0) return nullptr;
+  if (!a.is_float() && !integer) return {};
   const DType type = integer ? DType::I64 : a.dtype;
   Ref in = contiguous_as(a.tensor, type);
-  const DeviceType device = device_of(a);
-  Ref result = in ? new_ref(type, a.ndim, a.shape, device) : Ref();
-  if (!result || device == DeviceType::Meta) return result.release();
+  Ref result = in ? new_ref(type, a.ndim, a.shape, device_of(a)) : Ref();
+  if (!has_memory(result)) return result;
   Py_ssize_t outer = 1, inner = 1;
   for (int i = 0; i < dim; i++) outer *= a.shape[i];
   for (int i = dim + 1; i < a.ndim; i++) inner *= a.shape[i];
   const Py_ssize_t length = a.ndim ? a.shape[dim] : 1;
-  if (as_tensor(result)->numel() == 0) return result.release();
+  if (as_tensor(result)->numel() == 0) return result;
   const char* data = data_of(in);
   char* out = data_of(result);
   const ptrdiff_t step = length * inner * item_size(type);
-  Unlocked unlocked(outer * step > kReleaseGilBytes, {as_tensor(in), as_tensor(result)});
+  Unlocked unlocked(outer * step > kReleaseGilBytes, in, result);
   parallel(outer, kChunk / (length * inner) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
     dense_kernels().cumulate(Product, type, data + begin * step, end - begin, length, inner, out + begin * step);
   });
-  return result.release();
+  return result;
 }
 
-// (tensor, shape) -> the tensor summed over what broadcasting `shape` to its own shape repeated; the tensor itself if
-// nothing.
-PyObject* sum_to(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  TensorInfo a;
-  Py_ssize_t shape[kMaxDims];
-  int ndim;
-  if (!check_count("sum_to", n, 2, 2)) return nullptr;
-  if (!read_tensor(args[0], a)) return not_implemented();
-  if (!shape_argument(args[1], shape, ndim)) return nullptr;
+// The tensor summed over the dimensions that broadcasting `shape` to its own shape repeated; the tensor itself if there are none.
+Ref sum_to(const TensorInfo& a, const Shape& to) {
+  const auto& [shape, ndim] = static_cast<const Sizes&>(to);
   uint64_t mask = 0;
   const int lead = a.ndim - ndim;
   bool fits = lead >= 0;
@@ -526,19 +461,34 @@ PyObject* sum_to(PyObject*, PyObject* const* args, Py_ssize_t n) {
       mask |= uint64_t{1} << i;
     }
   }
-  if (!fits) {
-    PyErr_SetString(PyExc_RuntimeError, "sum_to: the shape does not broadcast to the shape of the array");
-    return nullptr;
-  }
-  if (!mask) return Py_NewRef(args[0]);
-  if (!a.is_float()) return not_implemented();  // a gradient keeps its element type; sums of integers do not
+  if (!fits) return fail(PyExc_RuntimeError, "sum_to: the shape does not broadcast to the shape of the array");
+  if (!mask) return Ref::borrow(as_object(a.tensor));
+  if (!a.is_float()) return {};  // a gradient keeps its element type; sums of integers do not
   const bool only_lead = lead >= 64 || !(mask >> lead);
   Ref sum = reduce(Reduce::Sum, a, mask, !only_lead);
-  if (!sum || lead == 0 || only_lead) return sum.release();
+  if (!sum || lead == 0 || only_lead) return sum;
   Layout l(as_tensor(sum));  // less the leading dimensions, of size 1
   for (int i = 0; i < lead; i++) l.remove(0);
-  return as_object(new_view(as_tensor(sum), l));
+  return Ref(as_object(new_view(as_tensor(sum), l)));
 }
+
+const KernelRows rows{
+    long_kernel<HalvesToo<reduction<Reduce::Sum>>::call, "sum(a, dims=None, keepdim=False, dtype=None)">(),
+    long_kernel<HalvesToo<reduction<Reduce::Prod>>::call, "prod(a, dims=None, keepdim=False, dtype=None)">(),
+    long_kernel<HalvesToo<reduction<Reduce::Max>>::call, "amax(a, dims=None, keepdim=False, dtype=None): a NaN wins">(),
+    long_kernel<HalvesToo<reduction<Reduce::Min>>::call, "amin(a, dims=None, keepdim=False, dtype=None): a NaN wins">(),
+    long_kernel<reduction<Reduce::Any>, "any(a, dims=None, keepdim=False, dtype=None)">(),
+    long_kernel<reduction<Reduce::All>, "all(a, dims=None, keepdim=False, dtype=None)">(),
+    long_kernel<HalvesToo<mean>::call, "mean(a, dims=None, keepdim=False, dtype=None)">(),
+    long_kernel<norm2, "norm2(a, dims=None, keepdim=False, dtype=None): the Euclidean norm">(),
+    long_kernel<HalvesToo<var>::call, "var(a, dims=None, correction=1, keepdim=False)">(),
+    long_kernel<HalvesToo<argument<true>>::call, "argmax(a, dim=None, keepdim=False): the first index; a NaN wins">(),
+    long_kernel<HalvesToo<argument<false>>::call, "argmin(a, dim=None, keepdim=False): the first index; a NaN wins">(),
+    long_kernel<logsumexp, "logsumexp(a, dims=None, keepdim=False, dtype=None)">(),
+    long_kernel<cumulative<false>, "cumsum(a, dim)">(),
+    long_kernel<cumulative<true>, "cumprod(a, dim)">(),
+    long_kernel<sum_to, "sum_to(a, shape): undoes broadcasting from shape to a.shape by summing">(),
+};
 
 }  // namespace
 
@@ -547,24 +497,5 @@ void sum_rows(DType dtype, const char* data, Py_ssize_t m, Py_ssize_t n, char* o
   if (m == 0) return fill_empty(Reduce::Sum, dtype, out, n);
   reduce_columns(Reduce::Sum, dtype, data, m, n * item_size(dtype), n, out);
 }
-
-PyMethodDef kReductionMethods[] = {
-    long_kernel<of_halves_too<reduction<Reduce::Sum>>>("sum", "sum(a, dims=None, keepdim=False)"),
-    long_kernel<of_halves_too<reduction<Reduce::Prod>>>("prod", "prod(a, dims=None, keepdim=False)"),
-    long_kernel<of_halves_too<reduction<Reduce::Max>>>("amax", "amax(a, dims=None, keepdim=False): a NaN wins"),
-    long_kernel<of_halves_too<reduction<Reduce::Min>>>("amin", "amin(a, dims=None, keepdim=False): a NaN wins"),
-    long_kernel<reduction<Reduce::Any>>("any", "any(a, dims=None, keepdim=False)"),
-    long_kernel<reduction<Reduce::All>>("all", "all(a, dims=None, keepdim=False)"),
-    long_kernel<of_halves_too<mean>>("mean", "mean(a, dims=None, keepdim=False)"),
-    long_kernel<norm2>("norm2", "norm2(a, dims=None, keepdim=False): the Euclidean norm"),
-    long_kernel<of_halves_too<var>>("var", "var(a, dims=None, correction=1, keepdim=False)"),
-    long_kernel<of_halves_too<argument<true>>>("argmax", "argmax(a, dim=None, keepdim=False): the first index; a NaN wins"),
-    long_kernel<of_halves_too<argument<false>>>("argmin", "argmin(a, dim=None, keepdim=False): the first index; a NaN wins"),
-    long_kernel<logsumexp>("logsumexp", "logsumexp(a, dims=None, keepdim=False)"),
-    long_kernel<cumulative<false>>("cumsum", "cumsum(a, dim)"),
-    long_kernel<cumulative<true>>("cumprod", "cumprod(a, dim)"),
-    long_kernel<sum_to>("sum_to", "sum_to(a, shape): undoes broadcasting from shape to a.shape by summing"),
-    {nullptr, nullptr, 0, nullptr},
-};
 
 }  // namespace rushlight

@@ -1,5 +1,5 @@
 // The same elements in another shape: whether there are strides for it, a view where there are, a copy where there are none.
-#include "bindings/bindings.h"
+#include "bindings/kernel.h"
 
 #include <algorithm>
 #include <string>
@@ -37,13 +37,11 @@ bool infer_size(Py_ssize_t* sizes, int n, Py_ssize_t count) {
     }
   }
   const Py_ssize_t rest = product(known, n_known);
-  if (unknown >= 0 && rest == 0 && count == 0) {
+  if (unknown >= 0 && rest == 0 && count == 0)
     return fail(PyExc_RuntimeError, "cannot reshape tensor of 0 elements into shape " + sizes_text(sizes, n) +
                                         " because the unspecified dimension size -1 can be any value and is ambiguous");
-  }
-  if (unknown >= 0 ? rest <= 0 || count % rest : rest != count) {
+  if (unknown >= 0 ? rest <= 0 || count % rest : rest != count)
     return fail(PyExc_RuntimeError, "shape '" + sizes_text(sizes, n) + "' is invalid for input of size " + std::to_string(count));
-  }
   if (unknown >= 0) sizes[unknown] = count / rest;
   return true;
 }
@@ -82,15 +80,10 @@ bool view_strides(const TensorInfo& a, Layout& l) {
 
 namespace {
 
-// (tensor, sizes)
-PyObject* view(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  TensorInfo a;
+Ref view(const TensorInfo& a, IntOrInts size) {
   Layout l;
-  if (!first_tensor("view", args, n, 2, 2, a)) return no_tensor();
-  const int read = ints_of(args[1], l.shape, l.ndim);
-  if (read < 0) return say_overflow("view", "size", l.ndim), nullptr;
-  if (!read) return not_implemented();
-  if (!infer_size(l.shape, l.ndim, a.size())) return nullptr;
+  if (!sizes_argument("view", "size", size, l.shape, l.ndim, false)) return {};
+  if (!infer_size(l.shape, l.ndim, a.size())) return {};
   if (!view_strides(a, l)) {
     return fail(PyExc_RuntimeError,
                 "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
@@ -100,25 +93,21 @@ PyObject* view(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return make_view(a, l);
 }
 
-// (tensor, sizes) -> whether that shape is there as a view; the sizes must be possible.
-PyObject* viewable(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  TensorInfo a;
-  Layout l;
-  if (!first_tensor("viewable", args, n, 2, 2, a)) return no_tensor();
-  if (!sizes_argument("reshape", "shape", args[1], l.shape, l.ndim) || !infer_size(l.shape, l.ndim, a.size())) return nullptr;
-  return PyBool_FromLong(view_strides(a, l));
+// Whether that shape is there as a view; the sizes must be possible.
+Bool viewable(const TensorInfo& a, const Sizes& shape) {
+  Layout l(shape.at, shape.n);
+  if (!infer_size(l.shape, l.ndim, a.size())) return {};
+  return Ref(PyBool_FromLong(view_strides(a, l)));
 }
 
-// (tensor, sizes) -> a view where there is one, else a copy
-PyObject* reshape(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  TensorInfo a;
-  Layout l;
-  if (!first_tensor("reshape", args, n, 2, 2, a)) return no_tensor();
-  if (!sizes_argument("reshape", "shape", args[1], l.shape, l.ndim) || !infer_size(l.shape, l.ndim, a.size())) return nullptr;
+// A view where there is one, else a copy.
+Ref reshape(const TensorInfo& a, const Sizes& shape) {
+  Layout l(shape.at, shape.n);
+  if (!infer_size(l.shape, l.ndim, a.size())) return {};
   if (view_strides(a, l)) return make_view(a, l);
   Ref copy = new_ref(a.dtype, l.ndim, l.shape, device_of(a));
-  if (!copy) return nullptr;
-  const TensorInfo c = info_of(as_tensor(copy));
+  if (!copy) return {};
+  const TensorInfo c = info_of(copy);
   Layout as_before;
   as_before.ndim = a.ndim;
   Py_ssize_t step = a.tensor->item();
@@ -127,18 +116,17 @@ PyObject* reshape(PyObject*, PyObject* const* args, Py_ssize_t n) {
     as_before.strides[i] = step;
     step = times(step, a.shape[i]);
   }
-  Ref target(make_view(c, as_before));
-  if (!target || copy_into(as_tensor(target), a.tensor) < 0) return nullptr;
-  return copy.release();
+  const Ref target = make_view(c, as_before);
+  if (!target || copy_into(as_tensor(target), a.tensor) < 0) return {};
+  return copy;
 }
 
-}  // namespace
-
-PyMethodDef kReshapeMethods[] = {
-    layout_kernel<view>("view", "view(a, sizes)"),
-    layout_kernel<viewable>("viewable", "viewable(a, sizes): whether view() has strides for it"),
-    layout_kernel<reshape>("reshape", "reshape(a, sizes): a view where there is one, else a copy"),
-    {nullptr, nullptr, 0, nullptr},
+const KernelRows rows{
+    layout_kernel<view, "view(a, size)">(),
+    layout_kernel<viewable, "viewable(a, shape): whether view() has strides for it">(),
+    layout_kernel<reshape, "reshape(a, shape): a view where there is one, else a copy">(),
 };
+
+}  // namespace
 
 }  // namespace rushlight

@@ -18,7 +18,7 @@ struct Images {
     const bool read_as_it_is = a.tensor->is_aligned() && (a.strides[3] == item || a.strides[1] == item);
     held = read_as_it_is ? Ref::borrow(as_object(a.tensor)) : contiguous(a.tensor);
     if (!held) return;
-    const TensorInfo b = info_of(as_tensor(held));
+    const TensorInfo b = info_of(held);
     view = {b.data,
             b.shape[1],
             b.shape[2],
@@ -34,10 +34,10 @@ struct Images {
 };
 
 // The convolution of images with kernels: nullptr with an exception.
-PyObject* convolve(DType dtype, WinogradPlan plan, const Images& images, WinogradKernels kernels, const Ref& w, const Ref& bias) {
+Ref convolve(DType dtype, WinogradPlan plan, const Images& images, WinogradKernels kernels, const Ref& w, const Ref& bias) {
   const Py_ssize_t shape[4] = {plan.batch, plan.outputs, plan.out_h, plan.out_w};
   Ref result = new_ref(dtype, 4, shape, DeviceType::Cpu);
-  if (!result || as_tensor(result)->numel() == 0) return result.release();
+  if (!result || as_tensor(result)->numel() == 0) return result;
   const DenseKernels& dense = dense_kernels();
   dense.winograd_plan(dtype, plan);
   // Few large groups are made as many as there are threads, or a multiple.
@@ -51,7 +51,7 @@ PyObject* convolve(DType dtype, WinogradPlan plan, const Images& images, Winogra
   char* out = data_of(result);
   std::atomic<bool> failed{false};
   {
-    Unlocked unlocked(true, {as_tensor(images.held), as_tensor(w), bias ? as_tensor(bias) : nullptr, as_tensor(result)});
+    Unlocked unlocked(true, images.held, w, bias, result);
     Workspace transformed(plan.kernel_bytes);
     if (!transformed.p) failed = true;
     else {
@@ -72,7 +72,7 @@ PyObject* convolve(DType dtype, WinogradPlan plan, const Images& images, Winogra
       });
     }
   }
-  return failed ? PyErr_NoMemory() : result.release();
+  return failed ? no_memory() : std::move(result);
 }
 
 WinogradPlan plan_of(const Geometry& g) {
@@ -88,31 +88,21 @@ WinogradPlan plan_of(const Geometry& g) {
   return plan;
 }
 
-// (tile, everywhere=False)
-PyObject* set_winograd(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  Py_ssize_t tile;
-  bool always = false;
-  if (!check_count("set_winograd", count, 1, 2) || !index_argument(args[0], tile)) return nullptr;
-  if (count == 2 && !bool_argument(args[1], always)) return nullptr;
+Nothing set_winograd(Py_ssize_t tile, bool always) {
   if (tile != 0 && tile != 2 && tile != 4) return fail(PyExc_ValueError, "tiles of 2x2 or 4x4 outputs, or 0 for none");
   the_tile = static_cast<int>(tile);
   everywhere = always;
   return none();
 }
 
-PyObject* winograd(PyObject*, PyObject* const*, Py_ssize_t count) {
-  if (!check_count("winograd", count, 0, 0)) return nullptr;
-  return PyLong_FromLong(the_tile);
-}
+Int winograd() { return Ref(PyLong_FromLong(the_tile)); }
+
+const KernelRows rows{
+    kernel<set_winograd, "set_winograd(tile, everywhere=False): 2, 4, or 0 for none; everywhere: also where it is slower">(),
+    kernel<winograd, "winograd(): the tile that was set">(),
+};
 
 }  // namespace
-
-PyMethodDef kWinogradMethods[] = {
-    kernel<set_winograd>("set_winograd",
-                         "set_winograd(tile, everywhere=False): 2, 4, or 0 for none; everywhere: also where it is slower"),
-    kernel<winograd>("winograd", "winograd(): the tile that was set"),
-    {nullptr, nullptr, 0, nullptr},
-};
 
 // Measured on one thread with AVX-512, against patches and products (bindings/conv.cpp). With fewer than 8 channels or outputs the
 // registers of the transforms are half empty, and the first and last layers of networks are slower than direct sums; below 16 tiles
@@ -131,18 +121,18 @@ bool winograd_pays(const Geometry& g) {
   return fewest >= 8 && tiles >= 16 && products >= (fewest < 16 ? 1 << 13 : 1 << 12);
 }
 
-PyObject* winograd_forward(const TensorInfo& x, const TensorInfo& w, const TensorInfo& bias, const Geometry& g) {
+Ref winograd_forward(const TensorInfo& x, const TensorInfo& w, const TensorInfo& bias, const Geometry& g) {
   const Images images(x);
   Ref kernels = images ? contiguous(w.tensor) : Ref();
   Ref start = kernels && bias.tensor ? contiguous(bias.tensor) : Ref();
-  if (!kernels || (bias.tensor && !start)) return nullptr;
+  if (!kernels || (bias.tensor && !start)) return {};
   return convolve(x.dtype, plan_of(g), images, {nullptr, 9 * g.in_channels, 9, false}, kernels, start);
 }
 
-PyObject* winograd_grad_input(const TensorInfo& grad, const TensorInfo& w, const Geometry& g) {
+Ref winograd_grad_input(const TensorInfo& grad, const TensorInfo& w, const Geometry& g) {
   const Images images(grad);
   Ref kernels = images ? contiguous(w.tensor) : Ref();
-  if (!kernels) return nullptr;
+  if (!kernels) return {};
   WinogradPlan plan = plan_of(g);
   std::swap(plan.channels, plan.outputs);
   plan.out_h = g.window.in_h;
@@ -152,13 +142,13 @@ PyObject* winograd_grad_input(const TensorInfo& grad, const TensorInfo& w, const
   return convolve(grad.dtype, plan, images, {nullptr, 9, 9 * g.in_channels, true}, kernels, Ref());
 }
 
-PyObject* winograd_grad_weight(const TensorInfo& grad, const TensorInfo& x, const Geometry& g) {
+Ref winograd_grad_weight(const TensorInfo& grad, const TensorInfo& x, const Geometry& g) {
   const Images gradients(grad);
-  if (!gradients) return nullptr;
+  if (!gradients) return {};
   const Images images(x);
   const Py_ssize_t shape[4] = {g.out_channels, g.in_channels, 3, 3};
   Ref result = images ? new_ref(x.dtype, 4, shape, DeviceType::Cpu) : Ref();
-  if (!result) return nullptr;
+  if (!result) return {};
   const DType dtype = x.dtype;
   const DenseKernels& dense = dense_kernels();
   WinogradPlan plan = plan_of(g);
@@ -166,7 +156,7 @@ PyObject* winograd_grad_weight(const TensorInfo& grad, const TensorInfo& x, cons
   char* out = data_of(result);
   std::atomic<bool> failed{false};
   {
-    Unlocked unlocked(true, {as_tensor(gradients.held), as_tensor(images.held), as_tensor(result)});
+    Unlocked unlocked(true, gradients.held, images.held, result);
     const Workspace tiles(plan.tile_bytes), sums(plan.sum_bytes);
     // Calls f(task, buffer) for n tasks.
     const auto run = [&](ptrdiff_t n, const auto& f) {
@@ -190,7 +180,7 @@ PyObject* winograd_grad_weight(const TensorInfo& grad, const TensorInfo& x, cons
       parallel(plan.channels, 8,
                [&](ptrdiff_t begin, ptrdiff_t end) { dense.winograd_sum_result(dtype, plan, sums.p, begin, end, out); });
   }
-  return failed ? PyErr_NoMemory() : result.release();
+  return failed ? no_memory() : std::move(result);
 }
 
 }  // namespace rushlight

@@ -9,8 +9,8 @@ bool winograd_pays(const Geometry& g);
 
 // As the kernels of conv.cpp, of arguments that those have checked. The bias may be without tensor; the gradient of the weight is of
 // at least one image and channel.
-PyObject* winograd_forward(const TensorInfo& x, const TensorInfo& w, const TensorInfo& bias, const Geometry& g);
-PyObject* winograd_grad_input(const TensorInfo& grad, const TensorInfo& w, const Geometry& g);
-PyObject* winograd_grad_weight(const TensorInfo& grad, const TensorInfo& x, const Geometry& g);
+Ref winograd_forward(const TensorInfo& x, const TensorInfo& w, const TensorInfo& bias, const Geometry& g);
+Ref winograd_grad_input(const TensorInfo& grad, const TensorInfo& w, const Geometry& g);
+Ref winograd_grad_weight(const TensorInfo& grad, const TensorInfo& x, const Geometry& g);
 
 }  // namespace rushlight

@@ -1,6 +1,8 @@
 // Tensors as memory and layout: making plain ones, views of them and copies. A plain tensor has no history and shares no version; what
 // is recorded of it comes later (op.cpp). The accessors are Tensor's own (core.h). Strides are in bytes, as kernels take them.
 #pragma once
+#include <algorithm>
+
 #include "core/core.h"
 
 namespace rushlight {
@@ -13,6 +15,7 @@ struct Layout {
 
   Layout() = default;
   explicit Layout(const Tensor* t);
+  Layout(const Py_ssize_t* sizes, int n) : ndim(n) { std::copy_n(sizes, n, shape); }  // without strides yet
   void add(Py_ssize_t size, Py_ssize_t stride) {
     shape[ndim] = size;
     strides[ndim++] = stride;
