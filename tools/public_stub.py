@@ -46,8 +46,12 @@ IMPORTS = {
     "Callable": "from collections.abc import Callable",
     "Sequence": "from collections.abc import Sequence",
     **{
-        n: f"from typing import {n}" for n in ("Any", "NamedTuple", "Self", "TypeAlias", "overload")
+        n: f"from typing import {n}"
+        for n in ("Any", "NamedTuple", "Protocol", "Self", "TypeAlias", "TypeVar", "overload")
     },
+    "NotImplementedType": "from types import NotImplementedType",
+    "PathLike": "from os import PathLike",
+    "_Array": "from {up}_core import _Array",
     "return_types": "from {up} import return_types",
     "Tensor": "from {up}_core import Tensor",
     "_device": "from {up}_device import device as _device",
@@ -271,6 +275,16 @@ def result_type(function: Any, entry: Any, required: list[Parameter], signature:
 # ---- stubs
 
 
+def wrapped_def(indent: str, name: str, parts: list[str], end: str) -> list[str]:
+    """The head of a function as the formatter writes it."""
+    one = f"{indent}def {name}({', '.join(parts)}{end}"
+    two = f"{indent}    {', '.join(parts)}"
+    if len(one) <= WIDTH:
+        return [one]
+    inner = [two] if len(two) <= WIDTH else [f"{indent}    {p}," for p in parts]
+    return [f"{indent}def {name}(", *inner, f"{indent}{end}"]
+
+
 def definition(
     name: str, params: list[Parameter], result: str, doc: str, decorators: list[str], indent: str
 ) -> list[str]:
@@ -283,19 +297,7 @@ def definition(
     end = f") -> {result}:"
     lines = [f"{indent}{d}" for d in decorators]
     body = f'"""{doc}"""' if doc and len(f'{indent}    """{doc}"""') <= WIDTH else "..."
-    tail = " ..." if body == "..." else ""
-    one = f"{indent}def {name}({', '.join(parts)}{end}{tail}"
-    two = f"{indent}    {', '.join(parts)}"
-    if len(one) <= WIDTH:
-        lines.append(one)
-    elif len(two) <= WIDTH:
-        lines += [f"{indent}def {name}(", two, f"{indent}{end}{tail}"]
-    else:
-        lines += [
-            f"{indent}def {name}(",
-            *(f"{indent}    {p}," for p in parts),
-            f"{indent}{end}{tail}",
-        ]
+    lines += wrapped_def(indent, name, parts, f"{end} ..." if body == "..." else end)
     if body != "...":
         lines += [f"{indent}    {body}", ""]
     return lines
@@ -644,6 +646,26 @@ def return_types_body() -> list[str]:
     ]
 
 
+def kernels_body() -> list[str]:
+    """The compiled kernels: the first lines of their docstrings (native/bindings/kernel.h).
+
+    Of ndarrays they make ndarrays, and where there is no kernel NotImplemented.
+    """
+    body = ['_T = TypeVar("_T", Tensor, _Array)', "", "class Kernels(Protocol):"]
+    body += ["    isa: str"]
+    for name, kernel in sorted(vars(_core.kernels).items()):
+        row = re.fullmatch(r"(\w+)\((.*)\) -> (.*)", (kernel.__doc__ or "").split("\n")[0])
+        if not isinstance(kernel, types.BuiltinFunctionType) or not row:
+            continue
+        given, result = row[2], row[3]
+        if "Tensor" in given:
+            given, result = (re.sub(r"\bTensor\b", "_T", text) for text in (given, result))
+        result = "NotImplementedType | None" if result == "None" else result
+        parts = ["self", *re.split(r", (?=/|\w+: )", given)] if given else ["self"]
+        body += wrapped_def("    ", name, parts, f") -> {result}: ...")
+    return body
+
+
 def typed_files() -> Iterator[tuple[str, str, list[str]]]:
     """The files in _typed/: their names, what they are, and their bodies."""
     for room in ROOMS:
@@ -672,6 +694,9 @@ def stubs() -> dict[Path, str]:
                 SOURCE / "_typed" / f"{file}.pyi": module_text(doc, body, "..")
                 for file, doc, body in typed_files()
             },
+            SOURCE / "_native_kernels.pyi": module_text(
+                "The functions of the module `kernels`: native/bindings.", kernels_body(), "."
+            ),
             SOURCE / "return_types.pyi": module_text(
                 "The named tuples of ops with several results.", return_types_body(), "."
             ),

@@ -135,7 +135,7 @@ class Unlocked {
   Unlocked& operator=(const Unlocked&) = delete;
 
  private:
-  void pin(const Tensor* t) {
+  [[gnu::noinline]] void pin(const Tensor* t) {
     if (t) (new (&pins_[count_++]) Pinned)->take(t->storage());
   }
   void pin(const Ref& r) { pin(as_tensor(r)); }

@@ -145,9 +145,8 @@ using SomeDims = Given<"int | Sequence[int] | None">;
 template <size_t N, size_t kLength>
 struct Signature {
   char text[kLength];  // with an end behind every name
-  size_t names[N + 1], defaults[N + 1], note = 0;
-  int least = 0, values[N + 1];
-  size_t count = 0;
+  uint16_t names[N + 1], defaults[N + 1], note = 0, count = 0, least = 0;
+  uint8_t values[N + 1];
 
   consteval explicit Signature(const Text<kLength>& given) : text{}, names{}, defaults{}, values{} {
     std::copy_n(given.chars, kLength, text);
@@ -156,15 +155,15 @@ struct Signature {
     text[i++] = 0;
     while (text[i] != ')') {
       if (count == N) throw "more names than the function has parameters";
-      names[count] = i;
+      names[count] = static_cast<uint16_t>(i);
       while (text[i] != ',' && text[i] != ')' && text[i] != '=') i++;
       if (text[i] == '=') {
         text[i++] = 0;
-        defaults[count] = i;
+        defaults[count] = static_cast<uint16_t>(i);
         if (text[i] == 'T') values[count] = 1;
-        for (size_t k = i; text[k] >= '0' && text[k] <= '9'; k++) values[count] = values[count] * 10 + text[k] - '0';
+        for (size_t k = i; text[k] >= '0' && text[k] <= '9'; k++) values[count] = static_cast<uint8_t>(values[count] * 10 + text[k] - '0');
         while (text[i] != ',' && text[i] != ')') i++;
-      } else if (static_cast<size_t>(least) != count) {
+      } else if (least != count) {
         throw "a parameter that may not be left out follows one that may";
       } else {
         least++;
@@ -176,7 +175,7 @@ struct Signature {
       while (text[i] == ' ') i++;
     }
     while (i < kLength - 1 && (text[i] == ' ' || text[i] == ':' || text[i] == ')' || text[i] == 0)) i++;
-    note = i;
+    note = static_cast<uint16_t>(i);
   }
 };
 

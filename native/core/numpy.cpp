@@ -374,9 +374,15 @@ namespace {
 
 PyObject* kernels_module = nullptr;
 
+// Of the types that most arguments have.
+bool is_everyday(PyObject* o) {
+  return Py_TYPE(o) == TensorType || PyLong_CheckExact(o) || o == Py_None || PyFloat_CheckExact(o) || PyBool_Check(o);
+}
+
 bool list_has_arrays(PyObject* list) {
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {
-    if (PyArray_Check(PySequence_Fast_GET_ITEM(list, i))) return true;
+    PyObject* item = PySequence_Fast_GET_ITEM(list, i);
+    if (!is_everyday(item) && PyArray_Check(item)) return true;
   }
   return false;
 }
@@ -427,7 +433,7 @@ bool is_kernel(PyObject* function) { return PyCFunction_Check(function) && PyCFu
 bool has_arrays(PyObject* const* args, Py_ssize_t n) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* o = args[i];
-    if (PyArray_Check(o) || (is_list(o) && list_has_arrays(o))) return true;
+    if (!is_everyday(o) && (is_list(o) ? list_has_arrays(o) : PyArray_Check(o))) return true;
   }
   return false;
 }

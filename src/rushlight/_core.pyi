@@ -1,11 +1,12 @@
 """The native core as type checkers see it; native/core/*.cpp says what each does."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, NoReturn, Protocol, Self, TypeAlias, TypeVar, overload
+from typing import Any, Final, NoReturn, Self, TypeAlias, TypeVar, overload
 
 from numpy import ndarray
 
 from ._dtypes import dtype as _dtype
+from ._native_kernels import Kernels
 from ._size import Size
 from ._tensor_methods import TensorMethods
 
@@ -191,142 +192,7 @@ _Places: TypeAlias = Sequence[int] | None
 _Array: TypeAlias = ndarray[Any, Any]
 _Function: TypeAlias = Callable[..., Any]  # over tensors and what goes with them
 
-class _Kernels(Protocol):
-    """The functions of the module `kernels`: native/bindings."""
-
-    isa: str
-    adam_step: _Function
-    adaptive_avg_pool: _Function
-    adaptive_avg_pool_backward: _Function
-    adaptive_max_pool: _Function
-    addmm: _Function
-    all: _Function
-    amax: _Function
-    amin: _Function
-    any: _Function
-    argmax: _Function
-    argmin: _Function
-    attention: _Function
-    attention_backward: _Function
-    avg_pool: _Function
-    avg_pool_backward: _Function
-    batch_norm: _Function
-    batch_norm_backward: _Function
-    bernoulli_: _Function
-    beta_gradient: _Function
-    binomial_numbers: _Function
-    blas_available: _Function
-    cat: _Function
-    cat_backward: _Function
-    cauchy_: _Function
-    clone: _Function
-    convolution: _Function
-    convolution_input: _Function
-    convolution_weight: _Function
-    to_copy: _Function
-    cross_entropy: _Function
-    cross_entropy_backward: _Function
-    cumprod: _Function
-    cumsum: _Function
-    diagonal: _Function
-    diagonal_backward: _Function
-    embedding: _Function
-    embedding_backward: _Function
-    expand: _Function
-    exponential_: _Function
-    gamma_gradient: _Function
-    gamma_numbers: _Function
-    gamma_numbers_single: _Function
-    gather: _Function
-    gather_backward: _Function
-    geometric_: _Function
-    gru_layer: _Function
-    gru_layer_backward: _Function
-    group_norm: _Function
-    group_norm_backward: _Function
-    index_add: _Function
-    index_backward: _Function
-    index_get: _Function
-    index_put: _Function
-    index_select: _Function
-    largest_in_bags: _Function
-    layer_norm: _Function
-    layer_norm_backward: _Function
-    linear: _Function
-    linear_backward: _Function
-    linear_index: _Function
-    log_normal_: _Function
-    log_softmax: _Function
-    log_softmax_backward: _Function
-    logsumexp: _Function
-    lstm_layer: _Function
-    lstm_layer_backward: _Function
-    matmul: _Function
-    matmul_backward: _Function
-    max_pool: _Function
-    max_pool_backward: _Function
-    mean: _Function
-    mean_backward: _Function
-    mm: _Function
-    mse_loss: _Function
-    mse_loss_backward: _Function
-    multinomial: _Function
-    nll_loss: _Function
-    nll_loss_backward: _Function
-    norm2: _Function
-    normal_: _Function
-    permute: _Function
-    permute_back: _Function
-    poisson_numbers: _Function
-    prod: _Function
-    randint_: _Function
-    random_: _Function
-    random_bits64: _Function
-    random_get_state: _Function
-    random_initial_seed: _Function
-    random_new: _Function
-    random_seed: _Function
-    random_set_state: _Function
-    randperm: _Function
-    reshape: _Function
-    rnn_relu_layer: _Function
-    rnn_relu_layer_backward: _Function
-    rnn_tanh_layer: _Function
-    rnn_tanh_layer_backward: _Function
-    scale_: _Function
-    scatter: _Function
-    scatter_add: _Function
-    scatter_set: _Function
-    select: _Function
-    select_backward: _Function
-    set_blas_library: _Function
-    set_winograd: _Function
-    sgd_step: _Function
-    slice: _Function
-    slice_backward: _Function
-    softmax: _Function
-    softmax_backward: _Function
-    split: _Function
-    spread: _Function
-    squeeze: _Function
-    stack: _Function
-    storage_offset: _Function
-    strided: _Function
-    sum: _Function
-    sum_to: _Function
-    t: _Function
-    total_norm2: _Function
-    transpose: _Function
-    unbind: _Function
-    unfold: _Function
-    uniform_: _Function
-    unsqueeze: _Function
-    var: _Function
-    view: _Function
-    viewable: _Function
-    winograd: _Function
-
-kernels: _Kernels
+kernels: Kernels
 
 # The numbers of the core's enums; native/core/enums.cpp.
 

@@ -1,4 +1,7 @@
-"""`_core.pyi` is written by hand: every name of the core is in it, as what it is, and no other."""
+"""`_core.pyi` is written by hand: every name of the core is in it, as what it is, and no other.
+
+The kernels have a stub of their own, which tools/public_stub.py writes.
+"""
 
 import ast
 import json
@@ -27,7 +30,7 @@ def kind(value):
 def members(of):
     return {n: kind(v) for n, v in vars(of).items() if n[:2] != "__"}
 
-found = {"": members(core), "_Kernels": members(core.kernels)}
+found = {"": members(core), "Kernels": members(core.kernels)}
 found |= {n: members(v) for n, v in vars(core).items() if isinstance(v, type)}
 print(json.dumps(found))
 """
@@ -53,9 +56,12 @@ def declared(body: list[ast.stmt]) -> dict[str, str]:
     return {name: kind for name, kind in found.items() if kind and name[:2] != "__"}
 
 
-BODY = ast.parse(STUB.read_text(encoding="utf-8")).body
-CLASSES = {node.name: node.body for node in BODY if isinstance(node, ast.ClassDef)}
-ONLY_TYPES = {"_Open", "_Kernels"}  # classes that say how something is typed
+BODY, KERNELS = (
+    ast.parse(path.read_text(encoding="utf-8")).body
+    for path in (STUB, STUB.with_name("_native_kernels.pyi"))
+)
+CLASSES = {node.name: node.body for node in BODY + KERNELS if isinstance(node, ast.ClassDef)}
+ONLY_TYPES = {"_Open", "Kernels"}  # classes that say how something is typed
 
 
 def test_the_module() -> None:
