@@ -66,7 +66,7 @@ struct Heads {
 
 struct Arguments {
   TensorInfo q, k, v, mask, noise;
-  bool has_mask, has_noise, causal;
+  bool causal;
   double scale;
   Heads heads;
   AttentionHead head{};
@@ -85,8 +85,6 @@ bool broadcasts(const TensorInfo& a, const Py_ssize_t* shape, int ndim) {
 bool read_arguments(const TensorInfo& query, const TensorInfo& key, const TensorInfo& value, const TensorInfo& mask_or_none,
                     const TensorInfo& noise_or_none, bool causal, double scale, Arguments& a) {
   a.q = query, a.k = key, a.v = value, a.mask = mask_or_none, a.noise = noise_or_none;
-  a.has_mask = a.mask.tensor;
-  a.has_noise = a.noise.tensor;
   a.causal = causal;
   a.scale = scale;
   const TensorInfo &q = a.q, &k = a.k, &v = a.v;
@@ -120,14 +118,14 @@ bool read_arguments(const TensorInfo& query, const TensorInfo& key, const Tensor
   scores[ndim - 1] = h.keys;
   const auto fits = [&](const TensorInfo& m) { return broadcasts(m, scores, ndim); };
   const DType computed = computed_in(type);
-  if (a.has_mask && (!fits(a.mask) || (a.mask.dtype != DType::Bool && a.mask.dtype != computed && a.mask.dtype != DType::F32 &&
-                                       a.mask.dtype != type)))
+  if (a.mask.tensor && (!fits(a.mask) || (a.mask.dtype != DType::Bool && a.mask.dtype != computed && a.mask.dtype != DType::F32 &&
+                                          a.mask.dtype != type)))
     return false;
-  if (a.has_noise && (!fits(a.noise) || a.noise.dtype != computed)) return false;
+  if (a.noise.tensor && (!fits(a.noise) || a.noise.dtype != computed)) return false;
   a.device = device_of(q, k, v, a.mask, a.noise);
   if (a.device == DeviceType::Meta) return true;
   if (!read_operand(q, ndim, a.query) || !read_operand(k, ndim, a.key) || !read_operand(v, ndim, a.value) ||
-      (a.has_mask && !read_operand(a.mask, ndim, a.mask_at)) || (a.has_noise && !read_operand(a.noise, ndim, a.noise_at)))
+      (a.mask.tensor && !read_operand(a.mask, ndim, a.mask_at)) || (a.noise.tensor && !read_operand(a.noise, ndim, a.noise_at)))
     return false;
   settle(a.query, h.depth);
   settle(a.key, h.depth);
@@ -189,11 +187,11 @@ Ref new_result(const Arguments& a) {
   const Py_ssize_t item = item_size(a.q.dtype);
   if (!contiguous_strides(ndim, shape, item, strides, &numel)) return new_ref(a.q.dtype, ndim, shape, a.device);
   const bool adjacent = a.q.shape[ndim - 1] <= 1 || a.q.strides[ndim - 1] == item;
-  if (ndim == 4 && shape[3] == a.q.shape[3] && numel && a.k.shape[2] && adjacent && !a.has_noise &&
-      (!a.has_mask || a.mask.ndim != 3))
+  if (ndim == 4 && shape[3] == a.q.shape[3] && numel && a.k.shape[2] && adjacent && !a.noise.tensor &&
+      (!a.mask.tensor || a.mask.ndim != 3))
     like_strides(a.q.tensor, item, strides);
   if (strides[ndim - 1] != item) return new_ref(a.q.dtype, ndim, shape, a.device);
-  return Ref(as_object(new_strided(a.q.dtype, ndim, shape, strides, a.device)));
+  return owned(new_strided(a.q.dtype, ndim, shape, strides, a.device));
 }
 
 // (result, logarithms of the sums of the rows)
@@ -203,8 +201,7 @@ Pair attention(const TensorInfo& query, const TensorInfo& key, const TensorInfo&
   if (!read_arguments(query, key, value, mask, noise, causal, scale, a)) return {};
   const int ndim = a.q.ndim;
   Ref out = new_result(a);
-  Ref lse = out ? new_ref(computed_in(a.q.dtype), ndim - 1, a.q.shape, a.device) : Ref();
-  if (!lse) return {};
+  Ref lse = new_ref(computed_in(a.q.dtype), ndim - 1, a.q.shape, a.device);
   const AttentionHead& h = a.head;
   if (a.device != DeviceType::Meta && as_tensor(lse)->numel()) {
     Operand result;
@@ -252,7 +249,7 @@ bool new_gradient(const TensorInfo& a, DType dtype, DeviceType device, bool zero
     result = new_ref(dtype, a.ndim, a.shape, device);
   } else {
     by_rows(a.shape, item_size(dtype), strides);
-    result = Ref(as_object(new_strided(dtype, a.ndim, a.shape, strides, device)));
+    result = owned(new_strided(dtype, a.ndim, a.shape, strides, device));
   }
   if (!result) return false;
   if (zeros && device != DeviceType::Meta) std::memset(data_of(result), 0, static_cast<size_t>(as_tensor(result)->nbytes()));
@@ -299,7 +296,6 @@ Gradients attention_backward(const TensorInfo& g, const TensorInfo& query, const
     if (a.heads.folded)
       for (Operand* m : {&result, &grad, &to_query}) m->row = m->strides[a.heads.leading - 1];
     Ref sums_owner = contiguous(lse.tensor);
-    if (!sums_owner) return {};
     const char* sums = data_of(sums_owner);
     const ptrdiff_t item = item_size(computed);
     // The rows of a group in units, cut into as many parts where there are few heads.
@@ -369,7 +365,7 @@ Gradients attention_backward(const TensorInfo& g, const TensorInfo& query, const
     if (failed.load()) return no_memory();
   }
   for (Ref* made : {&dk, &dv})
-    if (*made && type != computed && !(*made = Ref(as_object(cast(as_tensor(*made), type))))) return {};
+    if (*made && type != computed && !(*made = converted(*made, type))) return {};
   Ref of_mask;
   return gradients_of({&dq, &dk, &dv, &of_mask});
 }

@@ -50,13 +50,14 @@ Ref laid_as(const TensorInfo& g, const Channels& c, const TensorInfo& x) {
   Py_ssize_t strides[kMaxDims];
   channels_last_strides(x.ndim, x.shape, item_size(g.dtype), strides);
   Ref copy(as_object(new_strided(g.dtype, x.ndim, x.shape, strides, g.tensor->device())));
-  return copy && copy_into(as_tensor(copy), g.tensor) == 0 ? static_cast<Ref&&>(copy) : Ref();
+  copy_values(copy, g.tensor);
+  return copy;
 }
-Ref new_laid_as(const TensorInfo& x, const Channels& c, DeviceType device) {
-  if (!c.columns || c.inner == 1) return new_ref(x.dtype, x.ndim, x.shape, device);
+Ref new_laid_as(const TensorInfo& x, const Channels& c) {
+  if (!c.columns || c.inner == 1) return new_ref(x.dtype, x.ndim, x.shape, DeviceType::Cpu);
   Py_ssize_t strides[kMaxDims];
   channels_last_strides(x.ndim, x.shape, item_size(x.dtype), strides);
-  return Ref(as_object(new_strided(x.dtype, x.ndim, x.shape, strides, device)));
+  return owned(new_strided(x.dtype, x.ndim, x.shape, strides, DeviceType::Cpu));
 }
 
 // n values as double, or none: of None. False with or without an exception (then: no kernel).
@@ -66,7 +67,6 @@ struct Values {
     if (!a.tensor) return true;
     if (!a.is_float_or_half() || a.size() != n || is_meta(a)) return false;
     Ref held = contiguous_as(a.tensor, computed_in(a.dtype));
-    if (!held) return false;
     data.reset(new double[static_cast<size_t>(n)]);
     if (a.dtype == DType::F64) std::copy_n(data_of<double>(held), n, data.get());
     else std::copy_n(data_of<float>(held), n, data.get());
@@ -77,9 +77,8 @@ struct Values {
 };
 
 // A vector of the compute type, made of doubles.
-Ref vector_of(DType type, const double* values, Py_ssize_t n, DeviceType device = DeviceType::Cpu) {
-  Ref made = new_ref(type, 1, &n, device);
-  if (!made || device == DeviceType::Meta) return made;
+Ref vector_of(DType type, const double* values, Py_ssize_t n) {
+  Ref made = new_ref(type, 1, &n, DeviceType::Cpu);
   if (type == DType::F64) std::copy_n(values, n, data_of<double>(made));
   else std::transform(values, values + n, data_of<float>(made), [](double v) { return static_cast<float>(v); });
   return made;
@@ -151,19 +150,19 @@ void each_row_block(const Channels& c, ptrdiff_t item, const F& f) {
   parallel(c.rows(), grain(c.channels), [&](ptrdiff_t begin, ptrdiff_t end) { f(begin * c.channels * item, end - begin); });
 }
 
-// running += (value - running) * momentum. False with an exception.
-bool move(const TensorInfo& a, const Statistics& all, double momentum, bool variance) {
-  if (!a.tensor) return true;
+// running += (value - running) * momentum
+void move(const TensorInfo& a, const Statistics& all, double momentum, bool variance) {
+  if (!a.tensor) return;
   const Py_ssize_t n = static_cast<Py_ssize_t>(all.size());
   Values old;
-  if (!old.read(a, n)) return !PyErr_Occurred();
+  if (!old.read(a, n)) return;
   for (Py_ssize_t i = 0; i < n; i++) {
     const Moments& m = all[i];
     const double value = variance ? m.squares / std::max(m.count - 1, 1.0) : m.mean;
     old.data[i] += (value - old.data[i]) * momentum;
   }
-  Ref moved = vector_of(computed_in(a.dtype), old.data.get(), n);
-  return moved && copy_into(a.tensor, as_tensor(moved)) == 0;
+  const Ref moved = vector_of(computed_in(a.dtype), old.data.get(), n);
+  if (copy_into(a.tensor, as_tensor(moved)) < 0) raised();
 }
 
 // Whether these running statistics can be moved here: nobody else's memory is needed for it.
@@ -185,8 +184,7 @@ Triple batch_norm(const TensorInfo& x, const TensorOrNone& weights, const Tensor
     return {};
   const DType dtype = x.dtype, type = computed_in(dtype);
   const ptrdiff_t item = item_size(dtype);
-  Ref in = laid_as(x, c, x), out = in ? new_laid_as(x, c, DeviceType::Cpu) : Ref();
-  if (!out) return {};
+  Ref in = laid_as(x, c, x), out = new_laid_as(x, c);
   const char* from = data_of(in);
   char* to = data_of(out);
   Statistics all(static_cast<size_t>(c.channels));
@@ -221,9 +219,8 @@ Triple batch_norm(const TensorInfo& x, const TensorOrNone& weights, const Tensor
       });
     }
   }
-  if (moves && c.rows() > 0 && !(move(running_mean, all, *momentum, false) && move(running_var, all, *momentum, true))) return {};
-  Ref m = vector_of(type, mean.data(), c.channels);
-  return tuple_of(out, m, m ? vector_of(type, rstd.data(), c.channels) : Ref());
+  if (moves && c.rows() > 0) move(running_mean, all, *momentum, false), move(running_var, all, *momentum, true);
+  return tuple_of(out, vector_of(type, mean.data(), c.channels), vector_of(type, rstd.data(), c.channels));
 }
 
 // Whether x can be normalised here, and g is its gradient.
@@ -240,8 +237,8 @@ Gradients batch_norm_backward(const TensorInfo& g, const TensorInfo& x, const Te
   if (!weight.read(weights, c.channels) || !mean.read(means, c.channels) || !rstd.read(rstds, c.channels)) return {};
   const DType dtype = x.dtype, type = computed_in(dtype);
   const ptrdiff_t item = item_size(dtype);
-  Ref gx, xc = laid_as(x, c, x), gc = xc ? laid_as(g, c, x) : Ref();
-  if (!gc || (need[0] && !(gx = new_laid_as(x, c, DeviceType::Cpu)))) return {};
+  Ref gx, xc = laid_as(x, c, x), gc = laid_as(g, c, x);
+  if (need[0]) gx = new_laid_as(x, c);
   const char* gp = data_of(gc);
   const char* xp = data_of(xc);
   char* out = gx ? data_of(gx) : nullptr;
@@ -304,11 +301,11 @@ Gradients batch_norm_backward(const TensorInfo& g, const TensorInfo& x, const Te
   std::vector<double> values(static_cast<size_t>(c.channels));
   if (need[1]) {
     for (Py_ssize_t i = 0; i < c.channels; i++) values[i] = sums[2 * i + 1] * rstd.data[i];
-    if (!(gw = vector_of(type, values.data(), c.channels))) return {};
+    gw = vector_of(type, values.data(), c.channels);
   }
   if (need[2]) {
     for (Py_ssize_t i = 0; i < c.channels; i++) values[i] = sums[2 * i];
-    if (!(gb = vector_of(type, values.data(), c.channels))) return {};
+    gb = vector_of(type, values.data(), c.channels);
   }
   return gradients_of({&gx, &gw, &gb});
 }
@@ -325,10 +322,9 @@ Triple group_norm(const TensorInfo& x, Py_ssize_t groups, const TensorOrNone& we
   const DType dtype = x.dtype;
   const ptrdiff_t item = item_size(dtype);
   const Py_ssize_t few = c.channels / groups, statistics[2] = {c.n, groups};
-  Ref in = contiguous(x.tensor), out = in ? new_ref(dtype, as_tensor(in)->ndim(), as_tensor(in)->sizes(), DeviceType::Cpu) : Ref();
-  Ref mean = out ? new_ref(DType::F64, 2, statistics, DeviceType::Cpu) : Ref();
-  Ref rstd = mean ? new_ref(DType::F64, 2, statistics, DeviceType::Cpu) : Ref();
-  if (!rstd) return {};
+  Ref in = contiguous(x.tensor), out = new_ref(dtype, as_tensor(in)->ndim(), as_tensor(in)->sizes(), DeviceType::Cpu);
+  Ref mean = new_ref(DType::F64, 2, statistics, DeviceType::Cpu);
+  Ref rstd = new_ref(DType::F64, 2, statistics, DeviceType::Cpu);
   const char* from = data_of(in);
   char* to = data_of(out);
   double* means = data_of<double>(mean);
@@ -350,11 +346,7 @@ Triple group_norm(const TensorInfo& x, Py_ssize_t groups, const TensorOrNone& we
       }
     });
   }
-  if (dtype != DType::F64) {
-    mean = Ref(as_object(cast(as_tensor(mean), dtype)));
-    rstd = mean ? Ref(as_object(cast(as_tensor(rstd), dtype))) : Ref();
-  }
-  return tuple_of(out, mean, rstd);
+  return tuple_of(out, rounded(std::move(mean), dtype), rounded(std::move(rstd), dtype));
 }
 
 // The gradients of x, weight and bias. Of the three results only the first may have been used. The statistics of halves were rounded
@@ -370,8 +362,8 @@ Gradients group_norm_backward(const TensorInfo& g, OnlyNone, OnlyNone, const Ten
   const DType dtype = x.dtype, type = computed_in(dtype);
   const ptrdiff_t item = item_size(dtype);
   const Py_ssize_t few = c.channels / groups;
-  Ref gx, xc = contiguous(x.tensor), gc = xc ? contiguous(g.tensor) : Ref();
-  if (!gc || (need[0] && !(gx = new_ref(dtype, as_tensor(gc)->ndim(), as_tensor(gc)->sizes(), DeviceType::Cpu)))) return {};
+  Ref gx, xc = contiguous(x.tensor), gc = contiguous(g.tensor);
+  if (need[0]) gx = new_ref(dtype, as_tensor(gc)->ndim(), as_tensor(gc)->sizes(), DeviceType::Cpu);
   const char* gp = data_of(gc);
   const char* xp = data_of(xc);
   char* out = gx ? data_of(gx) : nullptr;
@@ -413,7 +405,7 @@ Gradients group_norm_backward(const TensorInfo& g, OnlyNone, OnlyNone, const Ten
     std::fill(values.begin(), values.end(), 0.0);
     for (Py_ssize_t plane = 0; plane < c.n * c.channels; plane++)
       values[plane % c.channels] += which == 1 ? sums[2 * plane + 1] * rstd.data[plane / few] : sums[2 * plane];
-    if (!((which == 1 ? gw : gb) = vector_of(type, values.data(), c.channels))) return {};
+    (which == 1 ? gw : gb) = vector_of(type, values.data(), c.channels);
   }
   return gradients_of({&gx, &gw, &gb});
 }

@@ -67,19 +67,23 @@ PyObject* through_aliases(FastFunction f, PyObject* self, PyObject* const* args,
 Ref contiguous_as(Tensor* tensor, DType dtype) {
   if (tensor->dtype == dtype) return contiguous(tensor);
   Ref copy = new_ref(dtype, tensor->ndim(), tensor->sizes(), tensor->device());
-  return copy && copy_into(as_tensor(copy), tensor) == 0 ? static_cast<Ref&&>(copy) : Ref();
+  copy_values(copy, tensor);
+  return copy;
 }
 
-bool look_again(TensorInfo& a, int dim, Py_ssize_t size) {
+void raised() { throw Raised(); }
+
+void look_again(TensorInfo& a, int dim, Py_ssize_t size) {
   const int ndim = a.ndim;
   a = info_of(a.tensor);
-  if (a.ndim == ndim && (ndim == 0 || a.shape[dim] == size)) return true;
-  return fail(PyExc_RuntimeError, "a tensor was given another shape during a call that works with it");
+  if (a.ndim == ndim && (ndim == 0 || a.shape[dim] == size)) return;
+  fail(PyExc_RuntimeError, "a tensor was given another shape during a call that works with it");
+  raised();
 }
 
 Ref zeros_ref(DType dtype, int ndim, const Py_ssize_t* shape, DeviceType device) {
   if (device == DeviceType::Meta) return new_ref(dtype, ndim, shape, device);
-  return Ref(as_object(new_zeros(dtype, ndim, shape)));
+  return owned(new_zeros(dtype, ndim, shape));
 }
 
 Ref held_items(PyObject* object, const char* otherwise) {
@@ -162,11 +166,9 @@ bool needs_argument(PyObject* object, int n, int* needs) {
 }
 
 Gradients gradients_of(std::initializer_list<Ref*> gradients) {
-  Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(gradients.size())));
+  Ref tuple = owned(PyTuple_New(static_cast<Py_ssize_t>(gradients.size())));
   Py_ssize_t i = 0;
-  for (Ref* g : gradients) {
-    if (tuple) PyTuple_SET_ITEM(tuple.get(), i++, *g ? g->release() : Py_NewRef(Py_None));
-  }
+  for (Ref* g : gradients) PyTuple_SET_ITEM(tuple.get(), i++, *g ? g->release() : Py_NewRef(Py_None));
   return tuple;
 }
 
@@ -212,7 +214,9 @@ Failed fail(PyObject* type, const std::string& message) {
   return {};
 }
 
-bool check_room(int ndim) { return ndim < kMaxDims || fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions"); }
+void check_room(int ndim) {
+  if (ndim >= kMaxDims) fail(PyExc_RuntimeError, "a tensor has at most 64 dimensions"), raised();
+}
 
 Failed wrong_count(const char* kernel, Py_ssize_t given, Py_ssize_t low, Py_ssize_t high) {
   if (low == high) return fail(PyExc_TypeError, "%s() takes %zd positional arguments, got %zd", kernel, low, given);

@@ -85,8 +85,8 @@ T* data_of(const Ref& r) {
 }
 
 // Looks at a tensor again, after something that may have run a program's code (an allocation of the collector's, a
-// converter). False with an exception set where its dimension `dim` has another size now.
-bool look_again(TensorInfo& a, int dim, Py_ssize_t size);
+// converter); its dimension `dim` must have the same size.
+void look_again(TensorInfo& a, int dim, Py_ssize_t size);
 
 // Where the result of such arguments is: on meta, where nothing is computed, as soon as one of them is; of a layout_kernel on an
 // accelerator. An TensorInfo that was not given counts for nothing.
@@ -99,19 +99,31 @@ bool is_meta(const A&... tensors) {
   return device_of(tensors...) == DeviceType::Meta;
 }
 
-// The tensor itself, or a C-contiguous aligned copy, of the given element type; a new reference.
+// A kernel ends with this where Python has an exception: what takes memory never comes back without it. kernel.h catches it.
+struct Raised {};
+[[noreturn, gnu::cold]] void raised();
+inline Ref owned(PyObject* made) { return made ? Ref(made) : (raised(), Ref()); }
+inline Ref owned(Tensor* made) { return owned(as_object(made)); }
+
+// An item of the tuple that a kernel made.
+inline Tensor* item_of(const Ref& tuple, Py_ssize_t i) { return as_tensor(PyTuple_GET_ITEM(tuple.get(), i)); }
+
+// The tensor itself, or a C-contiguous aligned copy, of the given element type.
 Ref contiguous_as(Tensor* tensor, DType dtype);
 inline Ref contiguous(Tensor* tensor) {
   if (tensor->is_contiguous() && tensor->is_aligned()) return Ref::borrow(as_object(tensor));
-  return Ref(as_object(contiguous_copy(tensor)));
+  return owned(contiguous_copy(tensor));
 }
+inline Ref converted(const Ref& tensor, DType dtype) { return owned(cast(as_tensor(tensor), dtype)); }
 // A result that was computed in computed_in(dtype), rounded to `dtype`.
 inline Ref rounded(Ref result, DType dtype) {
-  if (!result || as_tensor(result)->dtype == dtype) return result;
-  return Ref(as_object(cast(as_tensor(result), dtype)));
+  return !result || as_tensor(result)->dtype == dtype ? std::move(result) : converted(result, dtype);
+}
+inline void copy_values(const Ref& to, const Tensor* from) {
+  if (copy_into(as_tensor(to), from) < 0) raised();
 }
 inline Ref new_ref(DType dtype, int ndim, const Py_ssize_t* shape, DeviceType device) {
-  return Ref(as_object(new_tensor(dtype, ndim, shape, device)));
+  return owned(new_tensor(dtype, ndim, shape, device));
 }
 Ref zeros_ref(DType dtype, int ndim, const Py_ssize_t* shape, DeviceType device);
 
@@ -186,13 +198,10 @@ bool double_argument(PyObject* object, double& out);
 bool needs_argument(PyObject* object, int n, int* needs);
 bool bool_argument(PyObject* object, bool& out);
 
-// Sets an item of a new tuple; false where there is none.
-inline bool put(const Ref& tuple, Py_ssize_t i, Ref item) { return PyTuple_SET_ITEM(tuple.get(), i, item.get()), item.release(); }
-
 // Whether there is a result with memory, which is then to be computed.
 inline bool has_memory(const Ref& made) { return made && as_tensor(made)->device() != DeviceType::Meta; }
 
-inline Ref make_view(const TensorInfo& a, const Layout& l) { return Ref(as_object(new_view(a.tensor, l))); }
+inline Ref make_view(const TensorInfo& a, const Layout& l) { return owned(new_view(a.tensor, l)); }
 inline std::string shape_text(const TensorInfo& a) { return sizes_text(a.shape, a.ndim); }
 // Fills in the strides that show `a` in l.shape (of as many elements). False where no strides do.
 bool view_strides(const TensorInfo& a, Layout& l);
@@ -219,7 +228,7 @@ struct Failed {
 Failed fail(PyObject* type, const char* format, ...);
 Failed fail(PyObject* type, const std::string& message);
 inline Failed no_memory() { return PyErr_NoMemory(), Failed(); }
-// Whether one more dimension than `ndim` is possible; false with an exception set.
-bool check_room(int ndim);
+// One more dimension than `ndim` must be possible.
+void check_room(int ndim);
 
 }  // namespace rushlight

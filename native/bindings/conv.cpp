@@ -117,9 +117,9 @@ bool check_bias(const TensorInfo& bias, const Py_ssize_t* w, const Geometry& g, 
 // result of `shape` in the type `own`.
 Ref correlate(const Geometry& g, bool back, const Ref& images, const Ref& weights, const Ref& bias, const Py_ssize_t* shape,
               DType own) {
-  const Ref in = contiguous(as_tensor(images)), w = in ? contiguous(as_tensor(weights)) : Ref();
-  Ref result = w ? new_ref(computed_in(own), g.dims + 2, shape, DeviceType::Cpu) : Ref();
-  if (!result || as_tensor(result)->numel() == 0) return rounded(static_cast<Ref&&>(result), own);
+  const Ref in = contiguous(as_tensor(images)), w = contiguous(as_tensor(weights));
+  Ref result = new_ref(computed_in(own), g.dims + 2, shape, DeviceType::Cpu);
+  if (as_tensor(result)->numel() == 0) return rounded(static_cast<Ref&&>(result), own);
   Correlation c{.type = computed_in(own),
                 .batch = g.batch,
                 .groups = g.groups,
@@ -158,9 +158,8 @@ Ref convolution(const TensorInfo& x, const TensorInfo& w, const TensorOrNone& bi
   const DeviceType device = device_of(x, w, bias);
   const DType own = x.dtype, type = computed_in(own);
   if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device);
-  Ref xc = widened(x.tensor, type), wc = xc ? widened(w.tensor, type) : Ref();
-  Ref bc = wc && bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
-  if (!wc || (bias.tensor && !bc)) return {};
+  Ref xc = widened(x.tensor, type), wc = widened(w.tensor, type);
+  Ref bc = bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
   if (g.dims == 2 && winograd_pays(g)) {
     const TensorInfo b = bc ? info_of(bc) : TensorInfo{};
     return rounded(winograd_forward(info_of(xc), info_of(wc), b, g), own);
@@ -198,9 +197,8 @@ Ref convolution_input(const TensorInfo& grad, const TensorInfo& w, const TensorO
   const DeviceType device = device_of(grad, w, bias);
   const DType own = grad.dtype, type = computed_in(own);
   if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device);
-  Ref gc = widened(grad.tensor, type), wc = gc ? widened(w.tensor, type) : Ref();
-  Ref bc = wc && bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
-  if (!wc || (bias.tensor && !bc)) return {};
+  Ref gc = widened(grad.tensor, type), wc = widened(w.tensor, type);
+  Ref bc = bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
   if (g.dims == 2 && !bc && winograd_pays(g)) return rounded(winograd_grad_input(info_of(gc), info_of(wc), g), own);
   return correlate(g, true, gc, wc, bc, shape, own);
 }
@@ -216,14 +214,13 @@ Ref convolution_weight(const TensorInfo& grad, const TensorInfo& x, const Shape&
   const DeviceType device = device_of(grad, x);
   const DType own = grad.dtype, type = computed_in(own);
   if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device);
-  Ref gc = widened(grad.tensor, type), xc = gc ? widened(x.tensor, type) : Ref();
-  if (!xc) return {};
+  Ref gc = widened(grad.tensor, type), xc = widened(x.tensor, type);
   if (g.dims == 2 && g.batch > 0 && g.in_channels > 0 && winograd_pays(g))
     return rounded(winograd_grad_weight(info_of(gc), info_of(xc), g), own);
   gc = contiguous(as_tensor(gc));
-  xc = gc ? contiguous(as_tensor(xc)) : Ref();
-  Ref result = xc ? zeros_ref(type, g.dims + 2, shape, device) : Ref();
-  if (!result || as_tensor(result)->numel() == 0 || as_tensor(gc)->numel() == 0) return rounded(static_cast<Ref&&>(result), own);
+  xc = contiguous(as_tensor(xc));
+  Ref result = zeros_ref(type, g.dims + 2, shape, device);
+  if (as_tensor(result)->numel() == 0 || as_tensor(gc)->numel() == 0) return rounded(static_cast<Ref&&>(result), own);
   WeightGradient c{type, g, data_of(gc), data_of(xc), data_of(result), {}, {}};
   bool worked;
   {

@@ -22,8 +22,8 @@ struct RowNumbers : TensorInfo {
     if (!read_tensor(a.object, *this) || (dtype != DType::I64 && dtype != DType::I32)) return false;
     if (is_meta(*this)) return true;
     owner = contiguous_as(tensor, DType::I64);
-    if (owner) static_cast<TensorInfo&>(*this) = info_of(owner);
-    return static_cast<bool>(owner);
+    TensorInfo::operator=(info_of(owner));
+    return true;
   }
   Ref owner;
 };
@@ -50,7 +50,7 @@ Ref embedding(const TensorInfo& weight, const RowNumbers& index, Py_ssize_t /* p
   const DType dtype = weight.dtype;
   const Py_ssize_t item = item_size(dtype), n = weight.shape[0], columns = weight.shape[1], stride = weight.strides[0];
   if (columns > 1 && weight.strides[1] != item) return {};
-  if (!check_room(index.ndim)) return {};
+  check_room(index.ndim);
   Py_ssize_t shape[kMaxDims];
   std::copy(index.shape, index.shape + index.ndim, shape);
   shape[index.ndim] = columns;
@@ -81,8 +81,7 @@ Ref embedding_backward(const TensorInfo& g, const RowNumbers& index, Py_ssize_t 
   const DType wanted = g.dtype, type = computed_in(wanted);
   const Py_ssize_t columns = g.shape[g.ndim - 1], rows = index.size(), shape[2] = {n, columns};
   if (device == DeviceType::Meta) return new_ref(wanted, 2, shape, device);
-  Ref gc = contiguous_as(g.tensor, type), out = gc ? zeros_ref(type, 2, shape, device) : Ref();
-  if (!out) return {};
+  Ref gc = contiguous_as(g.tensor, type), out = zeros_ref(type, 2, shape, device);
   Numbers numbers(index, n);
   const char* from = data_of(gc);
   char* to = data_of(out);
@@ -113,10 +112,9 @@ Ref largest_in_bags(const TensorInfo& rows, const RowNumbers& bags, const Tensor
   if (kept.dtype != DType::Bool || kept.size() != rows.shape[0] || bags.size() != rows.shape[0]) return {};
   const DType type = computed_in(rows.dtype);
   const Py_ssize_t columns = rows.shape[1], many = rows.shape[0], shape[2] = {n, columns};
-  Ref values = contiguous_as(rows.tensor, type), flags = values ? contiguous(kept.tensor) : Ref();
-  Ref top = flags ? new_ref(type, 2, shape, DeviceType::Cpu) : Ref();
-  Ref best = top ? new_ref(DType::I64, 2, shape, DeviceType::Cpu) : Ref();
-  if (!best) return {};
+  Ref values = contiguous_as(rows.tensor, type), flags = contiguous(kept.tensor);
+  Ref top = new_ref(type, 2, shape, DeviceType::Cpu);
+  Ref best = new_ref(DType::I64, 2, shape, DeviceType::Cpu);
   Numbers numbers(bags, n);
   const char* from = data_of(values);
   const uint8_t* counts = data_of<const uint8_t>(flags);

@@ -38,12 +38,13 @@ bool is_index(const TensorInfo& a) { return a.dtype == DType::I64 || a.dtype == 
 struct Index : Array {
   bool read(const Argument& a) {
     if (!Array::read(a)) return false;
-    return is_index(*this) ? settle() : fail(PyExc_TypeError, "%s(): the index must be int64", a.kernel);
+    if (!is_index(*this)) return fail(PyExc_TypeError, "%s(): the index must be int64", a.kernel);
+    settle();
+    return true;
   }
-  bool settle() {
+  void settle() {
     owner = contiguous_as(tensor, DType::I64);
-    if (owner) TensorInfo::operator=(info_of(owner));
-    return static_cast<bool>(owner);
+    TensorInfo::operator=(info_of(owner));
   }
   Ref owner;
 };
@@ -173,13 +174,11 @@ using GivenDims = Given<"tuple[int, ...]">;
 
 Ref index_get(Array& x, const Index& index, GivenDims dims, Py_ssize_t at) {
   Ref x_owner = aligned(x);
-  if (!x_owner) return {};
   x.TensorInfo::operator=(info_of(x_owner));
   Indexed in;
   if (!read_places(x, index, dims, at, in)) return {};
   const DeviceType device = device_of(x, index);
   Ref out = new_ref(x.dtype, in.ndim, in.shape, device);
-  if (!out) return {};
   if (device != DeviceType::Meta) {
     char* to = data_of(out);
     Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, x, out);
@@ -218,13 +217,13 @@ Ref values_for(const TensorInfo& values, const TensorInfo& x, const Indexed& in,
     return fail(PyExc_RuntimeError, "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
                 sizes_text(values.shape, values.ndim).c_str(), sizes_text(in.shape, in.ndim).c_str());
   Ref owner = contiguous(values.tensor);
-  if (!owner || in.total == 0) return owner;
+  if (in.total == 0) return owner;
   if (!one && values.size() != in.total) {
     Ref full = new_ref(values.dtype, in.ndim, in.shape, device_of(values));
-    if (!full || copy_into(as_tensor(full), as_tensor(owner)) < 0) return Ref();
+    copy_values(full, as_tensor(owner));
     return full;
   }
-  if (as_tensor(owner) == values.tensor && share_memory(x, values)) return Ref(as_object(contiguous_copy(values.tensor)));
+  if (as_tensor(owner) == values.tensor && share_memory(x, values)) return owned(contiguous_copy(values.tensor));
   return owner;
 }
 
@@ -237,7 +236,6 @@ Nothing index_put(const Array& x, const Index& index, GivenDims dims, Py_ssize_t
   if (in.total * item_size(x.dtype) > kReleaseGilBytes) pin.take(x.tensor->storage());  // values may be repeated without the GIL
   bool one;
   Ref from = values_for(values, x, in, one);
-  if (!from) return {};
   if (values.dtype != x.dtype)
     return fail(PyExc_RuntimeError,
                 "Index put requires the source and destination dtypes match, got %s for the destination and %s for "
@@ -257,13 +255,11 @@ Nothing index_put(const Array& x, const Index& index, GivenDims dims, Py_ssize_t
 Ref index_backward(const Array& g, const Index& index, GivenDims dims, Py_ssize_t at, const Shape& shape) {
   const DeviceType device = device_of(g, index);
   Ref out = zeros_ref(g.dtype, shape.n, shape.at, device);
-  if (!out) return {};
   const TensorInfo x = info_of(out);
   Indexed in;
   if (!read_places(x, index, dims, at, in)) return {};
   bool one;
   Ref from = values_for(g, x, in, one);
-  if (!from) return {};
   if (in.total == 0 || device == DeviceType::Meta) return out;
   const char* data = data_of(from);
   bool done;
@@ -389,12 +385,13 @@ struct Scattering {
     for (int i = 0; i < x.ndim; i++) {
       if (i != dim && index.shape[i] > x.shape[i]) return false;
     }
-    if (!src.tensor) return index.settle();
+    if (!src.tensor) return index.settle(), true;
     if (src.dtype != x.dtype || !src.tensor->is_aligned() || (src.ndim && src.ndim != x.ndim)) return false;
     for (int i = 0; i < src.ndim; i++) {
       if (index.shape[i] > src.shape[i]) return false;
     }
-    return index.settle() && (is_meta(index) || in_range(index, x.shape[dim]));
+    index.settle();
+    return is_meta(index) || in_range(index, x.shape[dim]);
   }
 };
 
@@ -423,8 +420,7 @@ Nothing land(const TensorInfo& x, int dim, const TensorInfo& index, const Tensor
   if (is_meta(s.x, s.index, s.src)) return none();
   Ref src_owner;
   if (share_memory(s.x, s.src)) {
-    src_owner = Ref(as_object(contiguous_copy(s.src.tensor)));
-    if (!src_owner) return {};
+    src_owner = owned(contiguous_copy(s.src.tensor));
     s.src = info_of(src_owner);
   }
   const Py_ssize_t still[kMaxDims] = {};  // a number without dimensions lands everywhere
@@ -476,16 +472,18 @@ Nothing scatter_mode(const TensorInfo& x, Dim dim, const TensorInfo& index, cons
 // Slices are named by int64 vectors of indices >= 0.
 bool is_slices(const TensorInfo& x, int dim, const TensorInfo& given, Index& index) {
   index.TensorInfo::operator=(given);
-  return is_index(index) && index.ndim == 1 && x.ndim && index.settle() && (is_meta(index) || in_range(index, x.shape[dim]));
+  if (!is_index(index) || index.ndim != 1 || !x.ndim) return false;
+  index.settle();
+  return is_meta(index) || in_range(index, x.shape[dim]);
 }
 // (dim,)
-Ref only(int dim) { return Ref(Py_BuildValue("(i)", dim)); }
+Ref only(int dim) { return owned(Py_BuildValue("(i)", dim)); }
 
 Ref index_select(const TensorInfo& x, Dim dim, const TensorInfo& index) {
   Index slices;
-  const Ref dims = is_slices(x, dim, index, slices) ? only(dim) : Ref();
+  if (!is_slices(x, dim, index, slices)) return {};
   Array from{x};
-  return dims ? index_get(from, slices, {dims.get()}, dim) : Ref();
+  return index_get(from, slices, {only(dim).get()}, dim);
 }
 
 // Writes x.
@@ -496,8 +494,7 @@ Nothing index_add(const TensorInfo& x, Dim dim, const TensorInfo& index, const T
   for (int i = 0; i < x.ndim; i++) {
     if (source.shape[i] != (i == dim ? slices.shape[0] : x.shape[i])) return {};
   }
-  const Ref dims = only(dim);
-  return dims ? index_put({x}, slices, {dims.get()}, dim, {source}, true) : Nothing();
+  return index_put({x}, slices, {only(dim).get()}, dim, {source}, true);
 }
 
 const KernelRows rows{

@@ -58,10 +58,10 @@ Ref joined(TensorInfos& tensors, int ndim, const Py_ssize_t* shape, int dim, boo
   for (int i = 0; i < inner; ++i) whole.add(stack ? tensors[0].shape[i] * (i == dim ? shape[dim] : 1) : shape[i], 0);
   channels_last_strides(inner, whole.shape, item_size(dtype), whole.strides);
   Ref result(as_object(new_strided(dtype, inner, whole.shape, whole.strides, device)));
-  if (!stack || !result) return result;
+  if (!stack) return result;
   for (int i = 0; i < ndim; ++i) apart.add(shape[i], 0);
   view_strides(info_of(result), apart);
-  return Ref(as_object(new_view(as_tensor(result), apart)));
+  return owned(new_view(as_tensor(result), apart));
 }
 
 bool same_dtype(TensorInfos& tensors) {
@@ -72,7 +72,7 @@ bool same_dtype(TensorInfos& tensors) {
 }
 
 // Writes the tensors one after the other along `dim` of `result`; in a stack each is one entry of it.
-bool join(TensorInfos& tensors, const TensorInfo& result, int dim, bool stack) {
+void join(TensorInfos& tensors, const TensorInfo& result, int dim, bool stack) {
   const ptrdiff_t item = result.tensor->item();
   Py_ssize_t outer = 1, inner = item;
   for (int i = 0; i < dim; ++i) outer *= result.shape[i];
@@ -92,13 +92,11 @@ bool join(TensorInfos& tensors, const TensorInfo& result, int dim, bool stack) {
       // A tensor that lies in memory otherwise is copied into a view of the piece's place.
       Py_ssize_t strides[kMaxDims];
       for (int i = 0; i < a.ndim; ++i) strides[i] = result.strides[stack && i >= dim ? i + 1 : i];
-      Ref place(as_object(new_view(result.tensor, a.ndim, a.shape, strides, first * result.strides[dim])));
-      if (!place || copy_into(as_tensor(place), a.tensor) < 0) return false;
+      copy_values(owned(new_view(result.tensor, a.ndim, a.shape, strides, first * result.strides[dim])), a.tensor);
     }
     at += length;
     first += stack ? 1 : a.shape[dim];
   }
-  return true;
 }
 
 // Empty vectors are skipped whatever the others' dimensions.
@@ -133,8 +131,8 @@ Ref cat(TensorInfos& tensors, Any along) {
   }
   if (!same_dtype(tensors)) return {};
   Ref result = joined(tensors, model.ndim, shape, dim, false);
-  if (!has_memory(result)) return result;
-  return join(tensors, info_of(result), dim, false) ? std::move(result) : Ref();
+  if (has_memory(result)) join(tensors, info_of(result), dim, false);
+  return result;
 }
 
 // A new dimension, one entry a tensor.
@@ -150,12 +148,12 @@ Ref stack(TensorInfos& tensors, Any along) {
                                         " at entry 0 and " + sizes_text(a.shape, a.ndim) + " at entry " + std::to_string(i));
   }
   if (!same_dtype(tensors)) return {};
-  if (!check_room(model.ndim)) return {};
+  check_room(model.ndim);
   Py_ssize_t shape[kMaxDims];
   for (int i = 0, d = 0; i <= model.ndim; ++i) shape[i] = i == dim ? tensors.count : model.shape[d++];
   Ref result = joined(tensors, model.ndim + 1, shape, dim, true);
-  if (!has_memory(result)) return result;
-  return join(tensors, info_of(result), dim, true) ? std::move(result) : Ref();
+  if (has_memory(result)) join(tensors, info_of(result), dim, true);
+  return result;
 }
 
 // Each joined tensor's piece of g, as views.
@@ -163,26 +161,23 @@ Tensors cat_backward(TensorInfo& g, Dim dim, Given<"tuple[Sequence[int], ...]"> 
   if (!PyTuple_Check(shapes)) return {};
   const Py_ssize_t count = PyTuple_GET_SIZE(shapes.object);
   const Py_ssize_t total = g.ndim ? g.shape[dim] : 0;
-  Ref pieces(PyTuple_New(count));
-  if (!pieces || !look_again(g, dim, total)) return {};
+  Ref pieces = owned(PyTuple_New(count));
+  look_again(g, dim, total);
   Layout l(g.tensor);
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* sizes = PyTuple_GET_ITEM(shapes.object, i);
     const bool skipped = PyTuple_GET_SIZE(sizes) != g.ndim;  // an empty vector among matrices
     const Py_ssize_t size = skipped ? 0 : PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes, dim));
-    if (skipped) {
-      if (!put(pieces, i, new_ref(g.dtype, 1, &size, device_of(g)))) return {};
-      continue;
-    }
     l.shape[dim] = size;
-    if (!put(pieces, i, make_view(g, l))) return {};
+    Ref piece = skipped ? new_ref(g.dtype, 1, &size, device_of(g)) : make_view(g, l);
+    PyTuple_SET_ITEM(pieces.get(), i, piece.release());
     l.offset += size * l.strides[dim];
   }
   return pieces;
 }
 
 // A copy with the order of strides kept.
-Ref clone(const TensorInfo& a, OnlyNone /* memory_format */) { return Ref(as_object(dense_copy(a.tensor))); }
+Ref clone(const TensorInfo& a, OnlyNone /* memory_format */) { return owned(dense_copy(a.tensor)); }
 
 // A copy of another floating type, which keeps the order of strides; other types have rules of their own.
 Ref to_copy(const TensorInfo& a, Given<"_dtype"> dtype) {
@@ -192,7 +187,7 @@ Ref to_copy(const TensorInfo& a, Given<"_dtype"> dtype) {
     known |= a.dtype == type;
     if (dtype.object == dtype_object(type)) to = type;
   }
-  return known && to != DType::Count && to != a.dtype ? Ref(as_object(cast(a.tensor, to))) : Ref();
+  return known && to != DType::Count && to != a.dtype ? owned(cast(a.tensor, to)) : Ref();
 }
 
 const KernelRows rows{

@@ -41,7 +41,7 @@ inline Nothing none() { return Ref(Py_NewRef(Py_None)); }
 Gradients gradients_of(std::initializer_list<Ref*> gradients);
 template <class... R>
 Ref tuple_of(const R&... items) {
-  return (... && items) ? Ref(PyTuple_Pack(sizeof...(R), items.get()...)) : Ref();
+  return owned(PyTuple_Pack(sizeof...(R), items.get()...));
 }
 
 // ---- arguments
@@ -161,7 +161,8 @@ struct Signature {
         text[i++] = 0;
         defaults[count] = static_cast<uint16_t>(i);
         if (text[i] == 'T') values[count] = 1;
-        for (size_t k = i; text[k] >= '0' && text[k] <= '9'; k++) values[count] = static_cast<uint8_t>(values[count] * 10 + text[k] - '0');
+        for (size_t k = i; text[k] >= '0' && text[k] <= '9'; k++)
+          values[count] = static_cast<uint8_t>(values[count] * 10 + text[k] - '0');
         while (text[i] != ',' && text[i] != ')') i++;
       } else if (least != count) {
         throw "a parameter that may not be left out follows one that may";
@@ -243,8 +244,12 @@ struct Call<F, kText> {
       return wrong_count(kSignature.text, n, kSignature.least, kCount);
     Values values;
     if (!read(args, n, values, std::make_index_sequence<kCount>())) return no_kernel();
-    R result = std::apply(F, values);
-    return result ? result.release() : no_kernel();
+    try {
+      R result = std::apply(F, values);
+      return result ? result.release() : no_kernel();
+    } catch (const Raised&) {
+      return nullptr;
+    }
   }
 
   template <size_t... I>

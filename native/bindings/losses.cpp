@@ -38,14 +38,12 @@ bool read(const char* name, const TensorInfo& scores, const TensorInfo& target, 
                   "elements",
                   name, p.classes, weight.size());
     p.weight_owner = contiguous(weight.tensor);
-    if (!p.weight_owner) return false;
     p.weight = data_of(p.weight_owner);
   }
   p.device = device_of(scores, target, weight);
   // A copy where the kernel runs without the GIL: what was checked must not change before it is used.
   const bool released = scores.size() * item_size(scores.dtype) > kReleaseGilBytes;
-  p.target_owner = released ? Ref(as_object(contiguous_copy(target.tensor))) : contiguous(target.tensor);
-  if (!p.target_owner) return false;
+  p.target_owner = released ? owned(contiguous_copy(target.tensor)) : contiguous(target.tensor);
   p.target = data_of<int64_t>(p.target_owner);
   for (Py_ssize_t i = 0; p.device != DeviceType::Meta && i < p.batch; i++) {
     if (p.target[i] != p.ignore && (p.target[i] < 0 || p.target[i] >= p.classes))
@@ -104,9 +102,8 @@ Pair cross_entropy(const TensorInfo& logits, const TensorInfo& target, const Ten
     return {};
   if (!(smoothing >= 0 && smoothing <= 1))
     return fail(PyExc_RuntimeError, "label_smoothing must be between 0.0 and 1.0. Got: %R", label_smoothing.object);
-  Ref in = contiguous(p.scores.tensor), log_p = in ? new_ref(p.scores.dtype, 2, p.scores.shape, p.device) : Ref();
-  Ref loss = log_p ? new_loss(p) : Ref();
-  if (!loss) return {};
+  Ref in = contiguous(p.scores.tensor), log_p = new_ref(p.scores.dtype, 2, p.scores.shape, p.device);
+  Ref loss = new_loss(p);
   const Py_ssize_t size = p.batch * p.classes;
   if (p.device != DeviceType::Meta) {
     const char* x = data_of(in);
@@ -125,9 +122,8 @@ Ref nll_loss(const TensorInfo& log_p, const TensorInfo& target, const TensorOrNo
              Py_ssize_t reduction) {
   Problem p;
   if (!read("nll_loss", log_p, target, weight, ignore_index, reduction, p)) return {};
-  Ref in = contiguous(p.scores.tensor), loss = in ? new_loss(p) : Ref();
-  if (!loss || p.device == DeviceType::Meta) return loss;
-  run_forward(p, data_of(in), 0, loss);
+  Ref in = contiguous(p.scores.tensor), loss = new_loss(p);
+  if (has_memory(loss)) run_forward(p, data_of(in), 0, loss);
   return loss;
 }
 
@@ -169,10 +165,10 @@ Ref loss_backward(const char* name, const TensorInfo& g, const TensorInfo& log_p
   if (g.dtype != p.scores.dtype) return {};
   if (p.reduction == Reduction::None ? (g.ndim != 1 || g.shape[0] != p.batch) : g.size() != 1)
     return fail(PyExc_ValueError, "%s(): the gradient does not have the shape of the loss", name);
-  Ref gc = contiguous(g.tensor), in = gc ? contiguous(p.scores.tensor) : Ref();
+  Ref gc = contiguous(g.tensor), in = contiguous(p.scores.tensor);
   const DeviceType device = is_meta(g) ? DeviceType::Meta : p.device;
-  Ref out = in ? new_ref(g.dtype, 2, p.scores.shape, device) : Ref();
-  if (!out || device == DeviceType::Meta) return out;
+  Ref out = new_ref(g.dtype, 2, p.scores.shape, device);
+  if (!has_memory(out)) return out;
   const void* gp = data_of(gc);
   void* to = data_of(out);
   const void* scores = data_of(in);
@@ -207,8 +203,8 @@ struct Mean {
 // The mean of (x - y)^2.
 Ref mse_loss(const TensorInfo& x, const TensorInfo& y, Mean) {
   if (!fits(x, y)) return {};
-  Ref xc = contiguous(x.tensor), yc = xc ? contiguous(y.tensor) : Ref();
-  Ref loss = yc ? new_ref(x.dtype, 0, nullptr, device_of(x, y)) : Ref();
+  Ref xc = contiguous(x.tensor), yc = contiguous(y.tensor);
+  Ref loss = new_ref(x.dtype, 0, nullptr, device_of(x, y));
   if (!has_memory(loss)) return loss;
   const Py_ssize_t n = x.size();
   const char* a = data_of(xc);
@@ -223,12 +219,12 @@ Ref mse_loss(const TensorInfo& x, const TensorInfo& y, Mean) {
   return loss;
 }
 
-// 2 g / n * (x - y), for g of one element; false with an exception.
-bool difference_scaled(const TensorInfo& g, const TensorInfo& x, const TensorInfo& y, DeviceType device, Ref& out) {
-  Ref gc = contiguous(g.tensor), xc = gc ? contiguous(x.tensor) : Ref(), yc = xc ? contiguous(y.tensor) : Ref();
-  if (!yc || !(out = new_ref(x.dtype, x.ndim, x.shape, device))) return false;
+// 2 g / n * (x - y), for g of one element.
+Ref difference_scaled(const TensorInfo& g, const TensorInfo& x, const TensorInfo& y, DeviceType device) {
+  Ref gc = contiguous(g.tensor), xc = contiguous(x.tensor), yc = contiguous(y.tensor);
+  Ref out = new_ref(x.dtype, x.ndim, x.shape, device);
   const Py_ssize_t n = x.size();
-  if (device == DeviceType::Meta || n == 0) return true;
+  if (device == DeviceType::Meta || n == 0) return out;
   const void* gp = data_of(gc);
   const double scale = x.dtype == DType::F32 ? *static_cast<const float*>(gp) : *static_cast<const double*>(gp);
   const ptrdiff_t item = item_size(x.dtype);
@@ -240,15 +236,15 @@ bool difference_scaled(const TensorInfo& g, const TensorInfo& x, const TensorInf
     const ptrdiff_t at = begin * item;
     dense_kernels().scaled_difference(x.dtype, a + at, b + at, 2 * scale / static_cast<double>(n), end - begin, to + at);
   });
-  return true;
+  return out;
 }
 
 Gradients mse_loss_backward(const TensorInfo& g, const TensorInfo& x, const TensorInfo& y, Mean, const Needs<2>& needs) {
   if (!fits(x, y) || g.dtype != x.dtype || g.size() != 1) return {};
   const DeviceType device = device_of(g, x, y);
   Ref gx, gy;
-  if (needs[0] && !difference_scaled(g, x, y, device, gx)) return {};
-  if (needs[1] && !difference_scaled(g, y, x, device, gy)) return {};
+  if (needs[0]) gx = difference_scaled(g, x, y, device);
+  if (needs[1]) gy = difference_scaled(g, y, x, device);
   return gradients_of({&gx, &gy});
 }
 

@@ -30,10 +30,11 @@ bool divisible(const TensorInfo& a, ptrdiff_t item) {
 
 // Sees a as a stack of matrices of dtype `type`, copying where gemm could not walk it. A 1-D array is a row
 // (vector_is_row) or a column.
-bool make_stack(const TensorInfo& given, DType type, bool vector_is_row, Stack& out) {
+Stack make_stack(const TensorInfo& given, DType type, bool vector_is_row) {
+  Stack out;
   TensorInfo a = given;
   const ptrdiff_t item = item_size(type);
-  for (int attempt = 0; attempt < 2; attempt++) {
+  for (;;) {
     if (a.dtype == type && a.tensor->is_aligned() && divisible(a, item)) {
       const int last = a.ndim - 1;
       if (a.ndim == 1) {
@@ -42,7 +43,6 @@ bool make_stack(const TensorInfo& given, DType type, bool vector_is_row, Stack& 
         out.columns = vector_is_row ? a.shape[0] : 1;
         out.row = vector_is_row ? a.shape[0] : step;
         out.column = vector_is_row ? step : 1;
-        out.leading = 0;
       } else {
         out.rows = a.shape[last - 1];
         out.columns = a.shape[last];
@@ -55,14 +55,12 @@ bool make_stack(const TensorInfo& given, DType type, bool vector_is_row, Stack& 
         out.shape = a.shape;
         out.strides = a.strides;
         if (!out.owner) out.owner = Ref::borrow(as_object(a.tensor));
-        return true;
+        return out;
       }
     }
     out.owner = contiguous_as(a.tensor, type);
-    if (!out.owner) return false;
-    a = info_of(as_tensor(out.owner));
+    a = info_of(out.owner);
   }
-  return true;
 }
 
 // Arguments that do not fit together get NotImplemented, here and below: the definition in ops/matrix/products.py says what is
@@ -72,8 +70,7 @@ Ref matmul(const TensorInfo& a, const TensorInfo& b) {
   if (!a.is_float_or_half()) return {};
   if (a.dtype != b.dtype || a.ndim == 0 || b.ndim == 0) return {};
   if (a.shape[a.ndim - 1] != b.shape[b.ndim == 1 ? 0 : b.ndim - 2]) return {};
-  Stack x, y;
-  if (!make_stack(a, type, true, x) || !make_stack(b, type, false, y)) return {};
+  const Stack x = make_stack(a, type, true), y = make_stack(b, type, false);
   const Py_ssize_t m = x.rows, k = x.columns, n = y.columns;
   const ptrdiff_t item = item_size(computed_in(type));
 
@@ -130,34 +127,28 @@ Ref matmul(const TensorInfo& a, const TensorInfo& b) {
 // Of two matrices.
 Ref mm(const TensorInfo& a, const TensorInfo& b) { return a.ndim == 2 && b.ndim == 2 ? matmul(a, b) : Ref(); }
 
-// The product of two matrices of a type that gemm knows, one of them transposed; false with an exception.
+// The product of two matrices of a type that gemm knows, one of them transposed.
 struct Factor {
   const TensorInfo& matrix;
   bool transposed;
+  Stack stack() const {
+    Stack s = make_stack(matrix, matrix.dtype, true);
+    if (transposed) std::swap(s.rows, s.columns), std::swap(s.row, s.column);
+    return s;
+  }
 };
-bool product_of(Factor left, Factor right, DeviceType device, Ref& result) {
+Ref product_of(Factor left, Factor right, DeviceType device) {
   const DType type = left.matrix.dtype;
-  Stack x, y;
-  if (!make_stack(left.matrix, type, true, x) || !make_stack(right.matrix, type, true, y)) return false;
-  if (left.transposed) {
-    std::swap(x.rows, x.columns);
-    std::swap(x.row, x.column);
-  }
-  if (right.transposed) {
-    std::swap(y.rows, y.columns);
-    std::swap(y.row, y.column);
-  }
+  const Stack x = left.stack(), y = right.stack();
   const Py_ssize_t shape[2] = {x.rows, y.columns}, work = x.rows * y.columns * x.columns;
   Ref sums = new_ref(computed_in(type), 2, shape, device);
-  if (!sums) return false;
   if (device != DeviceType::Meta) {
     char* c = data_of(sums);
     Unlocked unlocked(work > kReleaseWork, x.owner, y.owner, sums);
     gemm(type, x.rows, y.columns, x.columns, 1.0, {x.data, x.row, x.column}, {y.data, y.row, y.column}, nullptr, 0.0, c,
          work > kParallelWork);
   }
-  result = rounded(std::move(sums), type);
-  return static_cast<bool>(result);
+  return rounded(std::move(sums), type);
 }
 
 // The gradients of a @ b; a or b may be None where no gradient needs it.
@@ -167,8 +158,8 @@ Gradients matmul_backward(const TensorInfo& g, const TensorOrNone& a, const Tens
   if (needs[1] && (!a.tensor || a.ndim != 2 || a.dtype != g.dtype || a.shape[0] != g.shape[0])) return {};
   const DeviceType device = device_of(g, a, b);
   Ref ga, gb;
-  if (needs[0] && !product_of({g, false}, {b, true}, device, ga)) return {};
-  if (needs[1] && !product_of({a, true}, {g, false}, device, gb)) return {};
+  if (needs[0]) ga = product_of({g, false}, {b, true}, device);
+  if (needs[1]) gb = product_of({a, true}, {g, false}, device);
   return gradients_of({&ga, &gb});
 }
 
@@ -178,11 +169,9 @@ Ref addmm(TensorOrNone& bias, const TensorInfo& a, const TensorInfo& b, double a
   const DType type = a.dtype, wide = computed_in(type);
   if (!a.is_float_or_half() || b.dtype != type || (has_bias && bias.dtype != type)) return {};
   if (a.ndim != 2 || b.ndim != 2 || a.shape[1] != b.shape[0]) return {};
-  Stack x, y;
-  if (!make_stack(a, type, true, x) || !make_stack(b, type, true, y)) return {};
-  Ref bias_owner = has_bias && bias.dtype != wide ? contiguous_as(bias.tensor, wide) : Ref();
+  const Stack x = make_stack(a, type, true), y = make_stack(b, type, true);
+  const Ref bias_owner = has_bias && bias.dtype != wide ? contiguous_as(bias.tensor, wide) : Ref();
   if (bias_owner) bias.set(bias_owner);
-  else if (PyErr_Occurred()) return {};
   const Py_ssize_t shape[2] = {x.rows, y.columns};
   Ref result = new_ref(wide, 2, shape, device_of(a, b, bias));
   if (!has_memory(result)) return rounded(std::move(result), type);
@@ -198,7 +187,7 @@ Ref addmm(TensorOrNone& bias, const TensorInfo& a, const TensorInfo& b, double a
         pins[0].take(as_tensor(x.owner)->storage());
         pins[1].take(as_tensor(y.owner)->storage());
       }
-      if (copy_into(as_tensor(result), bias.tensor) < 0) return {};
+      copy_values(result, bias.tensor);
     }
   } else {
     beta = 0.0;
@@ -223,22 +212,16 @@ Ref linear(const TensorInfo& x, const TensorInfo& w, const TensorOrNone& bias) {
   Py_ssize_t m = 1;
   for (int i = 0; i + 1 < x.ndim; i++) m *= x.shape[i];
   if (k != w.shape[1] || (has_bias && bias.shape[0] != n)) return {};
-  Stack ws;
-  if (!make_stack(w, type, true, ws)) return {};
+  const Stack ws = make_stack(w, type, true);
   Stack xs;
   if (x.ndim == 2) {
-    if (!make_stack(x, type, true, xs)) return {};
+    xs = make_stack(x, type, true);
   } else {
     xs.owner = contiguous(x.tensor);
-    if (!xs.owner) return {};
     xs.data = data_of(xs.owner);
     xs.row = k;
   }
-  Ref bias_owner;
-  if (has_bias) {
-    bias_owner = contiguous_as(bias.tensor, wide);
-    if (!bias_owner) return {};
-  }
+  const Ref bias_owner = has_bias ? contiguous_as(bias.tensor, wide) : Ref();
   Py_ssize_t shape[kMaxDims];
   for (int i = 0; i + 1 < x.ndim; i++) shape[i] = x.shape[i];
   shape[x.ndim - 1] = n;
@@ -278,15 +261,14 @@ Gradients linear_backward(const TensorInfo& g, const TensorOrNone& x, const Tens
   const DeviceType device = device_of(g, x, w);
   const Py_ssize_t sizes[2] = {n, k};
   Ref gx, gw, gb;
-  if (need_x && !(gx = new_ref(wide, g.ndim, shape, device))) return {};
-  if (need_w && !(gw = new_ref(wide, 2, sizes, device))) return {};
-  if (need_b && !(gb = new_ref(wide, 1, &n, device))) return {};
+  if (need_x) gx = new_ref(wide, g.ndim, shape, device);
+  if (need_w) gw = new_ref(wide, 2, sizes, device);
+  if (need_b) gb = new_ref(wide, 1, &n, device);
   if (device != DeviceType::Meta) {
     Stack ws;
-    Ref gc = contiguous(g.tensor), xc = gc && need_w ? contiguous(x.tensor) : Ref();
-    if (!gc || (need_w && !xc) || (need_x && !make_stack(w, type, true, ws))) return {};
+    Ref gc = contiguous(g.tensor), xc = need_w ? contiguous(x.tensor) : Ref();
+    if (need_x) ws = make_stack(w, type, true);
     Ref summands = need_b ? contiguous_as(as_tensor(gc), wide) : Ref();
-    if (need_b && !summands) return {};
     const char* gp = data_of(gc);
     const char* sp = summands ? data_of(summands) : nullptr;
     const char* xp = xc ? data_of(xc) : nullptr;
@@ -300,8 +282,7 @@ Gradients linear_backward(const TensorInfo& g, const TensorOrNone& x, const Tens
     if (to_w) gemm(type, n, k, m, 1.0, {gp, 1, n}, {xp, k, 1}, nullptr, 0.0, to_w, many);
     if (to_b) sum_rows(wide, sp, m, n, to_b);
   }
-  for (Ref* gradient : {&gb, &gx, &gw})
-    if (*gradient && !(*gradient = rounded(std::move(*gradient), type))) return {};
+  for (Ref* gradient : {&gb, &gx, &gw}) *gradient = rounded(std::move(*gradient), type);
   return has_bias ? gradients_of({&gb, &gx, &gw}) : gradients_of({&gx, &gw});
 }
 

@@ -27,7 +27,7 @@ struct Affine {
     if (a.dtype != type) return false;
     if (a.size() != n)
       return fail(PyExc_RuntimeError, "layer_norm(): %s has %zd elements, the normalised dimensions %zd", name, a.size(), n);
-    if (!(owner = contiguous(a.tensor))) return false;
+    owner = contiguous(a.tensor);
     data = data_of(owner);
     if (is_meta(a)) device = DeviceType::Meta;
     return true;
@@ -37,14 +37,11 @@ struct Affine {
 };
 
 bool is_cpu_half(const TensorInfo& a) { return a.tensor && is_half(a.dtype) && a.tensor->device() == DeviceType::Cpu; }
-// A half as float; another tensor, or none, as it is. False with an exception.
-bool widen(TensorInfo& a, Ref& owner) {
-  if (!is_cpu_half(a)) return true;
-  if ((owner = contiguous_as(a.tensor, DType::F32))) a = info_of(owner);
-  return static_cast<bool>(owner);
-}
-Ref rounded_item(const Ref& tuple, Py_ssize_t i, DType dtype) {
-  return contiguous_as(as_tensor(PyTuple_GET_ITEM(tuple.get(), i)), dtype);
+// A half becomes float, which `owner` has.
+void widen(TensorInfo& a, Ref& owner) {
+  if (!is_cpu_half(a)) return;
+  owner = contiguous_as(a.tensor, DType::F32);
+  a = info_of(owner);
 }
 
 // Parts of the rows that threads take, as many for any number of threads: what is summed over rows is always rounded the same.
@@ -65,11 +62,10 @@ Triple layer_norm(TensorInfo& x, Py_ssize_t normalized, TensorOrNone& weight, Te
   if (is_cpu_half(x)) {
     const DType dtype = x.dtype;
     Ref held[3];
-    if (!widen(x, held[0]) || !widen(weight, held[1]) || !widen(bias, held[2])) return {};
+    widen(x, held[0]), widen(weight, held[1]), widen(bias, held[2]);
     const Ref wide = layer_norm(x, normalized, weight, bias, eps);
-    if (!wide) return {};
-    const Ref y = rounded_item(wide, 0, dtype), mean = y ? rounded_item(wide, 1, dtype) : Ref();
-    return tuple_of(y, mean, mean ? rounded_item(wide, 2, dtype) : Ref());
+    const auto item = [&](int i) { return contiguous_as(item_of(wide, i), dtype); };
+    return wide ? tuple_of(item(0), item(1), item(2)) : Ref();
   }
   Rows r;
   if (!x.is_float() || !split(x, normalized, r)) return {};
@@ -78,9 +74,8 @@ Triple layer_norm(TensorInfo& x, Py_ssize_t normalized, TensorOrNone& weight, Te
   if (!w.read(weight, "weight", x.dtype, r.n, device) || !b.read(bias, "bias", x.dtype, r.n, device)) return {};
   Py_ssize_t shape[kMaxDims];
   for (int i = 0; i < x.ndim; i++) shape[i] = i < x.ndim - normalized ? x.shape[i] : 1;
-  Ref in = contiguous(x.tensor), y = in ? new_ref(x.dtype, x.ndim, x.shape, device) : Ref();
-  Ref mean = y ? new_ref(x.dtype, x.ndim, shape, device) : Ref(), rstd = mean ? new_ref(x.dtype, x.ndim, shape, device) : Ref();
-  if (!rstd) return {};
+  Ref in = contiguous(x.tensor), y = new_ref(x.dtype, x.ndim, x.shape, device);
+  Ref mean = new_ref(x.dtype, x.ndim, shape, device), rstd = new_ref(x.dtype, x.ndim, shape, device);
   const ptrdiff_t item = item_size(x.dtype);
   const char* xp = data_of(in);
   char* yp = data_of(y);
@@ -105,15 +100,14 @@ Gradients layer_norm_backward(TensorInfo& g, TensorInfo& x, Py_ssize_t normalize
     const DType dtype = x.dtype;
     TensorOrNone none;
     Ref held[3];
-    if (!widen(g, held[0]) || !widen(x, held[1]) || !widen(weight, held[2])) return {};
+    widen(g, held[0]), widen(x, held[1]), widen(weight, held[2]);
     const Ref again = layer_norm(x, normalized, none, none, *eps);
     if (!again) return {};
-    const auto statistic = [&again](int i) { return info_of(as_tensor(PyTuple_GET_ITEM(again.get(), i))); };
-    Ref gradients = layer_norm_backward(g, x, normalized, statistic(1), statistic(2), weight, need, eps);
+    const TensorInfo mean = info_of(item_of(again, 1)), rstd = info_of(item_of(again, 2));
+    Ref gradients = layer_norm_backward(g, x, normalized, mean, rstd, weight, need, {});
     if (!gradients || !need[0]) return gradients;
-    const Ref to_x = rounded_item(gradients, 0, dtype);
-    return to_x ? Ref(PyTuple_Pack(3, to_x.get(), PyTuple_GET_ITEM(gradients.get(), 1), PyTuple_GET_ITEM(gradients.get(), 2)))
-                : Ref();
+    const Ref to_x = contiguous_as(item_of(gradients, 0), dtype);
+    return owned(PyTuple_Pack(3, to_x.get(), item_of(gradients, 1), item_of(gradients, 2)));
   }
   Rows r;
   if (!x.is_float() || g.dtype != x.dtype || !split(x, normalized, r)) return {};
@@ -124,13 +118,12 @@ Gradients layer_norm_backward(TensorInfo& g, TensorInfo& x, Py_ssize_t normalize
   if (!mean.read(means, "mean", x.dtype, r.rows, device) || !rstd.read(rstds, "rstd", x.dtype, r.rows, device) ||
       !w.read(weight, "weight", x.dtype, r.n, device))
     return {};
-  Ref gc = contiguous(g.tensor), xc = gc ? contiguous(x.tensor) : Ref();
-  if (!xc) return {};
+  Ref gc = contiguous(g.tensor), xc = contiguous(x.tensor);
   Ref gx, gw, gb;
   const Py_ssize_t* tail = x.shape + x.ndim - normalized;
-  if (need[0] && !(gx = new_ref(x.dtype, x.ndim, x.shape, device))) return {};
-  if (need[1] && !(gw = zeros_ref(x.dtype, static_cast<int>(normalized), tail, device))) return {};
-  if (need[2] && !(gb = zeros_ref(x.dtype, static_cast<int>(normalized), tail, device))) return {};
+  if (need[0]) gx = new_ref(x.dtype, x.ndim, x.shape, device);
+  if (need[1]) gw = zeros_ref(x.dtype, static_cast<int>(normalized), tail, device);
+  if (need[2]) gb = zeros_ref(x.dtype, static_cast<int>(normalized), tail, device);
   const ptrdiff_t item = item_size(x.dtype);
   const char* gp = data_of(gc);
   const char* xp = data_of(xc);

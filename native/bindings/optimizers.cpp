@@ -64,7 +64,6 @@ Nothing sgd_step(List params, List grads, Any buffers_or_none, double lr, double
     if (has_momentum) {
       if (buffers.at(i) == Py_None) {
         Ref made = new_ref(p.dtype, p.ndim, p.shape, device_of(p));
-        if (!made) return {};
         buffer = data_of(made);
         first = true;
         PyList_SetItem(buffers.object, i, made.release());

@@ -111,12 +111,11 @@ Pair maxima(const TensorInfo& x, int n, const Py_ssize_t (&sizes)[3], Py_ssize_t
   const int ndim = x.ndim;
   const DType wanted = x.dtype;
   if (device == DeviceType::Meta) {
-    Ref out = new_ref(wanted, ndim, shape, device), indices = out ? new_ref(DType::I64, ndim, shape, device) : Ref();
+    Ref out = new_ref(wanted, ndim, shape, device), indices = new_ref(DType::I64, ndim, shape, device);
     return tuple_of(out, indices);
   }
-  Ref in = contiguous_as(x.tensor, type), out = in ? new_ref(type, ndim, shape, device) : Ref();
-  Ref indices = out ? new_ref(DType::I64, ndim, shape, device) : Ref();
-  if (!indices) return {};
+  Ref in = contiguous_as(x.tensor, type), out = new_ref(type, ndim, shape, device);
+  Ref indices = new_ref(DType::I64, ndim, shape, device);
   const ptrdiff_t item = item_size(type);
   const char* from = data_of(in);
   char* to = data_of(out);
@@ -155,9 +154,8 @@ Ref max_pool_backward(const TensorInfo& g, const TensorInfo& indices, const Shap
   const Py_ssize_t volumes = volumes_of(shape, ndim, n), ends = ndim - n;
   Py_ssize_t positions = 1, volume = 1;
   for (Py_ssize_t i = ends; i < ndim; i++) positions *= g.shape[i], volume *= shape[i];
-  Ref gc = contiguous_as(g.tensor, type), ic = gc ? contiguous(indices.tensor) : Ref();
-  Ref out = ic ? new_ref(type, ndim, shape, device) : Ref();
-  if (!out) return {};
+  Ref gc = contiguous_as(g.tensor, type), ic = contiguous(indices.tensor);
+  Ref out = new_ref(type, ndim, shape, device);
   const ptrdiff_t item = item_size(type);
   const char* grad = data_of(gc);
   const int64_t* at = data_of<int64_t>(ic);
@@ -234,8 +232,7 @@ Ref means(const TensorInfo& from, const Py_ssize_t* shape, bool backward, int n,
   const DType wanted = from.dtype, type = computed_in(wanted);
   const int ndim = from.ndim;
   const Py_ssize_t volumes = volumes_of(shape, ndim, n);
-  Ref in = contiguous_as(from.tensor, type), out = in ? new_ref(type, ndim, shape, DeviceType::Cpu) : Ref();
-  if (!out) return {};
+  Ref in = contiguous_as(from.tensor, type), out = new_ref(type, ndim, shape, DeviceType::Cpu);
   const ptrdiff_t item = item_size(type), many = cuts.volume(), few = cuts.positions();
   const char* source = data_of(in);
   char* to = data_of(out);

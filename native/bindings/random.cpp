@@ -74,7 +74,6 @@ Nothing random_set_state(Source g, Any state) {
   };
   if (TensorInfo a; read_tensor(state, a) && !is_meta(a)) {
     Ref bytes = contiguous(a.tensor);
-    if (!bytes) return {};
     length = as_tensor(bytes)->nbytes();
     set(data_of(bytes));
   } else {
@@ -102,7 +101,7 @@ Ref in_memory_order(const TensorInfo& a, const Tensor* seen) {
   }
   Layout l;
   for (int i = 0; i < a.ndim; i++) l.add(seen->size(order[i]), seen->stride(order[i]));
-  return Ref(as_object(new_view(seen, l)));
+  return owned(new_view(seen, l));
 }
 
 // Runs draw(dtype, data, n) over the elements of the tensor and returns it; draw is false where there is no sampler.
@@ -113,10 +112,10 @@ Ref filled(const TensorInfo& a, Draw draw) {
   if (is_meta(a)) return itself();
   if (a.contiguous()) return draw(a.dtype, a.data, a.size()) ? itself() : Ref();
   Ref ordered = in_memory_order(a, a.tensor);
-  Ref whole = ordered ? new_ref(a.dtype, a.ndim, as_tensor(ordered)->sizes(), DeviceType::Cpu) : Ref();
-  if (!whole) return {};
+  Ref whole = new_ref(a.dtype, a.ndim, as_tensor(ordered)->sizes(), DeviceType::Cpu);
   if (!draw(a.dtype, data_of(whole), as_tensor(whole)->numel())) return {};
-  return copy_into(as_tensor(ordered), as_tensor(whole)) < 0 ? Ref() : itself();
+  copy_values(ordered, as_tensor(whole));
+  return itself();
 }
 
 template <auto fill>
@@ -175,8 +174,7 @@ Ref bernoulli_(Source g, const TensorInfo& out, Given<"float | Tensor"> chance) 
   if (!same_shape(out.tensor, p.tensor)) return {};
   if (is_meta(out, p)) return Ref::borrow(as_object(out.tensor));
   Ref ordered = out.contiguous() ? Ref::borrow(chance) : in_memory_order(out, p.tensor);
-  Ref each = ordered ? contiguous(as_tensor(ordered)) : Ref();
-  if (!each) return {};
+  Ref each = contiguous(as_tensor(ordered));
   const auto inside = [&](auto zero) {
     using T = decltype(zero);
     const T* v = data_of<T>(each);
@@ -194,7 +192,6 @@ Ref bernoulli_(Source g, const TensorInfo& out, Given<"float | Tensor"> chance) 
 Ref randperm(Source g, Py_ssize_t n) {
   if (n < 0) return fail(PyExc_RuntimeError, "n must be non-negative, got%zd", n);
   Ref out = new_ref(DType::I64, 1, &n, DeviceType::Cpu);
-  if (!out) return {};
   fill_permutation(*g, data_of<int64_t>(out), n);
   return out;
 }
@@ -222,16 +219,14 @@ Ref multinomial(Source g, const TensorInfo& w, Py_ssize_t samples, bool replacem
   if (samples <= 0) return refused("cannot sample n_sample <= 0 samples");
   if (!replacement && samples > n) return refused("cannot sample n_sample > prob_dist.size(-1) samples without replacement");
   Py_ssize_t shape[2] = {rows, samples};
-  Ref in = contiguous(w.tensor), out = in ? new_ref(DType::I64, w.ndim, w.ndim == 2 ? shape : shape + 1, device_of(w)) : Ref();
+  Ref in = contiguous(w.tensor), out = new_ref(DType::I64, w.ndim, w.ndim == 2 ? shape : shape + 1, device_of(w));
   if (!has_memory(out) || rows == 0) return out;
   const void* weights = data_of(in);
   const char* problem = w.dtype == DType::F32 ? weights_problem(static_cast<const float*>(weights), rows, n)
                                               : weights_problem(static_cast<const double*>(weights), rows, n);
   if (problem) return refused(problem);
   const Py_ssize_t scratch_size = rows * n;
-  Ref scratch = new_ref(w.dtype, 1, &scratch_size, DeviceType::Cpu),
-      order = scratch ? new_ref(DType::I64, 1, &n, DeviceType::Cpu) : Ref();
-  if (!order) return {};
+  Ref scratch = new_ref(w.dtype, 1, &scratch_size, DeviceType::Cpu), order = new_ref(DType::I64, 1, &n, DeviceType::Cpu);
   int64_t* to = data_of<int64_t>(out);
   // One sample needs no replacement, and is drawn the cheaper way.
   if (!replacement || samples == 1)
@@ -249,11 +244,11 @@ Ref each_place(Make make, const TensorInfo& first, const T&... others) {
   const double* memory[kArguments];
   for (size_t i = 0; i < kArguments; i++) {
     if (given[i]->dtype != DType::F64 || !same_shape(first.tensor, given[i]->tensor)) return {};
-    if (!(held[i] = contiguous(given[i]->tensor))) return {};
+    held[i] = contiguous(given[i]->tensor);
     memory[i] = data_of<double>(held[i]);
   }
   Ref out = new_ref(DType::F64, first.ndim, first.shape, DeviceType::Cpu);
-  if (out) make(memory, data_of<double>(out), first.size());
+  make(memory, data_of<double>(out), first.size());
   return out;
 }
 

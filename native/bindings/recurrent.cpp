@@ -102,7 +102,8 @@ bool read_layer(Cell cell, const Arguments& a, bool reverse, PyObject* sizes, La
 bool read_bias(const TensorInfo& a, const Layer& l, Ref& owner) {
   if (!a.tensor) return true;
   if (a.dtype != l.stored || a.ndim != 1 || a.shape[0] != l.gates) return false;
-  return static_cast<bool>(owner = contiguous_as(a.tensor, l.type));
+  owner = contiguous_as(a.tensor, l.type);
+  return true;
 }
 
 // The biases of the slots.
@@ -138,11 +139,10 @@ struct StateProduct {
   Py_ssize_t depth, columns;
   Ref panels;
 
-  // False with an exception.
-  bool prepare() {
+  void prepare() {
     const bool few = l.batch <= kFewRows, large = l.gates * l.units * l.item() >= kCacheBytes;
-    if (l.device == DeviceType::Meta || (few && large) || l.steps < (few ? kFewRowsStepsPacked : kStepsPacked)) return true;
-    return static_cast<bool>(panels = vector_of(l.type, dense_kernels().packed_size(l.type, depth, columns), l.device));
+    if (l.device == DeviceType::Meta || (few && large) || l.steps < (few ? kFewRowsStepsPacked : kStepsPacked)) return;
+    panels = vector_of(l.type, dense_kernels().packed_size(l.type, depth, columns), l.device);
   }
   void pack() const {
     if (panels) dense_kernels().pack_panels(l.type, depth, columns, w, data_of(panels));
@@ -211,17 +211,15 @@ Gradients forward(Cell cell, const Arguments& a, const TensorInfo& bias_ih, cons
   const ptrdiff_t item = l.item();
   Py_ssize_t shape[3] = {l.steps, l.batch, l.units};
   if (l.packed) shape[0] = l.rows, shape[1] = l.units;
-  Ref x = contiguous_as(a.x.tensor, l.type), h0 = x ? contiguous_as(a.h.tensor, l.type) : Ref();
-  Ref w_ih = h0 ? contiguous_as(a.w_ih.tensor, l.type) : Ref(), w_hh = w_ih ? contiguous_as(a.w_hh.tensor, l.type) : Ref();
-  Ref c0 = w_hh && lstm ? contiguous_as(a.c.tensor, l.type) : Ref();
-  if (!w_hh || (lstm && !c0)) return {};
-  Ref out = new_ref(l.type, l.packed ? 2 : 3, shape, l.device), saved, bias, last_h, last_c;
-  if (!out || !(saved = matrix_of(DType::U8, l.rows, l.saved_units() * item, l.device)) ||
-      !(bias = vector_of(l.type, l.slots, l.device)) || !(last_h = matrix_of(l.type, l.batch, l.units, l.device)) ||
-      (lstm && !(last_c = matrix_of(l.type, l.batch, l.units, l.device))))
-    return {};
+  Ref x = contiguous_as(a.x.tensor, l.type), h0 = contiguous_as(a.h.tensor, l.type);
+  Ref w_ih = contiguous_as(a.w_ih.tensor, l.type), w_hh = contiguous_as(a.w_hh.tensor, l.type);
+  Ref c0 = lstm ? contiguous_as(a.c.tensor, l.type) : Ref();
+  Ref out = new_ref(l.type, l.packed ? 2 : 3, shape, l.device), bias = vector_of(l.type, l.slots, l.device);
+  Ref saved = matrix_of(DType::U8, l.rows, l.saved_units() * item, l.device);
+  Ref last_h = matrix_of(l.type, l.batch, l.units, l.device), last_c;
+  if (lstm) last_c = matrix_of(l.type, l.batch, l.units, l.device);
   StateProduct product{l, {data_of(w_hh), 1, l.units}, l.units, l.gates, Ref()};
-  if (!product.prepare()) return {};
+  product.prepare();
   if (!meta) {
     Unlocked unlocked(l.work() > kReleaseWork, x, h0, c0, w_ih, w_hh, b_ih, b_hh, out, saved, bias, last_h, last_c, product.panels);
     if (l.type == DType::F32)
@@ -256,10 +254,7 @@ Gradients forward(Cell cell, const Arguments& a, const TensorInfo& bias_ih, cons
                        lstm ? data_of(last_c) : nullptr};
     parallel(l.batch, share_of(l), [&](ptrdiff_t from, ptrdiff_t to) { pass.run(from, to); });
   }
-  out = rounded(std::move(out), l.stored);
-  last_h = out ? rounded(std::move(last_h), l.stored) : Ref();
-  if (last_h && lstm) last_c = rounded(std::move(last_c), l.stored);
-  if (!last_h || (lstm && !last_c)) return {};
+  for (Ref* r : {&out, &last_h, &last_c}) *r = rounded(std::move(*r), l.stored);
   return gradients_of({&out, &last_h, &last_c, &saved});
 }
 
@@ -339,14 +334,17 @@ void state_weight_gradient(const Layer& l, const char* d, const char* h, const c
   weight_gradient(l, false, first, l.batch, h0, l.units, others > 0, out);
 }
 
-// A new tensor of the state's shape: a given gradient, or zeros.
+// A new tensor of the state's shape: a given gradient, or zeros. False where there is no kernel for it.
 bool start_from(const TensorInfo& g, const Layer& l, Ref& out) {
   if (!g.tensor) {
     const Py_ssize_t shape[2] = {l.batch, l.units};
-    return static_cast<bool>(out = zeros_ref(l.type, 2, shape, l.device));
+    out = zeros_ref(l.type, 2, shape, l.device);
+    return true;
   }
-  if (!is_matrix(g, l.stored, l.batch, l.units) || !(out = matrix_of(l.type, l.batch, l.units, l.device))) return false;
-  return l.device == DeviceType::Meta || copy_into(as_tensor(out), g.tensor) == 0;
+  if (!is_matrix(g, l.stored, l.batch, l.units)) return false;
+  out = matrix_of(l.type, l.batch, l.units, l.device);
+  if (l.device != DeviceType::Meta) copy_values(out, g.tensor);
+  return true;
 }
 
 // The gradients of (input, h0, c0, w_ih, w_hh, b_ih, b_hh), from those of the output, the last h and the last c; states: an Lstm's
@@ -367,26 +365,24 @@ Gradients backward(Cell cell, const TensorInfo& g, const TensorInfo& g_h, const 
   if (lstm && (!states.tensor || !is_output(states))) return {};
   if (!is_matrix(saved, DType::U8, l.rows, l.saved_units() * item)) return {};
   if (reinterpret_cast<uintptr_t>(saved.data) % item) return {};
-  Ref x = contiguous_as(a.x.tensor, l.type), h0 = x ? contiguous_as(a.h.tensor, l.type) : Ref();
-  Ref w_ih = h0 ? contiguous_as(a.w_ih.tensor, l.type) : Ref(), w_hh = w_ih ? contiguous_as(a.w_hh.tensor, l.type) : Ref();
-  Ref kept = w_hh ? contiguous(saved.tensor) : Ref();
-  Ref c0 = kept && lstm ? contiguous_as(a.c.tensor, l.type) : Ref(), out = c0 ? contiguous_as(states.tensor, l.type) : Ref();
-  Ref grad = kept && has_g ? contiguous_as(g.tensor, l.type) : Ref();
-  if (!kept || (lstm && !out) || (has_g && !grad)) return {};
+  Ref x = contiguous_as(a.x.tensor, l.type), h0 = contiguous_as(a.h.tensor, l.type);
+  Ref w_ih = contiguous_as(a.w_ih.tensor, l.type), w_hh = contiguous_as(a.w_hh.tensor, l.type);
+  Ref kept = contiguous(saved.tensor);
+  Ref c0 = lstm ? contiguous_as(a.c.tensor, l.type) : Ref(), out = lstm ? contiguous_as(states.tensor, l.type) : Ref();
+  Ref grad = has_g ? contiguous_as(g.tensor, l.type) : Ref();
   Ref gx, gh, gc, gw_ih, gw_hh, gb_ih, gb_hh, d, sums, before;
   if (!start_from(g_h, l, gh) || (lstm && !start_from(g_c, l, gc))) return {};
   const bool need_sums = needs[5] || needs[6];
-  if (!(d = matrix_of(l.type, l.rows, l.slots, l.device)) ||
-      (needs[0] && !(gx = new_ref(l.type, a.x.ndim, as_tensor(x)->sizes(), l.device))) ||
-      (needs[3] && !(gw_ih = matrix_of(l.type, l.gates, l.inputs, l.device))) ||
-      (needs[4] && !(gw_hh = matrix_of(l.type, l.gates, l.units, l.device))) ||
-      (needs[5] && !(gb_ih = vector_of(l.type, l.gates, l.device))) ||
-      (needs[6] && !(gb_hh = vector_of(l.type, l.gates, l.device))) ||
-      (need_sums && !(sums = vector_of(l.type, l.slots, l.device))) ||
-      (l.packed && needs[4] && !(before = matrix_of(l.type, l.rows, l.units, l.device))))
-    return {};
+  d = matrix_of(l.type, l.rows, l.slots, l.device);
+  if (needs[0]) gx = new_ref(l.type, a.x.ndim, as_tensor(x)->sizes(), l.device);
+  if (needs[3]) gw_ih = matrix_of(l.type, l.gates, l.inputs, l.device);
+  if (needs[4]) gw_hh = matrix_of(l.type, l.gates, l.units, l.device);
+  if (needs[5]) gb_ih = vector_of(l.type, l.gates, l.device);
+  if (needs[6]) gb_hh = vector_of(l.type, l.gates, l.device);
+  if (need_sums) sums = vector_of(l.type, l.slots, l.device);
+  if (l.packed && needs[4]) before = matrix_of(l.type, l.rows, l.units, l.device);
   StateProduct product{l, {data_of(w_hh), l.units, 1}, l.gates, l.units, Ref()};
-  if (!product.prepare()) return {};
+  product.prepare();
   if (l.device != DeviceType::Meta) {
     Unlocked unlocked(l.work() > kReleaseWork, x, h0, c0, w_ih, w_hh, kept, out, grad, gx, gh, gc, gw_ih, gw_hh, gb_ih, gb_hh, d,
                       sums, before, product.panels);
@@ -440,9 +436,7 @@ Gradients backward(Cell cell, const TensorInfo& g, const TensorInfo& g_h, const 
   }
   if (!needs[1]) gh = Ref();
   if (!needs[2]) gc = Ref();
-  for (Ref* r : {&gx, &gh, &gc, &gw_ih, &gw_hh, &gb_ih, &gb_hh}) {
-    if (*r && !(*r = rounded(std::move(*r), l.stored))) return {};
-  }
+  for (Ref* r : {&gx, &gh, &gc, &gw_ih, &gw_hh, &gb_ih, &gb_hh}) *r = rounded(std::move(*r), l.stored);
   return gradients_of({&gx, &gh, &gc, &gw_ih, &gw_hh, &gb_ih, &gb_hh});
 }
 

@@ -240,9 +240,8 @@ Ref reduce(Reduce op, const TensorInfo& a, uint64_t mask, bool keepdim) {
       if ((mask >> i & 1) && a.shape[i] == 0)
         return fail(PyExc_IndexError, "%s(): Expected reduction dim %d to have non-zero size.", name, i);
   }
-  const DeviceType device = device_of(a);
-  Ref result = new_ref(kernel.result, ndim, shape, device);
-  if (!result || device == DeviceType::Meta) return result;
+  Ref result = new_ref(kernel.result, ndim, shape, device_of(a));
+  if (!has_memory(result)) return result;
   char* out = data_of(result);
   if (a.contiguous() && ndim == 0 && a.size() > 0 && a.size() < 2 * kChunk) {  // one short row: nothing to plan
     const Py_ssize_t n = a.size();
@@ -264,17 +263,12 @@ Ref reduce(Reduce op, const TensorInfo& a, uint64_t mask, bool keepdim) {
   }
   if (outcome == Outcome::NeedsCopy) {
     Ref copy(as_object(contiguous_copy(a.tensor)));
-    if (!copy) return Ref();
     const TensorInfo c = info_of(copy);
     for (int i = 0; i < c.ndim; i++) axes[i] = {c.shape[i], c.strides[i], (mask >> i & 1) != 0};
     Unlocked unlocked(c.size() * item_size(c.dtype) > kReleaseGilBytes, c, result);
     outcome = reduce_axes(op, c.dtype, c.data, axes, c.ndim, out);
   }
-  if (outcome == Outcome::NoMemory) {
-    PyErr_NoMemory();
-    return Ref();
-  }
-  return result;
+  return outcome == Outcome::NoMemory ? no_memory() : std::move(result);
 }
 
 uint64_t all_dims(int ndim) { return ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << ndim) - 1; }
@@ -293,7 +287,7 @@ struct HalvesToo<F> {
   static Ref call(const TensorInfo& a, P... more) {
     if (!is_half(a.dtype) || is_meta(a)) return F(a, more...);
     const Ref wide = contiguous_as(a.tensor, DType::F32);
-    Ref result = wide ? F(info_of(wide), more...) : Ref();
+    Ref result = F(info_of(wide), more...);
     return result && as_tensor(result)->dtype == DType::F32 ? contiguous_as(as_tensor(result), a.dtype) : std::move(result);
   }
 };
@@ -350,26 +344,34 @@ Ref as_rows(const TensorInfo& a, uint64_t mask, Py_ssize_t& rows, Py_ssize_t& n)
   Layout l;
   for (int i = 0; i < a.ndim; i++) l.add(a.shape[order[i]], a.strides[order[i]]);
   Ref transposed(as_object(new_view(a.tensor, l)));
-  return transposed ? contiguous(as_tensor(transposed)) : Ref();
+  return contiguous(as_tensor(transposed));
+}
+
+// A new tensor of `type` without the dimensions of mask: run(first row, rows, bytes from one to the next, elements of each, out)
+// computes a part of it.
+template <class Run>
+Ref over_rows(const TensorInfo& a, uint64_t mask, bool keepdim, DType type, const Run& run) {
+  Py_ssize_t shape[kMaxDims], rows, length;
+  const int ndim = reduced_shape(a, mask, keepdim, shape);
+  const Ref in = as_rows(a, mask, rows, length);
+  Ref result = new_ref(type, ndim, shape, device_of(a));
+  if (!has_memory(result)) return result;
+  const char* data = data_of(in);
+  char* out = data_of(result);
+  const ptrdiff_t item = item_size(type), stride = length * item_size(a.dtype);
+  Unlocked unlocked(rows * stride > kReleaseGilBytes, in, result);
+  parallel(rows, kChunk / (length + 1) + 1,
+           [&](ptrdiff_t begin, ptrdiff_t end) { run(data + begin * stride, end - begin, stride, length, out + begin * item); });
+  return result;
 }
 
 Ref var(const TensorInfo& a, Dims dims, double correction, bool keepdim) {
   if (!a.is_float()) return {};
-  Py_ssize_t shape[kMaxDims], rows, length;
-  const int ndim = reduced_shape(a, dims.mask, keepdim, shape);
-  Ref in = as_rows(a, dims.mask, rows, length);
-  Ref result = in ? new_ref(a.dtype, ndim, shape, device_of(a)) : Ref();
-  if (!has_memory(result)) return result;
-  const char* data = data_of(in);
-  char* out = data_of(result);
-  const ptrdiff_t item = item_size(a.dtype), stride = length * item;
-  const double divisor = static_cast<double>(length) - correction;
-  Unlocked unlocked(rows * stride > kReleaseGilBytes, in, result);
-  parallel(rows, kChunk / (length + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-    dense_kernels().variance_rows(a.dtype, data + begin * stride, end - begin, stride, length, divisor > 0 ? divisor : 0,
-                                  out + begin * item, nullptr);
-  });
-  return result;
+  const auto run = [&](const char* row, Py_ssize_t rows, ptrdiff_t stride, Py_ssize_t length, char* out) {
+    const double divisor = std::max(static_cast<double>(length) - correction, 0.0);
+    dense_kernels().variance_rows(a.dtype, row, rows, stride, length, divisor, out, nullptr);
+  };
+  return over_rows(a, dims.mask, keepdim, a.dtype, run);
 }
 
 // Of one dimension, or of all elements.
@@ -388,41 +390,24 @@ Ref argument(const TensorInfo& a, DimOrNone dims, bool keepdim) {
   const char* name = Largest ? "argmax" : "argmin";
   const auto kernel = dense_kernels().arg_rows(Largest, a.dtype);
   if (!kernel) return {};
-  Py_ssize_t shape[kMaxDims], rows, length;
-  const int ndim = reduced_shape(a, dims.mask, keepdim, shape);
   if (reduced_count(a, dims.mask) == 0) {
     if (dims.given)
       return fail(PyExc_IndexError, "%s(): Expected reduction dim %d to have non-zero size.", name, __builtin_ctzll(dims.mask));
     return fail(PyExc_IndexError, "%s(): Expected reduction dim to be specified for input.numel() == 0.", name);
   }
-  Ref in = as_rows(a, dims.mask, rows, length);
-  Ref result = in ? new_ref(DType::I64, ndim, shape, device_of(a)) : Ref();
-  if (!has_memory(result)) return result;
-  const char* data = data_of(in);
-  int64_t* out = data_of<int64_t>(result);
-  const ptrdiff_t stride = length * item_size(a.dtype);
-  Unlocked unlocked(rows * stride > kReleaseGilBytes, in, result);
-  parallel(rows, kChunk / length + 1,
-           [&](ptrdiff_t begin, ptrdiff_t end) { kernel(data + begin * stride, end - begin, stride, length, out + begin); });
-  return result;
+  const auto run = [kernel](const char* row, Py_ssize_t rows, ptrdiff_t stride, Py_ssize_t length, char* out) {
+    kernel(row, rows, stride, length, reinterpret_cast<int64_t*>(out));
+  };
+  return over_rows(a, dims.mask, keepdim, DType::I64, run);
 }
 
 // The log of the sum of exponentials.
 Ref logsumexp(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
   if (!a.is_float()) return {};
-  Py_ssize_t shape[kMaxDims], rows, length;
-  const int ndim = reduced_shape(a, dims.mask, keepdim, shape);
-  Ref in = as_rows(a, dims.mask, rows, length);
-  Ref result = in ? new_ref(a.dtype, ndim, shape, device_of(a)) : Ref();
-  if (!has_memory(result)) return result;
-  const char* data = data_of(in);
-  char* out = data_of(result);
-  const ptrdiff_t item = item_size(a.dtype), stride = length * item;
-  Unlocked unlocked(rows * stride > kReleaseGilBytes, in, result);
-  parallel(rows, kChunk / (length + 1) + 1, [&](ptrdiff_t begin, ptrdiff_t end) {
-    dense_kernels().logsumexp_rows(a.dtype, data + begin * stride, end - begin, stride, length, out + begin * item);
-  });
-  return result;
+  const auto run = [&a](const char* row, Py_ssize_t rows, ptrdiff_t stride, Py_ssize_t length, char* out) {
+    dense_kernels().logsumexp_rows(a.dtype, row, rows, stride, length, out);
+  };
+  return over_rows(a, dims.mask, keepdim, a.dtype, run);
 }
 
 template <bool Product>
@@ -431,7 +416,7 @@ Ref cumulative(const TensorInfo& a, Dim dim) {
   if (!a.is_float() && !integer) return {};
   const DType type = integer ? DType::I64 : a.dtype;
   Ref in = contiguous_as(a.tensor, type);
-  Ref result = in ? new_ref(type, a.ndim, a.shape, device_of(a)) : Ref();
+  Ref result = new_ref(type, a.ndim, a.shape, device_of(a));
   if (!has_memory(result)) return result;
   Py_ssize_t outer = 1, inner = 1;
   for (int i = 0; i < dim; i++) outer *= a.shape[i];
@@ -469,7 +454,7 @@ Ref sum_to(const TensorInfo& a, const Shape& to) {
   if (!sum || lead == 0 || only_lead) return sum;
   Layout l(as_tensor(sum));  // less the leading dimensions, of size 1
   for (int i = 0; i < lead; i++) l.remove(0);
-  return Ref(as_object(new_view(as_tensor(sum), l)));
+  return make_view(info_of(sum), l);
 }
 
 const KernelRows rows{

@@ -26,15 +26,14 @@ Ref softmax(const TensorInfo& a, Dim dim, OnlyNone) {
   const Blocks b = blocks_of(a, dim);
   const bool half = is_half(a.dtype);
   if (half && b.n * b.inner > kBuffer) {
-    const Ref wide = contiguous_as(a.tensor, DType::F32), result = wide ? softmax<Log>(info_of(wide), dim, {}) : Ref();
+    const Ref wide = contiguous_as(a.tensor, DType::F32), result = softmax<Log>(info_of(wide), dim, {});
     return result ? contiguous_as(as_tensor(result), a.dtype) : Ref();
   }
   if (!half && !a.is_float()) return {};
   Ref in = contiguous(a.tensor);
-  Ref result = in ? new_ref(a.dtype, a.ndim, a.shape, device_of(a)) : Ref();
-  if (!has_memory(result)) return result;
+  Ref result = new_ref(a.dtype, a.ndim, a.shape, device_of(a));
   const Py_ssize_t size = as_tensor(result)->numel();
-  if (size == 0) return result;
+  if (!has_memory(result) || size == 0) return result;
   const ptrdiff_t step = b.n * b.inner * item_size(a.dtype);
   const char* x = data_of(in);
   char* y = data_of(result);
@@ -70,18 +69,17 @@ Ref softmax_backward(const TensorInfo& g, const TensorInfo& y, Dim dim) {
   const Blocks b = blocks_of(y, dim);
   const bool half = is_half(y.dtype) && b.n * b.inner <= kBuffer;
   if (is_half(y.dtype) && !half) {  // rounded once, not at every step of the rule
-    Ref gw = contiguous_as(g.tensor, DType::F32), yw = gw ? contiguous_as(y.tensor, DType::F32) : Ref();
-    const Ref result = yw ? softmax_backward<Log>(info_of(gw), info_of(yw), dim) : Ref();
+    Ref gw = contiguous_as(g.tensor, DType::F32), yw = contiguous_as(y.tensor, DType::F32);
+    const Ref result = softmax_backward<Log>(info_of(gw), info_of(yw), dim);
     return result ? contiguous_as(as_tensor(result), y.dtype) : Ref();
   }
   if (!half && !y.is_float()) return {};
   if (!same_shape(g.tensor, y.tensor))
     return fail(PyExc_ValueError, "%ssoftmax_backward(): the gradient and the output differ in shape", Log ? "log_" : "");
-  Ref gc = contiguous(g.tensor), yc = gc ? contiguous(y.tensor) : Ref();
-  Ref result = yc ? new_ref(y.dtype, y.ndim, y.shape, device_of(g, y)) : Ref();
-  if (!has_memory(result)) return result;
+  Ref gc = contiguous(g.tensor), yc = contiguous(y.tensor);
+  Ref result = new_ref(y.dtype, y.ndim, y.shape, device_of(g, y));
   const Py_ssize_t size = as_tensor(result)->numel();
-  if (size == 0) return result;
+  if (!has_memory(result) || size == 0) return result;
   const ptrdiff_t step = b.n * b.inner * item_size(y.dtype);
   const char* gp = data_of(gc);
   const char* yp = data_of(yc);

@@ -66,7 +66,7 @@ Ref permute(const TensorInfo& a, const Sizes& dims) {
 }
 
 Ref unsqueeze(const TensorInfo& a, DimOf<1> dim) {
-  if (!check_room(a.ndim)) return {};
+  check_room(a.ndim);
   const Py_ssize_t stride = dim < a.ndim ? times(a.strides[dim], a.shape[dim]) : a.tensor->item();
   Layout l;
   for (int i = 0; i < dim; ++i) l.add(a.shape[i], a.strides[i]);
@@ -200,7 +200,7 @@ Ref unfold(const TensorInfo& a, Dim dim, Py_ssize_t size, Py_ssize_t step) {
     return fail(PyExc_RuntimeError, "maximum size for tensor at dimension " + std::to_string(dim) + " is " +
                                         std::to_string(longest) + " but size is " + std::to_string(size));
   if (step <= 0) return fail(PyExc_RuntimeError, "step is " + std::to_string(step) + " but must be > 0");
-  if (!check_room(a.ndim)) return {};
+  check_room(a.ndim);
   Layout l(a.tensor);
   if (a.ndim) {
     l.shape[dim] = (longest - size) / step + 1;
@@ -290,15 +290,15 @@ Tensors split(TensorInfo& a, Given<"int | Sequence[int]"> size, Any along) {
                                           " (input tensor's size at dimension " + std::to_string(dim) +
                                           "), but got split_sizes=" + sizes_text(sizes_read.data(), static_cast<int>(count)));
   }
-  Ref pieces(PyTuple_New(count));
-  if (!pieces || !look_again(a, dim, total)) return {};
+  Ref pieces = owned(PyTuple_New(count));
+  look_again(a, dim, total);
   Layout l(a.tensor);
   Py_ssize_t at = 0;
   for (Py_ssize_t i = 0; i < count; ++i) {
     l.shape[dim] = equal ? std::min(each, total - at) : sizes_read[i];
     l.offset = at * l.strides[dim];
     at += l.shape[dim];
-    if (!put(pieces, i, make_view(a, l))) return {};
+    PyTuple_SET_ITEM(pieces.get(), i, make_view(a, l).release());
   }
   return pieces;
 }
@@ -309,14 +309,14 @@ Tensors unbind(TensorInfo& a, Any along) {
   const int dim = dim_argument(along, a.ndim);
   if (dim < 0) return {};
   const Py_ssize_t count = a.shape[dim];
-  Ref pieces(PyTuple_New(count));
-  if (!pieces || !look_again(a, dim, count)) return {};
+  Ref pieces = owned(PyTuple_New(count));
+  look_again(a, dim, count);
   Layout l(a.tensor);
   const Py_ssize_t step = l.strides[dim];
   l.remove(dim);
   for (Py_ssize_t i = 0; i < count; ++i) {
     l.offset = i * step;
-    if (!put(pieces, i, make_view(a, l))) return {};
+    PyTuple_SET_ITEM(pieces.get(), i, make_view(a, l).release());
   }
   return pieces;
 }
@@ -328,12 +328,10 @@ template <class Place>
 Ref scattered(const TensorInfo& g, const Sizes& shape, const Place& place) {
   Layout l(shape.at, shape.n);
   Ref zeros = zeros_ref(g.dtype, l.ndim, l.shape, device_of(g));
-  if (!zeros) return {};
   const TensorInfo z = info_of(zeros);
   std::copy(z.strides, z.strides + z.ndim, l.strides);
   if (!place(l)) return {};
-  const Ref target = make_view(z, l);
-  if (!target || copy_into(as_tensor(target), g.tensor) < 0) return {};
+  copy_values(make_view(z, l), g.tensor);
   return zeros;
 }
 
@@ -387,7 +385,6 @@ Ref spread(const TensorInfo& g, const Sizes& shape, SomeDims dim, bool keepdim) 
 Ref mean_backward(const TensorInfo& g, const Sizes& shape, SomeDims dim, bool keepdim) {
   if (!g.is_float()) return {};
   Ref part(as_object(contiguous_copy(g.tensor)));
-  if (!part) return {};
   Py_ssize_t count;
   Ref result = spread_over(info_of(part), shape, dim, keepdim, &count);
   if (!has_memory(result)) return result;

@@ -17,7 +17,6 @@ struct Images {
     const ptrdiff_t item = item_size(a.dtype);
     const bool read_as_it_is = a.tensor->is_aligned() && (a.strides[3] == item || a.strides[1] == item);
     held = read_as_it_is ? Ref::borrow(as_object(a.tensor)) : contiguous(a.tensor);
-    if (!held) return;
     const TensorInfo b = info_of(held);
     view = {b.data,
             b.shape[1],
@@ -28,7 +27,6 @@ struct Images {
             b.strides[2] / item,
             b.strides[3] / item};
   }
-  explicit operator bool() const { return static_cast<bool>(held); }
   Ref held;
   WinogradImages view{};
 };
@@ -37,7 +35,7 @@ struct Images {
 Ref convolve(DType dtype, WinogradPlan plan, const Images& images, WinogradKernels kernels, const Ref& w, const Ref& bias) {
   const Py_ssize_t shape[4] = {plan.batch, plan.outputs, plan.out_h, plan.out_w};
   Ref result = new_ref(dtype, 4, shape, DeviceType::Cpu);
-  if (!result || as_tensor(result)->numel() == 0) return result;
+  if (as_tensor(result)->numel() == 0) return result;
   const DenseKernels& dense = dense_kernels();
   dense.winograd_plan(dtype, plan);
   // Few large groups are made as many as there are threads, or a multiple.
@@ -123,16 +121,14 @@ bool winograd_pays(const Geometry& g) {
 
 Ref winograd_forward(const TensorInfo& x, const TensorInfo& w, const TensorInfo& bias, const Geometry& g) {
   const Images images(x);
-  Ref kernels = images ? contiguous(w.tensor) : Ref();
-  Ref start = kernels && bias.tensor ? contiguous(bias.tensor) : Ref();
-  if (!kernels || (bias.tensor && !start)) return {};
+  Ref kernels = contiguous(w.tensor);
+  Ref start = bias.tensor ? contiguous(bias.tensor) : Ref();
   return convolve(x.dtype, plan_of(g), images, {nullptr, 9 * g.in_channels, 9, false}, kernels, start);
 }
 
 Ref winograd_grad_input(const TensorInfo& grad, const TensorInfo& w, const Geometry& g) {
   const Images images(grad);
-  Ref kernels = images ? contiguous(w.tensor) : Ref();
-  if (!kernels) return {};
+  Ref kernels = contiguous(w.tensor);
   WinogradPlan plan = plan_of(g);
   std::swap(plan.channels, plan.outputs);
   plan.out_h = g.window.in_h;
@@ -144,11 +140,9 @@ Ref winograd_grad_input(const TensorInfo& grad, const TensorInfo& w, const Geome
 
 Ref winograd_grad_weight(const TensorInfo& grad, const TensorInfo& x, const Geometry& g) {
   const Images gradients(grad);
-  if (!gradients) return {};
   const Images images(x);
   const Py_ssize_t shape[4] = {g.out_channels, g.in_channels, 3, 3};
-  Ref result = images ? new_ref(x.dtype, 4, shape, DeviceType::Cpu) : Ref();
-  if (!result) return {};
+  Ref result = new_ref(x.dtype, 4, shape, DeviceType::Cpu);
   const DType dtype = x.dtype;
   const DenseKernels& dense = dense_kernels();
   WinogradPlan plan = plan_of(g);
