@@ -357,8 +357,7 @@ Gradients attention_backward(const TensorInfo& g, const TensorInfo& query, const
               if (dv) add_rows(from + key_size, h.keys, h.width, matrix_of(to_value, a.heads, head, 0, true));
             };
             const char* from = more + i * (key_size + value_size) * item;
-            if (computed == DType::F32) add(reinterpret_cast<const float*>(from));
-            else add(reinterpret_cast<const double*>(from));
+            by_type(computed, add, from);
           }
         });
     }

@@ -49,7 +49,7 @@ Ref laid_as(const TensorInfo& g, const Channels& c, const TensorInfo& x) {
   if (is_channels_last(g.tensor) && g.tensor->is_aligned()) return Ref::borrow(as_object(g.tensor));
   Py_ssize_t strides[kMaxDims];
   channels_last_strides(x.ndim, x.shape, item_size(g.dtype), strides);
-  Ref copy(as_object(new_strided(g.dtype, x.ndim, x.shape, strides, g.tensor->device())));
+  Ref copy = owned(new_strided(g.dtype, x.ndim, x.shape, strides, g.tensor->device()));
   copy_values(copy, g.tensor);
   return copy;
 }

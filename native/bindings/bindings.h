@@ -14,6 +14,8 @@
 #include <initializer_list>
 #include <new>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "core/accelerator.h"
 #include "core/layout.h"
@@ -205,6 +207,23 @@ inline Ref make_view(const TensorInfo& a, const Layout& l) { return owned(new_vi
 inline std::string shape_text(const TensorInfo& a) { return sizes_text(a.shape, a.ndim); }
 // Fills in the strides that show `a` in l.shape (of as many elements). False where no strides do.
 bool view_strides(const TensorInfo& a, Layout& l);
+
+// Calls f with memory as elements of a type, float or double.
+template <class T, class P>
+auto elements(P* bytes) {
+  return reinterpret_cast<std::conditional_t<std::is_const_v<P>, const T, T>*>(bytes);
+}
+template <class F, class... P>
+auto by_type(DType dtype, const F& f, P*... bytes) {
+  return dtype == DType::F32 ? f(elements<float>(bytes)...) : f(elements<double>(bytes)...);
+}
+// Replaces each element x of a new tensor of F32 or F64 by f(x).
+template <class F>
+void each_value(const Ref& made, const F& f) {
+  if (!has_memory(made)) return;
+  const auto replace = [&]<class T>(T* x) { std::transform(x, x + as_tensor(made)->numel(), x, f); };
+  by_type(as_tensor(made)->dtype, replace, data_of(made));
+}
 
 // parallel_for over a lambda f(begin, end).
 template <class F>

@@ -99,8 +99,7 @@ Ref embedding_backward(const TensorInfo& g, const RowNumbers& index, Py_ssize_t 
         }
       });
     };
-    if (type == DType::F32) add(reinterpret_cast<const float*>(from), reinterpret_cast<float*>(to));
-    else add(reinterpret_cast<const double*>(from), reinterpret_cast<double*>(to));
+    by_type(type, add, from, to);
   }
   if (!numbers.inside.load()) return {};
   return rounded(std::move(out), wanted);
@@ -138,8 +137,7 @@ Ref largest_in_bags(const TensorInfo& rows, const RowNumbers& bags, const Tensor
         }
       }
     };
-    if (type == DType::F32) look(reinterpret_cast<const float*>(from), reinterpret_cast<float*>(largest));
-    else look(reinterpret_cast<const double*>(from), reinterpret_cast<double*>(largest));
+    by_type(type, look, from, largest);
   }
   return numbers.inside.load() ? std::move(best) : Ref();
 }

@@ -89,9 +89,8 @@ bool read_places(const TensorInfo& x, const TensorInfo& index, PyObject* dims_ob
   bool taken[kMaxDims] = {};
   Py_ssize_t size = 1;
   for (int i = 0; i < k; i++) {
-    if (i >= ndim || (dims[i] = dim_argument(PyTuple_GET_ITEM(dims_object, i), ndim)) < 0) {
-      if (!PyErr_Occurred()) return fail(PyExc_IndexError, "more dims than dimensions");
-    }
+    if (i >= ndim) return fail(PyExc_IndexError, "more dims than dimensions");
+    if ((dims[i] = dim_argument(PyTuple_GET_ITEM(dims_object, i), ndim)) < 0) return false;
     if (taken[dims[i]]) return fail(PyExc_ValueError, "dims must differ");
     taken[dims[i]] = true;
     size *= shape[dims[i]];
@@ -167,7 +166,7 @@ Ref in_order_of(const TensorInfo& x, PyObject* dims, int at, Ref out) {
   }
   const Py_ssize_t* layouts[] = {rest, own};
   dense_strides(t->ndim(), t->sizes(), layouts, 2, t->item(), strides);
-  return Ref(as_object(relaid(as_tensor(out.release()), strides)));
+  return owned(relaid(as_tensor(out.release()), strides));
 }
 
 using GivenDims = Given<"tuple[int, ...]">;
@@ -227,6 +226,13 @@ Ref values_for(const TensorInfo& values, const TensorInfo& x, const Indexed& in,
   return owner;
 }
 
+// Values at the places; false where there is no kernel.
+bool land_values(const TensorInfo& x, const Indexed& in, Land how, const Ref& values, bool one) {
+  const char* data = data_of(values);
+  Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, x, values);
+  return land_places(x.dtype, how, x.data, in.places, data, one);
+}
+
 Nothing index_put(const Array& x, const Index& index, GivenDims dims, Py_ssize_t at, const Array& values, bool accumulate) {
   if (!x.tensor->is_aligned()) return {};
   if (!x.tensor->is_writeable()) return fail(PyExc_ValueError, "the written array is read-only");
@@ -242,13 +248,7 @@ Nothing index_put(const Array& x, const Index& index, GivenDims dims, Py_ssize_t
                 "the source.",
                 scalar_name(x.dtype), scalar_name(values.dtype));
   if (in.total == 0 || is_meta(x, index, values)) return none();
-  const char* data = data_of(from);
-  bool done;
-  {
-    Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, x, from);
-    done = land_places(x.dtype, accumulate ? Land::Add : Land::Set, x.data, in.places, data, one);
-  }
-  return done ? none() : Nothing();
+  return land_values(x, in, accumulate ? Land::Add : Land::Set, from, one) ? none() : Nothing();
 }
 
 // Zeros of `shape` with the elements of g added at the places.
@@ -261,13 +261,7 @@ Ref index_backward(const Array& g, const Index& index, GivenDims dims, Py_ssize_
   bool one;
   Ref from = values_for(g, x, in, one);
   if (in.total == 0 || device == DeviceType::Meta) return out;
-  const char* data = data_of(from);
-  bool done;
-  {
-    Unlocked unlocked(in.total * item_size(x.dtype) > kReleaseGilBytes, x, from);
-    done = land_places(x.dtype, Land::Add, x.data, in.places, data, one);
-  }
-  return done ? std::move(out) : Ref();
+  return land_values(x, in, Land::Add, from, one) ? std::move(out) : Ref();
 }
 
 // The index tensors, broadcast together, as one index that counts through the sizes row by row. counts: how many dimensions each

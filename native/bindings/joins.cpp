@@ -57,7 +57,7 @@ Ref joined(TensorInfos& tensors, int ndim, const Py_ssize_t* shape, int dim, boo
   Layout whole, apart;
   for (int i = 0; i < inner; ++i) whole.add(stack ? tensors[0].shape[i] * (i == dim ? shape[dim] : 1) : shape[i], 0);
   channels_last_strides(inner, whole.shape, item_size(dtype), whole.strides);
-  Ref result(as_object(new_strided(dtype, inner, whole.shape, whole.strides, device)));
+  Ref result = owned(new_strided(dtype, inner, whole.shape, whole.strides, device));
   if (!stack) return result;
   for (int i = 0; i < ndim; ++i) apart.add(shape[i], 0);
   view_strides(info_of(result), apart);

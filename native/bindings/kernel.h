@@ -242,9 +242,9 @@ struct Call<F, kText> {
   static PyObject* call(PyObject*, PyObject* const* args, Py_ssize_t n) {
     if (n < kSignature.least || n > static_cast<Py_ssize_t>(kCount))
       return wrong_count(kSignature.text, n, kSignature.least, kCount);
-    Values values;
-    if (!read(args, n, values, std::make_index_sequence<kCount>())) return no_kernel();
     try {
+      Values values;
+      if (!read(args, n, values, std::make_index_sequence<kCount>())) return no_kernel();
       R result = std::apply(F, values);
       return result ? result.release() : no_kernel();
     } catch (const Raised&) {

@@ -88,9 +88,7 @@ void forward(const Problem& p, const T* log_p, double smoothing, T* out) {
 Ref new_loss(const Problem& p) { return new_ref(p.scores.dtype, p.reduction == Reduction::None ? 1 : 0, &p.batch, p.device); }
 
 void run_forward(const Problem& p, const void* log_p, double smoothing, const Ref& loss) {
-  void* out = data_of(loss);
-  if (p.scores.dtype == DType::F32) forward(p, static_cast<const float*>(log_p), smoothing, static_cast<float*>(out));
-  else forward(p, static_cast<const double*>(log_p), smoothing, static_cast<double*>(out));
+  by_type(p.scores.dtype, [&]<class T>(const T* from, T* to) { forward(p, from, smoothing, to); }, log_p, data_of(loss));
 }
 
 // (loss, log_probabilities)
@@ -174,8 +172,7 @@ Ref loss_backward(const char* name, const TensorInfo& g, const TensorInfo& log_p
   const void* scores = data_of(in);
   Unlocked unlocked(p.batch * p.classes * item_size(g.dtype) > kReleaseGilBytes, gc, in, p.target_owner, p.weight_owner, out);
   if (through_softmax) dense_kernels().exp(g.dtype, scores, p.batch * p.classes, to);
-  if (g.dtype == DType::F32) backward(p, static_cast<const float*>(gp), smoothing, through_softmax, static_cast<float*>(to));
-  else backward(p, static_cast<const double*>(gp), smoothing, through_softmax, static_cast<double*>(to));
+  by_type(g.dtype, [&]<class T>(const T* from, T* made) { backward(p, from, smoothing, through_softmax, made); }, gp, to);
   return out;
 }
 
@@ -214,8 +211,7 @@ Ref mse_loss(const TensorInfo& x, const TensorInfo& y, Mean) {
     Unlocked unlocked(n * item_size(x.dtype) > kReleaseGilBytes, xc, yc);
     sum = dense_kernels().squared_difference(x.dtype, a, b, n);
   }
-  if (x.dtype == DType::F32) *data_of<float>(loss) = static_cast<float>(sum) / static_cast<float>(n);
-  else *data_of<double>(loss) = sum / static_cast<double>(n);
+  each_value(loss, [&]<class T>(T) { return static_cast<T>(sum) / static_cast<T>(n); });
   return loss;
 }
 

@@ -53,8 +53,7 @@ void add(DType type, const char* from, Py_ssize_t n, char* to) {
   const auto sum = [n]<class T>(const T* a, T* b) {
     for (Py_ssize_t i = 0; i < n; i++) b[i] += a[i];
   };
-  if (type == DType::F32) sum(reinterpret_cast<const float*>(from), reinterpret_cast<float*>(to));
-  else sum(reinterpret_cast<const double*>(from), reinterpret_cast<double*>(to));
+  by_type(type, sum, from, to);
 }
 
 // (y, mean, rstd); the two of shape (leading..., 1 ...)

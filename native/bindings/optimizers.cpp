@@ -111,9 +111,7 @@ Nothing adam_step(List params, List grads, List means, List squares, Any max_or_
     const TensorInfo p = info_of(params.tensor(i));
     const TensorInfo step = info_of(steps.tensor(i));
     if (is_meta(p, step)) continue;
-    double t;
-    if (step.dtype == DType::F32) t = *reinterpret_cast<float*>(step.data) += 1;
-    else t = *reinterpret_cast<double*>(step.data) += 1;
+    const double t = by_type(step.dtype, [](auto* steps_done) -> double { return *steps_done += 1; }, step.data);
     const Py_ssize_t size = p.size();
     const ptrdiff_t item = item_size(p.dtype);
     char* grad = grads.tensor(i)->data();
@@ -133,16 +131,15 @@ Nothing adam_step(List params, List grads, List means, List squares, Any max_or_
 // The norm of all elements of all tensors: the root of the summed squares of the norm of each.
 Ref total_norm2(List list) {
   TensorInfo first;
+  DeviceType device = DeviceType::Cpu;
   for (Py_ssize_t i = 0; i < list.size(); i++) {
     TensorInfo a;
     if (!read_tensor(list.at(i), a) || !a.is_float() || !a.contiguous()) return {};
+    if (is_meta(a)) device = DeviceType::Meta;
     if (i == 0) first = a;
     if (a.dtype != first.dtype) return {};
   }
   if (list.size() == 0) return {};
-  DeviceType device = DeviceType::Cpu;
-  for (Py_ssize_t i = 0; i < list.size(); i++)
-    if (is_meta(info_of(list.tensor(i)))) device = DeviceType::Meta;
   Ref result = new_ref(first.dtype, 0, nullptr, device);
   if (!has_memory(result)) return result;
   const auto kernel = dense_kernels().reducer(Reduce::SumSquares, first.dtype).rows;
@@ -160,8 +157,7 @@ Ref total_norm2(List list) {
       total += squares;
     }
   }
-  if (first.dtype == DType::F32) *data_of<float>(result) = static_cast<float>(std::sqrt(total));
-  else *data_of<double>(result) = std::sqrt(total);
+  each_value(result, [total]<class T>(T) { return static_cast<T>(std::sqrt(total)); });
   return result;
 }
 

@@ -106,16 +106,12 @@ Pair maxima(const TensorInfo& x, int n, const Py_ssize_t (&sizes)[3], Py_ssize_t
   Py_ssize_t shape[kMaxDims];
   pooled_shape(x.shape, x.ndim, n, sizes, shape);
   const DeviceType device = device_of(x);
-  const DType type = computed_in(x.dtype);
+  const DType wanted = x.dtype, type = device == DeviceType::Meta ? wanted : computed_in(wanted);
   const Py_ssize_t volumes = volumes_of(x.shape, x.ndim, n);
   const int ndim = x.ndim;
-  const DType wanted = x.dtype;
-  if (device == DeviceType::Meta) {
-    Ref out = new_ref(wanted, ndim, shape, device), indices = new_ref(DType::I64, ndim, shape, device);
-    return tuple_of(out, indices);
-  }
-  Ref in = contiguous_as(x.tensor, type), out = new_ref(type, ndim, shape, device);
-  Ref indices = new_ref(DType::I64, ndim, shape, device);
+  Ref out = new_ref(type, ndim, shape, device), indices = new_ref(DType::I64, ndim, shape, device);
+  if (!has_memory(out)) return tuple_of(out, indices);
+  Ref in = contiguous_as(x.tensor, type);
   const ptrdiff_t item = item_size(type);
   const char* from = data_of(in);
   char* to = data_of(out);
@@ -129,15 +125,20 @@ Pair maxima(const TensorInfo& x, int n, const Py_ssize_t (&sizes)[3], Py_ssize_t
   return tuple_of(rounded(std::move(out), wanted), indices);
 }
 
+// Of windows of one size.
+Pair maxima(const TensorInfo& x, int n, const PoolWindow& w) {
+  return maxima(x, n, {w.d.out, w.h.out, w.w.out}, w.volume(), w.positions(), grain(w),
+                [&](DType type, const char* from, Py_ssize_t volumes, char* out, int64_t* indices) {
+                  dense_kernels().max_pool(type, from, volumes, w, out, indices);
+                });
+}
+
 // (out, indices into the flat volume)
 Pair max_pool(const TensorInfo& x, Extent kernel, Any stride, IntOrInts padding, IntOrInts dilation, bool ceil_mode) {
   const int n = kernel.n;
   PoolWindow w;
   if (!poolable(x, n) || !read_window(x.shape, x.ndim, kernel, stride, padding, dilation, ceil_mode, w)) return {};
-  return maxima(x, n, {w.d.out, w.h.out, w.w.out}, w.volume(), w.positions(), grain(w),
-                [&](DType type, const char* from, Py_ssize_t volumes, char* out, int64_t* indices) {
-                  dense_kernels().max_pool(type, from, volumes, w, out, indices);
-                });
+  return maxima(x, n, w);
 }
 
 // The gradient of the input.
@@ -358,11 +359,7 @@ Pair adaptive_max_pool(const TensorInfo& x, const OutputSizes& output_size) {
     even = even && size % sizes[i] == 0;
     *all[i] = {size, sizes[i], part, part, 0, 1};
   }
-  if (even)
-    return maxima(x, n, sizes, w.volume(), w.positions(), grain(w),
-                  [&](DType type, const char* from, Py_ssize_t volumes, char* out, int64_t* indices) {
-                    dense_kernels().max_pool(type, from, volumes, w, out, indices);
-                  });
+  if (even) return maxima(x, n, w);
   CutAxes axes;
   cut_by_number(in, n, sizes, axes);
   const CutVolume cuts = axes.volume(0);

@@ -128,13 +128,13 @@ Ref one_number(Source g, const TensorInfo& out, double number) {
   return filled(out, [&](DType t, void* p, Py_ssize_t n) { return fill(*g, t, p, n, number); });
 }
 
+Failed fail_with(const char* format, double number) {
+  return fail(PyExc_RuntimeError, format, owned(PyFloat_FromDouble(number)).get());
+}
+
 // Tensors that are not contiguous are drawn element by element, as small ones are.
 Ref normal_(Source g, const TensorInfo& out, double mean, double std) {
-  if (!(std >= 0)) {
-    const Ref value(PyFloat_FromDouble(std));
-    if (value) fail(PyExc_RuntimeError, "normal expects std >= 0.0, but found std %R", value.get());
-    return {};
-  }
+  if (!(std >= 0)) return fail_with("normal expects std >= 0.0, but found std %R", std);
   const bool blocks = out.tensor->is_contiguous();
   return filled(out, [&](DType t, void* p, Py_ssize_t n) { return fill_normal(*g, t, p, n, mean, std, blocks); });
 }
@@ -162,11 +162,7 @@ Ref bernoulli_(Source g, const TensorInfo& out, Given<"float | Tensor"> chance) 
   if (!is_tensor(chance)) {
     double p;
     if (!double_argument(chance, p)) return {};
-    if (!(p >= 0 && p <= 1)) {
-      const Ref value(PyFloat_FromDouble(p));
-      if (value) fail(PyExc_RuntimeError, "bernoulli_ expects p to be in [0, 1], but got p=%R", value.get());
-      return {};
-    }
+    if (!(p >= 0 && p <= 1)) return fail_with("bernoulli_ expects p to be in [0, 1], but got p=%R", p);
     return filled(out, [&](DType t, void* o, Py_ssize_t n) { return fill_bernoulli(*g, t, o, n, p); });
   }
   const TensorInfo p = info_of(as_tensor(chance));

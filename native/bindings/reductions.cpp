@@ -262,7 +262,7 @@ Ref reduce(Reduce op, const TensorInfo& a, uint64_t mask, bool keepdim) {
     outcome = reduce_axes(op, a.dtype, a.data, axes, a.ndim, out);
   }
   if (outcome == Outcome::NeedsCopy) {
-    Ref copy(as_object(contiguous_copy(a.tensor)));
+    Ref copy = owned(contiguous_copy(a.tensor));
     const TensorInfo c = info_of(copy);
     for (int i = 0; i < c.ndim; i++) axes[i] = {c.shape[i], c.strides[i], (mask >> i & 1) != 0};
     Unlocked unlocked(c.size() * item_size(c.dtype) > kReleaseGilBytes, c, result);
@@ -291,19 +291,6 @@ struct HalvesToo<F> {
     return result && as_tensor(result)->dtype == DType::F32 ? contiguous_as(as_tensor(result), a.dtype) : std::move(result);
   }
 };
-
-template <class F>
-void each_value(const Ref& tensor, F f) {
-  if (!has_memory(tensor)) return;
-  const Py_ssize_t n = as_tensor(tensor)->numel();
-  if (as_tensor(tensor)->dtype == DType::F32) {
-    float* p = data_of<float>(tensor);
-    for (Py_ssize_t i = 0; i < n; i++) p[i] = f(p[i]);
-  } else {
-    double* p = data_of<double>(tensor);
-    for (Py_ssize_t i = 0; i < n; i++) p[i] = f(p[i]);
-  }
-}
 
 Ref mean(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
   if (!a.is_float()) return {};
@@ -343,7 +330,7 @@ Ref as_rows(const TensorInfo& a, uint64_t mask, Py_ssize_t& rows, Py_ssize_t& n)
   if (!moved) return contiguous(a.tensor);
   Layout l;
   for (int i = 0; i < a.ndim; i++) l.add(a.shape[order[i]], a.strides[order[i]]);
-  Ref transposed(as_object(new_view(a.tensor, l)));
+  Ref transposed = owned(new_view(a.tensor, l));
   return contiguous(as_tensor(transposed));
 }
 

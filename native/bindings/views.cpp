@@ -90,16 +90,16 @@ Ref expand(const TensorInfo& a, const Sizes& size, bool /* implicit */) {
   const int lead = l.ndim - a.ndim;
   if (lead < 0) {
     return fail(PyExc_RuntimeError,
-                std::string("expand(torch.") + scalar_name(a.dtype) + "Tensor{" + shape_text(a) +
-                    "}, size=" + sizes_text(l.shape, l.ndim) + "): the number of sizes provided (" + std::to_string(l.ndim) +
-                    ") must be greater or equal to the number of dimensions in the tensor (" + std::to_string(a.ndim) + ")");
+                "expand(torch.%sTensor{%s}, size=%s): the number of sizes provided (%d) must be greater or equal to the number of "
+                "dimensions in the tensor (%d)",
+                scalar_name(a.dtype), shape_text(a).c_str(), sizes_text(l.shape, l.ndim).c_str(), l.ndim, a.ndim);
   }
   for (int i = l.ndim - 1; i >= 0; --i) {
     const Py_ssize_t wanted = l.shape[i];
     if (i < lead) {
       if (wanted < 0)
-        return fail(PyExc_RuntimeError, "The expanded size of the tensor (" + std::to_string(wanted) +
-                                            ") isn't allowed in a leading, non-existing dimension " + std::to_string(i));
+        return fail(PyExc_RuntimeError,
+                    "The expanded size of the tensor (%zd) isn't allowed in a leading, non-existing dimension %d", wanted, i);
       // As if the missing dimensions had size 1; where the new size is 1 too, the stride is that of a contiguous tensor.
       const Py_ssize_t stride = i + 1 < l.ndim ? times(l.strides[i + 1], l.shape[i + 1]) : a.tensor->item();
       l.strides[i] = wanted == 1 ? stride : 0;
@@ -127,9 +127,8 @@ bool selected(Layout& l, int dim, Py_ssize_t index) {
   if (l.ndim == 0) return fail(PyExc_IndexError, "select() cannot be applied to a 0-dim tensor.");
   const Py_ssize_t size = l.shape[dim];
   if (index < -size || index >= size)
-    return fail(PyExc_IndexError, ("select(): index " + std::to_string(index) + " out of range for tensor of size " +
-                                   sizes_text(l.shape, l.ndim) + " at dimension " + std::to_string(dim))
-                                      .c_str());
+    return fail(PyExc_IndexError, "select(): index %zd out of range for tensor of size %s at dimension %d", index,
+                sizes_text(l.shape, l.ndim).c_str(), dim);
   l.offset += (index < 0 ? index + size : index) * l.strides[dim];
   l.remove(dim);
   return true;
@@ -195,11 +194,10 @@ Ref diagonal(const TensorInfo& a, Py_ssize_t offset, Py_ssize_t dim1, Py_ssize_t
 Ref unfold(const TensorInfo& a, Dim dim, Py_ssize_t size, Py_ssize_t step) {
   const Py_ssize_t longest = a.ndim ? a.shape[dim] : 1;
   const Py_ssize_t stride = a.ndim ? a.strides[dim] : a.tensor->item();
-  if (size < 0) return fail(PyExc_RuntimeError, "size is " + std::to_string(size) + " but must be >= 0");
+  if (size < 0) return fail(PyExc_RuntimeError, "size is %zd but must be >= 0", size);
   if (size > longest)
-    return fail(PyExc_RuntimeError, "maximum size for tensor at dimension " + std::to_string(dim) + " is " +
-                                        std::to_string(longest) + " but size is " + std::to_string(size));
-  if (step <= 0) return fail(PyExc_RuntimeError, "step is " + std::to_string(step) + " but must be > 0");
+    return fail(PyExc_RuntimeError, "maximum size for tensor at dimension %d is %zd but size is %zd", int{dim}, longest, size);
+  if (step <= 0) return fail(PyExc_RuntimeError, "step is %zd but must be > 0", step);
   check_room(a.ndim);
   Layout l(a.tensor);
   if (a.ndim) {
@@ -225,8 +223,8 @@ Ref strided(const TensorInfo& a, const Sizes& size, const Sizes& stride, Py_ssiz
       return fail(PyExc_RuntimeError,
                   "as_strided: Negative strides are not supported at the moment, got strides: " + sizes_text(strides, n_strides));
     if (l.shape[i] < 0)
-      return fail(PyExc_RuntimeError, "Trying to create tensor with negative dimension " + std::to_string(l.shape[i]) + ": " +
-                                          sizes_text(l.shape, l.ndim));
+      return fail(PyExc_RuntimeError, "Trying to create tensor with negative dimension %zd: %s", l.shape[i],
+                  sizes_text(l.shape, l.ndim).c_str());
     empty |= l.shape[i] == 0;
     if (l.shape[i] > 1 && strides[i] > far / l.shape[i]) overflow = true;
     else if (l.shape[i] > 1) reach += strides[i] * (l.shape[i] - 1);
@@ -238,12 +236,12 @@ Ref strided(const TensorInfo& a, const Sizes& size, const Sizes& stride, Py_ssiz
   const Py_ssize_t before = a.tensor->offset() / item, bytes = static_cast<Py_ssize_t>(a.tensor->storage()->nbytes);
   const Py_ssize_t first = before + offset;
   const Py_ssize_t needed = empty ? 0 : a.tensor->offset() + (offset + reach + 1) * item;
-  if (first < 0) return fail(PyExc_RuntimeError, "Tensor: invalid storage offset " + std::to_string(first));
+  if (first < 0) return fail(PyExc_RuntimeError, "Tensor: invalid storage offset %zd", first);
   if (needed > bytes)
-    return fail(PyExc_RuntimeError, "setStorage: sizes " + sizes_text(l.shape, l.ndim) + ", strides " +
-                                        sizes_text(strides, n_strides) + ", storage offset " + std::to_string(first) +
-                                        ", and itemsize " + std::to_string(item) + " requiring a storage size of " +
-                                        std::to_string(needed) + " are out of bounds for storage of size " + std::to_string(bytes));
+    return fail(PyExc_RuntimeError,
+                "setStorage: sizes %s, strides %s, storage offset %zd, and itemsize %zd requiring a storage size of %zd are out of "
+                "bounds for storage of size %zd",
+                sizes_text(l.shape, l.ndim).c_str(), sizes_text(strides, n_strides).c_str(), first, item, needed, bytes);
   l.offset = offset * item;
   return make_view(a, l);
 }
@@ -264,8 +262,7 @@ Tensors split(TensorInfo& a, Given<"int | Sequence[int]"> size, Any along) {
   std::vector<Py_ssize_t> sizes_read;
   if (equal) {
     if (each == 0 && total)
-      return fail(PyExc_RuntimeError,
-                  "split_size can only be 0 if dimension size is 0, but got dimension size of " + std::to_string(total));
+      return fail(PyExc_RuntimeError, "split_size can only be 0 if dimension size is 0, but got dimension size of %zd", total);
     count = each && total ? (total - 1) / each + 1 : 1;
   } else {
     if (!is_list(size))
@@ -282,13 +279,15 @@ Tensors split(TensorInfo& a, Given<"int | Sequence[int]"> size, Any along) {
       negative |= one < 0;
       wide |= __builtin_add_overflow(sum, one, &sum);
     }
+    const auto given = [&] { return sizes_text(sizes_read.data(), static_cast<int>(count)); };
     if (negative)
-      return fail(PyExc_RuntimeError, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=" +
-                                          sizes_text(sizes_read.data(), static_cast<int>(count)));
+      return fail(PyExc_RuntimeError,
+                  "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=" + given());
     if (wide || sum != total)
-      return fail(PyExc_RuntimeError, "split_with_sizes expects split_sizes to sum exactly to " + std::to_string(total) +
-                                          " (input tensor's size at dimension " + std::to_string(dim) +
-                                          "), but got split_sizes=" + sizes_text(sizes_read.data(), static_cast<int>(count)));
+      return fail(PyExc_RuntimeError,
+                  "split_with_sizes expects split_sizes to sum exactly to %zd (input tensor's size at dimension %d), but got "
+                  "split_sizes=%s",
+                  total, dim, given().c_str());
   }
   Ref pieces = owned(PyTuple_New(count));
   look_again(a, dim, total);
@@ -384,18 +383,10 @@ Ref spread(const TensorInfo& g, const Sizes& shape, SomeDims dim, bool keepdim) 
 // spread(g / how many elements each mean has)
 Ref mean_backward(const TensorInfo& g, const Sizes& shape, SomeDims dim, bool keepdim) {
   if (!g.is_float()) return {};
-  Ref part(as_object(contiguous_copy(g.tensor)));
+  const Ref part = owned(contiguous_copy(g.tensor));
   Py_ssize_t count;
   Ref result = spread_over(info_of(part), shape, dim, keepdim, &count);
-  if (!has_memory(result)) return result;
-  const Py_ssize_t size = as_tensor(part)->numel();
-  if (as_tensor(part)->dtype == DType::F32) {
-    float* p = data_of<float>(part);
-    for (Py_ssize_t i = 0; i < size; ++i) p[i] /= static_cast<float>(count);
-  } else {
-    double* p = data_of<double>(part);
-    for (Py_ssize_t i = 0; i < size; ++i) p[i] /= static_cast<double>(count);
-  }
+  if (result) each_value(part, [count](auto x) { return x / static_cast<decltype(x)>(count); });
   return result;
 }
 

@@ -265,13 +265,13 @@ class Backward {
       s.grad = nullptr;
     }
     int done = told.begin(grads, n_outputs);
-    if (done == 0) done = run_node(n, s.needed, s.captured, grads, n_outputs, told);
+    if (done == 0) done = run_with_hooks(n, s.needed, s.captured, grads, n_outputs, told);
     for (int i = 0; i < n_outputs; ++i) Py_XDECREF(grads[i]);
     return done;
   }
 
   template <class Told>
-  int run_node(Node* n, bool needed, bool captured, PyObject** grads, int n_outputs, Told& told) {
+  int run_with_hooks(Node* n, bool needed, bool captured, PyObject** grads, int n_outputs, Told& told) {
     // Hooks may remove hooks, and themselves.
     const Ref leaf_hooks = n->kind == Node::Accumulate && n->variable ? n->variable->hooks.own() : Ref();
     if (leaf_hooks) {
@@ -309,7 +309,7 @@ class Backward {
     for (int i = 0; i < n_outputs; ++i) any |= grads[i] != nullptr;
     if (any || n->kind == Node::Function) {
       told.run();
-      done = told.ran(outgoing, rushlight::run_node(n, grads, create_graph_, left_out(n), outgoing));
+      done = told.ran(outgoing, run_node(n, grads, create_graph_, left_out(n), outgoing));
     }
     if (done == 0 && n->hooks) done = after_hooks(n, grads, n_outputs, outgoing);
     if (done == 0 && !retain_) release_node(n);

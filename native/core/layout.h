@@ -15,7 +15,7 @@ struct Layout {
 
   Layout() = default;
   explicit Layout(const Tensor* t);
-  Layout(const Py_ssize_t* sizes, int n) : ndim(n) { std::copy_n(sizes, n, shape); }  // without strides yet
+  Layout(const Py_ssize_t* sizes, int n) : ndim(n) { std::copy_n(sizes, n, shape); }  // no strides
   void add(Py_ssize_t size, Py_ssize_t stride) {
     shape[ndim] = size;
     strides[ndim++] = stride;

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import rushlight as torch
 import rushlight._core as core
 
 STUB = Path(core.__file__).parent / "_core.pyi"
@@ -80,3 +81,23 @@ def test_special_methods_exist(name: str) -> None:
     named = {n.name for n in CLASSES[name] if isinstance(n, ast.FunctionDef)}
     special = {n for n in named if n.startswith("__")} - put_on
     assert not {n for n in special if not hasattr(getattr(core, name), n)}
+
+
+@pytest.mark.parametrize("name", sorted(NATIVE["Kernels"].keys() - {"isa"}))
+def test_a_kernel_counts_its_arguments(name: str) -> None:
+    stub = next(n for n in CLASSES["Kernels"] if isinstance(n, ast.FunctionDef) and n.name == name)
+    most = len(stub.args.posonlyargs or stub.args.args) - 1  # without self
+    least = most - len(stub.args.defaults)
+    kernel = getattr(core.kernels, name)
+    for count in {least - 1, most + 1} - {-1}:
+        with pytest.raises(TypeError, match=rf"^{name}\(\) takes .*, got {count}$"):
+            kernel(*[None] * count)
+
+
+def test_a_kernel_says_which_dimensions_are_wrong() -> None:
+    x, index = torch.zeros(3, 4), torch.tensor([0])
+    for dims, error in (((2,), "Dimension out of range"), ((0, 1, 0), "more dims than")):
+        with pytest.raises(IndexError, match=error):
+            core.kernels.index_get(x, index, dims, 0)
+    with pytest.raises(ValueError, match="dims must differ"):
+        core.kernels.index_get(x, index, (1, 1), 0)
