@@ -242,6 +242,7 @@ Nothing index_put(const Array& x, const Index& index, GivenDims dims, Py_ssize_t
   if (in.total * item_size(x.dtype) > kReleaseGilBytes) pin.take(x.tensor->storage());  // values may be repeated without the GIL
   bool one;
   Ref from = values_for(values, x, in, one);
+  if (!from) return {};
   if (values.dtype != x.dtype)
     return fail(PyExc_RuntimeError,
                 "Index put requires the source and destination dtypes match, got %s for the destination and %s for "
@@ -260,6 +261,7 @@ Ref index_backward(const Array& g, const Index& index, GivenDims dims, Py_ssize_
   if (!read_places(x, index, dims, at, in)) return {};
   bool one;
   Ref from = values_for(g, x, in, one);
+  if (!from) return {};
   if (in.total == 0 || device == DeviceType::Meta) return out;
   return land_values(x, in, Land::Add, from, one) ? std::move(out) : Ref();
 }

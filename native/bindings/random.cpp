@@ -106,8 +106,8 @@ Ref in_memory_order(const TensorInfo& a, const Tensor* seen) {
 
 // Runs draw(dtype, data, n) over the elements of the tensor and returns it; draw is false where there is no sampler.
 template <class Draw>
-Ref filled(const TensorInfo& a, Draw draw) {
-  if (!a.tensor->is_writeable()) return fail(PyExc_ValueError, "the sampler: the tensor is read-only");
+Ref filled(const char* name, const TensorInfo& a, Draw draw) {
+  if (!a.tensor->is_writeable()) return fail(PyExc_ValueError, "%s(): the tensor is read-only", name);
   const auto itself = [&a] { return Ref::borrow(as_object(a.tensor)); };
   if (is_meta(a)) return itself();
   if (a.contiguous()) return draw(a.dtype, a.data, a.size()) ? itself() : Ref();
@@ -120,12 +120,12 @@ Ref filled(const TensorInfo& a, Draw draw) {
 
 template <auto fill>
 Ref two_numbers(Source g, const TensorInfo& out, double first, double second) {
-  return filled(out, [&](DType t, void* p, Py_ssize_t n) { return fill(*g, t, p, n, first, second); });
+  return filled("the sampler", out, [&](DType t, void* p, Py_ssize_t n) { return fill(*g, t, p, n, first, second); });
 }
 
 template <auto fill>
 Ref one_number(Source g, const TensorInfo& out, double number) {
-  return filled(out, [&](DType t, void* p, Py_ssize_t n) { return fill(*g, t, p, n, number); });
+  return filled("the sampler", out, [&](DType t, void* p, Py_ssize_t n) { return fill(*g, t, p, n, number); });
 }
 
 Failed fail_with(const char* format, double number) {
@@ -136,7 +136,7 @@ Failed fail_with(const char* format, double number) {
 Ref normal_(Source g, const TensorInfo& out, double mean, double std) {
   if (!(std >= 0)) return fail_with("normal expects std >= 0.0, but found std %R", std);
   const bool blocks = out.tensor->is_contiguous();
-  return filled(out, [&](DType t, void* p, Py_ssize_t n) { return fill_normal(*g, t, p, n, mean, std, blocks); });
+  return filled("normal_", out, [&](DType t, void* p, Py_ssize_t n) { return fill_normal(*g, t, p, n, mean, std, blocks); });
 }
 
 // Integers in [low, high).
@@ -145,12 +145,13 @@ Ref randint_(Source g, const TensorInfo& out, Bits low, Bits high) {
   if (first >= end)
     return fail(PyExc_RuntimeError, "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
                 static_cast<long long>(first), static_cast<long long>(end));
-  return filled(out, [&](DType t, void* p, Py_ssize_t n) { return fill_integers(*g, t, p, n, high.bits - low.bits, first); });
+  return filled("randint_", out,
+                [&](DType t, void* p, Py_ssize_t n) { return fill_integers(*g, t, p, n, high.bits - low.bits, first); });
 }
 
 // Integers over the whole range of the element type, or from low to the largest int64.
 Ref random_(Source g, const TensorInfo& out, std::optional<Bits> low) {
-  return filled(out, [&](DType t, void* p, Py_ssize_t n) {
+  return filled("random_", out, [&](DType t, void* p, Py_ssize_t n) {
     if (!low) return fill_natural(*g, t, p, n);
     const uint64_t end = uint64_t{1} << 63;  // 2^64 values if low is -2^63: range 0
     return fill_integers(*g, t, p, n, end - low->bits, static_cast<int64_t>(low->bits));
@@ -163,7 +164,7 @@ Ref bernoulli_(Source g, const TensorInfo& out, Given<"float | Tensor"> chance) 
     double p;
     if (!double_argument(chance, p)) return {};
     if (!(p >= 0 && p <= 1)) return fail_with("bernoulli_ expects p to be in [0, 1], but got p=%R", p);
-    return filled(out, [&](DType t, void* o, Py_ssize_t n) { return fill_bernoulli(*g, t, o, n, p); });
+    return filled("bernoulli_", out, [&](DType t, void* o, Py_ssize_t n) { return fill_bernoulli(*g, t, o, n, p); });
   }
   const TensorInfo p = info_of(as_tensor(chance));
   if (!p.is_float()) return {};
@@ -182,7 +183,8 @@ Ref bernoulli_(Source g, const TensorInfo& out, Given<"float | Tensor"> chance) 
     return fail(PyExc_RuntimeError,
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error "
                 "message be improved?  If so, please report an enhancement request to PyTorch.)");
-  return filled(out, [&](DType t, void* o, Py_ssize_t n) { return fill_bernoulli_each(*g, t, o, n, p.dtype, data_of(each)); });
+  return filled("bernoulli_", out,
+                [&](DType t, void* o, Py_ssize_t n) { return fill_bernoulli_each(*g, t, o, n, p.dtype, data_of(each)); });
 }
 
 Ref randperm(Source g, Py_ssize_t n) {
@@ -202,7 +204,7 @@ const char* weights_problem(const T* w, Py_ssize_t rows, Py_ssize_t n) {
     }
     if (!(sum > 0)) return "invalid multinomial distribution (sum of probabilities <= 0)";
   }
-  return {};
+  return nullptr;
 }
 
 // Indices into weights of one or two dimensions.

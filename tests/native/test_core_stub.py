@@ -94,10 +94,16 @@ def test_a_kernel_counts_its_arguments(name: str) -> None:
             kernel(*[None] * count)
 
 
-def test_a_kernel_says_which_dimensions_are_wrong() -> None:
+def test_a_kernel_says_which_dimensions_and_values_are_wrong() -> None:
     x, index = torch.zeros(3, 4), torch.tensor([0])
     for dims, error in (((2,), "Dimension out of range"), ((0, 1, 0), "more dims than")):
         with pytest.raises(IndexError, match=error):
             core.kernels.index_get(x, index, dims, 0)
     with pytest.raises(ValueError, match="dims must differ"):
         core.kernels.index_get(x, index, (1, 1), 0)
+    for call in (
+        lambda: core.kernels.index_put(x, index, (0,), 0, torch.zeros(5), False),
+        lambda: core.kernels.index_backward(torch.zeros(5), index, (0,), 0, (3, 4)),
+    ):
+        with pytest.raises(RuntimeError, match="shape mismatch"):
+            call()
