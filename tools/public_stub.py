@@ -675,6 +675,7 @@ def typed_files() -> Iterator[tuple[str, str, list[str]]]:
         methods = [head, *methods] if methods else [f"{head} ..."]
         yield f"{room}_methods", f"ops/{room}/: methods of Tensor.", methods
     yield "other", "The functions in torch that stand in no room of ops/.", other_body()
+    yield "kernels", "The functions of the module `kernels`: native/bindings.", kernels_body()
 
 
 def stubs() -> dict[Path, str]:
@@ -694,9 +695,6 @@ def stubs() -> dict[Path, str]:
                 SOURCE / "_typed" / f"{file}.pyi": module_text(doc, body, "..")
                 for file, doc, body in typed_files()
             },
-            SOURCE / "_native_kernels.pyi": module_text(
-                "The functions of the module `kernels`: native/bindings.", kernels_body(), "."
-            ),
             SOURCE / "return_types.pyi": module_text(
                 "The named tuples of ops with several results.", return_types_body(), "."
             ),

@@ -1,4 +1,4 @@
-// What the kernels of Python share: tensors as they see them, results, memory and threads. kernel.h makes functions Python's.
+// Shared by the kernels of Python: tensors as they see them, results, memory and threads. kernel.h makes functions Python's.
 //
 // A kernel checks what it cannot survive (element type, contiguity, index range), allocates the result, releases the GIL
 // above kReleaseGilBytes and computes. Its results are plain tensors, without history. Tensors of the device meta have no

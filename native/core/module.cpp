@@ -46,8 +46,7 @@ PyObject* register_objects(PyObject*, PyObject*, PyObject* kwargs) {
     } else if (!strcmp(name, "callbacks") && PyDict_Check(value)) {
       if (register_callbacks(value) < 0) return nullptr;
     } else {
-      PyErr_Format(PyExc_TypeError, "register() does not know '%s'", name);
-      return nullptr;
+      return PyErr_Format(PyExc_TypeError, "register() does not know '%s'", name);
     }
   }
   Py_RETURN_NONE;
@@ -185,8 +184,7 @@ PyObject* result_type(PyObject*, PyObject* operands) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* o = PySequence_Fast_GET_ITEM(items.get(), i);
     if (!is_tensor(o) && !is_python_scalar(o)) {
-      PyErr_Format(PyExc_TypeError, "expected Tensors or numbers, got %s", Py_TYPE(o)->tp_name);
-      return nullptr;
+      return PyErr_Format(PyExc_TypeError, "expected Tensors or numbers, got %s", Py_TYPE(o)->tp_name);
     }
   }
   const DType t = result_type_of(PySequence_Fast_ITEMS(items.get()), static_cast<int>(n));

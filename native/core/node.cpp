@@ -394,8 +394,7 @@ PyObject* node_attach(PyObject* self, PyObject* args) {
 
 PyObject* node_new(PyTypeObject* type, PyObject*, PyObject*) {
   if (type == NodeType || type == AccumulateGradType || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
-    PyErr_Format(PyExc_TypeError, "cannot create '%s' instances", type->tp_name);
-    return nullptr;
+    return PyErr_Format(PyExc_TypeError, "cannot create '%s' instances", type->tp_name);
   }
   return as_object(new_node(type, Node::Function, 0, 0, 1));
 }

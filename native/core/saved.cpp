@@ -73,9 +73,8 @@ PyObject* unpack_packed(Node* node, const Saved* slot, bool for_graph) {
   }
   if (!value) return nullptr;
   if (!is_tensor(value.get())) {
-    PyErr_Format(PyExc_TypeError, "Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s",
-                 Py_TYPE(value.get())->tp_name);
-    return nullptr;
+    return PyErr_Format(PyExc_TypeError, "Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s",
+                        Py_TYPE(value.get())->tp_name);
   }
   Tensor* source = as_tensor(value.get());
   Node* origin = is_output ? (for_graph ? node : nullptr) : maker == Py_None ? nullptr : reinterpret_cast<Node*>(maker);
@@ -493,12 +492,11 @@ PyObject* push_saved_hooks(PyObject*, PyObject* args) {
   PyObject *pack, *unpack;
   if (!PyArg_ParseTuple(args, "OO", &pack, &unpack)) return nullptr;
   if (!PyCallable_Check(pack) || !PyCallable_Check(unpack)) {
-    PyErr_Format(
+    return PyErr_Format(
         PyExc_TypeError,
         "_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types are supported:\n"
         "    1. (arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\nInvoked with: %R, %R",
         pack, unpack);
-    return nullptr;
   }
   PyObject* inner = PyTuple_Pack(3, pack, unpack, tls.saved_hooks ? tls.saved_hooks : Py_None);
   if (!inner) return nullptr;

@@ -462,9 +462,8 @@ PyObject* one_or_all(PyObject* args, PyObject* kwargs, const char* format, int n
   PyObject* dim = Py_None;
   const char* function = strchr(format, ':') + 1;
   if (PyTuple_GET_SIZE(args) > 1) {
-    PyErr_Format(PyExc_TypeError, "%s() takes from 0 to 1 positional arguments but %zd were given", function,
-                 PyTuple_GET_SIZE(args));
-    return nullptr;
+    return PyErr_Format(PyExc_TypeError, "%s() takes from 0 to 1 positional arguments but %zd were given", function,
+                        PyTuple_GET_SIZE(args));
   }
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, const_cast<char**>(names), &dim)) return nullptr;
   if (dim == Py_None) {
@@ -473,9 +472,8 @@ PyObject* one_or_all(PyObject* args, PyObject* kwargs, const char* format, int n
     return PySequence_Tuple(size.get());
   }
   if (!PyIndex_Check(dim)) {
-    PyErr_Format(PyExc_TypeError, "%s(): argument 'dim'%s must be int, not %s", function,
-                 PyTuple_GET_SIZE(args) ? " (position 1)" : "", Py_TYPE(dim)->tp_name);
-    return nullptr;
+    return PyErr_Format(PyExc_TypeError, "%s(): argument 'dim'%s must be int, not %s", function,
+                        PyTuple_GET_SIZE(args) ? " (position 1)" : "", Py_TYPE(dim)->tp_name);
   }
   const int d = dim_argument(dim, ndim);
   if (d < 0) return nullptr;

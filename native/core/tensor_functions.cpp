@@ -182,9 +182,8 @@ PyObject* make_subclass(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OO|p", &cls, &source, &wants)) return nullptr;
   if (check_subclass(cls) < 0) return nullptr;
   if (!is_tensor(source)) {
-    PyErr_Format(PyExc_TypeError, "_make_subclass(): argument 'data' (position 2) must be Tensor, not %s",
-                 Py_TYPE(source)->tp_name);
-    return nullptr;
+    return PyErr_Format(PyExc_TypeError, "_make_subclass(): argument 'data' (position 2) must be Tensor, not %s",
+                        Py_TYPE(source)->tp_name);
   }
   Tensor* from = as_tensor(source);
   if (wants && check_can_require_grad(from->dtype) < 0) return nullptr;

@@ -273,8 +273,7 @@ PyObject* untyped_resizable(PyObject* self, PyObject*) { return PyBool_FromLong(
 
 PyObject* untyped_resize(PyObject* self, PyObject* size) {
   if (!PyIndex_Check(size)) {
-    PyErr_Format(PyExc_RuntimeError, "resize_ expects an int, but got %s", Py_TYPE(size)->tp_name);
-    return nullptr;
+    return PyErr_Format(PyExc_RuntimeError, "resize_ expects an int, but got %s", Py_TYPE(size)->tp_name);
   }
   const Py_ssize_t n = PyNumber_AsSsize_t(size, PyExc_ValueError);
   if (n == -1 && PyErr_Occurred()) return nullptr;
@@ -291,8 +290,7 @@ PyObject* untyped_fill(PyObject* self, PyObject* value) {
   Storage* s = storage_in(self);
   char byte;
   if (!PyLong_Check(value)) {
-    PyErr_Format(PyExc_RuntimeError, "fill_ expects int, but got %s", Py_TYPE(value)->tp_name);
-    return nullptr;
+    return PyErr_Format(PyExc_RuntimeError, "fill_ expects int, but got %s", Py_TYPE(value)->tp_name);
   }
   if (read_byte(value, &byte) < 0) return nullptr;
   if (s->device == DeviceType::Cpu) {
@@ -328,13 +326,13 @@ PyObject* untyped_copy(PyObject* self, PyObject* args, PyObject* kwargs) {
   PyObject *src, *non_blocking;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:copy_", const_cast<char**>(names), &src, &non_blocking)) return nullptr;
   if (!is_untyped(src)) {
-    PyErr_Format(PyExc_TypeError, "copy_(): argument 'src' (position 1) must be torch.Storage, not %s", Py_TYPE(src)->tp_name);
-    return nullptr;
+    return PyErr_Format(PyExc_TypeError, "copy_(): argument 'src' (position 1) must be torch.Storage, not %s",
+                        Py_TYPE(src)->tp_name);
   }
   Storage *to = storage_in(self), *from = storage_in(src);
   if (to->nbytes != from->nbytes) {
-    PyErr_Format(PyExc_RuntimeError, "size does not match, self was %zu bytes but src was %zu bytes", to->nbytes, from->nbytes);
-    return nullptr;
+    return PyErr_Format(PyExc_RuntimeError, "size does not match, self was %zu bytes but src was %zu bytes", to->nbytes,
+                        from->nbytes);
   }
   if (to->device == DeviceType::Meta) return Py_NewRef(self);
   if (from->device == DeviceType::Meta) {
@@ -513,11 +511,11 @@ PyObject* place(PyObject*, PyObject* args) {
   if (type == DType::Count || read_layout(item_size(type), sizes, strides, first, &l, &needed) < 0) return nullptr;
   Storage* s = storage_in(storage);
   if (needed > s->nbytes) {
-    PyErr_Format(PyExc_RuntimeError,
-                 "setStorage: sizes %s, storage offset %zd, and itemsize %zd requiring a storage size of %zu are out of bounds for "
-                 "storage of size %zu",
-                 sizes_text(l.shape, l.ndim).c_str(), first, item_size(type), needed, s->nbytes);
-    return nullptr;
+    return PyErr_Format(
+        PyExc_RuntimeError,
+        "setStorage: sizes %s, storage offset %zd, and itemsize %zd requiring a storage size of %zu are out of bounds for "
+        "storage of size %zu",
+        sizes_text(l.shape, l.ndim).c_str(), first, item_size(type), needed, s->nbytes);
   }
   return as_object(new_on_storage(hold(s), type, l.ndim, l.shape, l.strides, l.offset));
 }

@@ -6,9 +6,9 @@ from typing import Any, Final, NoReturn, Self, TypeAlias, TypeVar, overload
 from numpy import ndarray
 
 from ._dtypes import dtype as _dtype
-from ._native_kernels import Kernels
 from ._size import Size
 from ._tensor_methods import TensorMethods
+from ._typed.kernels import Kernels
 
 _Class = TypeVar("_Class", bound=Tensor)
 _T = TypeVar("_T")

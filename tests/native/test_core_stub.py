@@ -59,7 +59,7 @@ def declared(body: list[ast.stmt]) -> dict[str, str]:
 
 BODY, KERNELS = (
     ast.parse(path.read_text(encoding="utf-8")).body
-    for path in (STUB, STUB.with_name("_native_kernels.pyi"))
+    for path in (STUB, STUB.parent / "_typed" / "kernels.pyi")
 )
 CLASSES = {node.name: node.body for node in BODY + KERNELS if isinstance(node, ast.ClassDef)}
 ONLY_TYPES = {"_Open", "Kernels"}  # classes that say how something is typed
