@@ -192,8 +192,8 @@ bool ints_argument(PyObject* object, const char* name, int n, Py_ssize_t* out);
 // A sequence of at most kMaxDims sizes >= 0; false with an exception set.
 bool shape_argument(PyObject* object, Py_ssize_t* shape, int& ndim);
 bool index_argument(PyObject* object, Py_ssize_t& out);
-// A sequence of ints, or one int, of any values. False with torch's TypeError for anything else, where it `refuses` that, and for
-// what is more than 64 bits.
+// A sequence of ints, or one int, of any values. False with torch's TypeError for an int of more than 64 bits; for anything
+// else, too, where `refuses`.
 bool sizes_argument(const char* function, const char* argument, PyObject* object, Py_ssize_t* out, int& n, bool refuses = true);
 bool double_argument(PyObject* object, double& out);
 // Reads a rule's `Needs`, of n edges: 0 for no gradient, else the dimensions of the tensor plus 1.

@@ -343,7 +343,7 @@ def _index_zero(x: Tensor, index: Tensor, dims: Ints, at: int) -> Tensor:
 @there(kernels.linear_index)
 def linear_index(sizes: Ints, tensors: Sequence[Tensor], counts: Ints, check: bool) -> Tensor:
     like = next((t for t in tensors if t._accelerator is not None), None)
-    indices = [] if like is None else [i for t in tensors if (i := _index(t, like)) is not None]
+    indices = [] if like is None else [x for t in tensors if (x := _index(t, like)) is not None]
     if not indices or len(indices) < len(tensors):
         return NotImplemented
     out = made("linear_index", sizes, indices, counts, check)
