@@ -131,6 +131,7 @@ inline uint32_t wrapped_bits(const Tensor* t) { return (t->flags | (t->base ? t-
 
 inline Cut cut_of(const Tensor* t) { return static_cast<Cut>((t->flags & kCutReason) >> 12); }
 void cut_here(Tensor* t, Cut why);               // notes the program's line
+void forget_cut(Tensor* t);                      // of a result whose call decides anew
 void inherit_cut(Tensor* t, const Tensor* from);  // where `from` has one, and `t` no better
 
 // Makes `t`, a plain tensor that nobody else has and that shows memory of `source`, a view of `source`: version and base are shared. Takes over `t`, which
@@ -429,6 +430,9 @@ struct There {
   enum Which { Own, Complex, Write };  // Complex: where Own has nothing for a call
   const char* name;  // of the op or kernel
   PyObject* functions[3];  // or nullptr
+  // Of each function the element types that it takes, a bit for each; the last number is that of all further arguments. Or nullptr.
+  const std::vector<uint32_t>* takes[3];
+  static constexpr uint32_t kSame = 1u << 31;  // the type of the first tensor
 };
 
 struct Op {
@@ -437,6 +441,7 @@ struct Op {
   PyObject* name;
   PyObject* forward;  // kernel over tensors, or callable over ndarrays, and plain values (Composite: over tensors)
   PyObject* reference;  // the definition on NumPy, when `forward` is a kernel that may answer NotImplemented
+  PyObject* by_ops;  // the definition over tensors, in other ops: where there is one, no device needs another
   PyObject* dict;
   Kind kind;
   There there;

@@ -7,6 +7,7 @@
 #include "core/op.h"
 
 #include <algorithm>
+#include <span>
 
 #include "core/accelerator.h"
 #include "core/layout.h"
@@ -235,9 +236,46 @@ PyObject* write_copy(Op* op, PyObject* const* slots) {
   return done.get() == Py_None ? copy.release() : done.release();
 }
 
+namespace {
+
+// The definition in other ops, which are not recorded, and which nobody is told of. On an accelerator its kernels go first.
+PyObject* run_by_ops(Op* op, PyObject* const* slots, bool accelerated) {
+  if (accelerated) {
+    for (There* there : {is_kernel(op->forward) ? there_of(PyCFunction_GET_FUNCTION(op->forward)) : nullptr, &op->there}) {
+      PyObject* found = there ? by_device(*there, slots, op->n_params) : nullptr;
+      if (there && found != Py_NotImplemented) return found;
+      Py_XDECREF(found);
+    }
+  }
+  PyObject* arguments[kMaxParams + 1];
+  std::copy_n(slots, op->n_params, arguments + 1);
+  Ref result;
+  {
+    const GradMode off(false);
+    const OverridesOf quiet(Overrides::None);
+    const Unreported own_work;
+    result = Ref(PyObject_Vectorcall(op->by_ops, arguments + 1, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+  }
+  note_path(Path::Composite);
+  if (!result) return nullptr;
+  const bool several = PyTuple_CheckExact(result.get());
+  PyObject* made[] = {result.get()};
+  for (PyObject* o : std::span(several ? PySequence_Fast_ITEMS(result.get()) : made, several ? PyTuple_GET_SIZE(result.get()) : 1)) {
+    if (is_tensor(o) && Py_REFCNT(o) == 1) forget_cut(as_tensor(o));
+  }
+  return result.release();
+}
+
+}  // namespace
+
 PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
   PyObject* arguments[kMaxParams + 1];
   PyObject** args = arguments + 1;
+  if (op->by_ops) {
+    const auto is_on = [op, slots](uint32_t flag) { return !for_each_tensor(op, slots, [flag](Tensor* t, int) { return !(t->flags & flag); }); };
+    const bool accelerated = accelerators_opened.load(std::memory_order_relaxed) && is_on(kAccelerator);
+    if (function == op->by_ops || accelerated || (!is_kernel(function) && is_on(kMeta))) return run_by_ops(op, slots, accelerated);
+  }
   if (is_kernel(function)) {
     note_path(Path::Kernel);
     for (int i = 0; i < op->n_params; ++i) args[i] = slots[i];

@@ -13,7 +13,6 @@ from ...ops.elementwise import comparison, complex_numbers, elementary
 from ...ops.elementwise.arithmetic import _nonzero
 from ...ops.elementwise.comparison import isfinite, isnan
 from ...ops.elementwise.elementary import round as whole
-from ...ops.elementwise.elementary import sigmoid
 from ...ops.elementwise.selection import maximum, minimum, where
 from ...ops.elementwise.special import xlogy
 from ...ops.layers import activation, fake_quantization, interpolation
@@ -152,14 +151,6 @@ def round_decimals(a: Tensor, decimals: int) -> Tensor:
 @there(activation._gelu_given)
 def gelu_given(a: Tensor, approximate: str) -> Tensor:
     return gelu(a.detach()) if is_float(a) and approximate == "none" else NotImplemented
-
-
-@there(activation.glu)
-def glu(a: Tensor, dim: int) -> Tensor:
-    if not is_float(a) or not -a.dim() <= dim < a.dim() or a.shape[dim] % 2:
-        return NotImplemented
-    left, right = a.detach().chunk(2, dim)
-    return left * sigmoid(right)
 
 
 # ---- whole quotients

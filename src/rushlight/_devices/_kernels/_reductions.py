@@ -13,7 +13,7 @@ from typing import Any
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor, kernels
-from ...ops.matrix import fused_products, norms
+from ...ops.matrix import norms
 from ...ops.reduction import extremes, reductions
 from . import named, numbers_of, there
 from ._launch import Dims, Ints, Tensors, code, computed, empty, layout, number, rows, start, takes
@@ -152,21 +152,6 @@ def nansum(a: Tensor, dim: Dims = None, keepdim: bool = False, dtype: Any = None
         if dtype is None
         else NotImplemented
     )
-
-
-@there(fused_products.trace)
-def trace(a: Tensor) -> Tensor:
-    if not takes(a) or a.dim() != 2 or a.dtype is dtypes.bool:
-        return NotImplemented
-    return sum_(_core.kernels.diagonal(a, 0, 0, 1))
-
-
-@there(fused_products._trace_transpose)
-def trace_transpose(g: Tensor, shape: Ints) -> Tensor:
-    if not takes(g) or g.dim():
-        return NotImplemented
-    spread = _core.kernels.expand(g, (min(shape),))
-    return _core.kernels.diagonal_backward(spread, tuple(shape), 0, 0, 1)
 
 
 @there(reductions.count_nonzero)

@@ -163,9 +163,12 @@ class Public(TypedDict, total=False):
 
 
 class Words(Promotion, Result, Places, InPlace, Backward, Levels, Public, total=False):
-    """All of them, and the definition on ndarrays where a kernel goes first."""
+    """All of them, and the definitions."""
 
-    reference: Any
+    reference: Any  # on ndarrays, where a kernel goes first
+    # In other ops: the call where no kernel takes the arguments, on every device and on meta, and
+    # the rule for vmap. A forward on ndarrays beside it is the CPU's kernel.
+    is_: Callable[..., Any]
 
 
 class Derived(TypedDict, total=False):
