@@ -441,10 +441,8 @@ struct Op {
   PyObject* name;
   PyObject* forward;  // kernel over tensors, or callable over ndarrays, and plain values (Composite: over tensors)
   PyObject* reference;  // the definition on NumPy, when `forward` is a kernel that may answer NotImplemented
-  PyObject* by_ops;  // the definition over tensors, in other ops: where there is one, no device needs another
   PyObject* dict;
   Kind kind;
-  There there;
 
   // The arguments.
   bool has_var_args;
@@ -542,6 +540,11 @@ struct Op {
     PyTypeObject* node_type;
     PyObject* unfold;  // makes the several nodes that PyTorch has for a call, or nullptr; see unfold.cpp
   } backward;
+
+  // Other ways than `forward`.
+  There there;
+  bool native;  // `forward` is a kernel
+  PyObject* by_ops;  // the definition over tensors, in other ops: where there is one, no device needs another
 };
 
 extern PyTypeObject* OpType;

@@ -1,5 +1,6 @@
 // The Op type, and how an op is made. Ops are stated in Python (src/rushlight/ops/table/statement.py), one statement each; `make_op`
 // only copies such a statement into the struct.
+#include "core/layout.h"
 #include "core/op.h"
 
 #include <structmember.h>
@@ -249,6 +250,7 @@ int read_reference(Op* op, PyObject* value) {
 
 int read_by_ops(Op* op, PyObject* value) {
   op->by_ops = Py_NewRef(value);
+  op->native = is_kernel(op->forward);
   return 0;
 }
 

@@ -238,10 +238,27 @@ PyObject* write_copy(Op* op, PyObject* const* slots) {
 
 namespace {
 
+// Whether a tensor of the call is on meta, or on an accelerator: `flag` says which.
+bool is_on(Op* op, PyObject* const* slots, uint32_t flag) {
+  return !for_each_tensor(op, slots, [flag](Tensor* t, int) { return !(t->flags & flag); });
+}
+
+// A new tensor that a definition gives has no history. Where the tensor is a view, all of a tensor that nobody else has, the memory is
+// its own.
+void stand_alone(Tensor* t) {
+  forget_cut(t);
+  const Tensor* base = t->base;
+  if (!base || Py_REFCNT(base) != 1 || base->numel() != t->numel() || t->storage()->nbytes != static_cast<size_t>(t->nbytes())) return;
+  Py_CLEAR(t->base);
+  t->flags &= ~kSpecialView;
+  drop(std::exchange(t->version, nullptr));
+  t->history_version = 0;
+}
+
 // The definition in other ops, which are not recorded, and which nobody is told of. On an accelerator its kernels go first.
-PyObject* run_by_ops(Op* op, PyObject* const* slots, bool accelerated) {
+[[gnu::noinline]] PyObject* run_by_ops(Op* op, PyObject* const* slots, bool accelerated) {
   if (accelerated) {
-    for (There* there : {is_kernel(op->forward) ? there_of(PyCFunction_GET_FUNCTION(op->forward)) : nullptr, &op->there}) {
+    for (There* there : {op->native ? there_of(PyCFunction_GET_FUNCTION(op->forward)) : nullptr, &op->there}) {
       PyObject* found = there ? by_device(*there, slots, op->n_params) : nullptr;
       if (there && found != Py_NotImplemented) return found;
       Py_XDECREF(found);
@@ -261,7 +278,7 @@ PyObject* run_by_ops(Op* op, PyObject* const* slots, bool accelerated) {
   const bool several = PyTuple_CheckExact(result.get());
   PyObject* made[] = {result.get()};
   for (PyObject* o : std::span(several ? PySequence_Fast_ITEMS(result.get()) : made, several ? PyTuple_GET_SIZE(result.get()) : 1)) {
-    if (is_tensor(o) && Py_REFCNT(o) == 1) forget_cut(as_tensor(o));
+    if (is_tensor(o) && Py_REFCNT(o) == 1) stand_alone(as_tensor(o));
   }
   return result.release();
 }
@@ -271,11 +288,6 @@ PyObject* run_by_ops(Op* op, PyObject* const* slots, bool accelerated) {
 PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
   PyObject* arguments[kMaxParams + 1];
   PyObject** args = arguments + 1;
-  if (op->by_ops) {
-    const auto is_on = [op, slots](uint32_t flag) { return !for_each_tensor(op, slots, [flag](Tensor* t, int) { return !(t->flags & flag); }); };
-    const bool accelerated = accelerators_opened.load(std::memory_order_relaxed) && is_on(kAccelerator);
-    if (function == op->by_ops || accelerated || (!is_kernel(function) && is_on(kMeta))) return run_by_ops(op, slots, accelerated);
-  }
   if (is_kernel(function)) {
     note_path(Path::Kernel);
     for (int i = 0; i < op->n_params; ++i) args[i] = slots[i];
@@ -331,10 +343,24 @@ bool has_dtype(Op* op, PyObject* const* slots) {
   return o && o != Py_None;
 }
 
+// Of an op that is defined in other ops: its forward on the CPU, and where a kernel answers for meta; else the definition.
+[[gnu::noinline]] PyObject* run_with_ops(Op* op, PyObject* const* slots) {
+  const bool accelerated = accelerators_opened.load(std::memory_order_relaxed) && is_on(op, slots, kAccelerator);
+  if (op->forward != op->by_ops && !accelerated && (op->native || !is_on(op, slots, kMeta))) {
+    PyObject* result = run_definition(op, op->forward, slots);
+    if (result != Py_NotImplemented) return result;
+    Py_DECREF(result);
+  }
+  return run_by_ops(op, slots, accelerated);
+}
+
 inline PyObject* run_definitions(Op* op, PyObject* const* slots) {
+  if (op->by_ops && (!op->native || accelerators_opened.load(std::memory_order_relaxed))) [[unlikely]]
+    return run_with_ops(op, slots);
   PyObject* result = run_definition(op, op->forward, slots);
   if (result == Py_NotImplemented && op->reference) {
     Py_DECREF(result);
+    if (op->by_ops) return run_by_ops(op, slots, false);
     result = run_definition(op, op->reference, slots);
     if (tls.noted.path == Path::Numpy) note_path(Path::Fallback);
   }
