@@ -10,16 +10,14 @@ from ... import _core
 from ..._core import Tensor
 from ...ops.matrix import norms
 from . import numbers_of, there
-from ._elements import is_float, laid_in, order_of
-from ._launch import code, empty, number, rows, start, takes
+from ._elements import laid_in, order_of
+from ._launch import code, empty, number, rows, start
 
 _N = numbers_of("elements.cl")
 
 
-@there(norms._cdist_op)
+@there(norms._cdist_op, takes="float32 float64 same")
 def cdist(x: Tensor, y: Tensor, p: float) -> Tensor:
-    if not is_float(x) or not takes(x, y) or y.dtype is not x.dtype or x.dtype.itemsize == 2:
-        return NotImplemented
     rows_, columns, size = x.shape[-2], y.shape[-2], x.shape[-1]
     try:
         batch = np.broadcast_shapes(tuple(x.shape[:-2]), tuple(y.shape[:-2]))
