@@ -364,6 +364,11 @@ bool takes(const std::vector<uint32_t>& types, PyObject* const* args, Py_ssize_t
 
 }  // namespace
 
+bool has_kernels_there(PyObject* kernel) {
+  const There* there = there_of(PyCFunction_GET_FUNCTION(kernel));
+  return there && (there->functions[There::Own] || there->functions[There::Complex]);
+}
+
 PyObject* by_device(const There& there, PyObject* const* args, Py_ssize_t n, bool writes) {
   static std::atomic<bool> loaded;
   if (!loaded.load(std::memory_order_acquire)) {

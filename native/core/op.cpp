@@ -775,7 +775,11 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t 
                        static_cast<int>(save.source.index), static_cast<int>(node->n_outputs));
           return nullptr;
         }
-        if (outputs && save_output(node, slot, outputs[save.source.index], save.source.index) < 0) return nullptr;
+        if (outputs && as_object(outputs[save.source.index]) == Py_None) {
+          if (save_input(slot, Py_None) < 0) return nullptr;
+        } else if (outputs && save_output(node, slot, outputs[save.source.index], save.source.index) < 0) {
+          return nullptr;
+        }
         break;
       default: break;
     }

@@ -305,12 +305,11 @@ variant(prod, "dim", "given", _prod_dim)
 
 
 def _nansum(
-    a: Array, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: dtype | None
-) -> Array:
-    _no_complex_nansum(a.dtype.kind == "c")
-    if a.dtype.kind not in "bui":
-        a = np.where(np.isnan(widened(a)), a.dtype.type(0), a)
-    return _sum(a, dim, keepdim, dtype)
+    input: Tensor, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: dtype | None
+) -> Tensor:
+    _no_complex_nansum(input.dtype.is_complex)
+    kept = where(input.isnan(), 0, input) if input.dtype.is_floating_point else input
+    return _sum_dims(kept, dim, keepdim, dtype=dtype)
 
 
 def _check_nansum_type(input: Tensor, dtype: dtype) -> None:
@@ -331,7 +330,7 @@ _NANSUM_OUT = (
 nansum: Op = general(
     "nansum(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, "
     "dtype: dtype | None = None)",
-    _nansum,
+    is_=_nansum,
     typed="inside",
     type_check=_check_nansum_type,
     vjp={
