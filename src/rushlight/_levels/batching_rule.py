@@ -24,7 +24,7 @@ from .composites import warn_of_loop
 if TYPE_CHECKING:
     from .batch import BatchLevel
 
-__all__ = ["batching_of", "unbatched_ops"]
+__all__ = ["batching_of", "by_definition", "looped", "unbatched_ops"]
 
 _call = _core.call_op
 
