@@ -162,8 +162,8 @@ def _extreme(combine: int, a: Tensor, dim: Dims = None, keepdim: bool = False) -
     return reduce(a, axes, keepdim, combine, a.dtype)
 
 
-amax = there(kernels.amax, *named("_max_all"), takes="real")(partial(_extreme, _N.COMBINE_MAX))
-amin = there(kernels.amin, *named("_min_all"), takes="real")(partial(_extreme, _N.COMBINE_MIN))
+amax = there(kernels.amax, takes="real")(partial(_extreme, _N.COMBINE_MAX))
+amin = there(kernels.amin, takes="real")(partial(_extreme, _N.COMBINE_MIN))
 
 
 @there(extremes.aminmax, takes="real")

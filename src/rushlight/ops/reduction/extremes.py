@@ -15,6 +15,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op, Tensor
+from ..._errors import not_implemented_for
 from ..._size import Size
 from ...return_types import named
 from ..elementwise.selection import maximum, minimum, where
@@ -309,21 +310,17 @@ def _three_forms(name: str, largest: bool) -> Any:
     elementwise = maximum if largest else minimum
     kernel = _kernels.amax if largest else _kernels.amin
     arg_kernel = _kernels.argmax if largest else _kernels.argmin
-    reduce: Any = np.maximum.reduce if largest else np.minimum.reduce
 
-    def whole(a: Array) -> Array:
-        if a.size:
-            found = kernel(a)
-            if found is not NotImplemented:
-                return found
-        _no_complex(a, f"{name}_all")
-        _no_empty(name, a.shape, tuple(range(a.ndim)), None)
-        return rounded(reduce(widened(a), None), a)
+    def whole(input: Tensor) -> Tensor:
+        if input.dtype.is_complex and input.numel():
+            not_implemented_for(f"{name}_all", input.dtype.scalar_name)
+        _no_empty(name, input.shape, tuple(range(input.ndim)), None)
+        return (amax if largest else amin)(input)
 
     of_all = general(
         f"_{name}_all(input: Tensor)",
-        whole,
-        batch=lambda input: (amax if largest else amin)(input.reshape(-1), 0),
+        is_=whole,
+        native=kernel,
         vjp={"input": lambda g, input, out: _shared(g, input, out, None, False, True)},
         node=f"{name.capitalize()}Backward1",
         formula=_FORMULA,
