@@ -18,7 +18,7 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor, kernels
-from ...ops.matrix import fused_products, products
+from ...ops.matrix import fused_products
 from ..opencl import LIMITS, numbered
 from . import numbers_of, there
 from ._launch import Ints, code, computed, empty, layout, number, rows, start, takes
@@ -293,19 +293,9 @@ def _are(dims: tuple[int, ...], a: Tensor, b: Tensor) -> bool:
     return dims != (3, 3) or a.shape[0] == b.shape[0]
 
 
-def _of(*dims: int) -> Any:
-    """The product of tensors of so many dimensions; stacks are as long."""
-
-    def function(a: Tensor, b: Tensor) -> Tensor:
-        return matmul(a, b) if _are(dims, a, b) else NotImplemented
-
-    return function
-
-
-there(kernels.mm)(_of(2, 2))
-there(products.bmm)(_of(3, 3))
-there(products.mv)(_of(2, 1))
-there(products.dot, products.vdot)(_of(1, 1))
+@there(kernels.mm)
+def mm(a: Tensor, b: Tensor) -> Tensor:
+    return matmul(a, b) if _are((2, 2), a, b) else NotImplemented
 
 
 def _added(*dims: int, summed: bool = False) -> Any:

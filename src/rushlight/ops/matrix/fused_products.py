@@ -35,10 +35,10 @@ from ..table.kinds import linear as linear_kind
 from ..table.reference import alias, wide
 from ..table.signature import Tensor
 from .products import (
-    bmm_arrays,
     check_expand,
     check_float8,
     check_sizes,
+    check_two_stacks,
     matmul,
     mm,
     multiply,
@@ -218,7 +218,8 @@ addr = _sum_with_product(
 def _batched(batch1: Array, batch2: Array) -> Array:
     if batch1.ndim != 3 or batch2.ndim != 3:
         dim_in(2, min(batch1.ndim, batch2.ndim))
-    return bmm_arrays(batch1, batch2)
+    check_two_stacks(batch1, batch2)
+    return np.asarray(multiply(batch1, batch2))
 
 
 _OF_BATCHES = {
