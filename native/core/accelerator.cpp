@@ -351,8 +351,9 @@ bool takes(const std::vector<uint32_t>& types, PyObject* const* args, Py_ssize_t
     const Py_ssize_t at = place < 0 ? i : place;
     if (is_tensor(args[i])) {
       const Tensor* t = as_tensor(args[i]);
-      if (!first) first = t;
       const uint32_t taken = types[std::min(static_cast<size_t>(at), types.size() - 1)];
+      if (!taken) continue;
+      if (!first) first = t;
       if (!(t->flags & kAccelerator) || t->device() != first->device() || !(taken >> static_cast<int>(t->dtype) & 1)) return false;
       if (taken & There::kSame && t->dtype != first->dtype) return false;
     } else if (PyList_CheckExact(args[i]) || PyTuple_CheckExact(args[i])) {

@@ -430,7 +430,7 @@ struct There {
   enum Which { Own, Complex, Write };  // Complex: where Own has nothing for a call
   const char* name;  // of the op or kernel
   PyObject* functions[3];  // or nullptr
-  // Of each function the element types that it takes, a bit for each; the last number is that of all further arguments. Or nullptr.
+  // Of each function the element types that it takes, a bit for each; the last number is that of all further arguments; 0 asks nothing. Or nullptr.
   const std::vector<uint32_t>* takes[3];
   static constexpr uint32_t kSame = 1u << 31;  // the type of the first tensor
 };

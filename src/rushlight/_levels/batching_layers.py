@@ -52,7 +52,7 @@ def _layer_norm(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tensor,
     return _affine(_call(op, [x, n, None, None, eps]), weight, bias, 2)
 
 
-def _affine(found: Any, weight: Any, bias: Any, ndim: int) -> Any:
+def _affine(found: Any, weight: Tensor | None, bias: Tensor | None, ndim: int) -> Any:
     """The results of a normalization with weights and biases; of channels, where x has `ndim`
     dimensions."""
     if ndim > 2:
@@ -108,7 +108,7 @@ def _batch_norm(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tensor,
 def _attention(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tensor, ...]:
     ndim = args[0].ndim
 
-    def in_front(t: Any) -> Any:
+    def in_front(t: Tensor | None) -> Any:
         """The batch before as many dimensions as the query has."""
         if t is None:
             return None

@@ -85,7 +85,7 @@ def _check_product(op: Op, a: Tensor, b: Tensor) -> None:
         op(_plain_like(a), _plain_like(b))
 
 
-def _plain_like(t: Any) -> Any:
+def _plain_like(t: Tensor) -> Any:
     return zeros(tuple(t.shape), dtype=t.dtype, device=t.device)
 
 

@@ -63,9 +63,10 @@ TYPES = {
     "float": sum(bit for name, bit in _ALL.items() if "float" in name),
     "real": sum(_ALL.values()),
     "same": 1 << 31,
+    "any": 0,
 }
 """Element types that kernels read, as bits by the words of `takes=`; "same" is that of the first
-tensor."""
+tensor, and of "any" nothing is asked, nor where the tensor is."""
 
 
 def _taken(takes: str, function: Callable[..., Any]) -> tuple[int, ...]:

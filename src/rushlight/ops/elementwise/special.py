@@ -16,7 +16,7 @@ from ... import _core
 from ..._core import Op
 from ..._devices import of
 from ..._dtypes import float64, get_default_dtype
-from ..table.arrays import Array
+from ..table.arrays import Array, check_room
 from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias, wide
@@ -263,6 +263,7 @@ def _mvlgamma(input: Tensor, p: int) -> Tensor:
 
 def _lowered(input: Tensor, p: int) -> Tensor:
     """input - i / 2 for i < p, along a last dimension."""
+    check_room((*input.shape, p))
     halves = of(input).tensor((np.arange(p) / 2).astype(input._form.dtype))
     return input.unsqueeze(-1) - halves
 

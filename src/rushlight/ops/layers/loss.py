@@ -86,7 +86,7 @@ def _check_weight(weight: Tensor, input: Tensor) -> None:
         raise ValueError("Weights and input must have the same size.")
 
 
-def _reduce_weighted(loss: Any, weight: Any, reduction: str) -> Any:
+def _reduce_weighted(loss: Any, weight: Tensor, reduction: str) -> Any:
     """The mean is over the weights."""
     if reduction == "mean":
         return (loss * weight).sum() / weight.sum()

@@ -164,7 +164,7 @@ def _repeat(a: Array, repeats: Sequence[int]) -> Array:
     return result
 
 
-def _repeat_grad(g: Any, shape: Sequence[int], repeats: Sequence[int]) -> Any:
+def _repeat_grad(g: Tensor, shape: Sequence[int], repeats: Sequence[int]) -> Any:
     """Each element's gradient is the sum over its copies."""
     lead = len(repeats) - len(shape)
     if 0 in repeats:
@@ -512,17 +512,17 @@ def _at_least(name: str, widen: Callable[..., Any]) -> None:
         return tuple([widen(x) for x in given])
 
 
-def _to_1d(x: Any) -> Any:
+def _to_1d(x: Tensor) -> Any:
     return view(x, 1) if x.ndim == 0 else x
 
 
-def _to_2d(x: Any) -> Any:
+def _to_2d(x: Tensor) -> Any:
     if x.ndim == 0:
         return view(x, 1, 1)
     return unsqueeze(x, 0) if x.ndim == 1 else x
 
 
-def _to_3d(x: Any) -> Any:
+def _to_3d(x: Tensor) -> Any:
     if x.ndim == 0:
         return view(x, 1, 1, 1)
     if x.ndim == 1:

@@ -96,7 +96,7 @@ def _through(g: Tensor, number: float) -> Tensor:
     return g * (number.conjugate() if isinstance(number, complex) else number)
 
 
-def _times(t: Any, number: Any) -> Any:
+def _times(t: Tensor, number: Any) -> Any:
     return t if number == 1 else t * number
 
 

@@ -280,7 +280,7 @@ mm = bilinear(
 )
 
 
-def check_two_stacks(a: Array | Tensor, b: Array | Tensor) -> None:
+def check_two_stacks(a: Any, b: Any) -> None:
     """torch's errors for what bmm cannot multiply."""
     if a.ndim != 3:
         raise RuntimeError(f"batch1 must be a 3D tensor\nIt has the shape {listed(a.shape)}.")

@@ -51,7 +51,12 @@ _has: Op = constant(
 
 
 def _shared(
-    g: Any, input: Any, out: Any, dim: int | tuple[int, ...] | None, keepdim: bool, nan: bool
+    g: Tensor,
+    input: Tensor,
+    out: Tensor,
+    dim: int | tuple[int, ...] | None,
+    keepdim: bool,
+    nan: bool,
 ) -> Any:
     has = _has(input, out, dim, keepdim, nan)
     # A gradient that is not finite reaches only what was chosen; with amax and amin, all.

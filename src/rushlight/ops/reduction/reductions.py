@@ -245,7 +245,7 @@ def products_of_others(input: Tensor, groups: Tensor, most: int) -> Tensor:
     return before(input, groups) * before(input.flip(-1), groups.flip(-1)).flip(-1)
 
 
-def _others(input: Any, dim: int) -> Any:
+def _others(input: Tensor, dim: int) -> Any:
     """For each element the product of all others along dim: of those before and those after."""
     size = input.shape[dim]
     one = ones_like(input.narrow(dim, 0, 1))
@@ -254,7 +254,7 @@ def _others(input: Any, dim: int) -> Any:
     return before * cat([one, turned], dim).cumprod(dim).flip(dim)
 
 
-def _prod_grad(g: Any, input: Any, out: Any, dim: int | None, keepdim: bool) -> Any:
+def _prod_grad(g: Tensor, input: Tensor, out: Tensor, dim: int | None, keepdim: bool) -> Any:
     g = spread_dims(g, input.shape, dim, keepdim)
     if divisible(input, out):
         return g * (spread_dims(out, input.shape, dim, keepdim) / input).conj()
