@@ -32,6 +32,7 @@ _FAMILIES = {
     "trailing": trailing,
     "solved": solved,
     "folded": folded,
+    "along": along,
     "reduced": reduced,
     "picked": picked,
 }

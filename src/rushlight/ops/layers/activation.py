@@ -661,6 +661,7 @@ def _glu_vjp(g: Tensor, input: Tensor, dim: int) -> Tensor:
 glu = general(
     "glu(input: Tensor, dim: int = -1)",
     is_=_glu,
+    batch="along",
     vjp={"input": _glu_vjp},
     where="nn",
     samples=lambda make: [(make(2, 4),), (make(4, 3), 0)],

@@ -129,6 +129,7 @@ def _rot90(input: Tensor, k: int, dims: Sequence[int]) -> Tensor:
 rot90: Op = linear(
     "rot90(input: Tensor, k: int = 1, dims: Sizes = (0, 1))",
     is_=_rot90,
+    batch="along",
     transpose={"input": lambda g, k, dims: rot90(g, -k, dims)},
     node="Rot90Backward0",
     out=False,

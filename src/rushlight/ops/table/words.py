@@ -105,6 +105,7 @@ BATCH = {
     "trailing": "it looks at the last dimensions only, or at each element by itself",
     "folded": "dimension 0 of its first argument is a batch already",
     "reduced": "it reduces `dim`: one, several or, where none is given, all",
+    "along": "it works along the dimensions that it names",
     "picked": "it reduces one `dim`, or all elements as one row",
 }
 
