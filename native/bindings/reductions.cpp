@@ -305,8 +305,7 @@ PyObject* reduction(PyObject*, PyObject* const* args, Py_ssize_t n) {
   bool keepdim, known;
   if (!parse(kNames[static_cast<int>(op)], args, n, a, mask, keepdim, known)) return known ? not_implemented() : nullptr;
   if (!mask && op != Reduce::Any && op != Reduce::All) mask = all_dims(a.ndim);  // dim=() means every dimension
-  if ((op == Reduce::Max || op == Reduce::Min) && n == 1 && !a.size()) return not_implemented();  // max() has its own error
-  return finish(reduce(op, a, mask, keepdim));
+  return finish(n == 1 && !a.size() && (op == Reduce::Max || op == Reduce::Min) ? Ref() : reduce(op, a, mask, keepdim));
 }
 
 // A reduction of halves: of their values as float, and its result rounded once.

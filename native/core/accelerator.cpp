@@ -540,7 +540,7 @@ std::vector<uint32_t> bits_of(PyObject* types) {
   return bits;
 }
 
-// accelerator_fits(types, arguments): whether a function that takes these types takes the arguments.
+// accelerator_fits(types, arguments): whether the arguments are of the types of a function.
 PyObject* fits(PyObject*, PyObject* args) {
   PyObject *types, *given;
   if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &types, &PyTuple_Type, &given)) return nullptr;
@@ -550,7 +550,7 @@ PyObject* fits(PyObject*, PyObject* args) {
   return PyErr_Occurred() ? nullptr : PyBool_FromLong(taken);
 }
 
-// accelerator_attach(target, function, complex, writes, types); target: an Op or a kernel of the CPU; types: as There has them, a tuple.
+// accelerator_attach(target, function, complex, writes, types); target: an Op or a CPU's kernel.
 PyObject* attach(PyObject*, PyObject* args) {
   PyObject *target, *function, *types;
   int complex, writes;
@@ -564,7 +564,7 @@ PyObject* attach(PyObject*, PyObject* args) {
   if (place) return PyErr_Format(PyExc_TypeError, "%s has a kernel there already", there->name);
   std::vector<uint32_t> taken = bits_of(types);
   if (PyErr_Occurred()) return nullptr;
-  if (!taken.empty()) there->takes[which] = new std::vector<uint32_t>(std::move(taken));  // which lives as long as the process
+  if (!taken.empty()) there->takes[which] = new std::vector<uint32_t>(std::move(taken));
   place = Py_NewRef(function);
   Py_RETURN_NONE;
 }

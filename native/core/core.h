@@ -430,8 +430,7 @@ struct There {
   enum Which { Own, Complex, Write };  // Complex: where Own has nothing for a call
   const char* name;  // of the op or kernel
   PyObject* functions[3];  // or nullptr
-  // Of each function the element types that it takes, a bit for each; the last number is that of all further arguments; 0 asks nothing. Or nullptr.
-  const std::vector<uint32_t>* takes[3];
+  const std::vector<uint32_t>* takes[3];  // type bits by argument, the last for all further; 0: any
   static constexpr uint32_t kSame = 1u << 31;  // the type of the first tensor
 };
 
@@ -544,7 +543,7 @@ struct Op {
   // Other ways than `forward`.
   There there;
   bool native;  // `forward` is a kernel
-  PyObject* by_ops;  // the definition over tensors, in other ops: where there is one, no device needs another
+  PyObject* by_ops;  // the definition in other ops, which serves every device; or nullptr
 };
 
 extern PyTypeObject* OpType;

@@ -243,19 +243,20 @@ bool is_on(Op* op, PyObject* const* slots, uint32_t flag) {
   return !for_each_tensor(op, slots, [flag](Tensor* t, int) { return !(t->flags & flag); });
 }
 
-// A new tensor that a definition gives has no history. Where the tensor is a view, all of a tensor that nobody else has, the memory is
-// its own.
+// A new tensor of a definition has no history. A view that shows all of a tensor, which nobody else
+// has, owns the memory.
 void stand_alone(Tensor* t) {
   forget_cut(t);
   const Tensor* base = t->base;
-  if (!base || Py_REFCNT(base) != 1 || base->numel() != t->numel() || t->storage()->nbytes != static_cast<size_t>(t->nbytes())) return;
+  if (!base || Py_REFCNT(base) != 1 || base->numel() != t->numel() || t->storage()->nbytes != static_cast<size_t>(t->nbytes()))
+    return;
   Py_CLEAR(t->base);
   t->flags &= ~kSpecialView;
   drop(std::exchange(t->version, nullptr));
   t->history_version = 0;
 }
 
-// The definition in other ops, which are not recorded, and which nobody is told of. On an accelerator its kernels go first.
+// The definition in other ops, unrecorded and unreported. On an accelerator kernels go first.
 [[gnu::noinline]] PyObject* run_by_ops(Op* op, PyObject* const* slots, bool accelerated) {
   if (accelerated) {
     for (There* there : {op->native ? there_of(PyCFunction_GET_FUNCTION(op->forward)) : nullptr, &op->there}) {
@@ -277,7 +278,8 @@ void stand_alone(Tensor* t) {
   if (!result) return nullptr;
   const bool several = PyTuple_CheckExact(result.get());
   PyObject* made[] = {result.get()};
-  for (PyObject* o : std::span(several ? PySequence_Fast_ITEMS(result.get()) : made, several ? PyTuple_GET_SIZE(result.get()) : 1)) {
+  for (PyObject* o :
+       std::span(several ? PySequence_Fast_ITEMS(result.get()) : made, several ? PyTuple_GET_SIZE(result.get()) : 1)) {
     if (is_tensor(o) && Py_REFCNT(o) == 1) stand_alone(as_tensor(o));
   }
   return result.release();
@@ -343,7 +345,7 @@ bool has_dtype(Op* op, PyObject* const* slots) {
   return o && o != Py_None;
 }
 
-// Of an op that is defined in other ops: its forward on the CPU, and where a kernel answers for meta; else the definition.
+// A forward beside a definition in other ops serves the CPU, and meta where it is a kernel.
 [[gnu::noinline]] PyObject* run_with_ops(Op* op, PyObject* const* slots) {
   const bool accelerated = accelerators_opened.load(std::memory_order_relaxed) && is_on(op, slots, kAccelerator);
   if (op->forward != op->by_ops && !accelerated && (op->native || !is_on(op, slots, kMeta))) {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,11 +24,10 @@ from ..table.kinds import composite, constant, general, linear
 from .reductions import reduced_samples, spread_dims, sum_given
 
 _kernels = _core.kernels
+_Dims: TypeAlias = int | tuple[int, ...] | None
 
 
-def _having(
-    a: Array, value: Array, dim: int | tuple[int, ...] | None, keepdim: bool, nan: bool
-) -> Array:
+def _having(a: Array, value: Array, dim: _Dims, keepdim: bool, nan: bool) -> Array:
     """Which elements have the reduced value."""
     axes = axes_of(dim, a.ndim)
     wide = widened(a)
@@ -50,14 +49,7 @@ _has: Op = constant(
 )
 
 
-def _shared(
-    g: Tensor,
-    input: Tensor,
-    out: Tensor,
-    dim: int | tuple[int, ...] | None,
-    keepdim: bool,
-    nan: bool,
-) -> Any:
+def _shared(g: Tensor, input: Tensor, out: Tensor, dim: _Dims, keepdim: bool, nan: bool) -> Any:
     has = _has(input, out, dim, keepdim, nan)
     # A gradient that is not finite reaches only what was chosen; with amax and amin, all.
     if nan:
@@ -102,9 +94,7 @@ def _extreme(name: str, largest: bool) -> Op:
     )
 
 
-def _no_empty(
-    name: str, shape: Sequence[int], axes: tuple[int, ...], dim: int | tuple[int, ...] | None
-) -> None:
+def _no_empty(name: str, shape: Sequence[int], axes: tuple[int, ...], dim: _Dims) -> None:
     """torch's errors where there is nothing to choose from."""
     if 0 not in shape:
         return

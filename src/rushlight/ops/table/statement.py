@@ -81,7 +81,7 @@ class Entry:
     samples: Any = None
     domain: tuple[float, float] = (-2.0, 2.0)
     reference: Any = None
-    is_: Callable[..., Any] | None = None  # the definition in other ops
+    is_: Callable[..., object] | None = None  # the definition in other ops
     traced_forward: Any = None
     kernel: str | None = None
     out: Any = "exact"  # of which type an `out=` may be; see table/outputs.py

@@ -169,7 +169,7 @@ class Words(Promotion, Result, Places, InPlace, Backward, Levels, Public, total=
     reference: Any  # on ndarrays, where a kernel goes first
     # In other ops: the call where no kernel takes the arguments, on every device and on meta, and
     # the rule for vmap. A forward on ndarrays beside it is the CPU's kernel.
-    is_: Callable[..., Any]
+    is_: Callable[..., object]
 
 
 class Derived(TypedDict, total=False):
