@@ -101,8 +101,12 @@ using Dim = DimOf<>;
 // Some of its dimensions, as bits: None is all, an empty tuple none.
 struct Dims {
   static constexpr Text kType = "int | Sequence[int] | None";
-  bool read(const Argument& a) { return dims_argument(a.object, a.first->ndim, mask); }
+  bool read(const Argument& a) {
+    given = a.object != Py_None;
+    return dims_argument(a.object, a.first->ndim, mask);
+  }
   uint64_t mask;
+  bool given;  // not None
 };
 // Ints of any values, as sizes and strides are given.
 struct Sizes {

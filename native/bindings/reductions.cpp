@@ -275,6 +275,7 @@ uint64_t all_dims(int ndim) { return ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} <<
 
 template <Reduce op>
 Ref reduction(const TensorInfo& a, Dims dims, bool keepdim, OnlyNone /* dtype */) {
+  if ((op == Reduce::Max || op == Reduce::Min) && !dims.given && !a.size()) return {};  // max() of nothing has its own error
   const bool all = !dims.mask && op != Reduce::Any && op != Reduce::All;  // dim=() means every dimension
   return reduce(op, a, all ? all_dims(a.ndim) : dims.mask, keepdim);
 }

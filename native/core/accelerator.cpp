@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "core/guard.h"
 #include "core/layout.h"
@@ -342,6 +343,33 @@ There*& there_of(PyCFunction method) {
   return known[reinterpret_cast<void*>(method)];
 }
 
+namespace {
+
+// Whether all tensors are on one accelerator and of the element types that a function takes.
+bool takes(const std::vector<uint32_t>& types, PyObject* const* args, Py_ssize_t n, const Tensor*& first, Py_ssize_t place = -1) {
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    const Py_ssize_t at = place < 0 ? i : place;
+    if (is_tensor(args[i])) {
+      const Tensor* t = as_tensor(args[i]);
+      const uint32_t taken = types[std::min(static_cast<size_t>(at), types.size() - 1)];
+      if (!taken) continue;
+      if (!first) first = t;
+      if (!(t->flags & kAccelerator) || t->device() != first->device() || !(taken >> static_cast<int>(t->dtype) & 1)) return false;
+      if (taken & There::kSame && t->dtype != first->dtype) return false;
+    } else if (PyList_CheckExact(args[i]) || PyTuple_CheckExact(args[i])) {
+      if (!takes(types, PySequence_Fast_ITEMS(args[i]), PySequence_Fast_GET_SIZE(args[i]), first, at)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool has_kernels_there(PyObject* kernel) {
+  const There* there = there_of(PyCFunction_GET_FUNCTION(kernel));
+  return there && (there->functions[There::Own] || there->functions[There::Complex]);
+}
+
 PyObject* by_device(const There& there, PyObject* const* args, Py_ssize_t n, bool writes) {
   static std::atomic<bool> loaded;
   if (!loaded.load(std::memory_order_acquire)) {
@@ -351,7 +379,8 @@ PyObject* by_device(const There& there, PyObject* const* args, Py_ssize_t n, boo
   }
   asked_last = {there.name, writes};
   for (int which = writes ? There::Write : There::Own; which <= (writes ? There::Write : There::Complex); ++which) {
-    if (!there.functions[which]) continue;
+    const Tensor* first = nullptr;
+    if (!there.functions[which] || (there.takes[which] && !takes(*there.takes[which], args, n, first))) continue;
     PyObject* result = PyObject_Vectorcall(there.functions[which], args, static_cast<size_t>(n), nullptr);
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
@@ -503,17 +532,39 @@ PyObject* copy_values(PyObject*, PyObject* args) {
   return copy_into(as_tensor(to), as_tensor(from)) < 0 ? nullptr : Py_NewRef(Py_None);
 }
 
-// accelerator_attach(target, function, complex, writes); target: an Op or a kernel of the CPU.
+std::vector<uint32_t> bits_of(PyObject* types) {
+  std::vector<uint32_t> bits;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); ++i) {
+    bits.push_back(static_cast<uint32_t>(PyLong_AsUnsignedLong(PyTuple_GET_ITEM(types, i))));
+  }
+  return bits;
+}
+
+// accelerator_fits(types, arguments): whether the arguments are of the types of a function.
+PyObject* fits(PyObject*, PyObject* args) {
+  PyObject *types, *given;
+  if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &types, &PyTuple_Type, &given)) return nullptr;
+  const std::vector<uint32_t> bits = bits_of(types);
+  const Tensor* first = nullptr;
+  const bool taken = !bits.empty() && takes(bits, PySequence_Fast_ITEMS(given), PyTuple_GET_SIZE(given), first);
+  return PyErr_Occurred() ? nullptr : PyBool_FromLong(taken);
+}
+
+// accelerator_attach(target, function, complex, writes, types); target: an Op or a CPU's kernel.
 PyObject* attach(PyObject*, PyObject* args) {
-  PyObject *target, *function;
+  PyObject *target, *function, *types;
   int complex, writes;
-  if (!PyArg_ParseTuple(args, "OOpp", &target, &function, &complex, &writes)) return nullptr;
+  if (!PyArg_ParseTuple(args, "OOppO!", &target, &function, &complex, &writes, &PyTuple_Type, &types)) return nullptr;
   There* there = PyObject_TypeCheck(target, OpType) ? &reinterpret_cast<Op*>(target)->there
                  : PyCFunction_CheckExact(target)   ? there_of(PyCFunction_GET_FUNCTION(target))
                                                     : nullptr;
   if (!there) return PyErr_Format(PyExc_TypeError, "%R is no op, and no kernel that accelerators compute", target);
-  PyObject*& place = there->functions[writes ? There::Write : complex ? There::Complex : There::Own];
+  const int which = writes ? There::Write : complex ? There::Complex : There::Own;
+  PyObject*& place = there->functions[which];
   if (place) return PyErr_Format(PyExc_TypeError, "%s has a kernel there already", there->name);
+  std::vector<uint32_t> taken = bits_of(types);
+  if (PyErr_Occurred()) return nullptr;
+  if (!taken.empty()) there->takes[which] = new std::vector<uint32_t>(std::move(taken));
   place = Py_NewRef(function);
   Py_RETURN_NONE;
 }
@@ -580,6 +631,7 @@ PyMethodDef kAcceleratorFunctions[] = {
     {"copy_to", method_of<copy_to_function>(), METH_VARARGS, "A dense copy on another device, without history."},
     {"copy_values", method_of<copy_values>(), METH_VARARGS, "Copies values into a tensor's memory, without history."},
     {"accelerator_attach", method_of<attach>(), METH_VARARGS, "What computes calls of an op, or of a kernel of the CPU, there."},
+    {"accelerator_fits", method_of<fits>(), METH_VARARGS, "Whether arguments are of the types that a function takes."},
     {"opcode", method_of<opcode>(), METH_O, "The number of a pointwise instruction, or -1."},
     {"accelerator_finish", method_of<finish>(), METH_O, "Waits until a device has done all."},
     {"accelerator_counts", method_of<counts>(), METH_O, "Bytes in use, the most so far, kept, the most kept; allocations."},

@@ -34,6 +34,7 @@ int run_program_by_host(const Program& program, DType compute, PyObject* const* 
 // The result of the device's kernels for a call, or for a call that writes, or NotImplemented.
 PyObject* by_device(const There& there, PyObject* const* args, Py_ssize_t n, bool writes = false);
 std::string asked_of_device();  // the name of the op or kernel that this thread asked for last
+bool has_kernels_there(PyObject* kernel);  // whether a kernel of the CPU has any on accelerators
 There*& there_of(PyCFunction method);  // of a kernel of the CPU, by what Python calls, or nullptr
 
 // Raises what kernels reported of numbers that they could not use: after a wait for the device. -1 with an exception.

@@ -131,6 +131,7 @@ inline uint32_t wrapped_bits(const Tensor* t) { return (t->flags | (t->base ? t-
 
 inline Cut cut_of(const Tensor* t) { return static_cast<Cut>((t->flags & kCutReason) >> 12); }
 void cut_here(Tensor* t, Cut why);               // notes the program's line
+void forget_cut(Tensor* t);                      // of a result whose call decides anew
 void inherit_cut(Tensor* t, const Tensor* from);  // where `from` has one, and `t` no better
 
 // Makes `t`, a plain tensor that nobody else has and that shows memory of `source`, a view of `source`: version and base are shared. Takes over `t`, which
@@ -429,6 +430,8 @@ struct There {
   enum Which { Own, Complex, Write };  // Complex: where Own has nothing for a call
   const char* name;  // of the op or kernel
   PyObject* functions[3];  // or nullptr
+  const std::vector<uint32_t>* takes[3];  // type bits by argument, the last for all further; 0: any
+  static constexpr uint32_t kSame = 1u << 31;  // the type of the first tensor
 };
 
 struct Op {
@@ -439,7 +442,6 @@ struct Op {
   PyObject* reference;  // the definition on NumPy, when `forward` is a kernel that may answer NotImplemented
   PyObject* dict;
   Kind kind;
-  There there;
 
   // The arguments.
   bool has_var_args;
@@ -537,6 +539,11 @@ struct Op {
     PyTypeObject* node_type;
     PyObject* unfold;  // makes the several nodes that PyTorch has for a call, or nullptr; see unfold.cpp
   } backward;
+
+  // Other ways than `forward`.
+  There there;
+  bool native;  // `forward` is a kernel
+  PyObject* by_ops;  // the definition in other ops, which serves every device; or nullptr
 };
 
 extern PyTypeObject* OpType;

@@ -1,5 +1,6 @@
 // The Op type, and how an op is made. Ops are stated in Python (src/rushlight/ops/table/statement.py), one statement each; `make_op`
 // only copies such a statement into the struct.
+#include "core/layout.h"
 #include "core/op.h"
 
 #include <structmember.h>
@@ -35,6 +36,7 @@ void op_dealloc(PyObject* self) {
   PyObject* owned[] = {op->name,
                        op->forward,
                        op->reference,
+                       op->by_ops,
                        op->dict,
                        op->promotion.refusals,
                        op->promotion.one_type_text,
@@ -66,6 +68,7 @@ int op_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(op->forward);
   Py_VISIT(op->reference);
+  Py_VISIT(op->by_ops);
   Py_VISIT(op->dict);
   for (PyObject* f : op->there.functions) Py_VISIT(f);
   Py_VISIT(op->result.put_off);
@@ -245,6 +248,12 @@ int read_reference(Op* op, PyObject* value) {
   return 0;
 }
 
+int read_by_ops(Op* op, PyObject* value) {
+  op->by_ops = Py_NewRef(value);
+  op->native = is_kernel(op->forward);
+  return 0;
+}
+
 int read_refusals(Op* op, PyObject* value) {
   op->promotion.refusals = Py_NewRef(value);
   op->promotion.refused = types_of(value);
@@ -378,6 +387,7 @@ struct Word {
 // In the order of reading: words after the words they need. See core.h, ops/table/words.py.
 Word words[] = {
     {"reference", read_reference, nullptr},
+    {"is_", read_by_ops, nullptr},
     {"arity", number<&Op::loop, &Op::Loop::arity>, nullptr},
     {"kernel", read_kernel, nullptr},
     {"result", number<&Op::promotion, &Op::Promotion::result>, nullptr},

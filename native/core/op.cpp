@@ -7,6 +7,7 @@
 #include "core/op.h"
 
 #include <algorithm>
+#include <span>
 
 #include "core/accelerator.h"
 #include "core/layout.h"
@@ -235,6 +236,57 @@ PyObject* write_copy(Op* op, PyObject* const* slots) {
   return done.get() == Py_None ? copy.release() : done.release();
 }
 
+namespace {
+
+// Whether a tensor of the call is on meta, or on an accelerator: `flag` says which.
+bool is_on(Op* op, PyObject* const* slots, uint32_t flag) {
+  return !for_each_tensor(op, slots, [flag](Tensor* t, int) { return !(t->flags & flag); });
+}
+
+// A new tensor of a definition has no history. A view that shows all of a tensor, which nobody else
+// has, owns the memory.
+void stand_alone(Tensor* t) {
+  forget_cut(t);
+  const Tensor* base = t->base;
+  if (!base || Py_REFCNT(base) != 1 || base->numel() != t->numel() || t->storage()->nbytes != static_cast<size_t>(t->nbytes()))
+    return;
+  Py_CLEAR(t->base);
+  t->flags &= ~kSpecialView;
+  drop(std::exchange(t->version, nullptr));
+  t->history_version = 0;
+}
+
+// The definition in other ops, unrecorded and unreported. On an accelerator kernels go first.
+[[gnu::noinline]] PyObject* run_by_ops(Op* op, PyObject* const* slots, bool accelerated) {
+  if (accelerated) {
+    for (There* there : {op->native ? there_of(PyCFunction_GET_FUNCTION(op->forward)) : nullptr, &op->there}) {
+      PyObject* found = there ? by_device(*there, slots, op->n_params) : nullptr;
+      if (there && found != Py_NotImplemented) return found;
+      Py_XDECREF(found);
+    }
+  }
+  PyObject* arguments[kMaxParams + 1];
+  std::copy_n(slots, op->n_params, arguments + 1);
+  Ref result;
+  {
+    const GradMode off(false);
+    const OverridesOf quiet(Overrides::None);
+    const Unreported own_work;
+    result = Ref(PyObject_Vectorcall(op->by_ops, arguments + 1, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+  }
+  note_path(Path::Composite);
+  if (!result) return nullptr;
+  const bool several = PyTuple_CheckExact(result.get());
+  PyObject* made[] = {result.get()};
+  for (PyObject* o :
+       std::span(several ? PySequence_Fast_ITEMS(result.get()) : made, several ? PyTuple_GET_SIZE(result.get()) : 1)) {
+    if (is_tensor(o) && Py_REFCNT(o) == 1) stand_alone(as_tensor(o));
+  }
+  return result.release();
+}
+
+}  // namespace
+
 PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
   PyObject* arguments[kMaxParams + 1];
   PyObject** args = arguments + 1;
@@ -293,10 +345,24 @@ bool has_dtype(Op* op, PyObject* const* slots) {
   return o && o != Py_None;
 }
 
+// A forward beside a definition in other ops serves the CPU, and meta where it is a kernel.
+[[gnu::noinline]] PyObject* run_with_ops(Op* op, PyObject* const* slots) {
+  const bool accelerated = accelerators_opened.load(std::memory_order_relaxed) && is_on(op, slots, kAccelerator);
+  if (op->forward != op->by_ops && !accelerated && (op->native || !is_on(op, slots, kMeta))) {
+    PyObject* result = run_definition(op, op->forward, slots);
+    if (result != Py_NotImplemented) return result;
+    Py_DECREF(result);
+  }
+  return run_by_ops(op, slots, accelerated);
+}
+
 inline PyObject* run_definitions(Op* op, PyObject* const* slots) {
+  if (op->by_ops && (!op->native || accelerators_opened.load(std::memory_order_relaxed))) [[unlikely]]
+    return run_with_ops(op, slots);
   PyObject* result = run_definition(op, op->forward, slots);
   if (result == Py_NotImplemented && op->reference) {
     Py_DECREF(result);
+    if (op->by_ops) return run_by_ops(op, slots, false);
     result = run_definition(op, op->reference, slots);
     if (tls.noted.path == Path::Numpy) note_path(Path::Fallback);
   }
@@ -711,7 +777,11 @@ Node* make_op_node(Op* op, PyObject* const* slots, Tensor** outputs, Py_ssize_t 
                        static_cast<int>(save.source.index), static_cast<int>(node->n_outputs));
           return nullptr;
         }
-        if (outputs && save_output(node, slot, outputs[save.source.index], save.source.index) < 0) return nullptr;
+        if (outputs && as_object(outputs[save.source.index]) == Py_None) {
+          if (save_input(slot, Py_None) < 0) return nullptr;
+        } else if (outputs && save_output(node, slot, outputs[save.source.index], save.source.index) < 0) {
+          return nullptr;
+        }
         break;
       default: break;
     }

@@ -3,6 +3,7 @@
 //   2. a traced program: a pointwise partial times the incoming gradient, in one pass of the block machine;
 //   3. the rule itself, a Python function of tensors.
 // When a graph of the backward is wanted, or a tensor is wrapped, only the third is taken: it is made of ops, so it records.
+#include "core/accelerator.h"
 #include "core/layout.h"
 #include "core/lazy.h"
 #include "core/override.h"
@@ -98,7 +99,7 @@ int run_fused(Node* node, PyObject* const* grads, uint64_t left_out, PyObject** 
   for (const Source& s : op->backward.fused_sources) given |= s.kind == Source::Grad && grads[s.index];
   if (!given) return 0;
   const bool native = is_kernel(op->backward.fused);
-  bool meta = false;
+  bool meta = false, accelerated = false;
   Ref owned[kMaxParams];
   PyObject* args[kMaxParams];
   for (size_t i = 0; i < n; ++i) {
@@ -111,7 +112,9 @@ int run_fused(Node* node, PyObject* const* grads, uint64_t left_out, PyObject** 
     owned[i] = Ref(plain_tensor(value));
     if (!(args[i] = owned[i].get())) return -1;
     meta |= is_tensor(args[i]) && as_tensor(args[i])->flags & kElsewhere;
+    accelerated |= is_tensor(args[i]) && as_tensor(args[i])->flags & kAccelerator;
   }
+  if (native && accelerated && !has_kernels_there(op->backward.fused)) return 0;
   if (!native) {
     if (meta) return 0;  // the rules are ops, which know the layouts of their results
     for (size_t i = 0; i < n; ++i) {

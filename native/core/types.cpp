@@ -197,6 +197,11 @@ void set_cut(Tensor* t, Cut why, Site site) {
 
 void cut_here(Tensor* t, Cut why) { set_cut(t, why, program_site()); }
 
+void forget_cut(Tensor* t) {
+  if (t->flags & kCut) forget_site(&t->cut);
+  t->flags &= ~(kCut | kCutReason);
+}
+
 void inherit_cut(Tensor* t, const Tensor* from) {
   // Data has no history by nature, so what else ended one says more.
   if (t == from || !(from->flags & kCut) || (t->flags & kCut && cut_of(t) != Cut::FromData)) return;

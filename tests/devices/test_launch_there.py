@@ -111,6 +111,36 @@ def test_a_kernel_of_no_op_is_an_error():
         _kernels.named("_no_such_op")
 
 
+@pytest.mark.parametrize(
+    ("takes", "types", "other", "taken"),
+    [
+        ("float", "float16", None, True),
+        ("float", "int32", None, False),
+        ("int", "bool", None, False),
+        ("bool int", "bool", None, True),
+        ("float32 float64 same", "float64", "float32", False),
+        ("float32 float64 same", "float64", "float64", True),
+        ("float, index: int64", "float32", "int64", True),
+        ("float, index: int64", "float32", "float32", False),
+        ("real", "complex64", None, False),
+    ],
+)
+def test_the_types_that_a_kernel_takes(takes, types, other, taken):
+    given = torch.zeros(2, dtype=getattr(torch, types)).to("opencl")
+    more = None if other is None else torch.zeros(2, dtype=getattr(torch, other)).to("opencl")
+    bits = _kernels._taken(takes, lambda x, index=None: x)
+    assert _core.accelerator_fits(bits, (given, more)) is taken
+    assert _core.accelerator_fits(bits, ([given, given], more)) is taken
+    assert not _core.accelerator_fits(bits, (given.cpu(), more))
+
+
+def test_a_type_of_no_parameter_is_an_error():
+    with pytest.raises(TypeError, match="has not all of these parameters: indices"):
+        _kernels._taken("float, indices: int64", lambda x, index: x)
+    with pytest.raises(KeyError, match="floats"):
+        _kernels._taken("floats", lambda x: x)
+
+
 def test_results_have_the_layout_of_the_cpu():
     cpu = torch.empty(3, 4, 5).permute(2, 0, 1)
     made = _launch.made("softmax", cpu.to("opencl"), 1)

@@ -28,6 +28,13 @@ def test_softmax() -> None:
     assert said["autocast"] == "there: float32"
 
 
+def test_what_is_defined_in_other_ops() -> None:
+    said = rows("dist")
+    assert said["in other ops"].startswith("ops/matrix/norms.py:")
+    assert said["on accelerators"] == said["vmap"] == "in other ops"
+    assert said["kernel of the CPU"] == said["with NumPy"] == "none"
+
+
 def test_missing_definitions_are_said() -> None:
     said = rows("histc")
     assert said["kernel of the CPU"] == said["in place"] == "none"

@@ -436,6 +436,22 @@ def test_two_bidirectional_layers(kind):
         close(part, np.stack([state[i] for state in last]))
 
 
+@pytest.mark.parametrize("kind", [nn.RNN, nn.LSTM, nn.GRU])
+@pytest.mark.filterwarnings("ignore:Complex modules")
+def test_complex_numbers_that_are_real(kind):
+    """The gradients are those of real numbers."""
+    real, x = kind(3, 4), torch.from_numpy(array(5, 2, 3))
+    layer = kind(3, 4).to(torch.complex64)
+    layer.load_state_dict(real.state_dict())
+    output, wanted = layer(x.cfloat())[0], real(x)[0]
+    close(output.real, wanted.detach().numpy())
+    output.real.sum().backward()
+    wanted.sum().backward()
+    for found, plain in zip(layer.parameters(), real.parameters(), strict=True):
+        close(found.grad.real, plain.grad.numpy())
+        assert not found.grad.imag.any()
+
+
 @pytest.mark.parametrize("kind", [nn.RNNCell, nn.LSTMCell, nn.GRUCell])
 def test_cells(kind):
     cell = kind(3, 4)

@@ -10,7 +10,7 @@ from .. import _core
 from .._core import Op, Tensor
 from ..ops.indexing.scatter import _gather_backward
 from ..ops.layout.joining import cat, stack, unbind
-from ..ops.layout.rearrange import diag_embed, repeat, roll
+from ..ops.layout.rearrange import repeat, roll
 from ..ops.layout.shape import (
     _reshape_alias,
     _squeeze_dims,
@@ -168,15 +168,6 @@ def _diagonal(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
         n, values[at] = len(args[at]), (level.size, *args[at])
     for name in ("dim1", "dim2"):
         at = op.params.index(name)
-        values[at] = _shifted_dim(args[at], n)
-    return wrap_all(_call(op, values), level)
-
-
-@batching(diag_embed)
-def _diag_embed(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
-    values = [inner(args[0], level), *args[1:]]
-    n = args[0].ndim + 1
-    for at in (2, 3):
         values[at] = _shifted_dim(args[at], n)
     return wrap_all(_call(op, values), level)
 

@@ -19,7 +19,6 @@ from ..ops.indexing.index_select import (
 from ..ops.layers.padding import constant_pad_nd
 from ..ops.layout.joining import cat
 from ..ops.layout.rearrange import _block_diag as block_diag
-from ..ops.layout.rearrange import _diagonal_copy as diagonal_copy
 from ..ops.making.creation import zeros_like
 from ..ops.reduction.extremes import _has as has
 from ..ops.reduction.extremes import _put_along
@@ -139,11 +138,6 @@ def _written_over(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     return level.wrap(
         padded(v, value.ndim, x.ndim).to(x.dtype).expand(level.size, *x.shape).clone()
     )
-
-
-@batching(diagonal_copy)
-def _diagonal_copy(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
-    return args[0].diagonal(args[1]).clone()
 
 
 @batching(block_diag)

@@ -11,7 +11,6 @@ from ..ops.elementwise.selection import _where
 from ..ops.layers.attention import attention_op
 from ..ops.layers.class_loss import (
     _binary_cross_entropy,
-    _binary_cross_entropy_with_logits,
     _nll_loss,
     _nll_loss2d,
 )
@@ -20,15 +19,14 @@ from ..ops.layers.embedding import _embedding_op, one_hot
 from ..ops.layers.embedding import _embedding_scaled as embedding_scaled
 from ..ops.layers.embedding import _embedding_scaled_transpose as embedding_scaled_transpose
 from ..ops.layers.embedding import _embedding_transpose as embedding_transpose
-from ..ops.layers.loss import _huber_loss, _mse_loss, _smooth_l1_loss
-from ..ops.layers.margin_loss import _multi_margin_loss, _soft_margin_loss
+from ..ops.layers.loss import reduce_loss
+from ..ops.layers.margin_loss import _multi_margin_loss
 from ..ops.layers.normalization import (
     _native_layer_norm,
     native_batch_norm_op,
     native_group_norm_op,
 )
 from ..ops.making.creation import arange, ones, zeros
-from ..ops.matrix.norms import renorm, vector_norm
 from .batching import batched, batching, folded_first, inner, pointwise, wrap_all
 from .batching_places import first_rows
 from .batching_products import fold, unfold
@@ -54,7 +52,7 @@ def _layer_norm(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tensor,
     return _affine(_call(op, [x, n, None, None, eps]), weight, bias, 2)
 
 
-def _affine(found: Any, weight: Any, bias: Any, ndim: int) -> Any:
+def _affine(found: Any, weight: Tensor | None, bias: Tensor | None, ndim: int) -> Any:
     """The results of a normalization with weights and biases; of channels, where x has `ndim`
     dimensions."""
     if ndim > 2:
@@ -110,7 +108,7 @@ def _batch_norm(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tensor,
 def _attention(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tensor, ...]:
     ndim = args[0].ndim
 
-    def in_front(t: Any) -> Any:
+    def in_front(t: Tensor | None) -> Any:
         """The batch before as many dimensions as the query has."""
         if t is None:
             return None
@@ -125,23 +123,10 @@ def _attention(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tensor, 
 _NONE, _MEAN, _SUM = ("none", 0), ("mean", 1), ("sum", 2)
 
 
-@batching(
-    _mse_loss,
-    _smooth_l1_loss,
-    _huber_loss,
-    _binary_cross_entropy,
-    _binary_cross_entropy_with_logits,
-    _soft_margin_loss,
-)
-def _elementwise_loss(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
-    values = list(args)
-    at = op.params.index("reduction")
-    reduction = args[at]
-    values[at] = "none" if isinstance(reduction, str) else 0
-    out = pointwise(op, values, level)
-    if reduction in _MEAN:
-        return out.mean()
-    return out.sum() if reduction in _SUM else out
+@batching(_binary_cross_entropy)
+def _probabilities(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
+    *values, reduction = args
+    return reduce_loss(pointwise(op, [*values, "none"], level), reduction)
 
 
 @batching(_nll_loss, _nll_loss2d)
@@ -182,16 +167,6 @@ def _multi_margin(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     if reduction in _NONE:
         return each.reshape(target.shape)
     return each.sum() if reduction in _SUM else each.mean()
-
-
-@batching(renorm)
-def _renorm(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
-    """The slices brought down, in terms of ops."""
-    x, p, dim, maxnorm = args
-    others = tuple(i for i in range(x.ndim) if i != dim % x.ndim)
-    wide = x.float() if x.dtype.itemsize == 2 else x
-    sizes = vector_norm(wide, p, others, True)
-    return (wide * where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1.0)).to(x.dtype)
 
 
 def _weights_of(

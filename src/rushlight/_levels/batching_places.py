@@ -39,7 +39,6 @@ from ..ops.layout.strided import (
     strided_view,
 )
 from ..ops.making.creation import arange, zeros
-from ..ops.matrix.norms import dist, vector_norm
 from ..ops.reduction.sorting import _unique_all, _unique_dim, _unique_runs
 from .batching import all_batched, batched, batching, inner, normal, padded, pointwise
 from .structure import plain_parts
@@ -257,12 +256,6 @@ def _index_reduce(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
         return level.wrap(_call(op, [*tensors, reduce, include_self]))
     where = index.reshape([-1 if d == dim else 1 for d in range(x.ndim)]).expand(source.shape)
     return x.scatter_reduce(dim, where, source, reduce, include_self=bool(include_self))
-
-
-@batching(dist)
-def _dist(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
-    x, y, p = args
-    return vector_norm(x - y, p)
 
 
 batching(_isclose)(pointwise)

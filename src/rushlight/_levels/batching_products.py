@@ -15,10 +15,9 @@ from .._core import Op, Tensor
 from ..ops.layers.conv import _convolution as convolution
 from ..ops.layers.conv import _convolution_input
 from ..ops.layers.conv import _convolution_weight as convolution_weight
-from ..ops.making.creation import eye, zeros
+from ..ops.making.creation import zeros
 from ..ops.matrix.factors import solve_ex
-from ..ops.matrix.fused_products import _trace_transpose as trace_transpose
-from ..ops.matrix.fused_products import addbmm, addmm, addmv, addr, baddbmm, linalg_cross, trace
+from ..ops.matrix.fused_products import addbmm, addmm, addmv, addr, baddbmm
 from ..ops.matrix.matrix_functions import _least_squares_op
 from ..ops.matrix.norms import _cdist_op
 from ..ops.matrix.products import (
@@ -33,8 +32,7 @@ from ..ops.matrix.products import (
     viewed_product,
 )
 from ..ops.matrix.solving import solve
-from ..ops.table.arrays import Array
-from .batching import batched, batching, inner, normal, padded, wrap_all
+from .batching import batched, batching, inner, padded, wrap_all
 
 if TYPE_CHECKING:
     from .batch import BatchLevel
@@ -87,7 +85,7 @@ def _check_product(op: Op, a: Tensor, b: Tensor) -> None:
         op(_plain_like(a), _plain_like(b))
 
 
-def _plain_like(t: Any) -> Any:
+def _plain_like(t: Tensor) -> Any:
     return zeros(tuple(t.shape), dtype=t.dtype, device=t.device)
 
 
@@ -129,15 +127,6 @@ def _addbmm(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     return x * beta + matmul(a, b).sum(0) * alpha
 
 
-@batching(linalg_cross)
-def _cross(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
-    a, b, dim = args
-    n = max(a.ndim, b.ndim)
-    dim = normal(dim, n)
-    va, vb = (padded(batched(t, level), t.ndim, n) for t in (a, b))
-    return level.wrap(_call(op, [va, vb, dim + 1]))
-
-
 @batching(solve, solve_ex)
 def _solve(op: Op, args: Sequence[Any], level: BatchLevel) -> Any:
     a, b, left, *more = args
@@ -163,17 +152,6 @@ def _least_squares(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tens
     if left.ndim == 1 and n > 2:  # none remain to be told
         left = left.unsqueeze(0).expand(level.size, 0)
     return wrap_all((x, left), level)
-
-
-@batching(trace)
-def _trace(op: Op, args: Sequence[Any], level: BatchLevel) -> Array:
-    return args[0].diagonal().sum()
-
-
-@batching(trace_transpose)
-def _trace_transpose(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
-    g, shape = args
-    return eye(*shape, dtype=g.dtype, device=g.device) * g
 
 
 @batching(_cdist_op)

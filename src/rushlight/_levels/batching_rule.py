@@ -24,7 +24,7 @@ from .composites import warn_of_loop
 if TYPE_CHECKING:
     from .batch import BatchLevel
 
-__all__ = ["batching_of", "unbatched_ops"]
+__all__ = ["batching_of", "by_definition", "looped", "unbatched_ops"]
 
 _call = _core.call_op
 
@@ -32,6 +32,7 @@ _FAMILIES = {
     "trailing": trailing,
     "solved": solved,
     "folded": folded,
+    "along": along,
     "reduced": reduced,
     "picked": picked,
 }
@@ -54,9 +55,22 @@ def _said(op: Op) -> Any:
         return lambda op, args, level: said(*args)
     if said is not None:
         return _FAMILIES[said]
+    if op.entry.is_ is not None:
+        return by_definition
     if op.entry.kind == "pointwise":
         return pointwise
     return looped if DIMS.isdisjoint(op.params) else along
+
+
+def by_definition(op: Op, args: Sequence[Any], level: BatchLevel) -> Any:
+    """The definition in other ops. An argument for which the op has no gradient gets none."""
+    derived = {i for targets in op.entry.targets for i in targets}
+    return op.entry.is_(
+        *[
+            a.detach() if isinstance(a, Tensor) and i not in derived else a
+            for i, a in enumerate(args)
+        ]
+    )
 
 
 def looped(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:

@@ -14,7 +14,7 @@ from .structure import plain_parts
 __all__ = ["check_captured", "in_place_name", "refuse_captured", "refuse_requires_grad"]
 
 
-def in_place_name(op: Op, value: Any) -> str:
+def in_place_name(op: Op, value: object) -> str:
     """PyTorch's name of an in-place op whose last argument is `value`, with the overload."""
     said: list[str] = op.base.entry.aten.split(" | ")
     name: str = op.__name__.lstrip("_")
@@ -39,7 +39,7 @@ def _overload(listed: Any, tensor: bool) -> str:
     return ".Tensor" if tensor or takes_out["Tensor"] != takes_out["Number"] else ".Scalar"
 
 
-def refuse_captured(t: Tensor, written: Any, value: Any) -> None:
+def refuse_captured(t: Tensor, written: Any, value: object) -> None:
     """Raise what a write is answered with to a tensor that the transformed function was not given.
     `written`: the in-place op, or PyTorch's name of it; `value`: its last argument."""
     name = written if isinstance(written, str) else in_place_name(written, value)

@@ -102,7 +102,7 @@ class _Wrapped:
         w = t._wrapped
         w.level.set_requires_grad(w, on)
 
-    def version(self, t: Any) -> int:
+    def version(self, t: Tensor) -> int:
         """`t._version`."""
         return t._wrapped.value._version
 

@@ -148,7 +148,7 @@ def all_alike(args: Sequence[Any], level: BatchLevel) -> bool:
     return True
 
 
-def note_alike(result: Any, level: BatchLevel) -> None:
+def note_alike(result: object, level: BatchLevel) -> None:
     """Keep that the elements of a result are the same."""
     if isinstance(result, Tensor):
         w = result._attached

@@ -34,7 +34,7 @@ where: Any = _where
 
 
 def tangent_of(
-    op: Op, values: list[Any], tangents: dict[int, Any], out: Any
+    op: Op, values: list[Any], tangents: dict[int, Any], out: Tensor
 ) -> Tensor | tuple[Tensor | None, ...] | None:
     """The tangent of `out`, the op's result: a tensor or None; of several results, a tuple."""
     entry = op.entry

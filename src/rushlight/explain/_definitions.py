@@ -10,7 +10,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from .._levels.batching_rule import batching_of, looped
+from .._levels.batching_rule import batching_of, by_definition, looped
 from ..ops.table.statement import OPS, Entry
 from ..ops.table.words import BATCH
 from ._text import Text
@@ -52,6 +52,7 @@ def _of(function: Any) -> str:
     """The place of a function of Python, the name of a native one."""
     if function is None:
         return _NONE
+    function = inspect.unwrap(function)
     function = inspect.unwrap(getattr(function, "func", function))  # of a partial, too
     code = getattr(function, "__code__", None)
     if isinstance(code, CodeType):
@@ -72,7 +73,9 @@ def _rows(entry: Entry) -> Iterator[tuple[str, str]]:
         native = inspect.isbuiltin(forward)
         yield "kernel of the CPU", _of(forward) if native else _NONE
         forward = None if native else forward
-    yield "with NumPy", _of(entry.reference or forward)
+    yield "in other ops", _of(entry.is_)
+    with_numpy = entry.reference or forward
+    yield "with NumPy", _of(None if with_numpy is entry.is_ else with_numpy)
     yield "on accelerators", _there(entry)
     yield from _gradients(entry)
     if entry.rules:
@@ -96,8 +99,8 @@ def _gradients(entry: Entry) -> Iterator[tuple[str, str]]:
 
 def _batching(entry: Entry) -> str:
     rule = batching_of(entry.op)
-    if rule is looped:
-        return "once for each element"
+    if rule in (looped, by_definition):
+        return "once for each element" if rule is looped else "in other ops"
     return f"{BATCH[entry.batch]}, {_of(rule)}" if isinstance(entry.batch, str) else _of(rule)
 
 
@@ -106,7 +109,7 @@ def _there(entry: Entry) -> str:
         return "the interpreter of pointwise programs"
     kernels = import_module("rushlight._devices._kernels")
     found = [t[key] for t in (kernels.own, kernels.of_complex) for key in _keys(entry) if key in t]
-    return ", ".join(map(_of, found)) or "by way of the host"
+    return ", ".join(map(_of, found)) or ("in other ops" if entry.is_ else "by way of the host")
 
 
 def _keys(entry: Entry) -> list[Any]:

@@ -11,7 +11,7 @@ from math import prod
 
 from ..._core import Tensor, kernels
 from . import there
-from ._launch import Ints, Tensors, code, computed, empty, layout, made, rows, start, takes
+from ._launch import Ints, Tensors, code, computed, empty, layout, made, rows, start
 from ._products import Matrices, matrices, product
 
 _NONE = struct.pack("13q", *(0,) * 13)
@@ -76,11 +76,7 @@ class _Heads:
         return True
 
 
-def _known(*tensors: object) -> bool:
-    return takes(*[t for t in tensors if t is not None])
-
-
-@there(kernels.attention)
+@there(kernels.attention, takes="real")
 def attention(
     query: Tensor,
     key: Tensor,
@@ -90,8 +86,6 @@ def attention(
     causal: bool,
     scale: float,
 ) -> Tensors:
-    if not _known(query, key, value, mask, noise):
-        return NotImplemented
     results = made("attention", query, key, value, mask, noise, causal, scale)
     if results is NotImplemented:
         return results
@@ -110,7 +104,7 @@ def attention(
     return (out, sums) if whole else NotImplemented
 
 
-@there(kernels.attention_backward)
+@there(kernels.attention_backward, takes="real")
 def attention_backward(
     g: Tensor,
     query: Tensor,
@@ -124,8 +118,6 @@ def attention_backward(
     sums: Tensor,
     needs: Ints,
 ) -> tuple[Tensor | None, ...]:
-    if not _known(g, query, key, value, mask, noise, out, sums):
-        return NotImplemented
     given = g, query, key, value, mask, noise, causal, scale, out, sums
     results = made("attention_backward", *given, (*needs[:3], 0))
     if results is NotImplemented:

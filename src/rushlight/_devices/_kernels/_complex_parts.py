@@ -187,7 +187,7 @@ def _bilinear(real: Callable[..., Any]) -> Callable[..., Any]:
 
 @there(products.vdot, complex=True)
 def vdot(a: Tensor, b: Tensor) -> Tensor:
-    return _products(own[products.dot], b, a, conj=True)
+    return _products(own[kernels.matmul], b, a, conj=True)
 
 
 def _biased(target: object, channels_last: bool = False) -> None:

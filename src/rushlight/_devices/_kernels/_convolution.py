@@ -15,7 +15,7 @@ from ..._core import Tensor, kernels
 from ...ops.layers import unfold
 from ..opencl import numbered
 from . import numbers_of, there
-from ._launch import Ints, code, computed, empty, made, rows, start, takes
+from ._launch import Ints, code, computed, empty, made, rows, start
 from ._products import Matrices, Panels, broad, matrices, one, product, stored
 
 _N = numbers_of("convolution.cl")
@@ -111,7 +111,7 @@ def _run_packed(c: _Convolution, bias: Tensor | None) -> Tensor:
     return c.out
 
 
-@there(kernels.convolution)
+@there(kernels.convolution, takes="real")
 def convolution(
     x: Tensor,
     w: Tensor,
@@ -121,8 +121,6 @@ def convolution(
     dilation: Ints,
     groups: int,
 ) -> Tensor:
-    if not takes(x, w, *([] if bias is None else [bias])):
-        return NotImplemented
     out = made("convolution", x, w, bias, stride, padding, dilation, groups)
     if out is NotImplemented:
         return out
@@ -136,7 +134,7 @@ def convolution(
     return _run(c, bias)
 
 
-@there(kernels.convolution_input)
+@there(kernels.convolution_input, takes="real")
 def convolution_input(
     g: Tensor,
     w: Tensor,
@@ -147,8 +145,6 @@ def convolution_input(
     dilation: Ints,
     groups: int,
 ) -> Tensor:
-    if not takes(g, w, *([] if bias is None else [bias])):
-        return NotImplemented
     out = made("convolution_input", g, w, bias, shape, stride, padding, dilation, groups)
     if out is NotImplemented:
         return out
@@ -163,12 +159,10 @@ def convolution_input(
     return _run(c, bias)
 
 
-@there(kernels.convolution_weight)
+@there(kernels.convolution_weight, takes="real")
 def convolution_weight(
     g: Tensor, x: Tensor, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Tensor:
-    if not takes(g, x):
-        return NotImplemented
     out = made("convolution_weight", g, x, shape, stride, padding, dilation, groups)
     if out is NotImplemented:
         return out
@@ -200,15 +194,10 @@ def _patches(
 
 
 def _is_image(x: Tensor, ndim: int, *pairs: Any) -> bool:
-    return (
-        takes(x)
-        and x.dim() == ndim
-        and x.dtype.is_floating_point
-        and all(len(pair) == 2 for pair in pairs)
-    )
+    return x.dim() == ndim and all(len(pair) == 2 for pair in pairs)
 
 
-@there(unfold._im2col)
+@there(unfold._im2col, takes="float")
 def im2col(x: Tensor, k: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Tensor:
     if not _is_image(x, 4, k, dilation, padding, stride):
         return NotImplemented
@@ -218,7 +207,7 @@ def im2col(x: Tensor, k: Ints, dilation: Ints, padding: Ints, stride: Ints) -> T
     return _patches("to_columns", x, out, size, k, dilation, padding, stride)
 
 
-@there(unfold._col2im)
+@there(unfold._col2im, takes="float")
 def col2im(x: Tensor, size: Ints, k: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Tensor:
     if not _is_image(x, 3, size, k, dilation, padding, stride):
         return NotImplemented

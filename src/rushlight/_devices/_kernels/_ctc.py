@@ -11,7 +11,7 @@ from ...ops.layers import ctc
 from ..opencl import numbered
 from . import there
 from ._elements import laid_in, order_of
-from ._launch import code, empty, rows, start, takes
+from ._launch import code, empty, rows, start
 
 _FILE = "ctc.cl"
 
@@ -65,11 +65,10 @@ class _Sequences:
         return out
 
 
-def _fits(log_probs: Tensor, *whole: Any) -> bool:
-    return takes(log_probs, *whole) and all(t.dtype is dtypes.int64 for t in whole)
+_TAKES = "real, targets: int64, steps: int64, lengths: int64"
 
 
-@there(ctc._losses_op)
+@there(ctc._losses_op, takes=_TAKES)
 def ctc_losses(
     log_probs: Tensor,
     targets: Tensor,
@@ -78,13 +77,11 @@ def ctc_losses(
     blank: int,
     zero_infinity: bool,
 ) -> Tensor:
-    if not _fits(log_probs, targets, steps, lengths):
-        return NotImplemented
     given = _Sequences(log_probs, targets, steps, lengths, blank, zero_infinity)
     return given.losses(given.forwards(), log_probs.dtype, given.zero)
 
 
-@there(ctc._backward_op)
+@there(ctc._backward_op, takes=_TAKES)
 def ctc_loss_backward(
     g: Tensor,
     log_probs: Tensor,
@@ -94,8 +91,6 @@ def ctc_loss_backward(
     blank: int,
     zero_infinity: bool,
 ) -> Tensor:
-    if not _fits(log_probs, targets, steps, lengths) or not takes(g, log_probs):
-        return NotImplemented
     given = _Sequences(log_probs, targets, steps, lengths, blank, zero_infinity)
     alpha, beta = given.forwards(), given.backwards()
     loss = given.losses(alpha, given.wide, 0)

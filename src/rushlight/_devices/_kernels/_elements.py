@@ -13,7 +13,6 @@ from ...ops.elementwise import comparison, complex_numbers, elementary
 from ...ops.elementwise.arithmetic import _nonzero
 from ...ops.elementwise.comparison import isfinite, isnan
 from ...ops.elementwise.elementary import round as whole
-from ...ops.elementwise.elementary import sigmoid
 from ...ops.elementwise.selection import maximum, minimum, where
 from ...ops.elementwise.special import xlogy
 from ...ops.layers import activation, fake_quantization, interpolation
@@ -81,32 +80,28 @@ def filled_with(made: Tensor, value: int) -> Tensor:
     return made
 
 
-@there(interpolation._nothing)
+@there(interpolation._nothing, takes="real")
 def nothing(a: Tensor) -> Tensor:
-    return zeros(a.shape, a) if takes(a) else NotImplemented
+    return zeros(a.shape, a)
 
 
-@there(interpolation._one)
+@there(interpolation._one, takes="real")
 def one(a: Tensor) -> Tensor:
-    return filled_with(empty(a.shape, a), 1) if takes(a) else NotImplemented
+    return filled_with(empty(a.shape, a), 1)
 
 
-@there(comparison.isreal)
+@there(comparison.isreal, takes="real")
 def isreal(a: Tensor) -> Tensor:
-    if not takes(a):
-        return NotImplemented
     return filled_with(empty(a.shape, a, dtypes.bool), 1)
 
 
-@there(complex_numbers.conj_physical)
-def conj_physical(a: Tensor) -> Any:
-    return a if takes(a) else NotImplemented
+@there(complex_numbers.conj_physical, takes="real")
+def conj_physical(a: Tensor) -> Tensor:
+    return a
 
 
-@there(complex_numbers.angle)
+@there(complex_numbers.angle, takes="float")
 def angle(a: Tensor) -> Tensor:
-    if not is_float(a):
-        return NotImplemented
     a = a.detach()
     return where(isnan(a), a, rows(a < 0, a.dtype) * np.pi)
 
@@ -129,18 +124,16 @@ def isclose(a: Tensor, b: Tensor, rtol: float, atol: float, equal_nan: bool) -> 
     return close | (isfinite(difference) & (difference <= atol + abs(rtol * b)))
 
 
-@there(elementary.frexp)
+@there(elementary.frexp, takes="float")
 def frexp(a: Tensor) -> Tensors:
-    if not is_float(a):
-        return NotImplemented
     mantissa, exponent = empty(a.shape, a), empty(a.shape, a, dtypes.int32)
     start(_FILE, "taken_apart", a.numel(), a, rows(a), mantissa, exponent, code(a), a.numel())
     return mantissa, exponent
 
 
-@there(elementary._round_decimals_op)
+@there(elementary._round_decimals_op, takes="float")
 def round_decimals(a: Tensor, decimals: int) -> Tensor:
-    if not is_float(a) or not isinstance(decimals, int):
+    if not isinstance(decimals, int):
         return NotImplemented
     out = empty(a.shape, a)
     with np.errstate(over="ignore"):
@@ -149,17 +142,9 @@ def round_decimals(a: Tensor, decimals: int) -> Tensor:
     return out
 
 
-@there(activation._gelu_given)
+@there(activation._gelu_given, takes="float")
 def gelu_given(a: Tensor, approximate: str) -> Tensor:
-    return gelu(a.detach()) if is_float(a) and approximate == "none" else NotImplemented
-
-
-@there(activation.glu)
-def glu(a: Tensor, dim: int) -> Tensor:
-    if not is_float(a) or not -a.dim() <= dim < a.dim() or a.shape[dim] % 2:
-        return NotImplemented
-    left, right = a.detach().chunk(2, dim)
-    return left * sigmoid(right)
+    return gelu(a.detach()) if approximate == "none" else NotImplemented
 
 
 # ---- whole quotients
@@ -208,20 +193,18 @@ _division(_N.COMMON_MULTIPLE, "lcm")
 # ---- functions of real numbers, of integers
 
 
-def _of_integers(names: str, function: Any, *, of_bool: bool = True) -> None:
+def _of_integers(names: str, function: Any, takes: str = "bool int") -> None:
     """Register ops on integers, which are all finite and whole."""
 
-    @there(*named(*names.split()))
+    @there(*named(*names.split()), takes=f"{takes}, rest: real")
     def functions(a: Tensor, *rest: Any) -> Tensor:
-        if not takes(a) or a.dtype.is_floating_point or (a.dtype is dtypes.bool and not of_bool):
-            return NotImplemented
         return function(a.detach(), *rest)
 
 
 _of_integers("isnan isinf isposinf isneginf", lambda a: a != a)
 _of_integers("isfinite", lambda a: a == a)
-_of_integers("signbit", lambda a: a < 0, of_bool=False)
-_of_integers("floor ceil trunc round _nan_to_num", lambda a, *_: a + 0, of_bool=False)
+_of_integers("signbit", lambda a: a < 0, "int")
+_of_integers("floor ceil trunc round _nan_to_num", lambda a, *_: a + 0, "int")
 _of_integers("fmax", lambda a, b: maximum(a, b.detach()))
 _of_integers("fmin", lambda a, b: minimum(a, b.detach()))
 

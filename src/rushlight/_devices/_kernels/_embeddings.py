@@ -12,15 +12,13 @@ from . import there
 from ._elements import filled_with
 from ._filling import steps
 from ._indexing import embedding, embedding_backward
-from ._launch import empty, rows, takes
+from ._launch import empty, rows
 from ._rearranging import wide, zeros
 
 
-@there(embedding_ops._embedding_scaled_transpose)
+@there(embedding_ops._embedding_scaled_transpose, takes="float, indices: real")
 def embedding_scaled_transpose(g: Any, indices: Any, padding: Any, n: int) -> Any:
     """Rows of g added up by number, each divided by how often its number occurs."""
-    if not takes(g, indices) or not g.dtype.is_floating_point:
-        return NotImplemented
     uses = filled_with(empty((*indices.shape, 1), g, wide(g)), 1)
     counts = embedding_backward(uses, indices, None, n)
     if counts is NotImplemented:
@@ -30,11 +28,9 @@ def embedding_scaled_transpose(g: Any, indices: Any, padding: Any, n: int) -> An
     return found if found is NotImplemented else rows(found, g.dtype)
 
 
-@there(embedding_ops.one_hot)
+@there(embedding_ops.one_hot, takes="int64")
 def one_hot(indices: Any, n: int) -> Any:
     """The host waits for the largest integer and the least, which are looked at on the CPU, too."""
-    if not takes(indices) or indices.dtype is not int64:
-        return NotImplemented
     if not indices.numel():
         return zeros((*indices.shape, n), indices) if n > 0 else NotImplemented
     least, most = (int(end(indices).item()) for end in (amin, amax))

@@ -15,7 +15,7 @@ from ..._core import Tensor
 from ...ops.matrix import decompositions, factors, reflections, solving
 from ...ops.table.arrays import elements
 from . import numbers_of, there
-from ._launch import Ints, Tensors, empty, layout, rows, start, takes
+from ._launch import Ints, Tensors, empty, layout, rows, start
 from ._products import Matrices, matrices
 from ._rearranging import zeros
 
@@ -23,6 +23,7 @@ _N = numbers_of("linalg.cl")
 ZERO, ONE, SAME, MIRRORED = _N.PART_ZERO, _N.PART_ONE, _N.PART_SAME, _N.PART_MIRRORED
 __all__ = [
     "FILE",
+    "MATRICES",
     "MIRRORED",
     "ONE",
     "SAME",
@@ -31,23 +32,20 @@ __all__ = [
     "first_failure",
     "lu_factored",
     "part",
-    "real",
     "stack_of",
+    "stacked",
     "zero_pivots",
 ]
 
 FILE = "linalg.cl"
 
 
-def real(*tensors: Any, square: bool = False) -> bool:
-    """Whether all are stacks of matrices of one type, float32 or float64."""
-    return takes(*tensors) and all(
-        t.dtype is tensors[0].dtype
-        and t.dtype in (dtypes.float32, dtypes.float64)
-        and t.dim() >= 2
-        and (not square or t.shape[-1] == t.shape[-2])
-        for t in tensors
-    )
+MATRICES = "float32 float64 same"  # what these kernels take
+
+
+def stacked(*tensors: Tensor, square: bool = False) -> bool:
+    """Whether all are stacks of matrices."""
+    return all(t.dim() >= 2 and (not square or t.shape[-1] == t.shape[-2]) for t in tensors)
 
 
 def stack_of(m: Matrices, lead: Ints) -> bytes | None:
@@ -96,7 +94,7 @@ def first_failure(info: Tensor) -> tuple[int, int] | None:
 
 
 def _cholesky(a: Tensor, upper: bool) -> Tensors:
-    if not real(a, square=True):
+    if not stacked(a, square=True):
         return NotImplemented
     out, info = by_columns(a.shape, a), empty(a.shape[:-2], a, dtypes.int32)
     if not part(a, out, *((SAME, SAME, ZERO) if upper else (ZERO, SAME, SAME))):
@@ -128,11 +126,11 @@ def _cholesky_of(name: str) -> Any:
     return function
 
 
-there(solving.cholesky)(_cholesky_of("linalg.cholesky"))
-there(solving._old_cholesky)(_cholesky_of("cholesky"))
+there(solving.cholesky, takes=MATRICES)(_cholesky_of("linalg.cholesky"))
+there(solving._old_cholesky, takes=MATRICES)(_cholesky_of("cholesky"))
 
 
-@there(factors.cholesky_ex)
+@there(factors.cholesky_ex, takes=MATRICES)
 def cholesky_ex(a: Tensor, upper: bool, check_errors: bool) -> Tensors:
     from ...ops.matrix.solving import not_positive
 
@@ -164,9 +162,9 @@ def lu_factored(a: Tensor) -> tuple[Tensor, Tensor] | None:
     return out, pivots
 
 
-@there(decompositions.lu_factor_op)
+@there(decompositions.lu_factor_op, takes=MATRICES)
 def _lu_factor(a: Tensor) -> Tensors:
-    found = lu_factored(a) if real(a) else None
+    found = lu_factored(a) if stacked(a) else None
     return NotImplemented if found is None else found
 
 
@@ -182,15 +180,15 @@ def zero_pivots(lu: Tensor) -> Tensor | None:
     return info
 
 
-@there(factors._info)
+@there(factors._info, takes=MATRICES)
 def _lu_info(lu: Tensor) -> Tensor:
-    found = zero_pivots(lu) if real(lu) else None
+    found = zero_pivots(lu) if stacked(lu) else None
     return NotImplemented if found is None else found
 
 
-@there(factors._unpack_lu)
+@there(factors._unpack_lu, takes=MATRICES)
 def _unpack_lu(lu: Tensor) -> Tensors:
-    if not real(lu):
+    if not stacked(lu):
         return NotImplemented
     *lead, m, n = lu.shape
     k = min(m, n)
@@ -199,14 +197,14 @@ def _unpack_lu(lu: Tensor) -> Tensors:
     return (lower, upper) if done else NotImplemented
 
 
-@there(factors._lu_parts)
+@there(factors._lu_parts, takes="float32 float64 same, pivots: real")
 def _lu_parts(a: Tensor, lu: Tensor, pivots: Tensor) -> Tensors:
     return _unpack_lu(lu)
 
 
-@there(decompositions.pivot_matrix)
+@there(decompositions.pivot_matrix, takes="int32")
 def _pivot_matrix(pivots: Tensor, m: int) -> Tensor:
-    if not takes(pivots) or pivots.dtype is not dtypes.int32 or not pivots.dim():
+    if not pivots.dim():
         return NotImplemented
     *lead, steps = pivots.shape
     numbers = elements(pivots)
@@ -250,15 +248,15 @@ def _reflect(a: Tensor, taus: Tensor, x: Matrices, columns: int, turned: bool) -
     return True
 
 
-@there(reflections.geqrf)
+@there(reflections.geqrf, takes=MATRICES)
 def geqrf(a: Tensor) -> Tensors:
-    found = _reflections(a) if real(a) else None
+    found = _reflections(a) if stacked(a) else None
     return NotImplemented if found is None else found
 
 
-@there(decompositions.linalg_qr)
+@there(decompositions.linalg_qr, takes=MATRICES)
 def _qr(a: Tensor, mode: str) -> Tensors:
-    found = _reflections(a) if real(a) and mode in ("reduced", "complete", "r") else None
+    found = _reflections(a) if stacked(a) and mode in ("reduced", "complete", "r") else None
     if found is None:
         return NotImplemented
     turned, taus = found
@@ -273,9 +271,9 @@ def _qr(a: Tensor, mode: str) -> Tensors:
     return q, r
 
 
-@there(reflections.householder_product)
+@there(reflections.householder_product, takes=MATRICES)
 def householder_product(a: Tensor, taus: Tensor) -> Tensor:
-    if not real(a) or not takes(a, taus) or taus.dtype is not a.dtype or taus.dim() != a.dim() - 1:
+    if not stacked(a) or taus.dim() != a.dim() - 1:
         return NotImplemented
     m, n = a.shape[-2:]
     if m < n or taus.shape[-1] > n or taus.shape[:-1] != a.shape[:-2]:
@@ -285,9 +283,9 @@ def householder_product(a: Tensor, taus: Tensor) -> Tensor:
     return out if _reflect(a, taus, matrices(out), n, False) else NotImplemented
 
 
-@there(reflections.ormqr)
+@there(reflections.ormqr, takes=MATRICES)
 def ormqr(a: Tensor, taus: Tensor, c: Tensor, left: bool, transpose: bool) -> Tensor:
-    if not real(a, c) or not takes(a, taus) or taus.dtype is not a.dtype:
+    if not stacked(a, c):
         return NotImplemented
     m, n = a.shape[-2:]
     rows_of_c = c.shape[-2 if left else -1]
@@ -309,7 +307,7 @@ def ormqr(a: Tensor, taus: Tensor, c: Tensor, left: bool, transpose: bool) -> Te
 def _ldl(name: str, a: Tensor, check: bool) -> Any:
     from ...ops.matrix.factors import zero_in_ldl
 
-    if not real(a, square=True):
+    if not stacked(a, square=True):
         return NotImplemented
     out, info = by_columns(a.shape, a), empty(a.shape[:-2], a, dtypes.int32)
     pivots = empty(a.shape[:-1], a, dtypes.int32)
@@ -326,12 +324,12 @@ def _ldl(name: str, a: Tensor, check: bool) -> Any:
     return out, pivots, info
 
 
-@there(factors.ldl_factor_ex)
+@there(factors.ldl_factor_ex, takes=MATRICES)
 def ldl_factor_ex(a: Tensor, hermitian: bool, check_errors: bool) -> Any:
     return _ldl("ldl_factor_ex", a, check_errors)
 
 
-@there(factors.ldl_factor)
+@there(factors.ldl_factor, takes=MATRICES)
 def ldl_factor(a: Tensor, hermitian: bool) -> Tensors:
     found = _ldl("ldl_factor", a, True)
     return found if found is NotImplemented else found[:2]

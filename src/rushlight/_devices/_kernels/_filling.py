@@ -49,28 +49,26 @@ def _write(tensor: Tensor, value: float) -> None:
     _core.copy_values(tensor, _core.wrap(cell(value, tensor.dtype.numpy)))
 
 
-@there(*named("_overwrite_number"), writes=True)
+@there(*named("_overwrite_number"), takes="real", writes=True)
 def _overwrite_number_(tensor: Tensor, value: Any) -> Written:
     """Write a number into a tensor: `fill_`."""
-    return _write(tensor, value) if takes(tensor) else NotImplemented
+    return _write(tensor, value)
 
 
-@there(*named("_overwrite_number"), *named("_fill_number"))
+@there(*named("_overwrite_number", "_fill_number"), takes="real")
 def _overwrite_number(tensor: Tensor, value: Any) -> Tensor:
-    if not takes(tensor):
-        return NotImplemented
     made = empty(tensor.shape, tensor)
     _write(made, value)
     return made
 
 
-@there(selection._zeroed, writes=True)
+@there(selection._zeroed, takes="real", writes=True)
 def _zeroed_(tensor: Tensor) -> Written:
     """Write zeros into a tensor: `zero_`."""
     return _overwrite_number_(tensor, 0)
 
 
-@there(selection._zeroed)
+@there(selection._zeroed, takes="real")
 def _zeroed(tensor: Tensor) -> Tensor:
     return _overwrite_number(tensor, 0)
 

@@ -11,16 +11,16 @@ from ...ops.elementwise.selection import where
 from ...ops.making.from_data import tensor
 from ...ops.reduction import reductions, scans
 from . import there
-from ._elements import is_float, laid_in, order_of_copy
-from ._launch import Ints, empty, layout, rows, start, takes
+from ._elements import laid_in, order_of_copy
+from ._launch import Ints, empty, layout, rows, start
 from ._rearranging import filled, zeros
 from ._reductions import _layouts, _parts, aminmax, axes_of, reduced_shape
 from ._special import in_double
 
 
-@there(scans.histc)
+@there(scans.histc, takes="float")
 def histc(a: Tensor, bins: int, low: float, high: float) -> Tensor:
-    if not is_float(a) or bins <= 0 or low > high:
+    if bins <= 0 or low > high:
         return NotImplemented
     a = rows(a.detach())
     if low == high and a.numel():
@@ -46,9 +46,9 @@ def _rounded(low: float, high: float, bins: int, dtype: dtypes.dtype) -> list[fl
     return [float(t.item()) for t in (first, last, many, last - first)]
 
 
-@there(reductions.hash_tensor)
+@there(reductions.hash_tensor, takes="real")
 def hash_tensor(a: Tensor, dim: int | Ints, keepdim: bool, mode: int) -> Tensor:
-    if mode != 0 or not takes(a) or (a.dtype.is_floating_point and not in_double(a)):
+    if mode != 0 or (a.dtype.is_floating_point and not in_double(a)):
         return NotImplemented
     axes = axes_of(dim, a.dim())
     if axes is None or any(not a.shape[d] for d in axes) or (not axes and not a.numel()):

@@ -206,10 +206,8 @@ def scatter(x: Any, dim: int, index: Any, src: Any, mode: int) -> Any:
     return scattered(x, dim, index, src, mode) if _N.SET <= mode <= _N.SMALLEST else NotImplemented
 
 
-@there(kernels.gather_backward)
+@there(kernels.gather_backward, takes="real, index: any")
 def gather_backward(g: Tensor, dim: int, index: Tensor, shape: Ints) -> Tensor:
-    if not takes(g):
-        return NotImplemented
     out = zeros(shape, g)
     return out if scattered(out, dim, index, g, _N.ADD) is None else NotImplemented
 
@@ -323,10 +321,8 @@ def index_put(
     return landed(x, index, dims, at, values, _N.ADD if accumulate else _N.SET)
 
 
-@there(kernels.index_backward)
+@there(kernels.index_backward, takes="real, index: any")
 def index_backward(g: Tensor, index: Tensor, dims: Ints, at: int, shape: Ints) -> Tensor:
-    if not takes(g):
-        return NotImplemented
     out = zeros(shape, g)
     return out if landed(out, index, dims, at, g, _N.ADD) is None else NotImplemented
 
@@ -369,9 +365,9 @@ def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
     return index_get(x, index, (dim % x.dim(),), dim % x.dim())
 
 
-@there(kernels.index_add, index_select_ops.index_add)
+@there(kernels.index_add, index_select_ops.index_add, takes="real, index: any")
 def index_add(x: Any, dim: int, index: Any, source: Tensor, alpha: float) -> Written:
-    if not takes(x, source) or not isinstance(index, Tensor) or index.dtype not in INTEGERS:
+    if index.dtype not in INTEGERS:
         return NotImplemented
     index = _index(index, x)
     if index.dim() > 1 or x.dim() != source.dim():
@@ -422,9 +418,9 @@ def _index_fill_number_(x: Tensor, dim: int, index: Tensor, value: float) -> Wri
     return number if number is NotImplemented else _write_slices(x, dim, index, number)
 
 
-@there(index_select_ops._index_fill_tensor, writes=True)
+@there(index_select_ops._index_fill_tensor, takes="real, index: any", writes=True)
 def _index_fill_tensor_(x: Tensor, dim: int, index: Tensor, value: Tensor) -> Written:
-    if not takes(x, value) or value.dim():
+    if value.dim():
         return NotImplemented
     return _write_slices(x, dim, index, rows(value, x.dtype))
 
@@ -437,7 +433,9 @@ def _of_copy(write: Any, x: Tensor, *args: Any) -> Tensor:
 
 
 there(index_select_ops._index_fill_number)(partial(_of_copy, _index_fill_number_))
-there(index_select_ops._index_fill_tensor)(partial(_of_copy, _index_fill_tensor_))
+there(index_select_ops._index_fill_tensor, takes="real, args: any")(
+    partial(_of_copy, _index_fill_tensor_)
+)
 
 
 # ---- rows of a table
@@ -450,10 +448,8 @@ def embedding(weight: Tensor, indices: Tensor, padding: Any) -> Tensor:
     return index_get(weight, indices, (0,), 0)
 
 
-@there(kernels.embedding_backward)
+@there(kernels.embedding_backward, takes="float, indices: any")
 def embedding_backward(g: Tensor, indices: Tensor, padding: Any, n: int) -> Tensor:
-    if not takes(g) or not g.dtype.is_floating_point or not isinstance(indices, Tensor):
-        return NotImplemented
     if tuple(g.shape[:-1]) != tuple(indices.shape):
         return NotImplemented
     out = zeros((n, g.shape[-1]), g, wide(g))
@@ -520,10 +516,8 @@ def _column(places: Tensor, shape: Ints, d: int, out: Tensor, first: int = 0) ->
         start(_FILE, "number_in", places.numel(), places, places, out, *given)
 
 
-@there(take_ops._nonzero_rows)
+@there(take_ops._nonzero_rows, takes="real")
 def nonzero(x: Any) -> Tensor:
-    if not takes(x):
-        return NotImplemented
     places, shape = _filled_places(x), tuple(x.shape)
     sizes, strides = (places.numel(), len(shape)), (1, places.numel())
     out = _core.empty_accelerated(x._accelerator, sizes, int64.code, strides)
@@ -532,9 +526,9 @@ def nonzero(x: Any) -> Tensor:
     return out
 
 
-@there(segments.nonzero_static)
+@there(segments.nonzero_static, takes="real")
 def nonzero_static(x: Tensor, size: int, fill_value: int) -> Tensor:
-    if not takes(x) or size < 0:
+    if size < 0:
         return NotImplemented
     out = filled(empty((size, x.dim()), x, int64), fill_value)
     if size and x.dim():
@@ -544,10 +538,8 @@ def nonzero_static(x: Tensor, size: int, fill_value: int) -> Tensor:
     return out
 
 
-@there(take_ops._nonzero_columns)
+@there(take_ops._nonzero_columns, takes="real")
 def _nonzero_columns(x: Tensor) -> Tensors:
-    if not takes(x):
-        return NotImplemented
     shape = tuple(x.shape) or (1,)
     places = _filled_places(x)
     found = tuple([empty((places.numel(),), x, int64) for _ in shape])

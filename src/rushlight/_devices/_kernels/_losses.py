@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ... import _dtypes as dtypes
 from ..._core import Tensor, kernels
 from ...ops.layers import class_loss, loss, margin_loss
 from . import numbers_of, there
-from ._launch import Ints, code, computed, empty, number, rows, start, takes, told
+from ._launch import Ints, code, computed, empty, number, rows, start, told
 
 _N = numbers_of("losses.cl")
 _FILE = "losses.cl"
@@ -70,13 +69,9 @@ def _pairs(
     weight: Tensor | None = None,
     positive: Tensor | None = None,
 ) -> Tensor:
-    if not takes(x, y) or not x.dtype.is_floating_point:
-        return NotImplemented
     if kind not in (_N.PROBABILITY, _N.LOGIT) and not y.dtype.is_floating_point:
         y = rows(y, x.dtype)
     given = [t for t in (x, y, weight, positive) if t is not None]
-    if not takes(*given):
-        return NotImplemented
     if any(t.dtype is not x.dtype for t in given) or reduction not in ("none", "mean", "sum"):
         return NotImplemented
     try:
@@ -91,16 +86,13 @@ def _pairs(
     return out if each else _reduced(out, _number(x), reduction == "mean")
 
 
-there(kernels.mse_loss)(partial(_pairs, _N.SQUARED))
+_PAIR = "float, y: real"
+there(kernels.mse_loss, takes=_PAIR)(partial(_pairs, _N.SQUARED))
 
 
-@there(kernels.mse_loss_backward)
+@there(kernels.mse_loss_backward, takes="float same")
 def mse_loss_backward(g: Any, x: Any, y: Any, reduction: str, needs: Any) -> Any:
-    if not takes(g, x, y) or not x.dtype.is_floating_point or x.shape != y.shape:
-        return NotImplemented
-    if g.dtype is not x.dtype or y.dtype is not x.dtype:
-        return NotImplemented
-    if g.numel() != (x.numel() if reduction == "none" else 1):
+    if x.shape != y.shape or g.numel() != (x.numel() if reduction == "none" else 1):
         return NotImplemented
     factor = 2 / x.numel() if reduction == "mean" and x.numel() else 2
     sizes = code(x), x.numel(), int(reduction == "none"), number(factor, x)
@@ -113,19 +105,19 @@ def mse_loss_backward(g: Any, x: Any, y: Any, reduction: str, needs: Any) -> Any
     return tuple(found)
 
 
-there(loss._smooth_l1_loss)(partial(_pairs, _N.SMOOTH))
-there(loss._huber_loss)(partial(_pairs, _N.HUBER))
-there(margin_loss._soft_margin_loss)(partial(_pairs, _N.MARGIN))
+there(loss._smooth_l1_loss, takes=_PAIR)(partial(_pairs, _N.SMOOTH))
+there(loss._huber_loss, takes=_PAIR)(partial(_pairs, _N.HUBER))
+there(margin_loss._soft_margin_loss, takes=_PAIR)(partial(_pairs, _N.MARGIN))
 
 
-@there(class_loss._binary_cross_entropy)
+@there(class_loss._binary_cross_entropy, takes="float same")
 def binary_cross_entropy(
     x: Tensor, y: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
     return _pairs(_N.PROBABILITY, x, y, reduction, weight=weight)
 
 
-@there(class_loss._binary_cross_entropy_with_logits)
+@there(class_loss._binary_cross_entropy_with_logits, takes="float same")
 def binary_cross_entropy_with_logits(
     x: Tensor,
     y: Tensor,
@@ -144,15 +136,9 @@ def _classes(shape: Ints) -> tuple[int, int]:
     return (shape[0], 1) if len(shape) == 1 else (shape[1], prod(shape[2:]))
 
 
-def _fits(x: Tensor, shape: Ints, target: Tensor, weight: Tensor | None) -> bool:
-    """Whether kernels take scores or gradients of a shape with these targets and weights."""
-    if not takes(x, target, *(() if weight is None else (weight,))) or not shape:
-        return False
-    if not x.dtype.is_floating_point or target.dtype is not dtypes.int64:
-        return False
-    if weight is not None and (
-        weight.dtype is not x.dtype or weight.shape != (_classes(shape)[0],)
-    ):
+def _fits(shape: Ints, target: Tensor, weight: Tensor | None) -> bool:
+    """Whether scores or gradients of a shape go with these targets and weights."""
+    if not shape or (weight is not None and weight.shape != (_classes(shape)[0],)):
         return False
     return tuple(target.shape) == (() if len(shape) == 1 else (shape[0], *shape[2:]))
 
@@ -173,11 +159,14 @@ def _picked(
     return weights
 
 
-@there(kernels.nll_loss)
+_CLASSES = "float same, target: int64"
+
+
+@there(kernels.nll_loss, takes=_CLASSES)
 def nll_loss(
     x: Tensor, target: Tensor, weight: Tensor | None = None, ignored: int = -100, how: int = 1
 ) -> Tensor:
-    if not _fits(x, x.shape, target, weight):
+    if not _fits(x.shape, target, weight):
         return NotImplemented
     weight = None if weight is None else rows(weight)
     losses = empty(target.shape, x, x.dtype if how == _NONE else computed(x.dtype))
@@ -191,7 +180,7 @@ def nll_loss(
 def _nll_gradient(
     g: Tensor, target: Tensor, weight: Tensor | None, ignored: int, how: int, shape: tuple[int, ...]
 ) -> Tensor:
-    if not _fits(g, shape, target, weight):
+    if not _fits(shape, target, weight):
         return NotImplemented
     if g.numel() != (target.numel() if how == _NONE else 1):
         return NotImplemented
@@ -205,7 +194,7 @@ def _nll_gradient(
     return out
 
 
-@there(kernels.nll_loss_backward)
+@there(kernels.nll_loss_backward, takes=_CLASSES)
 def nll_loss_backward(
     g: Tensor,
     x: Tensor,
@@ -214,12 +203,10 @@ def nll_loss_backward(
     ignored: int = -100,
     how: int = 1,
 ) -> Tensor:
-    if not takes(g, x) or g.dtype is not x.dtype:
-        return NotImplemented
     return _nll_gradient(g, target, weight, ignored, how, tuple(x.shape))
 
 
-@there(class_loss._nll_transpose)
+@there(class_loss._nll_transpose, takes=_CLASSES)
 def nll_transpose(g: Any, target: Any, weight: Any, ignored: int, how: int, shape: Any) -> Any:
     return _nll_gradient(g, target, weight, ignored, how, tuple(shape))
 
@@ -228,14 +215,14 @@ def _as_row(target: Tensor) -> Tensor:
     return target if target.dim() else _core.kernels.reshape(target, (1,))
 
 
-@there(margin_loss._multi_margin_loss)
+@there(margin_loss._multi_margin_loss, takes="float32 float64 same, target: int64")
 def multi_margin_loss(
     x: Tensor, target: Tensor, weight: Tensor | None, p: int, margin: float, reduction: str
 ) -> Tensor:
-    if not takes(x, target) or x.dim() > 2 or target.dim() > 1 or x.dtype.itemsize == 2:
+    if x.dim() > 2 or target.dim() > 1:
         return NotImplemented
     n, classes = target.numel(), x.shape[-1] if x.dim() else 1
-    if x.numel() != n * classes or not _fits(x, (n, classes), _as_row(target), weight):
+    if x.numel() != n * classes or not _fits((n, classes), _as_row(target), weight):
         return NotImplemented
     if not classes or p not in (1, 2):
         return NotImplemented
@@ -246,6 +233,6 @@ def multi_margin_loss(
     return out if reduction == "none" else _reduced(out, _number(x), reduction == "mean")
 
 
-@there(class_loss._divided)
+@there(class_loss._divided, takes="real")
 def divided(x: Tensor, n: float) -> Tensor:
-    return x.detach() / n if takes(x) else NotImplemented
+    return x.detach() / n

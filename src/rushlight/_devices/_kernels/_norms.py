@@ -13,7 +13,7 @@ from typing import Any
 
 from ..._core import Tensor, kernels
 from . import there
-from ._launch import Ints, Tensors, code, computed, empty, number, rows, start, takes
+from ._launch import Ints, Tensors, code, computed, empty, number, rows, start
 
 _FILE = "norms.cl"
 _ITEMS, _SHORTEST = 4096, 256  # work items that are wanted, and the elements that are worth one
@@ -58,12 +58,6 @@ def _vector(t: Tensor | None, like: Tensor) -> Tensor | None:
 
 def _vectors(n: int, like: Tensor, count: int = 2) -> list[Any]:
     return [empty((n,), like, computed(like.dtype)) for _ in range(count)]
-
-
-def _fits(x: Tensor, *others: Any) -> bool:
-    """Whether kernels take x, and the others where they are tensors."""
-    given = [t for t in others if t is not None]
-    return takes(x, *given) and all(t.dtype.is_floating_point for t in (x, *given))
 
 
 def _measured(
@@ -155,11 +149,11 @@ def _layers(x: Tensor, n: int) -> _Norm:
     return _Norm(_Rows(count, length, length, 0), _Rows(length, count, 1, length))
 
 
-@there(kernels.layer_norm)
+@there(kernels.layer_norm, takes="float")
 def layer_norm(
     x: Tensor, n: int, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensors:
-    if not _fits(x, weight, bias) or not 0 < n <= x.dim():
+    if not 0 < n <= x.dim():
         return NotImplemented
     norm = _layers(x, n)
     if any(t is not None and t.numel() != norm.weights.rows for t in (weight, bias)):
@@ -171,7 +165,7 @@ def layer_norm(
     return y, *(rows(t, x.dtype).view(shape) for t in found)
 
 
-@there(kernels.layer_norm_backward)
+@there(kernels.layer_norm_backward, takes="float")
 def layer_norm_backward(
     g: Tensor,
     x: Tensor,
@@ -182,9 +176,13 @@ def layer_norm_backward(
     needs: Ints,
     eps: float | None = None,
 ) -> tuple[Tensor | None, ...]:
-    if mean is None or rstd is None or not _fits(x, g, mean, rstd, weight):
-        return NotImplemented
-    if g.dtype is not x.dtype or g.shape != x.shape or not 0 < n <= x.dim():
+    if (
+        mean is None
+        or rstd is None
+        or g.dtype is not x.dtype
+        or g.shape != x.shape
+        or not 0 < n <= x.dim()
+    ):
         return NotImplemented
     norm = _layers(x, n)
     x = rows(x)
@@ -204,7 +202,7 @@ def _channels(x: Tensor) -> _Norm:
     return _Norm(of, of)
 
 
-@there(kernels.batch_norm)
+@there(kernels.batch_norm, takes="float")
 def batch_norm(
     x: Tensor,
     weight: Tensor | None,
@@ -216,7 +214,7 @@ def batch_norm(
     eps: float,
 ) -> Tensors:
     running = running_mean, running_var
-    if not _fits(x, weight, bias, *running) or x.dim() < 2:
+    if x.dim() < 2:
         return NotImplemented
     if any(t is not None and t.numel() != x.shape[1] for t in (weight, bias, *running)):
         return NotImplemented
@@ -236,11 +234,11 @@ def batch_norm(
     return _normalized(x, norm, found, weight, bias), *found
 
 
-@there(kernels.batch_norm_backward)
+@there(kernels.batch_norm_backward, takes="float")
 def batch_norm_backward(
     g: Any, x: Any, weight: Any, mean: Tensor, rstd: Tensor, training: bool, needs: Any
 ) -> tuple[Tensor | None, ...]:
-    if mean is None or rstd is None or not _fits(x, g, weight, mean, rstd) or x.dim() < 2:
+    if mean is None or rstd is None or x.dim() < 2:
         return NotImplemented
     if g.dtype is not x.dtype or g.shape != x.shape:
         return NotImplemented
@@ -258,11 +256,11 @@ def _groups(x: Tensor, groups: int) -> _Norm:
     return _Norm(of, _Rows(channels, n * inner, inner, channels * inner))
 
 
-@there(kernels.group_norm)
+@there(kernels.group_norm, takes="float")
 def group_norm(
     x: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensors:
-    if not _fits(x, weight, bias) or x.dim() < 2 or groups <= 0 or x.shape[1] % groups:
+    if x.dim() < 2 or groups <= 0 or x.shape[1] % groups:
         return NotImplemented
     if any(t is not None and t.numel() != x.shape[1] for t in (weight, bias)):
         return NotImplemented
@@ -272,7 +270,7 @@ def group_norm(
     return y, *(rows(t, x.dtype).view((x.shape[0], groups)) for t in found)
 
 
-@there(kernels.group_norm_backward)
+@there(kernels.group_norm_backward, takes="float")
 def group_norm_backward(
     g: Any,
     of_mean: Any,
@@ -286,7 +284,7 @@ def group_norm_backward(
     needs: Any,
 ) -> tuple[Tensor | None, ...]:
     given = [t for t in (g, of_mean, of_rstd) if t is not None]
-    if not _fits(x, mean, rstd, weight, *given) or any(t.dtype is not x.dtype for t in given):
+    if any(t.dtype is not x.dtype for t in given):
         return NotImplemented
     if g is not None and g.shape != x.shape:
         return NotImplemented

@@ -14,7 +14,7 @@ from ... import _dtypes as dtypes
 from ..._core import Tensor, kernels
 from ..opencl import numbered
 from . import numbers_of, there
-from ._launch import Written, code, empty, number, rows, start, takes
+from ._launch import Written, code, empty, number, rows, start
 
 _N = numbers_of("optimizers.cl")
 
@@ -23,11 +23,7 @@ _PARTS = 256  # sums that a norm is made of, for each tensor
 
 
 def _usable(tensor: Any, like: Tensor) -> bool:
-    return takes(tensor, like) and tensor.dtype is like.dtype and tensor.shape == like.shape
-
-
-def _parameters(tensors: Sequence[Tensor]) -> bool:
-    return all(takes(t) and t.dtype.is_floating_point for t in tensors) and bool(tensors)
+    return tensor.dtype is like.dtype and tensor.shape == like.shape
 
 
 class _Written:
@@ -43,7 +39,7 @@ class _Written:
                 _core.copy_values(tensor, row)
 
 
-@there(kernels.sgd_step)
+@there(kernels.sgd_step, takes="float")
 def sgd_step(
     params: Sequence[Tensor],
     grads: Sequence[Tensor],
@@ -56,7 +52,7 @@ def sgd_step(
     maximize: bool,
 ) -> Written:
     kept = buffers if momentum != 0 else [None] * len(params)
-    if not _parameters(params) or not len(params) == len(grads) == len(kept):
+    if not params or not len(params) == len(grads) == len(kept):
         return NotImplemented
     for p, grad, buffer in zip(params, grads, kept, strict=True):
         if not _usable(grad, p) or not (buffer is None or _usable(buffer, p)):
@@ -77,7 +73,7 @@ def sgd_step(
     return None
 
 
-@there(kernels.adam_step)
+@there(kernels.adam_step, takes="float, steps: any")
 def adam_step(
     params: Any,
     grads: Any,
@@ -96,7 +92,7 @@ def adam_step(
 ) -> Any:
     tops = highest if amsgrad else [None] * len(params)
     lists = grads, means, squares, tops
-    if not _parameters(params) or any(len(given) != len(params) for given in (*lists, steps)):
+    if not params or any(len(given) != len(params) for given in (*lists, steps)):
         return NotImplemented
     for p, *others in zip(params, *lists, strict=True):
         if not all(_usable(t, p) for t in (others if amsgrad else others[:-1])):
@@ -134,13 +130,11 @@ def _counted(step: Tensor) -> float:
     return float(array.reshape(()))
 
 
-@there(kernels.total_norm2)
+@there(kernels.total_norm2, takes="float same")
 def total_norm2(tensors: Sequence[Tensor]) -> Tensor:
-    if not _parameters(tensors):
+    if not tensors:
         return NotImplemented
     like = tensors[0]
-    if not all(takes(t, like) and t.dtype is like.dtype for t in tensors):
-        return NotImplemented
     parts = [min(_PARTS, t.numel()) for t in tensors]
     wide = numbered(like._accelerator).facts.has_double
     sums = empty((sum(parts),), like, dtypes.float64 if wide else dtypes.float32)
@@ -155,10 +149,8 @@ def total_norm2(tensors: Sequence[Tensor]) -> Tensor:
     return out
 
 
-@there(kernels.scale_)
+@there(kernels.scale_, takes="float")
 def scale_(tensors: Sequence[Tensor], factor: float) -> Written:
-    if not _parameters(tensors):
-        return NotImplemented
     for tensor in tensors:
         if tensor.numel():
             written = _Written(tensor)

@@ -14,14 +14,10 @@ from typing import Any
 from ... import _dtypes as dtypes
 from ..._core import Tensor, kernels
 from . import named, there
-from ._launch import Ints, Tensors, code, empty, made, number, rows, start, takes
+from ._launch import Ints, Tensors, code, empty, made, number, rows, start
 from ._rearranging import zeros
 
 _FILE = "pooling.cl"
-
-
-def _fits(*tensors: Any) -> bool:
-    return takes(*tensors) and all(t.dtype.is_floating_point for t in tensors)
 
 
 def _each(value: Any, n: int, otherwise: int) -> list[Any]:
@@ -63,12 +59,10 @@ def _dims(value: int | Ints) -> int:
     return value if isinstance(value, int) else len(value)
 
 
-@there(kernels.max_pool)
+@there(kernels.max_pool, takes="float")
 def max_pool(
     x: Tensor, size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
 ) -> Tensors:
-    if not _fits(x):
-        return NotImplemented
     results = made("max_pool", x, size, stride, padding, dilation, ceil_mode)
     if results is NotImplemented:
         return results
@@ -77,10 +71,8 @@ def max_pool(
     return _maxima(x, results, _window(*shape, size, stride, padding, dilation))
 
 
-@there(kernels.adaptive_max_pool)
+@there(kernels.adaptive_max_pool, takes="float")
 def adaptive_max_pool(x: Tensor, sizes: Ints) -> Tensors:
-    if not _fits(x):
-        return NotImplemented
     results = made("adaptive_max_pool", x, sizes)
     if results is NotImplemented:
         return results
@@ -90,11 +82,9 @@ def adaptive_max_pool(x: Tensor, sizes: Ints) -> Tensors:
 _ORDER = {2: (1, 0), 3: (0, 1, 2)}  # which of a plane's random numbers is for which dimension
 
 
-@there(*named("_fractional_max_pool2d"), *named("_fractional_max_pool3d"))
+@there(*named("_fractional_max_pool2d", "_fractional_max_pool3d"), takes="float32 float64 same")
 def fractional_max_pool(x: Tensor, samples: Tensor, size: Ints, out: Ints) -> Tensors:
     n = len(size)
-    if not _fits(x, samples) or x.dtype is not samples.dtype or x.dtype.itemsize == 2:
-        return NotImplemented
     planes = prod(x.shape[:-n])
     if samples.numel() != planes * n or 0 in (*x.shape, *out):
         return NotImplemented
@@ -119,11 +109,9 @@ def _added(g: Tensor, indices: Tensor, shape: Ints, n: int) -> Tensor:
     return rows(out, g.dtype)
 
 
-@there(kernels.max_pool_backward)
+@there(kernels.max_pool_backward, takes="float, indices: int64")
 def max_pool_backward(g: Tensor, indices: Tensor, shape: Ints, window: int | Ints) -> Tensor:
     n = _dims(window)
-    if not takes(g, indices) or not g.dtype.is_floating_point or indices.dtype is not dtypes.int64:
-        return NotImplemented
     if g.shape != indices.shape or len(shape) != g.dim():
         return NotImplemented
     if tuple(shape[:-n]) != tuple(g.shape[:-n]):
@@ -139,7 +127,7 @@ def _means(
     return out
 
 
-@there(kernels.avg_pool)
+@there(kernels.avg_pool, takes="float")
 def avg_pool(
     x: Tensor,
     size: Ints,
@@ -149,8 +137,6 @@ def avg_pool(
     count_include_pad: bool,
     divisor: int | None,
 ) -> Tensor:
-    if not _fits(x):
-        return NotImplemented
     out = made("avg_pool", x, size, stride, padding, ceil_mode, count_include_pad, divisor)
     if out is NotImplemented:
         return out
@@ -159,7 +145,7 @@ def avg_pool(
     return _means("mean_pool", x, out, window, count_include_pad, divisor)
 
 
-@there(kernels.avg_pool_backward)
+@there(kernels.avg_pool_backward, takes="float")
 def avg_pool_backward(
     g: Tensor,
     shape: Ints,
@@ -170,8 +156,6 @@ def avg_pool_backward(
     count_include_pad: bool,
     divisor: int | None,
 ) -> Tensor:
-    if not _fits(g):
-        return NotImplemented
     rest = size, stride, padding, ceil_mode, count_include_pad, divisor
     out = made("avg_pool_backward", g, shape, *rest)
     if out is NotImplemented:
@@ -181,10 +165,8 @@ def avg_pool_backward(
     return _means("mean_pool_backward", g, out, window, count_include_pad, divisor)
 
 
-@there(kernels.adaptive_avg_pool)
+@there(kernels.adaptive_avg_pool, takes="float")
 def adaptive_avg_pool(x: Tensor, sizes: Ints) -> Tensor:
-    if not _fits(x):
-        return NotImplemented
     out = made("adaptive_avg_pool", x, sizes)
     if out is NotImplemented:
         return out
@@ -192,10 +174,8 @@ def adaptive_avg_pool(x: Tensor, sizes: Ints) -> Tensor:
     return _means("mean_pool", x, out, window, False, None)
 
 
-@there(kernels.adaptive_avg_pool_backward)
+@there(kernels.adaptive_avg_pool_backward, takes="float")
 def adaptive_avg_pool_backward(g: Tensor, sizes: Ints) -> Tensor:
-    if not _fits(g):
-        return NotImplemented
     out = made("adaptive_avg_pool_backward", g, sizes)
     if out is NotImplemented:
         return out

@@ -18,7 +18,7 @@ import numpy as np
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor, kernels
-from ...ops.matrix import fused_products, products
+from ...ops.matrix import fused_products
 from ..opencl import LIMITS, numbered
 from . import numbers_of, there
 from ._launch import Ints, code, computed, empty, layout, number, rows, start, takes
@@ -288,24 +288,14 @@ def _fits(value: float, like: Tensor) -> bool:
 
 def _are(dims: tuple[int, ...], a: Tensor, b: Tensor) -> bool:
     """Whether they are tensors of so many dimensions; stacks are as long."""
-    if not takes(a, b) or a.dim() != dims[0] or b.dim() != dims[1]:
+    if a.dim() != dims[0] or b.dim() != dims[1]:
         return False
     return dims != (3, 3) or a.shape[0] == b.shape[0]
 
 
-def _of(*dims: int) -> Any:
-    """The product of tensors of so many dimensions; stacks are as long."""
-
-    def function(a: Tensor, b: Tensor) -> Tensor:
-        return matmul(a, b) if _are(dims, a, b) else NotImplemented
-
-    return function
-
-
-there(kernels.mm)(_of(2, 2))
-there(products.bmm)(_of(3, 3))
-there(products.mv)(_of(2, 1))
-there(products.dot, products.vdot)(_of(1, 1))
+@there(kernels.mm, takes="real")
+def mm(a: Tensor, b: Tensor) -> Tensor:
+    return matmul(a, b) if _are((2, 2), a, b) else NotImplemented
 
 
 def _added(*dims: int, summed: bool = False) -> Any:
@@ -317,10 +307,10 @@ def _added(*dims: int, summed: bool = False) -> Any:
     return function
 
 
-there(kernels.addmm, fused_products.addmm)(_added(2, 2))
-there(fused_products.addmv)(_added(2, 1))
-there(fused_products.baddbmm)(_added(3, 3))
-there(fused_products.addbmm)(_added(3, 3, summed=True))
+there(kernels.addmm, fused_products.addmm, takes="real")(_added(2, 2))
+there(fused_products.addmv, takes="real")(_added(2, 1))
+there(fused_products.baddbmm, takes="real")(_added(3, 3))
+there(fused_products.addbmm, takes="real")(_added(3, 3, summed=True))
 
 
 @there(fused_products.addr)

@@ -134,21 +134,9 @@ def flip(x: Tensor, dims: Ints) -> Tensor:
     if not movable(x):
         return NotImplemented
     axes = dims_in(dims, x.dim())
-    return turned(x, axes if x.dim() else (), empty(x.shape, x))
-
-
-@there(rearrange.rot90)
-def rot90(x: Any, k: int, dims: Ints) -> Tensor:
-    if not movable(x) or len(dims) != 2 or not all(-x.dim() <= d < x.dim() for d in dims):
-        return NotImplemented
-    first, second = (d % x.dim() for d in dims)
-    if first == second:
-        return NotImplemented
-    axes = ((), (second,), (first, second), (first,))[k % 4]
-    device, strides = x._accelerator, _core.like_strides(x)
-    out = _core.empty_accelerated(device, tuple(x.shape), x.dtype.code, strides)
-    found = turned(x, axes, out)
-    return _views.transpose(found, first, second) if k % 2 else found
+    device: Any = x._accelerator
+    out = _core.empty_accelerated(device, tuple(x.shape), x.dtype.code, _core.like_strides(x))
+    return turned(x, axes if x.dim() else (), out)
 
 
 def _words(value: Any) -> tuple[int, ...]:
@@ -254,25 +242,6 @@ there(take.slice_scatter)(partial(_replaced, _views.slice))
 there(take.diagonal_scatter)(partial(_replaced, _views.diagonal))
 
 
-@there(rearrange.diag_embed)
-def diag_embed(x: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    n = x.dim() + 1
-    if not movable(x) or not x.dim() or not all(-n <= d < n for d in (dim1, dim2)):
-        return NotImplemented
-    first, second = dim1 % n, dim2 % n
-    if first == second:
-        return NotImplemented
-    shape = list(x.shape[:-1])
-    for d in sorted((first, second)):
-        shape.insert(d, x.shape[-1] + abs(offset))
-    return _placed(_views.diagonal, x, tuple(shape), offset, first, second)
-
-
-@there(rearrange._diagonal_copy)
-def _diagonal_copy(x: Tensor, offset: int) -> Tensor:
-    return duplicate(_views.diagonal(x, offset, 0, 1)) if movable(x) else NotImplemented
-
-
 @there(rearrange._block_diag)
 def _block_diag(tensors: Sequence[Tensor]) -> Tensor:
     blocks = list(tensors)
@@ -343,10 +312,8 @@ def _channel_shuffle(x: Tensor, groups: int) -> Tensor:
     return _permuted(x, sizes, (0, 2, 1, *range(3, len(sizes))), x.shape)
 
 
-@there(slices.unfold_backward)
+@there(slices.unfold_backward, takes="float")
 def _unfold_backward(g: Tensor, shape: Ints, dimension: int, size: int, step: int) -> Tensor:
-    if not takes(g) or not g.dtype.is_floating_point:
-        return NotImplemented
     if not shape:  # one window at most, of one element
         g, dimension = _views.reshape(rows(g), (1, g.numel())), 0
     out, dim = empty(shape, g), dimension % max(len(shape), 1)

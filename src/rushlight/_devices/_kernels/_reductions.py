@@ -13,10 +13,10 @@ from typing import Any
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor, kernels
-from ...ops.matrix import fused_products, norms
+from ...ops.matrix import norms
 from ...ops.reduction import extremes, reductions
 from . import named, numbers_of, there
-from ._launch import Dims, Ints, Tensors, code, computed, empty, layout, number, rows, start, takes
+from ._launch import Dims, Ints, Tensors, code, computed, empty, layout, number, rows, start
 
 _N = numbers_of("reductions.cl")
 _ITEMS = 16384  # work items enough for any device
@@ -105,10 +105,6 @@ def reduce(
     return out
 
 
-def _is_real(a: Tensor) -> bool:
-    return takes(a) and bool(a.dtype.is_floating_point)
-
-
 def _cast(a: Tensor, dtype: dtypes.dtype | None) -> Any:
     """The tensor in a dtype; None where kernels do not read it."""
     if dtype is None or dtype is a.dtype:
@@ -124,7 +120,7 @@ def _total(
     dtype: dtypes.dtype | None = None,
     take: int = _N.TAKE_VALUE,
 ) -> Tensor:
-    if not takes(a) or type(keepdim) is not bool:
+    if type(keepdim) is not bool:
         return NotImplemented
     axes, a = axes_of(dim, a.dim()), _cast(a, dtype)
     if axes is None or a is None:
@@ -133,19 +129,19 @@ def _total(
     return reduce(a, axes, keepdim, combine, wanted, take)
 
 
-sum_ = there(kernels.sum)(partial(_total, _N.COMBINE_SUM))
+sum_ = there(kernels.sum, takes="real")(partial(_total, _N.COMBINE_SUM))
 
 
-@there(kernels.prod, reductions.prod, reductions._prod_dim)
+@there(kernels.prod, reductions.prod, reductions._prod_dim, takes="real")
 def prod_(a: Tensor, dim: int | None = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     if isinstance(dim, (tuple, list)):
         return NotImplemented
     return _total(_N.COMBINE_PROD, a, dim, keepdim, dtype)
 
 
-@there(reductions.nansum)
+@there(reductions.nansum, takes="real")
 def nansum(a: Tensor, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
-    if not _is_real(a):
+    if not a.dtype.is_floating_point:
         return sum_(a, dim, keepdim, dtype)
     return (
         _total(_N.COMBINE_SUM, a, dim, keepdim, None, _N.TAKE_NO_NAN)
@@ -154,45 +150,30 @@ def nansum(a: Tensor, dim: Dims = None, keepdim: bool = False, dtype: Any = None
     )
 
 
-@there(fused_products.trace)
-def trace(a: Tensor) -> Tensor:
-    if not takes(a) or a.dim() != 2 or a.dtype is dtypes.bool:
-        return NotImplemented
-    return sum_(_core.kernels.diagonal(a, 0, 0, 1))
-
-
-@there(fused_products._trace_transpose)
-def trace_transpose(g: Tensor, shape: Ints) -> Tensor:
-    if not takes(g) or g.dim():
-        return NotImplemented
-    spread = _core.kernels.expand(g, (min(shape),))
-    return _core.kernels.diagonal_backward(spread, tuple(shape), 0, 0, 1)
-
-
-@there(reductions.count_nonzero)
+@there(reductions.count_nonzero, takes="real")
 def count_nonzero(a: Tensor, dim: int | None = None) -> Tensor:
-    return _total(_N.COMBINE_SUM, rows(a, dtypes.bool), dim, False) if takes(a) else NotImplemented
+    return _total(_N.COMBINE_SUM, rows(a, dtypes.bool), dim, False)
 
 
 def _extreme(combine: int, a: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    axes = axes_of(dim, a.dim()) if takes(a) and type(keepdim) is bool else None
+    axes = axes_of(dim, a.dim()) if type(keepdim) is bool else None
     if axes is None or not a.numel():
         return NotImplemented
     return reduce(a, axes, keepdim, combine, a.dtype)
 
 
-amax = there(kernels.amax, *named("_max_all"))(partial(_extreme, _N.COMBINE_MAX))
-amin = there(kernels.amin, *named("_min_all"))(partial(_extreme, _N.COMBINE_MIN))
+amax = there(kernels.amax, takes="real")(partial(_extreme, _N.COMBINE_MAX))
+amin = there(kernels.amin, takes="real")(partial(_extreme, _N.COMBINE_MIN))
 
 
-@there(extremes.aminmax)
+@there(extremes.aminmax, takes="real")
 def aminmax(a: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensors:
     found = amin(a, dim, keepdim)
     return found if found is NotImplemented else (found, amax(a, dim, keepdim))
 
 
 def _truth(combine: int, a: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    axes = axes_of(dim, a.dim()) if takes(a) and type(keepdim) is bool else None
+    axes = axes_of(dim, a.dim()) if type(keepdim) is bool else None
     if axes is None:
         return NotImplemented
     axes = () if dim in ((), []) else axes
@@ -202,13 +183,13 @@ def _truth(combine: int, a: Tensor, dim: Dims = None, keepdim: bool = False) -> 
     return rows(found, dtypes.uint8) if a.dtype is dtypes.uint8 else found
 
 
-there(kernels.any, reductions.any)(partial(_truth, _N.COMBINE_SUM))
-there(kernels.all, reductions.all)(partial(_truth, _N.COMBINE_PROD))
+there(kernels.any, reductions.any, takes="real")(partial(_truth, _N.COMBINE_SUM))
+there(kernels.all, reductions.all, takes="real")(partial(_truth, _N.COMBINE_PROD))
 
 
-@there(kernels.mean)
+@there(kernels.mean, takes="real")
 def mean(a: Tensor, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
-    if not takes(a) or type(keepdim) is not bool:
+    if type(keepdim) is not bool:
         return NotImplemented
     axes, a = axes_of(dim, a.dim()), _cast(a, dtype)
     if axes is None or a is None or not a.dtype.is_floating_point:
@@ -221,17 +202,17 @@ def _mean(a: Tensor, axes: tuple[int, ...], keepdim: bool, dtype: dtypes.dtype) 
     return reduce(a, axes, keepdim, _N.COMBINE_SUM, dtype, _N.TAKE_VALUE, _N.FINISH_DIVIDE, count)
 
 
-@there(kernels.norm2)
+@there(kernels.norm2, takes="float")
 def norm2(a: Any, dim: Any = None, keepdim: Any = False) -> Any:
-    axes = axes_of(dim, a.dim()) if _is_real(a) and type(keepdim) is bool else None
+    axes = axes_of(dim, a.dim()) if type(keepdim) is bool else None
     if axes is None:
         return NotImplemented
     return reduce(a, axes, keepdim, _N.COMBINE_SUM, a.dtype, _N.TAKE_SQUARE, _N.FINISH_ROOT)
 
 
-@there(norms.vector_norm, norms._distance_norm)
+@there(norms.vector_norm, norms._distance_norm, takes="float")
 def vector_norm(a: Tensor, ord: float, dim: Dims, keepdim: bool, dtype: Any = None) -> Tensor:
-    axes = axes_of(dim, a.dim()) if _is_real(a) and type(keepdim) is bool else None
+    axes = axes_of(dim, a.dim()) if type(keepdim) is bool else None
     if axes is None or type(ord) not in (int, float) or dtype not in (None, a.dtype):
         return NotImplemented
     if (ord < 0 or ord == inf) and not a.numel():
@@ -251,7 +232,7 @@ def vector_norm(a: Tensor, ord: float, dim: Dims, keepdim: bool, dtype: Any = No
 
 def _spread(a: Tensor, dim: Dims, correction: float, keepdim: bool, finish: int) -> Tensors:
     """(the variance or its root, the mean)."""
-    axes = axes_of(dim, a.dim()) if _is_real(a) and type(keepdim) is bool else None
+    axes = axes_of(dim, a.dim()) if type(keepdim) is bool else None
     if axes is None or type(correction) not in (int, float):
         return NotImplemented
     middle = _mean(a, axes, keepdim, computed(a.dtype))
@@ -268,23 +249,23 @@ def _first(pair: Sequence[Tensor]) -> Tensor:
     return pair if pair is NotImplemented else pair[0]
 
 
-@there(kernels.var)
+@there(kernels.var, takes="float")
 def var(a: Tensor, dim: Dims = None, correction: float = 1, keepdim: bool = False) -> Tensor:
     return _first(_spread(a, dim, correction, keepdim, _N.FINISH_DIVIDE))
 
 
-@there(reductions._std_op)
+@there(reductions._std_op, takes="float")
 def std(a: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tensor:
     return _first(_spread(a, dim, correction, keepdim, _N.FINISH_DIVIDE_ROOT))
 
 
-there(reductions._var_mean_op)(partial(_spread, finish=_N.FINISH_DIVIDE))
-there(reductions._std_mean_op)(partial(_spread, finish=_N.FINISH_DIVIDE_ROOT))
+there(reductions._var_mean_op, takes="float")(partial(_spread, finish=_N.FINISH_DIVIDE))
+there(reductions._std_mean_op, takes="float")(partial(_spread, finish=_N.FINISH_DIVIDE_ROOT))
 
 
-@there(kernels.logsumexp)
+@there(kernels.logsumexp, takes="float")
 def logsumexp(a: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    axes = axes_of(dim, a.dim()) if _is_real(a) and type(keepdim) is bool else None
+    axes = axes_of(dim, a.dim()) if type(keepdim) is bool else None
     if axes is None or not a.numel():
         return NotImplemented
     most = reduce(a, axes, keepdim, _N.COMBINE_MAX, computed(a.dtype))
@@ -299,7 +280,7 @@ def logsumexp(a: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 
 
 def _place(a: Tensor, dim: int | None = None, keepdim: bool = False, *, smallest: int) -> Tensor:
-    good = takes(a) and type(keepdim) is bool and (dim is None or type(dim) is int)
+    good = type(keepdim) is bool and (dim is None or type(dim) is int)
     axes = axes_of(dim, a.dim()) if good else None
     if axes is None or not a.numel() or a.dtype is dtypes.bool:
         return NotImplemented
@@ -323,30 +304,28 @@ def find(a: Tensor, axes: tuple[int, ...], keepdim: bool, smallest: int) -> Tens
     return out
 
 
-there(kernels.argmax, extremes.argmax)(partial(_place, smallest=0))
-there(kernels.argmin, extremes.argmin)(partial(_place, smallest=1))
+there(kernels.argmax, extremes.argmax, takes="real")(partial(_place, smallest=0))
+there(kernels.argmin, extremes.argmin, takes="real")(partial(_place, smallest=1))
 
 
 def _extreme_and_place(a: Tensor, dim: int, keepdim: bool = False, *, smallest: int) -> Tensors:
-    axes = (
-        axes_of(dim, a.dim()) if takes(a) and type(dim) is int and type(keepdim) is bool else None
-    )
+    axes = axes_of(dim, a.dim()) if type(dim) is int and type(keepdim) is bool else None
     if axes is None or not a.numel():
         return NotImplemented
     values = reduce(a, axes, keepdim, _N.COMBINE_MIN if smallest else _N.COMBINE_MAX, a.dtype)
     return values if values is NotImplemented else (values, find(a, axes, keepdim, smallest))
 
 
-there(*named("_max_dim"))(partial(_extreme_and_place, smallest=0))
-there(*named("_min_dim"))(partial(_extreme_and_place, smallest=1))
+there(*named("_max_dim"), takes="real")(partial(_extreme_and_place, smallest=0))
+there(*named("_min_dim"), takes="real")(partial(_extreme_and_place, smallest=1))
 
 
 # ---- gradients
 
 
-@there(kernels.sum_to)
+@there(kernels.sum_to, takes="float")
 def sum_to(a: Tensor, shape: Ints) -> Tensor:
-    if not _is_real(a) or len(shape) > a.dim():
+    if len(shape) > a.dim():
         return NotImplemented
     lead = a.dim() - len(shape)
     axes = [*range(lead)]
@@ -361,9 +340,9 @@ def sum_to(a: Tensor, shape: Ints) -> Tensor:
     return total if total is NotImplemented else _core.kernels.reshape(total, tuple(shape))
 
 
-@there(kernels.mean_backward)
+@there(kernels.mean_backward, takes="float")
 def mean_backward(g: Tensor, shape: Ints, dim: Dims, keepdim: bool) -> Tensor:
-    axes = axes_of(dim, len(shape)) if _is_real(g) and type(keepdim) is bool else None
+    axes = axes_of(dim, len(shape)) if type(keepdim) is bool else None
     if axes is None:
         return NotImplemented
     count = prod(shape[d] for d in axes)
@@ -371,9 +350,9 @@ def mean_backward(g: Tensor, shape: Ints, dim: Dims, keepdim: bool) -> Tensor:
     return part if part is NotImplemented else _core.kernels.spread(part, shape, dim, keepdim)
 
 
-@there(extremes._has)
+@there(extremes._has, takes="float, value: real")
 def has(a: Tensor, value: Tensor, dim: Dims, keepdim: bool, nan: bool) -> Tensor:
-    axes = axes_of(dim, a.dim()) if _is_real(a) and takes(a, value) else None
+    axes = axes_of(dim, a.dim())
     if axes is None:
         return NotImplemented
     out, take = empty(a.shape, a, dtypes.bool), _N.TAKE_SAME_OR_NAN if nan else _N.TAKE_SAME

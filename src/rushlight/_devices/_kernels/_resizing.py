@@ -18,7 +18,7 @@ from ..._core import Tensor
 from ...ops.layers import padding
 from ...ops.table.statement import OPS
 from . import there
-from ._launch import Ints, code, computed, empty, rows, start, takes
+from ._launch import Ints, code, computed, empty, rows, start
 
 _FILE = "resizing.cl"
 _KEPT = 128  # dimensions whose runs are kept
@@ -64,9 +64,7 @@ def _tables(places: object, weights: object, size: int | None, like: Tensor) -> 
 
 def resampled(x: Tensor, taps: Any, shape: Ints | None = None) -> Tensor:
     """The sums along all dimensions; with the shape of the input, their transpose."""
-    if not takes(x) or (
-        computed(x.dtype) is dtypes.int64 and any(w is not None for _, (_, w) in taps)
-    ):
+    if computed(x.dtype) is dtypes.int64 and any(w is not None for _, (_, w) in taps):
         return NotImplemented
     wide = dtypes.float32 if x.dtype.itemsize == 2 and x.dtype.is_floating_point else x.dtype
     made = rows(x)
@@ -84,4 +82,6 @@ def resampled(x: Tensor, taps: Any, shape: Ints | None = None) -> Tensor:
 
 
 _DEFINED = (padding.resample, padding.resample_back)
-there(*(e.op for e in OPS.values() if getattr(e.op, "forward", None) in _DEFINED))(resampled)
+there(*(e.op for e in OPS.values() if getattr(e.op, "forward", None) in _DEFINED), takes="real")(
+    resampled
+)

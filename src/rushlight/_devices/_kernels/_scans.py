@@ -12,7 +12,7 @@ from ..._core import Tensor, kernels
 from ...ops.reduction import scans, sorting
 from . import named, numbers_of, there
 from ._indexing import index_get
-from ._launch import Tensors, code, computed, empty, rows, start, takes
+from ._launch import Tensors, code, computed, empty, rows, start
 
 _N = numbers_of("scans.cl")
 _SPAN = 512  # elements of a part of a long row
@@ -35,7 +35,7 @@ def _row(a: Tensor, d: int) -> tuple[int, int, int]:
 
 
 def _scan(a: Tensor, dim: int, how: int) -> Tensor:
-    d = _dimension(dim, a) if takes(a) else None
+    d = _dimension(dim, a)
     if d is None:
         return NotImplemented
     dtype = a.dtype if a.dtype.is_floating_point else dtypes.int64
@@ -64,7 +64,7 @@ def _scanned(x: Tensor, out: Tensor, count: int, length: int, inner: int, how: i
 
 
 def _cumulated(how: int, a: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    if dtype is None or not takes(a):
+    if dtype is None:
         return _scan(a, dim, how)
     if dtype.code > dtypes.float64.code or dtype is dtypes.bool:
         return NotImplemented
@@ -72,18 +72,17 @@ def _cumulated(how: int, a: Tensor, dim: int, dtype: dtypes.dtype | None = None)
     return found if found is NotImplemented else rows(found, dtype)
 
 
-cumsum = there(kernels.cumsum, scans.cumsum)(partial(_cumulated, _N.SCAN_SUM))
-there(kernels.cumprod, scans.cumprod)(partial(_cumulated, _N.SCAN_PROD))
+cumsum = there(kernels.cumsum, scans.cumsum, takes="real")(partial(_cumulated, _N.SCAN_SUM))
+there(kernels.cumprod, scans.cumprod, takes="real")(partial(_cumulated, _N.SCAN_PROD))
 
 
-@there(scans.logcumsumexp)
+@there(scans.logcumsumexp, takes="float")
 def logcumsumexp(a: Tensor, dim: int) -> Tensor:
-    real = takes(a) and a.dtype.is_floating_point
-    return _scan(a, dim, _N.SCAN_LOG_SUM) if real else NotImplemented
+    return _scan(a, dim, _N.SCAN_LOG_SUM)
 
 
 def _extreme_so_far(a: Tensor, dim: int, how: int) -> Tensors:
-    d = _dimension(dim, a) if takes(a) else None
+    d = _dimension(dim, a)
     if d is None:
         return NotImplemented
     out, index = empty(a.shape, a), empty(a.shape, a, dtypes.int64)
@@ -94,8 +93,8 @@ def _extreme_so_far(a: Tensor, dim: int, how: int) -> Tensors:
     return out, index
 
 
-there(scans.cummax)(partial(_extreme_so_far, how=_N.SCAN_MAX))
-there(scans.cummin)(partial(_extreme_so_far, how=_N.SCAN_MIN))
+there(scans.cummax, takes="real")(partial(_extreme_so_far, how=_N.SCAN_MAX))
+there(scans.cummin, takes="real")(partial(_extreme_so_far, how=_N.SCAN_MIN))
 
 
 # ---- sorted orders
@@ -148,17 +147,17 @@ def _back(values: Tensor, index: Tensor, d: int, keep: bool) -> Tensors:
     return tuple(_core.kernels.squeeze(t, d) for t in found)
 
 
-@there(sorting._sort_op, sorting._stable_sort)
+@there(sorting._sort_op, sorting._stable_sort, takes="real")
 def sort(a: Tensor, dim: int, descending: bool, stable: bool | None) -> Tensors:
-    d = _dimension(dim, a) if takes(a) else None
+    d = _dimension(dim, a)
     if d is None:
         return NotImplemented
     return _sorted_part(a, d, bool(descending), 0, a.shape[d] if a.dim() else 1)
 
 
-@there(sorting.topk)
+@there(sorting.topk, takes="int float")
 def topk(a: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Tensors:
-    d = _dimension(dim, a) if takes(a) and a.dtype is not dtypes.bool else None
+    d = _dimension(dim, a)
     if d is None or type(k) is not int or not 0 <= k <= (a.shape[d] if a.dim() else 1):
         return NotImplemented
     if not a.dim():
@@ -166,9 +165,9 @@ def topk(a: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
     return _sorted_part(a, d, bool(largest), 0, k)
 
 
-@there(sorting.kthvalue)
+@there(sorting.kthvalue, takes="int float")
 def kthvalue(a: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Tensors:
-    d = _dimension(dim, a) if takes(a) and a.dtype is not dtypes.bool else None
+    d = _dimension(dim, a)
     if d is None or type(k) is not int or not 1 <= k <= (a.shape[d] if a.dim() else 1):
         return NotImplemented
     return _sorted_part(a, d, False, k - 1, 1, bool(keepdim))
@@ -176,7 +175,7 @@ def kthvalue(a: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Tensors
 
 def _chosen(a: Tensor, dim: int = -1, keepdim: bool = False, *, median: int) -> Tensors:
     """(elements, places) chosen by the order of a dimension."""
-    d = _dimension(dim, a) if takes(a) else None
+    d = _dimension(dim, a)
     if d is None or (a.dim() and not a.shape[d]):
         return NotImplemented
     x = _swapped(a, d)
@@ -189,28 +188,26 @@ def _chosen(a: Tensor, dim: int = -1, keepdim: bool = False, *, median: int) -> 
     return _back(values, index, d, bool(keepdim))
 
 
-there(sorting.mode)(partial(_chosen, median=0))
+there(sorting.mode, takes="real")(partial(_chosen, median=0))
 
 
 def _median(a: Tensor, dim: int, keepdim: bool = False, *, kind: int) -> Tensors:
-    if not takes(a) or a.dtype is dtypes.bool:
-        return NotImplemented
     return _chosen(a, dim, keepdim, median=kind)
 
 
-there(*named("_median_dim"))(partial(_median, kind=1))
-there(*named("_nanmedian_dim"))(partial(_median, kind=2))
+there(*named("_median_dim"), takes="int float")(partial(_median, kind=1))
+there(*named("_nanmedian_dim"), takes="int float")(partial(_median, kind=2))
 
 
 def _median_all(a: Tensor, kind: int) -> Tensor:
-    if not takes(a) or not a.numel():
+    if not a.numel():
         return NotImplemented
     found = _median(_flat(a), 0, False, kind=kind)
     return found if found is NotImplemented else found[0]
 
 
-there(*named("_median_all"))(partial(_median_all, kind=1))
-there(*named("_nanmedian_all"))(partial(_median_all, kind=2))
+there(*named("_median_all"), takes="int float")(partial(_median_all, kind=1))
+there(*named("_nanmedian_all"), takes="int float")(partial(_median_all, kind=2))
 
 
 # ---- places in sorted rows, and distinct elements
@@ -221,17 +218,14 @@ def _sorted_row(a: Tensor) -> Tensor:
     return _sorted_part(_flat(a), 0, False, 0, a.numel())[0]
 
 
-@there(sorting._searchsorted)
+@there(sorting._searchsorted, takes="int float same, sorter: real")
 def search_sorted(
     bounds: Tensor, values: Tensor, right: bool, side: str | None, int32: bool, sorter: Any = None
 ) -> Tensor:
-    alike = (
-        takes(bounds, values) and bounds.dtype is values.dtype and bounds.dtype is not dtypes.bool
-    )
-    if not alike or not bounds.dim() or side not in (None, "left", "right"):
+    if not bounds.dim() or side not in (None, "left", "right"):
         return NotImplemented
     if sorter is not None:
-        if not takes(bounds, sorter) or sorter.shape != bounds.shape or not sorter.is_contiguous():
+        if sorter.shape != bounds.shape or not sorter.is_contiguous():
             return NotImplemented
         bounds = _core.kernels.gather(bounds, -1, sorter)
     if not (bounds.is_contiguous() and values.is_contiguous()) or (side == "left" and right):
@@ -247,9 +241,9 @@ def search_sorted(
     return out
 
 
-@there(sorting._isin)
+@there(sorting._isin, takes="real same")
 def is_in(elements: Tensor, among: Tensor, invert: bool) -> Tensor:
-    if not takes(elements, among) or elements.dtype is not among.dtype or not among.numel():
+    if not among.numel():
         return NotImplemented
     out = empty(elements.shape, elements, dtypes.bool)
     if out.numel():
@@ -258,10 +252,9 @@ def is_in(elements: Tensor, among: Tensor, invert: bool) -> Tensor:
     return out
 
 
-@there(scans.bincount)
+@there(scans.bincount, takes="int, weights: real")
 def bincount(a: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
-    counted = takes(a) and not a.dtype.is_floating_point and a.dtype is not dtypes.bool
-    if not counted or weights is not None or a.dim() != 1 or type(minlength) is not int:
+    if weights is not None or a.dim() != 1 or type(minlength) is not int:
         return NotImplemented
     if minlength < 0 or not a.numel():
         return NotImplemented
@@ -294,11 +287,11 @@ def _order_of_slices(x: Tensor, consecutive: bool) -> Tensor:
     return order
 
 
-@there(sorting._unique_all, sorting._unique_dim, sorting._unique_runs)
+@there(sorting._unique_all, sorting._unique_dim, sorting._unique_runs, takes="real")
 def distinct(a: Tensor, dim: int | None, consecutive: bool) -> Tensors:
     """(distinct elements or slices, the number of each one's, how many there are of each)."""
-    d = 0 if dim is None else _dimension(dim, a) if takes(a) and a.dim() else None
-    if not takes(a) or d is None:
+    d = 0 if dim is None else _dimension(dim, a) if a.dim() else None
+    if d is None:
         return NotImplemented
     x = _flat(a) if dim is None else rows(_moved(a, d, 0))
     length = x.shape[0]

@@ -18,10 +18,11 @@ from ...ops.indexing import index_select, scatter
 from ...ops.indexing import segments as segments_ops
 from . import there
 from ._indexing import INTEGERS, MODES, NONE, element, flat, is_dim, landed, scattered
-from ._launch import Written, code, empty, rows, start, takes
+from ._launch import Written, code, empty, rows, start
 from ._rearranging import copied, duplicate, filled, wide
 
 _views = _core.kernels
+_TAKES = "real, index: any"
 
 
 def _start(reduce: str, x: Tensor) -> Tensor:
@@ -35,7 +36,7 @@ def _reduced(
     x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     """A copy of x, reduced with src at the places of the index."""
-    if not takes(x, src) or reduce not in MODES or reduce == "set":
+    if reduce not in MODES or reduce == "set":
         return NotImplemented
     if reduce == "mean" and x.dtype is bool_type:
         return NotImplemented
@@ -53,14 +54,12 @@ def _reduced(
     return out
 
 
-@there(scatter.scatter_reduce)
-def scatter_reduce(x: Tensor, *args: Any) -> Tensor:
-    return _reduced(x, *args)
+there(scatter.scatter_reduce, takes=_TAKES)(_reduced)
 
 
-@there(scatter.scatter_reduce, writes=True)
-def scatter_reduce_(x: Tensor, *args: Any) -> Written:
-    return _into(x, _reduced(x, *args))
+@there(scatter.scatter_reduce, takes=_TAKES, writes=True)
+def scatter_reduce_(x: Tensor, dim: int, index: Tensor, *args: Any) -> Written:
+    return _into(x, _reduced(x, dim, index, *args))
 
 
 def _into(x: Tensor, found: Any) -> Written:
@@ -71,11 +70,11 @@ def _into(x: Tensor, found: Any) -> Written:
     return found
 
 
-@there(index_select.index_reduce)
+@there(index_select.index_reduce, takes="real, index: any")
 def index_reduce(
     x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
-    if not takes(x, source) or not isinstance(index, Tensor) or index.dtype not in INTEGERS:
+    if index.dtype not in INTEGERS:
         return NotImplemented
     if reduce == "sum" or index.dim() > 1 or x.dim() != source.dim() or not is_dim(dim, x.dim()):
         return NotImplemented
@@ -92,21 +91,21 @@ def index_reduce(
     return found if found is NotImplemented else _views.view(found, tuple(x.shape))
 
 
-@there(index_select.index_reduce, writes=True)
-def index_reduce_(x: Tensor, *args: Any) -> Written:
-    return _into(x, index_reduce(x, *args))
+@there(index_select.index_reduce, takes="real, index: any", writes=True)
+def index_reduce_(x: Tensor, dim: int, index: Tensor, *args: Any) -> Written:
+    return _into(x, index_reduce(x, dim, index, *args))
 
 
 # ---- segments
 
 
-@there(segments_ops.segment_op)
+@there(segments_ops.segment_op, takes="float")
 def segment_reduce(
     data: Tensor, lengths: Any, reduce: str, axis: int, initial: float | None
 ) -> Tensor:
     from ...ops.indexing.segments import _UFUNCS
 
-    if not takes(data) or not data.dtype.is_floating_point or not data.numel():
+    if not data.numel():
         return NotImplemented
     lead, size, tail = data.shape[:axis], data.shape[axis], data.shape[axis + 1 :]
     counts = lengths.reshape(prod(lead), -1)

@@ -14,13 +14,13 @@ from ... import _core
 from ..._core import Tensor, kernels
 from ..opencl import LIMITS, numbered
 from . import there
-from ._launch import code, computed, empty, made, rows, start, takes
+from ._launch import code, computed, empty, made, rows, start
 
 _LONG = 64  # elements of a row that has kernels of its own
 
 
 def _softmax(name: str, a: Tensor, dim: int, dtype: object = None) -> Tensor:
-    if not takes(a) or dtype is not None or not a.dtype.is_floating_point:
+    if dtype is not None:
         return NotImplemented
     out = made(name, a, dim)
     if isinstance(out, type(NotImplemented)) or not out.numel():
@@ -59,13 +59,11 @@ def _row(t: Tensor, dim: int) -> tuple[int, int]:
     return t.shape[dim], prod(t.shape[dim % t.dim() + 1 :])
 
 
-softmax = there(kernels.softmax)(partial(_softmax, "softmax"))
-log_softmax = there(kernels.log_softmax)(partial(_softmax, "log_softmax"))
+softmax = there(kernels.softmax, takes="float")(partial(_softmax, "softmax"))
+log_softmax = there(kernels.log_softmax, takes="float")(partial(_softmax, "log_softmax"))
 
 
 def _backward(name: str, g: Tensor, y: Tensor, dim: int) -> Tensor:
-    if not takes(g, y) or g.dtype is not y.dtype or not y.dtype.is_floating_point:
-        return NotImplemented
     out = made(name, g, y, dim)
     if isinstance(out, type(NotImplemented)) or not out.numel():
         return out
@@ -75,5 +73,5 @@ def _backward(name: str, g: Tensor, y: Tensor, dim: int) -> Tensor:
     return out
 
 
-there(kernels.softmax_backward)(partial(_backward, "softmax_backward"))
-there(kernels.log_softmax_backward)(partial(_backward, "log_softmax_backward"))
+there(kernels.softmax_backward, takes="float same")(partial(_backward, "softmax_backward"))
+there(kernels.log_softmax_backward, takes="float same")(partial(_backward, "log_softmax_backward"))

@@ -21,6 +21,7 @@ from ..opencl import numbered
 from . import named, there
 from ._factors import (
     FILE,
+    MATRICES,
     MIRRORED,
     ONE,
     SAME,
@@ -29,11 +30,11 @@ from ._factors import (
     first_failure,
     lu_factored,
     part,
-    real,
     stack_of,
+    stacked,
     zero_pivots,
 )
-from ._launch import Ints, empty, number, rows, start, takes
+from ._launch import Ints, empty, number, rows, start
 from ._products import matrices
 from ._rearranging import filled, zeros
 
@@ -82,9 +83,9 @@ def _spread(b: Tensor, lead: Ints, make: Any = by_columns) -> Tensor | None:
 # ---- triangular systems
 
 
-@there(solving.solve_triangular, solving._triangular_solve)
+@there(solving.solve_triangular, solving._triangular_solve, takes=MATRICES)
 def solve_triangular(a: Tensor, b: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
-    if not real(a, b) or a.shape[-1] != a.shape[-2] or b.shape[-2 if left else -1] != a.shape[-1]:
+    if not stacked(b) or not stacked(a, square=True) or b.shape[-2 if left else -1] != a.shape[-1]:
         return NotImplemented
     lead = _common(a.shape[:-2], b.shape[:-2])
     x = None if lead is None else _spread(b, lead, empty)
@@ -92,9 +93,9 @@ def solve_triangular(a: Tensor, b: Tensor, upper: bool, left: bool, unitriangula
     return x if x is not None and _solved(a, x, how, left=left) else NotImplemented
 
 
-@there(solving.cholesky_solve)
+@there(solving.cholesky_solve, takes=MATRICES)
 def cholesky_solve(b: Tensor, factor: Tensor, upper: bool) -> Tensor:
-    if not real(factor, b) or factor.shape[-1] != factor.shape[-2]:
+    if not stacked(factor, b) or factor.shape[-1] != factor.shape[-2]:
         return NotImplemented
     lead = _common(factor.shape[:-2], b.shape[:-2])
     if lead is None or b.shape[-2] != factor.shape[-1]:
@@ -120,7 +121,7 @@ def _by_lu(a: Tensor, x: Tensor | None, left: bool = True) -> Tensor | None:
 def _inverse(name: str, a: Tensor, check: bool) -> Any:
     from ...ops.matrix.solving import singular_inverse
 
-    if not real(a, square=True):
+    if not stacked(a, square=True):
         return NotImplemented
     x = by_columns(a.shape, a)
     part(x, x, ZERO, ONE, ZERO)
@@ -133,19 +134,19 @@ def _inverse(name: str, a: Tensor, check: bool) -> Any:
     return x, info
 
 
-@there(solving.inv)
+@there(solving.inv, takes=MATRICES)
 def inv(a: Tensor) -> Tensor:
     found = _inverse("inv", a, True)
     return found if found is NotImplemented else found[0]
 
 
-there(factors.inv_ex)(partial(_inverse, "inv_ex"))
+there(factors.inv_ex, takes=MATRICES)(partial(_inverse, "inv_ex"))
 
 
 def _solution(name: str, a: Tensor, b: Tensor, left: bool, check: bool) -> Any:
     from ...ops.matrix.solving import is_vector, singular_solve
 
-    if not real(a, square=True) or not takes(a, b) or a.dtype is not b.dtype or not b.dim():
+    if not stacked(a, square=True) or not b.dim():
         return NotImplemented
     vector = is_vector(tuple(a.shape), tuple(b.shape))
     b = b.detach().unsqueeze(-1) if vector else b
@@ -162,22 +163,21 @@ def _solution(name: str, a: Tensor, b: Tensor, left: bool, check: bool) -> Any:
     return x.squeeze(-1) if vector else x, info
 
 
-@there(solving.solve)
+@there(solving.solve, takes=MATRICES)
 def solve(a: Tensor, b: Tensor, left: bool) -> Tensor:
     found = _solution("solve", a, b, left, True)
     return found if found is NotImplemented else found[0]
 
 
-there(factors.solve_ex)(partial(_solution, "solve_ex"))
+there(factors.solve_ex, takes=MATRICES)(partial(_solution, "solve_ex"))
 
 
-@there(factors.ldl_solve)
+@there(factors.ldl_solve, takes="float32 float64 same, pivots: int")
 def ldl_solve(ld: Tensor, pivots: Tensor, b: Tensor, hermitian: bool) -> Tensor:
-    if not real(ld, b) or ld.shape[-1] != ld.shape[-2] or not takes(ld, pivots):
+    if not stacked(ld, b) or ld.shape[-1] != ld.shape[-2]:
         return NotImplemented
     lead, n = _common(ld.shape[:-2], b.shape[:-2]), ld.shape[-1]
-    integers = not pivots.dtype.is_floating_point and pivots.dtype is not dtypes.bool
-    if lead is None or not integers or pivots.shape != ld.shape[:-1] or b.shape[-2] != n:
+    if lead is None or pivots.shape != ld.shape[:-1] or b.shape[-2] != n:
         return NotImplemented
     sizes = abs(elements(pivots).astype(np.int64))
     if ((sizes < 1) | (sizes > n)).any():
@@ -196,7 +196,7 @@ def ldl_solve(ld: Tensor, pivots: Tensor, b: Tensor, hermitian: bool) -> Tensor:
 
 def _determinants(a: Tensor, logarithm: bool) -> Any:
     """The determinants, or their signs and the logarithms of their sizes."""
-    found = lu_factored(a) if real(a, square=True) else None
+    found = lu_factored(a) if stacked(a, square=True) else None
     if found is None:
         return NotImplemented
     lu, pivots = found
@@ -207,8 +207,10 @@ def _determinants(a: Tensor, logarithm: bool) -> Any:
     return (out, logarithms) if logarithm else out
 
 
-there(matrix_functions.det)(partial(_determinants, logarithm=False))
-there(*named("_slogdet"), matrix_functions._linalg_slogdet)(partial(_determinants, logarithm=True))
+there(matrix_functions.det, takes=MATRICES)(partial(_determinants, logarithm=False))
+there(*named("_slogdet"), matrix_functions._linalg_slogdet, takes=MATRICES)(
+    partial(_determinants, logarithm=True)
+)
 
 
 # ---- exponentials
@@ -220,11 +222,11 @@ def _wide(a: Tensor) -> dtypes.dtype:
     return dtypes.float64 if numbered(device).facts.has_double else dtypes.float32
 
 
-@there(matrix_functions.matrix_exp)
+@there(matrix_functions.matrix_exp, takes="float")
 def matrix_exp(a: Tensor) -> Tensor:
     from ...ops.matrix.matrix_functions import exp_halvings, exp_quotient
 
-    if not takes(a) or not a.dtype.is_floating_point or a.dim() < 2 or a.shape[-1] != a.shape[-2]:
+    if not stacked(a, square=True):
         return NotImplemented
     if not a.numel():
         return empty(a.shape, a)
@@ -296,15 +298,12 @@ def _threshold(s: Tensor, a: Tensor, atol: Any, rtol: float | None) -> Tensor:
     return smallest
 
 
-def _has_values(a: Tensor, *bounds: object, symmetric: bool = False) -> bool:
-    """Whether singular values can be had, and compared with the bounds."""
-    numeric = all(isinstance(b, (int, float)) or b is None or takes(a, b) for b in bounds)
-    return real(a, square=symmetric) and numeric
+_BOUNDED = "float32 float64, {0}: real, atol: real, rtol: real"
 
 
-@there(matrix_functions._rank_op)
+@there(matrix_functions._rank_op, takes=_BOUNDED.format("tol"))
 def matrix_rank(a: Tensor, tol: Any, atol: Any, rtol: float | None, hermitian: bool) -> Any:
-    if not _has_values(a, tol, atol, rtol, symmetric=bool(hermitian)):
+    if not stacked(a, square=bool(hermitian)):
         return NotImplemented
     if not a.numel():
         return zeros(a.shape[:-2], a, dtypes.int64)
@@ -317,7 +316,7 @@ def matrix_rank(a: Tensor, tol: Any, atol: Any, rtol: float | None, hermitian: b
 
 
 def _inverted(a: Tensor, atol: object, rtol: float | None, hermitian: bool) -> Tensor:
-    if not _has_values(a, atol, rtol, symmetric=hermitian):
+    if not stacked(a, square=hermitian):
         return NotImplemented
     *lead, m, n = a.shape
     if not a.numel():
@@ -332,14 +331,14 @@ def _inverted(a: Tensor, atol: object, rtol: float | None, hermitian: bool) -> T
     return rows(result, a.dtype)
 
 
-@there(matrix_functions.pinv)
+@there(matrix_functions.pinv, takes=_BOUNDED.format("rcond"))
 def pinv(a: Tensor, rcond: Any, atol: Any, rtol: float | None, hermitian: bool) -> Tensor:
     return _inverted(a, atol, rtol if rcond is None else rcond, bool(hermitian))
 
 
-@there(matrix_functions._least_squares_op)
+@there(matrix_functions._least_squares_op, takes=MATRICES)
 def least_squares(a: Any, b: Any, rcond: Any, driver: Any) -> Any:
-    if not real(a, b) or a.shape[:-1] != b.shape[:-1]:
+    if not stacked(a, b) or a.shape[:-1] != b.shape[:-1]:
         return NotImplemented
     inverse = _inverted(a, None, rcond, False)
     if inverse is NotImplemented:

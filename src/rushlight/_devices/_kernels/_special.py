@@ -6,7 +6,7 @@ All are computed in float64, as on the CPU; a device without it leaves them to t
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import factorial, inf, log, pi
+from math import factorial, inf
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ... import _dtypes as dtypes
 from ..._core import Tensor
 from ...ops.elementwise import special
 from ...ops.elementwise.bessel import _airy_table
-from ...ops.elementwise.special import digamma, lgamma
+from ...ops.elementwise.special import digamma
 from ...ops.random import families
 from ..opencl import numbered
 from . import named, numbers_of, there
@@ -166,18 +166,6 @@ def polygamma(a: Tensor, n: int) -> Tensor:
     with np.errstate(over="ignore"):
         factor = float(wide(factorial(n) if n <= 170 else inf))
     return _computed(_N.POLYGAMMA, a, order=n, factor=factor if n % 2 else -factor)
-
-
-@there(special.mvlgamma)
-def mvlgamma(a: Any, p: int) -> Tensor:
-    if not takes(a) or not isinstance(p, int) or p < 1:
-        return NotImplemented
-    dtype = a.dtype if a.dtype.is_floating_point else dtypes.get_default_dtype()
-    wide = rows(a.detach(), dtypes.float32 if dtype.itemsize == 2 else dtype)
-    halves = np.arange(p) / 2
-    steps = _core.copy_to(_core.wrap(halves.astype(wide.dtype.numpy)), a._accelerator)
-    each = lgamma(_views.reshape(wide, (*a.shape, 1)) - steps)
-    return rows(each.sum(-1) + p * (p - 1) / 4 * log(pi), dtype)
 
 
 # ---- derivatives of gamma and beta numbers

@@ -18,7 +18,7 @@ from ..._core import Tensor
 from ...ops.spectral import fourier
 from . import numbers_of, there
 from ._complex import as_complex, as_pairs, is_complex
-from ._launch import Ints, computed, empty, number, rows, start, takes
+from ._launch import Ints, computed, empty, number, rows, start
 
 _N = numbers_of("spectral.cl")
 _FILE = "spectral.cl"
@@ -160,10 +160,8 @@ def _fft_c2c(x: Tensor, dim: Ints, scale: float, forward: bool) -> Tensor:
     return _along(x, dims, scale, forward)
 
 
-@there(fourier.r2c)
+@there(fourier.r2c, takes="float32 float64")
 def _fft_r2c(x: Tensor, dim: Ints, scale: float, onesided: bool) -> Tensor:
-    if not takes(x) or not x.dtype.is_floating_point or x.element_size() == 2:
-        return NotImplemented
     dims = _dims(dim, x)
     if not dims or not x.numel():
         return NotImplemented

@@ -272,7 +272,7 @@ add_method("clip_", clamp_, function=True)
 # ---- the larger and the smaller
 
 
-def _half_at_ties(g: Any, input: Any, other: Any, loses: Any) -> Tensor:
+def _half_at_ties(g: Tensor, input: Tensor, other: Tensor, loses: Any) -> Tensor:
     # A gradient that is not finite ends where the other one was chosen.
     return where(loses, 0, where(input == other, g * 0.5, g))
 

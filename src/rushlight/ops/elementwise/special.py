@@ -15,12 +15,11 @@ import numpy as np
 from ... import _core
 from ..._core import Op
 from ..._devices import of
-from ..._dtypes import float64
-from ..making.factory import allocate
-from ..table.arrays import Array, default_float, rounded, widened
+from ..._dtypes import float64, get_default_dtype
+from ..table.arrays import Array, check_room
 from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, general, pointwise, variant
-from ..table.reference import add_method, alias
+from ..table.reference import add_method, alias, wide
 from ..table.samples import one
 from ..table.signature import Tensor
 from .elementary import cos, erf, erfc, exp, log, log1p, sin
@@ -253,27 +252,26 @@ add_method("polygamma", _polygamma_of)
 add_method("polygamma_", _polygamma_in_place)
 
 
-def _mvlgamma_values(a: Array, p: int) -> Array:
+def _mvlgamma(input: Tensor, p: int) -> Tensor:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
-    if a.dtype.kind in "biu":
-        a = a.astype(default_float())
-    total = p * (p - 1) / 4 * math.log(_PI)
-    wide = widened(a)
-    steps = allocate((*a.shape, p), wide.dtype)
-    steps[...] = wide[..., None] - (np.arange(p) / 2).astype(wide.dtype)
-    return rounded(np.asarray(_kernel(lgamma, steps).sum(-1) + wide.dtype.type(total)), a)
+    if not (input.dtype.is_floating_point or input.dtype.is_complex):
+        input = input.to(get_default_dtype())
+    total = lgamma(_lowered(wide(input), p)).sum(-1) + p * (p - 1) / 4 * math.log(_PI)
+    return total.to(input.dtype)
 
 
-def _mvlgamma_slope(input: Tensor, p: int) -> Tensor:
+def _lowered(input: Tensor, p: int) -> Tensor:
+    """input - i / 2 for i < p, along a last dimension."""
+    check_room((*input.shape, p))
     halves = of(input).tensor((np.arange(p) / 2).astype(input._form.dtype))
-    return digamma(input.unsqueeze(-1) - halves).sum(-1)
+    return input.unsqueeze(-1) - halves
 
 
 mvlgamma = general(
     "mvlgamma(input: Tensor, p: int)",
-    _mvlgamma_values,
-    vjp={"input": lambda g, input, p: g * _mvlgamma_slope(input, p)},
+    is_=_mvlgamma,
+    vjp={"input": lambda g, input, p: g * digamma(_lowered(input, p)).sum(-1)},
     in_place=True,
     out="cast",
     samples=lambda make: [(make(2, 3, low=2.0, high=4.0), 2)],

@@ -67,7 +67,7 @@ def _add_back(g: Any, index: Any, dims: Any, at: Any, shape: Any) -> Any:
     return out
 
 
-def _set(x: Any, index: Any, dims: Any, at: Any, values: Any, accumulate: Any) -> Any:
+def _set(x: Tensor, index: Tensor, dims: object, at: object, values: Any, accumulate: Any) -> Any:
     out = x.copy()
     places = _places(out, index, dims, at)
     if accumulate:

@@ -11,6 +11,7 @@ from ... import _core
 from ..._core import Op
 from ..._devices import of
 from ..._dtypes import float64
+from ..._errors import not_implemented_for
 from ..._levels.running import draws
 from ..elementwise.arithmetic import mul
 from ..elementwise.elementary import abs, erf, exp, expm1, sigmoid, tanh
@@ -18,7 +19,7 @@ from ..elementwise.selection import unless, where
 from ..layout.joining import cat
 from ..making.creation import empty_like
 from ..random.samples import rand
-from ..table.arrays import Array, refuse, scalar_name
+from ..table.arrays import Array, dim_in, refuse
 from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, general, pointwise, variant
 from ..table.reference import add_method, alias
@@ -638,27 +639,17 @@ def rrelu_(
 alias("rrelu_", rrelu_, method=False, where="nn torch")
 
 
-def _halves(array: Array, dim: int) -> tuple[Array, ...]:
-    if array.ndim == 0:
+def _glu(input: Tensor, dim: int) -> Tensor:
+    if input.ndim == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")
-    if not -array.ndim <= dim < array.ndim:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-array.ndim}, {array.ndim - 1}]"
-            f", but got {dim})"
-        )
-    size = array.shape[dim]
+    at = dim_in(dim, input.ndim)
+    size = input.shape[at]
     if size % 2:
-        at = dim % array.ndim
         raise RuntimeError(f"Halving dimension must be even, but dimension {at} is size {size}")
-    left, right = np.split(array, 2, dim)
-    return left, right
-
-
-def _glu(array: Array, dim: int) -> Array:
-    left, right = _halves(array, dim)
-    if array.dtype.kind in "biuc":
-        raise NotImplementedError(f"\"glu_cpu\" not implemented for '{scalar_name(array)}'")
-    return mul(_core.wrap(left), sigmoid(_core.wrap(right)))._array
+    if not input.dtype.is_floating_point:
+        not_implemented_for("glu_cpu", input.dtype.scalar_name)
+    left, right = input.chunk(2, dim)
+    return left * sigmoid(right)
 
 
 def _glu_vjp(g: Tensor, input: Tensor, dim: int) -> Tensor:
@@ -669,7 +660,8 @@ def _glu_vjp(g: Tensor, input: Tensor, dim: int) -> Tensor:
 
 glu = general(
     "glu(input: Tensor, dim: int = -1)",
-    _glu,
+    is_=_glu,
+    batch="along",
     vjp={"input": _glu_vjp},
     where="nn",
     samples=lambda make: [(make(2, 4),), (make(4, 3), 0)],

@@ -14,12 +14,14 @@ import numpy as np
 
 from ... import _core
 from ..._core import Op, Reduction
+from ..._dtypes import promote_types
 from ..._errors import not_implemented_for
-from ..table.arrays import Array, common_type, listed, refuse, rounded, scalar_name, widened
+from ..table.arrays import Array, listed, refuse, rounded, scalar_name, widened
 from ..table.kinds import composite, general, linear
+from ..table.reference import wide
 from ..table.signature import Flag, Tensor
 from .activation import logsigmoid
-from .loss import REDUCTIONS, broadcast_sizes, reduce_array, reduction_asked, share_of
+from .loss import REDUCTIONS, reduce_array, reduce_loss, reduction_asked, share_of
 from .softmax import log_softmax
 
 _kernels = _core.kernels
@@ -401,28 +403,25 @@ def binary_cross_entropy(
 
 
 def _bce_logits(
-    input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
-) -> Array:
-    dtype = common_type(input, target)
-    if target.dtype.kind in "biu":
+    input: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: str
+) -> Tensor:
+    common = promote_types(input.dtype, target.dtype)
+    if not (target.dtype.is_floating_point or target.dtype.is_complex):
         _core.refuse_cast(
-            scalar_name(np.empty(0, dtype)),
-            scalar_name(target),
+            common.scalar_name,
+            target.dtype.scalar_name,
             "\nThe target holds probabilities: use `target.float()`.",
         )
-    refuse("log_sigmoid_cpu", np.empty(0, dtype), "c")
-    x, t = widened(input.astype(dtype, copy=False)), widened(target.astype(dtype, copy=False))
-    # log(1 + exp(-x)), from the side that does not overflow.
-    soft = np.log1p(np.exp(-np.abs(x))) + np.maximum(-x, 0)
+    if common.is_complex:
+        not_implemented_for("log_sigmoid_cpu", common.scalar_name)
+    x, t = wide(input.to(common)), wide(target.to(common))
+    soft = -logsigmoid(x)
     if pos_weight is not None:
-        broadcast_sizes(pos_weight, t)
-        loss = (1 - t) * x + ((widened(pos_weight) - 1) * t + 1) * soft
-    else:
-        loss = (1 - t) * x + soft
+        soft = ((wide(pos_weight) - 1) * t + 1) * soft
+    loss = (1 - t) * x + soft
     if weight is not None:
-        broadcast_sizes(loss, weight)
-        loss = loss * widened(weight)
-    return reduce_array(loss, reduction, target.dtype)
+        loss = loss * wide(weight)
+    return reduce_loss(loss, reduction).to(target.dtype)
 
 
 def _bce_logits_input(
@@ -454,7 +453,7 @@ def _bce_logits_target(
 _binary_cross_entropy_with_logits = general(
     "_binary_cross_entropy_with_logits(input: Tensor, target: Tensor, "
     "weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: str = 'mean')",
-    _bce_logits,
+    is_=_bce_logits,
     vjp={"input": _bce_logits_input, "target": _bce_logits_target},
     method=False,
     samples=lambda make: [

@@ -422,7 +422,9 @@ def _check_geometry(
         )
 
 
-def _same_padding(input: Any, weight: Any, stride: _Ints, dilation: _Ints) -> tuple[Any, _Ints]:
+def _same_padding(
+    input: Tensor, weight: Tensor, stride: _Ints, dilation: _Ints
+) -> tuple[Any, _Ints]:
     """The input and the padding for which a result has the input's size."""
     if any(s != 1 for s in stride):
         raise RuntimeError("padding='same' is not supported for strided convolutions")

@@ -167,7 +167,7 @@ def embedding(
     return _embedding_op(weight, input, padding_idx)
 
 
-def _records(weight: Any) -> bool:
+def _records(weight: Tensor) -> bool:
     """Whether a gradient is wanted outside of transforms, in which gradients are dense."""
     return (
         weight.requires_grad

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ..._errors import warn
-from ..elementwise.selection import unless
-from ..table.arrays import Array, anywhere, common_type, listed, scalar_name, widened
+from ..._dtypes import dtype, promote_types
+from ..._errors import not_implemented_for, warn
+from ..elementwise.selection import unless, where
+from ..table.arrays import Array, anywhere
 from ..table.kinds import composite, general
+from ..table.reference import wide
 from ..table.signature import Flag, Tensor
 
 _kernels = _core.kernels
@@ -84,40 +86,20 @@ def _check_weight(weight: Tensor, input: Tensor) -> None:
         raise ValueError("Weights and input must have the same size.")
 
 
-def _reduce_weighted(loss: Any, weight: Any, reduction: str) -> Any:
+def _reduce_weighted(loss: Any, weight: Tensor, reduction: str) -> Any:
     """The mean is over the weights."""
     if reduction == "mean":
         return (loss * weight).sum() / weight.sum()
     return reduce_loss(loss * weight, reduction)
 
 
-def broadcast_sizes(a: Array, b: Array) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(a.shape, b.shape)
-    except ValueError:
-        n = max(a.ndim, b.ndim)
-        p = (1,) * (n - a.ndim) + a.shape
-        q = (1,) * (n - b.ndim) + b.shape
-        for i in range(n - 1, -1, -1):
-            if p[i] != q[i] and 1 not in (p[i], q[i]):
-                raise RuntimeError(
-                    f"The size of tensor a ({p[i]}) must match the size of tensor b ({q[i]}) at "
-                    f"non-singleton dimension {i}\nThe shapes are {listed(a.shape)} and "
-                    f"{listed(b.shape)}."
-                ) from None
-        raise
-
-
-def operands(a: Array, b: Array, name: str) -> tuple[Array, Array, Any]:
-    """Two arrays in their common type (widened), and that type; `name` is what torch calls its
-    kernel."""
-    dtype = common_type(a, b)
-    if dtype.kind in "biuc":
-        raise NotImplementedError(
-            f"\"{name}\" not implemented for '{scalar_name(np.empty(0, dtype))}'"
-        )
-    broadcast_sizes(a, b)
-    return widened(a.astype(dtype, copy=False)), widened(b.astype(dtype, copy=False)), dtype
+def operands(a: Tensor, b: Tensor, name: str) -> tuple[Tensor, Tensor, dtype]:
+    """Two tensors in their common type (halves as float32), and that type; `name` is what torch
+    calls its kernel."""
+    common = promote_types(a.dtype, b.dtype)
+    if not common.is_floating_point:
+        not_implemented_for(name, common.scalar_name)
+    return wide(a.to(common)), wide(b.to(common)), common
 
 
 # ---- mean squared error and its relatives
@@ -131,10 +113,10 @@ def loss_samples(make: Callable[..., Any]) -> Any:
     ]
 
 
-def _mse(input: Array, target: Array, reduction: str) -> Array:
-    x, y, dtype = operands(input, target, "mse_cpu")
+def _mse(input: Tensor, target: Tensor, reduction: str) -> Tensor:
+    x, y, common = operands(input, target, "mse_cpu")
     d = x - y
-    return reduce_array(d * d, reduction, dtype)
+    return reduce_loss(d * d, reduction).to(common)
 
 
 def _mse_vjp(
@@ -147,7 +129,7 @@ def _mse_vjp(
 
 _mse_loss = general(
     "_mse_loss(input: Tensor, target: Tensor, reduction: Any)",
-    _mse,
+    is_=_mse,
     native=_kernels.mse_loss,
     vjp={"input, target": _mse_vjp},
     backward=(_kernels.mse_loss_backward, "g input target reduction needs"),
@@ -199,15 +181,11 @@ def l1_loss(
     return _reduce_weighted(loss, weight, reduction)
 
 
-def _smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Array:
-    x, y, dtype = operands(input, target, "smooth_l1_cpu")
-    d = np.abs(x - y)
-    half = d.dtype.type(0.5)
-    return reduce_array(
-        np.where(d < beta, half * d * d / d.dtype.type(beta), d - half * d.dtype.type(beta)),
-        reduction,
-        dtype,
-    )
+def _smooth_l1(input: Tensor, target: Tensor, reduction: str, beta: float) -> Tensor:
+    x, y, common = operands(input, target, "smooth_l1_cpu")
+    d = (x - y).abs()
+    loss = where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta)
+    return reduce_loss(loss, reduction).to(common)
 
 
 def _clamped_vjp(
@@ -228,7 +206,7 @@ def _clamped_vjp(
 
 _smooth_l1_loss = general(
     "_smooth_l1_loss(input: Tensor, target: Tensor, reduction: Any, beta: Any)",
-    _smooth_l1,
+    is_=_smooth_l1,
     vjp={
         "input, target": lambda g, input, target, reduction, beta, needs: _clamped_vjp(
             g, input, target, reduction, needs, beta, 1.0 / beta
@@ -268,18 +246,16 @@ def smooth_l1_loss(
     return _smooth_l1_loss(input, target, reduction, float(beta))
 
 
-def _huber(input: Array, target: Array, reduction: str, delta: float) -> Array:
-    x, y, dtype = operands(input, target, "huber_cpu")
-    d = np.abs(x - y)
-    half, limit = d.dtype.type(0.5), d.dtype.type(delta)
-    return reduce_array(
-        np.where(d <= delta, half * d * d, limit * (d - half * limit)), reduction, dtype
-    )
+def _huber(input: Tensor, target: Tensor, reduction: str, delta: float) -> Tensor:
+    x, y, common = operands(input, target, "huber_cpu")
+    d = (x - y).abs()
+    loss = where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta))
+    return reduce_loss(loss, reduction).to(common)
 
 
 _huber_loss = general(
     "_huber_loss(input: Tensor, target: Tensor, reduction: Any, delta: Any)",
-    _huber,
+    is_=_huber,
     vjp={
         "input, target": lambda g, input, target, reduction, delta, needs: _clamped_vjp(
             g, input, target, reduction, needs, delta, 1.0

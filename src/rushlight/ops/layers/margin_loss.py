@@ -22,15 +22,14 @@ from .loss import (
 )
 
 
-def _soft_margin(input: Array, target: Array, reduction: str) -> Array:
-    x, y, dtype = operands(input, target, "soft_margin_loss")
-    z = -y * x
-    return reduce_array(np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z))), reduction, dtype)
+def _soft_margin(input: Tensor, target: Tensor, reduction: str) -> Tensor:
+    x, y, common = operands(input, target, "soft_margin_loss")
+    return reduce_loss(-logsigmoid(y * x), reduction).to(common)
 
 
 _soft_margin_loss = general(
     "_soft_margin_loss(input: Tensor, target: Tensor, reduction: Any)",
-    _soft_margin,
+    is_=_soft_margin,
     vjp={
         "input": lambda g, input, target, reduction: (
             share_of(g, reduction, input.numel()) * (-target * (-target * input).sigmoid())

@@ -56,7 +56,7 @@ def _wide(t: Tensor) -> Tensor:
     return t.float() if t is not None and t.dtype.itemsize == 2 else t
 
 
-def _standard(x: Any, dims: tuple[int, ...], eps: float) -> tuple[Any, Any]:
+def _standard(x: Tensor, dims: tuple[int, ...], eps: float) -> tuple[Any, Any]:
     """x less its mean, over its deviation; and one over the deviation."""
     x = _wide(x)
     centred = x - x.mean(dims, keepdim=True)
@@ -64,7 +64,7 @@ def _standard(x: Any, dims: tuple[int, ...], eps: float) -> tuple[Any, Any]:
     return centred * rstd, rstd
 
 
-def _standard_vjp(g: Any, x: Any, dims: tuple[int, ...], eps: float) -> Any:
+def _standard_vjp(g: Tensor, x: Tensor, dims: tuple[int, ...], eps: float) -> Any:
     """The gradient of x through `_standard`."""
     hat, rstd = _standard(x, dims, eps)
     g = _wide(g)
@@ -243,7 +243,7 @@ def _batch_norm(
     return rounded(y, x), mean, rstd
 
 
-def _per_channel(t: Any, ndim: int) -> Any:
+def _per_channel(t: Tensor, ndim: int) -> Any:
     return t.reshape([-1 if i == 1 else 1 for i in range(ndim)])
 
 
@@ -252,7 +252,7 @@ def _over(ndim: int) -> tuple[int, ...]:
 
 
 def _batch_norm_input(
-    g: Any, input: Any, weight: Any, running_var: Any, training: bool, eps: float
+    g: Tensor, input: Tensor, weight: Tensor | None, running_var: Any, training: bool, eps: float
 ) -> Any:
     g = _wide(g)
     if weight is not None:
@@ -263,7 +263,7 @@ def _batch_norm_input(
 
 
 def _batch_norm_weight(
-    g: Any, input: Any, running_mean: Any, running_var: Any, training: bool, eps: float
+    g: Tensor, input: Tensor, running_mean: Any, running_var: Any, training: bool, eps: float
 ) -> Any:
     n = input.ndim
     if training:
@@ -420,11 +420,13 @@ def _grouped_shape(shape: Sequence[int], groups: int) -> tuple[int, int]:
     return shape[0] * groups, math.prod(shape[1:]) // groups
 
 
-def _grouped(t: Any, groups: int) -> Any:
+def _grouped(t: Tensor, groups: int) -> Any:
     return t.reshape(_grouped_shape(t.shape, groups))
 
 
-def _group_norm_input(gs: Any, input: Any, groups: int, weight: Any, eps: float) -> Any:
+def _group_norm_input(
+    gs: Any, input: Tensor, groups: int, weight: Tensor | None, eps: float
+) -> Any:
     """From the gradients of the result, the means and one over the deviations."""
     g, of_mean, of_rstd = gs
     rows, total = _wide(_grouped(input, groups)), None
@@ -443,7 +445,7 @@ def _group_norm_input(gs: Any, input: Any, groups: int, weight: Any, eps: float)
     return None if total is None else total.reshape(input.shape)
 
 
-def _group_norm_weight(gs: Any, input: Any, groups: int, eps: float) -> Any:
+def _group_norm_weight(gs: Any, input: Tensor, groups: int, eps: float) -> Any:
     if gs[0] is None:
         return None
     hat = _standard(_grouped(input, groups), (1,), eps)[0]

@@ -18,7 +18,6 @@ from ..._levels.running import state as levels
 from ..elementwise.elementary import sigmoid, tanh
 from ..layout.joining import cat, stack
 from ..matrix.products import linear
-from ..table.arrays import Array
 from ..table.kinds import general
 from ..table.reference import alias
 from ..table.signature import Tensor
@@ -159,22 +158,6 @@ def _whole(found: Sequence[Any]) -> tuple[Any, ...]:
     return *found, *[None] * (4 - len(found))
 
 
-def _definition(mode: str) -> Callable[..., tuple[Any, ...]]:
-    """The steps over ndarrays, for arguments that the kernel does not take."""
-
-    def layer(*args: Any) -> tuple[Array | None, ...]:
-        *arrays, reverse, sizes = args
-        before = _core.set_grad_enabled(False)
-        try:
-            tensors = [None if a is None else _core.wrap(a) for a in arrays]
-            found = _on(mode, tensors, reverse, sizes)
-        finally:
-            _core.set_grad_enabled(before)
-        return _whole([t._array for t in found])
-
-    return layer
-
-
 def _rule(mode: str) -> Callable[..., tuple[Tensor | None, ...]]:
     """The gradients through the steps, which run again: these are ops, and so are their own."""
 
@@ -223,13 +206,12 @@ def _layer_op(mode: str) -> Any:
     return general(
         f"_{name}(input: Tensor, h0: Tensor, c0: Tensor | None, w_ih: Tensor, w_hh: Tensor, "
         "b_ih: Tensor | None, b_hh: Tensor | None, reverse: Any, sizes: Any)",
-        _definition(mode),
+        is_=lambda *args: _whole(_on(mode, args[:7], *args[7:])),
         native=getattr(_core.kernels, name),
         vjp={"input, h0, c0, w_ih, w_hh, b_ih, b_hh": _rule(mode)},
         backward=(getattr(_core.kernels, f"{name}_backward"), reads),
         node="MkldnnRnnLayerBackward0" if lstm else "StackBackward0",
         method=False,
-        batch=lambda *args: _whole(_on(mode, args[:7], *args[7:])),
         formula=dict.fromkeys(
             ("input", "h0", "c0", "w_ih", "w_hh", "b_ih", "b_hh"),
             "g through every step, last to first",

@@ -5,59 +5,40 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ... import _core
 from ..._core import Op
-from ..._errors import warn
-from ..elementwise.selection import unless
-from ..table.arrays import Array, dim_in, refuse, rounded, widened
+from ..._errors import not_implemented_for, warn
+from ..elementwise.selection import unless, where
+from ..table.arrays import dim_in
 from ..table.kinds import composite, general
-from ..table.reference import alias
+from ..table.reference import alias, wide
 from ..table.samples import Make, Samples
 from ..table.signature import Tensor, dtype
 
 _kernels = _core.kernels
 
 
-def _shifted(a: Array, dim: int) -> Array:
-    """a less its largest element along dim, where that is finite: exponentials then do not
+def _shifted(input: Tensor, dim: int, kernel: str) -> Tensor:
+    """input less its largest element along dim, where that is finite: exponentials then do not
     overflow."""
-    if a.shape[dim] == 0:
-        return a
-    top = a.max(dim, keepdims=True)
-    return a - np.where(np.isfinite(top), top, 0)
+    dim_in(dim, input.ndim)
+    if not input.numel():
+        return input  # of any type, as in torch
+    if not input.dtype.is_floating_point:
+        not_implemented_for(kernel, input.dtype.scalar_name)
+    low = wide(input)
+    top = low.amax(dim, True)
+    return low - where(top.isfinite(), top, 0)
 
 
-def _normalised(name: str, of_one: float, formula: Any) -> Any:
-    """A forward: what `formula` makes of shifted elements along a dimension; `of_one` is its value
-    for an element alone."""
-
-    def forward(a: Array, dim: int, dtype: Any = None) -> Array:
-        dim = dim_in(dim, a.ndim)
-        if not a.size:
-            return a.copy()  # of any type, as in torch
-        refuse(f"{name}_lastdim_kernel_impl", a, "biuc")
-        if a.ndim == 0:
-            one, nan = a.dtype.type(of_one), a.dtype.type(np.nan)
-            return rounded(np.where(np.isfinite(a), one, nan), a)
-        with np.errstate(all="ignore"):
-            return rounded(formula(_shifted(widened(a), dim), dim), a)
-
-    return forward
+def _softmax(input: Tensor, dim: int, dtype: dtype | None) -> Tensor:
+    low = _shifted(input, dim, "softmax_lastdim_kernel_impl")
+    return (low.exp() / low.exp().sum(dim, True)).to(input.dtype) if low.numel() else low
 
 
-def _shares(low: Array, dim: int) -> Array:
-    top = np.exp(low)
-    return top / top.sum(dim, keepdims=True)
-
-
-_softmax = _normalised("softmax", 1, _shares)
-_log_softmax = _normalised(
-    "log_softmax",
-    0,
-    lambda low, dim: low - np.log(np.exp(low).sum(dim, keepdims=True)),
-)
+def _log_softmax(input: Tensor, dim: int, dtype: dtype | None) -> Tensor:
+    low = _shifted(input, dim, "log_softmax_lastdim_kernel_impl")
+    return (low - low.exp().sum(dim, True).log()).to(input.dtype) if low.numel() else low
 
 
 def _softmax_rule(g: Tensor, out: Tensor, dim: int) -> Tensor:
@@ -91,7 +72,8 @@ def _along(make: Make) -> Samples:
 
 softmax = general(
     "softmax(input: Tensor, dim: int, dtype: dtype | None = None)",
-    _softmax,
+    is_=_softmax,
+    batch="along",
     vjp={"input": _softmax_rule},
     jvp={"input": _softmax_tangent},
     native=_kernels.softmax,
@@ -104,7 +86,8 @@ softmax = general(
 )
 log_softmax = general(
     "log_softmax(input: Tensor, dim: int, dtype: dtype | None = None)",
-    _log_softmax,
+    is_=_log_softmax,
+    batch="along",
     vjp={"input": _log_softmax_rule},
     jvp={"input": _log_softmax_tangent},
     native=_kernels.log_softmax,

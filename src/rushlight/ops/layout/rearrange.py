@@ -19,7 +19,6 @@ from ..making.creation import zeros
 from ..making.factory import allocate
 from ..table.arrays import (
     Array,
-    check_room,
     check_tensors,
     common_type,
     dim_in,
@@ -112,26 +111,25 @@ roll: Op = linear(
 )
 
 
-def _rot90(a: Array, k: int, dims: Sequence[int]) -> Array:
+def _rot90(input: Tensor, k: int, dims: Sequence[int]) -> Tensor:
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
-    if a.ndim < 2:
-        raise RuntimeError(f"expected total dims >= 2, but got total dims = {a.ndim}")
-    first, second = dim_in(dims[0], a.ndim), dim_in(dims[1], a.ndim)
+    if input.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
+    first, second = dim_in(dims[0], input.ndim), dim_in(dims[1], input.ndim)
     if first == second:
         raise RuntimeError(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
-    turned = np.rot90(a, k, (first, second))
-    if k % 2:
-        # As torch: the memory order of the turned-over copy, seen with the dimensions changed over.
-        return turned.swapaxes(first, second).copy(order="K").swapaxes(first, second)
-    return turned.copy(order="K")
+    # As torch: the memory order of the turned-over copy, seen with the dimensions changed over.
+    turned = flip(input, ((), (second,), (first, second), (first,))[k % 4])
+    return turned.transpose(first, second) if k % 2 else turned
 
 
 rot90: Op = linear(
     "rot90(input: Tensor, k: int = 1, dims: Sizes = (0, 1))",
-    _rot90,
+    is_=_rot90,
+    batch="along",
     transpose={"input": lambda g, k, dims: rot90(g, -k, dims)},
     node="Rot90Backward0",
     out=False,
@@ -167,7 +165,7 @@ def _repeat(a: Array, repeats: Sequence[int]) -> Array:
     return result
 
 
-def _repeat_grad(g: Any, shape: Sequence[int], repeats: Sequence[int]) -> Any:
+def _repeat_grad(g: Tensor, shape: Sequence[int], repeats: Sequence[int]) -> Any:
     """Each element's gradient is the sum over its copies."""
     lead = len(repeats) - len(shape)
     if 0 in repeats:
@@ -313,7 +311,7 @@ triu = _triangle("triu", lambda n, m, k: ~np.tri(n, m, k - 1, dtype=bool))
 
 diag_embed: Op = linear(
     "diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1)",
-    lambda a, offset, dim1, dim2: _embedded(a, offset, dim1, dim2),
+    is_=lambda input, offset, dim1, dim2: _embedded(input, offset, dim1, dim2),
     transpose={"input": lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2)},
     out=False,
     samples=lambda make: [(make(3),), (make(2, 3), 1), (make(2, 3), -1, 0, 2)],
@@ -322,25 +320,23 @@ diag_embed: Op = linear(
 )
 
 
-def _embedded(a: Array, offset: int, dim1: int, dim2: int) -> Array:
-    ndim = a.ndim + 1
+def _embedded(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    ndim = input.ndim + 1
     first, second = dim_in(dim1, ndim), dim_in(dim2, ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    if a.ndim == 0:
+    if input.ndim == 0:
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)")
-    size = a.shape[-1] + abs(offset)
-    shape = list(a.shape[:-1])
+    size = input.shape[-1] + abs(offset)
+    shape = list(input.shape[:-1])
     for d in sorted((first, second)):
         shape.insert(d, size)
-    check_room(shape)
-    result: Array = _core.kernels.diagonal_backward(a, tuple(shape), offset, first, second)
-    return result
+    return diagonal_backward(input, tuple(shape), offset, first, second)
 
 
 _diagonal_copy: Op = linear(
     "_diagonal_copy(input: Tensor, offset: int = 0)",
-    lambda a, offset: a.diagonal(offset).copy(),
+    is_=lambda input, offset: diagonal(input, offset, 0, 1).clone(),
     transpose={
         "input": lambda g, input_shape, offset: diagonal_backward(g, input_shape, offset, 0, 1)
     },
@@ -517,17 +513,17 @@ def _at_least(name: str, widen: Callable[..., Any]) -> None:
         return tuple([widen(x) for x in given])
 
 
-def _to_1d(x: Any) -> Any:
+def _to_1d(x: Tensor) -> Any:
     return view(x, 1) if x.ndim == 0 else x
 
 
-def _to_2d(x: Any) -> Any:
+def _to_2d(x: Tensor) -> Any:
     if x.ndim == 0:
         return view(x, 1, 1)
     return unsqueeze(x, 0) if x.ndim == 1 else x
 
 
-def _to_3d(x: Any) -> Any:
+def _to_3d(x: Tensor) -> Any:
     if x.ndim == 0:
         return view(x, 1, 1, 1)
     if x.ndim == 1:

@@ -287,12 +287,12 @@ _strided_scatter: Op = linear(
 # ---- a complex tensor seen as a real one, and the other way round: places count real numbers
 
 
-def _as_real(a: Any, layout: Size | None) -> tuple[Any, Any]:
+def _as_real(a: Tensor, layout: Size | None) -> tuple[Any, Any]:
     return view_as_real(resolve_conj(a)), None if layout is None else (*layout, 1)
 
 
 def _mixed_view(
-    a: Any, size: Lengths, stride: Lengths, offset: int, layout: Size | None, which: str
+    a: Tensor, size: Lengths, stride: Lengths, offset: int, layout: Size | None, which: str
 ) -> Any:
     if which == "view":
         strides = tuple(layout or _contiguous_strides(a.shape))
@@ -319,7 +319,7 @@ def _mixed_gather(
 
 def _mixed_scatter(
     g: Tensor,
-    src: Any,
+    src: Tensor,
     size: Lengths,
     stride: Lengths,
     offset: int,

@@ -122,7 +122,7 @@ def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
     return _movedim(input, source, destination, "moveaxis")
 
 
-def _check_matrices(name: str, x: Any) -> None:
+def _check_matrices(name: str, x: Tensor) -> None:
     if x.ndim == 1:
         raise RuntimeError(
             f"tensor.{name} is only supported on matrices or batches of matrices. "

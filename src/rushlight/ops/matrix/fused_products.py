@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ..._core import Op
+from ..._core import Category, Op
+from ..._errors import not_implemented_for
+from ..layout.joining import stack
 from ..layout.shape import unsafe_view
+from ..layout.slices import diagonal_backward
 from ..table.arrays import (
     Array,
     c_name,
@@ -18,6 +21,7 @@ from ..table.arrays import (
     common_type,
     dim_in,
     fitted_number,
+    is_half,
     is_stored,
     listed,
     refuse,
@@ -29,13 +33,13 @@ from ..table.arrays import (
 )
 from ..table.kinds import bilinear, composite, general
 from ..table.kinds import linear as linear_kind
-from ..table.reference import alias
+from ..table.reference import alias, wide
 from ..table.signature import Tensor
 from .products import (
-    bmm_arrays,
     check_expand,
     check_float8,
     check_sizes,
+    check_two_stacks,
     matmul,
     mm,
     multiply,
@@ -93,7 +97,7 @@ def _through(g: Tensor, number: float) -> Tensor:
     return g * (number.conjugate() if isinstance(number, complex) else number)
 
 
-def _times(t: Any, number: Any) -> Any:
+def _times(t: Tensor, number: Any) -> Any:
     return t if number == 1 else t * number
 
 
@@ -215,7 +219,8 @@ addr = _sum_with_product(
 def _batched(batch1: Array, batch2: Array) -> Array:
     if batch1.ndim != 3 or batch2.ndim != 3:
         dim_in(2, min(batch1.ndim, batch2.ndim))
-    return bmm_arrays(batch1, batch2)
+    check_two_stacks(batch1, batch2)
+    return np.asarray(multiply(batch1, batch2))
 
 
 _OF_BATCHES = {
@@ -384,33 +389,48 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return unsafe_view(left * right, shape)
 
 
-def _cross(a: Array, b: Array, dim: int) -> Array:
-    if a.ndim != b.ndim:
+def _cross(input: Tensor, other: Tensor, dim: int) -> Tensor:
+    if input.ndim != other.ndim:
         raise RuntimeError(
             "linalg.cross: inputs must have the same number of dimensions.\n"
-            f"They are {a.ndim} and {b.ndim}."
+            f"They are {input.ndim} and {other.ndim}."
         )
-    if not a.ndim:
+    if not input.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    dim = dim_in(dim, a.ndim)
-    if a.shape[dim] != 3 or b.shape[dim] != 3:
+    sizes = [t.shape[dim_in(dim, input.ndim)] for t in (input, other)]
+    if sizes != [3, 3]:
         raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[dim]} and "
-            f"{b.shape[dim]}"
+            f"linalg.cross: inputs dimension {dim % input.ndim} must have length 3. Got {sizes[0]} "
+            f"and {sizes[1]}"
         )
-    if a.dtype != b.dtype:
-        raise RuntimeError(f"expected scalar type {scalar_name(a)} but found {scalar_name(b)}")
-    kind = common_type(a, b)
-    refuse("cross", np.empty(0, kind), "b")
-    x = np.moveaxis(widened(a), dim, 0)
-    y = np.moveaxis(widened(b), dim, 0)
-    parts = [x[i - 2] * y[i - 1] - x[i - 1] * y[i - 2] for i in range(3)]
-    return np.ascontiguousarray(np.stack(parts, axis=dim).astype(kind, copy=False))
+    kind = input.dtype
+    if kind is not other.dtype:
+        raise RuntimeError(
+            f"expected scalar type {kind.scalar_name} but found {other.dtype.scalar_name}"
+        )
+    if kind.category == Category.BOOL:
+        not_implemented_for("cross", kind.scalar_name)
+    x, y = wide(input).unbind(dim), wide(other).unbind(dim)
+    parts = stack([x[i - 2] * y[i - 1] - x[i - 1] * y[i - 2] for i in range(3)])
+    return parts.movedim(0, dim).to(kind).contiguous()
+
+
+def _cross_arrays(a: Array, b: Array, dim: int) -> Array:
+    """The CPU's kernel: NumPy is faster at many vectors."""
+    if a.size < 4096 or a.shape != b.shape or a.dtype != b.dtype or a.dtype.kind not in "fc":
+        return NotImplemented
+    if is_half(a) or not -a.ndim <= dim < a.ndim or a.shape[dim] != 3:
+        return NotImplemented
+    x, y = np.moveaxis(a, dim, 0), np.moveaxis(b, dim, 0)
+    with np.errstate(all="ignore"):
+        parts = [x[i - 2] * y[i - 1] - x[i - 1] * y[i - 2] for i in range(3)]
+    return np.ascontiguousarray(np.stack(parts, axis=dim))
 
 
 linalg_cross: Op = bilinear(
     "_linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1)",
-    _cross,
+    _cross_arrays,
+    is_=_cross,
     transpose={
         "input": lambda g, other, dim: linalg_cross(other.conj(), g, dim=dim),
         "other": lambda g, input, dim: linalg_cross(g, input.conj(), dim=dim),
@@ -442,24 +462,17 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     return linalg_cross(input, other, dim=dim)
 
 
-def _trace(a: Array) -> Array:
-    if a.ndim != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {a.ndim}")
-    if a.dtype == np.bool_:
-        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
-    total = widened(a).diagonal().sum(dtype=np.int64 if a.dtype.kind in "iu" else None)
-    return np.asarray(total) if a.dtype.kind in "iu" else rounded(np.asarray(total), a)
-
-
-def _times_identity(g: Array, shape: tuple[int, ...]) -> Array:
-    out = np.zeros(shape, g.dtype)
-    np.fill_diagonal(out, g)
-    return out
+def _trace(input: Tensor) -> Tensor:
+    if input.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    if input.dtype.category == Category.BOOL:
+        not_implemented_for("trace", input.dtype.scalar_name)
+    return input.diagonal().sum()
 
 
 trace = linear_kind(
     "trace(input: Tensor)",
-    _trace,
+    is_=_trace,
     transpose={"input": lambda g, input_shape: _trace_transpose(g, input_shape)},
     samples=lambda make: [(make(3, 3),), (make(2, 4),)],
     kernel_name="trace",
@@ -468,7 +481,7 @@ trace = linear_kind(
 )
 _trace_transpose: Op = linear_kind(
     "_trace_transpose(input: Tensor, shape: Any)",
-    _times_identity,
+    is_=lambda input, shape: diagonal_backward(input.expand(min(shape)), shape, 0, 0, 1),
     transpose={"input": lambda g: trace(g)},
     method=False,
     samples=lambda make: [(make(), (2, 3))],

@@ -13,8 +13,7 @@ from ..._core import Op
 from ..._devices import of
 from ..._dtypes import from_numpy_dtype, promote_types
 from ..._size import Size
-from ..elementwise.arithmetic import ONE_BOOL, TWO_BOOLS
-from ..elementwise.selection import unless
+from ..elementwise.selection import unless, where
 from ..layout.shape import common_shape
 from ..table.arrays import (
     Array,
@@ -30,7 +29,7 @@ from ..table.arrays import (
 )
 from ..table.kinds import composite, general
 from ..table.outputs import written
-from ..table.reference import alias
+from ..table.reference import alias, wide
 from ..table.signature import Ints, Tensor, dtype
 from .decompositions import svdvals
 
@@ -344,7 +343,7 @@ def norm(
     return result if out is None else written(out, result, "linalg_vector_norm")
 
 
-def _renorm(a: Array, p: float, dim: int, maxnorm: float) -> Array:
+def _renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     if isinstance(p, complex) or p <= 0:
         raise RuntimeError(
             "renorm: p must be real-valued"
@@ -353,11 +352,12 @@ def _renorm(a: Array, p: float, dim: int, maxnorm: float) -> Array:
         )
     if maxnorm < 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
-    if a.ndim < 2:
-        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {a.ndim} dimensions")
-    sizes = widened(_vector_norm(a, p, _other_dims(a.ndim, dim), True, None))
-    factor = np.where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1).astype(sizes.dtype)
-    return rounded(widened(a) * factor, a)
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions"
+        )
+    sizes = wide(vector_norm(input, p, _other_dims(input.ndim, dim), True))
+    return (wide(input) * where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1)).to(input.dtype)
 
 
 def _other_dims(ndim: int, dim: int) -> tuple[int, ...]:
@@ -381,7 +381,7 @@ def _renorm_vjp(g: Tensor, input: Tensor, p: float, dim: int, maxnorm: float) ->
 
 renorm = general(
     "renorm(input: Tensor, p: Number, dim: int, maxnorm: Number)",
-    _renorm,
+    is_=_renorm,
     vjp={"input": _renorm_vjp},
     in_place=True,
     samples=lambda make: [
@@ -399,15 +399,6 @@ renorm = general(
 # ---- distances
 
 
-def _dist(a: Array, b: Array, p: float) -> Array:
-    bools = (a.dtype.kind + b.dtype.kind).count("b")
-    if bools:
-        error, text = TWO_BOOLS if bools == 2 else ONE_BOOL
-        raise error(text)
-    common = common_type(a, b)
-    return _vector_norm(a.astype(common) - b.astype(common), p, None, False, None)
-
-
 def _dist_vjp(
     g: Tensor, input: Tensor, other: Tensor, out: Tensor, p: float, needs: tuple[int, ...]
 ) -> tuple[Tensor | None, ...]:
@@ -418,7 +409,7 @@ def _dist_vjp(
 
 dist: Op = general(
     "dist(input: Tensor, other: Tensor, p: Number = 2)",
-    _dist,
+    is_=lambda input, other, p: vector_norm(input - other, p),
     vjp={"input, other": _dist_vjp},
     samples=lambda make: [(make(2, 3), make(2, 3)), (make(2, 3), make(3), 3.0)],
     formula={

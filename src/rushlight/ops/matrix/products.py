@@ -280,7 +280,8 @@ mm = bilinear(
 )
 
 
-def bmm_arrays(a: Array, b: Array) -> Any:
+def check_two_stacks(a: Any, b: Any) -> None:
+    """torch's errors for what bmm cannot multiply."""
     if a.ndim != 3:
         raise RuntimeError(f"batch1 must be a 3D tensor\nIt has the shape {listed(a.shape)}.")
     if b.ndim != 3:
@@ -290,12 +291,16 @@ def bmm_arrays(a: Array, b: Array) -> Any:
             "Expected size for first two dimensions of batch2 tensor to be: "
             f"[{a.shape[0]}, {a.shape[2]}] but got: [{b.shape[0]}, {b.shape[1]}]." + _hint(a, b)
         )
-    return multiply(a, b)
+
+
+def _bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    check_two_stacks(input, mat2)
+    return matmul(input, mat2)
 
 
 bmm = bilinear(
     "bmm(input: Tensor, mat2: Tensor)",
-    bmm_arrays,
+    is_=_bmm,
     transpose={
         "input": lambda g, mat2: matmul(g, mat2.mH),
         "mat2": lambda g, input: matmul(input.mH, g),
@@ -311,18 +316,18 @@ bmm = bilinear(
 )
 
 
-def _mv(a: Array, b: Array) -> Array:
+def _mv(a: Tensor, b: Tensor) -> Tensor:
     if a.ndim != 2 or b.ndim != 1:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got 1, {a.ndim}, {b.ndim}\n"
             f"The shapes are {listed(a.shape)} and {listed(b.shape)}."
         )
-    return multiply(a, b)
+    return matmul(a, b)
 
 
 mv = bilinear(
     "mv(input: Tensor, vec: Tensor)",
-    _mv,
+    is_=_mv,
     transpose={
         "input": lambda g, vec: g.unsqueeze(-1) * vec.conj(),
         "vec": lambda g, input: matmul(input.mH, g),
@@ -335,18 +340,18 @@ mv = bilinear(
 )
 
 
-def _dot(a: Array, b: Array) -> Array:
+def _dot(a: Tensor, b: Tensor) -> Tensor:
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(
             f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors\n"
             "For matrices use `matmul`."
         )
-    return multiply(a, b)
+    return matmul(a, b)
 
 
 dot = bilinear(
     "dot(input: Tensor, tensor: Tensor)",
-    _dot,
+    is_=_dot,
     transpose={
         "input": lambda g, tensor: g * tensor.conj(),
         "tensor": lambda g, input: g * input.conj(),
@@ -359,13 +364,9 @@ dot = bilinear(
 )
 
 
-def _vdot(a: Array, b: Array) -> Array:
-    return _dot(a.conj() if a.dtype.kind == "c" else a, b)
-
-
 vdot = bilinear(
     "vdot(input: Tensor, other: Tensor)",
-    _vdot,
+    is_=lambda input, other: _dot(input.conj(), other),
     transpose={
         "input": lambda g, other: g.conj() * other,
         "other": lambda g, input: g * input,

@@ -37,7 +37,7 @@ _wrap = _core.wrap
 
 
 def _drawn_like(
-    name: str, input: Any, place: Any, kernel: str, generator: Any, *args: float
+    name: str, input: Tensor, place: Any, kernel: str, generator: Any, *args: float
 ) -> Any:
     """The result of a like function: numbers that a kernel draws. place: the memory format and the
     keywords of the call."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ... import _core
 from ..._core import Op, Tensor
+from ..._errors import not_implemented_for
 from ..._size import Size
 from ...return_types import named
 from ..elementwise.selection import maximum, minimum, where
@@ -23,11 +24,10 @@ from ..table.kinds import composite, constant, general, linear
 from .reductions import reduced_samples, spread_dims, sum_given
 
 _kernels = _core.kernels
+_Dims: TypeAlias = int | tuple[int, ...] | None
 
 
-def _having(
-    a: Array, value: Array, dim: int | tuple[int, ...] | None, keepdim: bool, nan: bool
-) -> Array:
+def _having(a: Array, value: Array, dim: _Dims, keepdim: bool, nan: bool) -> Array:
     """Which elements have the reduced value."""
     axes = axes_of(dim, a.ndim)
     wide = widened(a)
@@ -49,9 +49,7 @@ _has: Op = constant(
 )
 
 
-def _shared(
-    g: Any, input: Any, out: Any, dim: int | tuple[int, ...] | None, keepdim: bool, nan: bool
-) -> Any:
+def _shared(g: Tensor, input: Tensor, out: Tensor, dim: _Dims, keepdim: bool, nan: bool) -> Any:
     has = _has(input, out, dim, keepdim, nan)
     # A gradient that is not finite reaches only what was chosen; with amax and amin, all.
     if nan:
@@ -96,9 +94,7 @@ def _extreme(name: str, largest: bool) -> Op:
     )
 
 
-def _no_empty(
-    name: str, shape: Sequence[int], axes: tuple[int, ...], dim: int | tuple[int, ...] | None
-) -> None:
+def _no_empty(name: str, shape: Sequence[int], axes: tuple[int, ...], dim: _Dims) -> None:
     """torch's errors where there is nothing to choose from."""
     if 0 not in shape:
         return
@@ -309,21 +305,17 @@ def _three_forms(name: str, largest: bool) -> Any:
     elementwise = maximum if largest else minimum
     kernel = _kernels.amax if largest else _kernels.amin
     arg_kernel = _kernels.argmax if largest else _kernels.argmin
-    reduce: Any = np.maximum.reduce if largest else np.minimum.reduce
 
-    def whole(a: Array) -> Array:
-        if a.size:
-            found = kernel(a)
-            if found is not NotImplemented:
-                return found
-        _no_complex(a, f"{name}_all")
-        _no_empty(name, a.shape, tuple(range(a.ndim)), None)
-        return rounded(reduce(widened(a), None), a)
+    def whole(input: Tensor) -> Tensor:
+        if input.dtype.is_complex and input.numel():
+            not_implemented_for(f"{name}_all", input.dtype.scalar_name)
+        _no_empty(name, input.shape, tuple(range(input.ndim)), None)
+        return (amax if largest else amin)(input)
 
     of_all = general(
         f"_{name}_all(input: Tensor)",
-        whole,
-        batch=lambda input: (amax if largest else amin)(input.reshape(-1), 0),
+        is_=whole,
+        native=kernel,
         vjp={"input": lambda g, input, out: _shared(g, input, out, None, False, True)},
         node=f"{name.capitalize()}Backward1",
         formula=_FORMULA,

@@ -245,7 +245,7 @@ def products_of_others(input: Tensor, groups: Tensor, most: int) -> Tensor:
     return before(input, groups) * before(input.flip(-1), groups.flip(-1)).flip(-1)
 
 
-def _others(input: Any, dim: int) -> Any:
+def _others(input: Tensor, dim: int) -> Any:
     """For each element the product of all others along dim: of those before and those after."""
     size = input.shape[dim]
     one = ones_like(input.narrow(dim, 0, 1))
@@ -254,7 +254,7 @@ def _others(input: Any, dim: int) -> Any:
     return before * cat([one, turned], dim).cumprod(dim).flip(dim)
 
 
-def _prod_grad(g: Any, input: Any, out: Any, dim: int | None, keepdim: bool) -> Any:
+def _prod_grad(g: Tensor, input: Tensor, out: Tensor, dim: int | None, keepdim: bool) -> Any:
     g = spread_dims(g, input.shape, dim, keepdim)
     if divisible(input, out):
         return g * (spread_dims(out, input.shape, dim, keepdim) / input).conj()
@@ -305,12 +305,11 @@ variant(prod, "dim", "given", _prod_dim)
 
 
 def _nansum(
-    a: Array, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: dtype | None
-) -> Array:
-    _no_complex_nansum(a.dtype.kind == "c")
-    if a.dtype.kind not in "bui":
-        a = np.where(np.isnan(widened(a)), a.dtype.type(0), a)
-    return _sum(a, dim, keepdim, dtype)
+    input: Tensor, dim: int | tuple[int, ...] | None, keepdim: bool, dtype: dtype | None
+) -> Tensor:
+    _no_complex_nansum(input.dtype.is_complex)
+    kept = where(input.isnan(), 0, input) if input.dtype.is_floating_point else input
+    return _sum_dims(kept, dim, keepdim, dtype=dtype)
 
 
 def _check_nansum_type(input: Tensor, dtype: dtype) -> None:
@@ -331,7 +330,7 @@ _NANSUM_OUT = (
 nansum: Op = general(
     "nansum(input: Tensor, dim: Ints | None = None, keepdim: bool = False, *, "
     "dtype: dtype | None = None)",
-    _nansum,
+    is_=_nansum,
     typed="inside",
     type_check=_check_nansum_type,
     vjp={

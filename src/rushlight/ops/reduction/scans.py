@@ -69,7 +69,7 @@ cumsum: Op = linear(
 )
 
 
-def _cumprod_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
+def _cumprod_grad(g: Tensor, input: Tensor, out: Tensor, dim: int) -> Any:
     if input.ndim == 0:
         return g
     if input.dtype is not out.dtype:
@@ -195,7 +195,7 @@ def _angles(x: Array, sums: Array) -> Array:
     return np.where(np.isfinite(sums) & np.isfinite(found), found, sums.imag)
 
 
-def _logcumsumexp_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
+def _logcumsumexp_grad(g: Tensor, input: Tensor, out: Tensor, dim: int) -> Any:
     if input.ndim == 0:
         return g
 
@@ -212,7 +212,7 @@ def _logcumsumexp_grad(g: Any, input: Any, out: Any, dim: int) -> Any:
     return part(g) - part(-g)
 
 
-def _logcumsumexp_tangent(t: Any, input: Any, out: Any, dim: int) -> Any:
+def _logcumsumexp_tangent(t: Tensor, input: Tensor, out: Tensor, dim: int) -> Any:
     if t.ndim == 0:
         return t
     # Weights exp(x_j - out_i) for j <= i: never above 1, where a quotient of sums could overflow.
@@ -284,7 +284,7 @@ def diff(
     return input
 
 
-def _steps(y: Any, x: Any, dx: Any, dim: int) -> Any:
+def _steps(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
     """The widths between neighbours: a number, or a tensor that fits the differences of y."""
     if x is None:
         return dx
@@ -302,7 +302,7 @@ def _refuse_bools(name: str, y: Tensor, x: Tensor | None) -> None:
         raise RuntimeError(f"{name}: received a bool input for {which}, but bool is not supported")
 
 
-def _both_ends(y: Any, dim: int) -> tuple[Any, Any]:
+def _both_ends(y: Tensor, dim: int) -> tuple[Any, Any]:
     size = y.shape[dim]
     return slice_op(y, dim, 1, size, 1), slice_op(y, dim, 0, size - 1, 1)
 

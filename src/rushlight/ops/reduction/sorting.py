@@ -210,7 +210,7 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def _quantile(
-    name: str, input: Any, q: Any, dim: int | None, keepdim: bool, how: str, skip_nan: bool
+    name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, skip_nan: bool
 ) -> Any:
     if input.numel() == 0:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
@@ -402,7 +402,7 @@ _searchsorted: Op = constant(
 )
 
 
-def _as_tensor(value: Any, like: Any) -> Any:
+def _as_tensor(value: object, like: Tensor) -> Any:
     if isinstance(value, Tensor):
         return value
     if not isinstance(value, (int, float, complex, np.generic)):

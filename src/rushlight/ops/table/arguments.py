@@ -148,7 +148,7 @@ _TYPE_NAMES = {
 }
 
 
-def _type_name(value: Any) -> str:
+def _type_name(value: object) -> str:
     cls = type(value)
     if cls in _TYPE_NAMES:
         return _TYPE_NAMES[cls]

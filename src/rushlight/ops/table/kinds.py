@@ -236,7 +236,11 @@ def _on_copy(write: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _with_kernel(more: Words, forward: Any, native: Any) -> Any:
-    """A native kernel goes first; where it answers NotImplemented, the NumPy definition."""
+    """A native kernel goes first; where it answers NotImplemented, the definition."""
+    by_ops = more.get("is_")
+    if by_ops is not None and (more.get("write") or more.get("shape")):
+        raise TypeError("is_= is the way of in-place forms and of meta already")
+    forward = forward or by_ops
     if forward is None:
         write = more.get("write")
         if write is None:
@@ -261,7 +265,7 @@ def linear(
     """An op linear in the arguments that `transpose` names; `forward` computes it on ndarrays.
 
     Without a forward, `write=` says what the op writes to its first argument in place, or else to a
-    copy of it (and `native=` does the same natively).
+    copy of it (and `native=` does the same natively). Or `is_=` defines the op in other ops.
     """
     forward = _with_kernel(more, forward, native)
     return define(
@@ -271,7 +275,7 @@ def linear(
 
 def bilinear(
     signature: str,
-    forward: Callable[..., Any],
+    forward: Callable[..., Any] | None = None,
     *,
     transpose: dict[str, Any],
     native: Any = None,
@@ -300,7 +304,11 @@ def general(
 
 
 def constant(
-    signature: str, forward: Callable[..., Any], *, native: Any = None, **more: Unpack[Words]
+    signature: str,
+    forward: Callable[..., Any] | None = None,
+    *,
+    native: Any = None,
+    **more: Unpack[Words],
 ) -> Op:
     """An op without derivative (comparisons, indices, integers)."""
     forward = _with_kernel(more, forward, native)

@@ -8,10 +8,18 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._core import Tensor
+from ..._dtypes import float32
 from .arrays import Array, is_half
 from .statement import namespace
 
-__all__ = ["add_method", "alias", "is_float", "widened"]
+__all__ = ["add_method", "alias", "is_float", "wide", "widened"]
+
+
+def wide(tensor: Tensor) -> Tensor:
+    """The tensor for a definition that rounds once: halves as float32."""
+    half = tensor.dtype.is_floating_point and tensor.dtype.itemsize == 2
+    return tensor.to(float32) if half else tensor
 
 
 def is_float(array: Array) -> bool:

@@ -81,6 +81,7 @@ class Entry:
     samples: Any = None
     domain: tuple[float, float] = (-2.0, 2.0)
     reference: Any = None
+    is_: Callable[..., object] | None = None  # the definition in other ops
     traced_forward: Any = None
     kernel: str | None = None
     out: Any = "exact"  # of which type an `out=` may be; see table/outputs.py
@@ -229,7 +230,7 @@ _PYTHON = frozenset(
 
 # Words that go into the row of the table unchanged.
 _ROW = frozenset(
-    "doc samples reference kernel overloads earlier said aten shared_write batch formula shape "
+    "doc samples reference is_ kernel overloads earlier said aten shared_write batch formula shape "
     "by_values like_first written".split()
 )
 

@@ -105,6 +105,7 @@ BATCH = {
     "trailing": "it looks at the last dimensions only, or at each element by itself",
     "folded": "dimension 0 of its first argument is a batch already",
     "reduced": "it reduces `dim`: one, several or, where none is given, all",
+    "along": "it works along the dimensions that it names",
     "picked": "it reduces one `dim`, or all elements as one row",
 }
 
@@ -163,9 +164,12 @@ class Public(TypedDict, total=False):
 
 
 class Words(Promotion, Result, Places, InPlace, Backward, Levels, Public, total=False):
-    """All of them, and the definition on ndarrays where a kernel goes first."""
+    """All of them, and the definitions."""
 
-    reference: Any
+    reference: Any  # on ndarrays, where a kernel goes first
+    # In other ops: the call where no kernel takes the arguments, on every device and on meta, and
+    # the rule for vmap. A forward on ndarrays beside it is the CPU's kernel.
+    is_: Callable[..., object]
 
 
 class Derived(TypedDict, total=False):
