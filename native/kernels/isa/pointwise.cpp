@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#include "kernels/isa/ops.h"
-
 namespace rushlight::RUSHLIGHT_ISA {
 namespace {
 
@@ -467,33 +465,42 @@ Traversal run_view(const ProgramView& program, DType compute, const Strided* inp
 
 // --- the table ---
 
+// Whether rows of these types are of complex numbers, too.
+enum Complex : bool { Real = false, Integer = false, Number = false, Field = true, Any = true };
 struct OpInfo {
   const char* name;
   int arity;
+  bool complex;
 };
-struct OpInfos {
-  OpInfo of[AllOps::size];
+constexpr OpInfo kInfos[] = {
+#define OP(name, arity, cost, types, result) {&#name[3], arity, types},  // without "op_"
+#include "kernels/isa/ops.def"
 };
-template <class... Op>
-constexpr OpInfos op_infos(OpList<Op...>) {
-  return {{OpInfo{Op::name, Op::arity}...}};
-}
-constexpr OpInfos kOps = op_infos(AllOps{});
 
+int opcode_count() { return static_cast<int>(sizeof kInfos / sizeof(OpInfo)); }
 int opcode(const char* name) {
-  for (int op = 0; op < AllOps::size; ++op) {
-    if (strcmp(kOps.of[op].name, name) == 0) return op;
+  for (int op = 0; op < opcode_count(); ++op) {
+    if (strcmp(kInfos[op].name, name) == 0) return op;
   }
   return -1;
 }
-const char* opcode_name(int op) { return kOps.of[op].name; }
-int opcode_arity(int op) { return kOps.of[op].arity; }
+const char* opcode_name(int op) { return kInfos[op].name; }
+int opcode_arity(int op) { return kInfos[op].arity; }
+bool opcode_complex(int op) { return kInfos[op].complex; }
 BlockFn block(int op, DType compute) { return block_ops(compute)[op].fn; }
 
 #define RUSHLIGHT_TEXT_OF(x) #x
 #define RUSHLIGHT_TEXT(x) RUSHLIGHT_TEXT_OF(x)
-constexpr Kernels kTable = {
-    RUSHLIGHT_TEXT(RUSHLIGHT_ISA), opcode, opcode_name, opcode_arity, block, nullptr, convert_adjacent, run_view};
+constexpr Kernels kTable = {RUSHLIGHT_TEXT(RUSHLIGHT_ISA),
+                            opcode_count,
+                            opcode,
+                            opcode_name,
+                            opcode_arity,
+                            opcode_complex,
+                            block,
+                            nullptr,
+                            convert_adjacent,
+                            run_view};
 
 }  // namespace
 

@@ -13,9 +13,11 @@ from typing import Any, TypeAlias
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
-from ..opencl import LIMITS, kernel
+from ..opencl import kernel
+from ..texts import numbers_of
 
 __all__ = [
+    "GROUP",
     "Dims",
     "Ints",
     "Tensors",
@@ -37,7 +39,7 @@ Ints: TypeAlias = Sequence[int]
 Tensors: TypeAlias = tuple[Tensor, ...]
 Written: TypeAlias = Any
 """The result of a function that writes an argument: None, or NotImplemented."""
-_GROUP = LIMITS["GROUP"]
+GROUP: int = numbers_of("accelerator_call.h").GROUP
 
 
 def start(
@@ -57,7 +59,7 @@ def start(
     """
     device = like._accelerator
     number = kernel(device, file, name, computes or computed(like.dtype).name, more)
-    _core.accelerator_launch(number, items, _GROUP, arguments)
+    _core.accelerator_launch(number, items, GROUP, arguments)
 
 
 def computed(dtype: dtypes.dtype) -> dtypes.dtype:

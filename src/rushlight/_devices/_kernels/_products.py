@@ -7,7 +7,6 @@ processor copies in the order in which they are read.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from functools import cache
 from math import prod
@@ -19,9 +18,9 @@ from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor, kernels
 from ...ops.matrix import fused_products, products
-from ..opencl import LIMITS, numbered
-from . import numbers_of, there
-from ._launch import Ints, code, computed, empty, layout, number, rows, start, takes
+from ..opencl import numbered
+from . import numbers_of, struct_of, there
+from ._launch import GROUP, Ints, code, computed, empty, layout, number, rows, start, takes
 
 _N = numbers_of("products.cl")
 __all__ = ["Matrices", "Panels", "broad", "matrices", "one", "product", "stored"]
@@ -31,8 +30,9 @@ _SMALL, _SMALL_PRODUCT = 16, 1 << 17  # below, a product takes the kernel that n
 _TILES, _BLOCKS, _LEAST = 2048, 256, 256
 # A product of copies: terms whose copies stay near the processor, and numbers of all pieces.
 _NEAR, _PARTIAL = 1024, 1 << 22
-_NUMBERS = struct.Struct("14q")
-_UNSTACKED = bytes(6 * 13 * 8)  # the six layouts of a product of two matrices
+_PRODUCT = struct_of("products.cl", "Product")
+_LAYOUTS = "a_stack", "b_stack", "bias_stack", "out_stack", "a_part", "b_part"
+_UNSTACKED = dict.fromkeys(_LAYOUTS, bytes(struct_of("products.cl", "Layout").size))
 
 # Copies of columns: where they are, of how many stacks, the number of the first panel, how many.
 Panels = Iterator[tuple[Tensor, int, int, int]]
@@ -105,11 +105,24 @@ def product(
     if way == "PACKED":
         cut = _PARTIAL // (stacks * m * n), terms // _NEAR
     pieces = max(1, min(cut))
-    strides = [a.row * item, a.column * item, b.row * item, b.column * item]
-    for x in (bias, out):
-        each = x.tensor.element_size() if x else 0
-        strides += [x.row * each, x.column * each] if x else [0, 0]
-    given = _NUMBERS.pack(stacks, m, n, k, prod(parts), pieces, *strides) + laid
+    of_bias, of_out = bias.tensor.element_size() if bias else 0, out.tensor.element_size()
+    given = _PRODUCT.pack(
+        stacks=stacks,
+        rows=m,
+        columns=n,
+        depth=k,
+        parts=prod(parts),
+        pieces=pieces,
+        a_row=a.row * item,
+        a_column=a.column * item,
+        b_row=b.row * item,
+        b_column=b.column * item,
+        bias_row=bias.row * of_bias if bias else 0,
+        bias_column=bias.column * of_bias if bias else 0,
+        out_row=out.row * of_out,
+        out_column=out.column * of_out,
+        **laid,
+    )
     added = bias.tensor if bias else None
     factors = number(alpha, like), number(beta if bias else 0, like)
     types = code(bias.tensor) if bias else 0, code(out.tensor)
@@ -131,7 +144,7 @@ def product(
     else:
         whole = a.tensor, b.tensor, added, target, given, *factors, code(like), *types
         if way == "TILED":
-            items = pieces * tiles * LIMITS["GROUP"]
+            items = pieces * tiles * GROUP
             start(file, "product_tiled", items, like, *whole, more=f"{how} -DTILED")
         else:
             start(file, "product", pieces * tiles, like, *whole, more=how)
@@ -190,7 +203,7 @@ def _laid(
     bias: Matrices | None,
     lead: Ints,
     summed: int,
-) -> bytes | None:
+) -> dict[str, bytes] | None:
     """The layouts of the stacks and of what is summed; None where one has too many dimensions."""
     parts, stack = lead[:summed], lead[summed:]
     none = bias or Matrices(a.tensor, (0,) * len(stack), 0, 0)
@@ -198,7 +211,7 @@ def _laid(
     laid = [layout(x.tensor, stack, s) for x, s in zip((a, b, none, out), own, strict=True)]
     laid += [layout(x.tensor, parts, x.lead[:summed]) for x in (a, b)]
     found = [one for one in laid if one is not None]
-    return b"".join(found) if len(found) == len(laid) else None
+    return dict(zip(_LAYOUTS, found, strict=True)) if len(found) == len(laid) else None
 
 
 @cache

@@ -136,40 +136,40 @@ KERNEL pack_columns(BUFFER(x), BUFFER(to), Geometry g, i64 first, i64 panels, i6
 // ---- patches as columns
 
 typedef struct {
-  i64 height, width, rows, columns;  // of the image, and how many places a patch has
-  i64 kernel_height, kernel_width, stride0, stride1, padding0, padding1, dilation0, dilation1;
+  i64 size[2], counts[2];  // of the image, and how many places a patch has
+  i64 taps[2], stride[2], padding[2], dilation[2];
 } Patches;
 
 // From images (planes, height, width) to columns (planes, kernel_height * kernel_width, rows * columns).
 KERNEL to_columns(BUFFER(x), BUFFER(out), Patches g, i64 items, i64 type) {
   if (ITEM >= items) return;
   i64 rest = ITEM;
-  const i64 column = rest % g.columns;
-  rest /= g.columns;
-  const i64 row = rest % g.rows;
-  rest /= g.rows;
-  const i64 j = rest % g.kernel_width;
-  rest /= g.kernel_width;
-  const i64 i = rest % g.kernel_height, plane = rest / g.kernel_height;
-  const i64 h = row * g.stride0 - g.padding0 + i * g.dilation0, w = column * g.stride1 - g.padding1 + j * g.dilation1;
-  const int inside = h >= 0 && h < g.height && w >= 0 && w < g.width;
-  const T value = inside ? load(x, x_at + ((plane * g.height + h) * g.width + w) * SIZE(type), (int)type) : (T)0;
+  const i64 column = rest % g.counts[1];
+  rest /= g.counts[1];
+  const i64 row = rest % g.counts[0];
+  rest /= g.counts[0];
+  const i64 j = rest % g.taps[1];
+  rest /= g.taps[1];
+  const i64 i = rest % g.taps[0], plane = rest / g.taps[0];
+  const i64 h = row * g.stride[0] - g.padding[0] + i * g.dilation[0], w = column * g.stride[1] - g.padding[1] + j * g.dilation[1];
+  const int inside = h >= 0 && h < g.size[0] && w >= 0 && w < g.size[1];
+  const T value = inside ? load(x, x_at + ((plane * g.size[0] + h) * g.size[1] + w) * SIZE(type), (int)type) : (T)0;
   store(out, out_at + ITEM * SIZE(type), (int)type, value);
 }
 
 // And back: each element of an image is the sum of what columns have of it.
 KERNEL from_columns(BUFFER(x), BUFFER(out), Patches g, i64 items, i64 type) {
   if (ITEM >= items) return;
-  const i64 w = ITEM % g.width, h = ITEM / g.width % g.height, plane = ITEM / g.width / g.height;
+  const i64 w = ITEM % g.size[1], h = ITEM / g.size[1] % g.size[0], plane = ITEM / g.size[1] / g.size[0];
   T sum = 0;
-  for (i64 i = 0; i < g.kernel_height; ++i) {
-    const i64 down = h + g.padding0 - i * g.dilation0;
-    if (down < 0 || down % g.stride0 || down / g.stride0 >= g.rows) continue;
-    for (i64 j = 0; j < g.kernel_width; ++j) {
-      const i64 across = w + g.padding1 - j * g.dilation1;
-      if (across < 0 || across % g.stride1 || across / g.stride1 >= g.columns) continue;
-      const i64 tap = (plane * g.kernel_height + i) * g.kernel_width + j;
-      sum += load(x, x_at + ((tap * g.rows + down / g.stride0) * g.columns + across / g.stride1) * SIZE(type), (int)type);
+  for (i64 i = 0; i < g.taps[0]; ++i) {
+    const i64 down = h + g.padding[0] - i * g.dilation[0];
+    if (down < 0 || down % g.stride[0] || down / g.stride[0] >= g.counts[0]) continue;
+    for (i64 j = 0; j < g.taps[1]; ++j) {
+      const i64 across = w + g.padding[1] - j * g.dilation[1];
+      if (across < 0 || across % g.stride[1] || across / g.stride[1] >= g.counts[1]) continue;
+      const i64 tap = (plane * g.taps[0] + i) * g.taps[1] + j;
+      sum += load(x, x_at + ((tap * g.counts[0] + down / g.stride[0]) * g.counts[1] + across / g.stride[1]) * SIZE(type), (int)type);
     }
   }
   store(out, out_at + ITEM * SIZE(type), (int)type, sum);
