@@ -251,10 +251,10 @@ PyObject* texts(PyObject*, PyObject*) {
   return found.release();
 }
 
-PyObject* instructions(PyObject*, PyObject*) {
+PyObject* list_instructions(PyObject*, PyObject*) {
   Ref found(PyList_New(0));
-  for (int op = 0; op < kernels().opcode_count(); ++op) {
-    const Ref row(Py_BuildValue("sN", kernels().opcode_name(op), PyBool_FromLong(kernels().opcode_complex(op))));
+  for (const Instruction& i : instructions()) {
+    const Ref row(Py_BuildValue("sN", i.name, PyBool_FromLong(i.complex)));
     if (!found || !row || PyList_Append(found.get(), row.get()) < 0) return nullptr;
   }
   return found.release();
@@ -269,7 +269,7 @@ PyObject* compile_after(PyObject*, PyObject* steps) {
 
 PyMethodDef kAcceleratorProgramFunctions[] = {
     {"accelerator_texts", method_of<texts>(), METH_NOARGS, "The texts that the core and accelerators are compiled from, by name."},
-    {"instructions", method_of<instructions>(), METH_NOARGS,
+    {"instructions", method_of<list_instructions>(), METH_NOARGS,
      "The pointwise instructions by number: their names, and whether accelerators compute them of complex numbers, too."},
     {"accelerator_compile_after", method_of<compile_after>(), METH_O,
      "After how many elements times steps a program gets a kernel of its own; what it was."},

@@ -87,7 +87,25 @@ Traversal run_program(const Program& program, DType compute, const Strided* inpu
   return run_view(view, compute, inputs, out, ndim, shape);
 }
 
+// Whether rows of these types are of complex numbers, too.
+enum Complex : bool { Real = false, Integer = false, Number = false, Field = true, Any = true };
+
 }  // namespace
+
+const std::vector<Instruction>& instructions() {
+  static const std::vector<Instruction> rows = {
+#define OP(name, arity, cost, types, result) {&#name[3], arity, types},  // without "op_"
+#include "kernels/isa/ops.def"
+  };
+  return rows;
+}
+
+int opcode(const char* name) {
+  for (size_t op = 0; op < instructions().size(); ++op) {
+    if (std::strcmp(instructions()[op].name, name) == 0) return static_cast<int>(op);
+  }
+  return -1;
+}
 
 const Kernels& kernels() {
   static const Kernels table = [] {

@@ -7,8 +7,6 @@
 // an arena on the stack that fits the first-level cache.
 #include "kernels/isa/pointwise.h"
 
-#include <string.h>
-
 namespace rushlight::RUSHLIGHT_ISA {
 namespace {
 
@@ -465,42 +463,11 @@ Traversal run_view(const ProgramView& program, DType compute, const Strided* inp
 
 // --- the table ---
 
-// Whether rows of these types are of complex numbers, too.
-enum Complex : bool { Real = false, Integer = false, Number = false, Field = true, Any = true };
-struct OpInfo {
-  const char* name;
-  int arity;
-  bool complex;
-};
-constexpr OpInfo kInfos[] = {
-#define OP(name, arity, cost, types, result) {&#name[3], arity, types},  // without "op_"
-#include "kernels/isa/ops.def"
-};
-
-int opcode_count() { return static_cast<int>(sizeof kInfos / sizeof(OpInfo)); }
-int opcode(const char* name) {
-  for (int op = 0; op < opcode_count(); ++op) {
-    if (strcmp(kInfos[op].name, name) == 0) return op;
-  }
-  return -1;
-}
-const char* opcode_name(int op) { return kInfos[op].name; }
-int opcode_arity(int op) { return kInfos[op].arity; }
-bool opcode_complex(int op) { return kInfos[op].complex; }
 BlockFn block(int op, DType compute) { return block_ops(compute)[op].fn; }
 
 #define RUSHLIGHT_TEXT_OF(x) #x
 #define RUSHLIGHT_TEXT(x) RUSHLIGHT_TEXT_OF(x)
-constexpr Kernels kTable = {RUSHLIGHT_TEXT(RUSHLIGHT_ISA),
-                            opcode_count,
-                            opcode,
-                            opcode_name,
-                            opcode_arity,
-                            opcode_complex,
-                            block,
-                            nullptr,
-                            convert_adjacent,
-                            run_view};
+constexpr Kernels kTable = {RUSHLIGHT_TEXT(RUSHLIGHT_ISA), block, nullptr, convert_adjacent, run_view};
 
 }  // namespace
 
