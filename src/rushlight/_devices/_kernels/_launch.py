@@ -58,7 +58,7 @@ def start(
     for T.
     """
     device = like._accelerator
-    number = kernel(device, file, name, computes or computed(like.dtype).name, more)
+    number = kernel(device, file, name, computes or _COMPUTED[like.dtype], more)
     _core.accelerator_launch(number, items, GROUP, arguments)
 
 
@@ -67,6 +67,9 @@ def computed(dtype: dtypes.dtype) -> dtypes.dtype:
     if dtype.is_floating_point:
         return dtypes.float64 if dtype is dtypes.float64 else dtypes.float32
     return dtypes.int64
+
+
+_COMPUTED = {dtype: computed(dtype).name for dtype in dtypes.ALL}
 
 
 def takes(*tensors: object) -> bool:

@@ -31,8 +31,8 @@ _TILES, _BLOCKS, _LEAST = 2048, 256, 256
 # A product of copies: terms whose copies stay near the processor, and numbers of all pieces.
 _NEAR, _PARTIAL = 1024, 1 << 22
 _PRODUCT = struct_of("products.cl", "Product")
-_LAYOUTS = "a_stack", "b_stack", "bias_stack", "out_stack", "a_part", "b_part"
-_UNSTACKED = dict.fromkeys(_LAYOUTS, bytes(struct_of("products.cl", "Layout").size))
+_PLACES = struct_of("products.cl", "Places")
+_UNSTACKED = bytes(_PLACES.size)  # of a product of two matrices
 
 # Copies of columns: where they are, of how many stacks, the number of the first panel, how many.
 Panels = Iterator[tuple[Tensor, int, int, int]]
@@ -121,7 +121,7 @@ def product(
         bias_column=bias.column * of_bias if bias else 0,
         out_row=out.row * of_out,
         out_column=out.column * of_out,
-        **laid,
+        places=laid,
     )
     added = bias.tensor if bias else None
     factors = number(alpha, like), number(beta if bias else 0, like)
@@ -203,15 +203,24 @@ def _laid(
     bias: Matrices | None,
     lead: Ints,
     summed: int,
-) -> dict[str, bytes] | None:
+) -> bytes | None:
     """The layouts of the stacks and of what is summed; None where one has too many dimensions."""
     parts, stack = lead[:summed], lead[summed:]
     none = bias or Matrices(a.tensor, (0,) * len(stack), 0, 0)
     own = a.lead[summed:], b.lead[summed:], none.lead, out.lead
     laid = [layout(x.tensor, stack, s) for x, s in zip((a, b, none, out), own, strict=True)]
     laid += [layout(x.tensor, parts, x.lead[:summed]) for x in (a, b)]
-    found = [one for one in laid if one is not None]
-    return dict(zip(_LAYOUTS, found, strict=True)) if len(found) == len(laid) else None
+    if None in laid:
+        return None
+    a_stack, b_stack, bias_stack, out_stack, a_part, b_part = laid
+    return _PLACES.pack(
+        a_stack=a_stack,
+        b_stack=b_stack,
+        bias_stack=bias_stack,
+        out_stack=out_stack,
+        a_part=a_part,
+        b_part=b_part,
+    )
 
 
 @cache

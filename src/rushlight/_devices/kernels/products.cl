@@ -9,9 +9,13 @@
 #endif
 
 typedef struct {
+  Layout a_stack, b_stack, bias_stack, out_stack, a_part, b_part;
+} Places;
+
+typedef struct {
   i64 stacks, rows, columns, depth, parts, pieces;
   i64 a_row, a_column, b_row, b_column, bias_row, bias_column, out_row, out_column;
-  Layout a_stack, b_stack, bias_stack, out_stack, a_part, b_part;
+  Places places;
 } Product;
 
 // Of a stack whose bias and results begin at these places.
@@ -29,7 +33,7 @@ KERNEL sum_pieces(BUFFER(pieces), BUFFER(bias), BUFFER(out), Product p, T alpha,
   T sum = 0;
   for (i64 i = 0; i < p.pieces; ++i) sum += OF(const T, pieces)[i * each + ITEM];
   const i64 column = ITEM % p.columns, row = ITEM / p.columns % p.rows, stack = ITEM / p.columns / p.rows;
-  const i64 bias_begin = bias_at + place_of(&p.bias_stack, stack), out_begin = out_at + place_of(&p.out_stack, stack);
+  const i64 bias_begin = bias_at + place_of(&p.places.bias_stack, stack), out_begin = out_at + place_of(&p.places.out_stack, stack);
   finish(&p, bias + bias_begin, (int)bias_type, out + out_begin, (int)out_type, row, column, sum, alpha, beta);
 }
 
@@ -46,7 +50,7 @@ KERNEL product_tiled(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p,
   const i64 across = (p.columns + BLOCK - 1) / BLOCK, down = (p.rows + BLOCK - 1) / BLOCK, group = GROUP_NUMBER;
   const i64 column = group % across * BLOCK, row = group / across % down * BLOCK;
   const i64 stack = group / across / down % p.stacks, piece = group / across / down / p.stacks;
-  const i64 a_begin = a_at + place_of(&p.a_stack, stack), b_begin = b_at + place_of(&p.b_stack, stack);
+  const i64 a_begin = a_at + place_of(&p.places.a_stack, stack), b_begin = b_at + place_of(&p.places.b_stack, stack);
   const int me = MEMBER, x = me % EACH, y = me / EACH;
   // Neighbours read neighbours in memory: along a row, or from row to row.
   const int a_by_rows = p.a_column <= p.a_row, b_by_rows = p.b_column <= p.b_row;
@@ -58,8 +62,8 @@ KERNEL product_tiled(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p,
     const i64 part = k / p.depth, first = k - part * p.depth;
     i64 count = p.depth - first < end - k ? p.depth - first : end - k;
     if (count > SLICE) count = SLICE;
-    const i64 a_now = a_begin + place_of(&p.a_part, part) + first * p.a_column;
-    const i64 b_now = b_begin + place_of(&p.b_part, part) + first * p.b_row;
+    const i64 a_now = a_begin + place_of(&p.places.a_part, part) + first * p.a_column;
+    const i64 b_now = b_begin + place_of(&p.places.b_part, part) + first * p.b_row;
     for (int i = me; i < SLICE * BLOCK; i += GROUP) {
       const int a_row = a_by_rows ? i / SLICE : i % BLOCK, a_term = a_by_rows ? i % SLICE : i / BLOCK;
       const int b_column = b_by_rows ? i % BLOCK : i / SLICE, b_term = b_by_rows ? i / BLOCK : i % SLICE;
@@ -79,7 +83,7 @@ KERNEL product_tiled(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p,
     BARRIER;
     k += count;
   }
-  const i64 bias_begin = bias_at + place_of(&p.bias_stack, stack), out_begin = out_at + place_of(&p.out_stack, stack);
+  const i64 bias_begin = bias_at + place_of(&p.places.bias_stack, stack), out_begin = out_at + place_of(&p.places.out_stack, stack);
   for (int i = 0; i < EACH; ++i) {
     for (int j = 0; j < EACH; ++j) {
       const i64 r = row + y + i * EACH, c = column + x + j * EACH;
@@ -136,7 +140,7 @@ KERNEL product_packed(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p
   }
   LINE found[HIGH];
   FOR_ROWS(KEEP)
-  const i64 bias_begin = bias_at + place_of(&p.bias_stack, stack), out_begin = out_at + place_of(&p.out_stack, stack);
+  const i64 bias_begin = bias_at + place_of(&p.places.bias_stack, stack), out_begin = out_at + place_of(&p.places.out_stack, stack);
   for (int i = 0; i < HIGH; ++i) {
     for (int j = 0; j < BROAD; ++j) {
       const i64 row = high * HIGH + i, column = broad * BROAD + j;
@@ -161,7 +165,7 @@ KERNEL product(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alp
     a_rows[i] = (row + i < p.rows ? row + i : p.rows - 1) * p.a_row;
     b_columns[i] = (column + i * across < p.columns ? column + i * across : p.columns - 1) * p.b_column;
   }
-  const i64 a_begin = a_at + place_of(&p.a_stack, stack), b_begin = b_at + place_of(&p.b_stack, stack);
+  const i64 a_begin = a_at + place_of(&p.places.a_stack, stack), b_begin = b_at + place_of(&p.places.b_stack, stack);
   T sums[TILE][TILE];
   for (int i = 0; i < TILE; ++i)
     for (int j = 0; j < TILE; ++j) sums[i][j] = 0;
@@ -169,8 +173,8 @@ KERNEL product(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alp
   for (i64 k = total * piece / p.pieces; k < end;) {
     const i64 part = k / p.depth, first = k - part * p.depth;
     const i64 count = p.depth - first < end - k ? p.depth - first : end - k;
-    i64 a_now = a_begin + place_of(&p.a_part, part) + first * p.a_column;
-    i64 b_now = b_begin + place_of(&p.b_part, part) + first * p.b_row;
+    i64 a_now = a_begin + place_of(&p.places.a_part, part) + first * p.a_column;
+    i64 b_now = b_begin + place_of(&p.places.b_part, part) + first * p.b_row;
     for (i64 c = 0; c < count; ++c, a_now += p.a_column, b_now += p.b_row) {
       T x[TILE], y[TILE];
       for (int i = 0; i < TILE; ++i) x[i] = load(a, a_now + a_rows[i], STORED);
@@ -180,7 +184,7 @@ KERNEL product(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alp
     }
     k += count;
   }
-  const i64 bias_begin = bias_at + place_of(&p.bias_stack, stack), out_begin = out_at + place_of(&p.out_stack, stack);
+  const i64 bias_begin = bias_at + place_of(&p.places.bias_stack, stack), out_begin = out_at + place_of(&p.places.out_stack, stack);
   for (int i = 0; i < TILE && row + i < p.rows; ++i) {
     for (int j = 0; j < TILE && column + j * across < p.columns; ++j) {
       if (p.pieces > 1)
