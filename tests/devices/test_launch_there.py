@@ -9,7 +9,8 @@ import pytest
 
 import rushlight as torch
 from rushlight import _core
-from rushlight._devices import _kernels, texts
+from rushlight._devices import _kernels
+from rushlight._devices import kernels as texts
 from rushlight._devices._kernels import _launch, _products
 
 pytestmark = pytest.mark.usefixtures("refuse")

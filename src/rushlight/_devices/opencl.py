@@ -23,7 +23,7 @@ from .._core import Tensor
 from .._device import accelerated, accelerators
 from .._dtypes import from_numpy_dtype, uint8
 from .._late import late
-from .texts import text_of
+from .kernels import text_of
 
 __all__ = ["Facts", "OpenCL", "build", "count", "kernel", "numbered"]
 

@@ -10,8 +10,8 @@ import struct
 
 from .. import _core
 from .._dtypes import ALL
+from .kernels import numbers_of, text_of
 from .opencl import build, kernel, numbered
-from .texts import numbers_of, text_of
 
 __all__ = ["interpreter", "specialised"]
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from ... import _core
 from ...ops.table.statement import OPS
-from ..texts import numbers_of, struct_of
+from ..kernels import numbers_of, struct_of
 
 __all__ = ["load", "named", "numbers_of", "of_complex", "own", "struct_of", "there"]
 

@@ -53,16 +53,13 @@ class _Heads:
             columns.append(steps[-1] * t.element_size())
             laid.append(layout(t, query.shape[:-1], steps[:-1]))
         self.fits = None not in laid
-        mask_rows, noise_rows = (one or _NONE for one in laid)
         self.given = _GIVEN.pack(
             rows=self.rows,
             queries=self.sizes[0],
             keys=self.sizes[1],
             causal=int(causal),
-            mask_column=columns[0],
-            noise_column=columns[1],
-            mask_rows=mask_rows,
-            noise_rows=noise_rows,
+            columns=columns,
+            places=[one or _NONE for one in laid],
         )
 
     def queries(self, t: Tensor) -> Matrices:

@@ -122,21 +122,16 @@ def _operand(value: Any, shape: Ints, computed: str) -> Any:
     if isinstance(value, Tensor) and value.dim() == 0 and value._accelerator is None:
         value = value.item()
     if not isinstance(value, Tensor):
-        number = complex(value)
-        re, im = _held(number.real, computed), _held(number.imag, computed)
-        return None, _OPERANDS[computed].pack(places=_NOWHERE, type=_N.IS_NUMBER, re=re, im=im)
+        with np.errstate(over="ignore"):  # beyond the range of T a number is infinite
+            z = np.complex64(complex(value)) if computed == "float32" else complex(value)
+        number = {"places": _NOWHERE, "type": _N.IS_NUMBER, "re": z.real, "im": z.imag}
+        return None, _OPERANDS[computed].pack(**number)
     more = len(shape) - value.dim()
     own = zip(value.stride(), value.shape, strict=True)
     laid = layout(value, shape, [0] * more + [0 if n == 1 else s for s, n in own])
     if laid is None:
         return value, None
     return value, _OPERANDS[computed].pack(places=laid, type=code(value), re=0, im=0)
-
-
-def _held(value: float, computed: str) -> float:
-    """A number as T holds it: beyond the range of float it is infinite."""
-    with np.errstate(over="ignore"):
-        return float(np.float32(value) if computed == "float32" else value)
 
 
 def mapped(name: str, *operands: object, out: Tensor) -> Tensor:

@@ -55,8 +55,6 @@ class _Convolution(NamedTuple):
     x_steps: Ints
 
     def geometry(self, pieces: int = 1) -> bytes:
-        a_group, a_row, *a_steps = self.a_steps
-        x_image, x_group, x_u, x_q, *x_steps = self.x_steps
         return _GEOMETRY.pack(
             stacks=self.images * self.groups,
             groups=self.groups,
@@ -70,14 +68,8 @@ class _Convolution(NamedTuple):
             shift=self.shift,
             over=self.over,
             sizes=_three(self.x.shape[2:], 1),
-            a_group=a_group,
-            a_row=a_row,
-            a_steps=a_steps,
-            x_image=x_image,
-            x_group=x_group,
-            x_u=x_u,
-            x_q=x_q,
-            x_steps=x_steps,
+            a_steps=self.a_steps,
+            x_steps=self.x_steps,
         )
 
 

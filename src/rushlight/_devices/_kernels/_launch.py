@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
+from ..kernels import numbers_of
 from ..opencl import kernel
-from ..texts import numbers_of
 
 __all__ = [
     "GROUP",

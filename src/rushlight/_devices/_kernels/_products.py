@@ -7,7 +7,7 @@ processor copies in the order in which they are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from math import prod
 from typing import Any, NamedTuple
@@ -31,8 +31,8 @@ _TILES, _BLOCKS, _LEAST = 2048, 256, 256
 # A product of copies: terms whose copies stay near the processor, and numbers of all pieces.
 _NEAR, _PARTIAL = 1024, 1 << 22
 _PRODUCT = struct_of("products.cl", "Product")
-_PLACES = struct_of("products.cl", "Places")
-_UNSTACKED = bytes(_PLACES.size)  # of a product of two matrices
+_FLAT = bytes(struct_of("products.cl", "Layout").size)
+_UNSTACKED = (_FLAT,) * 6  # of a product of two matrices
 
 # Copies of columns: where they are, of how many stacks, the number of the first panel, how many.
 Panels = Iterator[tuple[Tensor, int, int, int]]
@@ -113,15 +113,14 @@ def product(
         depth=k,
         parts=prod(parts),
         pieces=pieces,
-        a_row=a.row * item,
-        a_column=a.column * item,
-        b_row=b.row * item,
-        b_column=b.column * item,
-        bias_row=bias.row * of_bias if bias else 0,
-        bias_column=bias.column * of_bias if bias else 0,
-        out_row=out.row * of_out,
-        out_column=out.column * of_out,
-        places=laid,
+        a=(a.row * item, a.column * item),
+        b=(b.row * item, b.column * item),
+        bias=(bias.row * of_bias, bias.column * of_bias) if bias else (0, 0),
+        out=(out.row * of_out, out.column * of_out),
+        a_places=laid[:2],
+        b_places=laid[2:4],
+        bias_places=laid[4],
+        out_places=laid[5],
     )
     added = bias.tensor if bias else None
     factors = number(alpha, like), number(beta if bias else 0, like)
@@ -203,24 +202,16 @@ def _laid(
     bias: Matrices | None,
     lead: Ints,
     summed: int,
-) -> bytes | None:
+) -> Sequence[bytes] | None:
     """The layouts of the stacks and of what is summed; None where one has too many dimensions."""
     parts, stack = lead[:summed], lead[summed:]
     none = bias or Matrices(a.tensor, (0,) * len(stack), 0, 0)
-    own = a.lead[summed:], b.lead[summed:], none.lead, out.lead
-    laid = [layout(x.tensor, stack, s) for x, s in zip((a, b, none, out), own, strict=True)]
-    laid += [layout(x.tensor, parts, x.lead[:summed]) for x in (a, b)]
-    if None in laid:
-        return None
-    a_stack, b_stack, bias_stack, out_stack, a_part, b_part = laid
-    return _PLACES.pack(
-        a_stack=a_stack,
-        b_stack=b_stack,
-        bias_stack=bias_stack,
-        out_stack=out_stack,
-        a_part=a_part,
-        b_part=b_part,
-    )
+    laid = []
+    for x in (a, b):
+        laid += [layout(x.tensor, stack, x.lead[summed:]), layout(x.tensor, parts, x.lead[:summed])]
+    laid += [layout(x.tensor, stack, x.lead) for x in (none, out)]
+    found = [one for one in laid if one is not None]
+    return found if len(found) == len(laid) else None
 
 
 @cache

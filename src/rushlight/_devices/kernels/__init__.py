@@ -1,6 +1,6 @@
 """The texts of kernels, and the numbers and structs that Python reads of them.
 
-Files of `kernels`, and those that kernels share with the core: ops.def, arithmetic.h and
+The files of this folder, and those that kernels share with the core: ops.def, arithmetic.h and
 accelerator_call.h.
 """
 
@@ -15,12 +15,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
-from .. import _core
-from .._dtypes import ALL
+from ... import _core
+from ..._dtypes import ALL
 
 __all__ = ["FOLDER", "Struct", "numbers_of", "struct_of", "text_of"]
 
-FOLDER = Path(__file__).resolve().parent / "kernels"
+FOLDER = Path(__file__).resolve().parent
 _SHARED = _core.accelerator_texts()
 _COMPUTED = {"float32": "float", "float64": "double", "int64": "i64"}
 _LETTERS = {"i64": "q", "int": "i", "float": "f", "double": "d"}
