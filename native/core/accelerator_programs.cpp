@@ -21,8 +21,8 @@ std::mutex keeping;
 
 constexpr unsigned kind_of(DType compute) { return compute == DType::F32 ? 0 : compute == DType::F64 ? 1 : 2; }
 
-// The kernel that interprets programs in a compute type, compiled at its first use; -2: the device has not the type. -1 with an
-// exception.
+// The kernel that interprets programs in a compute type, compiled at its first use; -2 where the
+// device has not the type; -1 with an exception.
 int interpreter(int device, DType compute) {
   static int made[kMostAccelerators][3];  // the kernel, and one more
   int& found = made[device][kind_of(compute)];
@@ -240,15 +240,9 @@ int run_program_there(const Program& program, DType compute, PyObject* const* op
 namespace {
 
 PyObject* texts(PyObject*, PyObject*) {
-  constexpr const char* kTexts[][2] = {
+  return Py_BuildValue(
 #include "shared_texts.inc"
-  };
-  Ref found(PyDict_New());
-  for (const auto& [name, text] : kTexts) {
-    const Ref made(PyUnicode_FromString(text));
-    if (!found || !made || PyDict_SetItemString(found.get(), name, made.get()) < 0) return nullptr;
-  }
-  return found.release();
+  );
 }
 
 PyObject* list_instructions(PyObject*, PyObject*) {

@@ -1,9 +1,10 @@
-// What instructions of ops.def compute that takes more than a line, for every device: C++, and the OpenCL C and CUDA C of kernel
-// texts, compile this text for a type T, which is REAL or else i64. Complex numbers have an arithmetic of their own (complex.cl).
+// The arithmetic of ops.def that takes more than a line, for every device: C++, and the OpenCL C
+// and CUDA C of kernel texts, compile this text for a type T, which is REAL or else i64. Complex
+// numbers have an arithmetic of their own (complex.cl).
 //
-// Around it stand FUNCTION, i64, u64, INFINITE, and for a REAL T the functions that C has and those that it has not: sigmoid,
-// inverse_erf, digamma, normal_below and normal_density (of the normal distribution), exp_down (exp of numbers <= 0) and
-// log1p_unit (log1p of numbers from 0 to 1).
+// The text needs FUNCTION, i64, u64, INFINITE, and for a REAL T the functions of C and some more:
+// sigmoid, inverse_erf, digamma, normal_below and normal_density (of the normal distribution),
+// exp_down (exp of numbers <= 0) and log1p_unit (log1p of numbers from 0 to 1).
 //
 // A function must not branch where it is to vectorise, never traps, and wraps integers.
 #define TRUTH(condition) ((condition) ? (T)1 : (T)0)

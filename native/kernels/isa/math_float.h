@@ -191,8 +191,8 @@ inline float mills(float a) {
   return t * polynomial(t, c);
 }
 inline float normal_density(float a) { return 0.398942280f * exp_flushed(-0.5f * (a * a)); }
-// The normal distribution's function, by the tail's ratio to the density: what is left of negative numbers keeps its digits, and one
-// exponential serves a program that takes the density, too.
+// The normal distribution's function, by the ratio of the tail to the density: small results keep
+// their digits, and a program that takes the density, too, computes one exponential.
 inline float normal_below(float a) {
   const float x = fabs(a), tail = normal_density(x) * mills(x);
   return a >= 0.0f ? 1.0f - tail : tail;

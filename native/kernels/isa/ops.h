@@ -1,8 +1,9 @@
-// The pointwise operations as types, one for each line of ops.def, for the type T and the numbers COMPUTED that a file names
-// before it includes this.
+// The pointwise operations as types, one for each line of ops.def, for the type COMPUTED, which a
+// file names before it includes this; T in the texts.
 //
-// To add an op: add a line to ops.def. It has an `apply` where the line is of T. One of UNARY_NEAR is evaluated by `apply` where
-// `fits` holds for a whole stretch of elements; elsewhere an element that does not fit is evaluated by `apply_far`.
+// To add an op: add a line to ops.def. An op has an `apply` where the line is of T. One of UNARY_NEAR
+// is evaluated by `apply` where `fits` holds for a whole stretch of elements; elsewhere an element
+// that does not fit is evaluated by `apply_far`.
 //
 // Compiled once per instruction set: everything here is local to the file that includes it.
 #pragma once
