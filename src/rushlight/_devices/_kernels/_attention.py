@@ -14,7 +14,7 @@ from ._launch import Ints, Tensors, code, computed, empty, layout, made, rows, s
 from ._products import Matrices, matrices, product
 
 _GIVEN = struct_of("attention.cl", "Attention")
-_NONE = bytes(struct_of("prelude.cl", "Layout").size)
+_NONE = bytes(struct_of("attention.cl", "Layout").size)
 
 
 def _wide(t: Tensor) -> Tensor:
