@@ -14,7 +14,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
-from rushlight._devices import opencl, programs
+from rushlight._devices.kernels import FOLDER, text_of
 
 ARCHITECTURES = "sm_80", "sm_90"
 # Products and sums are rounded each by itself, as on the CPU.
@@ -54,19 +54,17 @@ def compiled(nvrtc: ctypes.CDLL, text: str, name: str, architecture: str) -> str
 def texts() -> list[tuple[str, str]]:
     """Every file in every type that T may be, each with a name."""
     found = []
-    for path in sorted(opencl.FOLDER.glob("*.cl")):
-        if path.stem == "prelude":
+    for path in sorted(FOLDER.glob("*.cl")):
+        if path.stem in ("prelude", "elementary", "pairs"):  # parts of others
             continue
         for computed in ("float32", "float64", "int64"):
             options = [""]
-            if path.name == "pointwise.cl":
-                options = [programs.options(computed)]
             if path.name == "products.cl":
                 options = ["", "-DTILED"]
             if path.name == "softmax.cl":
                 options = ["", "-DGROUPS"]
             for more in options:
-                text = opencl.text_of(path.name, computed, True, more)
+                text = text_of(path.name, computed, True, more)
                 found.append((f"{path.name} in {computed}", text))
     return found
 

@@ -569,11 +569,6 @@ PyObject* attach(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-PyObject* opcode(PyObject*, PyObject* name) {
-  const char* text = PyUnicode_AsUTF8(name);
-  return text ? PyLong_FromLong(kernels().opcode(text)) : nullptr;
-}
-
 PyObject* finish(PyObject*, PyObject* device) {
   const int number = static_cast<int>(PyLong_AsLong(device));
   if (PyErr_Occurred()) return nullptr;
@@ -632,7 +627,6 @@ PyMethodDef kAcceleratorFunctions[] = {
     {"copy_values", method_of<copy_values>(), METH_VARARGS, "Copies values into a tensor's memory, without history."},
     {"accelerator_attach", method_of<attach>(), METH_VARARGS, "What computes calls of an op, or of a kernel of the CPU, there."},
     {"accelerator_fits", method_of<fits>(), METH_VARARGS, "Whether arguments are of the types that a function takes."},
-    {"opcode", method_of<opcode>(), METH_O, "The number of a pointwise instruction, or -1."},
     {"accelerator_finish", method_of<finish>(), METH_O, "Waits until a device has done all."},
     {"accelerator_counts", method_of<counts>(), METH_O, "Bytes in use, the most so far, kept, the most kept; allocations."},
     {"accelerator_give_back", method_of<of_device<opencl::give_back_kept>>(), METH_O,

@@ -53,8 +53,10 @@ inline bool has_accelerated(PyObject* const* args, Py_ssize_t n) {
   return accelerators_opened.load(std::memory_order_relaxed) && find_accelerated(args, n);
 }
 
-// How many dimensions the Layout of a kernel has (DIMS of the texts).
-constexpr int kLayoutDims = 6;
+namespace shared {
+using i64 = int64_t;
+#include "core/accelerator_call.h"
+}  // namespace shared
 
 extern PyMethodDef kAcceleratorFunctions[];
 extern PyMethodDef kAcceleratorLaunchFunctions[];

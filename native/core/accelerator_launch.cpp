@@ -90,11 +90,6 @@ int integers_of(PyObject* o, int64_t* values) {
   return static_cast<int>(n);
 }
 
-// As in prelude.cl.
-struct Layout {
-  int64_t ndim, sizes[kLayoutDims], strides[kLayoutDims];
-};
-
 // layout(tensor, sizes=None, strides=None): see `layout` of _launch.py.
 PyObject* layout(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n < 1 || n > 3 || !is_tensor(args[0])) {
@@ -120,11 +115,11 @@ PyObject* layout(PyObject*, PyObject* const* args, Py_ssize_t n) {
     PyErr_SetString(PyExc_ValueError, "layout(): a size has one stride");
     return nullptr;
   }
-  Layout made{};
+  shared::Layout made{};
   for (int d = 0; d < ndim; ++d) {
     if (sizes[d] == 1) continue;
     const bool joined = made.ndim && made.strides[made.ndim - 1] == strides[d] * sizes[d];
-    if (!joined && made.ndim == kLayoutDims) Py_RETURN_NONE;
+    if (!joined && made.ndim == shared::DIMS) Py_RETURN_NONE;
     if (!joined) made.sizes[made.ndim++] = 1;
     made.sizes[made.ndim - 1] *= sizes[d];
     made.strides[made.ndim - 1] = strides[d];

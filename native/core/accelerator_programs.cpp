@@ -14,51 +14,28 @@ namespace rushlight {
 
 namespace {
 
-// The numbers that pointwise.cl is compiled with, too (see limits).
-constexpr int kInputs = 8, kDims = kLayoutDims, kRegisters = 32, kBlock = 8, kScalar = 255, kGroup = 64;
-struct Call {
-  int32_t n_inputs, n_constants, n_instructions, result, out_type, ndim;
-  int32_t types[kInputs];
-  int64_t count;
-  int64_t sizes[kDims];
-  int64_t out_strides[kDims];
-  int64_t strides[kInputs][kDims];
-  int64_t places[kInputs];
-  int64_t out_place;
-  int64_t scalars[kInputs];
-};
+using namespace shared;
 
 // Guards what is kept below. Not held while Python runs.
 std::mutex keeping;
 
-// The interpreter for a compute type on a device, compiled at its first use.
-struct Interpreter {
-  int kernel = -1;    // -2: the device has not the type
-  std::string known;  // of each opcode 1 where it has it
-};
-
 constexpr unsigned kind_of(DType compute) { return compute == DType::F32 ? 0 : compute == DType::F64 ? 1 : 2; }
 
-// nullptr with an exception.
-const Interpreter* interpreter(int device, DType compute) {
-  static Interpreter made[kMostAccelerators][3];
-  Interpreter& found = made[device][kind_of(compute)];
+// The kernel that interprets programs in a compute type, compiled at its first use; -2 where the
+// device has not the type; -1 with an exception.
+int interpreter(int device, DType compute) {
+  static int made[kMostAccelerators][3];  // the kernel, and one more
+  int& found = made[device][kind_of(compute)];
   {
     const std::lock_guard<std::mutex> guard(keeping);
-    if (found.kernel != -1) return &found;
+    if (found) return found - 1;
   }
   PyObject* f = callbacks.interpreter.get();
   const Ref answer(f ? PyObject_CallFunction(f, "ii", device, static_cast<int>(compute)) : nullptr);
-  int kernel;
-  const char* known;
-  Py_ssize_t length;
-  if (!answer || !PyArg_ParseTuple(answer.get(), "iy#", &kernel, &known, &length)) return nullptr;
+  const int kernel = answer ? static_cast<int>(PyLong_AsLong(answer.get())) : -1;
   const std::lock_guard<std::mutex> guard(keeping);
-  if (found.kernel == -1) {
-    found.known.assign(known, static_cast<size_t>(length));
-    found.kernel = kernel;
-  }
-  return &found;
+  found = kernel + 1;
+  return kernel;
 }
 
 // A program as the device reads it: five numbers an instruction, then the constants. Kept for ever, as programs are.
@@ -124,12 +101,9 @@ int64_t bits_of(double value, DType compute) {
 }
 
 // Whether the program can be run there; then `call` and the memory that it reads. -1 with an exception.
-int prepare(const Program& program, const Interpreter& with, DType compute, PyObject* const* operands, int n, const Tensor* out,
-            Call* call, const opencl::Block** blocks) {
-  if (with.kernel < 0 || n > kInputs || program.n_registers > kRegisters || out->dtype > DType::F64) return 0;
-  for (const Instr& i : program.code) {
-    if (i.op >= with.known.size() || !with.known[i.op]) return 0;
-  }
+int prepare(const Program& program, int with, DType compute, PyObject* const* operands, int n, const Tensor* out, Call* call,
+            const opencl::Block** blocks) {
+  if (with < 0 || n > INPUTS || program.n_registers > REGISTERS || out->dtype > DType::F64) return 0;
   *call = Call{};
   call->n_inputs = n;
   call->n_constants = static_cast<int32_t>(program.constants.size());
@@ -151,14 +125,14 @@ int prepare(const Program& program, const Interpreter& with, DType compute, PyOb
       call->scalars[i] = bits_of(PyFloat_AsDouble(number.get()), compute);
     }
     if (PyErr_Occurred()) return -1;
-    call->types[i] = kScalar;
+    call->types[i] = SCALAR;
   }
-  Py_ssize_t strides[kInputs + 1][kMaxDims];
+  Py_ssize_t strides[INPUTS + 1][kMaxDims];
   for (int d = 0; d < out->ndim(); ++d) strides[n][d] = out->stride(d);
   for (int i = 0; i < n; ++i) {
     blocks[i] = nullptr;
     std::fill_n(strides[i], out->ndim(), 0);
-    if (call->types[i] == kScalar) continue;
+    if (call->types[i] == SCALAR) continue;
     const Tensor* t = as_tensor(operands[i]);
     if (t->device() != out->device() || t->dtype > DType::F64) return 0;
     const int shift = out->ndim() - t->ndim();
@@ -179,7 +153,7 @@ int prepare(const Program& program, const Interpreter& with, DType compute, PyOb
       const int64_t before = i == n ? call->out_strides[ndim - 1] : call->strides[i][ndim - 1];
       joined = before == strides[i][d] * out->size(d);
     }
-    if (!joined && ndim == kDims) return 0;
+    if (!joined && ndim == DIMS) return 0;
     if (!joined) call->sizes[ndim++] = 1;
     call->sizes[ndim - 1] *= out->size(d);
     for (int i = 0; i < n; ++i) call->strides[i][ndim - 1] = strides[i][d];
@@ -195,7 +169,7 @@ int form_of(const Call& call) {
   if (call.ndim > 1) return call.ndim;
   bool dense = call.ndim == 0 || call.out_strides[0] == item(call.out_type);
   for (int i = 0; dense && i < call.n_inputs; ++i) {
-    dense = call.types[i] == kScalar || call.ndim == 0 || call.strides[i][0] == item(call.types[i]);
+    dense = call.types[i] == SCALAR || call.ndim == 0 || call.strides[i][0] == item(call.types[i]);
   }
   return dense ? 0 : 1;
 }
@@ -216,16 +190,16 @@ int compiled(const std::string& instructions, const Call& call, DType compute, i
 int run_program_there(const Program& program, DType compute, PyObject* const* operands, int n, Tensor* out) {
   if (!out->numel()) return 0;
   const int device = accelerator_number(out->device());
-  const Interpreter* with = interpreter(device, compute);
-  if (!with) return -1;
+  const int with = interpreter(device, compute);
+  if (with == -1) return -1;
   Call call;
-  const opencl::Block* blocks[kInputs] = {};
+  const opencl::Block* blocks[INPUTS] = {};
   const Code* code = nullptr;
   int own = -1;
   // Twice where Python compiled something meanwhile.
   for (bool again = true; again;) {
     again = false;
-    const int fits = prepare(program, *with, compute, operands, n, out, &call, blocks);
+    const int fits = prepare(program, with, compute, operands, n, out, &call, blocks);
     if (fits < 0) return -1;
     if (!fits) return run_program_by_host(program, compute, operands, n, out);
     std::string signature(call.types, call.types + n);
@@ -252,22 +226,32 @@ int run_program_there(const Program& program, DType compute, PyObject* const* op
   }
   note_path(Path::Kernel);
   std::vector<opencl::Argument> arguments;
-  arguments.reserve(4 + kInputs);
+  arguments.reserve(4 + INPUTS);
   arguments.push_back({sizeof call, &call});
   arguments.push_back({sizeof(void*), code->instructions.memory ? &code->instructions.memory : nullptr});
   arguments.push_back({sizeof(void*), code->constants.memory ? &code->constants.memory : nullptr});
   arguments.push_back({sizeof(void*), &block_of(out->storage())->memory});
   for (const opencl::Block* block : blocks) arguments.push_back({sizeof(void*), block ? &block->memory : nullptr});
-  const int64_t items = own < 0 ? (call.count + kBlock - 1) / kBlock : call.count;
-  opencl::launch(own < 0 ? with->kernel : own, static_cast<size_t>(items), kGroup, arguments);
+  const int64_t items = own < 0 ? (call.count + BLOCK - 1) / BLOCK : call.count;
+  opencl::launch(own < 0 ? with : own, static_cast<size_t>(items), GROUP, arguments);
   return 0;
 }
 
 namespace {
 
-PyObject* limits(PyObject*, PyObject*) {
-  return Py_BuildValue("{s:i,s:i,s:i,s:i,s:i,s:i}", "INPUTS", kInputs, "DIMS", kDims, "REGISTERS", kRegisters, "BLOCK", kBlock,
-                       "SCALAR", kScalar, "GROUP", kGroup);
+PyObject* texts(PyObject*, PyObject*) {
+  return Py_BuildValue(
+#include "shared_texts.inc"
+  );
+}
+
+PyObject* list_instructions(PyObject*, PyObject*) {
+  Ref found(PyList_New(0));
+  for (const Instruction& i : instructions()) {
+    const Ref row(Py_BuildValue("sN", i.name, PyBool_FromLong(i.complex)));
+    if (!found || !row || PyList_Append(found.get(), row.get()) < 0) return nullptr;
+  }
+  return found.release();
 }
 
 PyObject* compile_after(PyObject*, PyObject* steps) {
@@ -278,7 +262,9 @@ PyObject* compile_after(PyObject*, PyObject* steps) {
 }  // namespace
 
 PyMethodDef kAcceleratorProgramFunctions[] = {
-    {"accelerator_limits", method_of<limits>(), METH_NOARGS, "The numbers that kernel texts are compiled with, by name."},
+    {"accelerator_texts", method_of<texts>(), METH_NOARGS, "The texts that the core and accelerators are compiled from, by name."},
+    {"instructions", method_of<list_instructions>(), METH_NOARGS,
+     "The pointwise instructions by number: their names, and whether accelerators compute them of complex numbers, too."},
     {"accelerator_compile_after", method_of<compile_after>(), METH_O,
      "After how many elements times steps a program gets a kernel of its own; what it was."},
     {nullptr, nullptr, 0, nullptr}};

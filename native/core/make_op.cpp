@@ -194,7 +194,7 @@ Program* read_program(PyObject* spec) {
     const char* name;
     int dst, a, b, c;
     if (!PyArg_ParseTuple(PyList_GET_ITEM(code, i), "siiii", &name, &dst, &a, &b, &c)) return nullptr;
-    const int op = kernels().opcode(name);
+    const int op = opcode(name);
     if (op < 0 || dst < 0 || dst > 31 || a < 0 || a > 31 || b < 0 || b > 31 || c < 0 || c > 31) {
       PyErr_Format(PyExc_ValueError, "no pointwise kernel '%s', or more than 32 registers", name);
       return nullptr;
@@ -360,9 +360,9 @@ int read_nodes(Op* op, PyObject* nodes) {
 
 int read_kernel(Op* op, PyObject* kernel) {
   Op::Loop& loop = op->loop;
-  loop.opcode = kernels().opcode(PyUnicode_AsUTF8(kernel));
+  loop.opcode = opcode(PyUnicode_AsUTF8(kernel));
   if (loop.opcode < 0) return 0;
-  const int arity = kernels().opcode_arity(loop.opcode);
+  const int arity = instructions()[loop.opcode].arity;
   if (arity != loop.arity) {
     PyErr_Format(PyExc_ValueError, "%s: kernel '%U' reads %d arguments, the op passes %d", op_name(op), kernel, arity, loop.arity);
     return -1;
@@ -617,8 +617,8 @@ PyObject* set_rule_program(PyObject*, PyObject* args) {
 PyObject* opcode_arity(PyObject*, PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (!text) return nullptr;
-  const int op = kernels().opcode(text);
-  return PyLong_FromLong(op < 0 ? -1 : kernels().opcode_arity(op));
+  const int op = opcode(text);
+  return PyLong_FromLong(op < 0 ? -1 : instructions()[op].arity);
 }
 
 }  // namespace

@@ -1,11 +1,9 @@
 // Chooses, once, the kernel table of the best instruction set that was compiled in and this processor has.
 //
-// The environment variable RUSHLIGHT_ISA=v2 (v3, v4) asks for a particular one; it is ignored where the processor
-// lacks it.
+// RUSHLIGHT_ISA=v2 (v3, v4) in the environment asks for a set, where the processor has that.
 #include <cstdlib>
-#include <cstring>
 
-#include "kernels/kernels.h"
+#include "kernels/isa/instructions.h"
 
 namespace rushlight {
 
@@ -77,12 +75,9 @@ decltype(Kernels::run_view) run_view = nullptr;  // of the chosen table; set bef
 
 Traversal run_program(const Program& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
                       const ptrdiff_t* shape) {
-  const ProgramView view = {program.n_inputs,
-                            static_cast<int>(compute == DType::I64 ? program.int_constants.size() : program.constants.size()),
-                            static_cast<int>(program.code.size()),
-                            program.result,
-                            program.constants.data(),
-                            program.int_constants.data(),
+  const size_t constants = compute == DType::I64 ? program.int_constants.size() : program.constants.size();
+  const ProgramView view = {program.n_inputs,   static_cast<int>(constants), static_cast<int>(program.code.size()),
+                            program.result,     program.constants.data(),    program.int_constants.data(),
                             program.code.data()};
   return run_view(view, compute, inputs, out, ndim, shape);
 }

@@ -87,14 +87,19 @@ using BlockFn = void (*)(const void* a, const void* b, const void* c, void* out,
 // strides.
 enum class Traversal : uint8_t { Block, Flat, Strided };
 
+// The rows of isa/ops.def, by number.
+struct Instruction {
+  const char* name;
+  int arity;
+  bool complex;  // whether accelerators compute it of complex numbers, too
+};
+const std::vector<Instruction>& instructions();
+int opcode(const char* name);  // the number of "mul", "exp", ...; -1 where there is none
+
 struct Kernels {
   const char* isa;
 
   // --- pointwise.cpp ---
-  // Number of an op by name ("mul", "exp", ...), or -1.
-  int (*opcode)(const char* name);
-  const char* (*opcode_name)(int op);
-  int (*opcode_arity)(int op);
   // The block function of an op for compute type F32, F64 or I64; nullptr where the op is not defined for it.
   BlockFn (*block)(int op, DType compute);
   // Runs a program over `shape`; every input is loaded as the compute type (Bool loads as 0/1), the result is

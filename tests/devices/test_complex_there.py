@@ -131,6 +131,9 @@ def test_what_numpy_makes_a_number_of():
     assert torch.isfinite(z).tolist() == [True, True, False, False]
     assert (z[:1] ** 2).tolist() == [0]
     assert (z[:1] ** 0).tolist() == [1]
+    whole = torch.tensor([3 + 0j, -2 + 0j, 30 + 0j], device="opencl")
+    assert torch.exp2(whole).tolist() == [8, 0.25, 2**30]
+    assert torch.ldexp(whole, whole).tolist() == [24, -0.5, 30 * 2**30]
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)

@@ -10,6 +10,7 @@ import pytest
 import rushlight as torch
 from rushlight import _core
 from rushlight._devices import _kernels
+from rushlight._devices import kernels as texts
 from rushlight._devices._kernels import _launch, _products
 
 pytestmark = pytest.mark.usefixtures("refuse")
@@ -58,6 +59,31 @@ def test_a_layout_has_six_dimensions_at_most():
     a = torch.empty(2, device="opencl")
     assert len(unpacked(_launch.layout(a, (2,) * 6, (1,) * 6))) == 6
     assert _launch.layout(a, (2,) * 7, (1,) * 7) is None
+
+
+def test_a_struct_is_read_of_its_text():
+    layout = struct.pack("13q", *range(13))
+    assert texts.struct_of("linalg.cl", "Layout").size == 104
+    stack = texts.struct_of("linalg.cl", "Stack").pack(row=13, column=14, places=layout)
+    assert stack == struct.pack("15q", *range(15))
+    window = texts.struct_of("pooling.cl", "Window")
+    names = "sizes", "out", "kernels", "strides", "pads", "dilations"
+    given = {name: range(3 * i, 3 * i + 3) for i, name in enumerate(names)}
+    assert window.pack(**given) == struct.pack("18q", *range(18))
+    with pytest.raises(TypeError, match="dilations"):
+        window.pack(**{name: given[name] for name in names[:-1]})
+    for computed, letter in (("float32", "f"), ("float64", "d")):
+        operand = texts.struct_of("complex.cl", "Operand", computed)
+        made = operand.pack(places=layout, type=7, re=0.5, im=-2)
+        assert made == layout + struct.pack(f"q2{letter}", 7, 0.5, -2)
+    with pytest.raises(KeyError, match="no struct Nothing"):
+        texts.struct_of("linalg.cl", "Nothing")
+
+
+def test_numbers_are_read_of_their_texts():
+    numbers = texts.numbers_of("complex.cl")
+    assert (numbers.IS_NUMBER, numbers.COPY, numbers.CONJ_NEG) == (-1, 256, 258)
+    assert texts.numbers_of("accelerator_call.h").SCALAR == 255
 
 
 @pytest.mark.parametrize(

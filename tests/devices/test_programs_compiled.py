@@ -81,13 +81,13 @@ def test_same_bits_in_other_types(name, dtype, after, refuse):
 
 
 def test_compiled_once_it_was_interpreted_enough(after, monkeypatch):
-    made, known = [], programs.own_text
+    made, known = [], programs.build
 
     def noted(*args, **named):
         made.append(args)
         return known(*args, **named)
 
-    monkeypatch.setattr(programs, "own_text", noted)
+    monkeypatch.setattr(programs, "build", noted)
     x = torch.arange(1000.0, device="opencl")
     after(12000)  # of 1000 elements times four steps: two inputs, one instruction, one result
     results = [(x * 17.5 - x).sum().item() for _ in range(5)]

@@ -4,63 +4,42 @@
 #pragma once
 #include <string.h>
 
-#include <concepts>
-
 #include "kernels/isa/ops.h"
 #include "kernels/isa/pointwise.h"
 
 namespace rushlight::RUSHLIGHT_ISA {
 namespace {
 
-template <class Op, class T>
-concept Unary = Op::arity == 1 && requires(T x) {
-  { Op::apply(x) } -> std::same_as<T>;
-};
-template <class Op, class T>
-concept Binary = Op::arity == 2 && requires(T x) {
-  { Op::apply(x, x) } -> std::same_as<T>;
-};
-template <class Op, class T>
-concept Ternary = Op::arity == 3 && requires(T x) {
-  { Op::apply(x, x, x) } -> std::same_as<T>;
-};
-template <class Op, class T>
+template <class Op>
+concept Applies = requires(T x) { Op::apply(x, x, x); };
+template <class Op>
 concept Guarded = requires(T x) { Op::apply_far(x); };
 
-template <class Op, class T>
+template <class Op>
 inline void loop(const T* a, [[maybe_unused]] const T* b, [[maybe_unused]] const T* c, T* out, ptrdiff_t n) {
   RUSHLIGHT_INDEPENDENT
-  for (ptrdiff_t i = 0; i < n; ++i) {
-    if constexpr (Op::arity == 1) {
-      out[i] = Op::apply(a[i]);
-    } else if constexpr (Op::arity == 2) {
-      out[i] = Op::apply(a[i], b[i]);
-    } else {
-      out[i] = Op::apply(a[i], b[i], c[i]);
-    }
-  }
+  for (ptrdiff_t i = 0; i < n; ++i) out[i] = Op::apply(a[i], Op::arity >= 2 ? b[i] : T(), Op::arity >= 3 ? c[i] : T());
 }
 
 // A cache line of elements: a whole number of vectors in every instruction set.
-template <class T>
 constexpr ptrdiff_t kLine = 64 / static_cast<ptrdiff_t>(sizeof(T));
 
 // For ops worth it: the last elements are done as a full line in a buffer, not one by one.
-template <class Op, class T>
+template <class Op>
 inline void padded_loop(const T* a, const T* b, const T* c, T* out, ptrdiff_t n) {
-  const ptrdiff_t whole = n & -kLine<T>;
-  loop<Op, T>(a, b, c, out, whole);
+  const ptrdiff_t whole = n & -kLine;
+  loop<Op>(a, b, c, out, whole);
   const size_t rest = static_cast<size_t>(n - whole);
   if (rest == 0) return;
-  alignas(64) T lines[Op::arity][kLine<T>] = {};
+  alignas(64) T lines[Op::arity][kLine] = {};
   memcpy(lines[0], a + whole, rest * sizeof(T));
   if constexpr (Op::arity >= 2) memcpy(lines[1], b + whole, rest * sizeof(T));
   if constexpr (Op::arity >= 3) memcpy(lines[2], c + whole, rest * sizeof(T));
-  loop<Op, T>(lines[0], lines[Op::arity >= 2 ? 1 : 0], lines[Op::arity >= 3 ? 2 : 0], lines[0], kLine<T>);
+  loop<Op>(lines[0], lines[Op::arity >= 2 ? 1 : 0], lines[Op::arity >= 3 ? 2 : 0], lines[0], kLine);
   memcpy(out + whole, lines[0], rest * sizeof(T));
 }
 
-template <class Op, class T>
+template <class Op>
 inline bool all_fit(const T* a, ptrdiff_t n) {
   int misfits = 0;
   for (ptrdiff_t i = 0; i < n; ++i) misfits |= Op::fits(a[i]) ? 0 : 1;
@@ -68,46 +47,43 @@ inline bool all_fit(const T* a, ptrdiff_t n) {
 }
 
 // flatten: the whole of apply is inlined, however long; a call left in a loop would keep it from vectorising.
-template <class Op, class T>
+template <class Op>
 [[gnu::flatten]] void run_block(const void* a_, const void* b_, const void* c_, void* out_, ptrdiff_t n) {
   const T* a = static_cast<const T*>(a_);
   const T* b = static_cast<const T*>(b_);
   const T* c = static_cast<const T*>(c_);
   T* out = static_cast<T*>(out_);
-  if constexpr (Guarded<Op, T>) {
+  if constexpr (Guarded<Op>) {
     constexpr ptrdiff_t kStretch = 512;
     for (ptrdiff_t i = 0; i < n; i += kStretch) {
       const ptrdiff_t count = n - i < kStretch ? n - i : kStretch;
-      if (all_fit<Op, T>(a + i, count)) {
-        padded_loop<Op, T>(a + i, nullptr, nullptr, out + i, count);
+      if (all_fit<Op>(a + i, count)) {
+        padded_loop<Op>(a + i, nullptr, nullptr, out + i, count);
       } else {
-        for (ptrdiff_t j = i; j < i + count; ++j) out[j] = Op::fits(a[j]) ? Op::apply(a[j]) : Op::apply_far(a[j]);
+        for (ptrdiff_t j = i; j < i + count; ++j) out[j] = Op::fits(a[j]) ? Op::apply(a[j], 0, 0) : Op::apply_far(a[j]);
       }
     }
-  } else if constexpr (Op::template cost<T> == kVector) {
-    padded_loop<Op, T>(a, b, c, out, n);
+  } else if constexpr (Op::cost == kVector) {
+    padded_loop<Op>(a, b, c, out, n);
   } else {
-    loop<Op, T>(a, b, c, out, n);
+    loop<Op>(a, b, c, out, n);
   }
 }
 
-template <class Op, class T>
+template <class Op>
 constexpr BlockOp block_op() {
-  if constexpr (Unary<Op, T> || Binary<Op, T> || Ternary<Op, T>) {
-    return {run_block<Op, T>, Op::template cost<T>};
+  if constexpr (Applies<Op>) {
+    return {run_block<Op>, Op::cost};
   } else {
     return {};
   }
 }
 
-// The block functions of all ops for one compute type, by op number.
-struct BlockOps {
-  BlockOp of[AllOps::size];
+// The block functions of all ops, by op number.
+constexpr BlockOp kOps[] = {
+#define OP(name, ...) block_op<math::name>(),
+#include "kernels/isa/ops.def"
 };
-template <class T, class... Op>
-constexpr BlockOps block_ops(OpList<Op...>) {
-  return {{block_op<Op, T>()...}};
-}
 
 }  // namespace
 }  // namespace rushlight::RUSHLIGHT_ISA

@@ -26,13 +26,13 @@ constexpr double kPi = 3.141592653589793;
 
 inline uint64_t bits(double x) { return __builtin_bit_cast(uint64_t, x); }
 inline double from_bits(uint64_t u) { return __builtin_bit_cast(double, u); }
-inline double abs(double x) { return from_bits(bits(x) & ~kSign); }
+inline double fabs(double x) { return from_bits(bits(x) & ~kSign); }
 inline double copysign(double x, double sign) { return from_bits((bits(x) & ~kSign) | (bits(sign) & kSign)); }
 
 inline double floor(double x) { return ::floor(x); }
 inline double ceil(double x) { return ::ceil(x); }
 inline double trunc(double x) { return ::trunc(x); }
-inline double round(double x) { return ::nearbyint(x); }  // half to even: the rounding mode is never changed
+inline double rint(double x) { return ::nearbyint(x); }  // half to even: the rounding mode is never changed
 inline double sqrt(double x) { return ::sqrt(x); }
 
 inline double madd(double a, double b, double c) {
@@ -122,7 +122,7 @@ inline double expm1(double x) {
   const double first = madd(half, s.high, half - 0.5);  // half (e^x - 1) = (half - 1/2) + half r + half r^2 q
   const double lost = madd(half, s.high, (half - 0.5) - first);
   const double rest = madd(half, madd(r * r, exp_rest(r), s.low), lost);
-  return abs(x) < 1e-17 ? x : 2.0 * (first + rest);
+  return fabs(x) < 1e-17 ? x : 2.0 * (first + rest);
 }
 
 // log(x) = e ln 2 + log1p(f) with x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2); log1p(f) = f - (square - correction).
@@ -164,20 +164,20 @@ inline double log1p(double x) {
   const double lost = x - (u - 1.0);
   const double r = log(u);
   const double corrected = (u > 0.0) & (u <= kHuge) ? r + lost / u : r;
-  return abs(x) < 5e-17 ? x : corrected;
+  return fabs(x) < 5e-17 ? x : corrected;
 }
 
 inline double exp_down(double x) { return exp(x); }
 inline double log1p_unit(double e) { return log1p(e); }
 
 inline double tanh(double x) {
-  const double a = abs(x);
+  const double a = fabs(x);
   const double t = expm1(2.0 * (a > 20.0 ? 20.0 : a));
   return copysign(t / (t + 2.0), x);
 }
 
 inline double sigmoid(double x) {
-  const double e = exp(-abs(x));
+  const double e = exp(-fabs(x));
   const double q = e / (1.0 + e);
   const double numerator = x >= 0.0 ? 1.0 : e;
   return madd(-numerator, q, numerator);  // numerator / (1 + e), with the error of that sum times q only
@@ -204,22 +204,22 @@ inline double sin_quadrant(double x, uint64_t quadrant) {
   const uint64_t q = bits(shifted) + quadrant;
   return from_bits(bits((q & 1) != 0 ? c : s) ^ ((q & 2) << 62));
 }
-inline double sin(double x) { return abs(x) < 1e-8 ? x : sin_quadrant(x, 0); }
+inline double sin(double x) { return fabs(x) < 1e-8 ? x : sin_quadrant(x, 0); }
 inline double cos(double x) { return sin_quadrant(x, 1); }
 
 // --- for float: relative error well below 2^-24, not the last bit of a double; arguments are floats ---
 
 inline double sinh_core(double x) {
-  const double a = abs(x);
+  const double a = fabs(x);
   const double t = expm1(a > 600.0 ? 600.0 : a);  // beyond: inf as a float
   return copysign(0.5 * (t + t / (t + 1.0)), x);
 }
 inline double cosh_core(double x) {
-  const double e = exp(abs(x));
+  const double e = exp(fabs(x));
   return 0.5 * (e + 1.0 / e);
 }
 inline double asinh_core(double x) {
-  const double a = abs(x);
+  const double a = fabs(x);
   const double big = a > 1e100 ? 1e100 : a;  // inf: through log1p alone
   return copysign(a > 1e100 ? a : log1p(big + big * big / (1.0 + sqrt(big * big + 1.0))), x);
 }
@@ -228,7 +228,7 @@ inline double acosh_core(double x) {
   return log1p(t + sqrt(t) * sqrt(t + 2.0));
 }
 inline double atanh_core(double x) {
-  const double a = abs(x);
+  const double a = fabs(x);
   return copysign(0.5 * log1p(2.0 * a / (1.0 - a)), x);
 }
 
@@ -241,11 +241,11 @@ inline double asin_reduced(double a) {
   return sqrt(z) * madd(z, polynomial(z, c), 1.0);
 }
 inline double asin_core(double x) {
-  const double a = abs(x), r = asin_reduced(a);
+  const double a = fabs(x), r = asin_reduced(a);
   return copysign(a > 0.5 ? kPi / 2 - 2.0 * r : r, x);
 }
 inline double acos_core(double x) {
-  const double a = abs(x), r = asin_reduced(a);
+  const double a = fabs(x), r = asin_reduced(a);
   const double outer = x < 0.0 ? kPi - 2.0 * r : 2.0 * r;
   return a > 0.5 ? outer : kPi / 2 - copysign(r, x);
 }
@@ -254,7 +254,7 @@ inline double acos_core(double x) {
 inline double atan2_core(double y, double x) {
   constexpr double c[] = {-0.33333333279206956, 0.19999977242158135,  -0.14284150302070778,
                           0.11071348499196115,  -0.08624552940250581, 0.05047820620035853};
-  const double ay = abs(y), ax = abs(x);
+  const double ay = fabs(y), ax = fabs(x);
   const bool swap = ay > ax;
   const double low = swap ? ax : ay, high = swap ? ay : ax;
   const bool upper = low >= 0.4142135623730951 * high;
@@ -275,7 +275,7 @@ inline double erfc_core(double x) {
                           -0.05421975076242475,   -0.008033314001124862,  0.008720692294601942,   0.0012663983660592267,
                           -0.0014503265209471728, -0.0004366233039405461, 0.00019884016793328627, 0.0001189608359776039,
                           -5.877832372935734e-06, -1.1281075245113587e-05};
-  double a = abs(x);
+  double a = fabs(x);
   a = a > 11.0 ? 11.0 : a;
   const double t = (a - 2.0) / (a + 2.0);
   const double r = exp(-a * a) * polynomial(t, c) / (1.0 + 2.0 * a);
@@ -307,19 +307,19 @@ inline double exp2_core(double x) {
 // x^y through 2^(y log2 |x|): its relative error, below 1e-8, is below that of rounding to a float. y == 0 and x == 1 give 1 whatever
 // the other is, as C's pow.
 inline double pow_core(double x, double y) {
-  const double a = abs(x);
+  const double a = fabs(x);
   const double r = exp2_core(y * log2_core(a));
   const bool whole = floor(y) == y;
   const bool odd = whole & (floor(0.5 * y) * 2.0 != y);
   const double sign_bits = from_bits(odd ? bits(r) | (bits(x) & kSign) : bits(r));
   double result = (x < 0.0) & (a <= kHuge) & !whole ? kNan : sign_bits;
-  result = (a == 1.0) & (abs(y) == kInf) ? 1.0 : result;
+  result = (a == 1.0) & (fabs(y) == kInf) ? 1.0 : result;
   return (y == 0.0) | (x == 1.0) ? 1.0 : result;
 }
 
-// erfinv to a relative 1e-8: polynomials in w = -log(1 - x^2), beyond w = 5 in its root (up to that of the last float
+// inverse_erf to a relative 1e-8: polynomials in w = -log(1 - x^2), beyond w = 5 in its root (up to that of the last float
 // below 1).
-inline double erfinv_start(double x) {
+inline double inverse_erf_start(double x) {
   constexpr double c[] = {1.501409351110792,      0.24664028942745514,     -0.004177320040540122,   -0.0012527485028416625,
                           0.00021825772396383324, -4.9596917942159974e-06, -3.4234142742219917e-06, 4.6541741050233154e-07,
                           1.598430613388877e-08,  -8.739010702831317e-09,  4.671932509046839e-10};
@@ -331,7 +331,7 @@ inline double erfinv_start(double x) {
   const double near = polynomial(w - 2.5, c);
   const double far = polynomial(sqrt(w) - 3.0, d);
   const double r = x * (w < 5.0 ? near : far);
-  return abs(x) < 1.0 ? r : (abs(x) == 1.0 ? x * kInf : kNan);
+  return fabs(x) < 1.0 ? r : (fabs(x) == 1.0 ? x * kInf : kNan);
 }
 
 // --- not vectorised ---
@@ -353,6 +353,8 @@ inline double fmod(double x, double y) { return ::fmod(x, y); }
 inline double nextafter(double x, double y) { return ::nextafter(x, y); }
 inline double erf(double x) { return ::erf(x); }
 inline double erfc(double x) { return ::erfc(x); }
+inline double normal_density(double a) { return 0.3989422804014327 * exp(-0.5 * (a * a)); }
+inline double normal_below(double a) { return 0.5 * (1.0 + erf(a * 0.7071067811865476)); }
 
 inline double lgamma(double x) {
 #if defined(__GLIBC__) || defined(__APPLE__)
@@ -363,12 +365,12 @@ inline double lgamma(double x) {
 #endif
 }
 
-// erfinv: the start above, then two Newton-Halley steps; the residual through erfc near 1, where 1 - |x| is exact.
-inline double erfinv(double x) {
-  const double a = abs(x);
+// inverse_erf: the start above, then two Newton-Halley steps; the residual through erfc near 1, where 1 - |x| is exact.
+inline double inverse_erf(double x) {
+  const double a = fabs(x);
   if (!(a < 1.0)) return a == 1.0 ? x * kInf : kNan;
   if (a < 1e-9) return x * 0.886226925452758;
-  double y = erfinv_start(a);
+  double y = inverse_erf_start(a);
   if (a > 0.9999999) {  // the start is fitted to floats: its own asymptote instead
     const double t = ::sqrt(-::log((1.0 - a) * 1.772453850905516));
     y = ::sqrt(-::log((1.0 - a) * 1.772453850905516 * t));
@@ -396,7 +398,7 @@ inline double digamma(double x) {
   return result + ::log(x) - 0.5 / x - z * polynomial(z, c);
 }
 
-inline bool trig_fits(double x) { return abs(x) <= kTrigLimit; }
+inline bool trig_fits(double x) { return fabs(x) <= kTrigLimit; }
 inline double sin_far(double x) { return ::sin(x); }
 inline double cos_far(double x) { return ::cos(x); }
 inline double tan_far(double x) { return ::tan(x); }

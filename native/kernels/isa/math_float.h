@@ -19,7 +19,7 @@ constexpr uint32_t kSignF = 0x80000000u;
 
 inline uint32_t bits(float x) { return __builtin_bit_cast(uint32_t, x); }
 inline float from_bits(uint32_t u) { return __builtin_bit_cast(float, u); }
-inline float abs(float x) { return from_bits(bits(x) & ~kSignF); }
+inline float fabs(float x) { return from_bits(bits(x) & ~kSignF); }
 inline float copysign(float x, float sign) { return from_bits((bits(x) & ~kSignF) | (bits(sign) & kSignF)); }
 
 inline float madd(float a, float b, float c) {
@@ -130,7 +130,7 @@ inline float expm1(float x) {
   const float first = madd(half, s.high, half - 0.5f);  // half (e^x - 1) = (half - 1/2) + half r + half r^2 q
   const float lost = madd(half, s.high, (half - 0.5f) - first);
   const float rest = madd(half, madd(r * r, exp_rest(r), s.low), lost);
-  return abs(x) < 2e-8f ? x : 2.0f * (first + rest);
+  return fabs(x) < 2e-8f ? x : 2.0f * (first + rest);
 }
 
 inline float log(float x) {
@@ -156,12 +156,12 @@ inline float log1p(float x) {
   const float lost = x - (u - 1.0f);
   const float r = log(u);
   const float corrected = (u > 0.0f) & (u <= kHugeF) ? r + lost / u : r;
-  return abs(x) < 2e-8f ? x : corrected;
+  return fabs(x) < 2e-8f ? x : corrected;
 }
 
 inline float tanh(float x) {
   constexpr float c[] = {-0.333333343f, 0.133333102f, -0.0539607033f, 0.0217809398f, -0.00838426407f, 0.00233955053f};
-  const float a = abs(x);
+  const float a = fabs(x);
   const float z = a * a;
   const float small = madd(a * z, polynomial(z, c), a);
   const float large = 1.0f - 2.0f / (exp_normal(2.0f * (a > 10.0f ? 10.0f : a)) + 1.0f);
@@ -169,7 +169,7 @@ inline float tanh(float x) {
 }
 
 inline float sigmoid(float x) {
-  const float e = exp_down(-abs(x));
+  const float e = exp_down(-fabs(x));
   const float q = e / (1.0f + e);
   const float numerator = x >= 0.0f ? 1.0f : e;
   return madd(-numerator, q, numerator);  // numerator / (1 + e), with the error of that sum times q only
@@ -191,14 +191,20 @@ inline float mills(float a) {
   return t * polynomial(t, c);
 }
 inline float normal_density(float a) { return 0.398942280f * exp_flushed(-0.5f * (a * a)); }
+// The normal distribution's function, by the ratio of the tail to the density: small results keep
+// their digits, and a program that takes the density, too, computes one exponential.
+inline float normal_below(float a) {
+  const float x = fabs(a), tail = normal_density(x) * mills(x);
+  return a >= 0.0f ? 1.0f - tail : tail;
+}
 
 inline float erf(float x) {
   constexpr float c[] = {0.128379226f,   -0.376126289f,  0.112835526f,
                          -0.0268451404f, 0.00513974065f, -0.000696232601f};  // erf(a) / a - 1, in a^2
   constexpr float d[] = {-0.000216702319f, 1.12977183f,      0.632705688f,    0.109138899f,     -0.0257965736f,
                          0.0044923625f,    -0.000522886927f, 3.32797899e-05f, -3.81464389e-07f, -5.35601785e-08f};
-                        // -log(erfc(a))
-  const float a = abs(x);
+  // -log(erfc(a))
+  const float a = fabs(x);
   const float b = a > 4.0f ? 4.0f : a;
   const float small = madd(a, polynomial(a * a, c), a);
   const float large = 1.0f - exp_normal(-polynomial(b, d));
@@ -240,7 +246,7 @@ inline float sin_quadrant(float x, uint32_t quadrant) {
   const float first = madd(k, -1.57079637f, x);
   const float r = madd(k, 4.37113883e-8f, first);
   const float lost = madd(k, 4.37113883e-8f, first - r);
-  const float low = madd(k, 1.71512489e-15f, abs(r) > 0.0078125f ? lost : 0.0f);
+  const float low = madd(k, 1.71512489e-15f, fabs(r) > 0.0078125f ? lost : 0.0f);
   const float z = r * r;
   const float s = r + madd(r * z, polynomial(z, sc), low);
   const float c = 1.0f + madd(z, polynomial(z, cc), -r * low);
@@ -282,12 +288,12 @@ inline float acos(float x) { return static_cast<float>(acos_core(x)); }
 inline float atan(float x) { return static_cast<float>(atan2_core(x, 1.0)); }
 inline float atan2(float y, float x) { return static_cast<float>(atan2_core(y, x)); }
 inline float erfc(float x) { return static_cast<float>(erfc_core(x)); }
-inline float erfinv(float x) { return static_cast<float>(erfinv_start(x)); }
+inline float inverse_erf(float x) { return static_cast<float>(inverse_erf_start(x)); }
 inline float digamma(float x) { return static_cast<float>(digamma(static_cast<double>(x))); }
 inline float hypot(float x, float y) {
   const double dx = x, dy = y;
   const float r = static_cast<float>(sqrt(dx * dx + dy * dy));
-  return (abs(x) == kInfF) | (abs(y) == kInfF) ? kInfF : r;
+  return (fabs(x) == kInfF) | (fabs(y) == kInfF) ? kInfF : r;
 }
 inline float pow(float x, float y) { return static_cast<float>(pow_core(x, y)); }
 
@@ -299,14 +305,14 @@ inline float nextafter(float x, float y) { return ::nextafterf(x, y); }
 inline float floor(float x) { return ::floorf(x); }
 inline float ceil(float x) { return ::ceilf(x); }
 inline float trunc(float x) { return ::truncf(x); }
-inline float round(float x) { return ::nearbyintf(x); }
+inline float rint(float x) { return ::nearbyintf(x); }
 inline float sqrt(float x) { return ::sqrtf(x); }
 
 // Beyond the range of the argument reduction.
-inline bool trig_fits(float x) { return abs(x) <= kNearLimitF; }
-inline bool tan_fits(float x) { return abs(x) <= kTrigLimitF; }
-inline float sin_far(float x) { return abs(x) <= kTrigLimitF ? sin_wide(x) : ::sinf(x); }
-inline float cos_far(float x) { return abs(x) <= kTrigLimitF ? cos_wide(x) : ::cosf(x); }
+inline bool trig_fits(float x) { return fabs(x) <= kNearLimitF; }
+inline bool tan_fits(float x) { return fabs(x) <= kTrigLimitF; }
+inline float sin_far(float x) { return fabs(x) <= kTrigLimitF ? sin_wide(x) : ::sinf(x); }
+inline float cos_far(float x) { return fabs(x) <= kTrigLimitF ? cos_wide(x) : ::cosf(x); }
 inline float tan_far(float x) { return ::tanf(x); }
 
 }  // namespace math

@@ -7,10 +7,6 @@
 // an arena on the stack that fits the first-level cache.
 #include "kernels/isa/pointwise.h"
 
-#include <string.h>
-
-#include "kernels/isa/ops.h"
-
 namespace rushlight::RUSHLIGHT_ISA {
 namespace {
 
@@ -467,33 +463,11 @@ Traversal run_view(const ProgramView& program, DType compute, const Strided* inp
 
 // --- the table ---
 
-struct OpInfo {
-  const char* name;
-  int arity;
-};
-struct OpInfos {
-  OpInfo of[AllOps::size];
-};
-template <class... Op>
-constexpr OpInfos op_infos(OpList<Op...>) {
-  return {{OpInfo{Op::name, Op::arity}...}};
-}
-constexpr OpInfos kOps = op_infos(AllOps{});
-
-int opcode(const char* name) {
-  for (int op = 0; op < AllOps::size; ++op) {
-    if (strcmp(kOps.of[op].name, name) == 0) return op;
-  }
-  return -1;
-}
-const char* opcode_name(int op) { return kOps.of[op].name; }
-int opcode_arity(int op) { return kOps.of[op].arity; }
 BlockFn block(int op, DType compute) { return block_ops(compute)[op].fn; }
 
 #define RUSHLIGHT_TEXT_OF(x) #x
 #define RUSHLIGHT_TEXT(x) RUSHLIGHT_TEXT_OF(x)
-constexpr Kernels kTable = {
-    RUSHLIGHT_TEXT(RUSHLIGHT_ISA), opcode, opcode_name, opcode_arity, block, nullptr, convert_adjacent, run_view};
+constexpr Kernels kTable = {RUSHLIGHT_TEXT(RUSHLIGHT_ISA), block, nullptr, convert_adjacent, run_view};
 
 }  // namespace
 

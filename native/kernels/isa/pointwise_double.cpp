@@ -1,10 +1,10 @@
 // The pointwise ops for double.
+#define COMPUTED double
+#define REAL
 #include "kernels/isa/loops.h"
 
 namespace rushlight::RUSHLIGHT_ISA {
 
-static constexpr BlockOps kOps = block_ops<double>(AllOps{});
-
-const BlockOp* double_ops() { return kOps.of; }
+const BlockOp* double_ops() { return kOps; }
 
 }  // namespace rushlight::RUSHLIGHT_ISA

@@ -1,10 +1,10 @@
 // The pointwise ops for float.
+#define COMPUTED float
+#define REAL
 #include "kernels/isa/loops.h"
 
 namespace rushlight::RUSHLIGHT_ISA {
 
-static constexpr BlockOps kOps = block_ops<float>(AllOps{});
-
-const BlockOp* float_ops() { return kOps.of; }
+const BlockOp* float_ops() { return kOps; }
 
 }  // namespace rushlight::RUSHLIGHT_ISA

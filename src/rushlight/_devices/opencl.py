@@ -23,8 +23,9 @@ from .._core import Tensor
 from .._device import accelerated, accelerators
 from .._dtypes import from_numpy_dtype, uint8
 from .._late import late
+from .kernels import text_of
 
-__all__ = ["Facts", "OpenCL", "count", "kernel", "numbered", "text_of"]
+__all__ = ["Facts", "OpenCL", "build", "count", "kernel", "numbered"]
 
 _VARIABLE = "RUSHLIGHT_OPENCL_LIBRARY"
 _MISSING = (
@@ -154,23 +155,6 @@ def numbered(number: int) -> OpenCL:
 
 
 # ---- kernels
-
-FOLDER = Path(__file__).resolve().parent / "kernels"
-LIMITS = _core.accelerator_limits()  # what texts and the core must agree in
-
-_COMPUTED = {"float32": "float", "float64": "double", "int64": "i64"}
-
-
-@cache
-def text_of(file: str, computed: str, wide: bool, more: str = "") -> str:
-    """The text to compile for a file of kernels; computed: the dtype of T; wide: double exists;
-    more: options such as "-DWIDTH=4"."""
-    known = [f"T {_COMPUTED[computed]}", *(["REAL"] if computed != "int64" else [])]
-    known += ["WIDE"] if wide else []
-    known += [f"{name} {value}" for name, value in LIMITS.items()]
-    known += [word.removeprefix("-D").replace("=", " ") for word in more.split()]
-    defined = "".join(f"#define {words}\n" for words in known)
-    return defined + (FOLDER / "prelude.cl").read_text() + (FOLDER / file).read_text()
 
 
 @cache

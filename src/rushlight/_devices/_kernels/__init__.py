@@ -7,21 +7,19 @@ host.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import wraps
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from ... import _core
 from ... import _dtypes as dtypes
 from ...ops.table.statement import OPS
-from ..opencl import FOLDER
+from ..kernels import numbers_of, struct_of
 
-__all__ = ["load", "named", "numbers_of", "of_complex", "own", "there"]
+__all__ = ["load", "named", "numbers_of", "of_complex", "own", "struct_of", "there"]
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 
@@ -97,16 +95,6 @@ def _asked(function: Callable[..., Any], types: tuple[int, ...]) -> Callable[...
 def named(*names: str) -> list[_core.Op]:
     """Ops that a loop of the table made, in this order; KeyError where there is no such op."""
     return [OPS[name].op for name in names]
-
-
-@cache
-def numbers_of(file: str) -> SimpleNamespace:
-    """The whole numbers that a text of kernels defines, by their names there."""
-    text = (FOLDER / file).read_text()
-    found = re.findall(r"^#define (\w+) (-?\d+)\b", text, re.M)
-    for names in re.findall(r"^enum \{([^}]*)\}", text, re.M):
-        found += [(name, i) for i, name in enumerate(re.findall(r"\w+", names))]
-    return SimpleNamespace(**{name: int(number) for name, number in found})
 
 
 def load() -> None:

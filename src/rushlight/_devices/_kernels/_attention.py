@@ -6,15 +6,15 @@ group as their first dimension, in which keys and values take no step.
 
 from __future__ import annotations
 
-import struct
 from math import prod
 
 from ..._core import Tensor, kernels
-from . import there
+from . import struct_of, there
 from ._launch import Ints, Tensors, code, computed, empty, layout, made, rows, start
 from ._products import Matrices, matrices, product
 
-_NONE = struct.pack("13q", *(0,) * 13)
+_GIVEN = struct_of("attention.cl", "Attention")
+_NONE = bytes(struct_of("attention.cl", "Layout").size)
 
 
 def _wide(t: Tensor) -> Tensor:
@@ -53,8 +53,14 @@ class _Heads:
             columns.append(steps[-1] * t.element_size())
             laid.append(layout(t, query.shape[:-1], steps[:-1]))
         self.fits = None not in laid
-        numbers = self.rows, *self.sizes[:2], int(causal), *columns
-        self.given = struct.pack("6q", *numbers) + b"".join(one or _NONE for one in laid)
+        self.given = _GIVEN.pack(
+            rows=self.rows,
+            queries=self.sizes[0],
+            keys=self.sizes[1],
+            causal=int(causal),
+            columns=columns,
+            places=[one or _NONE for one in laid],
+        )
 
     def queries(self, t: Tensor) -> Matrices:
         """The matrices of all heads of queries, the members of a group first."""

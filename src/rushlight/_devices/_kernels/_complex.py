@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -14,8 +13,9 @@ from ... import _dtypes as dtypes
 from ..._core import Tensor
 from ...ops.elementwise import arithmetic, comparison, complex_numbers, powers, selection, special
 from ...ops.making import casts
+from ...ops.table.formulas import BOOLEAN
 from ...ops.table.statement import OPS
-from . import named, numbers_of, there
+from . import named, numbers_of, struct_of, there
 from ._launch import Ints, code, empty, layout, start, takes
 
 __all__ = [
@@ -41,8 +41,14 @@ REAL = {c: r for r, c in COMPLEX.items()}
 _WIDE = {dtypes.float64, dtypes.complex128}  # computed in double
 
 
-# The functions by name; from `eq` on they tell a truth.
-_FUNCTIONS = {name.lower(): number for name, number in vars(numbers_of(_FILE)).items()}
+_N = numbers_of(_FILE)
+_OPERANDS = {computed: struct_of(_FILE, "Operand", computed) for computed in ("float32", "float64")}
+_NOWHERE = bytes(struct_of(_FILE, "Layout").size)
+
+# The functions by name: instructions, and those of the text's own enum.
+_FUNCTIONS = {name: i for i, (name, of_complex) in enumerate(_core.instructions()) if of_complex}
+_FUNCTIONS |= {name.lower(): number for name, number in vars(_N).items()}
+_TRUTHS = {*BOOLEAN, "isreal"}
 
 # ---- what is a complex tensor here, and views of it
 
@@ -110,26 +116,22 @@ def _same(z: Tensor) -> Tensor:
 # ---- functions of elements
 
 
-def _operand(value: Any, shape: Ints, like: Tensor, letter: str) -> Any:
+def _operand(value: Any, shape: Ints, computed: str) -> Any:
     """(the tensor or None, where its elements are and what they are); None in the place of the
     second where kernels do not take its layout."""
     if isinstance(value, Tensor) and value.dim() == 0 and value._accelerator is None:
         value = value.item()
     if not isinstance(value, Tensor):
-        number = complex(value)
-        parts = struct.pack(f"2{letter}", *_held(number.real, letter), *_held(number.imag, letter))
-        return None, struct.pack("14q", *(0,) * 13, _FUNCTIONS["is_number"]) + parts
+        with np.errstate(over="ignore"):  # beyond the range of T a number is infinite
+            z = np.complex64(complex(value)) if computed == "float32" else complex(value)
+        number = {"places": _NOWHERE, "type": _N.IS_NUMBER, "re": z.real, "im": z.imag}
+        return None, _OPERANDS[computed].pack(**number)
     more = len(shape) - value.dim()
     own = zip(value.stride(), value.shape, strict=True)
     laid = layout(value, shape, [0] * more + [0 if n == 1 else s for s, n in own])
-    whole = None if laid is None else laid + struct.pack(f"q2{letter}", code(value), 0, 0)
-    return value, whole
-
-
-def _held(value: float, letter: str) -> tuple[float]:
-    """A number as T holds it: beyond the range of float it is infinite."""
-    with np.errstate(over="ignore"):
-        return (float(np.float32(value) if letter == "f" else value),)
+    if laid is None:
+        return value, None
+    return value, _OPERANDS[computed].pack(places=laid, type=code(value), re=0, im=0)
 
 
 def mapped(name: str, *operands: object, out: Tensor) -> Tensor:
@@ -138,18 +140,16 @@ def mapped(name: str, *operands: object, out: Tensor) -> Tensor:
     if not out.numel():
         return out
     given = [t for t in operands if isinstance(t, Tensor) and t._accelerator is not None]
-    letter = "d" if any(t.dtype in _WIDE for t in (out, *given)) else "f"
-    parts = [_operand(value, out.shape, out, letter) for value in operands]
-    parts += [_operand(0, (), out, letter)] * (4 - len(parts))
+    computed = "float64" if any(t.dtype in _WIDE for t in (out, *given)) else "float32"
+    parts = [_operand(value, out.shape, computed) for value in operands]
+    parts += [_operand(0, (), computed)] * (4 - len(parts))
     laid = layout(out)
     if laid is None or any(where is None for _, where in parts):
         return NotImplemented
     memory, places = zip(*parts, strict=True)
     numbers = code(out), _FUNCTIONS[name], out.numel()
-    wide = "float64" if letter == "d" else "float32"
-    start(
-        _FILE, "elementwise", out.numel(), out, *memory, out, *places, laid, *numbers, computes=wide
-    )
+    whole = *memory, out, *places, laid, *numbers
+    start(_FILE, "elementwise", out.numel(), out, *whole, computes=computed)
     return out
 
 
@@ -173,7 +173,7 @@ def _is_operand(value: object) -> bool:
 
 def _elementwise(function: str, order: Ints) -> Callable[..., Any]:
     """An op whose operands are those arguments in an order."""
-    is_truth, is_real = _FUNCTIONS[function] >= _FUNCTIONS["eq"], function in ("abs", "angle")
+    is_truth, is_real = function in _TRUTHS, function in ("abs", "angle")
 
     def call(*args: object) -> Tensor:
         if len(args) <= max(order):
@@ -202,7 +202,7 @@ for _entry in OPS.values():
         _first = range(_core.kernel_arity(_entry.kernel))
         there(_entry.op, complex=True)(_elementwise(_entry.kernel, _first))
 _SEVERAL: Sequence[tuple[str, Ints, Sequence[Any]]] = (
-    ("add_scaled", (0, 1, 2), [arithmetic._add_scaled]),
+    ("muladd", (1, 2, 0), [arithmetic._add_scaled]),
     ("sub", (1, 0), [arithmetic.rsub, arithmetic._rsub_number]),
     ("sub_scaled", (0, 1, 2), [arithmetic._sub_scaled]),
     ("sub_scaled", (1, 0, 2), [arithmetic._rsub_scaled]),

@@ -7,18 +7,19 @@ patches are copied in the order in which products read them, some patches at a t
 
 from __future__ import annotations
 
-import struct
 from math import prod
 from typing import Any, NamedTuple
 
 from ..._core import Tensor, kernels
 from ...ops.layers import unfold
 from ..opencl import numbered
-from . import numbers_of, there
+from . import numbers_of, struct_of, there
 from ._launch import Ints, code, computed, empty, made, rows, start
 from ._products import Matrices, Panels, broad, matrices, one, product, stored
 
 _N = numbers_of("convolution.cl")
+_GEOMETRY = struct_of("convolution.cl", "Geometry")
+_PATCHES = struct_of("convolution.cl", "Patches")
 _TILES, _LEAST = 2048, 256  # sums are cut where there are fewer tiles, into pieces of so many terms
 # Products of packed copies: what they multiply at least, and bytes of patches at a time.
 _SMALL, _COPIED = 1 << 17, 1 << 26
@@ -54,10 +55,22 @@ class _Convolution(NamedTuple):
     x_steps: Ints
 
     def geometry(self, pieces: int = 1) -> bytes:
-        counts = self.images * self.groups, self.groups, self.rows, prod(self.v), pieces
-        each = *self.by_v, *self.by_r, *self.shift, *self.over, *_three(self.x.shape[2:], 1)
-        steps = *self.a_steps, *self.x_steps
-        return struct.pack("41q", *counts, *self.v, *self.r, *each, *steps)
+        return _GEOMETRY.pack(
+            stacks=self.images * self.groups,
+            groups=self.groups,
+            rows=self.rows,
+            columns=prod(self.v),
+            pieces=pieces,
+            v=self.v,
+            r=self.r,
+            by_v=self.by_v,
+            by_r=self.by_r,
+            shift=self.shift,
+            over=self.over,
+            sizes=_three(self.x.shape[2:], 1),
+            a_steps=self.a_steps,
+            x_steps=self.x_steps,
+        )
 
 
 def _run(c: _Convolution, bias: Tensor | None = None) -> Tensor:
@@ -188,7 +201,8 @@ def _patches(
     name: str, x: Tensor, out: Tensor, size: Ints, k: Ints, d: Ints, p: Ints, s: Ints
 ) -> Tensor:
     if out.numel():
-        given = struct.pack("12q", *size, *_counts(size, k, d, p, s), *k, *s, *p, *d)
+        counts = _counts(size, k, d, p, s)
+        given = _PATCHES.pack(size=size, counts=counts, taps=k, stride=s, padding=p, dilation=d)
         start("convolution.cl", name, out.numel(), x, rows(x), out, given, out.numel(), code(x))
     return out
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
 from ... import _dtypes as dtypes
 from ..._core import Tensor
 from ...ops.layers import ctc
 from ..opencl import numbered
-from . import there
+from . import struct_of, there
 from ._elements import laid_in, order_of
 from ._launch import code, empty, rows, start
 
 _FILE = "ctc.cl"
+_CHAIN = struct_of(_FILE, "Chain")
 
 
 class _Sequences:
@@ -32,7 +32,9 @@ class _Sequences:
         self.states = 2 * targets.shape[1] + 1
         self.scores, self.like, self.zero = rows(log_probs), log_probs, int(zero)
         self.targets, self.steps, self.lengths = map(rows, (targets, steps, lengths))
-        self.chain = struct.pack("4q", self.batch, self.classes, targets.shape[1], blank)
+        self.chain = _CHAIN.pack(
+            batch=self.batch, classes=self.classes, longest=targets.shape[1], blank=blank
+        )
         wide = numbered(log_probs._accelerator).facts.has_double
         self.wide = dtypes.float64 if wide else dtypes.float32
 

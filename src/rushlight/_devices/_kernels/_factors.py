@@ -5,7 +5,6 @@ The kernels of the steps are started one after another, for all matrices of a st
 
 from __future__ import annotations
 
-import struct
 from math import prod
 from typing import Any
 
@@ -14,12 +13,13 @@ from ... import _dtypes as dtypes
 from ..._core import Tensor
 from ...ops.matrix import decompositions, factors, reflections, solving
 from ...ops.table.arrays import elements
-from . import numbers_of, there
+from . import numbers_of, struct_of, there
 from ._launch import Ints, Tensors, empty, layout, rows, start
 from ._products import Matrices, matrices
 from ._rearranging import zeros
 
 _N = numbers_of("linalg.cl")
+_STACK = struct_of("linalg.cl", "Stack")
 ZERO, ONE, SAME, MIRRORED = _N.PART_ZERO, _N.PART_ONE, _N.PART_SAME, _N.PART_MIRRORED
 __all__ = [
     "FILE",
@@ -51,7 +51,7 @@ def stacked(*tensors: Tensor, square: bool = False) -> bool:
 def stack_of(m: Matrices, lead: Ints) -> bytes | None:
     """A Stack: where the matrices of a stack of these sizes lie. None for too many dimensions."""
     places = layout(m.tensor, lead, m.lead)
-    return None if places is None else places + struct.pack("2q", m.row, m.column)
+    return None if places is None else _STACK.pack(places=places, row=m.row, column=m.column)
 
 
 def by_columns(shape: Ints, like: Tensor, dtype: dtypes.dtype | None = None) -> Tensor:

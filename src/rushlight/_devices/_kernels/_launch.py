@@ -13,9 +13,11 @@ from typing import Any, TypeAlias
 from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor
-from ..opencl import LIMITS, kernel
+from ..kernels import numbers_of
+from ..opencl import kernel
 
 __all__ = [
+    "GROUP",
     "Dims",
     "Ints",
     "Tensors",
@@ -37,7 +39,7 @@ Ints: TypeAlias = Sequence[int]
 Tensors: TypeAlias = tuple[Tensor, ...]
 Written: TypeAlias = Any
 """The result of a function that writes an argument: None, or NotImplemented."""
-_GROUP = LIMITS["GROUP"]
+GROUP: int = numbers_of("accelerator_call.h").GROUP
 
 
 def start(
@@ -56,8 +58,8 @@ def start(
     for T.
     """
     device = like._accelerator
-    number = kernel(device, file, name, computes or computed(like.dtype).name, more)
-    _core.accelerator_launch(number, items, _GROUP, arguments)
+    number = kernel(device, file, name, computes or _COMPUTED[like.dtype], more)
+    _core.accelerator_launch(number, items, GROUP, arguments)
 
 
 def computed(dtype: dtypes.dtype) -> dtypes.dtype:
@@ -65,6 +67,9 @@ def computed(dtype: dtypes.dtype) -> dtypes.dtype:
     if dtype.is_floating_point:
         return dtypes.float64 if dtype is dtypes.float64 else dtypes.float32
     return dtypes.int64
+
+
+_COMPUTED = {dtype: computed(dtype).name for dtype in dtypes.ALL}
 
 
 def takes(*tensors: object) -> bool:

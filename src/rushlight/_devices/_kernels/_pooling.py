@@ -6,18 +6,18 @@ maxima has only their places, which windows may share: a work item does a volume
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 from ... import _dtypes as dtypes
 from ..._core import Tensor, kernels
-from . import named, there
+from . import named, struct_of, there
 from ._launch import Ints, Tensors, code, empty, made, number, rows, start
 from ._rearranging import zeros
 
 _FILE = "pooling.cl"
+_WINDOW = struct_of(_FILE, "Window")
 
 
 def _each(value: Any, n: int, otherwise: int) -> list[Any]:
@@ -37,15 +37,14 @@ def _window(
     """kernels/pooling.cl's Window; size 0: as many windows as wanted."""
     n = len(sizes)
     strides = stride if stride is not None and stride != () else size
-    lists = (
-        _each(sizes, n, 1),
-        _each(out, n, 1),
-        _each(size, n, 1),
-        _each(strides, n, 1),
-        _each(padding, n, 0),
-        _each(dilation, n, 1),
+    return _WINDOW.pack(
+        sizes=_each(sizes, n, 1),
+        out=_each(out, n, 1),
+        kernels=_each(size, n, 1),
+        strides=_each(strides, n, 1),
+        pads=_each(padding, n, 0),
+        dilations=_each(dilation, n, 1),
     )
-    return struct.pack("18q", *(v for values in lists for v in values))
 
 
 def _maxima(x: Tensor, results: Sequence[Tensor], window: bytes) -> Any:

@@ -7,8 +7,7 @@ processor copies in the order in which they are read.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from math import prod
 from typing import Any, NamedTuple
@@ -19,9 +18,9 @@ from ... import _core
 from ... import _dtypes as dtypes
 from ..._core import Tensor, kernels
 from ...ops.matrix import fused_products
-from ..opencl import LIMITS, numbered
-from . import numbers_of, there
-from ._launch import Ints, code, computed, empty, layout, number, rows, start, takes
+from ..opencl import numbered
+from . import numbers_of, struct_of, there
+from ._launch import GROUP, Ints, code, computed, empty, layout, number, rows, start, takes
 
 _N = numbers_of("products.cl")
 __all__ = ["Matrices", "Panels", "broad", "matrices", "one", "product", "stored"]
@@ -31,8 +30,9 @@ _SMALL, _SMALL_PRODUCT = 16, 1 << 17  # below, a product takes the kernel that n
 _TILES, _BLOCKS, _LEAST = 2048, 256, 256
 # A product of copies: terms whose copies stay near the processor, and numbers of all pieces.
 _NEAR, _PARTIAL = 1024, 1 << 22
-_NUMBERS = struct.Struct("14q")
-_UNSTACKED = bytes(6 * 13 * 8)  # the six layouts of a product of two matrices
+_PRODUCT = struct_of("products.cl", "Product")
+_FLAT = bytes(struct_of("products.cl", "Layout").size)
+_UNSTACKED = (_FLAT,) * 6  # of a product of two matrices
 
 # Copies of columns: where they are, of how many stacks, the number of the first panel, how many.
 Panels = Iterator[tuple[Tensor, int, int, int]]
@@ -105,11 +105,23 @@ def product(
     if way == "PACKED":
         cut = _PARTIAL // (stacks * m * n), terms // _NEAR
     pieces = max(1, min(cut))
-    strides = [a.row * item, a.column * item, b.row * item, b.column * item]
-    for x in (bias, out):
-        each = x.tensor.element_size() if x else 0
-        strides += [x.row * each, x.column * each] if x else [0, 0]
-    given = _NUMBERS.pack(stacks, m, n, k, prod(parts), pieces, *strides) + laid
+    of_bias, of_out = bias.tensor.element_size() if bias else 0, out.tensor.element_size()
+    given = _PRODUCT.pack(
+        stacks=stacks,
+        rows=m,
+        columns=n,
+        depth=k,
+        parts=prod(parts),
+        pieces=pieces,
+        a=(a.row * item, a.column * item),
+        b=(b.row * item, b.column * item),
+        bias=(bias.row * of_bias, bias.column * of_bias) if bias else (0, 0),
+        out=(out.row * of_out, out.column * of_out),
+        a_places=laid[:2],
+        b_places=laid[2:4],
+        bias_places=laid[4],
+        out_places=laid[5],
+    )
     added = bias.tensor if bias else None
     factors = number(alpha, like), number(beta if bias else 0, like)
     types = code(bias.tensor) if bias else 0, code(out.tensor)
@@ -131,7 +143,7 @@ def product(
     else:
         whole = a.tensor, b.tensor, added, target, given, *factors, code(like), *types
         if way == "TILED":
-            items = pieces * tiles * LIMITS["GROUP"]
+            items = pieces * tiles * GROUP
             start(file, "product_tiled", items, like, *whole, more=f"{how} -DTILED")
         else:
             start(file, "product", pieces * tiles, like, *whole, more=how)
@@ -190,15 +202,16 @@ def _laid(
     bias: Matrices | None,
     lead: Ints,
     summed: int,
-) -> bytes | None:
+) -> Sequence[bytes] | None:
     """The layouts of the stacks and of what is summed; None where one has too many dimensions."""
     parts, stack = lead[:summed], lead[summed:]
     none = bias or Matrices(a.tensor, (0,) * len(stack), 0, 0)
-    own = a.lead[summed:], b.lead[summed:], none.lead, out.lead
-    laid = [layout(x.tensor, stack, s) for x, s in zip((a, b, none, out), own, strict=True)]
-    laid += [layout(x.tensor, parts, x.lead[:summed]) for x in (a, b)]
+    laid = []
+    for x in (a, b):
+        laid += [layout(x.tensor, stack, x.lead[summed:]), layout(x.tensor, parts, x.lead[:summed])]
+    laid += [layout(x.tensor, stack, x.lead) for x in (none, out)]
     found = [one for one in laid if one is not None]
-    return b"".join(found) if len(found) == len(laid) else None
+    return found if len(found) == len(laid) else None
 
 
 @cache

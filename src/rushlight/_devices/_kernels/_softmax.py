@@ -12,9 +12,9 @@ from typing import Any
 
 from ... import _core
 from ..._core import Tensor, kernels
-from ..opencl import LIMITS, numbered
+from ..opencl import numbered
 from . import there
-from ._launch import code, computed, empty, made, rows, start
+from ._launch import GROUP, code, computed, empty, made, rows, start
 
 _LONG = 64  # elements of a row that has kernels of its own
 
@@ -48,7 +48,7 @@ def _start(
             _core.copy_values(out, to)
     else:
         given = *tensors, code(out), length, log
-        threads = items * LIMITS["GROUP"]
+        threads = items * GROUP
         start(file, f"{name}_groups", threads, out, *given, more="-DGROUPS")
 
 

@@ -2,8 +2,8 @@
 // row. Scores are T, one row after the other; what is added to or multiplied with them has strides in bytes.
 #ifdef REAL
 typedef struct {
-  i64 rows, queries, keys, causal, mask_column, noise_column;
-  Layout mask_rows, noise_rows;
+  i64 rows, queries, keys, causal, columns[2];  // and how far apart columns of the mask and of the noise are
+  Layout places[2];                             // of their rows
 } Attention;
 
 // A score with the mask; -INFINITE where the query does not see the key.
@@ -17,11 +17,11 @@ FUNCTION T masked(T score, GLOBAL const u8 *mask, i64 at, int type) {
 KERNEL attention_weights(BUFFER(scores), BUFFER(mask), BUFFER(noise), BUFFER(sums), Attention p, i64 mask_type, i64 noise_type) {
   if (ITEM >= p.rows) return;
   GLOBAL T *row = OF(T, scores) + ITEM * p.keys;
-  const i64 m = mask_at + place_of(&p.mask_rows, ITEM), n = noise_at + place_of(&p.noise_rows, ITEM), query = ITEM % p.queries;
+  const i64 m = mask_at + place_of(&p.places[0], ITEM), n = noise_at + place_of(&p.places[1], ITEM), query = ITEM % p.queries;
   const i64 end = p.causal && query + 1 < p.keys ? query + 1 : p.keys;
   T most = -INFINITE;
   for (i64 j = 0; j < end; ++j) {
-    row[j] = masked(row[j], mask, m + j * p.mask_column, (int)mask_type);
+    row[j] = masked(row[j], mask, m + j * p.columns[0], (int)mask_type);
     most = row[j] > most || row[j] != row[j] ? row[j] : most;
   }
   if (most == -INFINITE) most = 0;
@@ -30,7 +30,7 @@ KERNEL attention_weights(BUFFER(scores), BUFFER(mask), BUFFER(noise), BUFFER(sum
   OF(T, sums)[ITEM] = p.keys == 0 ? (T)0 : sum == 0 ? INFINITE : most + log(sum);
   for (i64 j = 0; j < p.keys; ++j) {
     if (j >= end || sum == 0) row[j] = 0;
-    else row[j] = row[j] / sum * (noise_type < 0 ? (T)1 : load(noise, n + j * p.noise_column, (int)noise_type));
+    else row[j] = row[j] / sum * (noise_type < 0 ? (T)1 : load(noise, n + j * p.columns[1], (int)noise_type));
   }
 }
 
@@ -39,19 +39,19 @@ KERNEL attention_slopes(BUFFER(scores), BUFFER(slopes), BUFFER(mask), BUFFER(noi
                         i64 noise_type) {
   if (ITEM >= p.rows) return;
   GLOBAL T *row = OF(T, scores) + ITEM * p.keys, *slope = OF(T, slopes) + ITEM * p.keys;
-  const i64 m = mask_at + place_of(&p.mask_rows, ITEM), n = noise_at + place_of(&p.noise_rows, ITEM), query = ITEM % p.queries;
+  const i64 m = mask_at + place_of(&p.places[0], ITEM), n = noise_at + place_of(&p.places[1], ITEM), query = ITEM % p.queries;
   const i64 end = p.causal && query + 1 < p.keys ? query + 1 : p.keys;
   const T logarithm = OF(T, sums)[ITEM];
   T sum = 0;
   for (i64 j = 0; j < end; ++j) {
-    row[j] = logarithm == INFINITE ? (T)0 : exp(masked(row[j], mask, m + j * p.mask_column, (int)mask_type) - logarithm);
-    if (noise_type >= 0) slope[j] *= load(noise, n + j * p.noise_column, (int)noise_type);
+    row[j] = logarithm == INFINITE ? (T)0 : exp(masked(row[j], mask, m + j * p.columns[0], (int)mask_type) - logarithm);
+    if (noise_type >= 0) slope[j] *= load(noise, n + j * p.columns[1], (int)noise_type);
     sum += row[j] * slope[j];
   }
   for (i64 j = 0; j < p.keys; ++j) {
     slope[j] = j < end ? row[j] * (slope[j] - sum) : 0;
     if (j >= end) row[j] = 0;
-    else if (noise_type >= 0) row[j] *= load(noise, n + j * p.noise_column, (int)noise_type);
+    else if (noise_type >= 0) row[j] *= load(noise, n + j * p.columns[1], (int)noise_type);
   }
 }
 #endif

@@ -1,30 +1,25 @@
-// Functions of complex numbers, element by element; operands may be real numbers, too. The host reads the numbers of the functions
-// from the enum.
+// Functions of complex numbers, element by element; operands may be real numbers, too. They are those rows of ops.def that are of
+// complex numbers, by their numbers there, and those of the enum.
 #ifndef __CUDACC__
 #pragma OPENCL FP_CONTRACT OFF  // the imaginary part of z * conj(z) is 0
 #endif
 
 #ifdef REAL
-#define TYPE_C64 10
-#define TYPE_C128 11
-#define TYPE_C32 20
 #define IS_NUMBER -1  // the type of an operand that is a number
 #define PI ((T)3.14159265358979323846)
 #define LOG_2 ((T)0.69314718055994530942)
 #define LOG_10 ((T)2.30258509299404568402)
 
+enum Instruction {
+#define OP(name, ...) NUMBER_##name,
+#include "ops.def"
+};
 enum {
-  COPY, CONJ, NEG, CONJ_NEG, JOIN, JOIN_SUMS, JOIN_CONJ, POLAR,
-  ADD, ADD_SCALED, SUB, SUB_SCALED, MUL, DIV, ADD_PRODUCT, ADD_QUOTIENT, ADD_PRODUCTS, LERP, LDEXP,
-  ABS, ANGLE, ANGLE_OF_REAL, SIGN, RECIPROCAL, SQUARE, CUBE, SQRT, RSQRT, POW,
-  EXP, EXP2, EXPM1, LOG, LOG2, LOG10, LOG1P, LOGADDEXP, SIGMOID, SILU, SINC,
-  SIN, COS, TAN, ASIN, ACOS, ATAN, SINH, COSH, TANH, ASINH, ACOSH, ATANH,
-  WHERE, EQ, NE, LOGICAL_AND, LOGICAL_OR, LOGICAL_XOR, LOGICAL_NOT, ISNAN, ISINF, ISFINITE, ISREAL
+  COPY = 256, CONJ, CONJ_NEG, JOIN, JOIN_SUMS, JOIN_CONJ, POLAR, SUB_SCALED, ADD_PRODUCT, ADD_QUOTIENT, ADD_PRODUCTS, LERP,
+  ANGLE, ANGLE_OF_REAL, CUBE, SINC, ISREAL
 };
 
-typedef struct {
-  T re, im;
-} Z;
+#include "pairs.cl"
 
 typedef struct {
   Layout places;
@@ -32,21 +27,14 @@ typedef struct {
   T re, im;  // of a number
 } Operand;
 
-FUNCTION Z z_of(T re, T im) {
-  Z r;
-  r.re = re;
-  r.im = im;
-  return r;
-}
-
 FUNCTION Z element(GLOBAL const u8 *p, i64 at, i64 type) {
   GLOBAL const u8 *q = p + at;
   switch (type) {
-    case TYPE_C64: return z_of((T)((GLOBAL const float *)q)[0], (T)((GLOBAL const float *)q)[1]);
+    case TYPE_COMPLEX64: return z_of((T)((GLOBAL const float *)q)[0], (T)((GLOBAL const float *)q)[1]);
 #ifdef WIDE
-    case TYPE_C128: return z_of((T)((GLOBAL const double *)q)[0], (T)((GLOBAL const double *)q)[1]);
+    case TYPE_COMPLEX128: return z_of((T)((GLOBAL const double *)q)[0], (T)((GLOBAL const double *)q)[1]);
 #endif
-    case TYPE_C32: return z_of((T)from_half(((GLOBAL const u16 *)q)[0]), (T)from_half(((GLOBAL const u16 *)q)[1]));
+    case TYPE_COMPLEX32: return z_of((T)from_half(((GLOBAL const u16 *)q)[0]), (T)from_half(((GLOBAL const u16 *)q)[1]));
     default: return z_of(load(p, at, (int)type), 0);
   }
 }
@@ -61,17 +49,17 @@ FUNCTION Z read(GLOBAL const u8 *p, i64 at, const Operand *o, i64 index) {
 FUNCTION void write(GLOBAL u8 *p, i64 at, i64 type, Z value) {
   GLOBAL u8 *q = p + at;
   switch (type) {
-    case TYPE_C64:
+    case TYPE_COMPLEX64:
       ((GLOBAL float *)q)[0] = (float)value.re;
       ((GLOBAL float *)q)[1] = (float)value.im;
       return;
 #ifdef WIDE
-    case TYPE_C128:
+    case TYPE_COMPLEX128:
       ((GLOBAL double *)q)[0] = (double)value.re;
       ((GLOBAL double *)q)[1] = (double)value.im;
       return;
 #endif
-    case TYPE_C32:
+    case TYPE_COMPLEX32:
       ((GLOBAL u16 *)q)[0] = to_half((float)value.re);
       ((GLOBAL u16 *)q)[1] = to_half((float)value.im);
       return;
@@ -85,12 +73,10 @@ FUNCTION T size_of(Z a) {
   return square > (T)1e-30 && square < (T)1e30 ? sqrt(square) : hypot(a.re, a.im);
 }
 
+FUNCTION Z negative(Z a) { return z_of(-a.re, -a.im); }
 FUNCTION Z turned(Z a) { return z_of(-a.im, a.re); }      // i a
 FUNCTION Z turned_back(Z a) { return z_of(a.im, -a.re); }  // -i a
-FUNCTION Z sum_of(Z a, Z b) { return z_of(a.re + b.re, a.im + b.im); }
-FUNCTION Z difference(Z a, Z b) { return z_of(a.re - b.re, a.im - b.im); }
 FUNCTION Z scaled(Z a, T factor) { return z_of(a.re * factor, a.im * factor); }
-FUNCTION Z times(Z a, Z b) { return z_of(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re); }
 
 // After Smith, "Algorithm 116: Complex division" (1962).
 FUNCTION Z over(Z a, Z b) {
@@ -106,7 +92,7 @@ FUNCTION Z over(Z a, Z b) {
 
 FUNCTION Z one_over(Z a) { return over(z_of(1, 0), a); }
 
-FUNCTION Z root(Z a) {
+FUNCTION Z z_sqrt(Z a) {
   if (a.re == 0 && a.im == 0) return z_of(0, a.im);
   if (isinf(a.im)) return z_of(fabs(a.im), a.im);
   const int large = fabs(a.re) > (T)1e37 || fabs(a.im) > (T)1e37;
@@ -115,7 +101,7 @@ FUNCTION Z root(Z a) {
   return re < 0 ? z_of(other * back, copysign(part, im) * back) : z_of(part * back, copysign(other, im) * back);
 }
 
-FUNCTION Z exponential(Z a) {
+FUNCTION Z z_exp(Z a) {
   const T size = exp(a.re);
   if (a.im == 0) return z_of(size, a.im);
   if (size == 0 && !isfinite(a.im)) return z_of(0, 0);
@@ -123,7 +109,7 @@ FUNCTION Z exponential(Z a) {
 }
 
 // Near the unit circle the size says little about its logarithm.
-FUNCTION Z logarithm(Z a) {
+FUNCTION Z z_log(Z a) {
   const T re = fabs(a.re), im = fabs(a.im), most = re > im ? re : im, least = re > im ? im : re, size = hypot(re, im);
   const int near = size > (T)0.5 && size < 2;
   return z_of(near ? (T)0.5 * log1p((most - 1) * (most + 1) + least * least) : log(size), atan2(a.im, a.re));
@@ -135,20 +121,20 @@ FUNCTION Z power(Z a, Z b) {
   if (b.im == 0 && b.re == floor(b.re) && fabs(b.re) < 100) {
     Z result = z_of(1, 0), square = a;
     for (int left = (int)fabs(b.re); left; left >>= 1) {
-      if (left & 1) result = times(result, square);
-      square = times(square, square);
+      if (left & 1) result = mul(result, square);
+      square = mul(square, square);
     }
     return b.re < 0 ? one_over(result) : result;
   }
-  return exponential(times(b, logarithm(a)));
+  return z_exp(mul(b, z_log(a)));
 }
 
-FUNCTION Z sine_h(Z a) { return z_of(sinh(a.re) * cos(a.im), cosh(a.re) * sin(a.im)); }
-FUNCTION Z cosine_h(Z a) { return z_of(cosh(a.re) * cos(a.im), sinh(a.re) * sin(a.im)); }
-FUNCTION Z sine(Z a) { return turned_back(sine_h(turned(a))); }
+FUNCTION Z z_sinh(Z a) { return z_of(sinh(a.re) * cos(a.im), cosh(a.re) * sin(a.im)); }
+FUNCTION Z z_cosh(Z a) { return z_of(cosh(a.re) * cos(a.im), sinh(a.re) * sin(a.im)); }
+FUNCTION Z z_sin(Z a) { return turned_back(z_sinh(turned(a))); }
 
 // This and the inverse functions after Kahan, "Branch cuts for complex elementary functions" (1987).
-FUNCTION Z tangent_h(Z a) {
+FUNCTION Z z_tanh(Z a) {
   if (isinf(a.re) && !isfinite(a.im)) return z_of(copysign((T)1, a.re), 0);
   if (fabs(a.re) > 22) return z_of(copysign((T)1, a.re), 4 * sin(a.im) * cos(a.im) * exp(-2 * fabs(a.re)));
   const T t = tan(a.im), beta = 1 + t * t, s = sinh(a.re), rho = sqrt(1 + s * s);
@@ -156,120 +142,99 @@ FUNCTION Z tangent_h(Z a) {
   return z_of(beta * rho * s / (1 + beta * s * s), t / (1 + beta * s * s));
 }
 
-FUNCTION int is_infinite(Z a) { return isinf(a.re) || isinf(a.im); }
+FUNCTION bool is_infinite(Z a) { return isinf(a.re) || isinf(a.im); }
 
-FUNCTION Z arc_sine(Z a) {
+FUNCTION Z z_asin(Z a) {
   if (is_infinite(a)) return z_of(atan2(a.re, fabs(a.im)), copysign((T)INFINITE, a.im));
-  const Z below = root(z_of(1 - a.re, -a.im)), above = root(z_of(1 + a.re, a.im));
+  const Z below = z_sqrt(z_of(1 - a.re, -a.im)), above = z_sqrt(z_of(1 + a.re, a.im));
   return z_of(atan2(a.re, below.re * above.re - below.im * above.im), asinh(below.re * above.im - below.im * above.re));
 }
 
-FUNCTION Z arc_cosine(Z a) {
+FUNCTION Z z_acos(Z a) {
   if (is_infinite(a)) return z_of(atan2(fabs(a.im), a.re), copysign((T)INFINITE, -a.im));
-  const Z below = root(z_of(1 - a.re, -a.im)), above = root(z_of(1 + a.re, a.im));
+  const Z below = z_sqrt(z_of(1 - a.re, -a.im)), above = z_sqrt(z_of(1 + a.re, a.im));
   return z_of(2 * atan2(below.re, above.re), asinh(above.re * below.im - above.im * below.re));
 }
 
-FUNCTION Z arc_cosine_h(Z a) {
+FUNCTION Z z_acosh(Z a) {
   if (is_infinite(a)) return z_of(INFINITE, atan2(a.im, a.re));
-  const Z below = root(z_of(a.re - 1, a.im)), above = root(z_of(a.re + 1, a.im));
+  const Z below = z_sqrt(z_of(a.re - 1, a.im)), above = z_sqrt(z_of(a.re + 1, a.im));
   return z_of(asinh(below.re * above.re + below.im * above.im), 2 * atan2(below.im, above.re));
 }
 
-FUNCTION Z arc_tangent_h(Z a) {
+FUNCTION Z z_atanh(Z a) {
   if (is_infinite(a)) return z_of(copysign((T)0, a.re), copysign(PI / 2, a.im));
   const T re = fabs(a.re), away = 1 - re, square = a.im * a.im;
   const T size = (T)0.25 * log1p(4 * re / (away * away + square));
   return z_of(copysign(size, a.re), (T)0.5 * atan2(2 * a.im, away * (1 + re) - square));
 }
 
-FUNCTION Z sigmoid(Z a) { return one_over(sum_of(z_of(1, 0), exponential(z_of(-a.re, -a.im)))); }
-FUNCTION int is_true(Z a) { return a.re != 0 || a.im != 0; }
-FUNCTION Z truth(int x) { return z_of(x ? 1 : 0, 0); }
+FUNCTION Z z_cos(Z a) { return z_cosh(turned(a)); }
+FUNCTION Z z_tan(Z a) { return turned_back(z_tanh(turned(a))); }
+FUNCTION Z z_atan(Z a) { return turned_back(z_atanh(turned(a))); }
+FUNCTION Z z_asinh(Z a) { return turned(z_asin(turned_back(a))); }
+FUNCTION Z z_exp2(Z a) { return a.im == 0 ? z_of(exp2(a.re), a.im) : z_exp(scaled(a, LOG_2)); }
+FUNCTION Z z_expm1(Z a) {
+  const T half_sine = sin(a.im * (T)0.5);
+  return z_of(expm1(a.re) * cos(a.im) - 2 * half_sine * half_sine, exp(a.re) * sin(a.im));
+}
+FUNCTION Z z_log2(Z a) { return scaled(z_log(a), 1 / LOG_2); }
+FUNCTION Z z_log10(Z a) { return scaled(z_log(a), 1 / LOG_10); }
+FUNCTION Z z_log1p(Z a) {
+  const T beyond = a.re * (2 + a.re) + a.im * a.im;  // |1 + a|^2 - 1
+  if (fabs(beyond) < (T)0.5) return z_of((T)0.5 * log1p(beyond), atan2(a.im, a.re + 1));
+  return z_log(z_of(a.re + 1, a.im));
+}
+FUNCTION Z log_add_exp(Z a, Z b) {
+  const int first = a.re >= b.re;
+  return add(first ? a : b, z_log(add(z_of(1, 0), z_exp(first ? sub(b, a) : sub(a, b)))));
+}
+
+FUNCTION Z sigmoid(Z a) { return one_over(add(z_of(1, 0), z_exp(negative(a)))); }
+FUNCTION Z magnitude(Z a) { return z_of(size_of(a), 0); }
+FUNCTION Z sign_of(Z a) {
+  const T size = size_of(a);
+  return size == 0 ? z_of(0, 0) : over(a, z_of(size, 0));
+}
+FUNCTION bool is_true(Z a) { return a.re != 0 || a.im != 0; }
+FUNCTION bool is_same(Z a, Z b) { return a.re == b.re && a.im == b.im; }
+FUNCTION bool is_nan(Z a) { return isnan(a.re) || isnan(a.im); }
+FUNCTION bool is_finite(Z a) { return isfinite(a.re) && isfinite(a.im); }
+#define TRUTH(condition) z_of((condition) ? 1 : 0, 0)
+#define OWN(name) z_##name
+
+#define Any(...) __VA_ARGS__
+#define Field(...) __VA_ARGS__
+#define Number(...)
+#define Real(...)
+#define Integer(...)
 
 FUNCTION Z value_of(i64 what, Z a, Z b, Z c, Z d) {
   switch (what) {
+#define OP(name, arity, cost, types, result) types(case NUMBER_##name: return result;)
+#include "ops.def"
     case CONJ: return z_of(a.re, -a.im);
-    case NEG: return z_of(-a.re, -a.im);
     case CONJ_NEG: return z_of(-a.re, a.im);
     case JOIN: return z_of(a.re, b.re);
     case JOIN_SUMS: return z_of(a.re - b.re, c.re + d.re);
     case JOIN_CONJ: return z_of(a.re + b.re, d.re - c.re);
     case POLAR: return z_of(a.re * cos(b.re), a.re * sin(b.re));
-    case ADD: return sum_of(a, b);
-    case ADD_SCALED: return sum_of(a, times(b, c));
-    case SUB: return difference(a, b);
-    case SUB_SCALED: return difference(a, times(b, c));
-    case MUL: return times(a, b);
-    case DIV: return over(a, b);
-    case ADD_PRODUCT: return sum_of(a, times(d, times(b, c)));
-    case ADD_QUOTIENT: return sum_of(a, times(d, over(b, c)));
-    case ADD_PRODUCTS: return sum_of(times(a, b), times(c, d));
+    case SUB_SCALED: return sub(a, mul(b, c));
+    case ADD_PRODUCT: return add(a, mul(d, mul(b, c)));
+    case ADD_QUOTIENT: return add(a, mul(d, over(b, c)));
+    case ADD_PRODUCTS: return add(mul(a, b), mul(c, d));
     case LERP: {
-      const Z way = difference(b, a);
-      return size_of(c) < (T)0.5 ? sum_of(a, times(c, way)) : difference(b, times(way, difference(z_of(1, 0), c)));
+      const Z way = sub(b, a);
+      return size_of(c) < (T)0.5 ? add(a, mul(c, way)) : sub(b, mul(way, sub(z_of(1, 0), c)));
     }
-    case LDEXP: return times(a, power(z_of(2, 0), b));
-    case ABS: return z_of(size_of(a), 0);
     case ANGLE: return z_of(atan2(a.im, a.re), 0);
     case ANGLE_OF_REAL: return z_of(isnan(a.re) ? a.re : (a.re < 0 ? PI : (T)0), 0);
-    case SIGN: {
-      const T size = size_of(a);
-      return size == 0 ? z_of(0, 0) : over(a, z_of(size, 0));
-    }
-    case RECIPROCAL: return one_over(a);
-    case SQUARE: return times(a, a);
-    case CUBE: return times(times(a, a), a);
-    case SQRT: return root(a);
-    case RSQRT: return one_over(root(a));
-    case POW: return power(a, b);
-    case EXP: return exponential(a);
-    case EXP2: return exponential(scaled(a, LOG_2));
-    case EXPM1: {
-      const T half_sine = sin(a.im * (T)0.5);
-      return z_of(expm1(a.re) * cos(a.im) - 2 * half_sine * half_sine, exp(a.re) * sin(a.im));
-    }
-    case LOG: return logarithm(a);
-    case LOG2: return scaled(logarithm(a), 1 / LOG_2);
-    case LOG10: return scaled(logarithm(a), 1 / LOG_10);
-    case LOG1P: {
-      const T beyond = a.re * (2 + a.re) + a.im * a.im;  // |1 + a|^2 - 1
-      if (fabs(beyond) < (T)0.5) return z_of((T)0.5 * log1p(beyond), atan2(a.im, a.re + 1));
-      return logarithm(z_of(a.re + 1, a.im));
-    }
-    case LOGADDEXP: {
-      const int first = a.re >= b.re;
-      return sum_of(first ? a : b, logarithm(sum_of(z_of(1, 0), exponential(first ? difference(b, a) : difference(a, b)))));
-    }
-    case SIGMOID: return sigmoid(a);
-    case SILU: return times(a, sigmoid(a));
+    case CUBE: return mul(mul(a, a), a);
     case SINC: {
       const Z angle = scaled(a, PI);
-      return is_true(a) ? over(sine(angle), angle) : z_of(1, 0);
+      return is_true(a) ? over(z_sin(angle), angle) : z_of(1, 0);
     }
-    case SIN: return sine(a);
-    case COS: return cosine_h(turned(a));
-    case TAN: return turned_back(tangent_h(turned(a)));
-    case ASIN: return arc_sine(a);
-    case ACOS: return arc_cosine(a);
-    case ATAN: return turned_back(arc_tangent_h(turned(a)));
-    case SINH: return sine_h(a);
-    case COSH: return cosine_h(a);
-    case TANH: return tangent_h(a);
-    case ASINH: return turned(arc_sine(turned_back(a)));
-    case ACOSH: return arc_cosine_h(a);
-    case ATANH: return arc_tangent_h(a);
-    case WHERE: return is_true(a) ? b : c;
-    case EQ: return truth(a.re == b.re && a.im == b.im);
-    case NE: return truth(a.re != b.re || a.im != b.im);
-    case LOGICAL_AND: return truth(is_true(a) && is_true(b));
-    case LOGICAL_OR: return truth(is_true(a) || is_true(b));
-    case LOGICAL_XOR: return truth(is_true(a) != is_true(b));
-    case LOGICAL_NOT: return truth(!is_true(a));
-    case ISNAN: return truth(isnan(a.re) || isnan(a.im));
-    case ISINF: return truth(is_infinite(a));
-    case ISFINITE: return truth(isfinite(a.re) && isfinite(a.im));
-    case ISREAL: return truth(a.im == 0);
+    case ISREAL: return TRUTH(a.im == 0);
     default: return a;
   }
 }

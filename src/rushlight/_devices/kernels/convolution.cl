@@ -17,8 +17,8 @@ typedef struct {
   i64 stacks, groups, rows, columns, pieces;  // stacks: of images and groups
   i64 v[4], r[4];  // how many of each
   i64 by_v[3], by_r[3], shift[3], over[3], sizes[3];
-  i64 a_group, a_row, a_steps[4];
-  i64 x_image, x_group, x_u, x_q, x_steps[3];
+  i64 a_steps[6];  // of groups, of rows, and of r
+  i64 x_steps[7];  // of images, of groups, of v and r in the first dimension, and of places
 } Geometry;
 
 // The place in a dimension of the image, -1 where there is none.
@@ -40,33 +40,33 @@ KERNEL convolve(BUFFER(a), BUFFER(x), BUFFER(bias), BUFFER(out), Geometry g, i64
   if (piece >= g.pieces) return;
   const i64 group = stack % g.groups, image = stack / g.groups;
   i64 a_rows[TILE], v0[TILE], v1[TILE], v2[TILE], x_columns[TILE];
-  for (int i = 0; i < TILE; ++i) a_rows[i] = (row + i < g.rows ? row + i : g.rows - 1) * g.a_row;
+  for (int i = 0; i < TILE; ++i) a_rows[i] = (row + i < g.rows ? row + i : g.rows - 1) * g.a_steps[1];
   for (int j = 0; j < TILE; ++j) {
     i64 rest = column + j * across < g.columns ? column + j * across : g.columns - 1;
     v2[j] = rest % g.v[3], rest /= g.v[3];
     v1[j] = rest % g.v[2], rest /= g.v[2];
     v0[j] = rest % g.v[1];
-    x_columns[j] = rest / g.v[1] * g.x_u;
+    x_columns[j] = rest / g.v[1] * g.x_steps[2];
   }
   T sums[TILE][TILE];
   for (int i = 0; i < TILE; ++i)
     for (int j = 0; j < TILE; ++j) sums[i][j] = 0;
   const i64 lines = g.r[0] * g.r[1] * g.r[2], end = lines * (piece + 1) / g.pieces;
-  const i64 a_begin = a_at + group * g.a_group, x_begin = x_at + image * g.x_image + group * g.x_group;
+  const i64 a_begin = a_at + group * g.a_steps[0], x_begin = x_at + image * g.x_steps[0] + group * g.x_steps[1];
   for (i64 line = lines * piece / g.pieces; line < end; ++line) {
     const i64 r1 = line % g.r[2], r0 = line / g.r[2] % g.r[1], q = line / g.r[2] / g.r[1];
-    i64 a_now = a_begin + q * g.a_steps[0] + r0 * g.a_steps[1] + r1 * g.a_steps[2];
+    i64 a_now = a_begin + q * g.a_steps[2] + r0 * g.a_steps[3] + r1 * g.a_steps[4];
     i64 x_lines[TILE];  // -1 where the image has no such line
     for (int j = 0; j < TILE; ++j) {
       const i64 p0 = seen(&g, 0, v0[j], r0), p1 = seen(&g, 1, v1[j], r1);
-      x_lines[j] = p0 < 0 || p1 < 0 ? -1 : x_begin + x_columns[j] + q * g.x_q + p0 * g.x_steps[0] + p1 * g.x_steps[1];
+      x_lines[j] = p0 < 0 || p1 < 0 ? -1 : x_begin + x_columns[j] + q * g.x_steps[3] + p0 * g.x_steps[4] + p1 * g.x_steps[5];
     }
-    for (i64 r2 = 0; r2 < g.r[3]; ++r2, a_now += g.a_steps[3]) {
+    for (i64 r2 = 0; r2 < g.r[3]; ++r2, a_now += g.a_steps[5]) {
       T w[TILE], y[TILE];
       for (int i = 0; i < TILE; ++i) w[i] = load(a, a_now + a_rows[i], STORED);
       for (int j = 0; j < TILE; ++j) {
         const i64 p2 = x_lines[j] < 0 ? -1 : seen(&g, 2, v2[j], r2);
-        y[j] = p2 < 0 ? (T)0 : load(x, x_lines[j] + p2 * g.x_steps[2], STORED);
+        y[j] = p2 < 0 ? (T)0 : load(x, x_lines[j] + p2 * g.x_steps[6], STORED);
       }
       for (int i = 0; i < TILE; ++i)
         for (int j = 0; j < TILE; ++j) sums[i][j] += w[i] * y[j];
@@ -89,20 +89,20 @@ KERNEL pack_columns(BUFFER(x), BUFFER(to), Geometry g, i64 first, i64 panels, i6
   const i64 q = ITEM % g.r[0], panel = first + ITEM / g.r[0], across = (g.columns + BROAD - 1) / BROAD;
   if (panel >= first + panels) return;
   const i64 stack = panel / across, column = panel % across * BROAD;
-  const i64 begin = x_at + stack / g.groups * g.x_image + stack % g.groups * g.x_group + q * g.x_q;
+  const i64 begin = x_at + stack / g.groups * g.x_steps[0] + stack % g.groups * g.x_steps[1] + q * g.x_steps[3];
   i64 v0[BROAD], v1[BROAD], v2[BROAD], of_u[BROAD];
   i64 rest = column;
   v2[0] = rest % g.v[3], rest /= g.v[3];
   v1[0] = rest % g.v[2], rest /= g.v[2];
   v0[0] = rest % g.v[1], rest /= g.v[1];
-  of_u[0] = begin + rest * g.x_u;
+  of_u[0] = begin + rest * g.x_steps[2];
   for (int j = 1; j < BROAD; ++j) {
     v0[j] = v0[j - 1], v1[j] = v1[j - 1], v2[j] = v2[j - 1] + 1, of_u[j] = of_u[j - 1];
     if (v2[j] == g.v[3]) v2[j] = 0, ++v1[j];
     if (v1[j] == g.v[2]) v1[j] = 0, ++v0[j];
-    if (v0[j] == g.v[1]) v0[j] = 0, of_u[j] += g.x_u;
+    if (v0[j] == g.v[1]) v0[j] = 0, of_u[j] += g.x_steps[2];
   }
-  const i64 lines = g.r[1] * g.r[2], size = g.sizes[2], over = g.over[2], step = g.x_steps[2];
+  const i64 lines = g.r[1] * g.r[2], size = g.sizes[2], over = g.over[2], step = g.x_steps[6];
   const i64 count = g.columns - column < BROAD ? g.columns - column : BROAD;
   const int beside = count == BROAD && v2[BROAD - 1] == v2[0] + BROAD - 1 && over == 1;  // all on one line
   GLOBAL T *now = OF(T, to) + ITEM * lines * g.r[3] * BROAD;
@@ -110,7 +110,7 @@ KERNEL pack_columns(BUFFER(x), BUFFER(to), Geometry g, i64 first, i64 panels, i6
     i64 at[BROAD], p2[BROAD];  // where the line begins, -1 where there is none; the place on it, times `over`
     for (int j = 0; j < BROAD; ++j) {
       const i64 p0 = seen(&g, 0, v0[j], line / g.r[2]), p1 = seen(&g, 1, v1[j], line % g.r[2]);
-      at[j] = j >= count || p0 < 0 || p1 < 0 ? -1 : of_u[j] + p0 * g.x_steps[0] + p1 * g.x_steps[1];
+      at[j] = j >= count || p0 < 0 || p1 < 0 ? -1 : of_u[j] + p0 * g.x_steps[4] + p1 * g.x_steps[5];
       p2[j] = v2[j] * g.by_v[2] + g.shift[2];
     }
     for (i64 r2 = 0; r2 < g.r[3]; ++r2, now += BROAD) {
@@ -136,40 +136,40 @@ KERNEL pack_columns(BUFFER(x), BUFFER(to), Geometry g, i64 first, i64 panels, i6
 // ---- patches as columns
 
 typedef struct {
-  i64 height, width, rows, columns;  // of the image, and how many places a patch has
-  i64 kernel_height, kernel_width, stride0, stride1, padding0, padding1, dilation0, dilation1;
+  i64 size[2], counts[2];  // of the image, and how many places a patch has
+  i64 taps[2], stride[2], padding[2], dilation[2];
 } Patches;
 
 // From images (planes, height, width) to columns (planes, kernel_height * kernel_width, rows * columns).
 KERNEL to_columns(BUFFER(x), BUFFER(out), Patches g, i64 items, i64 type) {
   if (ITEM >= items) return;
   i64 rest = ITEM;
-  const i64 column = rest % g.columns;
-  rest /= g.columns;
-  const i64 row = rest % g.rows;
-  rest /= g.rows;
-  const i64 j = rest % g.kernel_width;
-  rest /= g.kernel_width;
-  const i64 i = rest % g.kernel_height, plane = rest / g.kernel_height;
-  const i64 h = row * g.stride0 - g.padding0 + i * g.dilation0, w = column * g.stride1 - g.padding1 + j * g.dilation1;
-  const int inside = h >= 0 && h < g.height && w >= 0 && w < g.width;
-  const T value = inside ? load(x, x_at + ((plane * g.height + h) * g.width + w) * SIZE(type), (int)type) : (T)0;
+  const i64 column = rest % g.counts[1];
+  rest /= g.counts[1];
+  const i64 row = rest % g.counts[0];
+  rest /= g.counts[0];
+  const i64 j = rest % g.taps[1];
+  rest /= g.taps[1];
+  const i64 i = rest % g.taps[0], plane = rest / g.taps[0];
+  const i64 h = row * g.stride[0] - g.padding[0] + i * g.dilation[0], w = column * g.stride[1] - g.padding[1] + j * g.dilation[1];
+  const int inside = h >= 0 && h < g.size[0] && w >= 0 && w < g.size[1];
+  const T value = inside ? load(x, x_at + ((plane * g.size[0] + h) * g.size[1] + w) * SIZE(type), (int)type) : (T)0;
   store(out, out_at + ITEM * SIZE(type), (int)type, value);
 }
 
 // And back: each element of an image is the sum of what columns have of it.
 KERNEL from_columns(BUFFER(x), BUFFER(out), Patches g, i64 items, i64 type) {
   if (ITEM >= items) return;
-  const i64 w = ITEM % g.width, h = ITEM / g.width % g.height, plane = ITEM / g.width / g.height;
+  const i64 w = ITEM % g.size[1], h = ITEM / g.size[1] % g.size[0], plane = ITEM / g.size[1] / g.size[0];
   T sum = 0;
-  for (i64 i = 0; i < g.kernel_height; ++i) {
-    const i64 down = h + g.padding0 - i * g.dilation0;
-    if (down < 0 || down % g.stride0 || down / g.stride0 >= g.rows) continue;
-    for (i64 j = 0; j < g.kernel_width; ++j) {
-      const i64 across = w + g.padding1 - j * g.dilation1;
-      if (across < 0 || across % g.stride1 || across / g.stride1 >= g.columns) continue;
-      const i64 tap = (plane * g.kernel_height + i) * g.kernel_width + j;
-      sum += load(x, x_at + ((tap * g.rows + down / g.stride0) * g.columns + across / g.stride1) * SIZE(type), (int)type);
+  for (i64 i = 0; i < g.taps[0]; ++i) {
+    const i64 down = h + g.padding[0] - i * g.dilation[0];
+    if (down < 0 || down % g.stride[0] || down / g.stride[0] >= g.counts[0]) continue;
+    for (i64 j = 0; j < g.taps[1]; ++j) {
+      const i64 across = w + g.padding[1] - j * g.dilation[1];
+      if (across < 0 || across % g.stride[1] || across / g.stride[1] >= g.counts[1]) continue;
+      const i64 tap = (plane * g.taps[0] + i) * g.taps[1] + j;
+      sum += load(x, x_at + ((tap * g.counts[0] + down / g.stride[0]) * g.counts[1] + across / g.stride[1]) * SIZE(type), (int)type);
     }
   }
   store(out, out_at + ITEM * SIZE(type), (int)type, sum);

@@ -51,7 +51,7 @@ KERNEL distances(BUFFER(x), BUFFER(y), BUFFER(out), i64 type, i64 items, i64 row
 enum { DOWN, TOWARDS_ZERO, REMAINDER, REST, COMMON_DIVISOR, COMMON_MULTIPLE };
 
 #ifdef REAL
-FUNCTION T held(T value, i64 type) { return type == TYPE_F16 ? (T)from_half(to_half((float)value)) : (T)from_bfloat(to_bfloat((float)value)); }
+FUNCTION T held(T value, i64 type) { return type == TYPE_FLOAT16 ? (T)from_half(to_half((float)value)) : (T)from_bfloat(to_bfloat((float)value)); }
 
 FUNCTION T quotient_of(T a, T b, i64 type, i64 which) {
   const T plain = held(a / b, type);

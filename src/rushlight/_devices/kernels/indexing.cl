@@ -143,9 +143,9 @@ KERNEL count_on(BUFFER(index), BUFFER(out), Layout places, i64 size, i64 begins,
 FUNCTION int filled(GLOBAL const u8 *p, i64 type, i64 item) {
   switch (item) {
     case 1: return *p != 0;
-    case 2: return (*(GLOBAL const u16 *)p & (type == TYPE_F16 || type == TYPE_BF16 ? 0x7fff : 0xffff)) != 0;
-    case 4: return (*(GLOBAL const u32 *)p & (type == TYPE_F32 ? 0x7fffffffu : 0xffffffffu)) != 0;
-    default: return type == TYPE_F64 ? *(GLOBAL const u64 *)p << 1 != 0 : *(GLOBAL const u64 *)p != 0;
+    case 2: return (*(GLOBAL const u16 *)p & (type == TYPE_FLOAT16 || type == TYPE_BFLOAT16 ? 0x7fff : 0xffff)) != 0;
+    case 4: return (*(GLOBAL const u32 *)p & (type == TYPE_FLOAT32 ? 0x7fffffffu : 0xffffffffu)) != 0;
+    default: return type == TYPE_FLOAT64 ? *(GLOBAL const u64 *)p << 1 != 0 : *(GLOBAL const u64 *)p != 0;
   }
 }
 

@@ -5,8 +5,8 @@
 // beyond the end, since rows are filled up to whole groups. Items of a group, MEMBER 0 to GROUP - 1 of group GROUP_NUMBER, share
 // what is LOCAL, and wait for each other at a BARRIER that all of them reach.
 //
-// T is the type that a kernel computes in, named when the text is compiled: float, double or i64. WIDE says that double exists.
-// The host also defines DIMS, how many dimensions operands with strides may have after neighbours were joined, and GROUP.
+// T is the type that a kernel computes in, named when the text is compiled: float, double or i64. WIDE says that double exists,
+// TYPE_<name of the dtype> is the number of an element type.
 #ifdef __CUDACC__
 typedef long long i64;
 typedef unsigned long long u64;
@@ -59,12 +59,12 @@ typedef char i8;
 FUNCTION i64 quotient(i64 a, i64 b) { return ((a | b) >> 32) == 0 ? (i64)((u32)a / (u32)b) : a / b; }
 FUNCTION i64 rest_of(i64 a, i64 b) { return ((a | b) >> 32) == 0 ? (i64)((u32)a % (u32)b) : a % b; }
 
-// The numbers of element types are DType's.
-enum { TYPE_BOOL, TYPE_U8, TYPE_I8, TYPE_I16, TYPE_I32, TYPE_I64, TYPE_F16, TYPE_BF16, TYPE_F32, TYPE_F64 };
+#include "accelerator_call.h"
+
 // Bytes of an element.
 #define SIZE(type)                                                                                       \
-  ((type) == TYPE_I64 || (type) == TYPE_F64 ? 8 : (type) == TYPE_I32 || (type) == TYPE_F32 ? 4 : \
-   (type) == TYPE_I16 || (type) == TYPE_F16 || (type) == TYPE_BF16 ? 2 : 1)
+  ((type) == TYPE_INT64 || (type) == TYPE_FLOAT64 ? 8 : (type) == TYPE_INT32 || (type) == TYPE_FLOAT32 ? 4 : \
+   (type) == TYPE_INT16 || (type) == TYPE_FLOAT16 || (type) == TYPE_BFLOAT16 ? 2 : 1)
 
 FUNCTION float from_half(u16 bits) {
   const u32 sign = (u32)(bits & 0x8000) << 16, rest = bits & 0x7fff;
@@ -113,17 +113,17 @@ FUNCTION u16 to_bfloat(float value) {
 FUNCTION T load(GLOBAL const u8 *p, i64 at, int type) {
   GLOBAL const u8 *q = p + at;
   switch (type) {
-    case TYPE_F32: return (T) * (GLOBAL const float *)q;
+    case TYPE_FLOAT32: return (T) * (GLOBAL const float *)q;
 #ifdef WIDE
-    case TYPE_F64: return (T) * (GLOBAL const double *)q;
+    case TYPE_FLOAT64: return (T) * (GLOBAL const double *)q;
 #endif
-    case TYPE_I64: return (T) * (GLOBAL const i64 *)q;
-    case TYPE_I32: return (T) * (GLOBAL const int *)q;
-    case TYPE_I16: return (T) * (GLOBAL const short *)q;
-    case TYPE_I8: return (T) * (GLOBAL const i8 *)q;
-    case TYPE_U8: return (T)*q;
+    case TYPE_INT64: return (T) * (GLOBAL const i64 *)q;
+    case TYPE_INT32: return (T) * (GLOBAL const int *)q;
+    case TYPE_INT16: return (T) * (GLOBAL const short *)q;
+    case TYPE_INT8: return (T) * (GLOBAL const i8 *)q;
+    case TYPE_UINT8: return (T)*q;
     case TYPE_BOOL: return (T)(*q != 0);
-    case TYPE_F16: return (T)from_half(*(GLOBAL const u16 *)q);
+    case TYPE_FLOAT16: return (T)from_half(*(GLOBAL const u16 *)q);
     default: return (T)from_bfloat(*(GLOBAL const u16 *)q);
   }
 }
@@ -132,28 +132,21 @@ FUNCTION T load(GLOBAL const u8 *p, i64 at, int type) {
 FUNCTION void store(GLOBAL u8 *p, i64 at, int type, T value) {
   GLOBAL u8 *q = p + at;
   switch (type) {
-    case TYPE_F32: *(GLOBAL float *)q = (float)value; return;
+    case TYPE_FLOAT32: *(GLOBAL float *)q = (float)value; return;
 #ifdef WIDE
-    case TYPE_F64: *(GLOBAL double *)q = (double)value; return;
+    case TYPE_FLOAT64: *(GLOBAL double *)q = (double)value; return;
 #endif
-    case TYPE_I64: *(GLOBAL i64 *)q = (i64)value; return;
-    case TYPE_I32: *(GLOBAL int *)q = (int)(i64)value; return;
-    case TYPE_I16: *(GLOBAL short *)q = (short)(i64)value; return;
-    case TYPE_I8: *(GLOBAL i8 *)q = (i8)(i64)value; return;
-    case TYPE_U8: *q = (u8)(i64)value; return;
+    case TYPE_INT64: *(GLOBAL i64 *)q = (i64)value; return;
+    case TYPE_INT32: *(GLOBAL int *)q = (int)(i64)value; return;
+    case TYPE_INT16: *(GLOBAL short *)q = (short)(i64)value; return;
+    case TYPE_INT8: *(GLOBAL i8 *)q = (i8)(i64)value; return;
+    case TYPE_UINT8: *q = (u8)(i64)value; return;
     case TYPE_BOOL: *q = value != 0; return;
-    case TYPE_F16: *(GLOBAL u16 *)q = to_half((float)value); return;
+    case TYPE_FLOAT16: *(GLOBAL u16 *)q = to_half((float)value); return;
     default: *(GLOBAL u16 *)q = to_bfloat((float)value);
   }
 }
 #endif
-
-// Where elements lie that a tensor shows: sizes, and strides in bytes. The host makes it (`layout` in _launch.py).
-typedef struct {
-  i64 ndim;
-  i64 sizes[DIMS];
-  i64 strides[DIMS];
-} Layout;
 
 // The place in bytes of element `index`, counted row by row.
 FUNCTION i64 place_of(const Layout *l, i64 index) {

@@ -10,16 +10,16 @@
 
 typedef struct {
   i64 stacks, rows, columns, depth, parts, pieces;
-  i64 a_row, a_column, b_row, b_column, bias_row, bias_column, out_row, out_column;
-  Layout a_stack, b_stack, bias_stack, out_stack, a_part, b_part;
+  i64 a[2], b[2], bias[2], out[2];       // from row to row, and from column to column
+  Layout a_places[2], b_places[2], bias_places, out_places;  // of the stacks, and of what is summed
 } Product;
 
 // Of a stack whose bias and results begin at these places.
 FUNCTION void finish(const Product *p, GLOBAL const u8 *bias, int bias_type, GLOBAL u8 *out, int out_type, i64 row, i64 column, T sum,
                      T alpha, T beta) {
   T value = alpha * sum;
-  if (beta != 0) value += beta * load(bias, row * p->bias_row + column * p->bias_column, bias_type);
-  store(out, row * p->out_row + column * p->out_column, out_type, value);
+  if (beta != 0) value += beta * load(bias, row * p->bias[0] + column * p->bias[1], bias_type);
+  store(out, row * p->out[0] + column * p->out[1], out_type, value);
 }
 
 // From what the kernels below wrote for each piece.
@@ -29,7 +29,7 @@ KERNEL sum_pieces(BUFFER(pieces), BUFFER(bias), BUFFER(out), Product p, T alpha,
   T sum = 0;
   for (i64 i = 0; i < p.pieces; ++i) sum += OF(const T, pieces)[i * each + ITEM];
   const i64 column = ITEM % p.columns, row = ITEM / p.columns % p.rows, stack = ITEM / p.columns / p.rows;
-  const i64 bias_begin = bias_at + place_of(&p.bias_stack, stack), out_begin = out_at + place_of(&p.out_stack, stack);
+  const i64 bias_begin = bias_at + place_of(&p.bias_places, stack), out_begin = out_at + place_of(&p.out_places, stack);
   finish(&p, bias + bias_begin, (int)bias_type, out + out_begin, (int)out_type, row, column, sum, alpha, beta);
 }
 
@@ -46,10 +46,10 @@ KERNEL product_tiled(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p,
   const i64 across = (p.columns + BLOCK - 1) / BLOCK, down = (p.rows + BLOCK - 1) / BLOCK, group = GROUP_NUMBER;
   const i64 column = group % across * BLOCK, row = group / across % down * BLOCK;
   const i64 stack = group / across / down % p.stacks, piece = group / across / down / p.stacks;
-  const i64 a_begin = a_at + place_of(&p.a_stack, stack), b_begin = b_at + place_of(&p.b_stack, stack);
+  const i64 a_begin = a_at + place_of(&p.a_places[0], stack), b_begin = b_at + place_of(&p.b_places[0], stack);
   const int me = MEMBER, x = me % EACH, y = me / EACH;
   // Neighbours read neighbours in memory: along a row, or from row to row.
-  const int a_by_rows = p.a_column <= p.a_row, b_by_rows = p.b_column <= p.b_row;
+  const int a_by_rows = p.a[1] <= p.a[0], b_by_rows = p.b[1] <= p.b[0];
   T sums[EACH][EACH];
   for (int i = 0; i < EACH; ++i)
     for (int j = 0; j < EACH; ++j) sums[i][j] = 0;
@@ -58,15 +58,15 @@ KERNEL product_tiled(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p,
     const i64 part = k / p.depth, first = k - part * p.depth;
     i64 count = p.depth - first < end - k ? p.depth - first : end - k;
     if (count > SLICE) count = SLICE;
-    const i64 a_now = a_begin + place_of(&p.a_part, part) + first * p.a_column;
-    const i64 b_now = b_begin + place_of(&p.b_part, part) + first * p.b_row;
+    const i64 a_now = a_begin + place_of(&p.a_places[1], part) + first * p.a[1];
+    const i64 b_now = b_begin + place_of(&p.b_places[1], part) + first * p.b[0];
     for (int i = me; i < SLICE * BLOCK; i += GROUP) {
       const int a_row = a_by_rows ? i / SLICE : i % BLOCK, a_term = a_by_rows ? i % SLICE : i / BLOCK;
       const int b_column = b_by_rows ? i % BLOCK : i / SLICE, b_term = b_by_rows ? i / BLOCK : i % SLICE;
       of_a[a_term][a_row] = a_term < count && row + a_row < p.rows
-        ? load(a, a_now + a_term * p.a_column + (row + a_row) * p.a_row, STORED) : (T)0;
+        ? load(a, a_now + a_term * p.a[1] + (row + a_row) * p.a[0], STORED) : (T)0;
       of_b[b_term][b_column] = b_term < count && column + b_column < p.columns
-        ? load(b, b_now + b_term * p.b_row + (column + b_column) * p.b_column, STORED) : (T)0;
+        ? load(b, b_now + b_term * p.b[0] + (column + b_column) * p.b[1], STORED) : (T)0;
     }
     BARRIER;
     for (int c = 0; c < SLICE; ++c) {
@@ -79,7 +79,7 @@ KERNEL product_tiled(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p,
     BARRIER;
     k += count;
   }
-  const i64 bias_begin = bias_at + place_of(&p.bias_stack, stack), out_begin = out_at + place_of(&p.out_stack, stack);
+  const i64 bias_begin = bias_at + place_of(&p.bias_places, stack), out_begin = out_at + place_of(&p.out_places, stack);
   for (int i = 0; i < EACH; ++i) {
     for (int j = 0; j < EACH; ++j) {
       const i64 r = row + y + i * EACH, c = column + x + j * EACH;
@@ -136,7 +136,7 @@ KERNEL product_packed(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p
   }
   LINE found[HIGH];
   FOR_ROWS(KEEP)
-  const i64 bias_begin = bias_at + place_of(&p.bias_stack, stack), out_begin = out_at + place_of(&p.out_stack, stack);
+  const i64 bias_begin = bias_at + place_of(&p.bias_places, stack), out_begin = out_at + place_of(&p.out_places, stack);
   for (int i = 0; i < HIGH; ++i) {
     for (int j = 0; j < BROAD; ++j) {
       const i64 row = high * HIGH + i, column = broad * BROAD + j;
@@ -158,10 +158,10 @@ KERNEL product(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alp
   if (piece >= p.pieces) return;
   i64 a_rows[TILE], b_columns[TILE];  // those beyond the end read the last
   for (int i = 0; i < TILE; ++i) {
-    a_rows[i] = (row + i < p.rows ? row + i : p.rows - 1) * p.a_row;
-    b_columns[i] = (column + i * across < p.columns ? column + i * across : p.columns - 1) * p.b_column;
+    a_rows[i] = (row + i < p.rows ? row + i : p.rows - 1) * p.a[0];
+    b_columns[i] = (column + i * across < p.columns ? column + i * across : p.columns - 1) * p.b[1];
   }
-  const i64 a_begin = a_at + place_of(&p.a_stack, stack), b_begin = b_at + place_of(&p.b_stack, stack);
+  const i64 a_begin = a_at + place_of(&p.a_places[0], stack), b_begin = b_at + place_of(&p.b_places[0], stack);
   T sums[TILE][TILE];
   for (int i = 0; i < TILE; ++i)
     for (int j = 0; j < TILE; ++j) sums[i][j] = 0;
@@ -169,9 +169,9 @@ KERNEL product(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alp
   for (i64 k = total * piece / p.pieces; k < end;) {
     const i64 part = k / p.depth, first = k - part * p.depth;
     const i64 count = p.depth - first < end - k ? p.depth - first : end - k;
-    i64 a_now = a_begin + place_of(&p.a_part, part) + first * p.a_column;
-    i64 b_now = b_begin + place_of(&p.b_part, part) + first * p.b_row;
-    for (i64 c = 0; c < count; ++c, a_now += p.a_column, b_now += p.b_row) {
+    i64 a_now = a_begin + place_of(&p.a_places[1], part) + first * p.a[1];
+    i64 b_now = b_begin + place_of(&p.b_places[1], part) + first * p.b[0];
+    for (i64 c = 0; c < count; ++c, a_now += p.a[1], b_now += p.b[0]) {
       T x[TILE], y[TILE];
       for (int i = 0; i < TILE; ++i) x[i] = load(a, a_now + a_rows[i], STORED);
       for (int j = 0; j < TILE; ++j) y[j] = load(b, b_now + b_columns[j], STORED);
@@ -180,7 +180,7 @@ KERNEL product(BUFFER(a), BUFFER(b), BUFFER(bias), BUFFER(out), Product p, T alp
     }
     k += count;
   }
-  const i64 bias_begin = bias_at + place_of(&p.bias_stack, stack), out_begin = out_at + place_of(&p.out_stack, stack);
+  const i64 bias_begin = bias_at + place_of(&p.bias_places, stack), out_begin = out_at + place_of(&p.out_places, stack);
   for (int i = 0; i < TILE && row + i < p.rows; ++i) {
     for (int j = 0; j < TILE && column + j * across < p.columns; ++j) {
       if (p.pieces > 1)

@@ -71,8 +71,8 @@ FUNCTION T normal_of(const Words *words, int k) {
 }
 
 FUNCTION T as_stored(T value, int type) {
-  if (type == TYPE_F16) return (T)from_half(to_half((float)value));
-  return type == TYPE_BF16 ? (T)from_bfloat(to_bfloat((float)value)) : value;
+  if (type == TYPE_FLOAT16) return (T)from_half(to_half((float)value));
+  return type == TYPE_BFLOAT16 ? (T)from_bfloat(to_bfloat((float)value)) : value;
 }
 
 // a and b: the two parameters of the distribution; p: probabilities of BERNOULLI_EACH, of the type p_type.

@@ -158,7 +158,7 @@ KERNEL search_sorted(BUFFER(x), BUFFER(values), BUFFER(out), i64 type, i64 out_t
   const T value = load(values, values_at + ITEM * SIZE(type), (int)type);
   const i64 rank = rank_of(x, x_at + ITEM / each * length * SIZE(type), type, length, value, right);
   GLOBAL u8 *to = out + out_at + ITEM * SIZE(out_type);
-  if (out_type == TYPE_I32) *(GLOBAL int *)to = (int)rank;
+  if (out_type == TYPE_INT32) *(GLOBAL int *)to = (int)rank;
   else *(GLOBAL i64 *)to = rank;
 }
 

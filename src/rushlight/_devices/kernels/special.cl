@@ -364,7 +364,7 @@ KERNEL special(BUFFER(a), BUFFER(b), BUFFER(table), BUFFER(out), Layout a_places
   switch (which) {
     case POLYGAMMA:
       value = n == 1 ? trigamma_of(x) : zeta_of((T)order + 1, x);
-      value = n == 1 ? value : factor * (type == TYPE_F64 ? value : (T)(float)value);
+      value = n == 1 ? value : factor * (type == TYPE_FLOAT64 ? value : (T)(float)value);
       break;
     case ZETA: value = zeta_of(x, y); break;
     case BESSEL_I: value = scaled_i(x, n) * (scaled ? 1 : exp(fabs(x))); break;

@@ -7,20 +7,7 @@
 #ifdef REAL
 #define LARGEST 31  // the largest factor of a step
 
-typedef struct {
-  T re, im;
-} Z;
-
-FUNCTION Z z_of(T re, T im) {
-  Z r;
-  r.re = re;
-  r.im = im;
-  return r;
-}
-
-FUNCTION Z times(Z a, Z b) { return z_of(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re); }
-FUNCTION Z plus(Z a, Z b) { return z_of(a.re + b.re, a.im + b.im); }
-FUNCTION Z minus(Z a, Z b) { return z_of(a.re - b.re, a.im - b.im); }
+#include "pairs.cl"
 
 // An element of real numbers where `real`.
 FUNCTION Z get(GLOBAL const T *p, i64 at, i64 real) { return real ? z_of(p[at], 0) : z_of(p[2 * at], p[2 * at + 1]); }
@@ -50,31 +37,31 @@ KERNEL butterfly(BUFFER(x), BUFFER(out), BUFFER(roots), i64 items, i64 length, i
   const i64 first = (begin + q * done + k) * inner + column, apart = left * done * inner;
   const i64 target = (begin + q * done * factor + k) * inner + column, steps = done * inner, turn = k * left;
   if (factor == 2) {
-    const Z a = get(from, first, x_real), b = times(get(from, first + apart, x_real), entry(w, turn, forward));
-    const Z sum = plus(a, b), rest = minus(a, b);
+    const Z a = get(from, first, x_real), b = mul(get(from, first + apart, x_real), entry(w, turn, forward));
+    const Z sum = add(a, b), rest = sub(a, b);
     put(to, target, out_real, z_of(sum.re * scale, sum.im * scale));
     put(to, target + steps, out_real, z_of(rest.re * scale, rest.im * scale));
     return;
   }
   if (factor == 4) {
-    const Z a = get(from, first, x_real), b = times(get(from, first + apart, x_real), entry(w, turn, forward));
-    const Z c = times(get(from, first + 2 * apart, x_real), entry(w, 2 * turn, forward));
-    const Z d = times(get(from, first + 3 * apart, x_real), entry(w, 3 * turn, forward));
-    const Z even = plus(a, c), odd = plus(b, d), even_rest = minus(a, c), rest = minus(b, d);
+    const Z a = get(from, first, x_real), b = mul(get(from, first + apart, x_real), entry(w, turn, forward));
+    const Z c = mul(get(from, first + 2 * apart, x_real), entry(w, 2 * turn, forward));
+    const Z d = mul(get(from, first + 3 * apart, x_real), entry(w, 3 * turn, forward));
+    const Z even = add(a, c), odd = add(b, d), even_rest = sub(a, c), rest = sub(b, d);
     const Z turned = forward ? z_of(rest.im, -rest.re) : z_of(-rest.im, rest.re);
-    const Z found[4] = {plus(even, odd), plus(even_rest, turned), minus(even, odd), minus(even_rest, turned)};
+    const Z found[4] = {add(even, odd), add(even_rest, turned), sub(even, odd), sub(even_rest, turned)};
     for (int t = 0; t < 4; ++t) put(to, target + t * steps, out_real, z_of(found[t].re * scale, found[t].im * scale));
     return;
   }
   Z values[LARGEST];
-  for (i64 j = 0; j < factor; ++j) values[j] = times(get(from, first + j * apart, x_real), entry(w, j * turn, forward));
+  for (i64 j = 0; j < factor; ++j) values[j] = mul(get(from, first + j * apart, x_real), entry(w, j * turn, forward));
   for (i64 t = 0; t < factor; ++t) {
     Z sum = values[0];
     i64 at = 0;
     for (i64 j = 1; j < factor; ++j) {
       at += t;
       if (at >= factor) at -= factor;
-      sum = plus(sum, times(values[j], entry(w, at * (left * done), forward)));
+      sum = add(sum, mul(values[j], entry(w, at * (left * done), forward)));
     }
     put(to, target + t * steps, out_real, z_of(sum.re * scale, sum.im * scale));
   }
@@ -88,7 +75,7 @@ KERNEL multiply(BUFFER(x), BUFFER(out), BUFFER(table), i64 items, i64 length, i6
   Z value = z_of(0, 0);
   if (k < length) {
     value = get(OF(const T, x), (begin * length + k) * inner + column, x_real);
-    if (table) value = times(value, entry(OF(const T, table), k, forward));
+    if (table) value = mul(value, entry(OF(const T, table), k, forward));
   }
   put(OF(T, out), ITEM, out_real, z_of(value.re * scale, value.im * scale));
 }

@@ -1,0 +1,20 @@
+// Numbers and structs that the core and the kernel texts of accelerators share: C++ and OpenCL C.
+enum {
+  DIMS = 6,    // of operands with strides, after neighbours were joined
+  GROUP = 64,  // work items of a group
+  INPUTS = 8,
+  REGISTERS = 32,  // of a pointwise program
+  BLOCK = 8,     // elements that a work item of the interpreter does
+  SCALAR = 255   // the type of an input that is a number
+};
+
+// Where elements lie that a tensor shows: sizes, and strides in bytes.
+typedef struct {
+  i64 ndim, sizes[DIMS], strides[DIMS];
+} Layout;
+
+// A call of a pointwise program; scalars: the bits of a T each.
+typedef struct {
+  int n_inputs, n_constants, n_instructions, result, out_type, ndim, types[INPUTS];
+  i64 count, sizes[DIMS], out_strides[DIMS], strides[INPUTS][DIMS], places[INPUTS], out_place, scalars[INPUTS];
+} Call;
