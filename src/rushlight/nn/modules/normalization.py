@@ -5,7 +5,7 @@ norm.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -15,7 +15,7 @@ from ..._device import DeviceLike
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
-from ._of_function import OfFunction
+from ._of_function import WithSettings, layer
 from .module import Module
 
 
@@ -167,7 +167,8 @@ class RMSNorm(Module):
         )
 
 
-class LocalResponseNorm(OfFunction):
+@layer(F.local_response_norm)
+class LocalResponseNorm(WithSettings):
     """Divides each value by a power of the mean of the squares of `size` channels around it.
 
     >>> nn.LocalResponseNorm(1, alpha=1.0, beta=0.5, k=0.0)(torch.tensor([[[3.0], [4.0]]]))
@@ -175,15 +176,10 @@ class LocalResponseNorm(OfFunction):
              [1.]]])
     """
 
-    _function = F.local_response_norm
-    _passed: ClassVar[tuple[str, ...]] = ("size", "alpha", "beta", "k")
-
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
+    size: int
+    alpha: float = 1e-4
+    beta: float = 0.75
+    k: float = 1.0
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
