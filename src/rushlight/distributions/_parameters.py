@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from rushlight._root import Size, Tensor
 
@@ -41,7 +41,7 @@ class ByProbabilities(Distribution):
         setattr(self, name, given)
         self._param = given
 
-    def _take_with(self, count: Any, probs: Any, logits: Any) -> Tensor:
+    def _take_with(self, count: Any, probs: Any, logits: object) -> Tensor:
         """The same with a count, broadcast together; gives the count."""
         if (probs is None) != (logits is None):
             given = probs if logits is None else logits
@@ -68,5 +68,5 @@ class ByProbabilities(Distribution):
     def _new(self, *args: object, **kwargs: object) -> Tensor:
         return self._param.new(*args, **kwargs)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         new._param = new.__dict__["probs" if "probs" in self.__dict__ else "logits"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -13,6 +12,7 @@ from . import constraints
 from ._parameters import ByProbabilities
 from .exp_family import ExponentialFamily
 from .utils import (
+    Shape,
     broadcast_all,
 )
 
@@ -26,7 +26,7 @@ class Bernoulli(ByProbabilities, ExponentialFamily):
     tensor(0.7500)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints = {
         "probs": constraints.unit_interval,
         "logits": constraints.real,
     }
@@ -57,7 +57,7 @@ class Bernoulli(ByProbabilities, ExponentialFamily):
     def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         with rl.no_grad():
             return rl.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 

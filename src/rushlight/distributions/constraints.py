@@ -109,10 +109,10 @@ class _DependentProperty(property, _Dependent):
 
     def __init__(
         self,
-        fn: Callable[..., Any] | None = None,
+        fn: Callable[..., object] | None = None,
         *,
-        is_discrete: Any = NotImplemented,
-        event_dim: Any = NotImplemented,
+        is_discrete: object = NotImplemented,
+        event_dim: object = NotImplemented,
     ) -> None:
         property.__init__(self, fn)
         self._is_discrete = is_discrete

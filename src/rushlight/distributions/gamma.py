@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from rushlight import _root as rl
 from rushlight import special
 from rushlight._root import Tensor
@@ -11,6 +9,7 @@ from rushlight._root import Tensor
 from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import (
+    Shape,
     broadcast_all,
 )
 
@@ -28,7 +27,7 @@ class Gamma(ExponentialFamily):
     tensor(0.5000)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints = {
         "concentration": constraints.positive,
         "rate": constraints.positive,
     }
@@ -57,7 +56,7 @@ class Gamma(ExponentialFamily):
     def variance(self) -> Tensor:
         return self.concentration / self.rate.pow(2)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         value = _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         value.detach().clamp_(min=rl.finfo(value.dtype).tiny)  # no zeros

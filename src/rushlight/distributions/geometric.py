@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
@@ -11,6 +9,7 @@ from ..nn import functional as F
 from . import constraints
 from ._parameters import ByProbabilities
 from .utils import (
+    Shape,
     broadcast_all,
 )
 
@@ -24,7 +23,7 @@ class Geometric(ByProbabilities):
     tensor(3.)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints = {
         "probs": constraints.unit_interval,
         "logits": constraints.real,
     }
@@ -58,7 +57,7 @@ class Geometric(ByProbabilities):
     def variance(self) -> Tensor:
         return (1.0 / self.probs - 1.0) / self.probs
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with rl.no_grad():
             u = self.probs.new_empty(shape).uniform_(rl.finfo(self.probs.dtype).tiny, 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 from rushlight._root import Tensor
 
@@ -22,7 +21,7 @@ class InverseGamma(TransformedDistribution):
     tensor(2.)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints = {
         "concentration": constraints.positive,
         "rate": constraints.positive,
     }

@@ -50,7 +50,7 @@ from .utils import euler_constant, sum_rightmost
 __all__ = ["kl_divergence", "register_kl"]
 
 _Rule = TypeVar("_Rule", bound=Callable[..., Tensor])
-_KL_REGISTRY: dict[tuple[type, type], Callable[..., Any]] = {}
+_KL_REGISTRY: dict[tuple[type, type], Callable[..., object]] = {}
 _KL_MEMOIZE: dict[tuple[type, type], Any] = {}
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from rushlight._root import Tensor
 
 from . import constraints
@@ -21,7 +19,10 @@ class LogNormal(TransformedDistribution):
     tensor(1.6487)
     """
 
-    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
     support = constraints.positive
     has_rsample = True
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Self
 
 from rushlight import _root as rl
 from rushlight import linalg
@@ -11,7 +11,7 @@ from rushlight._root import Size, Tensor
 
 from . import constraints
 from .distribution import Distribution
-from .utils import _standard_normal, lazy_property
+from .utils import Shape, _standard_normal, lazy_property
 
 __all__ = ["MultivariateNormal"]
 
@@ -52,7 +52,7 @@ class MultivariateNormal(Distribution):
     tensor(-1.8379)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints = {
         "loc": constraints.real_vector,
         "covariance_matrix": constraints.positive_definite,
         "precision_matrix": constraints.positive_definite,
@@ -98,7 +98,7 @@ class MultivariateNormal(Distribution):
         else:
             self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
 
     def _matrix(self, matrix: Tensor) -> Tensor:
@@ -131,7 +131,7 @@ class MultivariateNormal(Distribution):
         squares = self._unbroadcasted_scale_tril.pow(2).sum(-1)
         return squares.expand(self._batch_shape + self._event_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         noise = _standard_normal(
             self._extended_shape(sample_shape), self.loc.dtype, self.loc.device
         )

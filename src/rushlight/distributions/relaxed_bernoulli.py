@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -11,7 +11,7 @@ from . import constraints
 from ._parameters import ByProbabilities
 from .transformed_distribution import TransformedDistribution
 from .transforms import SigmoidTransform
-from .utils import broadcast_all, clamp_probs
+from .utils import Shape, broadcast_all, clamp_probs
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
@@ -24,7 +24,7 @@ class LogitRelaxedBernoulli(ByProbabilities):
     tensor(-1.3863)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints = {
         "probs": constraints.unit_interval,
         "logits": constraints.real,
     }
@@ -41,11 +41,11 @@ class LogitRelaxedBernoulli(ByProbabilities):
         self._take(probs, logits)
         super().__init__(self._param.size(), validate_args=validate_args)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         super()._expand_rest(new, shape)
         new.temperature = self.temperature
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         probs = clamp_probs(self.probs.expand(shape))
         u = clamp_probs(rl.rand(shape, dtype=probs.dtype, device=probs.device))
@@ -65,7 +65,7 @@ class RelaxedBernoulli(TransformedDistribution):
     tensor(0.)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints = {
         "probs": constraints.unit_interval,
         "logits": constraints.real,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -13,7 +13,7 @@ from ._categories import OfCategories
 from .categorical import Categorical
 from .transformed_distribution import TransformedDistribution
 from .transforms import ExpTransform
-from .utils import broadcast_all, clamp_probs
+from .utils import Shape, broadcast_all, clamp_probs
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
@@ -26,7 +26,7 @@ class ExpRelaxedCategorical(OfCategories):
     torch.Size([2])
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints = {
         "probs": constraints.simplex,
         "logits": constraints.real_vector,
     }
@@ -44,11 +44,11 @@ class ExpRelaxedCategorical(OfCategories):
         self.temperature = temperature
         super().__init__(*self._vector_shapes(), validate_args=validate_args)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         super()._expand_rest(new, shape)
         new.temperature = self.temperature
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         u = rl.rand(
             self._extended_shape(sample_shape), dtype=self.logits.dtype, device=self.logits.device
         )
@@ -73,7 +73,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     tensor(0.)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints = {
         "probs": constraints.simplex,
         "logits": constraints.real_vector,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, overload
 
 from rushlight import _root as rl
@@ -22,6 +22,8 @@ __all__ = [
 ]
 
 euler_constant = 0.57721566490153286060
+
+Shape = Sequence[int]
 
 _T = TypeVar("_T")
 
@@ -44,7 +46,7 @@ def broadcast_all(*values: object) -> tuple[Tensor, ...]:
     return tuple(rl.broadcast_tensors(*tensors))
 
 
-def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
+def _standard_normal(shape: Shape, dtype: rl.dtype, device: rl.device) -> Tensor:
     """Numbers of the standard normal distribution."""
     return rl.empty(shape, dtype=dtype, device=device).normal_()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Self
 
 from rushlight import _root as rl
 from rushlight import linalg
@@ -14,7 +14,7 @@ from . import constraints
 from .chi2 import Chi2
 from .exp_family import ExponentialFamily
 from .multivariate_normal import _precision_to_scale_tril, half_log_det
-from .utils import lazy_property
+from .utils import Shape, lazy_property
 
 __all__ = ["Wishart"]
 
@@ -44,7 +44,7 @@ class Wishart(ExponentialFamily):
     _mean_carrier_measure = 0
 
     @property
-    def arg_constraints(self) -> Any:
+    def arg_constraints(self) -> dict[str, constraints.Constraint]:
         return {
             "covariance_matrix": constraints.positive_definite,
             "precision_matrix": constraints.positive_definite,
@@ -112,7 +112,7 @@ class Wishart(ExponentialFamily):
         )
         made._dist_chi2 = Chi2(made.df.unsqueeze(-1) - steps)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         factor = self._unbroadcasted_scale_tril
         new._unbroadcasted_scale_tril = factor.expand((*shape, *self._event_shape))
         self._finish(new)
@@ -158,7 +158,7 @@ class Wishart(ExponentialFamily):
         products = diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2)
         return self._per_matrix(self.df) * (covariance.pow(2) + products)
 
-    def _bartlett_sampling(self, sample_shape: Any = ()) -> Tensor:
+    def _bartlett_sampling(self, sample_shape: Shape = ()) -> Tensor:
         p = self._event_shape[-1]
         roots = self._dist_chi2.rsample(sample_shape).sqrt()
         noise = roots.clamp(min=rl.finfo(roots.dtype).eps).diag_embed(dim1=-2, dim2=-1)
@@ -171,7 +171,7 @@ class Wishart(ExponentialFamily):
     def _any_of_batch(self, condition: Tensor) -> Tensor:
         return condition.amax(self._batch_dims) if self._batch_shape else condition
 
-    def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Tensor:
+    def rsample(self, sample_shape: Shape = (), max_try_correction: int | None = None) -> Tensor:
         tries = 10 if max_try_correction is None else max_try_correction
         sample_shape = Size(sample_shape)
         sample = self._bartlett_sampling(sample_shape)

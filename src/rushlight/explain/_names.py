@@ -88,9 +88,9 @@ class Names:
         """All names with their tensors."""
         return list(self._named.values())
 
-    def results(self) -> dict[tuple[Any, int], tuple[str, Tensor]]:
+    def results(self) -> dict[tuple[object, int], tuple[str, Tensor]]:
         """By (node, output number): the names of those that were computed."""
-        found: dict[tuple[Any, int], tuple[str, Tensor]] = {}
+        found: dict[tuple[object, int], tuple[str, Tensor]] = {}
         for label, tensor in self._named.values():
             edge = _core.maker_of(tensor)
             if edge is not None:
@@ -170,7 +170,7 @@ def names_for(names: Any = None) -> Names:
     return found
 
 
-def _items(names: object) -> Iterable[Any]:
+def _items(names: object) -> Iterable[object]:
     if isinstance(names, (Tensor, str)) or not isinstance(names, Iterable):
         raise _bad_names(f"an object of type {type(names).__name__}")
     return names
@@ -192,7 +192,7 @@ def inside(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def is_module(value: Any) -> bool:
+def is_module(value: object) -> bool:
     """Whether a value is an `nn.Module`."""
     nn = sys.modules.get("rushlight.nn")
     return nn is not None and issubclass(type(value), nn.Module)
@@ -200,7 +200,7 @@ def is_module(value: Any) -> bool:
 
 def _from_frames(found: Names) -> None:
     """The variables of the program's frames, the innermost first: its modules, then its tensors."""
-    variables: list[tuple[str, Any]] = []
+    variables: list[tuple[str, object]] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if not frame.f_code.co_filename.startswith(_LIBRARY):
@@ -212,16 +212,16 @@ def _from_frames(found: Names) -> None:
 
 
 def _in_order(
-    variables: list[tuple[str, Any]],
-    add: Callable[[str, Any], None],
-    wanted: Callable[[Any], bool],
+    variables: list[tuple[str, object]],
+    add: Callable[[str, object], None],
+    wanted: Callable[[object], bool],
 ) -> None:
     for label, value in variables:
         if wanted(value):
             add(label, value)
 
 
-def _of_frame(frame: FrameType) -> list[tuple[str, Any]]:
+def _of_frame(frame: FrameType) -> list[tuple[str, object]]:
     """A frame's own variables, then its module's. Left out are `_`, `__name__` and the like, names
     of tools that are no identifiers, and the values that a function gathered with `*args` and
     `**how`, which have better names outside."""

@@ -89,7 +89,7 @@ class Recording:
         self._running = _Running()
         self._names.clear()
 
-    def _name(self, module: Any) -> str:
+    def _name(self, module: object) -> str:
         """Its name below the outermost module that runs; of that one the class."""
         outer = self._running.modules[0][1]
         if outer is module:
@@ -164,7 +164,7 @@ def recording() -> Iterator[Recording]:
         made.end()
 
 
-def graph_of(results: Any, names: Any = None, recorded: Recording | None = None) -> Graph:
+def graph_of(results: object, names: object = None, recorded: Recording | None = None) -> Graph:
     """The graph behind `results`, with names from `names` or from the calling program, and modules
     from a recording or from parameters; a Graph is given back as it is."""
     if isinstance(results, Graph):
@@ -176,7 +176,9 @@ def graph_of(results: Any, names: Any = None, recorded: Recording | None = None)
 
 
 @contextmanager
-def reading(results: Any, names: Any = None, recorded: Recording | None = None) -> Iterator[Graph]:
+def reading(
+    results: object, names: object = None, recorded: Recording | None = None
+) -> Iterator[Graph]:
     """The graph behind `results` for the time of a block, in which nobody is told what is asked of
     tensors; nothing of it stays."""
     graph = graph_of(results, names, recorded)

@@ -167,7 +167,7 @@ def over_decades(values: Sequence[Series]) -> bool:
     return bool(np.nanmin(low) > 0 and np.nanmax(high) > 100 * np.nanmin(low))
 
 
-def smoothed(values: Any) -> Any:
+def smoothed(values: Any) -> object:
     """A mean of each value and those around it, over a fiftieth of the curve; NaN for none."""
     window = np.hanning(max(len(values) // 50, 3) + 2)
     there = ~np.isnan(values)
@@ -361,7 +361,7 @@ class Optimizer:
 # ---- names
 
 
-def shell() -> Any:
+def shell() -> object:
     """The IPython that runs this program, or None; it is not imported for the question."""
     return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
 

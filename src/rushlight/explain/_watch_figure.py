@@ -176,7 +176,7 @@ def _logarithmic(axis: Any) -> None:
         axis.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _legend(axis: Any, entries: Sequence[tuple[Any, str, Loss | Group]]) -> None:
+def _legend(axis: Any, entries: Sequence[tuple[object, str, Loss | Group]]) -> None:
     """The curves' names and figures above a panel."""
     chosen = [entries[i] for i in most_urgent([of for *_, of in entries], _MOST)]
     texts = [text for _, text, _ in chosen]

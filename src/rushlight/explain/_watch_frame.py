@@ -33,7 +33,7 @@ def frame(seen: watch, width: int, height: int, plain: bool) -> list[str]:
     losses, groups = seen.losses, seen.groups
     notes = _notes([*losses, *groups], width)
     n_losses, n_groups, n_notes, chart = _room(len(losses), len(groups), len(notes), height)
-    parts: list[Any] = [_head(seen, width)]
+    parts: list[object] = [_head(seen, width)]
     if losses:
         parts.append(_loss_rows(losses, most_urgent(losses, n_losses), width))
         if chart:
@@ -80,7 +80,7 @@ def _room(losses: int, groups: int, notes: int, height: int) -> tuple[int, int, 
     return for_losses, for_groups, min(notes, max(height // 6, 1)), chart
 
 
-def _head(seen: watch, width: int) -> Any:
+def _head(seen: watch, width: int) -> object:
     from rich.text import Text
 
     right = f" {seen.progress()} "
@@ -109,7 +109,7 @@ def _grid(name: str, width: int, headers: Sequence[str], rest: int = 0) -> Any:
     return made
 
 
-def _loss_rows(losses: list[Loss], chosen: list[int], width: int) -> Any:
+def _loss_rows(losses: list[Loss], chosen: list[int], width: int) -> object:
     from rich.text import Text
 
     name = min(max([4, *(len(losses[i].name) for i in chosen)]), max(width // 3, 12))
@@ -127,7 +127,7 @@ def _loss_rows(losses: list[Loss], chosen: list[int], width: int) -> Any:
     return rows
 
 
-def _group_rows(groups: list[Group], of: int, clock: int, width: int, plain: bool) -> Any:
+def _group_rows(groups: list[Group], of: int, clock: int, width: int, plain: bool) -> object:
     from rich.text import Text
 
     name = min(max([13, *(len(group.name) for group in groups)]), max(width // 4, 13))
@@ -205,7 +205,7 @@ def _sparkline(series: Series, clock: int, width: int, plain: bool) -> Any:
     return _styled(marks)
 
 
-def _styled(marks: Iterable[tuple[str, str]]) -> Any:
+def _styled(marks: Iterable[tuple[str, str]]) -> object:
     """Characters with their styles as a text; neighbours of one style are one piece."""
     from rich.text import Text
 
@@ -279,7 +279,7 @@ def _mark(
     owner: Any,
     which: int,
     lows: Any,
-    highs: Any,
+    highs: object,
     low: float,
     high: float,
     log: bool,

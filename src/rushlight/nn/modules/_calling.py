@@ -39,7 +39,7 @@ class GlobalHooks:
 GLOBAL = GlobalHooks()
 
 
-def registered(kind: Hooks, module: Any, name: str, value: Any) -> Any:
+def registered(kind: Hooks, module: object, name: str, value: object) -> Any:
     """`value` after the global registration hooks of a kind have seen (and perhaps replaced) it."""
     for hook in kind.values():
         replacement = hook(module, name, value)
@@ -48,7 +48,7 @@ def registered(kind: Hooks, module: Any, name: str, value: Any) -> Any:
     return value
 
 
-def add(hooks: Hooks, hook: Any, *, extra: Any = None) -> RemovableHandle:
+def add(hooks: Hooks, hook: object, *, extra: object = None) -> RemovableHandle:
     """Registers `hook` in a mapping and returns its handle."""
     handle = RemovableHandle(hooks, extra_dict=extra)
     hooks[handle.id] = hook
@@ -95,8 +95,8 @@ class _Call:
 
     def run(self, pre: Any, post: Any, backward: Any, backward_pre: Any) -> Any:
         module = self.module
-        full: list[Any] = []
-        partial: list[Any] = []
+        full: list[object] = []
+        partial: list[object] = []
         for hooks, is_full in (
             (GLOBAL.backward, GLOBAL.full_backward),
             (backward, module._is_full_backward_hook),
@@ -222,7 +222,7 @@ def _warn_of_partial_hook(
     )
 
 
-def _grad_fns(values: tuple[Tensor, ...]) -> set[Any] | None:
+def _grad_fns(values: tuple[Tensor, ...]) -> set[object] | None:
     """The nodes that made the tensors of a tuple; None where it is no tuple of tensors."""
     if not (isinstance(values, tuple) and all(isinstance(v, rl.Tensor) for v in values)):
         return None
@@ -237,7 +237,7 @@ class BackwardHook:
     hold no tensor are None.
     """
 
-    def __init__(self, module: Any, user_hooks: list[Any], user_pre_hooks: list[Any]) -> None:
+    def __init__(self, module: object, user_hooks: list[Any], user_pre_hooks: list[Any]) -> None:
         self.module = module
         self.hooks = user_hooks
         self.pre_hooks = user_pre_hooks
@@ -296,7 +296,7 @@ class BackwardHook:
                 )
         self.grad_outputs = None
 
-    def _on_grad_input(self, grads: Any, _: Any) -> Any:
+    def _on_grad_input(self, grads: Any, _: Any) -> object:
         if self.grad_outputs is None:
             return None  # the gradient reached the input without passing through the output
         inputs = _spread(self.input_places or [], grads, self.n_inputs)
@@ -325,7 +325,7 @@ def _spread(places: list[int], values: tuple[Tensor, ...], size: int) -> tuple[T
 
 
 def _through_identity(
-    values: tuple[Tensor, ...], hook: Callable[[Any, Any], Any]
+    values: tuple[Tensor, ...], hook: Callable[[Any, Any], object]
 ) -> tuple[tuple[Any, ...], list[int] | None]:
     """Passes the tensors among `values` through one identity node that carries `hook`.
 
@@ -360,7 +360,7 @@ def _identity() -> Any:
                 return args
 
             @staticmethod
-            def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, ...]:
+            def backward(ctx: object, *grads: Tensor) -> tuple[Tensor, ...]:
                 return grads
 
         _identity_function = BackwardHookFunction

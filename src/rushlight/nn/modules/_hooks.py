@@ -166,7 +166,7 @@ class HookMethods:
         hook._from_public_api = True  # type: ignore[attr-defined]
         return add(self._state_dict_hooks, hook)
 
-    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def _register_state_dict_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """As `register_state_dict_post_hook`, but the hook may return another dict."""
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
@@ -182,7 +182,7 @@ class HookMethods:
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(
-        self, hook: Callable[..., Any], with_module: bool = False
+        self, hook: Callable[..., object], with_module: bool = False
     ) -> RemovableHandle:
         wrapped = _WrappedHook(hook, self if with_module else None)
         return add(self._load_state_dict_pre_hooks, wrapped)
@@ -216,13 +216,13 @@ class _WrappedHook:
     __module__ = "rushlight.nn.modules.module"
     module: Any
 
-    def __init__(self, hook: Callable[..., Any], module: Any = None) -> None:
+    def __init__(self, hook: Callable[..., object], module: object = None) -> None:
         self.hook = hook
         self.with_module = module is not None
         if self.with_module:
             self.module = weakref.ref(module)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         if not self.with_module:
             return self.hook(*args, **kwargs)
         module = self.module()
@@ -230,7 +230,7 @@ class _WrappedHook:
             raise RuntimeError("You are trying to call the hook of a dead Module!")
         return self.hook(module, *args, **kwargs)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         state = {"hook": self.hook, "with_module": self.with_module}
         return {**state, "module": self.module()} if self.with_module else state
 

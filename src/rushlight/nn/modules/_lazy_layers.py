@@ -80,10 +80,10 @@ class _LazyConv(_Lazy):
     def __init__(
         self,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: object,
+        stride: object = 1,
+        padding: object = 0,
+        dilation: object = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
@@ -103,7 +103,7 @@ class _LazyConv(_Lazy):
         if bias:
             module.bias = UninitializedParameter(device=device, dtype=dtype)
 
-    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
+    def initialize_parameters(self, input: Tensor, *args: object, **kwargs: object) -> None:
         module: Any = self
         n = module._dims
         if self.has_uninitialized_params() and input.dim() not in (n + 1, n + 2):
@@ -122,13 +122,13 @@ class _LazyConvTranspose(_LazyConv):
     def __init__(
         self,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
+        kernel_size: object,
+        stride: object = 1,
+        padding: object = 0,
+        output_padding: object = 0,
         groups: int = 1,
         bias: bool = True,
-        dilation: Any = 1,
+        dilation: object = 1,
         padding_mode: str = "zeros",
         device: DeviceLike | None = None,
         dtype: dtypes.dtype | None = None,

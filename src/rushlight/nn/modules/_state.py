@@ -38,7 +38,7 @@ class _IncompatibleKeys(NamedTuple):
 class StateDict(OrderedDict[str, Any]):
     """Name -> tensor, in order of registration; `_metadata` holds each module's version."""
 
-    _metadata: Any
+    _metadata: object
 
 
 class StateMethods(HookMethods):
@@ -262,7 +262,12 @@ class StateMethods(HookMethods):
 
 
 def _load(
-    module: Any, state: Any, prefix: str, metadata: Any, assign: bool, found: tuple[Any, Any, Any]
+    module: Any,
+    state: Any,
+    prefix: str,
+    metadata: Any,
+    assign: bool,
+    found: tuple[Any, Any, object],
 ) -> None:
     """Loads the entries of a module and of all below it; `found` takes the names of the missing,
     those of the unexpected, and the errors.

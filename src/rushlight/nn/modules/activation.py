@@ -341,7 +341,7 @@ class GLU(WithSettings):
 class _AlongDim(WithSettings):
     dim: int | None = None
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         super().__setstate__(state)
         self.__dict__.setdefault("dim", None)
 

@@ -28,7 +28,7 @@ def _place(index: int, size: int) -> int:
 class _Numbered(Module):
     """The base of `Sequential` and `ModuleList`: children under the names "0", "1", ..."""
 
-    def _renumber(self, modules: Iterable[Any]) -> None:
+    def _renumber(self, modules: Iterable[object]) -> None:
         """Makes `modules` the children, in order."""
         members = {str(i): module for i, module in enumerate(modules)}
         self._modules.clear()
@@ -46,7 +46,7 @@ class _Numbered(Module):
             return self._sliced(list(self._modules.items())[index])
         return self._modules[self._name(index)]
 
-    def _sliced(self, items: list[tuple[str, Any]]) -> Any:
+    def _sliced(self, items: list[tuple[str, object]]) -> object:
         return type(self)(module for _, module in items)
 
     def __setitem__(self, index: int, module: Module) -> None:
@@ -74,7 +74,7 @@ class _Numbered(Module):
         self._renumber(modules)
         return self
 
-    def pop(self, key: int) -> Any:
+    def pop(self, key: int) -> Module:
         """Takes out and returns the module at a position."""
         module = self[key]
         del self[key]
@@ -117,7 +117,7 @@ class Sequential(_Numbered):
         self.add_module(str(len(self)), module)
         return self
 
-    def insert(self, index: int, module: Module) -> Self:
+    def insert(self, index: int, module: Module) -> Any:
         """Puts a module before position `index`."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
@@ -317,7 +317,7 @@ class _ParameterContainer(Module):
         where = "" if value.device.type == "cpu" else f" ({value.device})"
         return f"  ({name}): {label} containing: [{kind} of size {size}{where}]"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         raise RuntimeError(f"{type(self).__name__} should not be called.")
 
 
@@ -385,7 +385,7 @@ class ParameterDict(_ParameterContainer):
     tensor([0., 0.], requires_grad=True)
     """
 
-    def __init__(self, parameters: Any = None) -> None:
+    def __init__(self, parameters: object = None) -> None:
         super().__init__()
         self._keys: dict[str, None] = {}
         if parameters is not None:

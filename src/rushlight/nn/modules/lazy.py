@@ -29,7 +29,7 @@ class LazyModuleMixin:
 
     cls_to_become: ClassVar[type[Module] | None] = None
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         module: Any = self
         module._load_hook = module._register_load_state_dict_pre_hook(self._lazy_load_hook)
