@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from . import _observers
 from ._errors import warn
 
 __all__ = ["RemovableHandle", "warn_if_has_hooks"]
@@ -34,6 +35,7 @@ class RemovableHandle:
         self.hooks_dict_ref = weakref.ref(hooks_dict)
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1
+        _observers.registered(self.id)
         if extra_dict is None:
             extra_dict = ()
         elif not isinstance(extra_dict, list):

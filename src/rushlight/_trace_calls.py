@@ -1,12 +1,14 @@
-"""The trace: a line for each call of an op, and for each node that a backward runs.
+"""The trace: a line for each call of an op, each node that a backward runs, and each hook in it.
 
     forward   mul           float32[4], float32[4] -> float32[4]  block function  1.2 us  prog.py:7
     backward  MulBackward0  float32[4] -> float32[4], float32[4]  traced program  0.9 us  prog.py:7
+    hook        clip        float32[4] -> float32[4]              of a tensor     5.1 us  prog.py:8
 
 `RUSHLIGHT_TRACE=1` and `rushlight run --trace` write to standard error, `RUSHLIGHT_TRACE=PATH`
-appends to a file. The columns are: the direction; the op or the node; its arguments and results,
-or the gradients that came in and went out; how they were computed; the time without that of the
-trace itself; the program's line, which is the forward call's of a node.
+appends to a file. The columns are: the direction; the op, the node or the hook; its arguments and
+results, or the gradients that came in and went out; how they were computed, or what the hook is of;
+the time without that of the trace itself (but in a hook); the program's line, which is the forward
+call's of a node, and of a hook the line where the program registered the hook.
 
 The core (native/core/observe.cpp) tells of the start and the end of each call. Calls inside a call
 are indented below it, so lines wait until the outermost call of their thread has ended.
@@ -155,13 +157,28 @@ carried.append(_thread)
 class _Line:
     """A call or a node; its columns are known bit by bit."""
 
-    __slots__ = ("backward", "depth", "level", "name", "place", "running", "took", "types", "way")
+    __slots__ = (
+        "backward",
+        "depth",
+        "direction",
+        "level",
+        "name",
+        "place",
+        "running",
+        "took",
+        "types",
+        "way",
+    )
 
     def __init__(self, what: Any, values: tuple[Any, ...], place: tuple[str, int] | None) -> None:
         self.running = _thread.running
         self.depth = self.running.depth
         self.backward = isinstance(what, _core.Node)
+        self.direction = "backward" if self.backward else "forward"
         self.name: str = what if isinstance(what, str) else type(what).__name__
+        self.took, self.way = 0, ""
+        if isinstance(what, _observers.Hook):
+            self.direction, self.name, self.way = "hook", *what
         if isinstance(what, _Op):
             self.name = what.__name__
             self.types = _arguments(what, values)
@@ -170,7 +187,6 @@ class _Line:
             self.types = _several(values)
             self.level = _level(values[:1])
         self.place = "" if place is None else f"{_short_path(place[0])}:{place[1]}"
-        self.took, self.way = 0, ""
 
 
 class _Lines:
@@ -194,7 +210,7 @@ class _Lines:
 
     def ends(self, line: _Line, path: int, ways: int) -> None:
         if not line.backward:
-            line.way = line.level or _PATHS[path]
+            line.way = line.way or line.level or _PATHS[path]
         else:
             line.way = ", ".join(text for way, text in _WAYS.items() if ways & way) or "-"
         running = line.running
@@ -230,9 +246,10 @@ def _write(text: str, file: int | None) -> None:
 
 
 def _text(line: _Line) -> str:
-    direction = "backward" if line.backward else "forward"
     name = "  " * line.depth + line.name
-    text = f"{direction:<8}  {name:<20}  {line.types:<50}  {line.way:<15}  {_time(line.took):>9}"
+    text = (
+        f"{line.direction:<8}  {name:<20}  {line.types:<50}  {line.way:<15}  {_time(line.took):>9}"
+    )
     return f"{text}  {line.place}{_whose()}".rstrip() + "\n"
 
 

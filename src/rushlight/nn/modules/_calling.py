@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rushlight import _root as rl
@@ -15,6 +16,7 @@ from rushlight._root import Tensor
 
 from ..._core import Node
 from ..._errors import warn
+from ..._observers import run_hook
 from ...utils.hooks import RemovableHandle
 
 Hooks = OrderedDict[int, Any]
@@ -96,13 +98,13 @@ class _Call:
     def run(self, pre: Any, post: Any, backward: Any, backward_pre: Any) -> Any:
         module = self.module
         full: list[object] = []
-        partial: list[object] = []
+        old: list[Any] = []
         for hooks, is_full in (
             (GLOBAL.backward, GLOBAL.full_backward),
             (backward, module._is_full_backward_hook),
         ):
-            (full if is_full else partial).extend(hooks.values())
-        pre_backward = [*GLOBAL.backward_pre.values(), *backward_pre.values()]
+            (full if is_full else old).extend(hooks.items())
+        pre_backward = [*GLOBAL.backward_pre.items(), *backward_pre.items()]
 
         self._forward_pre_hooks([*GLOBAL.forward_pre.items(), *pre.items()])
         on_backward = BackwardHook(module, full, pre_backward) if full or pre_backward else None
@@ -123,8 +125,8 @@ class _Call:
                     f"of Tensors but received {type(self.result)}",
                 )
             self.result = on_backward.setup_output_hook(self.result)
-        if partial:
-            self._partial_backward_hooks(partial)
+        if old:
+            self._partial_backward_hooks(old)
         return self.result
 
     def _forward_pre_hooks(self, hooks: list[tuple[int, Any]]) -> None:
@@ -164,8 +166,9 @@ class _Call:
         node = value.grad_fn
         if node is not None:
             module = self.module
-            for hook in hooks:
-                node.register_hook(lambda grads, outs, hook=hook: hook(module, grads, outs))
+            for number, hook in hooks:
+                of_module = partial(run_hook, "of a module", number, hook, module)
+                node.register_hook(of_module)
             _warn_of_partial_hook(self.args, self.result, node)
 
     def run_remaining_always_hooks(self, post: Any) -> None:
@@ -265,8 +268,8 @@ class BackwardHook:
         self, _: tuple[Tensor, ...], grads: tuple[Tensor, ...]
     ) -> tuple[Tensor, ...]:
         outputs = _spread(self.output_places or [], grads, self.n_outputs)
-        for hook in self.pre_hooks:
-            replaced = hook(self.module, outputs)
+        for number, hook in self.pre_hooks:
+            replaced = run_hook("of a module", number, hook, self.module, outputs)
             if replaced is None:
                 continue
             if len(replaced) != len(outputs):
@@ -287,8 +290,9 @@ class BackwardHook:
             "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
             "#torch.nn.Module.register_full_backward_hook for more details.",
         )
-        for hook in self.hooks:
-            out = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)
+        for number, hook in self.hooks:
+            none = (None,) * self.n_inputs
+            out = run_hook("of a module", number, hook, self.module, none, self.grad_outputs)
             if out is not None and not (isinstance(out, tuple) and all(g is None for g in out)):
                 raise RuntimeError(
                     "Backward hook for Modules where no input requires "
@@ -300,8 +304,8 @@ class BackwardHook:
         if self.grad_outputs is None:
             return None  # the gradient reached the input without passing through the output
         inputs = _spread(self.input_places or [], grads, self.n_inputs)
-        for hook in self.hooks:
-            out = hook(self.module, inputs, self.grad_outputs)
+        for number, hook in self.hooks:
+            out = run_hook("of a module", number, hook, self.module, inputs, self.grad_outputs)
             if out is None:
                 continue
             if not isinstance(out, tuple):

@@ -24,6 +24,7 @@ from rushlight._root import Tensor
 from .module import Module
 
 _L = TypeVar("_L", bound=type[Module])
+Place = tuple[dict[str, Any], int]
 
 
 @dataclass_transform(eq_default=False)
@@ -40,12 +41,13 @@ def layer(
     calls the function with the inputs named in `takes` and the attributes named in `passes`, or all
     settings; `a=` passes one by name.
     """
-    line = sys._getframe(1).f_lineno  # of the declaration, which tracebacks show
-    return partial(_declare, line, function, passes, takes.replace(" ", ", "), kw_only)
+    frame = sys._getframe(1)
+    place = frame.f_globals, frame.f_lineno  # of the declaration, which tracebacks show
+    return partial(_declare, place, function, passes, takes.replace(" ", ", "), kw_only)
 
 
 def _declare(
-    line: int, function: object, passes: str | None, inputs: str, kw_only: bool, cls: _L
+    place: Place, function: object, passes: str | None, inputs: str, kw_only: bool, cls: _L
 ) -> _L:
     hints = vars(cls).get("__annotations__", {})
     own = [name for name in hints if name[0] != "_" and "__init__" not in vars(cls)]
@@ -61,7 +63,7 @@ def _declare(
         calls = f"super(made_for, self).__init__({', '.join(map(by.format, handed))})"
         sets = [f"self.{name} = {name}" for name in own if name not in handed]
         head = f"__init__(self, {'*, ' * kw_only}{', '.join(own)})"
-        init = _member(head, "; ".join([calls, *sets]), cls, line)
+        init = _member(head, "; ".join([calls, *sets]), cls, place)
         init.__kwdefaults__ = defaults if kw_only else None
         init.__defaults__ = None if kw_only else tuple(defaults.values())
         init.__annotations__ = {name: getattr(hints[name], "type", hints[name]) for name in own}
@@ -73,14 +75,14 @@ def _declare(
         passed = getattr(cls, "_settings", ()) if passes is None else passes.split()
         given = [f"{p}self.{p[:-1]}" if p[-1] == "=" else f"self.{p}" for p in passed]
         result = f"return made_for({', '.join([inputs, *given])})"
-        forward = _member(f"forward(self, {inputs})", result, cls, line, function)
+        forward = _member(f"forward(self, {inputs})", result, cls, place, function)
         forward.__annotations__ = dict.fromkeys([*inputs.split(", "), "return"], Tensor)
     return cls
 
 
-def _member(head: str, body: str, cls: type, line: int, made_for: object = None) -> FunctionType:
+def _member(head: str, body: str, cls: type, place: Place, made_for: object = None) -> FunctionType:
     """Give `cls` a method, whose code has the place of the declaration."""
-    where = vars(sys.modules[cls.__module__])
+    where, line = place
     made: dict[str, Any] = {}
     source = f"def make(made_for):\n def {head}: {body}\n return {head.partition('(')[0]}"
     exec(_code(source), where, made)
