@@ -38,7 +38,7 @@ class LBFGS(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: object,
         lr: float | Tensor = 1,
         max_iter: int = 20,
         max_eval: int | None = None,
@@ -68,7 +68,7 @@ class LBFGS(Optimizer):
         with rl.no_grad():
             return self._minimize(rl.enable_grad()(closure))
 
-    def _minimize(self, closure: Closure) -> Any:
+    def _minimize(self, closure: Closure) -> object:
         group = self.param_groups[0]
         lr, smallest = scalar(group["lr"]), group["tolerance_change"]
         max_iter, max_eval = group["max_iter"], group["max_eval"]

@@ -53,8 +53,8 @@ class _Required:
 required = _Required()
 
 _optimizers: WeakSet[Optimizer] = WeakSet()
-_pre_hooks: OrderedDict[int, Any] = OrderedDict()
-_post_hooks: OrderedDict[int, Any] = OrderedDict()
+_pre_hooks: OrderedDict[int, object] = OrderedDict()
+_post_hooks: OrderedDict[int, object] = OrderedDict()
 
 
 class Optimizer:
@@ -80,7 +80,7 @@ class Optimizer:
     defaults: dict[str, Any]
     state: defaultdict[Any, Any]
     param_groups: list[Group]
-    _newer_options: ClassVar[dict[str, Any]] = {}
+    _newer_options: ClassVar[dict[str, object]] = {}
     """Options that a state saved by an older PyTorch may lack, with the values that it means."""
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
@@ -259,7 +259,7 @@ class Optimizer:
             return
         inner = self._step_without_hooks = self.step
 
-        def step(*args: Any, **kwargs: Any) -> Any:
+        def step(*args: Any, **kwargs: Any) -> object:
             for hook in [*_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()]:
                 result = hook(self, args, kwargs)
                 if result is None:
@@ -306,7 +306,7 @@ class Optimizer:
             (numbers[id(key)] if isinstance(key, rl.Tensor) else key): value
             for key, value in self.state.items()
         }
-        result: dict[str, Any] = {"state": state, "param_groups": groups}
+        result: dict[str, object] = {"state": state, "param_groups": groups}
         for hook in self._optimizer_state_dict_post_hooks.values():
             replaced = hook(self, result)
             if replaced is not None:
@@ -336,11 +336,11 @@ class Optimizer:
                 "loaded state dict contains a parameter group "
                 "that doesn't match the size of optimizer's group"
             )
-        owners: dict[Any, Tensor] = {}
+        owners: dict[object, Tensor] = {}
         for group, saved_group in zip(groups, saved, strict=True):
             owners.update(zip(saved_group["params"], group["params"], strict=True))
 
-        state: defaultdict[Any, Any] = defaultdict(dict)
+        state: defaultdict[object, object] = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in owners:
                 state[owners[key]] = _cast_state(owners[key], value)
@@ -379,7 +379,7 @@ class Optimizer:
         return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
 
-def _add(hooks: OrderedDict[int, Any], hook: object, prepend: bool = False) -> RemovableHandle:
+def _add(hooks: OrderedDict[int, object], hook: object, prepend: bool = False) -> RemovableHandle:
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     if prepend:
@@ -387,7 +387,7 @@ def _add(hooks: OrderedDict[int, Any], hook: object, prepend: bool = False) -> R
     return handle
 
 
-def _add_for_all(hooks: OrderedDict[int, Any], hook: object) -> RemovableHandle:
+def _add_for_all(hooks: OrderedDict[int, object], hook: object) -> RemovableHandle:
     handle = _add(hooks, hook)
     for optimizer in list(_optimizers):
         optimizer._hook_step()
@@ -425,7 +425,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     return _add_for_all(_post_hooks, hook)
 
 
-def _cast_state(param: Tensor, value: object, key: str | None = None) -> Any:
+def _cast_state(param: Tensor, value: object, key: str | None = None) -> object:
     """A copy of loaded state with tensors cast for `param`; the step count keeps its own dtype."""
     if isinstance(value, rl.Tensor):
         if key == "step":

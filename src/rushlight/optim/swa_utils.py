@@ -51,7 +51,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> _AverageOne:
     """
     _check_decay(decay)
 
-    def ema_update(average: Tensor, present: Tensor, count: Any) -> Tensor:
+    def ema_update(average: Tensor, present: Tensor, count: object) -> Tensor:
         with rl.no_grad():
             return decay * average + (1 - decay) * present
 
@@ -153,7 +153,7 @@ class AveragedModel(Module):
         self.multi_avg_fn = multi_avg_fn
         self.use_buffers = use_buffers
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args: object, **kwargs: object) -> Any:
         """Calls the averaged model."""
         return self.module(*args, **kwargs)
 
@@ -186,7 +186,7 @@ class AveragedModel(Module):
         )
 
 
-def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+def update_bn(loader: Iterable[Any], model: Module, device: object = None) -> None:
     """Computes the running means and variances of a model's batch norms anew, over the batches of
     `loader` (of tuples the first entry); `device`: where the batches are moved to.
 

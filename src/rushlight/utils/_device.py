@@ -30,7 +30,7 @@ class DeviceContext(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def device_decorator(device: Any, func: Any) -> Any:
+def device_decorator(device: object, func: object) -> Any:
     """A function whose new tensors are on a device."""
     return context_decorator(lambda: device, func)
 

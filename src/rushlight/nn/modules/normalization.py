@@ -5,7 +5,6 @@ norm.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -33,7 +32,7 @@ class LayerNorm(Module):
 
     def __init__(
         self,
-        normalized_shape: Any,
+        normalized_shape: object,
         eps: float = 1e-5,
         elementwise_affine: bool = True,
         bias: bool = True,
@@ -136,7 +135,7 @@ class RMSNorm(Module):
 
     def __init__(
         self,
-        normalized_shape: Any,
+        normalized_shape: object,
         eps: float | None = None,
         elementwise_affine: bool = True,
         device: DeviceLike | None = None,

@@ -18,10 +18,10 @@ _AVERAGE = "kernel_size stride padding ceil_mode count_include_pad"
 class _MaxPoolNd(Module):
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: object,
+        stride: object = None,
+        padding: object = 0,
+        dilation: object = 1,
         return_indices: bool = False,
         ceil_mode: bool = False,
     ) -> None:
@@ -79,9 +79,9 @@ class AvgPool1d(Module):
 
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        kernel_size: object,
+        stride: object = None,
+        padding: object = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> None:
@@ -99,9 +99,9 @@ class AvgPool1d(Module):
 class _AvgPoolNd(Module):
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        kernel_size: object,
+        stride: object = None,
+        padding: object = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
@@ -140,12 +140,12 @@ class AvgPool3d(_AvgPoolNd):
 class _AdaptivePool(WithSettings):
     """Windows chosen so that the result has `output_size`; None keeps the input's size."""
 
-    output_size: Any
+    output_size: object
 
 
 @layer()
 class _AdaptiveMaxPool(Module):
-    output_size: Any
+    output_size: object
     return_indices: bool = False
 
     def extra_repr(self) -> str:
@@ -209,8 +209,8 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPool):
 @layer()
 class _LPPoolNd(WithSettings):
     norm_type: float
-    kernel_size: Any
-    stride: Any = None
+    kernel_size: object
+    stride: object = None
     ceil_mode: bool = False
 
 

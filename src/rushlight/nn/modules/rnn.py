@@ -130,7 +130,7 @@ class RNNBase(Module):
         return [name for names in self._all_weights for name in names]
 
     @property
-    def _flat_weights(self) -> list[Any]:
+    def _flat_weights(self) -> list[object]:
         return [getattr(self, name, None) for name in self._flat_weights_names]
 
     def _init_flat_weights(self) -> None:

@@ -102,7 +102,7 @@ class _Layer(Module):
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = _activation(activation)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         super().__setstate__(state)
         if "activation" not in self._modules:
             self.__dict__.setdefault("activation", F.relu)
@@ -175,7 +175,7 @@ class TransformerEncoderLayer(_Layer):
             device,
             dtype,
         )
-        made: Any = self.activation
+        made: object = self.activation
         is_relu = made is F.relu or isinstance(made, ReLU)
         is_gelu = made is F.gelu or isinstance(made, GELU)
         self.activation_relu_or_gelu = 1 if is_relu else 2 if is_gelu else 0

@@ -22,22 +22,22 @@ class DataParallel(Module):
         self,
         module: Module,
         device_ids: Sequence[Any] | None = None,
-        output_device: Any = None,
+        output_device: object = None,
         dim: int = 0,
     ) -> None:
         super().__init__()
         self.module = module
         self.device_ids: list[Any] = []  # as PyTorch's on a machine without GPUs
 
-    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+    def forward(self, *inputs: object, **kwargs: object) -> Any:
         return self.module(*inputs, **kwargs)
 
 
 def data_parallel(
     module: Module,
-    inputs: Any,
+    inputs: object,
     device_ids: Sequence[Any] | None = None,
-    output_device: Any = None,
+    output_device: object = None,
     dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
 ) -> Any:

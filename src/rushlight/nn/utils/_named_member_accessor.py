@@ -83,7 +83,7 @@ class NamedMemberAccessor:
         module, last = self._place(name)
         if not hasattr(module, last):
             raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-        tensor: Any = getattr(module, last)
+        tensor: object = getattr(module, last)
         if not isinstance(tensor, Tensor) and tensor is not None:
             raise TypeError(f"{tensor} is not an instance of torch.Tensor")
         return tensor

@@ -67,7 +67,12 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def apply(
-        cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any
+        cls,
+        module: Module,
+        name: str,
+        *args: object,
+        importance_scores: Any = None,
+        **kwargs: object,
     ) -> Self:
         """Prunes a parameter by this method, behind the methods that have pruned it before."""
         before = _pruner(module, name)

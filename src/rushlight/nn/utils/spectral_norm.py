@@ -137,7 +137,13 @@ class SpectralNormLoadStateDictPreHook:
         self.fn = fn
 
     def __call__(
-        self, state_dict: Any, prefix: str, metadata: Any, strict: bool, missing: list[str], *_: Any
+        self,
+        state_dict: Any,
+        prefix: str,
+        metadata: Any,
+        strict: bool,
+        missing: list[str],
+        *_: object,
     ) -> None:
         name = prefix + self.fn.name
         version = metadata.get("spectral_norm", {}).get(f"{self.fn.name}.version")

@@ -28,7 +28,7 @@ def rates_of(optimizer: Optimizer, key: str = "lr") -> list[Any]:
     return [value.clone() if isinstance(value, rl.Tensor) else value for value in values]
 
 
-def set_rate(group: dict[str, Any], rate: float) -> None:
+def set_rate(group: dict[str, object], rate: float) -> None:
     """Sets a group's rate; a tensor keeps its identity."""
     if isinstance(group["lr"], rl.Tensor):
         group["lr"].fill_(rate.item() if isinstance(rate, rl.Tensor) else rate)
@@ -166,7 +166,7 @@ def _note_steps(optimizer: Any) -> None:
     bound: Any = inner if function is None else None
     owner = weakref.ref(optimizer)
 
-    def step(*args: Any, **kwargs: Any) -> Any:
+    def step(*args: object, **kwargs: object) -> object:
         target: Any = owner()
         target._opt_called = True
         if function is None:

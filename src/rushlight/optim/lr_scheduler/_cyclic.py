@@ -13,7 +13,7 @@ from ..optimizer import Group, Optimizer
 from ._base import LRScheduler, set_rate
 
 
-def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+def per_group(name: str, optimizer: Optimizer, value: object) -> list[Any]:
     """An option, one for all groups or one each, as a list; tensors are copied."""
     count = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
@@ -50,7 +50,7 @@ class _MomentumCycle(LRScheduler):
 
     use_beta1: bool
 
-    def _take_momenta(self, low: Any, high: Any, start: bool) -> tuple[list[Any], list[Any]]:
+    def _take_momenta(self, low: object, high: Any, start: bool) -> tuple[list[Any], list[object]]:
         """Notes the momenta in the groups; the groups start from the higher one."""
         if "momentum" not in self.optimizer.defaults and "betas" not in self.optimizer.defaults:
             raise ValueError(

@@ -57,11 +57,11 @@ class StepLR(_Chained):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def _next(self, rate: Any, base: Any) -> Any:
+    def _next(self, rate: Any, base: object) -> object:
         due = self.last_epoch != 0 and self.last_epoch % self.step_size == 0
         return rate * self.gamma if due else rate
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
 
 
@@ -95,7 +95,7 @@ class MultiStepLR(_Chained):
         times = self.milestones.get(self.last_epoch)
         return rate if times is None else rate * self.gamma**times
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
         return [base * self.gamma**passed for base in self.base_lrs]
 
@@ -121,7 +121,7 @@ class ExponentialLR(_Chained):
     def _next(self, rate: float, base: float) -> float:
         return rate if self._is_initial else rate * self.gamma
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         return [base * self.gamma**self.last_epoch for base in self.base_lrs]
 
 
@@ -159,7 +159,7 @@ class CosineAnnealingLR(_Chained):
             return rate + (base - low) * (1 - math.cos(math.pi / self.T_max)) / 2
         return self._height(epoch) / self._height(epoch - 1) * (rate - low) + low
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         low = self.eta_min
         return [low + (base - low) * self._height(self.last_epoch) / 2 for base in self.base_lrs]
 
@@ -208,7 +208,7 @@ class LinearLR(_Chained):
         before = self.total_iters * self.start_factor + (self.last_epoch - 1) * slope
         return rate * (1.0 + slope / before)
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         slope = self.end_factor - self.start_factor
         part = slope * min(self.total_iters, self.last_epoch) / self.total_iters
         return [base * (self.start_factor + part) for base in self.base_lrs]
@@ -242,12 +242,12 @@ class ConstantLR(_Chained):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _next(self, rate: Any, base: Any) -> Any:
+    def _next(self, rate: Any, base: Any) -> object:
         if self.last_epoch == 0:
             return rate * self.factor
         return rate * (1.0 / self.factor) if self.last_epoch == self.total_iters else rate
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         factor = 1 if self.last_epoch >= self.total_iters else self.factor
         return [base * factor for base in self.base_lrs]
 
@@ -273,13 +273,13 @@ class PolynomialLR(_Chained):
         self.power = power
         super().__init__(optimizer, last_epoch)
 
-    def _next(self, rate: Any, base: Any) -> Any:
+    def _next(self, rate: object, base: object) -> object:
         epoch, end = self.last_epoch, self.total_iters
         if self._is_initial or epoch > end:
             return rate
         return rate * ((1 - epoch / end) / (1 - (epoch - 1) / end)) ** self.power
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         left = 1 - min(self.total_iters, self.last_epoch) / self.total_iters
         return [base * left**self.power for base in self.base_lrs]
 

@@ -17,7 +17,7 @@ _CANNOT = (
 )
 
 
-def _tensors(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
+def _tensors(batch: Any, *, collate_fn_map: object = None) -> Tensor:
     return rl.stack(list(batch), 0)
 
 
@@ -39,7 +39,7 @@ def _ints(batch: object, *, collate_fn_map: object = None) -> Tensor:
     return rl.tensor(batch)
 
 
-def _unchanged(batch: object, *, collate_fn_map: object = None) -> Any:
+def _unchanged(batch: object, *, collate_fn_map: object = None) -> object:
     return batch
 
 
@@ -65,7 +65,7 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None 
         if isinstance(first, leaf):
             return function(batch, collate_fn_map=collate_fn_map)
 
-    def inner(samples: Any) -> Any:
+    def inner(samples: object) -> object:
         return collate(samples, collate_fn_map=collate_fn_map)
 
     if isinstance(first, Mapping):
@@ -88,7 +88,7 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None 
     raise TypeError(_CANNOT.format(kind) + taking_pytorchs(first))
 
 
-def _like(first: Any, content: Any, fill: Callable[[Any], None], mutable: type) -> Any:
+def _like(first: Any, content: object, fill: Callable[[Any], None], mutable: type) -> Any:
     """`content` in a container of the type of `first`, where that type can be made; as it is
     elsewhere.
     """
@@ -104,7 +104,7 @@ def _like(first: Any, content: Any, fill: Callable[[Any], None], mutable: type) 
         return content
 
 
-def default_collate(batch: Any) -> Any:
+def default_collate(batch: object) -> Any:
     """Batches samples: tensors, arrays and numbers become tensors; dicts, lists and tuples keep
     their form.
 
@@ -114,7 +114,7 @@ def default_collate(batch: Any) -> Any:
     return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
-def default_convert(data: Any) -> Any:
+def default_convert(data: object) -> Any:
     """One sample with its NumPy arrays made tensors: what a loader does when it does not batch.
 
     >>> torch.utils.data.default_convert({"x": np.array([1.0, 2.0]), "name": "a"})

@@ -37,7 +37,7 @@ class WorkerInfo:
 
     __slots__ = ("dataset", "id", "num_workers", "seed")
 
-    def __init__(self, id: int, num_workers: int, seed: int, dataset: Any) -> None:
+    def __init__(self, id: int, num_workers: int, seed: int, dataset: object) -> None:
         self.id = id
         self.num_workers = num_workers
         self.seed = seed
@@ -95,7 +95,7 @@ def _work(
     worker: int,
     workers: int,
     base_seed: int,
-    dataset: Any,
+    dataset: object,
     options: tuple[Any, ...],
     init_fn: Any,
     tasks: Any,
@@ -131,7 +131,7 @@ def _work(
     try:
         while (task := tasks.get()) is not None:
             epoch, number, places = task
-            result: Any
+            result: object
             if failure is not None:
                 result, failure = failure, None
             else:
@@ -225,7 +225,7 @@ class WorkerIterator(BaseDataLoaderIter):
         for _ in range(self._ahead):
             self._send()
 
-    def restart(self, loader: Any) -> None:
+    def restart(self, loader: object) -> None:
         """Begins another pass with the same workers."""
         self._epoch += 1
         self._begin(loader)

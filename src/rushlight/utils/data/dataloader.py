@@ -41,7 +41,7 @@ class _DatasetKind:
 
     @staticmethod
     def create_fetcher(
-        kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool
+        kind: int, dataset: object, auto_collation: bool, collate_fn: Any, drop_last: bool
     ) -> Any:
         """The fetcher that gives the batch of a list of indices."""
         from ._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
@@ -84,14 +84,14 @@ class DataLoader(Generic[T_co]):
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Any = None,
-        batch_sampler: Any = None,
+        batch_sampler: object = None,
         num_workers: int = 0,
         collate_fn: Callable[[Any], Any] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
         timeout: float = 0,
         worker_init_fn: Callable[[int], None] | None = None,
-        multiprocessing_context: Any = None,
+        multiprocessing_context: object = None,
         generator: Generator | None = None,
         *,
         prefetch_factor: int | None = None,
@@ -239,7 +239,7 @@ class DataLoader(Generic[T_co]):
             self._iterator = workers
         return workers
 
-    def _get_iterator(self) -> Iterator[Any]:
+    def _get_iterator(self) -> Iterator[object]:
         return iter(self)
 
     def check_worker_number_rationality(self) -> None:
@@ -275,7 +275,7 @@ _BaseDataLoaderIter = BaseDataLoaderIter
 class _SingleProcessDataLoaderIter(BaseDataLoaderIter):
     """One pass over the batches, made in this process."""
 
-    def __init__(self, loader: DataLoader[Any]) -> None:
+    def __init__(self, loader: DataLoader[object]) -> None:
         if loader.timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         self._sampler = loader._index_sampler
@@ -287,10 +287,10 @@ class _SingleProcessDataLoaderIter(BaseDataLoaderIter):
         self._fetch = fetcher(loader._dataset_kind, loader.dataset, *how)
         self._check = LengthCheck(loader) if loader._dataset_kind else None
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> object:
         batch = self._fetch(next(self._places))
         if self._check is not None:
             self._check.count()

@@ -83,7 +83,7 @@ def _several(dataset: Any, indices: list[int]) -> list[Any]:
     many = getattr(dataset, "__getitems__", None)
     if many is None:
         return [dataset[i] for i in indices]
-    found: list[Any] = many(indices)
+    found: list[object] = many(indices)
     if len(found) != len(indices):
         raise ValueError(
             f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(found)}"

@@ -22,7 +22,7 @@ __all__ = [
 
 def get_all_graph_pipes(graph: dict[int, Any]) -> list[Any]:
     """The pipes of a tree."""
-    found: dict[int, Any] = {}
+    found: dict[int, object] = {}
 
     def walk(tree: dict[int, Any]) -> None:
         for number, (pipe, below) in tree.items():
@@ -72,7 +72,7 @@ def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
     return datapipe
 
 
-def apply_random_seed(datapipe: Any, rng: Any) -> Any:
+def apply_random_seed(datapipe: object, rng: Any) -> Any:
     """Give each pipe that takes a seed one from a generator."""
     for pipe in _pipes(datapipe):
         if _has(pipe, "set_seed"):

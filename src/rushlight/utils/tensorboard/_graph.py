@@ -22,7 +22,7 @@ _steps: Any = import_module("tensorboard.compat.proto.step_stats_pb2")
 _versions: Any = import_module("tensorboard.compat.proto.versions_pb2")
 
 
-def _tensors(tree: Any) -> Iterator[Tensor]:
+def _tensors(tree: object) -> Iterator[Tensor]:
     return (leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor))
 
 
@@ -51,7 +51,7 @@ class _Recorder(TorchFunctionMode):
             for name, tensor in members.items()
         }
 
-    def add(self, name: str, op: str, inputs: list[str], said: str, tensor: Any) -> str:
+    def add(self, name: str, op: str, inputs: list[str], said: str, tensor: object) -> str:
         given = {"attr": _attributes.AttrValue(s=said.encode())}
         if isinstance(tensor, Tensor):
             sizes = [_shapes.TensorShapeProto.Dim(size=n) for n in tensor.shape]
@@ -76,7 +76,9 @@ class _Recorder(TorchFunctionMode):
             known = self.made[id(tensor)] = tensor, at
         return known[1]
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> object:
         inputs = [self.source(t) for t in _tensors((args, kwargs))]
         result = func(*args, **(kwargs or {}))
         results = list(_tensors(result))
@@ -87,10 +89,10 @@ class _Recorder(TorchFunctionMode):
                 self.made[id(tensor)] = tensor, at
         return result
 
-    def enter(self, module: Any, args: Any) -> None:
+    def enter(self, module: object, args: object) -> None:
         self.within.append(self.boxes.get(id(module), self.within[-1]))
 
-    def leave(self, module: Any, args: Any, output: Any) -> None:
+    def leave(self, module: object, args: object, output: object) -> None:
         self.within.pop()
 
 

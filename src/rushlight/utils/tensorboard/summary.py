@@ -37,24 +37,26 @@ def make_np(x: Any) -> Array:
     raise NotImplementedError(f"Got {type(x)}, but numpy array or torch tensor are expected.")
 
 
-def _value(tag: str, **what: object) -> Any:
+def _value(tag: str, **what: object) -> object:
     return Summary(value=[Summary.Value(tag=tag, **what)])
 
 
-def _of_plugin(name: str, content: Any = None, **more: Any) -> Any:
+def _of_plugin(name: str, content: Any = None, **more: Any) -> object:
     settings = {} if content is None else {"content": content.SerializeToString()}
     data = _summary.SummaryMetadata.PluginData(plugin_name=name, **settings)
     return _summary.SummaryMetadata(plugin_data=data, **more)
 
 
-def _floats(data: Array) -> Any:
+def _floats(data: Array) -> object:
     sizes = [_shape.TensorShapeProto.Dim(size=n) for n in data.shape]
     values = data.reshape(-1).tolist()
     shape = _shape.TensorShapeProto(dim=sizes)
     return _tensor.TensorProto(dtype="DT_FLOAT", float_val=values, tensor_shape=shape)
 
 
-def scalar(name: str, tensor: Any, new_style: bool = False, double_precision: bool = False) -> Any:
+def scalar(
+    name: str, tensor: object, new_style: bool = False, double_precision: bool = False
+) -> Any:
     """One number."""
     array = make_np(tensor).squeeze()
     if array.ndim != 0:
@@ -102,8 +104,8 @@ def histogram_raw(
     num: int,
     sum: float,
     sum_squares: float,
-    bucket_limits: Any,
-    bucket_counts: Any,
+    bucket_limits: object,
+    bucket_counts: object,
 ) -> Any:
     """A histogram of which all is known."""
     return _value(
@@ -120,7 +122,7 @@ def histogram_raw(
     )
 
 
-def histogram(name: str, values: Any, bins: Any, max_bins: int | None = None) -> Any:
+def histogram(name: str, values: object, bins: Any, max_bins: int | None = None) -> Any:
     """How many values are in which bin; bins without values before and after are left out."""
     array = make_np(values).astype(float).reshape(-1)
     if array.size == 0:
@@ -210,7 +212,9 @@ def _draw_boxes(picture: Any, boxes: Array, labels: Any) -> None:
             draw.text((left + margin, head + margin), labels[i], fill="black", font=font)
 
 
-def _picture(pixels: Array, rescale: float = 1, boxes: object = None, labels: object = None) -> Any:
+def _picture(
+    pixels: Array, rescale: float = 1, boxes: object = None, labels: object = None
+) -> object:
     from PIL import Image
 
     height, width, channels = pixels.shape
@@ -225,7 +229,7 @@ def _picture(pixels: Array, rescale: float = 1, boxes: object = None, labels: ob
     )
 
 
-def image(tag: str, tensor: Any, rescale: float = 1, dataformats: str = "NCHW") -> Any:
+def image(tag: str, tensor: object, rescale: float = 1, dataformats: str = "NCHW") -> Any:
     """A picture, or several in a grid."""
     pixels = _bytes(convert_to_HWC(make_np(tensor), dataformats))
     return _value(tag, image=_picture(pixels, rescale))
@@ -233,11 +237,11 @@ def image(tag: str, tensor: Any, rescale: float = 1, dataformats: str = "NCHW") 
 
 def image_boxes(
     tag: str,
-    tensor_image: Any,
-    tensor_boxes: Any,
+    tensor_image: object,
+    tensor_boxes: object,
     rescale: float = 1,
     dataformats: str = "CHW",
-    labels: Any = None,
+    labels: object = None,
 ) -> Any:
     """A picture with boxes (left, top, right, bottom) drawn into it."""
     pixels = _bytes(convert_to_HWC(make_np(tensor_image), dataformats))
@@ -260,7 +264,7 @@ def figure_to_image(figures: Any, close: bool = True) -> Array:
     return np.moveaxis(pixels.reshape(height, width, 4)[:, :, :3], 2, 0)
 
 
-def video(tag: str, tensor: Any, fps: int = 4) -> Any:
+def video(tag: str, tensor: object, fps: int = 4) -> Any:
     """A film (N, T, C, H, W), of N side by side, as a GIF."""
     from PIL import Image
 
@@ -282,7 +286,7 @@ def video(tag: str, tensor: Any, fps: int = 4) -> Any:
 # ---- sound, texts, curves
 
 
-def audio(tag: str, tensor: Any, sample_rate: int = 44100) -> Any:
+def audio(tag: str, tensor: object, sample_rate: int = 44100) -> Any:
     """Sound of one channel, in [-1, 1]."""
     array = make_np(tensor).squeeze()
     if abs(array).max() > 1:
@@ -321,7 +325,7 @@ def text(tag: str, text: str) -> Any:
 
 
 def compute_curve(
-    labels: Array, predictions: Array, num_thresholds: int = 127, weights: Any = None
+    labels: Array, predictions: Array, num_thresholds: int = 127, weights: object = None
 ) -> Array:
     """For each threshold: true and false positives, true and false negatives, precision, recall."""
     weight = 1.0 if weights is None else weights
@@ -342,14 +346,14 @@ def compute_curve(
 
 def pr_curve_raw(
     tag: str,
-    tp: Any,
-    fp: Any,
-    tn: Any,
-    fn: Any,
-    precision: Any,
-    recall: Any,
+    tp: object,
+    fp: object,
+    tn: object,
+    fn: object,
+    precision: object,
+    recall: object,
     num_thresholds: int = 127,
-    weights: Any = None,
+    weights: object = None,
 ) -> Any:
     """A curve of precision over recall of which all is known."""
     plugin: Any = import_module("tensorboard.plugins.pr_curve.plugin_data_pb2")
@@ -359,7 +363,7 @@ def pr_curve_raw(
 
 
 def pr_curve(
-    tag: str, labels: Any, predictions: Any, num_thresholds: int = 127, weights: Any = None
+    tag: str, labels: object, predictions: object, num_thresholds: int = 127, weights: object = None
 ) -> Any:
     """Precision over recall of predictions in [0, 1] of labels 0 and 1."""
     count = min(num_thresholds, 127)
@@ -413,7 +417,7 @@ def hparams(
         number = api.DataType.Value(f"DATA_TYPE_{known}")
         infos.append(api.HParamInfo(name=key, type=number, domain_discrete=domain))
 
-    def part(tag: str, **what: object) -> Any:
+    def part(tag: str, **what: object) -> object:
         content = plugin.HParamsPluginData(version=names.PLUGIN_DATA_VERSION, **what)
         return _value(tag, metadata=_of_plugin(names.PLUGIN_NAME, content))
 
@@ -454,7 +458,12 @@ def custom_scalars(layout: dict[str, dict[str, Any]]) -> Any:
 
 
 def mesh(
-    tag: str, vertices: Any, colors: Any, faces: Any, config_dict: Any, display_name: Any = None
+    tag: str,
+    vertices: object,
+    colors: object,
+    faces: object,
+    config_dict: object,
+    display_name: object = None,
 ) -> Any:
     """Points in space, or the triangles between them."""
     metadata: Any = import_module("tensorboard.plugins.mesh.metadata")

@@ -24,7 +24,7 @@ class FileWriter:
     """Writes events to a file in a folder."""
 
     def __init__(
-        self, log_dir: Any, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = ""
+        self, log_dir: object, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = ""
     ) -> None:
         self.event_writer = _EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
 
@@ -82,7 +82,7 @@ class SummaryWriter:
 
     def __init__(
         self,
-        log_dir: Any = None,
+        log_dir: object = None,
         comment: str = "",
         purge_step: int | None = None,
         max_queue: int = 10,

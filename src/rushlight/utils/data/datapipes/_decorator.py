@@ -82,7 +82,7 @@ class non_deterministic:
         if not (isinstance(kind, type) and issubclass(kind, IterDataPipe)):
             raise TypeError(f"Only `IterDataPipe` can be decorated, but {kind.__name__} is found")
 
-        def make(*args: Any, **kwargs: Any) -> Any:
+        def make(*args: object, **kwargs: object) -> object:
             if _determinism and says is not None and says(*args, **kwargs):
                 raise TypeError(
                     f"{kind.__name__} is non-deterministic with the inputs, but you set "

@@ -91,7 +91,7 @@ def hook_iterator(cls: type) -> None:
     method = vars(cls)["__iter__"]
 
     @functools.wraps(method)
-    def __iter__(self: Any) -> Iterator[Any]:
+    def __iter__(self: object) -> Iterator[object]:
         return _walk(self, method, _valid(self))
 
     cls.__iter__ = __iter__  # type: ignore[attr-defined]

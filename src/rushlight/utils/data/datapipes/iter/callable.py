@@ -67,7 +67,7 @@ class CollatorIterDataPipe(MapperIterDataPipe):
 
     def __init__(
         self,
-        datapipe: Any,
+        datapipe: object,
         conversion: Any = default_collate,
         collate_fn: Callable[..., Any] | None = None,
     ) -> None:

@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-def _lengths(pipe: Any, pipes: Any) -> list[int]:
+def _lengths(pipe: object, pipes: Any) -> list[int]:
     if all(hasattr(type(p), "__len__") for p in pipes):
         return [len(p) for p in pipes]
     raise TypeError(f"{type(pipe).__name__} instance doesn't have valid length")
@@ -94,7 +94,7 @@ class _Shared:
         self.source: Any = None
         self.started: set[int] = set()
 
-    def read(self, instance: int) -> Iterator[Any]:
+    def read(self, instance: int) -> Iterator[object]:
         """The samples of one of the pipes."""
         queue = self.queues[instance]
         while True:
@@ -134,7 +134,7 @@ class _ChildDataPipe(IterDataPipe[Any]):
             shared.begin()
         shared.started.add(self.instance_id)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         yield from self.main_datapipe.read(self.instance_id)
 
     def __len__(self) -> int:
@@ -165,7 +165,7 @@ class ForkerIterDataPipe(IterDataPipe[Any]):
             return datapipe
         copied = {None: _as_it_is, "shallow": _shallow, "deep": _deep}[copy]
 
-        def put(shared: _Shared, sample: Any) -> None:
+        def put(shared: _Shared, sample: object) -> None:
             for queue in shared.queues:
                 queue.append(copied(sample))
 
@@ -173,7 +173,7 @@ class ForkerIterDataPipe(IterDataPipe[Any]):
         return [_ChildDataPipe(shared, i) for i in range(num_instances)]
 
 
-def _as_it_is(x: object) -> Any:
+def _as_it_is(x: object) -> object:
     return x
 
 
@@ -199,7 +199,7 @@ class DemultiplexerIterDataPipe(IterDataPipe[Any]):
         _check_unpickable_fn(classifier_fn)
         _warn_unlimited(buffer_size)
 
-        def put(shared: _Shared, sample: Any) -> None:
+        def put(shared: _Shared, sample: object) -> None:
             number = classifier_fn(sample)
             if number is None and drop_none:
                 if isinstance(sample, StreamWrapper):

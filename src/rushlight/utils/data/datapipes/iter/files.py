@@ -100,13 +100,13 @@ class RoutedDecoderIterDataPipe(IterDataPipe[Any]):
     def __init__(
         self,
         datapipe: Any,
-        *handlers: Callable[..., Any],
+        *handlers: Callable[..., object],
         key_fn: Callable[[str], str] = extension_extract_fn,
     ) -> None:
         self.datapipe = datapipe
         self.decoder = Decoder(*(handlers or (basichandlers,)), key_fn=key_fn)
 
-    def add_handler(self, *handler: Callable[..., Any]) -> None:
+    def add_handler(self, *handler: Callable[..., object]) -> None:
         """Add handlers, to be asked before all others."""
         self.decoder.add_handler(*handler)
 

@@ -57,7 +57,7 @@ class UnBatcherIterDataPipe(IterDataPipe[Any]):
         for element in self.datapipe:
             yield from self._dive(element, self.unbatch_level)
 
-    def _dive(self, element: object, level: int) -> Iterator[Any]:
+    def _dive(self, element: object, level: int) -> Iterator[object]:
         if level < -1:
             raise ValueError("unbatch_level must be -1 or >= 0")
         if level == 0 or (level == -1 and not isinstance(element, (list, DataChunk))):
@@ -100,11 +100,11 @@ class GrouperIterDataPipe(IterDataPipe[Any]):
             self.guaranteed_group_size = guaranteed_group_size
         self.drop_remaining = drop_remaining
 
-    def _shown(self, key: object, group: list[Any]) -> Any:
+    def _shown(self, key: object, group: list[object]) -> object:
         return (key, group) if self.keep_key else group
 
     def __iter__(self) -> Iterator[Any]:
-        groups: dict[Any, list[Any]] = defaultdict(list)
+        groups: dict[object, list[object]] = defaultdict(list)
         held = 0
         for sample in self.datapipe:
             key = self.group_key_fn(sample)

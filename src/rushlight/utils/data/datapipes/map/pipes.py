@@ -14,7 +14,7 @@ from ..iter.combinatorics import drawn_seed
 from ..utils.common import _check_unpickable_fn
 
 
-def default_fn(data: Any) -> Any:
+def default_fn(data: object) -> Any:
     """The sample as it is."""
     return data
 

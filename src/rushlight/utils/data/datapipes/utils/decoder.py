@@ -36,7 +36,7 @@ def handle_extension(extensions: str, f: Callable[[bytes], Any]) -> Callable[[st
     """A handler that runs a function for names with one of these endings."""
     wanted = extensions.lower().split()
 
-    def handle(key: str, data: bytes) -> Any:
+    def handle(key: str, data: bytes) -> object:
         parts = key.lower().split(".")
         for target in (w.split(".") for w in wanted):
             if len(target) <= len(parts) and parts[-len(target) :] == target:
