@@ -19,6 +19,7 @@ from ..utils.hooks import RemovableHandle
 
 Group = dict[str, Any]
 Closure = Callable[[], Any]
+Hooks = OrderedDict[int, Callable[..., Any]]
 Lists = list[list[Tensor | None]]
 
 
@@ -53,8 +54,8 @@ class _Required:
 required = _Required()
 
 _optimizers: WeakSet[Optimizer] = WeakSet()
-_pre_hooks: OrderedDict[int, object] = OrderedDict()
-_post_hooks: OrderedDict[int, object] = OrderedDict()
+_pre_hooks: Hooks = OrderedDict()
+_post_hooks: Hooks = OrderedDict()
 
 
 class Optimizer:
@@ -104,12 +105,12 @@ class Optimizer:
     _group_tensors_by_device_and_dtype = staticmethod(_group_tensors_by_device_and_dtype)
 
     def _make_hooks(self) -> None:
-        self._optimizer_step_pre_hooks: OrderedDict[int, Any] = OrderedDict()
-        self._optimizer_step_post_hooks: OrderedDict[int, Any] = OrderedDict()
-        self._optimizer_state_dict_pre_hooks: OrderedDict[int, Any] = OrderedDict()
-        self._optimizer_state_dict_post_hooks: OrderedDict[int, Any] = OrderedDict()
-        self._optimizer_load_state_dict_pre_hooks: OrderedDict[int, Any] = OrderedDict()
-        self._optimizer_load_state_dict_post_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._optimizer_step_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_step_post_hooks: Hooks = OrderedDict()
+        self._optimizer_state_dict_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_state_dict_post_hooks: Hooks = OrderedDict()
+        self._optimizer_load_state_dict_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_load_state_dict_post_hooks: Hooks = OrderedDict()
         _optimizers.add(self)
         if _pre_hooks or _post_hooks:
             self._hook_step()
@@ -241,12 +242,12 @@ class Optimizer:
     def _zero_grad_profile_name(self) -> str:
         return f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"
 
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_step_pre_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """`hook(optimizer, args, kwargs)` before each step; may return new args and kwargs."""
         self._hook_step()
         return _add(self._optimizer_step_pre_hooks, hook)
 
-    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_step_post_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """`hook(optimizer, args, kwargs)` after each step."""
         self._hook_step()
         return _add(self._optimizer_step_post_hooks, hook)
@@ -355,31 +356,31 @@ class Optimizer:
             hook(self)
 
     def register_state_dict_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """`hook(optimizer)` before `state_dict`."""
         return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """`hook(optimizer, state_dict)` after `state_dict`; may return another dict."""
         return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """`hook(optimizer, state_dict)` before loading; may return another dict."""
         return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """`hook(optimizer)` after loading."""
         return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
 
-def _add(hooks: OrderedDict[int, object], hook: object, prepend: bool = False) -> RemovableHandle:
+def _add(hooks: Hooks, hook: Callable[..., object], prepend: bool = False) -> RemovableHandle:
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     if prepend:
@@ -387,14 +388,14 @@ def _add(hooks: OrderedDict[int, object], hook: object, prepend: bool = False) -
     return handle
 
 
-def _add_for_all(hooks: OrderedDict[int, object], hook: object) -> RemovableHandle:
+def _add_for_all(hooks: Hooks, hook: Callable[..., object]) -> RemovableHandle:
     handle = _add(hooks, hook)
     for optimizer in list(_optimizers):
         optimizer._hook_step()
     return handle
 
 
-def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_optimizer_step_pre_hook(hook: Callable[..., object]) -> RemovableHandle:
     """`hook(optimizer, args, kwargs)` before each step of any optimizer; may return new args and
     kwargs.
 
@@ -410,7 +411,7 @@ def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     return _add_for_all(_pre_hooks, hook)
 
 
-def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_optimizer_step_post_hook(hook: Callable[..., object]) -> RemovableHandle:
     """`hook(optimizer, args, kwargs)` after each step of any optimizer.
 
     >>> import sys

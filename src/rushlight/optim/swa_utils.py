@@ -273,7 +273,7 @@ class SWALR(LRScheduler):
         super().load_state_dict(state_dict)
         self._set_anneal_func()
 
-    def get_lr(self) -> list[Any]:
+    def get_lr(self) -> list[float]:
         self._warn_outside_step()
         count = self._step_count - 1
         if self.anneal_epochs == 0:

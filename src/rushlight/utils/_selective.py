@@ -56,7 +56,7 @@ class SelectiveCheckpointContext:
     True
     """
 
-    def __init__(self, *, is_recompute: bool, op_output: object = None) -> None:
+    def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
         self.is_recompute, self.op_output = is_recompute, op_output
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from rushlight import _root as rl
@@ -15,7 +16,7 @@ from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .module import Module
-from .utils import _ntuple
+from .utils import Size, _ntuple
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
@@ -34,12 +35,12 @@ class _ConvNd(Module):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
         padding: Any,
-        dilation: Any,
+        dilation: tuple[int, ...],
         transposed: bool,
-        output_padding: Any,
+        output_padding: tuple[int, ...],
         groups: int,
         bias: bool,
         padding_mode: str,
@@ -118,8 +119,8 @@ class _ConvNd(Module):
 
 
 def _border(
-    padding: tuple[int, ...], kernel_size: tuple[int, ...], dilation: tuple[int, ...]
-) -> tuple[int, ...]:
+    padding: tuple[int, ...] | str, kernel_size: tuple[int, ...], dilation: tuple[int, ...]
+) -> Sequence[int]:
     """This padding as `F.pad` takes numbers: before and after, the last dimension first."""
     if not isinstance(padding, str):
         return tuple(n for n in reversed(padding) for _ in range(2))
@@ -137,10 +138,10 @@ class _Conv(_ConvNd):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: Size,
+        stride: Size = 1,
+        padding: Size | str = 0,
+        dilation: Size = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
@@ -235,13 +236,13 @@ class _ConvTransposeNd(_ConvNd):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
+        kernel_size: Size,
+        stride: Size = 1,
+        padding: Size = 0,
+        output_padding: Size = 0,
         groups: int = 1,
         bias: bool = True,
-        dilation: Any = 1,
+        dilation: Size = 1,
         padding_mode: str = "zeros",
         device: DeviceLike | None = None,
         dtype: dtypes.dtype | None = None,
@@ -265,7 +266,7 @@ class _ConvTransposeNd(_ConvNd):
             dtype,
         )
 
-    def _output_padding(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
+    def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
         """The extra rows that make the output `output_size`, among the sizes that fit the input."""
         if output_size is None:
             return self.output_padding
@@ -304,7 +305,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 
     _dims = 1
 
-    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return F.conv_transpose1d(
             input,
             self.weight,
@@ -327,7 +328,7 @@ class ConvTranspose2d(_ConvTransposeNd):
 
     _dims = 2
 
-    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return F.conv_transpose2d(
             input,
             self.weight,
@@ -349,7 +350,7 @@ class ConvTranspose3d(_ConvTransposeNd):
 
     _dims = 3
 
-    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return F.conv_transpose3d(
             input,
             self.weight,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from .. import functional as F
 from ._of_function import WithSettings, layer
-
-Size = int | tuple[int, ...]
+from .utils import Size
 
 
 @layer(F.unfold)

@@ -9,7 +9,7 @@ from rushlight._root import Tensor
 from .. import functional as F
 from ._of_function import WithSettings, layer
 from .module import Module
-from .utils import _ntuple, _single
+from .utils import Size, _ntuple, _single
 
 _MAX = "kernel_size stride padding dilation ceil_mode= return_indices="
 _AVERAGE = "kernel_size stride padding ceil_mode count_include_pad"
@@ -18,10 +18,10 @@ _AVERAGE = "kernel_size stride padding ceil_mode count_include_pad"
 class _MaxPoolNd(Module):
     def __init__(
         self,
-        kernel_size: object,
-        stride: object = None,
-        padding: object = 0,
-        dilation: object = 1,
+        kernel_size: Size,
+        stride: Size | None = None,
+        padding: Size = 0,
+        dilation: Size = 1,
         return_indices: bool = False,
         ceil_mode: bool = False,
     ) -> None:
@@ -79,9 +79,9 @@ class AvgPool1d(Module):
 
     def __init__(
         self,
-        kernel_size: object,
-        stride: object = None,
-        padding: object = 0,
+        kernel_size: Size,
+        stride: Size | None = None,
+        padding: Size = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> None:
@@ -99,9 +99,9 @@ class AvgPool1d(Module):
 class _AvgPoolNd(Module):
     def __init__(
         self,
-        kernel_size: object,
-        stride: object = None,
-        padding: object = 0,
+        kernel_size: Size,
+        stride: Size | None = None,
+        padding: Size = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
@@ -209,8 +209,8 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPool):
 @layer()
 class _LPPoolNd(WithSettings):
     norm_type: float
-    kernel_size: object
-    stride: object = None
+    kernel_size: Size
+    stride: Size | None = None
     ceil_mode: bool = False
 
 
@@ -244,7 +244,7 @@ class LPPool3d(_LPPoolNd):
 class _MaxUnpoolNd(Module):
     _dims: ClassVar[int]
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+    def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
         super().__init__()
         self.kernel_size = _ntuple(kernel_size, self._dims)
         self.stride = _ntuple(kernel_size if stride is None else stride, self._dims)
@@ -301,9 +301,9 @@ class _FractionalMaxPoolNd(Module):
 
     def __init__(
         self,
-        kernel_size: Any,
-        output_size: Any = None,
-        output_ratio: Any = None,
+        kernel_size: Size,
+        output_size: Size | None = None,
+        output_ratio: float | tuple[float, ...] | None = None,
         return_indices: bool = False,
         _random_samples: Tensor | None = None,
     ) -> None:

@@ -8,8 +8,8 @@ from rushlight._root import Tensor
 
 from .. import functional as F
 from .module import Module
+from .utils import Size
 
-Size = int | tuple[int, ...]
 Factor = float | tuple[float, ...]
 
 

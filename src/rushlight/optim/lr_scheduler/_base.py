@@ -70,7 +70,7 @@ class LRScheduler:
                     "loaded the optimizer state\n"
                     "2. You're using last_epoch >= 0 for a fresh training run (not recommended)"
                 )
-        self.base_lrs: list[Any] = rates_of(optimizer, "initial_lr")
+        self.base_lrs: list[float] = rates_of(optimizer, "initial_lr")
         self.last_epoch = last_epoch
         _note_steps(optimizer)
         self._initial_step()
@@ -92,11 +92,11 @@ class LRScheduler:
         """Takes over what `state_dict` returned."""
         self.__dict__.update(state_dict)
 
-    def get_last_lr(self) -> list[Any]:
+    def get_last_lr(self) -> list[float]:
         """The rates that were set last, one a group."""
         return self._last_lr
 
-    def get_lr(self) -> list[Any]:
+    def get_lr(self) -> list[float]:
         """The rates for `self.last_epoch`; called by `step`."""
         raise NotImplementedError
 
@@ -130,7 +130,7 @@ class LRScheduler:
             rule = getattr(self, "_get_closed_form_lr", rule)
         self._set_epoch(epoch, rule)
 
-    def _set_epoch(self, epoch: int, rule: Callable[[], list[Any]]) -> None:
+    def _set_epoch(self, epoch: int, rule: Callable[[], list[float]]) -> None:
         """Sets the rates that `rule` gives for the epoch."""
         self.last_epoch = epoch
         self._get_lr_called_within_step = True

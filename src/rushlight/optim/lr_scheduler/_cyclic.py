@@ -234,7 +234,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_cur: float = last_epoch
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
+    def get_lr(self) -> list[float]:
         self._warn_outside_step()
         height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
@@ -328,7 +328,7 @@ class OneCycleLR(_MomentumCycle):
             self._take_momenta(base_momentum, max_momentum, last_epoch == -1)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
+    def get_lr(self) -> list[float]:
         self._warn_outside_step()
         count, how = self.last_epoch, self._anneal_func_type
         if count > self.total_steps:

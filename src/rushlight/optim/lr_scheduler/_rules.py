@@ -17,6 +17,8 @@ from typing import Any
 from ..optimizer import Optimizer
 from ._base import LRScheduler, rates_of
 
+Lambda = Callable[[int], float]
+
 
 class _Chained(LRScheduler):
     """A schedule that gives the next rate from the present one."""
@@ -287,7 +289,12 @@ class PolynomialLR(_Chained):
 class _PerGroupFunctions(LRScheduler):
     """A schedule given as a function of the epoch, one for all groups or one each."""
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
         self.optimizer = optimizer
         count = len(optimizer.param_groups)
         self.lr_lambdas: list[Callable[[int], float]]
@@ -328,7 +335,7 @@ class LambdaLR(_PerGroupFunctions):
     [0.5]
     """
 
-    def get_lr(self) -> list[Any]:
+    def get_lr(self) -> list[float]:
         self._warn_outside_step()
         return [
             base * f(self.last_epoch)
@@ -347,7 +354,7 @@ class MultiplicativeLR(_PerGroupFunctions):
     [0.5]
     """
 
-    def get_lr(self) -> list[Any]:
+    def get_lr(self) -> list[float]:
         self._warn_outside_step()
         if self._is_initial:
             return rates_of(self.optimizer)

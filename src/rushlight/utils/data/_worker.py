@@ -37,7 +37,7 @@ class WorkerInfo:
 
     __slots__ = ("dataset", "id", "num_workers", "seed")
 
-    def __init__(self, id: int, num_workers: int, seed: int, dataset: object) -> None:
+    def __init__(self, id: int, num_workers: int, seed: int, dataset: Any) -> None:
         self.id = id
         self.num_workers = num_workers
         self.seed = seed
@@ -95,7 +95,7 @@ def _work(
     worker: int,
     workers: int,
     base_seed: int,
-    dataset: object,
+    dataset: Any,
     options: tuple[Any, ...],
     init_fn: Any,
     tasks: Any,

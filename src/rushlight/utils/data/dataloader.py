@@ -41,7 +41,7 @@ class _DatasetKind:
 
     @staticmethod
     def create_fetcher(
-        kind: int, dataset: object, auto_collation: bool, collate_fn: Any, drop_last: bool
+        kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool
     ) -> Any:
         """The fetcher that gives the batch of a list of indices."""
         from ._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
@@ -84,14 +84,14 @@ class DataLoader(Generic[T_co]):
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Any = None,
-        batch_sampler: object = None,
+        batch_sampler: Any = None,
         num_workers: int = 0,
         collate_fn: Callable[[Any], Any] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
         timeout: float = 0,
         worker_init_fn: Callable[[int], None] | None = None,
-        multiprocessing_context: object = None,
+        multiprocessing_context: Any = None,
         generator: Generator | None = None,
         *,
         prefetch_factor: int | None = None,

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import time
 from importlib import import_module
-from typing import Any
+from typing import Any, SupportsInt
 
 from ..._errors import refused as _refused
 from ..._missing import missing_name as _missing_name
 from . import summary as summaries
 
 __all__ = ["FileWriter", "SummaryWriter"]
+
+Step = SupportsInt | None
 
 _events: Any = import_module("tensorboard.compat.proto.event_pb2")
 Event, SessionLog = _events.Event, _events.SessionLog
@@ -32,7 +34,7 @@ class FileWriter:
         """The folder."""
         return str(self.event_writer.get_logdir())
 
-    def add_event(self, event: Any, step: Any = None, walltime: float | None = None) -> None:
+    def add_event(self, event: Any, step: Step = None, walltime: float | None = None) -> None:
         """Write an event."""
         event.wall_time = time.time() if walltime is None else walltime
         if step is not None:
@@ -40,7 +42,7 @@ class FileWriter:
         self.event_writer.add_event(event)
 
     def add_summary(
-        self, summary: Any, global_step: Any = None, walltime: float | None = None
+        self, summary: Any, global_step: Step = None, walltime: float | None = None
     ) -> None:
         """Write an event of a summary."""
         self.add_event(Event(summary=summary), global_step, walltime)
@@ -82,7 +84,7 @@ class SummaryWriter:
 
     def __init__(
         self,
-        log_dir: object = None,
+        log_dir: str | os.PathLike[str] | None = None,
         comment: str = "",
         purge_step: int | None = None,
         max_queue: int = 10,
@@ -121,14 +123,14 @@ class SummaryWriter:
         """The folder."""
         return self.log_dir
 
-    def _add(self, made: object, step: object, walltime: float | None) -> None:
+    def _add(self, made: object, step: Step, walltime: float | None) -> None:
         self._get_file_writer().add_summary(made, step, walltime)
 
     def add_scalar(
         self,
         tag: str,
         scalar_value: Any,
-        global_step: Any = None,
+        global_step: Step = None,
         walltime: float | None = None,
         new_style: bool = False,
         double_precision: bool = False,
@@ -141,7 +143,7 @@ class SummaryWriter:
         self,
         main_tag: str,
         tag_scalar_dict: dict[str, Any],
-        global_step: Any = None,
+        global_step: Step = None,
         walltime: float | None = None,
     ) -> None:
         """Log several numbers that one chart shows: each in a folder of its own."""
@@ -157,7 +159,11 @@ class SummaryWriter:
             )
 
     def add_tensor(
-        self, tag: str, tensor: Any, global_step: Any = None, walltime: float | None = None
+        self,
+        tag: str,
+        tensor: Any,
+        global_step: Step = None,
+        walltime: float | None = None,
     ) -> None:
         """Log all values of a tensor."""
         self._add(summaries.tensor_proto(tag, tensor), global_step, walltime)
@@ -166,7 +172,7 @@ class SummaryWriter:
         self,
         tag: str,
         values: Any,
-        global_step: Any = None,
+        global_step: Step = None,
         bins: Any = "tensorflow",
         walltime: float | None = None,
         max_bins: int | None = None,
@@ -185,7 +191,7 @@ class SummaryWriter:
         sum_squares: float,
         bucket_limits: Any,
         bucket_counts: Any,
-        global_step: Any = None,
+        global_step: Step = None,
         walltime: float | None = None,
     ) -> None:
         """Log a histogram of which all is known."""
@@ -200,7 +206,7 @@ class SummaryWriter:
         self,
         tag: str,
         img_tensor: Any,
-        global_step: Any = None,
+        global_step: Step = None,
         walltime: float | None = None,
         dataformats: str = "CHW",
     ) -> None:
@@ -211,7 +217,7 @@ class SummaryWriter:
         self,
         tag: str,
         img_tensor: Any,
-        global_step: Any = None,
+        global_step: Step = None,
         walltime: float | None = None,
         dataformats: str = "NCHW",
     ) -> None:
@@ -223,7 +229,7 @@ class SummaryWriter:
         tag: str,
         img_tensor: Any,
         box_tensor: Any,
-        global_step: Any = None,
+        global_step: Step = None,
         walltime: float | None = None,
         rescale: float = 1,
         dataformats: str = "CHW",
@@ -240,7 +246,7 @@ class SummaryWriter:
         self,
         tag: str,
         figure: Any,
-        global_step: Any = None,
+        global_step: Step = None,
         close: bool = True,
         walltime: float | None = None,
     ) -> None:
@@ -253,7 +259,7 @@ class SummaryWriter:
         self,
         tag: str,
         vid_tensor: Any,
-        global_step: Any = None,
+        global_step: Step = None,
         fps: int = 4,
         walltime: float | None = None,
     ) -> None:
@@ -264,7 +270,7 @@ class SummaryWriter:
         self,
         tag: str,
         snd_tensor: Any,
-        global_step: Any = None,
+        global_step: Step = None,
         sample_rate: int = 44100,
         walltime: float | None = None,
     ) -> None:
@@ -272,7 +278,11 @@ class SummaryWriter:
         self._add(summaries.audio(tag, snd_tensor, sample_rate), global_step, walltime)
 
     def add_text(
-        self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None
+        self,
+        tag: str,
+        text_string: str,
+        global_step: Step = None,
+        walltime: float | None = None,
     ) -> None:
         """Log a text, in Markdown."""
         self._add(summaries.text(tag, text_string), global_step, walltime)
@@ -298,7 +308,7 @@ class SummaryWriter:
         metric_dict: dict[str, Any],
         hparam_domain_discrete: dict[str, list[Any]] | None = None,
         run_name: str | None = None,
-        global_step: Any = None,
+        global_step: Step = None,
     ) -> None:
         """Log the settings and results of an experiment, in a folder of its own."""
         if type(hparam_dict) is not dict or type(metric_dict) is not dict:
@@ -317,7 +327,7 @@ class SummaryWriter:
         mat: Any,
         metadata: Any = None,
         label_img: Any = None,
-        global_step: Any = None,
+        global_step: Step = None,
         tag: str = "default",
         metadata_header: Any = None,
     ) -> None:
@@ -362,7 +372,7 @@ class SummaryWriter:
         tag: str,
         labels: Any,
         predictions: Any,
-        global_step: Any = None,
+        global_step: Step = None,
         num_thresholds: int = 127,
         weights: Any = None,
         walltime: float | None = None,
@@ -380,7 +390,7 @@ class SummaryWriter:
         false_negative_counts: Any,
         precision: Any,
         recall: Any,
-        global_step: Any = None,
+        global_step: Step = None,
         num_thresholds: int = 127,
         weights: Any = None,
         walltime: float | None = None,
@@ -423,7 +433,7 @@ class SummaryWriter:
         colors: Any = None,
         faces: Any = None,
         config_dict: Any = None,
-        global_step: Any = None,
+        global_step: Step = None,
         walltime: float | None = None,
     ) -> None:
         """Log points in space (N, count, 3), or the triangles between them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from rushlight._missing import missing_name as _missing_name
 
@@ -16,7 +17,7 @@ class _BaseDatasetFetcher:
 
     def __init__(
         self,
-        dataset: object,
+        dataset: Any,
         auto_collation: bool,
         collate_fn: Callable[..., object],
         drop_last: bool,

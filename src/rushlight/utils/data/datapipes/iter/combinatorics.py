@@ -25,7 +25,7 @@ class SamplerIterDataPipe(IterDataPipe[Any]):
 
     def __init__(
         self,
-        datapipe: object,
+        datapipe: Any,
         sampler: type[Sampler[Any]] = SequentialSampler,
         sampler_args: tuple[Any, ...] | None = None,
         sampler_kwargs: dict[str, Any] | None = None,

@@ -32,7 +32,7 @@ class _ShardingIterDataPipe(IterDataPipe[Any]):
 class ShardingFilterIterDataPipe(_ShardingIterDataPipe):
     """Every n-th sample in each of n workers; all of them elsewhere."""
 
-    def __init__(self, source_datapipe: Any, sharding_group_filter: object = None) -> None:
+    def __init__(self, source_datapipe: Any, sharding_group_filter: Any = None) -> None:
         self.source_datapipe, self.sharding_group_filter = source_datapipe, sharding_group_filter
         self.groups: dict[int, tuple[int, int]] = {}
         self.num_of_instances, self.instance_id = 1, 0
