@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -27,6 +27,7 @@ class _ConvNd(Module):
     """
 
     _dims: int = 0
+    _function: ClassVar[Callable[..., Tensor]]  # called by way of the class: it is no method
     _transposed: bool = False
     weight: Parameter
     bias: Parameter | None
@@ -170,14 +171,12 @@ class _Conv(_ConvNd):
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """The layer with other weights: subclasses call and replace this method."""
-        raise NotImplementedError
-
-    def _padded(self, input: Tensor) -> tuple[Tensor, Any]:
-        """The input with its border, where that is not zeros, and the padding still to be done."""
-        if self.padding_mode == "zeros":
-            return input, self.padding
-        border = self._reversed_padding_repeated_twice
-        return F.pad(input, border, mode=self.padding_mode), (0,) * self._dims
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            border = self._reversed_padding_repeated_twice
+            input, padding = F.pad(input, border, mode=self.padding_mode), (0,) * self._dims
+        convolve = type(self)._function
+        return convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv1d(_Conv):
@@ -187,11 +186,7 @@ class Conv1d(_Conv):
     torch.Size([4, 8, 20])
     """
 
-    _dims = 1
-
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        input, padding = self._padded(input)
-        return F.conv1d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+    _dims, _function = 1, F.conv1d
 
 
 class Conv2d(_Conv):
@@ -204,11 +199,7 @@ class Conv2d(_Conv):
     torch.Size([8, 3, 3, 3])
     """
 
-    _dims = 2
-
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        input, padding = self._padded(input)
-        return F.conv2d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+    _dims, _function = 2, F.conv2d
 
 
 class Conv3d(_Conv):
@@ -218,11 +209,7 @@ class Conv3d(_Conv):
     torch.Size([2, 4, 6, 6])
     """
 
-    _dims = 3
-
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        input, padding = self._padded(input)
-        return F.conv3d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+    _dims, _function = 3, F.conv3d
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -295,18 +282,8 @@ class _ConvTransposeNd(_ConvNd):
                 )
         return tuple(size - low for size, low in zip(output_size, smallest, strict=True))
 
-
-class ConvTranspose1d(_ConvTransposeNd):
-    """Transposed convolution over (N, C, L) or (C, L).
-
-    >>> nn.ConvTranspose1d(8, 3, kernel_size=4, stride=2, padding=1)(torch.zeros(1, 8, 10)).shape
-    torch.Size([1, 3, 20])
-    """
-
-    _dims = 1
-
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        return F.conv_transpose1d(
+        return type(self)._function(
             input,
             self.weight,
             self.bias,
@@ -316,6 +293,16 @@ class ConvTranspose1d(_ConvTransposeNd):
             self.groups,
             self.dilation,
         )
+
+
+class ConvTranspose1d(_ConvTransposeNd):
+    """Transposed convolution over (N, C, L) or (C, L).
+
+    >>> nn.ConvTranspose1d(8, 3, kernel_size=4, stride=2, padding=1)(torch.zeros(1, 8, 10)).shape
+    torch.Size([1, 3, 20])
+    """
+
+    _dims, _function = 1, F.conv_transpose1d
 
 
 class ConvTranspose2d(_ConvTransposeNd):
@@ -326,19 +313,7 @@ class ConvTranspose2d(_ConvTransposeNd):
     torch.Size([1, 3, 14, 14])
     """
 
-    _dims = 2
-
-    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        return F.conv_transpose2d(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            self._output_padding(input, output_size),
-            self.groups,
-            self.dilation,
-        )
+    _dims, _function = 2, F.conv_transpose2d
 
 
 class ConvTranspose3d(_ConvTransposeNd):
@@ -348,19 +323,7 @@ class ConvTranspose3d(_ConvTransposeNd):
     torch.Size([1, 1, 6, 6, 6])
     """
 
-    _dims = 3
-
-    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        return F.conv_transpose3d(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            self._output_padding(input, output_size),
-            self.groups,
-            self.dilation,
-        )
+    _dims, _function = 3, F.conv_transpose3d
 
 
 _LATE = [f"LazyConv{kind}{n}d" for kind in ("", "Transpose") for n in (1, 2, 3)]
