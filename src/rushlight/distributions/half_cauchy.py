@@ -9,7 +9,7 @@ from rushlight._root import Tensor
 
 from . import constraints
 from .cauchy import Cauchy
-from .transformed_distribution import TransformedDistribution
+from .transformed_distribution import OfBase, TransformedDistribution
 from .transforms import AbsTransform
 
 __all__ = ["HalfCauchy"]
@@ -30,10 +30,7 @@ class HalfCauchy(TransformedDistribution):
         base = Cauchy(0, scale, validate_args=False)
         super().__init__(base, AbsTransform(), validate_args=validate_args)
 
-    @property
-    def scale(self) -> Tensor:
-        """The median."""
-        return self.base_dist.scale
+    scale = OfBase("scale", "The median.")
 
     @property
     def mean(self) -> Tensor:
@@ -45,9 +42,7 @@ class HalfCauchy(TransformedDistribution):
     def mode(self) -> Tensor:
         return rl.zeros_like(self.scale)
 
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
+    variance = OfBase("variance")
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = rl.as_tensor(self._checked(value), dtype=self.scale.dtype, device=self.scale.device)

@@ -9,7 +9,7 @@ from rushlight._root import Tensor
 
 from . import constraints
 from .normal import Normal
-from .transformed_distribution import TransformedDistribution
+from .transformed_distribution import OfBase, TransformedDistribution
 from .transforms import AbsTransform
 
 __all__ = ["HalfNormal"]
@@ -30,10 +30,7 @@ class HalfNormal(TransformedDistribution):
         base = Normal(0, scale, validate_args=False)
         super().__init__(base, AbsTransform(), validate_args=validate_args)
 
-    @property
-    def scale(self) -> Tensor:
-        """The standard deviation of the normal numbers."""
-        return self.base_dist.scale
+    scale = OfBase("scale", "The standard deviation of the normal numbers.")
 
     @property
     def mean(self) -> Tensor:

@@ -8,7 +8,7 @@ from rushlight._root import Tensor
 
 from . import constraints
 from .gamma import Gamma
-from .transformed_distribution import TransformedDistribution
+from .transformed_distribution import OfBase, TransformedDistribution
 from .transforms import PowerTransform
 
 __all__ = ["InverseGamma"]
@@ -38,15 +38,8 @@ class InverseGamma(TransformedDistribution):
         reciprocal = PowerTransform(-base.rate.new_ones(()))
         super().__init__(base, reciprocal, validate_args=validate_args)
 
-    @property
-    def concentration(self) -> Tensor:
-        """The shape."""
-        return self.base_dist.concentration
-
-    @property
-    def rate(self) -> Tensor:
-        """The scale: the inverse scale of the gamma numbers."""
-        return self.base_dist.rate
+    concentration = OfBase("concentration", "The shape.")
+    rate = OfBase("rate", "The scale: the inverse scale of the gamma numbers.")
 
     @property
     def mean(self) -> Tensor:

@@ -6,7 +6,7 @@ from rushlight._root import Tensor
 
 from . import constraints
 from .normal import Normal
-from .transformed_distribution import TransformedDistribution
+from .transformed_distribution import OfBase, TransformedDistribution
 from .transforms import ExpTransform
 
 __all__ = ["LogNormal"]
@@ -32,15 +32,8 @@ class LogNormal(TransformedDistribution):
         base = Normal(loc, scale, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    @property
-    def loc(self) -> Tensor:
-        """The mean of the logarithms."""
-        return self.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        """The standard deviation of the logarithms."""
-        return self.base_dist.scale
+    loc = OfBase("loc", "The mean of the logarithms.")
+    scale = OfBase("scale", "The standard deviation of the logarithms.")
 
     @property
     def mean(self) -> Tensor:

@@ -9,7 +9,7 @@ from rushlight._root import Size, Tensor
 
 from . import constraints
 from ._parameters import ByProbabilities
-from .transformed_distribution import TransformedDistribution
+from .transformed_distribution import OfBase, TransformedDistribution
 from .transforms import SigmoidTransform
 from .utils import Shape, broadcast_all, clamp_probs
 
@@ -82,17 +82,6 @@ class RelaxedBernoulli(TransformedDistribution):
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 
-    @property
-    def temperature(self) -> Tensor:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """Log odds."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """Probabilities."""
-        return self.base_dist.probs
+    temperature = OfBase("temperature", "The temperature.")
+    logits = OfBase("logits", "Log odds.")
+    probs = OfBase("probs", "Probabilities.")

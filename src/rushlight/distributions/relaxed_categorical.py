@@ -11,7 +11,7 @@ from rushlight._root import Size, Tensor
 from . import constraints
 from ._categories import OfCategories
 from .categorical import Categorical
-from .transformed_distribution import TransformedDistribution
+from .transformed_distribution import OfBase, TransformedDistribution
 from .transforms import ExpTransform
 from .utils import Shape, broadcast_all, clamp_probs
 
@@ -90,17 +90,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    @property
-    def temperature(self) -> Tensor:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """Log probabilities over the last dimension."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """Probabilities over the last dimension."""
-        return self.base_dist.probs
+    temperature = OfBase("temperature", "The temperature.")
+    logits = OfBase("logits", "Log probabilities over the last dimension.")
+    probs = OfBase("probs", "Probabilities over the last dimension.")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -14,6 +15,19 @@ from .transforms import ComposeTransform, Transform
 from .utils import Shape, sum_rightmost
 
 __all__ = ["TransformedDistribution"]
+
+
+class OfBase(property):
+    """A property that is the base distribution's."""
+
+    def __init__(self, name: str, doc: str | None = None) -> None:
+        super().__init__(attrgetter(f"base_dist.{name}"), doc=doc)
+
+    if TYPE_CHECKING:
+
+        def __get__(  # type: ignore[override]
+            self, made: object, owner: type | None = None, /
+        ) -> Tensor: ...
 
 
 class TransformedDistribution(Distribution):

@@ -13,7 +13,7 @@ from .._errors import warn
 from . import constraints
 from .chi2 import Chi2
 from .exp_family import ExponentialFamily
-from .multivariate_normal import _precision_to_scale_tril, half_log_det
+from .multivariate_normal import WithFactor, factor_of, given_matrix, half_log_det
 from .utils import Shape, lazy_property
 
 __all__ = ["Wishart"]
@@ -28,7 +28,7 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
     return rl.digamma(x.unsqueeze(-1) - rl.arange(p, dtype=x.dtype, device=x.device) / 2).sum(-1)
 
 
-class Wishart(ExponentialFamily):
+class Wishart(WithFactor, ExponentialFamily):
     """Sums of `df` products x x' of normal vectors; one of the three matrices gives their
     covariance.
 
@@ -60,18 +60,12 @@ class Wishart(ExponentialFamily):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        given = {
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }
-        matrices = [(name, matrix) for name, matrix in given.items() if matrix is not None]
-        if len(matrices) != 1:
-            raise AssertionError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
-                "specified."
-            )
-        ((name, matrix),) = matrices
+        name, matrix = given_matrix(
+            AssertionError,
+            covariance_matrix=covariance_matrix,
+            precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
+        )
         if matrix.dim() < 2:
             raise ValueError(
                 "scale_tril must be at least two-dimensional, with optional leading batch "
@@ -94,12 +88,7 @@ class Wishart(ExponentialFamily):
                 "ndim - 1 < df < ndim.",
             )
         super().__init__(batch, event_shape, validate_args=validate_args)
-        if name == "scale_tril":
-            self._unbroadcasted_scale_tril = matrix
-        elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = linalg.cholesky(matrix)
-        else:
-            self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
+        self._unbroadcasted_scale_tril = factor_of(name, matrix)
         self._finish(self)
 
     def _finish(self, made: Any) -> None:
@@ -116,20 +105,6 @@ class Wishart(ExponentialFamily):
         factor = self._unbroadcasted_scale_tril
         new._unbroadcasted_scale_tril = factor.expand((*shape, *self._event_shape))
         self._finish(new)
-
-    def _matrix(self, matrix: Tensor) -> Tensor:
-        return matrix.expand(self._batch_shape + self._event_shape)
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        """The lower triangular factor of the covariance of the vectors."""
-        return self._matrix(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        """The covariance of the vectors."""
-        factor = self._unbroadcasted_scale_tril
-        return self._matrix(factor @ factor.mT)
 
     @lazy_property
     def precision_matrix(self) -> Tensor:

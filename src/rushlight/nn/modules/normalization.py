@@ -18,7 +18,33 @@ from ._of_function import WithSettings, layer
 from .module import Module
 
 
-class LayerNorm(Module):
+class _Affine(Module):
+    weight: Parameter | None
+    bias: Parameter | None
+
+    def _scale_and_shift(
+        self,
+        shape: tuple[int, ...],
+        affine: bool,
+        bias: bool,
+        device: DeviceLike | None,
+        dtype: dtypes.dtype | None,
+    ) -> None:
+        """Makes the parameters that there are to be, and sets them."""
+        for name, there in (("weight", affine), ("bias", affine and bias)):
+            made = Parameter(rl.empty(shape, device=device, dtype=dtype)) if there else None
+            self.register_parameter(name, made)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Scale 1, shift 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class LayerNorm(_Affine):
     """Normalises over the last dimensions, which must be `normalized_shape`, then scales and
     shifts.
 
@@ -26,9 +52,6 @@ class LayerNorm(Module):
     tensor([[-1.2247,  0.0000,  1.2247],
             [-1.2247,  0.0000,  1.2247]])
     """
-
-    weight: Parameter | None
-    bias: Parameter | None
 
     def __init__(
         self,
@@ -45,19 +68,7 @@ class LayerNorm(Module):
         self.eps = eps
         self.elementwise_affine = elementwise_affine
 
-        def empty() -> Parameter:
-            return Parameter(rl.empty(self.normalized_shape, device=device, dtype=dtype))
-
-        self.register_parameter("weight", empty() if elementwise_affine else None)
-        self.register_parameter("bias", empty() if elementwise_affine and bias else None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Scale 1, shift 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        self._scale_and_shift(self.normalized_shape, elementwise_affine, bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -69,15 +80,12 @@ class LayerNorm(Module):
         )
 
 
-class GroupNorm(Module):
+class GroupNorm(_Affine):
     """Normalises groups of channels of (N, C, ...), then scales and shifts each channel.
 
     >>> nn.GroupNorm(2, 6)(torch.rand(4, 6, 5, 5)).shape
     torch.Size([4, 6, 5, 5])
     """
-
-    weight: Parameter | None
-    bias: Parameter | None
 
     def __init__(
         self,
@@ -100,19 +108,7 @@ class GroupNorm(Module):
         self.eps = eps
         self.affine = affine
 
-        def empty() -> Parameter:
-            return Parameter(rl.empty(num_channels, device=device, dtype=dtype))
-
-        self.register_parameter("weight", empty() if affine else None)
-        self.register_parameter("bias", empty() if affine and bias else None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Scale 1, shift 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        self._scale_and_shift((num_channels,), affine, bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
