@@ -41,7 +41,7 @@ class ByProbabilities(Distribution):
         setattr(self, name, given)
         self._param = given
 
-    def _take_with(self, count: Any, probs: Any, logits: object) -> Tensor:
+    def _take_with(self, count: Any, probs: object, logits: object) -> Tensor:
         """The same with a count, broadcast together; gives the count."""
         if (probs is None) != (logits is None):
             given = probs if logits is None else logits

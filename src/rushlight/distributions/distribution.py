@@ -124,7 +124,7 @@ class Distribution:
         lambda self: self._missing(), doc="The constraint that values satisfy."
     )
 
-    def _missing(self) -> Any:
+    def _missing(self) -> object:
         raise NotImplementedError
 
     @property

@@ -311,7 +311,7 @@ class CorrCholeskyTransform(Transform):
         t = below / shifted.sqrt()
         return (t.log1p() - t.neg().log1p()) / 2
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor, intermediates: Any = None) -> Tensor:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor, intermediates: object = None) -> Tensor:
         rest = 1 - (y * y).cumsum(dim=-1)
         stick = 0.5 * tril_matrix_to_vec(rest, diag=-2).log().sum(-1)
         tanh = -2 * (x + F.softplus(-2 * x) - math.log(2.0)).sum(dim=-1)

@@ -112,7 +112,7 @@ class lazy_property(Generic[_T]):
 class _lazy_property_and_property(lazy_property[_T], property):  # type: ignore[misc]
     """A lazy property seen from the class: a property for tools that read documentation."""
 
-    def __init__(self, wrapped: Callable[[Any], _T]) -> None:
+    def __init__(self, wrapped: Callable[[object], _T]) -> None:
         property.__init__(self, wrapped)
         self.wrapped = wrapped
 

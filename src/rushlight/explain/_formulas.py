@@ -91,7 +91,7 @@ def local_gradient(op: _core.Op, argument: str, values: Mapping[str, Any] | None
 
 
 @functools.lru_cache(maxsize=4096, typed=True)
-def _formula(op: _core.Op, argument: str, values: tuple[tuple[str, Any], ...]) -> Formula:
+def _formula(op: _core.Op, argument: str, values: tuple[tuple[str, object], ...]) -> Formula:
     entry = getattr(op, "entry", None)
     if entry is None:
         return _NONE
@@ -128,7 +128,7 @@ def _reads(text: str, values: set[str]) -> tuple[str, ...]:
 _LONG = 60
 
 
-def _derived(op: _core.Op, argument: str, function: Any, values: dict[str, Any]) -> Formula:
+def _derived(op: _core.Op, argument: str, function: Any, values: dict[str, object]) -> Formula:
     """The formula of a rule. A long formula has names for its parts."""
     try:
         short = _told(op, argument, function, values, None)
@@ -144,7 +144,7 @@ def _told(
     op: _core.Op,
     argument: str,
     function: FunctionType,
-    values: dict[str, Any],
+    values: dict[str, object],
     parts: dict[str, Expression] | None,
 ) -> Formula:
     code = function.__code__
@@ -437,7 +437,7 @@ class _Reading:
 
     # statements
 
-    def run(self, body: list[ast.stmt], scope: _Scope) -> Any:
+    def run(self, body: list[ast.stmt], scope: _Scope) -> object:
         for at, statement in enumerate(body):
             match statement:
                 case ast.Return(value=ast.expr() as value):
@@ -525,7 +525,7 @@ class _Reading:
                 return self.call(node, scope)
         raise _Unreadable(type(node).__name__)
 
-    def logic(self, node: ast.BoolOp, scope: _Scope) -> Any:
+    def logic(self, node: ast.BoolOp, scope: _Scope) -> object:
         is_and = isinstance(node.op, ast.And)
         found: list[Expression] = []
         for part in node.values:
@@ -621,7 +621,7 @@ def _called_method(method: _Method, args: list[object], named: dict[str, object]
     return ex.call(method.name, method.of, *shown)
 
 
-def _applied(how: tuple[Any, Callable[..., Expression]] | None, *values: object) -> Any:
+def _applied(how: tuple[Any, Callable[..., Expression]] | None, *values: object) -> object:
     if how is None:
         raise _Unreadable("an operator")
     plain, made = how

@@ -146,14 +146,14 @@ class Names:
                 self._take(label, inside(tensor))
 
 
-def _attributes(value: object) -> dict[str, Any]:
+def _attributes(value: object) -> dict[str, object]:
     try:
         return dict(value.__dict__)
     except Exception:  # an object of the program may do anything when it is asked
         return {}
 
 
-def names_for(names: Any = None) -> Names:
+def names_for(names: object = None) -> Names:
     """Names as a caller gives them, a module, a mapping or pairs of names and tensors; then the
     variables of the program that calls."""
     if isinstance(names, Names):

@@ -119,7 +119,7 @@ class _Watching:
         self.most = written_out(graph)
         self.steps: list[Step] = []
 
-    def starts(self, what: object, values: tuple[Any, ...], place: Any) -> Step | None:
+    def starts(self, what: object, values: tuple[Any, ...], place: object) -> Step | None:
         node = self.known.get(what) if isinstance(what, _core.Node) else None
         if node is None:
             return None

@@ -236,7 +236,7 @@ class _Page:
 
     def _boxes(
         self, boxes: list[Box], number: dict[Box, int], nodes: list[dict[str, Any]]
-    ) -> list[dict[str, Any]]:
+    ) -> list[dict[str, object]]:
         counts = [0] * len(boxes)
         held = [0] * len(boxes)
         for row in nodes:

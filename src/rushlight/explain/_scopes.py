@@ -60,11 +60,11 @@ class Recording:
 
     # -- told by the modules
 
-    def enter(self, module: Any, _: Any) -> None:
+    def enter(self, module: object, _: object) -> None:
         """A module is called."""
         self._running.modules.append((_core.last_number(), module))
 
-    def leave(self, module: Any, _: Any, result: Any) -> None:
+    def leave(self, module: object, _: object, result: object) -> None:
         """The module has given its result, or raised an error: close it, and all below it."""
         modules = self._running.modules
         while modules:
@@ -104,11 +104,11 @@ class Recording:
 
     # -- told by the core
 
-    def starts(self, what: Any, values: tuple[Any, ...], place: Any) -> Any:
+    def starts(self, what: object, values: tuple[object, ...], place: object) -> Any:
         """A call begins."""
         return (what, values) if isinstance(what, _core.Op) else None
 
-    def ran(self, began: Any, values: Any, error: Any, took: int) -> None:
+    def ran(self, began: Any, values: object, error: object, took: int) -> None:
         """A call has given its results: small ones are kept, with the arguments that have no
         gradient, by the node that made them."""
         if values is None or began is None:
@@ -128,7 +128,7 @@ class Recording:
                 [(name, v) for name, v in zip(op.params, given, strict=False) if _shown(v)],
             )
 
-    def ends(self, what: Any, path: int, ways: int) -> None:
+    def ends(self, what: object, path: int, ways: int) -> None:
         """A call is over."""
 
 

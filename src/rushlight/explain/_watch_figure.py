@@ -88,7 +88,7 @@ def _drawn(series: Series) -> bool:
     return not math.isnan(series.largest[0])
 
 
-def _curve(axis: Any, series: Series, colour: str, band: bool) -> Any:
+def _curve(axis: Any, series: Series, colour: str, band: bool) -> object:
     """A series with the range that its entries stand for; red marks where it was not finite."""
     at = np.array(series.at)
     pale = 0.35 if band else 1.0

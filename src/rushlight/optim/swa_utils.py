@@ -84,7 +84,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> _AverageAll:
     """
     _check_decay(decay)
 
-    def ema_update(averages: list[Tensor], presents: list[Tensor], count: Any) -> None:
+    def ema_update(averages: list[Tensor], presents: list[Tensor], count: object) -> None:
         with rl.no_grad():
             for average, present in zip(averages, presents, strict=True):
                 if average.is_floating_point() or average.is_complex():

@@ -51,7 +51,7 @@ class _Rules(NamedTuple):
         known = [_TOLERANCES.get(t, (0.0, 0.0)) for t in types]
         return max(r for r, _ in known), max(a for _, a in known)
 
-    def fail(self, text: str, path: tuple[Any, ...]) -> NoReturn:
+    def fail(self, text: str, path: tuple[object, ...]) -> NoReturn:
         """Raise the error, with the place within containers and the caller's words."""
         if path:
             text += f"\n\nThe failure occurred for item {''.join(f'[{key!r}]' for key in path)}"
@@ -244,7 +244,7 @@ _PARTS = {
 _PARTS |= {"bsr": _PARTS["csr"], "bsc": _PARTS["csc"]}
 
 
-def _compare_sparse(actual: Any, expected: Any, rules: _Rules, path: tuple[Any, ...]) -> None:
+def _compare_sparse(actual: Any, expected: Any, rules: _Rules, path: tuple[object, ...]) -> None:
     """Sparse tensors of one layout: as many values, the same indices, and close values."""
     kind = str(actual.layout).rpartition("_")[2]
     if kind == "coo" and actual.is_coalesced() != expected.is_coalesced():

@@ -29,14 +29,14 @@ def context_decorator(ctx: Any, func: Any) -> Any:
         return _wrap_generator(make, func)
 
     @functools.wraps(func)
-    def inside(*args: object, **kwargs: object) -> Any:
+    def inside(*args: object, **kwargs: object) -> object:
         with make():
             return func(*args, **kwargs)
 
     return inside
 
 
-def _wrap_generator(ctx_factory: Callable[[], Any], func: Any) -> Any:
+def _wrap_generator(ctx_factory: Callable[[], Any], func: Any) -> object:
     """A generator each of whose steps runs inside a context of its own."""
 
     @functools.wraps(func)

@@ -26,7 +26,9 @@ class DeviceContext(TorchFunctionMode):
     def __exit__(self, *exc: object) -> None:
         self.device.__exit__(*exc)
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Any, types: object, args: Any = (), kwargs: Any = None
+    ) -> Any:
         return func(*args, **(kwargs or {}))
 
 

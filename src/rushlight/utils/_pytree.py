@@ -166,7 +166,7 @@ def tree_map_(
     return tree
 
 
-def _chosen(kind: Any) -> Callable[[Any], bool]:
+def _chosen(kind: Any) -> Callable[[object], bool]:
     """Whether a leaf is of a type, of one of several, or what a predicate holds for."""
     if isinstance(kind, (type, tuple)):
         return lambda x: isinstance(x, kind)

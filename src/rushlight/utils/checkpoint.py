@@ -564,10 +564,10 @@ class CheckpointFunction(autograd.Function):
 
 
 def checkpoint(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     *args: Any,
     use_reentrant: bool | None = None,
-    context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
+    context_fn: Callable[[], tuple[object, object]] = noop_context_fn,
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,

@@ -91,7 +91,7 @@ def _said(run_lambda: Any, command: str, pattern: str) -> str | None:
     return found.group(1) if found else None
 
 
-def get_gcc_version(run_lambda: Any) -> str | None:
+def get_gcc_version(run_lambda: object) -> str | None:
     """The version of gcc; None without it."""
     return _said(run_lambda, "gcc --version", r"gcc (.*)")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from typing import Any
 
 from .._errors import refused as _refused
 from .._missing import missing_name as _missing_name
@@ -28,7 +29,7 @@ IS_LINUX = sys.platform.startswith("linux")
 _NO_HEADERS = "extensions in C++ use PyTorch's headers and library, which are not here."
 
 
-def _headers(name: str) -> object:
+def _headers(name: str) -> Any:
     return _refused(f"torch.utils.cpp_extension.{name}", _NO_HEADERS)
 
 

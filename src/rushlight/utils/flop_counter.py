@@ -68,7 +68,7 @@ def mm_flop(
     return math.prod(a_shape) * b_shape[-1] * 2
 
 
-def bmm_flop(a_shape: Any, b_shape: Any, out_shape: Any = None, **kwargs: object) -> int:
+def bmm_flop(a_shape: Any, b_shape: Any, out_shape: object = None, **kwargs: object) -> int:
     """Of products of matrices in batches."""
     return math.prod(a_shape) * b_shape[-1] * 2
 
@@ -273,7 +273,9 @@ class FlopCounterMode(overrides.TorchFunctionMode):
         if self.display:
             print(self.get_table(self.depth))
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Any, types: object, args: Any = (), kwargs: Any = None
+    ) -> Any:
         kwargs = kwargs or {}
         if func in self.flop_registry:
             result = func(*args, **kwargs)

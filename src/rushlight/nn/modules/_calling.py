@@ -60,7 +60,7 @@ def add(hooks: Hooks, hook: object, *, extra: object = None) -> RemovableHandle:
 def call_with_hooks(module: Any, args: tuple[Tensor, ...], kwargs: dict[str, Any]) -> Any:
     """Runs `module.forward` between the hooks that apply to it."""
     own = module.__dict__
-    none: dict[int, Any] = {}
+    none: dict[int, object] = {}
     pre = own.get("_forward_pre_hooks", none)
     post = own.get("_forward_hooks", none)
     backward = own.get("_backward_hooks", none)
@@ -300,7 +300,7 @@ class BackwardHook:
                 )
         self.grad_outputs = None
 
-    def _on_grad_input(self, grads: Any, _: Any) -> object:
+    def _on_grad_input(self, grads: Any, _: object) -> object:
         if self.grad_outputs is None:
             return None  # the gradient reached the input without passing through the output
         inputs = _spread(self.input_places or [], grads, self.n_inputs)
@@ -349,7 +349,7 @@ def _through_identity(
     return (tuple(out) if kind is tuple else kind(*out)), places
 
 
-_identity_function: Any = None
+_identity_function: object = None
 
 
 def _identity() -> Any:

@@ -85,7 +85,7 @@ class _SyncBatchNorm(Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, g: Tensor) -> Any:
+    def backward(ctx: Any, g: Tensor) -> object:
         input, weight, mean, rstd = ctx.saved_tensors
         g = _wide(g)
         off = _wide(input) - _each(mean, g)

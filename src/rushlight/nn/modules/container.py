@@ -109,7 +109,7 @@ class Sequential(_Numbered):
             input = module(input)
         return input
 
-    def _sliced(self, items: list[tuple[str, Any]]) -> Sequential:
+    def _sliced(self, items: list[tuple[str, object]]) -> Sequential:
         return type(self)(OrderedDict(items))
 
     def append(self, module: Module) -> Self:
@@ -252,7 +252,7 @@ class ModuleDict(Module):
     ['cats', 'dogs']
     """
 
-    def __init__(self, modules: Any = None) -> None:
+    def __init__(self, modules: object = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
@@ -295,7 +295,7 @@ class ModuleDict(Module):
         """The modules."""
         return self._modules.values()
 
-    def update(self, modules: Any) -> None:
+    def update(self, modules: object) -> None:
         """Adds or replaces modules from a mapping or from pairs."""
         for key, module in _pairs("ModuleDict", "ModuleDict", modules):
             self[key] = module
@@ -329,7 +329,7 @@ class ParameterList(_ParameterContainer):
     (2, True)
     """
 
-    def __init__(self, values: Iterable[Any] | None = None) -> None:
+    def __init__(self, values: Iterable[object] | None = None) -> None:
         super().__init__()
         self._size = 0
         if values is not None:
@@ -349,7 +349,7 @@ class ParameterList(_ParameterContainer):
     def __iter__(self) -> Iterator[Any]:
         return iter(self[i] for i in range(self._size))
 
-    def __iadd__(self, values: Iterable[Any]) -> Self:
+    def __iadd__(self, values: Iterable[object]) -> Self:
         return self.extend(values)
 
     def append(self, value: Any) -> Self:
@@ -435,7 +435,7 @@ class ParameterDict(_ParameterContainer):
         """The values."""
         return (self[key] for key in self._keys)
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """The value of a key, or the default."""
         return getattr(self, key) if key in self._keys else default
 
@@ -465,11 +465,11 @@ class ParameterDict(_ParameterContainer):
         """A new ParameterDict of the same parameters."""
         return ParameterDict(OrderedDict(self.items()))
 
-    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+    def fromkeys(self, keys: Iterable[str], default: object = None) -> ParameterDict:
         """A new ParameterDict with the given keys and one value."""
         return ParameterDict((key, default) for key in keys)
 
-    def update(self, parameters: Any) -> None:
+    def update(self, parameters: object) -> None:
         """Adds or replaces values from a mapping or from pairs.
 
         New keys of a plain dict come in sorted order, those of an OrderedDict, of a ParameterDict

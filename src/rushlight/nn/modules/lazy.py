@@ -65,7 +65,7 @@ class LazyModuleMixin:
                 destination[prefix + name] = value if plain else value.detach()
 
     def _lazy_load_hook(
-        self, state_dict: Any, prefix: str, metadata: Any, strict: bool, *lists: Any
+        self, state_dict: Any, prefix: str, metadata: object, strict: bool, *lists: object
     ) -> None:
         """Gives uninitialised members the shapes of what is loaded into them."""
         module: Any = self

@@ -21,7 +21,7 @@ class DataParallel(Module):
     def __init__(
         self,
         module: Module,
-        device_ids: Sequence[Any] | None = None,
+        device_ids: Sequence[object] | None = None,
         output_device: object = None,
         dim: int = 0,
     ) -> None:
@@ -36,7 +36,7 @@ class DataParallel(Module):
 def data_parallel(
     module: Module,
     inputs: object,
-    device_ids: Sequence[Any] | None = None,
+    device_ids: Sequence[object] | None = None,
     output_device: object = None,
     dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,

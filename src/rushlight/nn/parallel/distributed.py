@@ -211,7 +211,7 @@ class DistributedDataParallel(Module, Joinable):
 
     # ---- hooks
 
-    def register_comm_hook(self, state: Any, hook: Callable[..., Any]) -> None:
+    def register_comm_hook(self, state: object, hook: Callable[..., object]) -> None:
         """Reduce each bucket by `hook(state, bucket)`, which gives a Future of the flat result.
 
         The hook divides, if a mean is wanted. Raises RuntimeError for a second hook, TypeError and

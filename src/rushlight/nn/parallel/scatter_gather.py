@@ -13,7 +13,7 @@ def scatter(inputs: object, target_gpus: object, dim: int = 0) -> list[Any]:
 
 
 def scatter_kwargs(
-    inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: object, dim: int = 0
+    inputs: tuple[object, ...], kwargs: dict[str, Any] | None, target_gpus: object, dim: int = 0
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
     """The arguments and the named arguments for each device."""
     return (inputs,), (kwargs or {},)

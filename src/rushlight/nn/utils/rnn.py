@@ -42,7 +42,7 @@ class PackedSequence(_PackedFields):
         data: Tensor,
         batch_sizes: Tensor | None = None,
         sorted_indices: Tensor | None = None,
-        unsorted_indices: Any = None,
+        unsorted_indices: object = None,
     ) -> Self:
         if batch_sizes is None:
             if not (isinstance(data, (list, tuple)) and len(data) == 2):

@@ -115,7 +115,7 @@ class SpectralNorm:
                 if getattr(getattr(hook, "hook", hook), "fn", None) is self:
                     del hooks[key]
 
-    def __call__(self, module: Module, inputs: Any) -> None:
+    def __call__(self, module: Module, inputs: object) -> None:
         setattr(module, self.name, self.compute_weight(module, module.training))
 
 
@@ -125,7 +125,9 @@ class SpectralNormStateDictHook:
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
 
-    def __call__(self, module: Any, state_dict: Any, prefix: str, metadata: dict[str, Any]) -> None:
+    def __call__(
+        self, module: object, state_dict: object, prefix: str, metadata: dict[str, Any]
+    ) -> None:
         versions = metadata.setdefault("spectral_norm", {})
         versions[f"{self.fn.name}.version"] = SpectralNorm._version
 

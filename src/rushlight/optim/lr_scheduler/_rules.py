@@ -244,7 +244,7 @@ class ConstantLR(_Chained):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _next(self, rate: Any, base: Any) -> object:
+    def _next(self, rate: Any, base: object) -> object:
         if self.last_epoch == 0:
             return rate * self.factor
         return rate * (1.0 / self.factor) if self.last_epoch == self.total_iters else rate

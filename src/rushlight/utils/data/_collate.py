@@ -21,7 +21,7 @@ def _tensors(batch: Any, *, collate_fn_map: object = None) -> Tensor:
     return rl.stack(list(batch), 0)
 
 
-def _arrays(batch: Any, *, collate_fn_map: Any = None) -> Any:
+def _arrays(batch: Any, *, collate_fn_map: Any = None) -> object:
     if batch[0].dtype.kind in "SUO":
         raise TypeError(_CANNOT.format(batch[0].dtype))
     return collate([rl.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
@@ -88,7 +88,7 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None 
     raise TypeError(_CANNOT.format(kind) + taking_pytorchs(first))
 
 
-def _like(first: Any, content: object, fill: Callable[[Any], None], mutable: type) -> Any:
+def _like(first: Any, content: object, fill: Callable[[Any], None], mutable: type) -> object:
     """`content` in a container of the type of `first`, where that type can be made; as it is
     elsewhere.
     """

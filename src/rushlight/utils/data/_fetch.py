@@ -59,7 +59,7 @@ def fetcher(
     if rows is None:
         return fetch
 
-    def fetch_rows(indices: Any) -> Any:
+    def fetch_rows(indices: Any) -> object:
         indices = list(indices)
         batch = rows(indices)
         return fetch(indices) if batch is None else batch
@@ -67,7 +67,7 @@ def fetcher(
     return fetch_rows
 
 
-def _row_fetcher(dataset: object) -> Callable[[list[Any]], list[Any] | None] | None:
+def _row_fetcher(dataset: object) -> Callable[[list[Any]], list[object] | None] | None:
     """For rows of plain tensors: one indexing a tensor instead of one a sample and a stack.
 
     The function gives None for indices that are not all integers: the list of them would mean
@@ -96,7 +96,7 @@ class _StreamFetcher:
         self,
         dataset: Any,
         auto_collation: bool,
-        collate_fn: Callable[[object], Any],
+        collate_fn: Callable[[object], object],
         drop_last: bool,
     ) -> None:
         self.samples = iter(dataset)

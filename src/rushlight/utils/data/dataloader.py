@@ -41,8 +41,8 @@ class _DatasetKind:
 
     @staticmethod
     def create_fetcher(
-        kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool
-    ) -> Any:
+        kind: int, dataset: object, auto_collation: bool, collate_fn: Any, drop_last: bool
+    ) -> object:
         """The fetcher that gives the batch of a list of indices."""
         from ._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
 
@@ -200,7 +200,7 @@ class DataLoader(Generic[T_co]):
         return self.__multiprocessing_context
 
     @multiprocessing_context.setter
-    def multiprocessing_context(self, multiprocessing_context: Any) -> None:
+    def multiprocessing_context(self, multiprocessing_context: object) -> None:
         self.__multiprocessing_context = multiprocessing_context
 
     @property

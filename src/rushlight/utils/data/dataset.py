@@ -78,7 +78,7 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
         return self.tensors[0].size(0)
 
 
-def _several(dataset: Any, indices: list[int]) -> list[Any]:
+def _several(dataset: Any, indices: list[int]) -> list[object]:
     """The samples of these indices, fetched at once where the dataset can."""
     many = getattr(dataset, "__getitems__", None)
     if many is None:

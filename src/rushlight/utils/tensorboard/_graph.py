@@ -77,7 +77,7 @@ class _Recorder(TorchFunctionMode):
         return known[1]
 
     def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        self, func: Any, types: object, args: Any = (), kwargs: Any = None
     ) -> object:
         inputs = [self.source(t) for t in _tensors((args, kwargs))]
         result = func(*args, **(kwargs or {}))

@@ -41,7 +41,7 @@ def _value(tag: str, **what: object) -> object:
     return Summary(value=[Summary.Value(tag=tag, **what)])
 
 
-def _of_plugin(name: str, content: Any = None, **more: Any) -> object:
+def _of_plugin(name: str, content: Any = None, **more: object) -> object:
     settings = {} if content is None else {"content": content.SerializeToString()}
     data = _summary.SummaryMetadata.PluginData(plugin_name=name, **settings)
     return _summary.SummaryMetadata(plugin_data=data, **more)

@@ -129,7 +129,7 @@ class SummaryWriter:
     def add_scalar(
         self,
         tag: str,
-        scalar_value: Any,
+        scalar_value: object,
         global_step: Step = None,
         walltime: float | None = None,
         new_style: bool = False,
@@ -171,9 +171,9 @@ class SummaryWriter:
     def add_histogram(
         self,
         tag: str,
-        values: Any,
+        values: object,
         global_step: Step = None,
-        bins: Any = "tensorflow",
+        bins: object = "tensorflow",
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
@@ -205,7 +205,7 @@ class SummaryWriter:
     def add_image(
         self,
         tag: str,
-        img_tensor: Any,
+        img_tensor: object,
         global_step: Step = None,
         walltime: float | None = None,
         dataformats: str = "CHW",
@@ -216,7 +216,7 @@ class SummaryWriter:
     def add_images(
         self,
         tag: str,
-        img_tensor: Any,
+        img_tensor: object,
         global_step: Step = None,
         walltime: float | None = None,
         dataformats: str = "NCHW",
@@ -227,7 +227,7 @@ class SummaryWriter:
     def add_image_with_boxes(
         self,
         tag: str,
-        img_tensor: Any,
+        img_tensor: object,
         box_tensor: Any,
         global_step: Step = None,
         walltime: float | None = None,
@@ -245,7 +245,7 @@ class SummaryWriter:
     def add_figure(
         self,
         tag: str,
-        figure: Any,
+        figure: object,
         global_step: Step = None,
         close: bool = True,
         walltime: float | None = None,
@@ -258,7 +258,7 @@ class SummaryWriter:
     def add_video(
         self,
         tag: str,
-        vid_tensor: Any,
+        vid_tensor: object,
         global_step: Step = None,
         fps: int = 4,
         walltime: float | None = None,
@@ -269,7 +269,7 @@ class SummaryWriter:
     def add_audio(
         self,
         tag: str,
-        snd_tensor: Any,
+        snd_tensor: object,
         global_step: Step = None,
         sample_rate: int = 44100,
         walltime: float | None = None,
@@ -289,8 +289,8 @@ class SummaryWriter:
 
     def add_graph(
         self,
-        model: Any,
-        input_to_model: Any = None,
+        model: object,
+        input_to_model: object = None,
         verbose: bool = False,
         use_strict_trace: bool = True,
     ) -> None:
@@ -324,12 +324,12 @@ class SummaryWriter:
 
     def add_embedding(
         self,
-        mat: Any,
+        mat: object,
         metadata: Any = None,
         label_img: Any = None,
         global_step: Step = None,
         tag: str = "default",
-        metadata_header: Any = None,
+        metadata_header: object = None,
     ) -> None:
         """Log points (N, D) for the projector; metadata: a label of each, label_img: a picture."""
         rows = summaries.make_np(mat)
@@ -370,11 +370,11 @@ class SummaryWriter:
     def add_pr_curve(
         self,
         tag: str,
-        labels: Any,
-        predictions: Any,
+        labels: object,
+        predictions: object,
         global_step: Step = None,
         num_thresholds: int = 127,
-        weights: Any = None,
+        weights: object = None,
         walltime: float | None = None,
     ) -> None:
         """Log precision over recall of predictions in [0, 1] of labels 0 and 1."""
@@ -384,15 +384,15 @@ class SummaryWriter:
     def add_pr_curve_raw(
         self,
         tag: str,
-        true_positive_counts: Any,
-        false_positive_counts: Any,
-        true_negative_counts: Any,
-        false_negative_counts: Any,
-        precision: Any,
-        recall: Any,
+        true_positive_counts: object,
+        false_positive_counts: object,
+        true_negative_counts: object,
+        false_negative_counts: object,
+        precision: object,
+        recall: object,
         global_step: Step = None,
         num_thresholds: int = 127,
-        weights: Any = None,
+        weights: object = None,
         walltime: float | None = None,
     ) -> None:
         """Log a curve of precision over recall of which all is known."""
@@ -429,10 +429,10 @@ class SummaryWriter:
     def add_mesh(
         self,
         tag: str,
-        vertices: Any,
-        colors: Any = None,
-        faces: Any = None,
-        config_dict: Any = None,
+        vertices: object,
+        colors: object = None,
+        faces: object = None,
+        config_dict: object = None,
         global_step: Step = None,
         walltime: float | None = None,
     ) -> None:

@@ -38,6 +38,13 @@ class DataChunk(list[_T]):
         return iter(self.items)
 
 
+def length(pipe: object, source: Any) -> int:
+    """How many samples the source of a pipe has; TypeError where nothing says so."""
+    if not hasattr(type(source), "__len__"):
+        raise TypeError(f"{type(pipe).__name__} instance doesn't have valid length")
+    return len(source)
+
+
 class _Functions:
     """The methods of pipes: names that decorators register."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..._collate import default_collate
 from .._decorator import functional_datapipe
-from ..datapipe import IterDataPipe
+from ..datapipe import IterDataPipe, length
 from ..utils.common import _check_unpickable_fn, validate_input_col
 
 __all__ = ["CollatorIterDataPipe", "MapperIterDataPipe"]
@@ -56,9 +56,7 @@ class MapperIterDataPipe(IterDataPipe[Any]):
             yield self._apply_fn(data)
 
     def __len__(self) -> int:
-        if hasattr(type(self.datapipe), "__len__"):
-            return len(self.datapipe)
-        raise TypeError(f"{type(self).__name__} instance doesn't have valid length")
+        return length(self, self.datapipe)
 
 
 @functional_datapipe("collate")
@@ -69,6 +67,6 @@ class CollatorIterDataPipe(MapperIterDataPipe):
         self,
         datapipe: object,
         conversion: Any = default_collate,
-        collate_fn: Callable[..., Any] | None = None,
+        collate_fn: Callable[..., object] | None = None,
     ) -> None:
         super().__init__(datapipe, fn=collate_fn if collate_fn is not None else conversion)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ....._errors import warn
 from .._decorator import functional_datapipe
-from ..datapipe import IterDataPipe
+from ..datapipe import IterDataPipe, length
 from ..utils.common import StreamWrapper, _check_unpickable_fn
 
 __all__ = [
@@ -20,12 +20,6 @@ __all__ = [
     "MultiplexerIterDataPipe",
     "ZipperIterDataPipe",
 ]
-
-
-def _lengths(pipe: object, pipes: Any) -> list[int]:
-    if all(hasattr(type(p), "__len__") for p in pipes):
-        return [len(p) for p in pipes]
-    raise TypeError(f"{type(pipe).__name__} instance doesn't have valid length")
 
 
 @functional_datapipe("concat")
@@ -44,7 +38,7 @@ class ConcaterIterDataPipe(IterDataPipe[Any]):
             yield from pipe
 
     def __len__(self) -> int:
-        return sum(_lengths(self, self.datapipes))
+        return sum(length(self, p) for p in self.datapipes)
 
 
 @functional_datapipe("zip")
@@ -60,7 +54,7 @@ class ZipperIterDataPipe(IterDataPipe[Any]):
         yield from zip(*[iter(p) for p in self.datapipes], strict=False)
 
     def __len__(self) -> int:
-        return min(_lengths(self, self.datapipes))
+        return min(length(self, p) for p in self.datapipes)
 
 
 @functional_datapipe("mux")
@@ -75,7 +69,7 @@ class MultiplexerIterDataPipe(IterDataPipe[Any]):
             yield from samples
 
     def __len__(self) -> int:
-        return min(_lengths(self, self.datapipes)) * len(self.datapipes)
+        return min(length(self, p) for p in self.datapipes) * len(self.datapipes)
 
 
 class _Shared:
@@ -186,7 +180,7 @@ class DemultiplexerIterDataPipe(IterDataPipe[Any]):
 
     def __new__(
         cls,
-        datapipe: Any,
+        datapipe: object,
         num_instances: int,
         classifier_fn: Callable[[Any], int | None],
         drop_none: bool = False,

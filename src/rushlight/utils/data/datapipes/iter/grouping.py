@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._decorator import functional_datapipe
-from ..datapipe import DataChunk, IterDataPipe
+from ..datapipe import DataChunk, IterDataPipe, length
 from ..utils.common import _check_unpickable_fn
 
 __all__ = ["BatcherIterDataPipe", "GrouperIterDataPipe", "UnBatcherIterDataPipe"]
@@ -30,7 +30,7 @@ class BatcherIterDataPipe(IterDataPipe[Any]):
         self.wrapper_class = wrapper_class
 
     def __iter__(self) -> Iterator[Any]:
-        batch: list[Any] = []
+        batch: list[object] = []
         for sample in self.datapipe:
             batch.append(sample)
             if len(batch) == self.batch_size:
@@ -40,9 +40,7 @@ class BatcherIterDataPipe(IterDataPipe[Any]):
             yield self.wrapper_class(batch)
 
     def __len__(self) -> int:
-        if not hasattr(type(self.datapipe), "__len__"):
-            raise TypeError(f"{type(self).__name__} instance doesn't have valid length")
-        whole, rest = divmod(len(self.datapipe), self.batch_size)
+        whole, rest = divmod(length(self, self.datapipe), self.batch_size)
         return whole + (1 if rest and not self.drop_last else 0)
 
 

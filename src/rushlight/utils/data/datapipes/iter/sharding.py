@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any
 
 from .._decorator import functional_datapipe
-from ..datapipe import IterDataPipe
+from ..datapipe import IterDataPipe, length
 
 __all__ = ["SHARDING_PRIORITIES", "ShardingFilterIterDataPipe"]
 
@@ -68,7 +68,5 @@ class ShardingFilterIterDataPipe(_ShardingIterDataPipe):
                 yield item
 
     def __len__(self) -> int:
-        if not isinstance(self.source_datapipe, Sized):
-            raise TypeError(f"{type(self).__name__} instance doesn't have valid length")
-        whole, rest = divmod(len(self.source_datapipe), self.num_of_instances)
+        whole, rest = divmod(length(self, self.source_datapipe), self.num_of_instances)
         return whole + (1 if self.instance_id < rest else 0)

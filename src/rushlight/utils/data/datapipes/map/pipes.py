@@ -9,8 +9,8 @@ from typing import Any
 
 from ....._errors import warn
 from .._decorator import functional_datapipe
-from ..datapipe import DataChunk, IterDataPipe, MapDataPipe
-from ..iter.combinatorics import drawn_seed
+from ..datapipe import DataChunk, MapDataPipe
+from ..iter.combinatorics import Shuffled, drawn_seed
 from ..utils.common import _check_unpickable_fn
 
 
@@ -34,25 +34,14 @@ class MapperMapDataPipe(MapDataPipe[Any]):
         return self.fn(self.datapipe[index])
 
 
-class ShufflerIterDataPipe(IterDataPipe[Any]):
+class ShufflerIterDataPipe(Shuffled):
     """The samples in random order: an IterDataPipe."""
 
     def __init__(self, datapipe: Any, *, indices: list[Any] | None = None) -> None:
         self.datapipe = datapipe
         self.indices = list(range(len(datapipe))) if indices is None else indices
-        self._enabled, self._rng = True, random.Random()
-        self._seed: int | None = None
+        self._rng = random.Random()
         self._shuffled_indices: list[Any] = self.indices
-
-    def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:
-        """Let the order be random, or that of the source."""
-        self._enabled = shuffle
-        return self
-
-    def set_seed(self, seed: int) -> ShufflerIterDataPipe:
-        """The seed of the next iterator."""
-        self._seed = seed
-        return self
 
     def reset(self) -> None:
         """Begin anew."""

@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-def validate_input_col(fn: Callable[..., Any], input_col: object) -> None:
+def validate_input_col(fn: Callable[..., object], input_col: object) -> None:
     """ValueError where a function does not take as many values as there are columns."""
     try:
         signature = inspect.signature(fn)
