@@ -7,12 +7,7 @@ from typing import Any, Self
 from rushlight._root import Size, Tensor
 
 from .distribution import Distribution
-from .utils import (
-    broadcast_all,
-    lazy_property,
-    logits_to_probs,
-    probs_to_logits,
-)
+from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
 
 __all__ = ["ByProbabilities"]
 

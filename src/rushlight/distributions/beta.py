@@ -10,10 +10,7 @@ from rushlight._root import Size, Tensor
 from . import constraints
 from .dirichlet import Dirichlet
 from .exp_family import ExponentialFamily
-from .utils import (
-    Shape,
-    broadcast_all,
-)
+from .utils import Shape, broadcast_all
 
 __all__ = ["Beta"]
 

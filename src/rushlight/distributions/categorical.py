@@ -22,10 +22,7 @@ class Categorical(ByProbabilities):
     tensor([0.2500, 0.7500])
     """
 
-    arg_constraints = {
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
     _binary = False
 

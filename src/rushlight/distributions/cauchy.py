@@ -9,10 +9,7 @@ from rushlight._root import Tensor
 
 from . import constraints
 from .distribution import Distribution
-from .utils import (
-    Shape,
-    broadcast_all,
-)
+from .utils import Shape, broadcast_all
 
 __all__ = ["Cauchy"]
 
@@ -24,10 +21,7 @@ class Cauchy(Distribution):
     tensor(0.7500)
     """
 
-    arg_constraints = {
-        "loc": constraints.real,
-        "scale": constraints.positive,
-    }
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
 

@@ -27,10 +27,7 @@ class ContinuousBernoulli(ByProbabilities, ExponentialFamily):
     tensor(0.5000)
     """
 
-    arg_constraints = {
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0

@@ -41,10 +41,7 @@ class Distribution:
         Distribution._validate_args = value
 
     def __init__(
-        self,
-        batch_shape: Any = (),
-        event_shape: Any = (),
-        validate_args: bool | None = None,
+        self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None
     ) -> None:
         self._batch_shape = Size(batch_shape)
         self._event_shape = Size(event_shape)
@@ -62,7 +59,7 @@ class Distribution:
             warn(
                 f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = "
                 "{}` or initialize the distribution with `validate_args=False` to turn off "
-                "validation.",
+                "validation."
             )
         for name, constraint in known.items():
             if constraints.is_dependent(constraint):
@@ -158,10 +155,7 @@ class Distribution:
 
     def sample_n(self, n: int) -> Tensor:
         """`sample((n,))`, PyTorch's older name."""
-        warn(
-            "sample_n(n) will be deprecated. Use .sample((n,)) instead.",
-            FutureWarning,
-        )
+        warn("sample_n(n) will be deprecated. Use .sample((n,)) instead.", FutureWarning)
         return self.sample((n,))
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -221,7 +215,7 @@ class Distribution:
         except NotImplementedError:
             warn(
                 f"{type(self)} does not define `support` to enable sample validation. Please "
-                "initialize the distribution with `validate_args=False` to turn off validation.",
+                "initialize the distribution with `validate_args=False` to turn off validation."
             )
             return
         assert isinstance(support, Constraint)

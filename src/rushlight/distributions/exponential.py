@@ -7,10 +7,7 @@ from rushlight._root import Tensor
 
 from . import constraints
 from .exp_family import ExponentialFamily
-from .utils import (
-    Shape,
-    broadcast_all,
-)
+from .utils import Shape, broadcast_all
 
 __all__ = ["Exponential"]
 

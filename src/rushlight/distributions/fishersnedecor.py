@@ -23,10 +23,7 @@ class FisherSnedecor(Distribution):
     tensor(2.)
     """
 
-    arg_constraints = {
-        "df1": constraints.positive,
-        "df2": constraints.positive,
-    }
+    arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
     has_rsample = True
 

@@ -8,10 +8,7 @@ from rushlight._root import Tensor
 from ..nn import functional as F
 from . import constraints
 from ._parameters import ByProbabilities
-from .utils import (
-    Shape,
-    broadcast_all,
-)
+from .utils import Shape, broadcast_all
 
 __all__ = ["Geometric"]
 
@@ -23,10 +20,7 @@ class Geometric(ByProbabilities):
     tensor(3.)
     """
 
-    arg_constraints = {
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
 
     def __init__(

@@ -21,18 +21,12 @@ class InverseGamma(TransformedDistribution):
     tensor(2.)
     """
 
-    arg_constraints = {
-        "concentration": constraints.positive,
-        "rate": constraints.positive,
-    }
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
     has_rsample = True
 
     def __init__(
-        self,
-        concentration: Tensor | float,
-        rate: Tensor | float,
-        validate_args: bool | None = None,
+        self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None
     ) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)
         reciprocal = PowerTransform(-base.rate.new_ones(()))

@@ -322,10 +322,7 @@ def _traced(q: LowRankMultivariateNormal, factor: Tensor) -> Tensor:
 
 def _apart(p: Any, q: LowRankMultivariateNormal) -> Tensor:
     return _batch_lowrank_mahalanobis(
-        q._unbroadcasted_cov_factor,
-        q._unbroadcasted_cov_diag,
-        q.loc - p.loc,
-        q._capacitance_tril,
+        q._unbroadcasted_cov_factor, q._unbroadcasted_cov_diag, q.loc - p.loc, q._capacitance_tril
     )
 
 

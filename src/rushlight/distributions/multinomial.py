@@ -25,10 +25,7 @@ class Multinomial(OfCategories):
     tensor(0.5000)
     """
 
-    arg_constraints = {
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     total_count: int
 
     def __init__(

@@ -9,11 +9,7 @@ from rushlight._root import Tensor
 
 from . import constraints
 from .exp_family import ExponentialFamily
-from .utils import (
-    Shape,
-    _standard_normal,
-    broadcast_all,
-)
+from .utils import Shape, _standard_normal, broadcast_all
 
 __all__ = ["Normal"]
 
@@ -25,10 +21,7 @@ class Normal(ExponentialFamily):
     tensor(-0.9189)
     """
 
-    arg_constraints = {
-        "loc": constraints.real,
-        "scale": constraints.positive,
-    }
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
     _mean_carrier_measure = 0

@@ -21,10 +21,7 @@ class OneHotCategorical(OfCategories):
     tensor([0., 1.])
     """
 
-    arg_constraints = {
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
     has_enumerate_support = True
 

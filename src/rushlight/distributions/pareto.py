@@ -20,10 +20,7 @@ class Pareto(TransformedDistribution):
     tensor(2.)
     """
 
-    arg_constraints = {
-        "alpha": constraints.positive,
-        "scale": constraints.positive,
-    }
+    arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 
     def __init__(
         self, scale: Tensor | float, alpha: Tensor | float, validate_args: bool | None = None

@@ -219,11 +219,7 @@ class AffineTransform(Transform):
     bijective = True
 
     def __init__(
-        self,
-        loc: Tensor | float,
-        scale: Tensor | float,
-        event_dim: int = 0,
-        cache_size: int = 0,
+        self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0
     ) -> None:
         super().__init__(cache_size=cache_size)
         self.loc = loc

@@ -9,10 +9,7 @@ from rushlight._root import Tensor
 
 from . import constraints
 from .distribution import Distribution
-from .utils import (
-    Shape,
-    broadcast_all,
-)
+from .utils import Shape, broadcast_all
 
 __all__ = ["Uniform"]
 
@@ -28,10 +25,7 @@ class Uniform(Distribution):
 
     @property
     def arg_constraints(self) -> dict[str, constraints.Constraint]:
-        return {
-            "low": constraints.less_than(self.high),
-            "high": constraints.greater_than(self.low),
-        }
+        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     def __init__(
         self, low: Tensor | float, high: Tensor | float, validate_args: bool | None = None

@@ -46,18 +46,12 @@ class VonMises(Distribution):
     tensor(-1.0738)
     """
 
-    arg_constraints = {
-        "loc": constraints.real,
-        "concentration": constraints.positive,
-    }
+    arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
     has_rsample = False
 
     def __init__(
-        self,
-        loc: Tensor | float,
-        concentration: Tensor | float,
-        validate_args: bool | None = None,
+        self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None
     ) -> None:
         self.loc, self.concentration = broadcast_all(loc, concentration)
         super().__init__(self.loc.shape, (), validate_args)

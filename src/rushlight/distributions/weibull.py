@@ -23,10 +23,7 @@ class Weibull(TransformedDistribution):
     tensor(2.)
     """
 
-    arg_constraints = {
-        "scale": constraints.positive,
-        "concentration": constraints.positive,
-    }
+    arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
 
     def __init__(

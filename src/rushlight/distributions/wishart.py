@@ -85,7 +85,7 @@ class Wishart(WithFactor, ExponentialFamily):
         if bool(self.df.lt(n).any()):
             warn(
                 "Low df values detected. Singular samples are highly likely to occur for "
-                "ndim - 1 < df < ndim.",
+                "ndim - 1 < df < ndim."
             )
         super().__init__(batch, event_shape, validate_args=validate_args)
         self._unbroadcasted_scale_tril = factor_of(name, matrix)

@@ -14,15 +14,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 
-__all__ = [
-    "Names",
-    "escaped",
-    "inside",
-    "is_module",
-    "names_for",
-    "quiet",
-    "shown_name",
-]
+__all__ = ["Names", "escaped", "inside", "is_module", "names_for", "quiet", "shown_name"]
 
 _LIBRARY = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _MOST = 100

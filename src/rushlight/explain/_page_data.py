@@ -224,11 +224,7 @@ class _Page:
                     row["box"] = 0
                 edges.append(
                     _without_defaults(
-                        **{
-                            "from": node.number,
-                            "to": row["id"],
-                            "constant": constant.argument,
-                        }
+                        **{"from": node.number, "to": row["id"], "constant": constant.argument}
                     )
                 )
 
@@ -355,12 +351,7 @@ def _plain(s: Summary | None) -> object:
     )
     row["values"] = _number(s.values)
     if s.size != 1:
-        row.update(
-            size=s.size,
-            norm=_number(s.norm),
-            min=_number(s.least),
-            max=_number(s.greatest),
-        )
+        row.update(size=s.size, norm=_number(s.norm), min=_number(s.least), max=_number(s.greatest))
         row.update(_without_defaults(nan=s.nan, inf=s.inf))
     if row["values"] is None:
         del row["values"]

@@ -124,8 +124,7 @@ class Recording:
                 self.values[number, edge[1]] = value.detach().clone()
             op, given = began
             self.arguments.setdefault(
-                number,
-                [(name, v) for name, v in zip(op.params, given, strict=False) if _shown(v)],
+                number, [(name, v) for name, v in zip(op.params, given, strict=False) if _shown(v)]
             )
 
     def ends(self, what: object, path: int, ways: int) -> None:

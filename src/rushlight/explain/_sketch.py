@@ -13,15 +13,7 @@ from dataclasses import dataclass, field
 from .._core import Tensor
 from ._boxes import Box, boxes_of
 from ._graph import Constant, Edge, Graph, Node
-from ._labels import (
-    arguments,
-    derivative,
-    local_formula,
-    number_text,
-    sent_on,
-    shape_text,
-    sign,
-)
+from ._labels import arguments, derivative, local_formula, number_text, sent_on, shape_text, sign
 from ._names import shown_name
 from ._numbers import local_values
 

@@ -30,10 +30,7 @@ class UninitializedTensorMixin(rl.Tensor):
     cls_to_become: type[Any]
 
     def materialize(
-        self,
-        shape: Any,
-        device: DeviceLike | None = None,
-        dtype: dtypes.dtype | None = None,
+        self, shape: Any, device: DeviceLike | None = None, dtype: dtypes.dtype | None = None
     ) -> None:
         """Gives the tensor memory of this shape, without values."""
         device = self.data.device if device is None else device

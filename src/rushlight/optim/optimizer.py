@@ -190,7 +190,7 @@ class Optimizer:
             warn(
                 "optimizer contains a parameter group with duplicate parameters; "
                 "in future, this will cause an error; "
-                "see github.com/pytorch/pytorch/issues/40967 for more information",
+                "see github.com/pytorch/pytorch/issues/40967 for more information"
             )
         known: set[Tensor] = set()
         for group in self.param_groups:

@@ -222,11 +222,7 @@ def _compare_tensors(
         absolute = (actual - expected).abs()
         relative = absolute / expected.abs()
         absolute, relative = (d.masked_fill(close, 0) for d in (absolute, relative))
-    lines = [
-        _title(rules.what, rtol, atol),
-        "",
-        mismatched,
-    ]
+    lines = [_title(rules.what, rtol, atol), "", mismatched]
     for name, difference, allowed in (("absolute", absolute, atol), ("relative", relative, rtol)):
         where = int(difference.flatten().argmax())
         index = tuple(int(i) for i in np.unravel_index(where, tuple(difference.shape)))

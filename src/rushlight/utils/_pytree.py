@@ -294,9 +294,7 @@ def _schema(spec: TreeSpec) -> dict[str, object]:
     node = _NODES.get(spec.type)
     name = name or getattr(node, "serialized_type_name", None)
     if name is None:
-        raise NotImplementedError(
-            f"Serializing {spec.type} in pytree is not registered.",
-        )
+        raise NotImplementedError(f"Serializing {spec.type} in pytree is not registered.")
     to_text = getattr(node, "to_dumpable_context", None)
     context = to_text(spec.context) if to_text else json.dumps(spec.context)
     children = [_schema(child) for child in spec.children_specs]

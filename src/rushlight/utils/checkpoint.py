@@ -477,9 +477,7 @@ def check_backward_validity(inputs: Any) -> None:
     1
     """
     if not any(t.requires_grad for t in inputs if isinstance(t, Tensor)):
-        warn(
-            "None of the inputs have requires_grad=True. Gradients will be None",
-        )
+        warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 def detach_variable(inputs: object) -> tuple[Any, ...]:
@@ -594,7 +592,7 @@ def checkpoint(
             "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an "
             "exception. use_reentrant=False is recommended, but if you need to preserve the "
             "current default behavior, you can pass use_reentrant=True. "
-            "Refer to docs for more details on the differences between the two variants.",
+            "Refer to docs for more details on the differences between the two variants."
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
@@ -635,7 +633,7 @@ def checkpoint_sequential(
             "passed explicitly. In version 2.9 we will raise an exception if use_reentrant is not "
             "passed. use_reentrant=False is recommended, but if you need to preserve the current "
             "default behavior, you can pass use_reentrant=True. "
-            "Refer to docs for more details on the differences between the two variants.",
+            "Refer to docs for more details on the differences between the two variants."
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)

@@ -122,7 +122,7 @@ class _Call:
             if not isinstance(self.result, (rl.Tensor, tuple)):
                 warn(
                     "For backward hooks to be called, module output should be a Tensor or a tuple "
-                    f"of Tensors but received {type(self.result)}",
+                    f"of Tensors but received {type(self.result)}"
                 )
             self.result = on_backward.setup_output_hook(self.result)
         if old:
@@ -186,7 +186,7 @@ class _Call:
                 except Exception as error:
                     warn(
                         f"{name} forward hook with ``always_call=True`` raised an exception "
-                        f"that was silenced as another error was raised in forward: {error}",
+                        f"that was silenced as another error was raised in forward: {error}"
                     )
 
 
@@ -288,7 +288,7 @@ class BackwardHook:
             "Full backward hook is firing when gradients are computed with respect to module "
             "outputs since no inputs require gradients. See "
             "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
-            "#torch.nn.Module.register_full_backward_hook for more details.",
+            "#torch.nn.Module.register_full_backward_hook for more details."
         )
         for number, hook in self.hooks:
             none = (None,) * self.n_inputs

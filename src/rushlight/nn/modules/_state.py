@@ -61,11 +61,7 @@ class StateMethods(HookMethods):
         )
 
     def state_dict(
-        self,
-        *args: Any,
-        destination: Any = None,
-        prefix: str = "",
-        keep_vars: bool = False,
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> Any:
         """Parameters and persistent buffers by dotted path; detached, but sharing memory.
 
@@ -235,7 +231,7 @@ class StateMethods(HookMethods):
                             "meta parameter in the current model, which is a no-op. (Did you mean "
                             "to pass `assign=True` to assign items in the state dictionary to "
                             "their corresponding key in the module instead of copying them in "
-                            "place?)",
+                            "place?)"
                         )
                     current.copy_(value)
                     return None

@@ -298,7 +298,7 @@ class TransformerEncoder(Module):
         if enable_nested_tensor and why_not:
             warn(
                 "enable_nested_tensor is True, but self.use_nested_tensor is False because "
-                + why_not,
+                + why_not
             )
             self.use_nested_tensor = False
 
@@ -345,10 +345,7 @@ class TransformerDecoder(Module):
     layers: ModuleList
 
     def __init__(
-        self,
-        decoder_layer: TransformerDecoderLayer,
-        num_layers: int,
-        norm: Module | None = None,
+        self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None
     ) -> None:
         super().__init__()
         self.layers = _copies(decoder_layer, num_layers)

@@ -41,11 +41,7 @@ class SpectralNorm:
     _version = 1
 
     def __init__(
-        self,
-        name: str = "weight",
-        n_power_iterations: int = 1,
-        dim: int = 0,
-        eps: float = 1e-12,
+        self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12
     ) -> None:
         if n_power_iterations <= 0:
             raise ValueError(

@@ -107,7 +107,7 @@ class LRScheduler:
                 warn(
                     "Seems like `optimizer.step()` has been overridden after learning rate "
                     "scheduler initialization. Please, make sure to call `optimizer.step()` "
-                    f"before `lr_scheduler.step()`. {_SEE}",
+                    f"before `lr_scheduler.step()`. {_SEE}"
                 )
             elif not getattr(self.optimizer, "_opt_called", False):
                 warn(
@@ -115,7 +115,7 @@ class LRScheduler:
                     "In PyTorch 1.1.0 and later, you should call them in the opposite order: "
                     "`optimizer.step()` before `lr_scheduler.step()`.  Failure to do this "
                     "will result in PyTorch skipping the first value of the learning rate "
-                    f"schedule. {_SEE}",
+                    f"schedule. {_SEE}"
                 )
         self._step_count += 1
         if epoch is not None:
@@ -146,7 +146,7 @@ class LRScheduler:
         if not self._get_lr_called_within_step:
             warn(
                 "To get the last learning rate computed by the scheduler, "
-                "please use `get_last_lr()`.",
+                "please use `get_last_lr()`."
             )
 
 

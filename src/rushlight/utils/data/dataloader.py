@@ -224,7 +224,7 @@ class DataLoader(Generic[T_co]):
         if self.pin_memory and not accelerators.wanted:
             warn(
                 "'pin_memory' argument is set as true but no accelerator is found, "
-                "then device pinned memory won't be used.",
+                "then device pinned memory won't be used."
             )
         if self.num_workers == 0:
             return _SingleProcessDataLoaderIter(self)
@@ -264,7 +264,7 @@ class DataLoader(Generic[T_co]):
         warn(
             f"This DataLoader will create {self.num_workers} worker processes in total. {advice} "
             "Please be aware that excessive worker creation might get DataLoader running slow or "
-            "even freeze, lower the worker number to avoid potential slowness/freeze if necessary.",
+            "even freeze, lower the worker number to avoid potential slowness/freeze if necessary."
         )
 
 

@@ -259,9 +259,7 @@ def random_split(
             sizes[i % len(sizes)] += 1
         for i, length in enumerate(sizes):
             if length == 0:
-                warn(
-                    f"Length of split at index {i} is 0. This might result in an empty dataset.",
-                )
+                warn(f"Length of split at index {i} is 0. This might result in an empty dataset.")
     if sum(sizes) != size:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     order = rl.randperm(size, generator=generator).tolist()

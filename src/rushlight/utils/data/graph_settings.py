@@ -63,7 +63,7 @@ def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
     if shuffle and not found:
         warn(
             "`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at "
-            "the end. Be aware that the default buffer size might not be sufficient for your task.",
+            "the end. Be aware that the default buffer size might not be sufficient for your task."
         )
         datapipe = datapipe.shuffle()
         found = [datapipe]

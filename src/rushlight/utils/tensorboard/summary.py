@@ -470,11 +470,7 @@ def mesh(
     kinds: Any = import_module("tensorboard.plugins.mesh.plugin_data_pb2").MeshPluginData
     given = [
         (make_np(x), kind)
-        for x, kind in (
-            (vertices, kinds.VERTEX),
-            (faces, kinds.FACE),
-            (colors, kinds.COLOR),
-        )
+        for x, kind in ((vertices, kinds.VERTEX), (faces, kinds.FACE), (colors, kinds.COLOR))
         if x is not None
     ]
     components = metadata.get_components_bitmask([kind for _, kind in given])

@@ -159,11 +159,7 @@ class SummaryWriter:
             )
 
     def add_tensor(
-        self,
-        tag: str,
-        tensor: Any,
-        global_step: Step = None,
-        walltime: float | None = None,
+        self, tag: str, tensor: Any, global_step: Step = None, walltime: float | None = None
     ) -> None:
         """Log all values of a tensor."""
         self._add(summaries.tensor_proto(tag, tensor), global_step, walltime)
@@ -278,11 +274,7 @@ class SummaryWriter:
         self._add(summaries.audio(tag, snd_tensor, sample_rate), global_step, walltime)
 
     def add_text(
-        self,
-        tag: str,
-        text_string: str,
-        global_step: Step = None,
-        walltime: float | None = None,
+        self, tag: str, text_string: str, global_step: Step = None, walltime: float | None = None
     ) -> None:
         """Log a text, in Markdown."""
         self._add(summaries.text(tag, text_string), global_step, walltime)

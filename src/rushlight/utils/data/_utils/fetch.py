@@ -16,11 +16,7 @@ class _BaseDatasetFetcher:
     _stream = False
 
     def __init__(
-        self,
-        dataset: Any,
-        auto_collation: bool,
-        collate_fn: Callable[..., object],
-        drop_last: bool,
+        self, dataset: Any, auto_collation: bool, collate_fn: Callable[..., object], drop_last: bool
     ) -> None:
         self.dataset, self.auto_collation = dataset, auto_collation
         self.collate_fn, self.drop_last = collate_fn, drop_last

@@ -123,7 +123,7 @@ class _ChildDataPipe(IterDataPipe[Any]):
             if len(shared.started) > 1:
                 warn(
                     "Some child DataPipes are not exhausted when __iter__ is called. We are "
-                    "resetting the buffer and each child DataPipe will read from the start again.",
+                    "resetting the buffer and each child DataPipe will read from the start again."
                 )
             shared.begin()
         shared.started.add(self.instance_id)

@@ -26,7 +26,7 @@ class IterableWrapperIterDataPipe(IterDataPipe[Any]):
             except TypeError:
                 warn(
                     "The input iterable can not be deepcopied, please be aware of in-place "
-                    "modification would affect source data.",
+                    "modification would affect source data."
                 )
         yield from source
 

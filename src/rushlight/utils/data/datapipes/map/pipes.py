@@ -157,7 +157,7 @@ class SequenceWrapperMapDataPipe(MapDataPipe[Any]):
             except TypeError:
                 warn(
                     "The input sequence can not be deepcopied, please be aware of in-place "
-                    "modification would affect source data",
+                    "modification would affect source data"
                 )
 
     def __getitem__(self, index: Any) -> Any:

@@ -43,12 +43,12 @@ def _check_unpickable_fn(fn: object) -> None:
     if code is not None and getattr(fn, "__name__", "") == "<lambda>":
         warn(
             "Lambda function is not supported by pickle, please use regular python function or "
-            "functools.partial instead.",
+            "functools.partial instead."
         )
     elif code is not None and "<locals>" in getattr(fn, "__qualname__", ""):
         warn(
             "Local function is not supported by pickle, please use regular python function or "
-            "functools.partial instead.",
+            "functools.partial instead."
         )
 
 
