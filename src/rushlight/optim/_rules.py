@@ -18,8 +18,7 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from .optimizer import Closure, Group, Optimizer
-
-State = dict[str, Any]
+from .optimizer import State as State
 
 
 class FusedOptimizer(Optimizer):
@@ -127,7 +126,7 @@ class RuleOptimizer(FusedOptimizer):
                 self._rule(real(p), real(grad), state, lr, group)
 
 
-def options(local: Mapping[str, object]) -> dict[str, Any]:
+def options(local: Mapping[str, object]) -> State:
     """The options that a constructor was given: of its `locals()`, all but its other parameters."""
     return {k: v for k, v in local.items() if k not in ("self", "params", "__class__")}
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rushlight._root import Tensor
 
 from ._rules import options
 from .adam import Adam
+from .optimizer import State
 
 
 class AdamW(Adam):
@@ -38,7 +37,7 @@ class AdamW(Adam):
     ) -> None:
         super().__init__(params, **options(locals()), decoupled_weight_decay=True)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: State) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
             group["decoupled_weight_decay"] = True

@@ -11,7 +11,7 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from ._rules import check_options, options, real, scalar
-from .optimizer import Closure, Optimizer
+from .optimizer import Closure, Optimizer, State
 
 
 class LBFGS(Optimizer):
@@ -135,7 +135,7 @@ class LBFGS(Optimizer):
                 break
         return first_loss
 
-    def _direction(self, state: dict[str, Any], grad: Tensor, history_size: int) -> Tensor:
+    def _direction(self, state: State, grad: Tensor, history_size: int) -> Tensor:
         """-H g by the two loops over the history, to which the last step is added first."""
         if state["n_iter"] == 1:
             # In the order of PyTorch's files.

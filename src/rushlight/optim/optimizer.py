@@ -18,6 +18,7 @@ from .._missing import missing_name as _missing_name
 from ..utils.hooks import RemovableHandle
 
 Group = dict[str, Any]
+State = dict[str, Any]
 Closure = Callable[[], Any]
 Hooks = OrderedDict[int, Callable[..., Any]]
 Lists = list[list[Tensor | None]]
@@ -78,13 +79,13 @@ class Optimizer:
     tensor([0.5000, 1.0000], requires_grad=True)
     """
 
-    defaults: dict[str, Any]
+    defaults: State
     state: defaultdict[Any, Any]
     param_groups: list[Group]
     _newer_options: ClassVar[dict[str, object]] = {}
     """Options that a state saved by an older PyTorch may lack, with the values that it means."""
 
-    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+    def __init__(self, params: Any, defaults: State) -> None:
         self.defaults = defaults
         self._make_hooks()
         if isinstance(params, rl.Tensor):
@@ -115,10 +116,10 @@ class Optimizer:
         if _pre_hooks or _post_hooks:
             self._hook_step()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> State:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: State) -> None:
         self.__dict__.update(state)
         if "_optimizer_step_pre_hooks" not in self.__dict__:
             self._make_hooks()
@@ -280,7 +281,7 @@ class Optimizer:
 
     # --- saving and loading ---
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> State:
         """The state by number of the parameter, and the groups' options.
 
         >>> x = torch.ones(1, requires_grad=True)
@@ -314,7 +315,7 @@ class Optimizer:
                 result = replaced
         return result
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """Takes over state and options; tensors are cast to the parameters' dtype and device.
 
         >>> x = torch.ones(1, requires_grad=True)

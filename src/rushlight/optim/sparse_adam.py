@@ -8,7 +8,7 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from ._rules import FusedOptimizer, options, same_places, scalar
-from .optimizer import Group, Optimizer
+from .optimizer import Group, Optimizer, State
 
 
 class SparseAdam(FusedOptimizer):
@@ -49,7 +49,7 @@ class SparseAdam(FusedOptimizer):
                 f"Complex params at indices {found}: SparseAdam does not support complex parameters"
             )
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: State) -> None:
         Optimizer.__setstate__(self, state)  # steps are counted in Python numbers
 
     def _where(self, holds: Any) -> list[list[int]]:

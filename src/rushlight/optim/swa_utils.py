@@ -19,7 +19,7 @@ from .lr_scheduler import LRScheduler
 from .lr_scheduler._cyclic import between as _between
 from .lr_scheduler._cyclic import check_annealing as _check_annealing
 from .lr_scheduler._cyclic import per_group as _per_group
-from .optimizer import Optimizer
+from .optimizer import Optimizer, State
 
 __all__ = [
     "SWALR",
@@ -264,11 +264,11 @@ class SWALR(LRScheduler):
         cosine = self._anneal_strategy == "cos"
         self.anneal_func = self._cosine_anneal if cosine else self._linear_anneal
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> State:
         """Everything but the optimizer and the function."""
         return {name: v for name, v in super().state_dict().items() if name != "anneal_func"}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """Takes over what `state_dict` returned."""
         super().load_state_dict(state_dict)
         self._set_anneal_func()

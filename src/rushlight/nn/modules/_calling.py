@@ -20,6 +20,7 @@ from ..._observers import run_hook
 from ...utils.hooks import RemovableHandle
 
 Hooks = OrderedDict[int, Any]
+Numbered = list[tuple[int, Any]]  # hooks, by the numbers of their handles
 
 
 class GlobalHooks:
@@ -95,10 +96,10 @@ class _Call:
         self.result: Any = None
         self.finished: set[int] = set()  # always-called hooks that have had their turn
 
-    def run(self, pre: Any, post: Any, backward: Any, backward_pre: Any) -> Any:
+    def run(self, pre: Hooks, post: Hooks, backward: Hooks, backward_pre: Hooks) -> Any:
         module = self.module
-        full: list[object] = []
-        old: list[Any] = []
+        full: Numbered = []
+        old: Numbered = []
         for hooks, is_full in (
             (GLOBAL.backward, GLOBAL.full_backward),
             (backward, module._is_full_backward_hook),
@@ -129,7 +130,7 @@ class _Call:
             self._partial_backward_hooks(old)
         return self.result
 
-    def _forward_pre_hooks(self, hooks: list[tuple[int, Any]]) -> None:
+    def _forward_pre_hooks(self, hooks: Numbered) -> None:
         with_kwargs = self.module._forward_pre_hooks_with_kwargs
         for key, hook in hooks:
             if key in with_kwargs:
@@ -155,7 +156,7 @@ class _Call:
         if out is not None:
             self.result = out
 
-    def _partial_backward_hooks(self, hooks: list[Any]) -> None:
+    def _partial_backward_hooks(self, hooks: Numbered) -> None:
         """The old kind of backward hook sits on the last node of the result alone."""
         value = self.result
         while not isinstance(value, rl.Tensor):
@@ -171,7 +172,7 @@ class _Call:
                 node.register_hook(of_module)
             _warn_of_partial_hook(self.args, self.result, node)
 
-    def run_remaining_always_hooks(self, post: Any) -> None:
+    def run_remaining_always_hooks(self, post: Hooks) -> None:
         """After a failure: the hooks registered with `always_call=True` that have not run yet."""
         always = self.module._forward_hooks_always_called
         for name, hooks, flags in (
@@ -240,7 +241,7 @@ class BackwardHook:
     hold no tensor are None.
     """
 
-    def __init__(self, module: object, user_hooks: list[Any], user_pre_hooks: list[Any]) -> None:
+    def __init__(self, module: object, user_hooks: Numbered, user_pre_hooks: Numbered) -> None:
         self.module = module
         self.hooks = user_hooks
         self.pre_hooks = user_pre_hooks

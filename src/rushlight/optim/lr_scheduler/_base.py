@@ -9,7 +9,7 @@ from typing import Any
 from rushlight import _root as rl
 
 from ..._errors import warn
-from ..optimizer import Optimizer
+from ..optimizer import Optimizer, State
 
 EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being "
@@ -84,11 +84,11 @@ class LRScheduler:
         finally:
             self._is_initial = False
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> State:
         """Everything but the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """Takes over what `state_dict` returned."""
         self.__dict__.update(state_dict)
 

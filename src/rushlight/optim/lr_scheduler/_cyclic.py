@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._core import Tensor
-from ..optimizer import Group, Optimizer
+from ..optimizer import Group, Optimizer, State
 from ._base import LRScheduler, set_rate
 
 
@@ -175,7 +175,7 @@ class CyclicLR(_MomentumCycle):
             for low, high in zip(self.base_lrs, self.max_lrs, strict=True)
         ]
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> State:
         """Everything but the optimizer; of `scale_fn`, the attributes of a callable object."""
         state = super().state_dict()
         state.pop("_scale_fn_ref", None)
@@ -185,7 +185,7 @@ class CyclicLR(_MomentumCycle):
             state["_scale_fn_custom"] = None if function else scale.__dict__.copy()
         return state
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """Takes over what `state_dict` returned."""
         state = dict(state_dict)
         attributes = state.pop("_scale_fn_custom")
@@ -359,7 +359,7 @@ def _positive(name: str, value: int) -> int:
     return value
 
 
-def _phases(total: int, part: float, three: bool) -> list[dict[str, Any]]:
+def _phases(total: int, part: float, three: bool) -> list[State]:
     """Where each phase ends, and the options of a group that it goes from and to."""
     top = float(part * total) - 1
     rates = ["initial_lr", "max_lr", "min_lr"]

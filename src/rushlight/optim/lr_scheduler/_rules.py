@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..optimizer import Optimizer
+from ..optimizer import Optimizer, State
 from ._base import LRScheduler, rates_of
 
 Lambda = Callable[[int], float]
@@ -306,7 +306,7 @@ class _PerGroupFunctions(LRScheduler):
             self.lr_lambdas = [lr_lambda] * count
         super().__init__(optimizer, last_epoch)
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> State:
         """Everything but the optimizer; of the functions, the attributes of callable objects."""
         state = super().state_dict()
         state["lr_lambdas"] = [
@@ -315,7 +315,7 @@ class _PerGroupFunctions(LRScheduler):
         ]
         return state
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """Takes over what `state_dict` returned."""
         state = dict(state_dict)
         for f, attributes in zip(self.lr_lambdas, state.pop("lr_lambdas"), strict=True):

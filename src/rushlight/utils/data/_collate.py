@@ -16,6 +16,8 @@ _CANNOT = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 )
 
+Map = dict[Any, Callable[..., Any]]  # a type, or several, and how its samples are joined
+
 
 def _tensors(batch: Any, *, collate_fn_map: object = None) -> Tensor:
     return rl.stack(list(batch), 0)
@@ -43,7 +45,7 @@ def _unchanged(batch: object, *, collate_fn_map: object = None) -> object:
     return batch
 
 
-default_collate_fn_map: dict[Any, Callable[..., Any]] = {
+default_collate_fn_map: Map = {
     rl.Tensor: _tensors,
     np.ndarray: _arrays,
     (np.bool_, np.number, np.object_): _numpy_scalars,
@@ -54,7 +56,7 @@ default_collate_fn_map: dict[Any, Callable[..., Any]] = {
 }
 
 
-def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None = None) -> Any:
+def collate(batch: Any, *, collate_fn_map: Map | None = None) -> Any:
     """Batches samples of any nesting; `collate_fn_map` says what to do with which type of leaf."""
     first = batch[0]
     kind = type(first)

@@ -56,7 +56,7 @@ class IterableDataset(Dataset[T_co]):
         return ChainDataset([self, other])
 
 
-class TensorDataset(Dataset[tuple[Any, ...]]):
+class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """Rows of tensors of the same length: sample i is `(t1[i], t2[i], ...)`.
 
     >>> data = torch.utils.data.TensorDataset(torch.eye(2), torch.tensor([7, 8]))

@@ -8,6 +8,8 @@ from .datapipes.datapipe import IterDataPipe, MapDataPipe
 
 __all__ = ["traverse", "traverse_dps"]
 
+Graph = dict[int, Any]  # by the id of a pipe, the pipe and the graph below it
+
 
 def _inside(value: object, seen: set[int]) -> list[object]:
     """The pipes that a value is or holds."""
@@ -26,7 +28,7 @@ def _inside(value: object, seen: set[int]) -> list[object]:
     return [pipe for part in parts for pipe in _inside(part, seen)]
 
 
-def traverse_dps(datapipe: object, _seen: set[int] | None = None) -> dict[int, Any]:
+def traverse_dps(datapipe: object, _seen: set[int] | None = None) -> Graph:
     """A tree of pipes: by each pipe's id the pipe, and the tree of the pipes that it reads."""
     seen = _seen if _seen is not None else set()
     if id(datapipe) in seen:
@@ -39,6 +41,6 @@ def traverse_dps(datapipe: object, _seen: set[int] | None = None) -> dict[int, A
     return {id(datapipe): (datapipe, below)}
 
 
-def traverse(datapipe: object, only_datapipe: bool | None = None) -> dict[int, Any]:
+def traverse(datapipe: object, only_datapipe: bool | None = None) -> Graph:
     """`traverse_dps` under its older name."""
     return traverse_dps(datapipe)

@@ -9,7 +9,7 @@ from rushlight import _root as rl
 
 from ..._errors import warn
 from .datapipes.iter.sharding import SHARDING_PRIORITIES
-from .graph import traverse_dps
+from .graph import Graph, traverse_dps
 
 __all__ = [
     "apply_random_seed",
@@ -20,11 +20,11 @@ __all__ = [
 ]
 
 
-def get_all_graph_pipes(graph: dict[int, Any]) -> list[Any]:
+def get_all_graph_pipes(graph: Graph) -> list[Any]:
     """The pipes of a tree."""
     found: dict[int, object] = {}
 
-    def walk(tree: dict[int, Any]) -> None:
+    def walk(tree: Graph) -> None:
         for number, (pipe, below) in tree.items():
             found.setdefault(number, pipe)
             walk(below)

@@ -10,23 +10,28 @@ from typing import Any
 from ... import _root as rl
 from ..._core import Tensor
 from ..._pytree import tree_leaves
-from ...nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from ...nn.modules.module import (
+    Module,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
 from ...overrides import TorchFunctionMode
+from .summary import Message
 
-_attributes: Any = import_module("tensorboard.compat.proto.attr_value_pb2")
-_graphs: Any = import_module("tensorboard.compat.proto.graph_pb2")
-_nodes: Any = import_module("tensorboard.compat.proto.node_def_pb2")
-_settings: Any = import_module("tensorboard.compat.proto.config_pb2")
-_shapes: Any = import_module("tensorboard.compat.proto.tensor_shape_pb2")
-_steps: Any = import_module("tensorboard.compat.proto.step_stats_pb2")
-_versions: Any = import_module("tensorboard.compat.proto.versions_pb2")
+_attributes: Message = import_module("tensorboard.compat.proto.attr_value_pb2")
+_graphs: Message = import_module("tensorboard.compat.proto.graph_pb2")
+_nodes: Message = import_module("tensorboard.compat.proto.node_def_pb2")
+_settings: Message = import_module("tensorboard.compat.proto.config_pb2")
+_shapes: Message = import_module("tensorboard.compat.proto.tensor_shape_pb2")
+_steps: Message = import_module("tensorboard.compat.proto.step_stats_pb2")
+_versions: Message = import_module("tensorboard.compat.proto.versions_pb2")
 
 
 def _tensors(tree: object) -> Iterator[Tensor]:
     return (leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor))
 
 
-def _boxes(model: Any) -> dict[int, str]:
+def _boxes(model: Module) -> dict[int, str]:
     """The box of each module: the path of the outer boxes, then the module's class and name."""
     found = {"": type(model).__name__}
     boxes = {id(model): found[""]}
@@ -39,10 +44,10 @@ def _boxes(model: Any) -> dict[int, str]:
 
 
 class _Recorder(TorchFunctionMode):
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Module) -> None:
         super().__init__()
         self.boxes, self.within = _boxes(model), [type(model).__name__]
-        self.nodes: list[Any] = []
+        self.nodes: list[Message] = []
         self.made: dict[int, tuple[Tensor, str]] = {}  # a tensor, which lives, and its node
         self.owned = {
             id(tensor): (self.boxes[id(module)], name)
@@ -96,7 +101,7 @@ class _Recorder(TorchFunctionMode):
         self.within.pop()
 
 
-def graph(model: Any, args: Any) -> tuple[Any, Any]:
+def graph(model: Module, args: Any) -> tuple[Message, Message]:
     """The calls of a run of the model in evaluation, and the device they ran on."""
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     recorder, training = _Recorder(model), {m: m.training for m in model.modules()}

@@ -14,13 +14,13 @@ import numpy as np
 from ..._core import Tensor
 from ..._missing import missing_name as _missing_name
 
-_PROTO = "tensorboard.compat.proto"
-_summary: Any = import_module(f"{_PROTO}.summary_pb2")
-_tensor: Any = import_module(f"{_PROTO}.tensor_pb2")
-_shape: Any = import_module(f"{_PROTO}.tensor_shape_pb2")
-Summary, HistogramProto = _summary.Summary, _summary.HistogramProto
-
 Array = Any  # of NumPy
+Message = Any  # of protobuf, whose classes say nothing of their fields
+_PROTO = "tensorboard.compat.proto"
+_summary: Message = import_module(f"{_PROTO}.summary_pb2")
+_tensor: Message = import_module(f"{_PROTO}.tensor_pb2")
+_shape: Message = import_module(f"{_PROTO}.tensor_shape_pb2")
+Summary, HistogramProto = _summary.Summary, _summary.HistogramProto
 
 
 def make_np(x: Any) -> Array:
@@ -56,7 +56,7 @@ def _floats(data: Array) -> object:
 
 def scalar(
     name: str, tensor: object, new_style: bool = False, double_precision: bool = False
-) -> Any:
+) -> Message:
     """One number."""
     array = make_np(tensor).squeeze()
     if array.ndim != 0:
@@ -74,7 +74,7 @@ def scalar(
     return _value(name, tensor=proto, metadata=_of_plugin("scalars"))
 
 
-def tensor_proto(tag: str, tensor: Tensor) -> Any:
+def tensor_proto(tag: str, tensor: Tensor) -> Message:
     """All values of a tensor."""
     array = make_np(tensor)
     kinds = {
@@ -106,7 +106,7 @@ def histogram_raw(
     sum_squares: float,
     bucket_limits: object,
     bucket_counts: object,
-) -> Any:
+) -> Message:
     """A histogram of which all is known."""
     return _value(
         name,
@@ -122,7 +122,7 @@ def histogram_raw(
     )
 
 
-def histogram(name: str, values: object, bins: Any, max_bins: int | None = None) -> Any:
+def histogram(name: str, values: object, bins: Any, max_bins: int | None = None) -> Message:
     """How many values are in which bin; bins without values before and after are left out."""
     array = make_np(values).astype(float).reshape(-1)
     if array.size == 0:
@@ -229,7 +229,7 @@ def _picture(
     )
 
 
-def image(tag: str, tensor: object, rescale: float = 1, dataformats: str = "NCHW") -> Any:
+def image(tag: str, tensor: object, rescale: float = 1, dataformats: str = "NCHW") -> Message:
     """A picture, or several in a grid."""
     pixels = _bytes(convert_to_HWC(make_np(tensor), dataformats))
     return _value(tag, image=_picture(pixels, rescale))
@@ -242,7 +242,7 @@ def image_boxes(
     rescale: float = 1,
     dataformats: str = "CHW",
     labels: object = None,
-) -> Any:
+) -> Message:
     """A picture with boxes (left, top, right, bottom) drawn into it."""
     pixels = _bytes(convert_to_HWC(make_np(tensor_image), dataformats))
     return _value(tag, image=_picture(pixels, rescale, make_np(tensor_boxes), labels))
@@ -264,7 +264,7 @@ def figure_to_image(figures: Any, close: bool = True) -> Array:
     return np.moveaxis(pixels.reshape(height, width, 4)[:, :, :3], 2, 0)
 
 
-def video(tag: str, tensor: object, fps: int = 4) -> Any:
+def video(tag: str, tensor: object, fps: int = 4) -> Message:
     """A film (N, T, C, H, W), of N side by side, as a GIF."""
     from PIL import Image
 
@@ -286,7 +286,7 @@ def video(tag: str, tensor: object, fps: int = 4) -> Any:
 # ---- sound, texts, curves
 
 
-def audio(tag: str, tensor: object, sample_rate: int = 44100) -> Any:
+def audio(tag: str, tensor: object, sample_rate: int = 44100) -> Message:
     """Sound of one channel, in [-1, 1]."""
     array = make_np(tensor).squeeze()
     if abs(array).max() > 1:
@@ -313,9 +313,9 @@ def audio(tag: str, tensor: object, sample_rate: int = 44100) -> Any:
     )
 
 
-def text(tag: str, text: str) -> Any:
+def text(tag: str, text: str) -> Message:
     """A text, in Markdown."""
-    plugin: Any = import_module("tensorboard.plugins.text.plugin_data_pb2")
+    plugin: Message = import_module("tensorboard.plugins.text.plugin_data_pb2")
     shape = _shape.TensorShapeProto(dim=[_shape.TensorShapeProto.Dim(size=1)])
     proto = _tensor.TensorProto(
         dtype="DT_STRING", string_val=[text.encode(encoding="utf_8")], tensor_shape=shape
@@ -354,9 +354,9 @@ def pr_curve_raw(
     recall: object,
     num_thresholds: int = 127,
     weights: object = None,
-) -> Any:
+) -> Message:
     """A curve of precision over recall of which all is known."""
-    plugin: Any = import_module("tensorboard.plugins.pr_curve.plugin_data_pb2")
+    plugin: Message = import_module("tensorboard.plugins.pr_curve.plugin_data_pb2")
     content = plugin.PrCurvePluginData(version=0, num_thresholds=min(num_thresholds, 127))
     data = np.stack([make_np(x) for x in (tp, fp, tn, fn, precision, recall)])
     return _value(tag, metadata=_of_plugin("pr_curves", content), tensor=_floats(data))
@@ -364,7 +364,7 @@ def pr_curve_raw(
 
 def pr_curve(
     tag: str, labels: object, predictions: object, num_thresholds: int = 127, weights: object = None
-) -> Any:
+) -> Message:
     """Precision over recall of predictions in [0, 1] of labels 0 and 1."""
     count = min(num_thresholds, 127)
     data = compute_curve(make_np(labels), make_np(predictions), count, weights)
@@ -374,7 +374,7 @@ def pr_curve(
 
 def hparams(
     hparam_dict: Any = None, metric_dict: Any = None, hparam_domain_discrete: Any = None
-) -> tuple[Any, Any, Any]:
+) -> tuple[Message, Message, Message]:
     """An experiment's settings and results: the description, the start and the end."""
     domains = hparam_domain_discrete or {}
     for name, given in (
@@ -393,10 +393,10 @@ def hparams(
                 f"parameter: hparam_domain_discrete[{key}] should be a list of same type as "
                 f"hparam_dict[{key}]."
             )
-    api: Any = import_module("tensorboard.plugins.hparams.api_pb2")
-    names: Any = import_module("tensorboard.plugins.hparams.metadata")
-    plugin: Any = import_module("tensorboard.plugins.hparams.plugin_data_pb2")
-    struct: Any = import_module("google.protobuf.struct_pb2")
+    api: Message = import_module("tensorboard.plugins.hparams.api_pb2")
+    names: Message = import_module("tensorboard.plugins.hparams.metadata")
+    plugin: Message = import_module("tensorboard.plugins.hparams.plugin_data_pb2")
+    struct: Message = import_module("google.protobuf.struct_pb2")
     start, infos = plugin.SessionStartInfo(), []
     for key, value in hparam_dict.items():
         if value is None:
@@ -431,9 +431,9 @@ def hparams(
     )
 
 
-def custom_scalars(layout: dict[str, dict[str, Any]]) -> Any:
+def custom_scalars(layout: dict[str, dict[str, Any]]) -> Message:
     """Which scalars are shown together: {category: {title: ["Multiline" or "Margin", tags]}}."""
-    messages: Any = import_module("tensorboard.plugins.custom_scalar.layout_pb2")
+    messages: Message = import_module("tensorboard.plugins.custom_scalar.layout_pb2")
     categories = []
     for title, charts in layout.items():
         shown = []
@@ -464,10 +464,10 @@ def mesh(
     faces: object,
     config_dict: object,
     display_name: object = None,
-) -> Any:
+) -> Message:
     """Points in space, or the triangles between them."""
-    metadata: Any = import_module("tensorboard.plugins.mesh.metadata")
-    kinds: Any = import_module("tensorboard.plugins.mesh.plugin_data_pb2").MeshPluginData
+    metadata: Message = import_module("tensorboard.plugins.mesh.metadata")
+    kinds: Message = import_module("tensorboard.plugins.mesh.plugin_data_pb2").MeshPluginData
     given = [
         (make_np(x), kind)
         for x, kind in ((vertices, kinds.VERTEX), (faces, kinds.FACE), (colors, kinds.COLOR))

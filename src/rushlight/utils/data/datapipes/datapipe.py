@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from rushlight._missing import missing_name as _missing_name
@@ -13,6 +13,8 @@ from ._hook_iterator import _SnapshotState, hook_iterator
 
 __all__ = ["DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe"]
 
+Source = Iterable[Any]
+Samples = Iterator[Any]
 _T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)
 
@@ -180,7 +182,7 @@ class _DataPipeSerializationWrapper:
 
 
 class _IterDataPipeSerializationWrapper(_DataPipeSerializationWrapper, IterDataPipe[Any]):
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         yield from self._datapipe
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ..._collate import default_collate
 from .._decorator import functional_datapipe
-from ..datapipe import IterDataPipe, length
+from ..datapipe import IterDataPipe, Samples, Source, length
 from ..utils.common import _check_unpickable_fn, validate_input_col
 
 __all__ = ["CollatorIterDataPipe", "MapperIterDataPipe"]
@@ -18,7 +18,11 @@ class MapperIterDataPipe(IterDataPipe[Any]):
     """fn of each sample: of the columns `input_col`, its result put into `output_col`."""
 
     def __init__(
-        self, datapipe: Any, fn: Callable[..., Any], input_col: Any = None, output_col: Any = None
+        self,
+        datapipe: Source,
+        fn: Callable[..., Any],
+        input_col: Any = None,
+        output_col: Any = None,
     ) -> None:
         _check_unpickable_fn(fn)
         if input_col is None and output_col is not None:
@@ -51,7 +55,7 @@ class MapperIterDataPipe(IterDataPipe[Any]):
             changed[columns] = result
         return tuple(changed) if isinstance(data, tuple) else changed
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         for data in self.datapipe:
             yield self._apply_fn(data)
 
@@ -65,7 +69,7 @@ class CollatorIterDataPipe(MapperIterDataPipe):
 
     def __init__(
         self,
-        datapipe: object,
+        datapipe: Source,
         conversion: Any = default_collate,
         collate_fn: Callable[..., object] | None = None,
     ) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from typing import Any, Self
 
 from rushlight import _root as rl
 
 from ...sampler import Sampler, SequentialSampler
 from .._decorator import functional_datapipe
-from ..datapipe import IterDataPipe, length
+from ..datapipe import IterDataPipe, Samples, Source, length
 
 __all__ = ["SamplerIterDataPipe", "ShufflerIterDataPipe"]
 
@@ -25,7 +24,7 @@ class SamplerIterDataPipe(IterDataPipe[Any]):
 
     def __init__(
         self,
-        datapipe: Any,
+        datapipe: Source,
         sampler: type[Sampler[Any]] = SequentialSampler,
         sampler_args: tuple[Any, ...] | None = None,
         sampler_kwargs: dict[str, Any] | None = None,
@@ -38,7 +37,7 @@ class SamplerIterDataPipe(IterDataPipe[Any]):
             *self.sampler_args, **{"data_source": datapipe, **self.sampler_kwargs}
         )
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         return iter(self.sampler)
 
     def __len__(self) -> int:
@@ -81,7 +80,7 @@ class ShufflerIterDataPipe(Shuffled):
             self._rng.seed(drawn_seed() if self._seed is None else self._seed)
             self._seed = None
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         if not self._enabled:
             yield from self.datapipe
             return

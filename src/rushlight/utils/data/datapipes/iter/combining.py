@@ -10,7 +10,7 @@ from typing import Any
 
 from ....._errors import warn
 from .._decorator import functional_datapipe
-from ..datapipe import IterDataPipe, length
+from ..datapipe import IterDataPipe, Samples, Source, length
 from ..utils.common import StreamWrapper, _check_unpickable_fn
 
 __all__ = [
@@ -26,14 +26,14 @@ __all__ = [
 class ConcaterIterDataPipe(IterDataPipe[Any]):
     """The samples of one pipe after those of another."""
 
-    def __init__(self, *datapipes: Any) -> None:
+    def __init__(self, *datapipes: Source) -> None:
         if not datapipes:
             raise ValueError("Expected at least one DataPipe, but got nothing")
         if not all(isinstance(p, IterDataPipe) for p in datapipes):
             raise TypeError("Expected all inputs to be `IterDataPipe`")
         self.datapipes = datapipes
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         for pipe in self.datapipes:
             yield from pipe
 
@@ -45,12 +45,12 @@ class ConcaterIterDataPipe(IterDataPipe[Any]):
 class ZipperIterDataPipe(IterDataPipe[Any]):
     """Tuples of a sample of each pipe, until one ends."""
 
-    def __init__(self, *datapipes: Any) -> None:
+    def __init__(self, *datapipes: Source) -> None:
         if not all(isinstance(p, IterDataPipe) for p in datapipes):
             raise TypeError("All inputs are required to be `IterDataPipe` for `ZipIterDataPipe`.")
         self.datapipes = datapipes
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         yield from zip(*[iter(p) for p in self.datapipes], strict=False)
 
     def __len__(self) -> int:
@@ -61,10 +61,10 @@ class ZipperIterDataPipe(IterDataPipe[Any]):
 class MultiplexerIterDataPipe(IterDataPipe[Any]):
     """A sample of each pipe in turn, until one ends."""
 
-    def __init__(self, *datapipes: Any) -> None:
+    def __init__(self, *datapipes: Source) -> None:
         self.datapipes = datapipes
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         for samples in zip(*[iter(p) for p in self.datapipes], strict=False):
             yield from samples
 
@@ -75,7 +75,7 @@ class MultiplexerIterDataPipe(IterDataPipe[Any]):
 class _Shared:
     """A pipe that several others read, each at its own pace: unread samples wait in its queue."""
 
-    def __init__(self, datapipe: Any, count: int, buffer_size: int, put: Any, what: str) -> None:
+    def __init__(self, datapipe: Source, count: int, buffer_size: int, put: Any, what: str) -> None:
         if count > sys.maxsize:
             raise OverflowError("cannot fit 'int' into an index-sized integer")
         self.main_datapipe, self.num_instances = datapipe, count
@@ -145,7 +145,7 @@ class ForkerIterDataPipe(IterDataPipe[Any]):
     """A list of pipes that each have all samples."""
 
     def __new__(
-        cls, datapipe: Any, num_instances: int, buffer_size: int = 1000, copy: str | None = None
+        cls, datapipe: Source, num_instances: int, buffer_size: int = 1000, copy: str | None = None
     ) -> Any:
         if num_instances < 1:
             raise ValueError(
@@ -180,7 +180,7 @@ class DemultiplexerIterDataPipe(IterDataPipe[Any]):
 
     def __new__(
         cls,
-        datapipe: object,
+        datapipe: Source,
         num_instances: int,
         classifier_fn: Callable[[Any], int | None],
         drop_none: bool = False,

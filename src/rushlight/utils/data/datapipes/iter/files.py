@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .._decorator import functional_datapipe
-from ..datapipe import IterDataPipe
+from ..datapipe import IterDataPipe, Samples, Source
 from ..utils.common import get_file_binaries_from_pathnames, get_file_pathnames_from_root
 from ..utils.common import validate_pathname_binary_tuple as _validate
 from ..utils.decoder import Decoder, basichandlers, extension_extract_fn
@@ -61,7 +61,7 @@ class FileOpenerIterDataPipe(IterDataPipe[Any]):
     """Names of files, each with the file, open."""
 
     def __init__(
-        self, datapipe: Any, mode: str = "r", encoding: str | None = None, length: int = -1
+        self, datapipe: Source, mode: str = "r", encoding: str | None = None, length: int = -1
     ) -> None:
         if mode not in ("b", "t", "rb", "rt", "r"):
             raise ValueError(f"Invalid mode {mode}")
@@ -69,7 +69,7 @@ class FileOpenerIterDataPipe(IterDataPipe[Any]):
             raise ValueError("binary mode doesn't take an encoding argument")
         self.datapipe, self.mode, self.encoding, self.length = datapipe, mode, encoding, length
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         yield from get_file_binaries_from_pathnames(self.datapipe, self.mode, self.encoding)
 
     def __len__(self) -> int:
@@ -80,10 +80,10 @@ class FileOpenerIterDataPipe(IterDataPipe[Any]):
 class StreamReaderIterDataPipe(IterDataPipe[Any]):
     """Names, each with what its stream has: all of it, or pieces of a size."""
 
-    def __init__(self, datapipe: Any, chunk: int | None = None) -> None:
+    def __init__(self, datapipe: Source, chunk: int | None = None) -> None:
         self.datapipe, self.chunk = datapipe, chunk
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         for name, stream in self.datapipe:
             while True:
                 data = stream.read(self.chunk)
@@ -110,7 +110,7 @@ class RoutedDecoderIterDataPipe(IterDataPipe[Any]):
         """Add handlers, to be asked before all others."""
         self.decoder.add_handler(*handler)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         for data in self.datapipe:
             _validate(data)
             found = self.decoder(data)

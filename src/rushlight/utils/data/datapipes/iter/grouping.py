@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._decorator import functional_datapipe
-from ..datapipe import DataChunk, IterDataPipe, length
+from ..datapipe import DataChunk, IterDataPipe, Samples, Source, length
 from ..utils.common import _check_unpickable_fn
 
 __all__ = ["BatcherIterDataPipe", "GrouperIterDataPipe", "UnBatcherIterDataPipe"]
@@ -19,7 +19,7 @@ class BatcherIterDataPipe(IterDataPipe[Any]):
 
     def __init__(
         self,
-        datapipe: Any,
+        datapipe: Source,
         batch_size: int,
         drop_last: bool = False,
         wrapper_class: Callable[[list[Any]], Any] = DataChunk,
@@ -29,7 +29,7 @@ class BatcherIterDataPipe(IterDataPipe[Any]):
         self.datapipe, self.batch_size, self.drop_last = datapipe, batch_size, drop_last
         self.wrapper_class = wrapper_class
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         batch: list[object] = []
         for sample in self.datapipe:
             batch.append(sample)
@@ -48,10 +48,10 @@ class BatcherIterDataPipe(IterDataPipe[Any]):
 class UnBatcherIterDataPipe(IterDataPipe[Any]):
     """The samples in batches, through some levels of batches; -1: through all."""
 
-    def __init__(self, datapipe: Any, unbatch_level: int = 1) -> None:
+    def __init__(self, datapipe: Source, unbatch_level: int = 1) -> None:
         self.datapipe, self.unbatch_level = datapipe, unbatch_level
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         for element in self.datapipe:
             yield from self._dive(element, self.unbatch_level)
 
@@ -75,7 +75,7 @@ class GrouperIterDataPipe(IterDataPipe[Any]):
 
     def __init__(
         self,
-        datapipe: Any,
+        datapipe: Source,
         group_key_fn: Callable[[Any], Any],
         *,
         keep_key: bool = False,
@@ -101,7 +101,7 @@ class GrouperIterDataPipe(IterDataPipe[Any]):
     def _shown(self, key: object, group: list[object]) -> object:
         return (key, group) if self.keep_key else group
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         groups: dict[object, list[object]] = defaultdict(list)
         held = 0
         for sample in self.datapipe:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ....._errors import warn
 from .._decorator import functional_datapipe
-from ..datapipe import DataChunk, MapDataPipe
+from ..datapipe import DataChunk, MapDataPipe, Samples
 from ..iter.combinatorics import Shuffled, drawn_seed
 from ..utils.common import _check_unpickable_fn
 
@@ -51,7 +51,7 @@ class ShufflerIterDataPipe(Shuffled):
         self._seed = None
         self._shuffled_indices = self._rng.sample(self.indices, len(self.indices))
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         if not self._enabled:
             for index in self.indices:
                 yield self.datapipe[index]
