@@ -18,7 +18,7 @@ from ._of_function import WithSettings, layer
 from .module import Module
 
 
-class _Affine(Module):
+class _Affine(WithSettings):
     weight: Parameter | None
     bias: Parameter | None
 
@@ -31,9 +31,12 @@ class _Affine(Module):
         dtype: dtypes.dtype | None,
     ) -> None:
         """Makes the parameters that there are to be, and sets them."""
-        for name, there in (("weight", affine), ("bias", affine and bias)):
-            made = Parameter(rl.empty(shape, device=device, dtype=dtype)) if there else None
-            self.register_parameter(name, made)
+
+        def empty() -> Parameter:
+            return Parameter(rl.empty(shape, device=device, dtype=dtype))
+
+        self.register_parameter("weight", empty() if affine else None)
+        self.register_parameter("bias", empty() if affine and bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -44,6 +47,7 @@ class _Affine(Module):
             init.zeros_(self.bias)
 
 
+@layer(F.layer_norm, "normalized_shape weight bias eps")
 class LayerNorm(_Affine):
     """Normalises over the last dimensions, which must be `normalized_shape`, then scales and
     shifts.
@@ -70,9 +74,6 @@ class LayerNorm(_Affine):
 
         self._scale_and_shift(self.normalized_shape, elementwise_affine, bias, device, dtype)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
-
     def extra_repr(self) -> str:
         return (
             f"{self.normalized_shape}, eps={self.eps}, "
@@ -80,6 +81,7 @@ class LayerNorm(_Affine):
         )
 
 
+@layer(F.group_norm, "num_groups weight bias eps")
 class GroupNorm(_Affine):
     """Normalises groups of channels of (N, C, ...), then scales and shifts each channel.
 
@@ -109,9 +111,6 @@ class GroupNorm(_Affine):
         self.affine = affine
 
         self._scale_and_shift((num_channels,), affine, bias, device, dtype)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         return (
