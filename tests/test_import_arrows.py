@@ -53,8 +53,7 @@ ORDER = [
     *("_levels.running", "_levels.opaque_array", "_pytree", "_late"),  # they import nothing
     *("_version", "_torch.torch_version", "_torch.version", "_torch_metadata", "_as_torch"),
     *("_missing", "_pickled", "_errors", "_switches", "_torch"),
-    *("_determinism", "_dtypes", "_device", "_size", "return_types", "_observers"),
-    *("_handles", "_threads"),
+    *("_determinism", "_dtypes", "_device", "_size", "return_types", "_handles", "_threads"),
     "utils.hooks",
     "backends",
     *("_printing", "_dlpack", "_devices", "_generator"),
@@ -77,6 +76,7 @@ ORDER = [
     *("nn.parallel._uneven", "nn.parallel.distributed"),
     *("_torch.types", "_torch.jit", "_torch.nested", "_torch.compiler", "testing", "_torch.hub"),
     *("_torch.library", "multiprocessing", "cuda.amp"),
+    "_observers",
     *("_torch._torchvision", "overrides", "profiler", "_trace_calls", "distributions", "masked"),
     *("_torch.quasirandom", "explain", "_spelling"),
     *("fx._compatibility", "fx.immutable_collections", "fx"),

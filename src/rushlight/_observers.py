@@ -6,18 +6,13 @@ tests one word and calls nothing.
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
-from collections.abc import Callable
-from functools import partial
-from time import perf_counter_ns
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from . import _core
-from ._errors import program_frame
+from . import _core, _handles
+from .nn._hook_runs import HookRuns
 
-__all__ = ["Hook", "Observer", "follow", "registered", "run_hook", "unfollow"]
+__all__ = ["Observer", "follow", "unfollow"]
 
 
 class Observer(Protocol):
@@ -33,7 +28,6 @@ class Observer(Protocol):
         """It is over; how it was computed: a `_core.Path`, bits of `_core.Way`."""
 
 
-_HERE = os.path.dirname(__file__) + os.sep
 _lock = threading.Lock()
 _following: tuple[Observer, ...] = ()
 
@@ -43,6 +37,7 @@ def follow(observer: Observer) -> None:
     global _following
     with _lock:
         _following = (*_following, observer)
+        _handles.runs = _handles.runs or HookRuns(_starts, _ran, _ends)
         _core.observe(_core.Observed.TRACE, True)
 
 
@@ -52,6 +47,7 @@ def unfollow(observer: Observer) -> None:
     with _lock:
         _following = tuple(o for o in _following if o is not observer)
         if not _following:
+            _handles.runs = None
             _core.observe(_core.Observed.TRACE, False)
 
 
@@ -67,56 +63,3 @@ def _ran(began: list[tuple[Observer, Any]], values: object, error: object, took:
 def _ends(began: list[tuple[Observer, Any]], path: int, ways: int) -> None:
     for observer, answer in began:
         observer.ends(answer, path, ways)
-
-
-# ---- hooks
-
-
-class Hook(NamedTuple):
-    """A hook that runs in a backward: its name, and what it is a hook of."""
-
-    name: str
-    of: str
-
-
-_registered: dict[int, tuple[str, int]] = {}  # by the number of the handle, while anybody follows
-
-
-def registered(number: int) -> None:
-    """A hook was registered: note where, if anybody follows."""
-    if _following:
-        frame = program_frame(sys._getframe())[0]
-        if frame is not None:
-            _registered[number] = frame.f_code.co_filename, frame.f_lineno
-
-
-def run_hook(of: str, number: int, hook: Callable[..., Any], *values: object) -> Any:
-    """What a hook of that number gives for `values`; who follows is told of its run.
-
-    The place is where the hook was registered, or where its function begins if nobody followed
-    then. The library's own hooks, which run those of modules, have no report.
-    """
-    if not _following:
-        return hook(*values)
-    function: Any = hook
-    while isinstance(function, partial):
-        function = function.func
-    function = getattr(function, "__func__", function)
-    code = getattr(function, "__code__", None)
-    if code is not None and code.co_filename.startswith(_HERE):
-        return hook(*values)
-    place = _registered.get(number) or (code and (code.co_filename, code.co_firstlineno))
-    name = getattr(function, "__name__", type(function).__name__)
-    shown = values[-1] if isinstance(values[-1], tuple) else values
-    began = _starts(Hook(name, of), shown, place)
-    given = error = None
-    start = perf_counter_ns()
-    try:
-        given = hook(*values)
-    except BaseException as raised:
-        error = type(raised)
-        raise
-    finally:
-        _ran(began, given, error, perf_counter_ns() - start)
-        _ends(began, _core.Path.NONE, 0)
-    return given

@@ -6,9 +6,9 @@
 
 `RUSHLIGHT_TRACE=1` and `rushlight run --trace` write to standard error, `RUSHLIGHT_TRACE=PATH`
 appends to a file. The columns are: the direction; the op, the node or the hook; its arguments and
-results, or the gradients that came in and went out; how they were computed, or what the hook is of;
-the time without that of the trace itself (but in a hook); the program's line, which is the forward
-call's of a node, and of a hook the line where the program registered the hook.
+results, or the gradients that came in and went out; how they were computed, or the kind of hook;
+the time without that of the trace itself (but in a hook); the program's line: of a node the forward
+call's, of a hook that of its registration.
 
 The core (native/core/observe.cpp) tells of the start and the end of each call. Calls inside a call
 are indented below it, so lines wait until the outermost call of their thread has ended.
@@ -19,15 +19,15 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import _core, _observers
 from ._dtypes import dtype
 from ._levels.running import carried
+from .nn._hook_runs import Hook
 
-__all__ = ["follow_environment", "follow_option", "start", "stop", "traced"]
+__all__ = ["follow_environment", "follow_option", "start", "stop"]
 
 _VARIABLE = "RUSHLIGHT_TRACE"
 _Tensor, _Op = _core.Tensor, _core.Op
@@ -37,15 +37,13 @@ _PATHS = {
     _Path.BLOCK: "block function",
     _Path.MACHINE: "block machine",
     _Path.STRIDED: "strided loop",
-    _Path.KERNEL: "kernel",
     _Path.NUMPY: "NumPy reference",
     _Path.FALLBACK: "NumPy fallback",
     _Path.STAND_INS: "shapes only",
-    _Path.VIEW: "view",
     _Path.IN_PLACE: "in-place form",
     _Path.OUT: "copied to out",
-    _Path.COMPOSITE: "composite",
     _Path.KEPT: "checkpoint",
+    **{_Path.KERNEL: "kernel", _Path.VIEW: "view", _Path.COMPOSITE: "composite"},
 }
 _WAYS = {
     _Way.FUSED: "fused kernel",
@@ -55,16 +53,11 @@ _WAYS = {
     _Way.RULE: "Python rule",
     _Way.FUNCTION: "Function",
     _Way.COPY_SLICES: "written view",
-    _Way.STORED: "stored",
-    _Way.COPIED: "copied",
-    _Way.ADDED: "added",
-    _Way.CAPTURED: "captured",
-    _Way.HOOKS: "hooks",
+    **{_Way.STORED: "stored", _Way.COPIED: "copied", _Way.ADDED: "added"},
+    **{_Way.CAPTURED: "captured", _Way.HOOKS: "hooks"},
 }
-_MOST = 4
-"""How many elements of a list are shown."""
-_LONG = 20
-"""How many characters of a text are."""
+_MOST = 4  # elements of a list that are shown
+_LONG = 20  # and characters of a text
 _PIPE = 4096
 """How much a pipe takes in one piece (PIPE_BUF), so that lines of several processes do not mix."""
 
@@ -103,16 +96,6 @@ def stop() -> None:
             _observers.unfollow(_lines)
     if file is not None:
         os.close(file)
-
-
-@contextmanager
-def traced(path: str | None = None) -> Iterator[None]:
-    """`start` for a block."""
-    start(path)
-    try:
-        yield
-    finally:
-        stop()
 
 
 def follow_environment() -> None:
@@ -157,19 +140,6 @@ carried.append(_thread)
 class _Line:
     """A call or a node; its columns are known bit by bit."""
 
-    __slots__ = (
-        "backward",
-        "depth",
-        "direction",
-        "level",
-        "name",
-        "place",
-        "running",
-        "took",
-        "types",
-        "way",
-    )
-
     def __init__(self, what: Any, values: tuple[Any, ...], place: tuple[str, int] | None) -> None:
         self.running = _thread.running
         self.depth = self.running.depth
@@ -177,7 +147,7 @@ class _Line:
         self.direction = "backward" if self.backward else "forward"
         self.name: str = what if isinstance(what, str) else type(what).__name__
         self.took, self.way = 0, ""
-        if isinstance(what, _observers.Hook):
+        if isinstance(what, Hook):
             self.direction, self.name, self.way = "hook", *what
         if isinstance(what, _Op):
             self.name = what.__name__
@@ -281,7 +251,7 @@ def _short_path(path: str) -> str:
     return path[max((len(f) for f in known if path.startswith(f)), default=0) :]
 
 
-def _level(values: Any) -> str:
+def _level(values: Iterable[object]) -> str:
     """Which transform answers a call: that of its youngest level; "" where none does."""
     found = None
     for value in values:
@@ -304,7 +274,7 @@ def _arguments(op: Any, values: tuple[Any, ...]) -> str:
     return ", ".join(found)
 
 
-def _several(values: Any) -> str:
+def _several(values: Sequence[object]) -> str:
     texts = [_value(v) for v in values[:_MOST]]
     more = len(values) - len(texts)
     return ", ".join([*texts, f"and {more} more"] if more else texts)

@@ -20,9 +20,8 @@ from .. import _core
 from .._core import Tensor
 from .._device import device
 from .._dtypes import dtype
-from .._handles import RemovableHandle
+from .._handles import RemovableHandle, run_hook
 from .._levels.running import transforms
-from .._observers import run_hook
 from .._size import Size
 from ..ops import quietly
 from ._saved import (

@@ -9,7 +9,7 @@ import io
 import math
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,7 @@ from ._watch_table import group_cells, loss_cells, most_urgent, number
 
 __all__ = ["frame"]
 
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
-
+Rich = Any  # a text or a table; rich is imported when a view is drawn
 Whole = NDArray[np.int_]
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -87,7 +84,7 @@ def _room(losses: int, groups: int, notes: int, height: int) -> tuple[int, int, 
     return for_losses, for_groups, min(notes, max(height // 6, 1)), chart
 
 
-def _head(seen: watch, width: int) -> Text:
+def _head(seen: watch, width: int) -> Rich:
     from rich.text import Text
 
     right = f" {seen.progress()} "
@@ -102,7 +99,7 @@ def _head(seen: watch, width: int) -> Text:
     return line
 
 
-def _grid(name: str, width: int, headers: Sequence[str], rest: int = 0) -> Table:
+def _grid(name: str, width: int, headers: Sequence[str], rest: int = 0) -> Rich:
     """A table without lines: a name, numbers below their headers, and `rest` columns for more."""
     from rich.table import Table
     from rich.text import Text
@@ -116,7 +113,7 @@ def _grid(name: str, width: int, headers: Sequence[str], rest: int = 0) -> Table
     return made
 
 
-def _loss_rows(losses: list[Loss], chosen: list[int], width: int) -> Table:
+def _loss_rows(losses: list[Loss], chosen: list[int], width: int) -> Rich:
     from rich.text import Text
 
     name = min(max([4, *(len(losses[i].name) for i in chosen)]), max(width // 3, 12))
@@ -134,7 +131,7 @@ def _loss_rows(losses: list[Loss], chosen: list[int], width: int) -> Table:
     return rows
 
 
-def _group_rows(groups: list[Group], of: int, clock: int, width: int, plain: bool) -> Table:
+def _group_rows(groups: list[Group], of: int, clock: int, width: int, plain: bool) -> Rich:
     from rich.text import Text
 
     name = min(max([13, *(len(group.name) for group in groups)]), max(width // 4, 13))
@@ -155,11 +152,11 @@ def _group_rows(groups: list[Group], of: int, clock: int, width: int, plain: boo
     return rows
 
 
-def _notes(of: Sequence[Loss | Group], width: int) -> list[Text]:
+def _notes(of: Sequence[Loss | Group], width: int) -> list[Rich]:
     """The faults, a line for each loss and group; first the lines with a fault of now."""
     from rich.text import Text
 
-    lines: list[tuple[bool, Text]] = []
+    lines: list[tuple[bool, Rich]] = []
     for one in of:
         text = Text(f"{one.name}: ", style="")
         notes = one.notes()
@@ -183,7 +180,7 @@ def _scaled(values: Floats, low: float, high: float, log: bool) -> Floats:
         return np.clip((values - low) / (high - low), 0, 1)
 
 
-def _sparkline(series: Series, clock: int, width: int, plain: bool) -> Text:
+def _sparkline(series: Series, clock: int, width: int, plain: bool) -> Rich:
     """Norms in a line, on a logarithmic scale: the largest of each column."""
     from rich.text import Text
 
@@ -212,7 +209,7 @@ def _sparkline(series: Series, clock: int, width: int, plain: bool) -> Text:
     return _styled(marks)
 
 
-def _styled(marks: Iterable[tuple[str, str]]) -> Text:
+def _styled(marks: Iterable[tuple[str, str]]) -> Rich:
     """Characters with their styles as a text; neighbours of one style are one piece."""
     from rich.text import Text
 
@@ -222,7 +219,7 @@ def _styled(marks: Iterable[tuple[str, str]]) -> Text:
     return text
 
 
-def _chart(losses: list[Loss], clock: int, width: int, height: int, plain: bool) -> list[Text]:
+def _chart(losses: list[Loss], clock: int, width: int, height: int, plain: bool) -> list[Rich]:
     """The losses over the clock: bright their course, dim the range that they had on the way."""
     from rich.text import Text
 

@@ -14,8 +14,8 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from .._errors import taking_pytorchs, warn
+from .._handles import RemovableHandle
 from .._missing import missing_name as _missing_name
-from ..utils.hooks import RemovableHandle
 
 Group = dict[str, Any]
 State = dict[str, Any]

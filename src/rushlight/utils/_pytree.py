@@ -26,6 +26,9 @@ from .._pytree import __all__ as __all__
 
 # PyTorch's private names that libraries build on.
 PyTree = Context = Any
+_Dict = dict[object, object]
+_Function = Callable[..., object]
+_Predicate = Callable[[object], bool]
 SUPPORTED_NODES = _NODES
 _NodeDef = NodeDef
 
@@ -37,9 +40,7 @@ def _get_node_type(tree: object) -> object:
     return collections.namedtuple if named else kind
 
 
-def _dict_flatten_with_keys(
-    d: dict[object, object],
-) -> tuple[list[tuple[object, object]], list[object]]:
+def _dict_flatten_with_keys(d: _Dict) -> tuple[list[tuple[object, object]], list[object]]:
     """The values of a dict, each with its key, and the keys."""
     return list(d.items()), list(d)
 
@@ -136,7 +137,7 @@ def tree_flatten_with_path(
 
 
 def tree_map_with_path(
-    func: Callable[..., object], tree: object, *rests: object, is_leaf: object = None
+    func: _Function, tree: object, *rests: object, is_leaf: object = None
 ) -> Any:
     """The tree with every leaf replaced by func(path, leaf, ...)."""
     leaves, spec = tree_flatten_with_path(tree, is_leaf)
@@ -158,9 +159,7 @@ def tree_is_leaf(tree: object, is_leaf: Any = None) -> bool:
     return (is_leaf is not None and bool(is_leaf(tree))) or _handler(tree) is None
 
 
-def tree_map_(
-    func: Callable[..., object], tree: object, *rests: object, is_leaf: object = None
-) -> Any:
+def tree_map_(func: _Function, tree: object, *rests: object, is_leaf: object = None) -> Any:
     """Call a function with every leaf, and give the tree back."""
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
@@ -179,23 +178,17 @@ def map_only(kind: object) -> Callable[[Callable[[Any], Any]], Callable[[Any], A
     return lambda function: lambda x: function(x) if chosen(x) else x
 
 
-def tree_map_only_(
-    kind: object, func: Callable[[object], object], tree: object, is_leaf: object = None
-) -> Any:
+def tree_map_only_(kind: object, func: _Function, tree: object, is_leaf: object = None) -> Any:
     """Call a function with every leaf of a type, and give the tree back."""
     return tree_map_(map_only(kind)(func), tree, is_leaf=is_leaf)
 
 
-def tree_all_only(
-    kind: object, pred: Callable[[object], bool], tree: object, is_leaf: object = None
-) -> bool:
+def tree_all_only(kind: object, pred: _Predicate, tree: object, is_leaf: object = None) -> bool:
     """Whether a predicate holds for every leaf of a type."""
     return all(map(pred, filter(_chosen(kind), tree_leaves(tree, is_leaf))))
 
 
-def tree_any_only(
-    kind: object, pred: Callable[[object], bool], tree: object, is_leaf: object = None
-) -> bool:
+def tree_any_only(kind: object, pred: _Predicate, tree: object, is_leaf: object = None) -> bool:
     """Whether a predicate holds for a leaf of a type."""
     return any(map(pred, filter(_chosen(kind), tree_leaves(tree, is_leaf))))
 

@@ -16,8 +16,7 @@ from rushlight._root import Tensor
 
 from ..._core import Node
 from ..._errors import warn
-from ..._observers import run_hook
-from ...utils.hooks import RemovableHandle
+from ..._handles import RemovableHandle, run_hook
 
 Hooks = OrderedDict[int, Any]
 Numbered = list[tuple[int, Any]]  # hooks, by the numbers of their handles

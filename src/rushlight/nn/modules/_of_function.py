@@ -7,7 +7,7 @@
 
 The annotated names are the settings: the parameters of `__init__`, in this order, and the
 attributes. An `InitVar` is a parameter only, for the base. A class without annotated names has the
-settings of its base, and a class that writes its own `__init__` keeps it.
+settings of its base. A class may write `__init__` itself.
 """
 
 from __future__ import annotations

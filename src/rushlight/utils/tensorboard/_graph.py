@@ -10,11 +10,8 @@ from typing import Any
 from ... import _root as rl
 from ..._core import Tensor
 from ..._pytree import tree_leaves
-from ...nn.modules.module import (
-    Module,
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-)
+from ...nn import Module
+from ...nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from ...overrides import TorchFunctionMode
 from .summary import Message
 

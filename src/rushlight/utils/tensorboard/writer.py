@@ -10,14 +10,15 @@ from typing import Any, SupportsInt
 from ..._errors import refused as _refused
 from ..._missing import missing_name as _missing_name
 from . import summary as summaries
+from .summary import Message
 
 __all__ = ["FileWriter", "SummaryWriter"]
 
 Step = SupportsInt | None
 
-_events: summaries.Message = import_module("tensorboard.compat.proto.event_pb2")
+_events: Message = import_module("tensorboard.compat.proto.event_pb2")
 Event, SessionLog = _events.Event, _events.SessionLog
-_EventFileWriter: summaries.Message = import_module(
+_EventFileWriter: Message = import_module(
     "tensorboard.summary.writer.event_file_writer"
 ).EventFileWriter
 
@@ -34,9 +35,7 @@ class FileWriter:
         """The folder."""
         return str(self.event_writer.get_logdir())
 
-    def add_event(
-        self, event: summaries.Message, step: Step = None, walltime: float | None = None
-    ) -> None:
+    def add_event(self, event: Message, step: Step = None, walltime: float | None = None) -> None:
         """Write an event."""
         event.wall_time = time.time() if walltime is None else walltime
         if step is not None:
@@ -289,7 +288,7 @@ class SummaryWriter:
         use_strict_trace: bool = True,
     ) -> None:
         """Log the calls of a run of the model, in evaluation, each in the box of its module."""
-        made: summaries.Message = import_module("._graph", __package__)
+        made: Message = import_module("._graph", __package__)
         self._get_file_writer().add_graph(made.graph(model, input_to_model))
 
     add_onnx_graph = _refused(
@@ -335,9 +334,7 @@ class SummaryWriter:
         if os.path.exists(folder):
             print("warning: Embedding dir exists, did you set global_step for add_embedding()?")
         os.makedirs(folder, exist_ok=True)
-        projector: summaries.Message = import_module(
-            "tensorboard.plugins.projector.projector_config_pb2"
-        )
+        projector: Message = import_module("tensorboard.plugins.projector.projector_config_pb2")
         info = projector.EmbeddingInfo()
         info.tensor_name = f"{tag}:{str(step).zfill(5)}"
         info.tensor_path = os.path.join(subfolder, "tensors.tsv")
@@ -358,7 +355,7 @@ class SummaryWriter:
         if not hasattr(self, "_projector_config"):
             self._projector_config = projector.ProjectorConfig()
         self._projector_config.embeddings.extend([info])
-        formats: summaries.Message = import_module("google.protobuf.text_format")
+        formats: Message = import_module("google.protobuf.text_format")
         config = os.path.join(self._get_file_writer().get_logdir(), "projector_config.pbtxt")
         with open(config, "w", encoding="utf-8") as file:
             file.write(formats.MessageToString(self._projector_config))

@@ -95,13 +95,11 @@ class non_deterministic:
 
 
 def argument_validation(f: _F) -> _F:
-    """Decorator: a function as it is; PyTorch checks the types of pipes that it is given."""
+    """Decorator: a function as it is; PyTorch checks the types of pipes, and of what they yield."""
     return f
 
 
-def runtime_validation(f: _F) -> _F:
-    """Decorator: a function as it is; PyTorch checks the types of what it yields."""
-    return f
+runtime_validation = argument_validation
 
 
 class runtime_validation_disabled:

@@ -135,9 +135,12 @@ class _ChildDataPipe(IterDataPipe[Any]):
         return len(self.main_datapipe.main_datapipe)
 
 
-def _warn_unlimited(buffer_size: int) -> None:
-    if buffer_size < 0:
-        warn("Unlimited buffer size is set for `demux`, please be aware of OOM risks")
+_COPIES = {None: lambda x: x, "shallow": copy.copy, "deep": copy.deepcopy}
+
+
+def _check_count(num_instances: int) -> None:
+    if num_instances < 1:
+        raise ValueError(f"Expected `num_instances` larger than 0, but {num_instances} is found")
 
 
 @functional_datapipe("fork")
@@ -147,17 +150,14 @@ class ForkerIterDataPipe(IterDataPipe[Any]):
     def __new__(
         cls, datapipe: Source, num_instances: int, buffer_size: int = 1000, copy: str | None = None
     ) -> Any:
-        if num_instances < 1:
-            raise ValueError(
-                f"Expected `num_instances` larger than 0, but {num_instances} is found"
-            )
-        if copy not in (None, "shallow", "deep"):
+        _check_count(num_instances)
+        if copy not in _COPIES:
             raise ValueError(
                 f"Unknown copy method `{copy}` requested, choose one of None, `shallow` or `deep`."
             )
         if num_instances == 1:
             return datapipe
-        copied = {None: _as_it_is, "shallow": _shallow, "deep": _deep}[copy]
+        copied = _COPIES[copy]
 
         def put(shared: _Shared, sample: object) -> None:
             for queue in shared.queues:
@@ -165,13 +165,6 @@ class ForkerIterDataPipe(IterDataPipe[Any]):
 
         shared = _Shared(datapipe, num_instances, buffer_size, put, "ForkerIterDataPipe")
         return [_ChildDataPipe(shared, i) for i in range(num_instances)]
-
-
-def _as_it_is(x: object) -> object:
-    return x
-
-
-_shallow, _deep = copy.copy, copy.deepcopy
 
 
 @functional_datapipe("demux")
@@ -186,12 +179,10 @@ class DemultiplexerIterDataPipe(IterDataPipe[Any]):
         drop_none: bool = False,
         buffer_size: int = 1000,
     ) -> Any:
-        if num_instances < 1:
-            raise ValueError(
-                f"Expected `num_instances` larger than 0, but {num_instances} is found"
-            )
+        _check_count(num_instances)
         _check_unpickable_fn(classifier_fn)
-        _warn_unlimited(buffer_size)
+        if buffer_size < 0:
+            warn("Unlimited buffer size is set for `demux`, please be aware of OOM risks")
 
         def put(shared: _Shared, sample: object) -> None:
             number = classifier_fn(sample)

@@ -20,6 +20,12 @@ __all__ = [
 ]
 
 
+def _told(pipe: Any) -> int:
+    if pipe.length == -1:
+        raise TypeError(f"{type(pipe).__name__} instance doesn't have valid length")
+    return int(pipe.length)
+
+
 @functional_datapipe("list_files")
 class FileListerIterDataPipe(IterDataPipe[str]):
     """The names of the files in folders."""
@@ -46,14 +52,7 @@ class FileListerIterDataPipe(IterDataPipe[str]):
                 path, self.masks, self.recursive, self.abspath, self.non_deterministic
             )
 
-    def __len__(self) -> int:
-        return _told(self)
-
-
-def _told(pipe: Any) -> int:
-    if pipe.length == -1:
-        raise TypeError(f"{type(pipe).__name__} instance doesn't have valid length")
-    return int(pipe.length)
+    __len__ = _told
 
 
 @functional_datapipe("open_files")
@@ -72,8 +71,7 @@ class FileOpenerIterDataPipe(IterDataPipe[Any]):
     def __iter__(self) -> Samples:
         yield from get_file_binaries_from_pathnames(self.datapipe, self.mode, self.encoding)
 
-    def __len__(self) -> int:
-        return _told(self)
+    __len__ = _told
 
 
 @functional_datapipe("read_from_stream")
