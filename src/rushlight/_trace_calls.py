@@ -19,7 +19,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from . import _core, _observers
@@ -27,39 +28,28 @@ from ._dtypes import dtype
 from ._levels.running import carried
 from .nn._hook_runs import Hook
 
-__all__ = ["follow_environment", "follow_option", "start", "stop"]
+__all__ = ["follow_environment", "follow_option", "start", "stop", "traced"]
 
 _VARIABLE = "RUSHLIGHT_TRACE"
 _Tensor, _Op = _core.Tensor, _core.Op
 _Path, _Way, _Flag = _core.Path, _core.Way, _core.Flag
 _PATHS = {
-    _Path.NONE: "-",
-    _Path.BLOCK: "block function",
-    _Path.MACHINE: "block machine",
-    _Path.STRIDED: "strided loop",
-    _Path.NUMPY: "NumPy reference",
-    _Path.FALLBACK: "NumPy fallback",
-    _Path.STAND_INS: "shapes only",
-    _Path.IN_PLACE: "in-place form",
-    _Path.OUT: "copied to out",
-    _Path.KEPT: "checkpoint",
-    **{_Path.KERNEL: "kernel", _Path.VIEW: "view", _Path.COMPOSITE: "composite"},
+    **{_Path.NONE: "-", _Path.BLOCK: "block function", _Path.MACHINE: "block machine"},
+    **{_Path.STRIDED: "strided loop", _Path.KERNEL: "kernel", _Path.NUMPY: "NumPy reference"},
+    **{_Path.FALLBACK: "NumPy fallback", _Path.STAND_INS: "shapes only", _Path.VIEW: "view"},
+    **{_Path.IN_PLACE: "in-place form", _Path.OUT: "copied to out"},
+    **{_Path.COMPOSITE: "composite", _Path.KEPT: "checkpoint"},
 }
 _WAYS = {
-    _Way.FUSED: "fused kernel",
-    _Way.FUSED_NUMPY: "fused NumPy",
-    _Way.TRACED: "traced program",
-    _Way.PASSED_ON: "passed on",
-    _Way.RULE: "Python rule",
-    _Way.FUNCTION: "Function",
-    _Way.COPY_SLICES: "written view",
+    **{_Way.FUSED: "fused kernel", _Way.FUSED_NUMPY: "fused NumPy"},
+    **{_Way.TRACED: "traced program", _Way.PASSED_ON: "passed on", _Way.RULE: "Python rule"},
+    **{_Way.FUNCTION: "Function", _Way.COPY_SLICES: "written view"},
     **{_Way.STORED: "stored", _Way.COPIED: "copied", _Way.ADDED: "added"},
     **{_Way.CAPTURED: "captured", _Way.HOOKS: "hooks"},
 }
 _MOST = 4  # elements of a list that are shown
 _LONG = 20  # and characters of a text
-_PIPE = 4096
-"""How much a pipe takes in one piece (PIPE_BUF), so that lines of several processes do not mix."""
+_PIPE = 4096  # a pipe takes so much in one piece (PIPE_BUF): lines of processes do not mix
 
 
 # ---- turning it on and off
@@ -96,6 +86,16 @@ def stop() -> None:
             _observers.unfollow(_lines)
     if file is not None:
         os.close(file)
+
+
+@contextmanager
+def traced(path: str | None = None) -> Iterator[None]:
+    """`start` for a block."""
+    start(path)
+    try:
+        yield
+    finally:
+        stop()
 
 
 def follow_environment() -> None:
