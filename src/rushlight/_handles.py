@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from ._errors import warn
 
-__all__ = ["RemovableHandle", "warn_if_has_hooks"]
+__all__ = ["RemovableHandle", "run_hook", "warn_if_has_hooks"]
+
+runs: Any = None  # `HookRuns`, while anybody follows the calls
+
+
+def run_hook(kind: str, number: int, hook: Callable[..., object], *values: object) -> Any:
+    """The result of a hook in a backward, which has that number."""
+    return hook(*values) if runs is None else runs.run(kind, number, hook, *values)
 
 
 class RemovableHandle:
@@ -34,6 +42,8 @@ class RemovableHandle:
         self.hooks_dict_ref = weakref.ref(hooks_dict)
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1
+        if runs is not None:
+            runs.registered(self.id)
         if extra_dict is None:
             extra_dict = ()
         elif not isinstance(extra_dict, list):
@@ -78,5 +88,5 @@ def warn_if_has_hooks(tensor: Any) -> None:
             warn(
                 f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, "
                 "you can decorate the function with @torch.utils.hooks.unserializable_hook to "
-                "suppress this warning",
+                "suppress this warning"
             )

@@ -1,4 +1,4 @@
-"""Who is told of each call of an op, and of each node that a backward runs, from start to end.
+"""Who is told of each call of an op, of each node that a backward runs, and of each hook in it.
 
 The trace (`_trace_calls`) and `rushlight.explain` follow them. As long as nobody does, the core
 tests one word and calls nothing.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 from typing import Any, Protocol
 
-from . import _core
+from . import _core, _handles
+from .nn._hook_runs import HookRuns
 
 __all__ = ["Observer", "follow", "unfollow"]
 
@@ -18,7 +19,7 @@ class Observer(Protocol):
     """Hears of a call or a node three times; its first answer is handed to it the other times."""
 
     def starts(self, what: Any, values: tuple[Any, ...], place: tuple[str, int] | None) -> Any:
-        """An op, a text or a node is run on arguments, or on gradients that came in."""
+        """An op, a text, a node or a `Hook` is run on arguments, or on gradients that came in."""
 
     def ran(self, began: Any, values: Any, error: Any, took: int) -> None:
         """It gave `values` after so many nanoseconds, or raised an error of that type."""
@@ -36,6 +37,7 @@ def follow(observer: Observer) -> None:
     global _following
     with _lock:
         _following = (*_following, observer)
+        _handles.runs = _handles.runs or HookRuns(_starts, _ran, _ends)
         _core.observe(_core.Observed.TRACE, True)
 
 
@@ -45,6 +47,7 @@ def unfollow(observer: Observer) -> None:
     with _lock:
         _following = tuple(o for o in _following if o is not observer)
         if not _following:
+            _handles.runs = None
             _core.observe(_core.Observed.TRACE, False)
 
 

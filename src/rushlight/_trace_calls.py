@@ -1,12 +1,14 @@
-"""The trace: a line for each call of an op, and for each node that a backward runs.
+"""The trace: a line for each call of an op, each node that a backward runs, and each hook in it.
 
     forward   mul           float32[4], float32[4] -> float32[4]  block function  1.2 us  prog.py:7
     backward  MulBackward0  float32[4] -> float32[4], float32[4]  traced program  0.9 us  prog.py:7
+    hook        clip        float32[4] -> float32[4]              of a tensor     5.1 us  prog.py:8
 
 `RUSHLIGHT_TRACE=1` and `rushlight run --trace` write to standard error, `RUSHLIGHT_TRACE=PATH`
-appends to a file. The columns are: the direction; the op or the node; its arguments and results,
-or the gradients that came in and went out; how they were computed; the time without that of the
-trace itself; the program's line, which is the forward call's of a node.
+appends to a file. The columns are: the direction; the op, the node or the hook; its arguments and
+results, or the gradients that came in and went out; how they were computed, or the kind of hook;
+the time without that of the trace itself (but in a hook); the program's line: of a node the forward
+call's, of a hook that of its registration.
 
 The core (native/core/observe.cpp) tells of the start and the end of each call. Calls inside a call
 are indented below it, so lines wait until the outermost call of their thread has ended.
@@ -17,13 +19,14 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from . import _core, _observers
 from ._dtypes import dtype
 from ._levels.running import carried
+from .nn._hook_runs import Hook
 
 __all__ = ["follow_environment", "follow_option", "start", "stop", "traced"]
 
@@ -31,40 +34,22 @@ _VARIABLE = "RUSHLIGHT_TRACE"
 _Tensor, _Op = _core.Tensor, _core.Op
 _Path, _Way, _Flag = _core.Path, _core.Way, _core.Flag
 _PATHS = {
-    _Path.NONE: "-",
-    _Path.BLOCK: "block function",
-    _Path.MACHINE: "block machine",
-    _Path.STRIDED: "strided loop",
-    _Path.KERNEL: "kernel",
-    _Path.NUMPY: "NumPy reference",
-    _Path.FALLBACK: "NumPy fallback",
-    _Path.STAND_INS: "shapes only",
-    _Path.VIEW: "view",
-    _Path.IN_PLACE: "in-place form",
-    _Path.OUT: "copied to out",
-    _Path.COMPOSITE: "composite",
-    _Path.KEPT: "checkpoint",
+    **{_Path.NONE: "-", _Path.BLOCK: "block function", _Path.MACHINE: "block machine"},
+    **{_Path.STRIDED: "strided loop", _Path.KERNEL: "kernel", _Path.NUMPY: "NumPy reference"},
+    **{_Path.FALLBACK: "NumPy fallback", _Path.STAND_INS: "shapes only", _Path.VIEW: "view"},
+    **{_Path.IN_PLACE: "in-place form", _Path.OUT: "copied to out"},
+    **{_Path.COMPOSITE: "composite", _Path.KEPT: "checkpoint"},
 }
 _WAYS = {
-    _Way.FUSED: "fused kernel",
-    _Way.FUSED_NUMPY: "fused NumPy",
-    _Way.TRACED: "traced program",
-    _Way.PASSED_ON: "passed on",
-    _Way.RULE: "Python rule",
-    _Way.FUNCTION: "Function",
-    _Way.COPY_SLICES: "written view",
-    _Way.STORED: "stored",
-    _Way.COPIED: "copied",
-    _Way.ADDED: "added",
-    _Way.CAPTURED: "captured",
-    _Way.HOOKS: "hooks",
+    **{_Way.FUSED: "fused kernel", _Way.FUSED_NUMPY: "fused NumPy"},
+    **{_Way.TRACED: "traced program", _Way.PASSED_ON: "passed on", _Way.RULE: "Python rule"},
+    **{_Way.FUNCTION: "Function", _Way.COPY_SLICES: "written view"},
+    **{_Way.STORED: "stored", _Way.COPIED: "copied", _Way.ADDED: "added"},
+    **{_Way.CAPTURED: "captured", _Way.HOOKS: "hooks"},
 }
-_MOST = 4
-"""How many elements of a list are shown."""
-_LONG = 20
-"""How many characters of a text are."""
-_PIPE = 4096
-"""How much a pipe takes in one piece (PIPE_BUF), so that lines of several processes do not mix."""
+_MOST = 4  # elements of a list that are shown
+_LONG = 20  # and characters of a text
+_PIPE = 4096  # a pipe takes so much in one piece (PIPE_BUF): lines of processes do not mix
 
 
 # ---- turning it on and off
@@ -155,13 +140,15 @@ carried.append(_thread)
 class _Line:
     """A call or a node; its columns are known bit by bit."""
 
-    __slots__ = ("backward", "depth", "level", "name", "place", "running", "took", "types", "way")
-
     def __init__(self, what: Any, values: tuple[Any, ...], place: tuple[str, int] | None) -> None:
         self.running = _thread.running
         self.depth = self.running.depth
         self.backward = isinstance(what, _core.Node)
+        self.direction = "backward" if self.backward else "forward"
         self.name: str = what if isinstance(what, str) else type(what).__name__
+        self.took, self.way = 0, ""
+        if isinstance(what, Hook):
+            self.direction, self.name, self.way = "hook", *what
         if isinstance(what, _Op):
             self.name = what.__name__
             self.types = _arguments(what, values)
@@ -170,7 +157,6 @@ class _Line:
             self.types = _several(values)
             self.level = _level(values[:1])
         self.place = "" if place is None else f"{_short_path(place[0])}:{place[1]}"
-        self.took, self.way = 0, ""
 
 
 class _Lines:
@@ -194,7 +180,7 @@ class _Lines:
 
     def ends(self, line: _Line, path: int, ways: int) -> None:
         if not line.backward:
-            line.way = line.level or _PATHS[path]
+            line.way = line.way or line.level or _PATHS[path]
         else:
             line.way = ", ".join(text for way, text in _WAYS.items() if ways & way) or "-"
         running = line.running
@@ -230,9 +216,10 @@ def _write(text: str, file: int | None) -> None:
 
 
 def _text(line: _Line) -> str:
-    direction = "backward" if line.backward else "forward"
     name = "  " * line.depth + line.name
-    text = f"{direction:<8}  {name:<20}  {line.types:<50}  {line.way:<15}  {_time(line.took):>9}"
+    text = (
+        f"{line.direction:<8}  {name:<20}  {line.types:<50}  {line.way:<15}  {_time(line.took):>9}"
+    )
     return f"{text}  {line.place}{_whose()}".rstrip() + "\n"
 
 
@@ -264,7 +251,7 @@ def _short_path(path: str) -> str:
     return path[max((len(f) for f in known if path.startswith(f)), default=0) :]
 
 
-def _level(values: Any) -> str:
+def _level(values: Iterable[object]) -> str:
     """Which transform answers a call: that of its youngest level; "" where none does."""
     found = None
     for value in values:
@@ -287,7 +274,7 @@ def _arguments(op: Any, values: tuple[Any, ...]) -> str:
     return ", ".join(found)
 
 
-def _several(values: Any) -> str:
+def _several(values: Sequence[object]) -> str:
     texts = [_value(v) for v in values[:_MOST]]
     more = len(values) - len(texts)
     return ", ".join([*texts, f"and {more} more"] if more else texts)

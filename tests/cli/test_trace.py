@@ -22,7 +22,7 @@ class Line(NamedTuple):
 
 
 LINE = re.compile(
-    r"(forward|backward) {2,3}((?:  )*)(\S+) {2,}(\S.*?) {2,}(\S.*?) {2,}"
+    r"(forward {3}|backward {2}|hook {6})((?:  )*)(\S+) {2,}(\S.*?) {2,}(\S.*?) {2,}"
     r"(\d+\.\d+) (?:us|ms|s)  (.*)"
 )
 
@@ -35,7 +35,7 @@ def lines(text):
         assert parts, f"no line of a trace: {line!r}"
         direction, indent, name, types, path, time, place = parts.groups()
         assert float(time) >= 0
-        found.append(Line(direction, len(indent) // 2, name, types, path, place))
+        found.append(Line(direction.strip(), len(indent) // 2, name, types, path, place))
     return found
 
 
@@ -335,11 +335,57 @@ def test_hooks_and_functions(trace):
     )[1:]
     assert tree(found) == [
         (0, "TwiceBackward", "Function, hooks"),
-        (1, "exp", "block function"),
+        (1, "<lambda>", "of a tensor"),
+        (2, "exp", "block function"),
         (1, "mul", "block function"),
         (0, "AccumulateGrad", "stored"),
     ]
-    assert [line.place for line in found[:3]] == ["prog.py:11", "prog.py:12", "prog.py:9"]
+    places = [line.place for line in found[:4]]
+    assert places == ["prog.py:11", "prog.py:12", "prog.py:12", "prog.py:9"]
+
+
+def test_hooks_have_their_names_and_the_lines_that_registered_them(trace):
+    found = trace(
+        """
+        from functools import partial
+        layer, x = torch.nn.Linear(2, 2), torch.ones(2, requires_grad=True)
+        y = x.exp()
+        def scale(by, g): return by * g
+        y.register_hook(partial(scale, 2))
+        def look(*given): pass
+        y.grad_fn.register_prehook(look)
+        y.grad_fn.register_hook(look)
+        x.register_post_accumulate_grad_hook(look)
+        layer.register_full_backward_hook(look)
+        layer.register_full_backward_pre_hook(look)
+        layer(y).backward(torch.ones(2))
+        """
+    )
+    hooks = [line for line in found if line.direction == "hook"]
+    assert [(line.name, line.path, line.place) for line in hooks] == [
+        ("look", "of a module", "prog.py:13"),
+        ("look", "of a module", "prog.py:12"),
+        ("scale", "of a tensor", "prog.py:7"),
+        ("look", "before the node", "prog.py:9"),
+        ("look", "after the node", "prog.py:10"),
+        ("look", "after the sum", "prog.py:11"),
+    ]
+    assert hooks[2].types == "float32[2] -> float32[2]"
+
+
+def test_a_hook_of_before_the_trace_has_the_place_of_its_function(trace):
+    found = trace(
+        """
+        from rushlight import _trace_calls
+        _trace_calls.stop()
+        x = torch.ones(2, requires_grad=True)
+        def look(g): pass
+        x.register_hook(look)
+        _trace_calls.start()
+        x.backward(torch.ones(2))
+        """
+    )
+    assert [line.place for line in found if line.direction == "hook"] == ["prog.py:6"]
 
 
 def test_backward_inside_backward(trace):
@@ -356,9 +402,9 @@ def test_backward_inside_backward(trace):
     backward = [line for line in found if line.direction == "backward"]
     assert tree(backward) == [
         (0, "SinBackward0", "traced program, hooks"),
-        (1, "SumBackward0", "fused kernel"),
-        (1, "ExpBackward0", "traced program"),
-        (1, "AccumulateGrad", "stored"),
+        (2, "SumBackward0", "fused kernel"),
+        (2, "ExpBackward0", "traced program"),
+        (2, "AccumulateGrad", "stored"),
         (0, "AccumulateGrad", "stored"),
     ]
 
@@ -391,7 +437,7 @@ def test_many_backwards_in_each_other(trace):
         """
     )
     nodes = [line for line in found if line.name == "MulBackward0"]
-    assert [line.depth for line in nodes] == list(range(71))
+    assert [line.depth for line in nodes] == list(range(0, 142, 2))  # a hook's line lies between
 
 
 def test_the_graph_that_a_program_sees_is_the_same(program):
@@ -457,8 +503,12 @@ def test_a_hook_that_raises(trace):
             x * x
         """
     )
-    assert tree(found[1:]) == [(0, "ExpBackward0", "hooks"), (0, "mul", "block function")]
-    assert found[1].types == "float32[3] -> LookupError"
+    assert tree(found[1:]) == [
+        (0, "ExpBackward0", "hooks"),
+        (1, "bad", "of a tensor"),
+        (0, "mul", "block function"),
+    ]
+    assert [line.types for line in found[1:3]] == ["float32[3] -> LookupError"] * 2
 
 
 # --- where lines go -----------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from .. import _core
 from .._core import Tensor
 from .._device import device
 from .._dtypes import dtype
-from .._handles import RemovableHandle
+from .._handles import RemovableHandle, run_hook
 from .._levels.running import transforms
 from .._size import Size
 from ..ops import quietly
@@ -207,8 +207,8 @@ class NodeHooks:
         self.retained: dict[int, Any] = {}  # output number -> weak reference to the tensor
 
     def _tensor_hooks(self, nr: int, grad: Tensor | None) -> Any:
-        for hook in list(self.on_tensor.get(nr, {}).values()):
-            new = hook(grad)
+        for number, hook in list(self.on_tensor.get(nr, {}).items()):
+            new = run_hook("of a tensor", number, hook, grad)
             if new is not None:
                 _check_replacement(hook, grad, new)
                 grad = new
@@ -225,8 +225,8 @@ class NodeHooks:
         return grads
 
     def node_before(self, node: Any, grads: list[Any]) -> list[Any]:
-        for hook in list(self.pre.values()):
-            new = hook(tuple(grads))
+        for number, hook in list(self.pre.items()):
+            new = run_hook("before the node", number, hook, tuple(grads))
             if new is not None:
                 _check_count(hook, new, len(grads))
                 for old, value in zip(grads, new, strict=True):
@@ -236,8 +236,8 @@ class NodeHooks:
         return grads
 
     def node_after(self, node: Any, grad_inputs: Any, grad_outputs: Any) -> tuple[Any, ...]:
-        for hook in list(self.post.values()):
-            new = hook(grad_inputs, grad_outputs)
+        for number, hook in list(self.post.items()):
+            new = run_hook("after the node", number, hook, grad_inputs, grad_outputs)
             if new is not None:
                 _check_count(hook, new, len(grad_inputs))
                 for old, value in zip(grad_inputs, new, strict=True):
@@ -250,8 +250,8 @@ class NodeHooks:
         return self._tensor_hooks(0, grad)
 
     def leaf_after(self, tensor: Tensor) -> None:
-        for hook in list((self.after_accumulate or {}).values()):
-            result = hook(tensor)
+        for number, hook in list((self.after_accumulate or {}).items()):
+            result = run_hook("after the sum", number, hook, tensor)
             if result is None or result is tensor:
                 continue
             if not isinstance(result, Tensor):

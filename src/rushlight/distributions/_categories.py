@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Self
 
 from rushlight._root import Size, Tensor
 
@@ -20,7 +20,7 @@ class OfCategories(Distribution):
     def _vector_shapes(self) -> tuple[Size, Size]:
         return self._categorical.batch_shape, self._categorical.param_shape[-1:]
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         new._categorical = self._categorical.expand(shape)
 
     def _new(self, *args: object, **kwargs: object) -> Tensor:

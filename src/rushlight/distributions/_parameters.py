@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from rushlight._root import Size, Tensor
 
 from .distribution import Distribution
-from .utils import (
-    broadcast_all,
-    lazy_property,
-    logits_to_probs,
-    probs_to_logits,
-)
+from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
 
 __all__ = ["ByProbabilities"]
 
@@ -41,7 +36,7 @@ class ByProbabilities(Distribution):
         setattr(self, name, given)
         self._param = given
 
-    def _take_with(self, count: Any, probs: Any, logits: Any) -> Tensor:
+    def _take_with(self, count: Any, probs: object, logits: object) -> Tensor:
         """The same with a count, broadcast together; gives the count."""
         if (probs is None) != (logits is None):
             given = probs if logits is None else logits
@@ -68,5 +63,5 @@ class ByProbabilities(Distribution):
     def _new(self, *args: object, **kwargs: object) -> Tensor:
         return self._param.new(*args, **kwargs)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         new._param = new.__dict__["probs" if "probs" in self.__dict__ else "logits"]

@@ -10,7 +10,7 @@ from rushlight._root import Size, Tensor
 
 from . import constraints
 from .constraints import Constraint
-from .utils import sum_rightmost
+from .utils import Shape, sum_rightmost
 
 
 class Transform:
@@ -36,7 +36,7 @@ class Transform:
         self._inv: Any = None
         super().__init__()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_inv": None}
 
     @property
@@ -56,7 +56,7 @@ class Transform:
         return inverse
 
     @property
-    def sign(self) -> Any:
+    def sign(self) -> Tensor | int:
         """The sign of the derivative, for functions of numbers."""
         raise NotImplementedError
 
@@ -107,11 +107,11 @@ class Transform:
     def __repr__(self) -> str:
         return type(self).__name__ + "()"
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Shape) -> Shape:
         """The shape of y for x of this shape."""
         return shape
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Shape) -> Shape:
         """The shape of x for y of this shape."""
         return shape
 
@@ -124,11 +124,11 @@ class _InverseTransform(Transform):
         self._inv: Any = transform
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:
+    def domain(self) -> constraints.Constraint:
         return self._inv.codomain
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:
+    def codomain(self) -> constraints.Constraint:
         return self._inv.domain
 
     @property
@@ -136,14 +136,14 @@ class _InverseTransform(Transform):
         return self._inv.bijective
 
     @property
-    def sign(self) -> Any:
+    def sign(self) -> Tensor | int:
         return self._inv.sign
 
     @property
     def inv(self) -> Transform:
         return self._inv
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return self.__dict__
 
     def with_cache(self, cache_size: int = 1) -> Transform:
@@ -163,10 +163,10 @@ class _InverseTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return -self._inv.log_abs_det_jacobian(y, x)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Shape) -> Shape:
         return self._inv.inverse_shape(shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Shape) -> Shape:
         return self._inv.forward_shape(shape)
 
 
@@ -191,7 +191,7 @@ class ComposeTransform(Transform):
     __hash__ = Transform.__hash__
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:
+    def domain(self) -> constraints.Constraint:
         if not self.parts:
             return constraints.real
         domain = self.parts[0].domain
@@ -204,7 +204,7 @@ class ComposeTransform(Transform):
         return constraints.independent(domain, more) if more > 0 else domain
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:
+    def codomain(self) -> constraints.Constraint:
         if not self.parts:
             return constraints.real
         codomain = self.parts[-1].codomain
@@ -220,7 +220,7 @@ class ComposeTransform(Transform):
         return all(p.bijective for p in self.parts)
 
     @property
-    def sign(self) -> Any:
+    def sign(self) -> Tensor | int:
         sign: Any = 1
         for part in self.parts:
             sign = sign * part.sign
@@ -260,12 +260,12 @@ class ComposeTransform(Transform):
             event_dim += part.codomain.event_dim - part.domain.event_dim
         return total
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Shape) -> Shape:
         for part in self.parts:
             shape = part.forward_shape(shape)
         return shape
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Shape) -> Shape:
         for part in reversed(self.parts):
             shape = part.inverse_shape(shape)
         return shape
@@ -302,11 +302,11 @@ class IndependentTransform(Transform):
         )
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:
+    def domain(self) -> constraints.Constraint:
         return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:
+    def codomain(self) -> constraints.Constraint:
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
@@ -335,10 +335,10 @@ class IndependentTransform(Transform):
         inner = f"{self.base_transform!r}, {self.reinterpreted_batch_ndims}"
         return f"{type(self).__name__}({inner})"
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Shape) -> Shape:
         return self.base_transform.forward_shape(shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Shape) -> Shape:
         return self.base_transform.inverse_shape(shape)
 
 
@@ -360,11 +360,11 @@ class ReshapeTransform(Transform):
         super().__init__(cache_size=cache_size)
 
     @constraints.dependent_property
-    def domain(self) -> Any:
+    def domain(self) -> constraints.Constraint:
         return constraints.independent(constraints.real, len(self.in_shape))
 
     @constraints.dependent_property
-    def codomain(self) -> Any:
+    def codomain(self) -> constraints.Constraint:
         return constraints.independent(constraints.real, len(self.out_shape))
 
     def with_cache(self, cache_size: int = 1) -> Transform:
@@ -381,10 +381,10 @@ class ReshapeTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Shape) -> Shape:
         return _with_event(shape, self.in_shape, self.out_shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Shape) -> Shape:
         return _with_event(shape, self.out_shape, self.in_shape)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -12,9 +11,7 @@ from ..nn import functional as F
 from . import constraints
 from ._parameters import ByProbabilities
 from .exp_family import ExponentialFamily
-from .utils import (
-    broadcast_all,
-)
+from .utils import Shape, broadcast_all
 
 __all__ = ["Bernoulli"]
 
@@ -26,10 +23,7 @@ class Bernoulli(ByProbabilities, ExponentialFamily):
     tensor(0.7500)
     """
 
-    arg_constraints: ClassVar[Any] = {
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0
@@ -57,7 +51,7 @@ class Bernoulli(ByProbabilities, ExponentialFamily):
     def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         with rl.no_grad():
             return rl.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from ..nn import functional as F
 from . import constraints
 from ._parameters import ByProbabilities
+from .utils import Shape
 
 __all__ = ["Binomial"]
 
@@ -21,7 +20,7 @@ class Binomial(ByProbabilities):
     tensor(0.3750)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints = {
         "total_count": constraints.nonnegative_integer,
         "probs": constraints.unit_interval,
         "logits": constraints.real,
@@ -39,7 +38,7 @@ class Binomial(ByProbabilities):
         super().__init__(self._param.size(), validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         return constraints.integer_interval(0, self.total_count)
 
     @property
@@ -55,7 +54,7 @@ class Binomial(ByProbabilities):
     def variance(self) -> Tensor:
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with rl.no_grad():
             return rl.binomial(self.total_count.expand(shape), self.probs.expand(shape))

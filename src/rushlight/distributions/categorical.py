@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
 
 from . import constraints
 from ._parameters import ByProbabilities
+from .utils import Shape
 
 __all__ = ["Categorical"]
 
@@ -21,10 +22,7 @@ class Categorical(ByProbabilities):
     tensor([0.2500, 0.7500])
     """
 
-    arg_constraints: ClassVar[Any] = {
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
     _binary = False
 
@@ -38,12 +36,12 @@ class Categorical(ByProbabilities):
         self._num_events = self._param.size()[-1]
         super().__init__(self._param.size()[:-1], validate_args=validate_args)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         super()._expand_rest(new, shape)
         new._num_events = self._num_events
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         return constraints.integer_interval(0, self._num_events - 1)
 
     @property
@@ -58,7 +56,7 @@ class Categorical(ByProbabilities):
     def mode(self) -> Tensor:
         return self.probs.argmax(dim=-1)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         probs = self.probs.reshape((-1, self._num_events))
         drawn = rl.multinomial(probs, Size(sample_shape).numel(), True).T
         return drawn.reshape(self._extended_shape(sample_shape))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from . import constraints
 from .distribution import Distribution
-from .utils import (
-    broadcast_all,
-)
+from .utils import Shape, broadcast_all
 
 __all__ = ["Cauchy"]
 
@@ -24,7 +21,7 @@ class Cauchy(Distribution):
     tensor(0.7500)
     """
 
-    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
 
@@ -50,7 +47,7 @@ class Cauchy(Distribution):
             self._extended_shape(), math.inf, dtype=self.loc.dtype, device=self.loc.device
         )
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         noise = self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_()
         return self.loc + noise * self.scale
 

@@ -50,7 +50,7 @@ biject_to = ConstraintRegistry()
 transform_to = ConstraintRegistry()
 
 
-def _enter(registries: Any, *known: Any) -> Callable[[_Factory], _Factory]:
+def _enter(registries: Any, *known: object) -> Callable[[_Factory], _Factory]:
     def enter(factory: _Factory) -> _Factory:
         for registry in registries:
             for constraint in known:

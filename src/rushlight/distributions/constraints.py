@@ -99,7 +99,7 @@ class _Dependent(Constraint):
         raise ValueError("Cannot determine validity of dependent constraint")
 
 
-def is_dependent(constraint: Any) -> bool:
+def is_dependent(constraint: object) -> bool:
     """Whether a constraint depends on other parameters."""
     return isinstance(constraint, _Dependent)
 
@@ -109,16 +109,16 @@ class _DependentProperty(property, _Dependent):
 
     def __init__(
         self,
-        fn: Callable[..., Any] | None = None,
+        fn: Callable[..., object] | None = None,
         *,
-        is_discrete: Any = NotImplemented,
-        event_dim: Any = NotImplemented,
+        is_discrete: object = NotImplemented,
+        event_dim: object = NotImplemented,
     ) -> None:
         property.__init__(self, fn)
         self._is_discrete = is_discrete
         self._event_dim = event_dim
 
-    def __call__(self, fn: Callable[..., Any]) -> _DependentProperty:  # type: ignore[override]
+    def __call__(self, fn: Callable[..., object]) -> _DependentProperty:  # type: ignore[override]
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -12,7 +12,7 @@ from ..nn import functional as F
 from . import constraints
 from ._parameters import ByProbabilities
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
+from .utils import Shape, broadcast_all, clamp_probs, lazy_property, logits_to_probs
 
 __all__ = ["ContinuousBernoulli"]
 
@@ -27,10 +27,7 @@ class ContinuousBernoulli(ByProbabilities, ExponentialFamily):
     tensor(0.5000)
     """
 
-    arg_constraints: ClassVar[Any] = {
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0
@@ -51,7 +48,7 @@ class ContinuousBernoulli(ByProbabilities, ExponentialFamily):
         self._lims = lims
         super().__init__(self._param.size(), validate_args=validate_args)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         super()._expand_rest(new, shape)
         new._lims = self._lims
 
@@ -94,7 +91,7 @@ class ContinuousBernoulli(ByProbabilities, ExponentialFamily):
         x = (self.probs - 0.5).pow(2)
         return self._choice(variance, 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self.icdf(
             rl.rand(
                 self._extended_shape(sample_shape), dtype=self.probs.dtype, device=self.probs.device

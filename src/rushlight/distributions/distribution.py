@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -11,7 +11,7 @@ from .._errors import taking_pytorchs, warn
 from ..ops.table.arrays import anywhere
 from . import constraints
 from .constraints import Constraint
-from .utils import lazy_property
+from .utils import Shape, lazy_property
 
 __all__ = ["Distribution"]
 
@@ -41,10 +41,7 @@ class Distribution:
         Distribution._validate_args = value
 
     def __init__(
-        self,
-        batch_shape: Any = (),
-        event_shape: Any = (),
-        validate_args: bool | None = None,
+        self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None
     ) -> None:
         self._batch_shape = Size(batch_shape)
         self._event_shape = Size(event_shape)
@@ -62,7 +59,7 @@ class Distribution:
             warn(
                 f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = "
                 "{}` or initialize the distribution with `validate_args=False` to turn off "
-                "validation.",
+                "validation."
             )
         for name, constraint in known.items():
             if constraints.is_dependent(constraint):
@@ -91,7 +88,7 @@ class Distribution:
         """The class of this package that this one is or extends."""
         return next(c for c in type(self).__mro__ if c.__module__.startswith(_OWN))
 
-    def _expand_parameters(self, new: object, shape: Size) -> None:
+    def _expand_parameters(self, new: Self, shape: Size) -> None:
         # Those of this package's class: a subclass may have other parameters, and others' names.
         known: Any = self._expands_as().arg_constraints
         if isinstance(known, property):
@@ -104,7 +101,7 @@ class Distribution:
                 setattr(new, name, value.expand((*shape, *value.shape[kept:])))
         self._expand_rest(new, shape)
 
-    def _expand_rest(self, new: object, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         """Expand what a distribution has besides its parameters."""
 
     @property
@@ -124,7 +121,7 @@ class Distribution:
         lambda self: self._missing(), doc="The constraint that values satisfy."
     )
 
-    def _missing(self) -> Any:
+    def _missing(self) -> object:
         raise NotImplementedError
 
     @property
@@ -147,21 +144,18 @@ class Distribution:
         """The standard deviation."""
         return self.variance.sqrt()
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         """Values of shape `sample_shape + batch_shape + event_shape`, without a gradient."""
         with rl.no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         """Values whose gradients go to the parameters; where `has_rsample`."""
         raise NotImplementedError
 
     def sample_n(self, n: int) -> Tensor:
         """`sample((n,))`, PyTorch's older name."""
-        warn(
-            "sample_n(n) will be deprecated. Use .sample((n,)) instead.",
-            FutureWarning,
-        )
+        warn("sample_n(n) will be deprecated. Use .sample((n,)) instead.", FutureWarning)
         return self.sample((n,))
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -193,7 +187,7 @@ class Distribution:
         values = values.view((-1, *(1,) * len(self._batch_shape)))
         return values.expand((-1, *self._batch_shape)) if expand else values
 
-    def _extended_shape(self, sample_shape: Any = ()) -> Size:
+    def _extended_shape(self, sample_shape: Shape = ()) -> Size:
         """The shape of a sample."""
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
@@ -221,7 +215,7 @@ class Distribution:
         except NotImplementedError:
             warn(
                 f"{type(self)} does not define `support` to enable sample validation. Please "
-                "initialize the distribution with `validate_args=False` to turn off validation.",
+                "initialize the distribution with `validate_args=False` to turn off validation."
             )
             return
         assert isinstance(support, Constraint)
@@ -240,7 +234,7 @@ class Distribution:
             self._validate_sample(value)
         return value
 
-    def _get_checked_instance(self, cls: type[Any], _instance: object = None) -> Any:
+    def _get_checked_instance(self, cls: type[object], _instance: object = None) -> Any:
         if _instance is None and type(self).__init__ is not cls.__init__:
             raise NotImplementedError(
                 f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ "

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from . import constraints
 from .exp_family import ExponentialFamily
-from .utils import (
-    broadcast_all,
-)
+from .utils import Shape, broadcast_all
 
 __all__ = ["Exponential"]
 
@@ -23,7 +19,7 @@ class Exponential(ExponentialFamily):
     tensor(0.5000)
     """
 
-    arg_constraints: ClassVar[Any] = {"rate": constraints.positive}
+    arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
     _mean_carrier_measure = 0
@@ -46,7 +42,7 @@ class Exponential(ExponentialFamily):
     def variance(self) -> Tensor:
         return self.rate.pow(-2)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self.rate.new_empty(self._extended_shape(sample_shape)).exponential_() / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -11,7 +11,7 @@ from rushlight._root import Size, Tensor
 from . import constraints
 from .distribution import Distribution
 from .gamma import Gamma
-from .utils import broadcast_all
+from .utils import Shape, broadcast_all
 
 __all__ = ["FisherSnedecor"]
 
@@ -23,7 +23,7 @@ class FisherSnedecor(Distribution):
     tensor(2.)
     """
 
-    arg_constraints: ClassVar[Any] = {"df1": constraints.positive, "df2": constraints.positive}
+    arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
     has_rsample = True
 
@@ -35,7 +35,7 @@ class FisherSnedecor(Distribution):
         self._gamma2 = Gamma(self.df2 * 0.5, self.df2)
         super().__init__(self.df1.shape, validate_args=validate_args)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         new._gamma1, new._gamma2 = self._gamma1.expand(shape), self._gamma2.expand(shape)
 
     @property
@@ -54,7 +54,7 @@ class FisherSnedecor(Distribution):
         spread = self.df1 * (df2 - 2).pow(2) * (df2 - 4)
         return 2 * df2.pow(2) * (self.df1 + df2 - 2) / spread
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         tiny = rl.finfo(self.df1.dtype).tiny
         above = self._gamma1.rsample(sample_shape)
         below = self._gamma2.rsample(sample_shape).clamp(min=tiny)

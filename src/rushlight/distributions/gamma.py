@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from rushlight import _root as rl
 from rushlight import special
 from rushlight._root import Tensor
 
 from . import constraints
 from .exp_family import ExponentialFamily
-from .utils import (
-    broadcast_all,
-)
+from .utils import Shape, broadcast_all
 
 __all__ = ["Gamma"]
 
@@ -28,19 +24,13 @@ class Gamma(ExponentialFamily):
     tensor(0.5000)
     """
 
-    arg_constraints: ClassVar[Any] = {
-        "concentration": constraints.positive,
-        "rate": constraints.positive,
-    }
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
     _mean_carrier_measure = 0
 
     def __init__(
-        self,
-        concentration: Tensor | float,
-        rate: Tensor | float,
-        validate_args: bool | None = None,
+        self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None
     ) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)
         super().__init__(self.concentration.shape, validate_args=validate_args)
@@ -57,7 +47,7 @@ class Gamma(ExponentialFamily):
     def variance(self) -> Tensor:
         return self.concentration / self.rate.pow(2)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         value = _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         value.detach().clamp_(min=rl.finfo(value.dtype).tiny)  # no zeros

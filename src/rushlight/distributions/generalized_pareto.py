@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from . import constraints
 from .distribution import Distribution
-from .utils import broadcast_all
+from .utils import Shape, broadcast_all
 
 __all__ = ["GeneralizedPareto"]
 
@@ -23,7 +22,7 @@ class GeneralizedPareto(Distribution):
     tensor(0.7500)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints = {
         "loc": constraints.real,
         "scale": constraints.positive,
         "concentration": constraints.real,
@@ -48,7 +47,7 @@ class GeneralizedPareto(Distribution):
     def _z(self, x: Tensor) -> Tensor:
         return (x - self.loc) / self.scale
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self.icdf(
             rl.rand(
                 self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device
@@ -102,7 +101,7 @@ class GeneralizedPareto(Distribution):
         return (self.scale.log() + self.concentration + 1).expand(self._batch_shape)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         end = self.loc - self.scale / self.concentration
         return constraints.interval(
             self.loc, rl.where(self.concentration < 0, end, end.new_tensor(math.inf))

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from ..nn import functional as F
 from . import constraints
 from ._parameters import ByProbabilities
-from .utils import (
-    broadcast_all,
-)
+from .utils import Shape, broadcast_all
 
 __all__ = ["Geometric"]
 
@@ -24,10 +20,7 @@ class Geometric(ByProbabilities):
     tensor(3.)
     """
 
-    arg_constraints: ClassVar[Any] = {
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
 
     def __init__(
@@ -58,7 +51,7 @@ class Geometric(ByProbabilities):
     def variance(self) -> Tensor:
         return (1.0 / self.probs - 1.0) / self.probs
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with rl.no_grad():
             u = self.probs.new_empty(shape).uniform_(rl.finfo(self.probs.dtype).tiny, 1)

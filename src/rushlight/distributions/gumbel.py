@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -24,7 +23,7 @@ class Gumbel(TransformedDistribution):
     tensor(0.5772)
     """
 
-    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
 
     def __init__(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from . import constraints
 from .cauchy import Cauchy
-from .transformed_distribution import TransformedDistribution
+from .transformed_distribution import OfBase, TransformedDistribution
 from .transforms import AbsTransform
 
 __all__ = ["HalfCauchy"]
@@ -23,7 +22,7 @@ class HalfCauchy(TransformedDistribution):
     tensor(0.5000)
     """
 
-    arg_constraints: ClassVar[Any] = {"scale": constraints.positive}
+    arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
 
@@ -31,10 +30,7 @@ class HalfCauchy(TransformedDistribution):
         base = Cauchy(0, scale, validate_args=False)
         super().__init__(base, AbsTransform(), validate_args=validate_args)
 
-    @property
-    def scale(self) -> Tensor:
-        """The median."""
-        return self.base_dist.scale
+    scale = OfBase("scale", "The median.")
 
     @property
     def mean(self) -> Tensor:
@@ -46,9 +42,7 @@ class HalfCauchy(TransformedDistribution):
     def mode(self) -> Tensor:
         return rl.zeros_like(self.scale)
 
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
+    variance = OfBase("variance")
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = rl.as_tensor(self._checked(value), dtype=self.scale.dtype, device=self.scale.device)

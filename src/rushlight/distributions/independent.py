@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from rushlight._root import Size, Tensor
 
 from . import constraints
 from .distribution import Distribution
-from .utils import sum_rightmost
+from .utils import Shape, sum_rightmost
 
 __all__ = ["Independent"]
 
@@ -23,7 +23,7 @@ class Independent(Distribution, Generic[_D]):
     Independent(Normal(loc: torch.Size([2, 3]), scale: torch.Size([2, 3])), 1)
     """
 
-    arg_constraints: ClassVar[Any] = {}
+    arg_constraints = {}
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Independent(Distribution, Generic[_D]):
         return self.reinterpreted_batch_ndims == 0 and self.base_dist.has_enumerate_support
 
     @constraints.dependent_property
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         result = self.base_dist.support
         if self.reinterpreted_batch_ndims:
             result = constraints.independent(result, self.reinterpreted_batch_ndims)
@@ -79,10 +79,10 @@ class Independent(Distribution, Generic[_D]):
     def variance(self) -> Tensor:
         return self.base_dist.variance
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         return self.base_dist.sample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Tensor) -> Tensor:

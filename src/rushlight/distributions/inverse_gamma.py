@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 from rushlight._root import Tensor
 
 from . import constraints
 from .gamma import Gamma
-from .transformed_distribution import TransformedDistribution
+from .transformed_distribution import OfBase, TransformedDistribution
 from .transforms import PowerTransform
 
 __all__ = ["InverseGamma"]
@@ -22,32 +21,19 @@ class InverseGamma(TransformedDistribution):
     tensor(2.)
     """
 
-    arg_constraints: ClassVar[Any] = {
-        "concentration": constraints.positive,
-        "rate": constraints.positive,
-    }
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
     has_rsample = True
 
     def __init__(
-        self,
-        concentration: Tensor | float,
-        rate: Tensor | float,
-        validate_args: bool | None = None,
+        self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None
     ) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)
         reciprocal = PowerTransform(-base.rate.new_ones(()))
         super().__init__(base, reciprocal, validate_args=validate_args)
 
-    @property
-    def concentration(self) -> Tensor:
-        """The shape."""
-        return self.base_dist.concentration
-
-    @property
-    def rate(self) -> Tensor:
-        """The scale: the inverse scale of the gamma numbers."""
-        return self.base_dist.rate
+    concentration = OfBase("concentration", "The shape.")
+    rate = OfBase("rate", "The scale: the inverse scale of the gamma numbers.")
 
     @property
     def mean(self) -> Tensor:

@@ -50,7 +50,7 @@ from .utils import euler_constant, sum_rightmost
 __all__ = ["kl_divergence", "register_kl"]
 
 _Rule = TypeVar("_Rule", bound=Callable[..., Tensor])
-_KL_REGISTRY: dict[tuple[type, type], Callable[..., Any]] = {}
+_KL_REGISTRY: dict[tuple[type, type], Callable[..., object]] = {}
 _KL_MEMOIZE: dict[tuple[type, type], Any] = {}
 
 
@@ -322,10 +322,7 @@ def _traced(q: LowRankMultivariateNormal, factor: Tensor) -> Tensor:
 
 def _apart(p: Any, q: LowRankMultivariateNormal) -> Tensor:
     return _batch_lowrank_mahalanobis(
-        q._unbroadcasted_cov_factor,
-        q._unbroadcasted_cov_diag,
-        q.loc - p.loc,
-        q._capacitance_tril,
+        q._unbroadcasted_cov_factor, q._unbroadcasted_cov_diag, q.loc - p.loc, q._capacitance_tril
     )
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from . import constraints
 from .distribution import Distribution
-from .utils import (
-    broadcast_all,
-)
+from .utils import Shape, broadcast_all
 
 __all__ = ["Laplace"]
 
@@ -24,7 +21,7 @@ class Laplace(Distribution):
     tensor(0.5000)
     """
 
-    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
 
@@ -48,7 +45,7 @@ class Laplace(Distribution):
     def variance(self) -> Tensor:
         return 2 * self.scale.pow(2)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         info = rl.finfo(self.loc.dtype)
         u = self.loc.new_empty(shape).uniform_(info.eps - 1, 1)

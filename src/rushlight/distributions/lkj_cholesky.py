@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -11,7 +11,7 @@ from rushlight._root import Size, Tensor
 from . import constraints
 from .beta import Beta
 from .distribution import Distribution
-from .utils import broadcast_all
+from .utils import Shape, broadcast_all
 
 __all__ = ["LKJCholesky"]
 
@@ -27,7 +27,7 @@ class LKJCholesky(Distribution):
     tensor(-0.6931)
     """
 
-    arg_constraints: ClassVar[Any] = {"concentration": constraints.positive}
+    arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
 
     def __init__(
@@ -45,11 +45,11 @@ class LKJCholesky(Distribution):
         self._beta = Beta(row + 0.5, marginal.unsqueeze(-1) - 0.5 * row)
         super().__init__(self.concentration.size(), (dim, dim), validate_args)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         new.dim = self.dim
         new._beta = self._beta.expand((*shape, self.dim))
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         with rl.no_grad():
             square = self._beta.sample(sample_shape).unsqueeze(-1)
             shape = self._extended_shape(sample_shape)

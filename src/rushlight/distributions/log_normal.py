@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from rushlight._root import Tensor
 
 from . import constraints
 from .normal import Normal
-from .transformed_distribution import TransformedDistribution
+from .transformed_distribution import OfBase, TransformedDistribution
 from .transforms import ExpTransform
 
 __all__ = ["LogNormal"]
@@ -21,7 +19,7 @@ class LogNormal(TransformedDistribution):
     tensor(1.6487)
     """
 
-    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive
     has_rsample = True
 
@@ -31,15 +29,8 @@ class LogNormal(TransformedDistribution):
         base = Normal(loc, scale, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    @property
-    def loc(self) -> Tensor:
-        """The mean of the logarithms."""
-        return self.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        """The standard deviation of the logarithms."""
-        return self.base_dist.scale
+    loc = OfBase("loc", "The mean of the logarithms.")
+    scale = OfBase("scale", "The standard deviation of the logarithms.")
 
     @property
     def mean(self) -> Tensor:

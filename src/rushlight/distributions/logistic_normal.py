@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from rushlight._root import Tensor
 
 from . import constraints
@@ -23,7 +21,7 @@ class LogisticNormal(TransformedDistribution):
     torch.Size([3])
     """
 
-    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex
     has_rsample = True
 

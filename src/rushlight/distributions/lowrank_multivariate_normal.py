@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Self
 
 from rushlight import _root as rl
 from rushlight import linalg
@@ -12,7 +12,7 @@ from rushlight._root import Size, Tensor
 from . import constraints
 from .distribution import Distribution
 from .multivariate_normal import _batch_mahalanobis, _batch_mv, half_log_det
-from .utils import _standard_normal, lazy_property
+from .utils import Shape, _standard_normal, lazy_property
 
 __all__ = ["LowRankMultivariateNormal"]
 
@@ -51,7 +51,7 @@ class LowRankMultivariateNormal(Distribution):
     tensor(-1.8379)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints = {
         "loc": constraints.real_vector,
         "cov_factor": constraints.independent(constraints.real, 2),
         "cov_diag": constraints.independent(constraints.positive, 1),
@@ -60,11 +60,7 @@ class LowRankMultivariateNormal(Distribution):
     has_rsample = True
 
     def __init__(
-        self,
-        loc: Tensor,
-        cov_factor: Tensor,
-        cov_diag: Tensor,
-        validate_args: bool | None = None,
+        self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None
     ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
@@ -94,7 +90,7 @@ class LowRankMultivariateNormal(Distribution):
         self._capacitance_tril = _batch_capacitance_tril(cov_factor, cov_diag)
         super().__init__(self.loc.shape[:-1], event_shape, validate_args=validate_args)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         new._unbroadcasted_cov_factor = self._unbroadcasted_cov_factor
         new._unbroadcasted_cov_diag = self._unbroadcasted_cov_diag
         new._capacitance_tril = self._capacitance_tril
@@ -136,7 +132,7 @@ class LowRankMultivariateNormal(Distribution):
         A = linalg.solve_triangular(self._capacitance_tril, scaled, upper=False)
         return self._matrix(rl.diag_embed(D.reciprocal()) - A.mT @ A)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         rank = self.cov_factor.shape[-1:]
         of_factor = _standard_normal(shape[:-1] + rank, self.loc.dtype, self.loc.device)

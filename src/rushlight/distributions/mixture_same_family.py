@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -11,6 +11,7 @@ from . import constraints
 from .categorical import Categorical
 from .constraints import MixtureSameFamilyConstraint
 from .distribution import Distribution
+from .utils import Shape
 
 __all__ = ["MixtureSameFamily"]
 
@@ -24,7 +25,7 @@ class MixtureSameFamily(Distribution):
     tensor(1.)
     """
 
-    arg_constraints: ClassVar[Any] = {}
+    arg_constraints = {}
     has_rsample = False
 
     def __init__(
@@ -65,7 +66,7 @@ class MixtureSameFamily(Distribution):
         self._event_ndims = len(event_shape)
         super().__init__(batch, event_shape, validate_args=validate_args)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         components = (*shape, self._num_component)
         new._component_distribution = self._component_distribution.expand(components)
         new._mixture_distribution = self._mixture_distribution.expand(shape)
@@ -73,7 +74,7 @@ class MixtureSameFamily(Distribution):
         new._event_ndims = self._event_ndims
 
     @constraints.dependent_property
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         return MixtureSameFamilyConstraint(self._component_distribution.support)
 
     @property
@@ -104,7 +105,7 @@ class MixtureSameFamily(Distribution):
         weights = rl.log_softmax(self.mixture_distribution.logits, dim=-1)
         return rl.logsumexp(each + weights, dim=-1)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         with rl.no_grad():
             dim = len(sample_shape) + len(self.batch_shape)
             chosen = self.mixture_distribution.sample(sample_shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -12,7 +12,7 @@ from . import constraints
 from ._categories import OfCategories
 from .binomial import Binomial
 from .categorical import Categorical
-from .utils import broadcast_all
+from .utils import Shape, broadcast_all
 
 __all__ = ["Multinomial"]
 
@@ -25,10 +25,7 @@ class Multinomial(OfCategories):
     tensor(0.5000)
     """
 
-    arg_constraints: ClassVar[Any] = {
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     total_count: int
 
     def __init__(
@@ -45,13 +42,13 @@ class Multinomial(OfCategories):
         self._binomial = Binomial(total_count=total_count, probs=self.probs)
         super().__init__(*self._vector_shapes(), validate_args=validate_args)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         super()._expand_rest(new, shape)
         new.total_count = self.total_count
         new._binomial = self._binomial.expand(new._categorical.param_shape)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         return constraints.multinomial(self.total_count)
 
     @property
@@ -62,7 +59,7 @@ class Multinomial(OfCategories):
     def variance(self) -> Tensor:
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         drawn = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
         counts = drawn.new_zeros(self._extended_shape(sample_shape))
         return counts.scatter_add_(-1, drawn, rl.ones_like(drawn)).type_as(self.probs)

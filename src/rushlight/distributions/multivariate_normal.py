@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Self
 
 from rushlight import _root as rl
 from rushlight import linalg
@@ -11,7 +11,7 @@ from rushlight._root import Size, Tensor
 
 from . import constraints
 from .distribution import Distribution
-from .utils import _standard_normal, lazy_property
+from .utils import Shape, _standard_normal, lazy_property
 
 __all__ = ["MultivariateNormal"]
 
@@ -44,7 +44,45 @@ def _precision_to_scale_tril(precision: Tensor) -> Tensor:
     return linalg.solve_triangular(inverse, identity, upper=False)
 
 
-class MultivariateNormal(Distribution):
+def given_matrix(error: type[Exception], **given: Tensor | None) -> tuple[str, Tensor]:
+    """The name and the value of the only matrix that is given."""
+    matrices = [(name, matrix) for name, matrix in given.items() if matrix is not None]
+    if len(matrices) != 1:
+        raise error(
+            "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
+        )
+    return matrices[0]
+
+
+def factor_of(name: str, matrix: Tensor) -> Tensor:
+    """The lower triangular factor of the covariance that a matrix says."""
+    if name == "scale_tril":
+        return matrix
+    covariance = name == "covariance_matrix"
+    return linalg.cholesky(matrix) if covariance else _precision_to_scale_tril(matrix)
+
+
+class WithFactor(Distribution):
+    """A distribution with the lower triangular factor of a covariance."""
+
+    _unbroadcasted_scale_tril: Tensor
+
+    def _matrix(self, matrix: Tensor) -> Tensor:
+        return matrix.expand((*self._batch_shape, *matrix.shape[-2:]))
+
+    @lazy_property
+    def scale_tril(self) -> Tensor:
+        """The lower triangular factor of the covariance."""
+        return self._matrix(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self) -> Tensor:
+        """The covariance."""
+        factor = self._unbroadcasted_scale_tril
+        return self._matrix(factor @ factor.mT)
+
+
+class MultivariateNormal(WithFactor):
     """Normal vectors of mean `loc`; one of the three matrices gives their covariance.
 
     >>> d = torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2))
@@ -52,7 +90,7 @@ class MultivariateNormal(Distribution):
     tensor(-1.8379)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints = {
         "loc": constraints.real_vector,
         "covariance_matrix": constraints.positive_definite,
         "precision_matrix": constraints.positive_definite,
@@ -71,18 +109,12 @@ class MultivariateNormal(Distribution):
     ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        given = {
-            "covariance_matrix": covariance_matrix,
-            "scale_tril": scale_tril,
-            "precision_matrix": precision_matrix,
-        }
-        matrices = [(name, matrix) for name, matrix in given.items() if matrix is not None]
-        if len(matrices) != 1:
-            raise ValueError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
-                "specified."
-            )
-        ((name, matrix),) = matrices
+        name, matrix = given_matrix(
+            ValueError,
+            covariance_matrix=covariance_matrix,
+            scale_tril=scale_tril,
+            precision_matrix=precision_matrix,
+        )
         if matrix.dim() < 2:
             raise ValueError(
                 f"{name} must be at least two-dimensional, with optional leading batch dimensions"
@@ -91,29 +123,10 @@ class MultivariateNormal(Distribution):
         setattr(self, name, matrix.expand((*batch, -1, -1)))
         self.loc = loc.expand((*batch, -1))
         super().__init__(batch, self.loc.shape[-1:], validate_args=validate_args)
-        if name == "scale_tril":
-            self._unbroadcasted_scale_tril = matrix
-        elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = linalg.cholesky(matrix)
-        else:
-            self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
+        self._unbroadcasted_scale_tril = factor_of(name, matrix)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
-
-    def _matrix(self, matrix: Tensor) -> Tensor:
-        return matrix.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        """The lower triangular factor of the covariance."""
-        return self._matrix(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        """The covariance."""
-        factor = self._unbroadcasted_scale_tril
-        return self._matrix(rl.matmul(factor, factor.mT))
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
@@ -131,7 +144,7 @@ class MultivariateNormal(Distribution):
         squares = self._unbroadcasted_scale_tril.pow(2).sum(-1)
         return squares.expand(self._batch_shape + self._event_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         noise = _standard_normal(
             self._extended_shape(sample_shape), self.loc.dtype, self.loc.device
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
@@ -11,7 +9,7 @@ from ..nn import functional as F
 from . import constraints
 from ._parameters import ByProbabilities
 from .gamma import Gamma
-from .utils import lazy_property
+from .utils import Shape, lazy_property
 
 __all__ = ["NegativeBinomial"]
 
@@ -23,7 +21,7 @@ class NegativeBinomial(ByProbabilities):
     tensor(2.)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints = {
         "total_count": constraints.greater_than_eq(0),
         "probs": constraints.half_open_interval(0.0, 1.0),
         "logits": constraints.real,
@@ -56,7 +54,7 @@ class NegativeBinomial(ByProbabilities):
     def _gamma(self) -> Gamma:
         return Gamma(self.total_count, rl.exp(-self.logits), validate_args=False)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         with rl.no_grad():
             return rl.poisson(self._gamma.sample(sample_shape))
 

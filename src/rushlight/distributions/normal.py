@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from . import constraints
 from .exp_family import ExponentialFamily
-from .utils import (
-    _standard_normal,
-    broadcast_all,
-)
+from .utils import Shape, _standard_normal, broadcast_all
 
 __all__ = ["Normal"]
 
@@ -25,7 +21,7 @@ class Normal(ExponentialFamily):
     tensor(-0.9189)
     """
 
-    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
     _mean_carrier_measure = 0
@@ -50,12 +46,12 @@ class Normal(ExponentialFamily):
     def variance(self) -> Tensor:
         return self.scale.pow(2)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with rl.no_grad():
             return rl.normal(self.loc.expand(shape), self.scale.expand(shape))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         noise = _standard_normal(
             self._extended_shape(sample_shape), self.loc.dtype, self.loc.device
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
@@ -11,6 +9,7 @@ from ..nn import functional as F
 from . import constraints
 from ._categories import OfCategories
 from .categorical import Categorical
+from .utils import Shape
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
@@ -22,10 +21,7 @@ class OneHotCategorical(OfCategories):
     tensor([0., 1.])
     """
 
-    arg_constraints: ClassVar[Any] = {
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
     has_enumerate_support = True
 
@@ -53,7 +49,7 @@ class OneHotCategorical(OfCategories):
     def _units(self, index: Tensor) -> Tensor:
         return F.one_hot(index, self._categorical._num_events).to(self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         return self._units(self._categorical.sample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -79,5 +75,5 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     has_rsample = True
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self.sample(sample_shape) + (self.probs - self.probs.detach())

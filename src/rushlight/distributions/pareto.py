@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from rushlight._root import Tensor
 
 from . import constraints
@@ -22,7 +20,7 @@ class Pareto(TransformedDistribution):
     tensor(2.)
     """
 
-    arg_constraints: ClassVar[Any] = {"alpha": constraints.positive, "scale": constraints.positive}
+    arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 
     def __init__(
         self, scale: Tensor | float, alpha: Tensor | float, validate_args: bool | None = None
@@ -47,7 +45,7 @@ class Pareto(TransformedDistribution):
         return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         return constraints.greater_than_eq(self.scale)
 
     def entropy(self) -> Tensor:

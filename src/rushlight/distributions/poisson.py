@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from . import constraints
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all
+from .utils import Shape, broadcast_all
 
 __all__ = ["Poisson"]
 
@@ -21,7 +19,7 @@ class Poisson(ExponentialFamily):
     tensor(-2.)
     """
 
-    arg_constraints: ClassVar[Any] = {"rate": constraints.nonnegative}
+    arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 
     def __init__(self, rate: Tensor | float, validate_args: bool | None = None) -> None:
@@ -38,7 +36,7 @@ class Poisson(ExponentialFamily):
     def mode(self) -> Tensor:
         return self.rate.floor()
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         with rl.no_grad():
             return rl.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 

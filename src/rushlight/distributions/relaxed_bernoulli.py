@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
 
 from . import constraints
 from ._parameters import ByProbabilities
-from .transformed_distribution import TransformedDistribution
+from .transformed_distribution import OfBase, TransformedDistribution
 from .transforms import SigmoidTransform
-from .utils import broadcast_all, clamp_probs
+from .utils import Shape, broadcast_all, clamp_probs
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
@@ -24,10 +24,7 @@ class LogitRelaxedBernoulli(ByProbabilities):
     tensor(-1.3863)
     """
 
-    arg_constraints: ClassVar[Any] = {
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
 
     def __init__(
@@ -41,11 +38,11 @@ class LogitRelaxedBernoulli(ByProbabilities):
         self._take(probs, logits)
         super().__init__(self._param.size(), validate_args=validate_args)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         super()._expand_rest(new, shape)
         new.temperature = self.temperature
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         probs = clamp_probs(self.probs.expand(shape))
         u = clamp_probs(rl.rand(shape, dtype=probs.dtype, device=probs.device))
@@ -65,10 +62,7 @@ class RelaxedBernoulli(TransformedDistribution):
     tensor(0.)
     """
 
-    arg_constraints: ClassVar[Any] = {
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
     has_rsample = True
 
@@ -82,17 +76,6 @@ class RelaxedBernoulli(TransformedDistribution):
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 
-    @property
-    def temperature(self) -> Tensor:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """Log odds."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """Probabilities."""
-        return self.base_dist.probs
+    temperature = OfBase("temperature", "The temperature.")
+    logits = OfBase("logits", "Log odds.")
+    probs = OfBase("probs", "Probabilities.")

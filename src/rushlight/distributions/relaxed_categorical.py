@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -11,9 +11,9 @@ from rushlight._root import Size, Tensor
 from . import constraints
 from ._categories import OfCategories
 from .categorical import Categorical
-from .transformed_distribution import TransformedDistribution
+from .transformed_distribution import OfBase, TransformedDistribution
 from .transforms import ExpTransform
-from .utils import broadcast_all, clamp_probs
+from .utils import Shape, broadcast_all, clamp_probs
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
@@ -26,10 +26,7 @@ class ExpRelaxedCategorical(OfCategories):
     torch.Size([2])
     """
 
-    arg_constraints: ClassVar[Any] = {
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.real_vector
     has_rsample = True
 
@@ -44,11 +41,11 @@ class ExpRelaxedCategorical(OfCategories):
         self.temperature = temperature
         super().__init__(*self._vector_shapes(), validate_args=validate_args)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         super()._expand_rest(new, shape)
         new.temperature = self.temperature
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         u = rl.rand(
             self._extended_shape(sample_shape), dtype=self.logits.dtype, device=self.logits.device
         )
@@ -73,10 +70,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     tensor(0.)
     """
 
-    arg_constraints: ClassVar[Any] = {
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex
     has_rsample = True
 
@@ -90,17 +84,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    @property
-    def temperature(self) -> Tensor:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """Log probabilities over the last dimension."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """Probabilities over the last dimension."""
-        return self.base_dist.probs
+    temperature = OfBase("temperature", "The temperature.")
+    logits = OfBase("logits", "Log probabilities over the last dimension.")
+    probs = OfBase("probs", "Probabilities over the last dimension.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -11,7 +11,7 @@ from rushlight._root import Size, Tensor
 from . import constraints
 from .chi2 import Chi2
 from .distribution import Distribution
-from .utils import _standard_normal, broadcast_all
+from .utils import Shape, _standard_normal, broadcast_all
 
 __all__ = ["StudentT"]
 
@@ -23,7 +23,7 @@ class StudentT(Distribution):
     tensor(2.)
     """
 
-    arg_constraints: ClassVar[Any] = {
+    arg_constraints = {
         "df": constraints.positive,
         "loc": constraints.real,
         "scale": constraints.positive,
@@ -42,7 +42,7 @@ class StudentT(Distribution):
         self._chi2 = Chi2(self.df)
         super().__init__(self.df.shape, validate_args=validate_args)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         new._chi2 = self._chi2.expand(shape)
 
     @property
@@ -60,7 +60,7 @@ class StudentT(Distribution):
         variance = (self.scale.pow(2) * df / (df - 2)).masked_fill(~finite, math.inf)
         return variance.masked_fill(self.df <= 1, math.nan)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         normal = _standard_normal(self._extended_shape(sample_shape), self.df.dtype, self.df.device)
         squares = self._chi2.rsample(sample_shape)
         return self.loc + self.scale * (normal * rl.rsqrt(squares / self.df))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -11,9 +12,22 @@ from . import constraints
 from .distribution import Distribution
 from .independent import Independent
 from .transforms import ComposeTransform, Transform
-from .utils import sum_rightmost
+from .utils import Shape, sum_rightmost
 
 __all__ = ["TransformedDistribution"]
+
+
+class OfBase(property):
+    """A property that is the base distribution's."""
+
+    def __init__(self, name: str, doc: str | None = None) -> None:
+        super().__init__(attrgetter(f"base_dist.{name}"), doc=doc)
+
+    if TYPE_CHECKING:
+
+        def __get__(  # type: ignore[override]
+            self, made: object, owner: type | None = None, /
+        ) -> Tensor: ...
 
 
 class TransformedDistribution(Distribution):
@@ -25,7 +39,7 @@ class TransformedDistribution(Distribution):
     tensor(-0.9189)
     """
 
-    arg_constraints: ClassVar[Any] = {}
+    arg_constraints = {}
     base_dist: Any
 
     def __init__(
@@ -63,7 +77,7 @@ class TransformedDistribution(Distribution):
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(self._expands_as(), _instance)
         new.transforms = self.transforms
-        shape = Size((*batch_shape, *self.event_shape))
+        shape: Shape = Size((*batch_shape, *self.event_shape))
         for t in reversed(self.transforms):
             shape = t.inverse_shape(shape)
         base_batch = shape[: len(shape) - len(self.base_dist.event_shape)]
@@ -74,7 +88,7 @@ class TransformedDistribution(Distribution):
         return new
 
     @constraints.dependent_property(is_discrete=False)
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         if not self.transforms:
             return self.base_dist.support
         support = self.transforms[-1].codomain
@@ -90,11 +104,11 @@ class TransformedDistribution(Distribution):
             x = t(x)
         return x
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         with rl.no_grad():
             return self._through(self.base_dist.sample(sample_shape))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self._through(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:

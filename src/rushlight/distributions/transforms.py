@@ -21,7 +21,7 @@ from ._transform import (
     identity_transform,
 )
 from ._transform import _InverseTransform as _InverseTransform
-from .utils import lazy_property, sum_rightmost, tril_matrix_to_vec, vec_to_tril_matrix
+from .utils import Shape, lazy_property, sum_rightmost, tril_matrix_to_vec, vec_to_tril_matrix
 
 __all__ = [
     "AbsTransform",
@@ -107,7 +107,7 @@ class PowerTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return (self.exponent * y / x).abs().log()
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Shape) -> Shape:
         return rl.broadcast_shapes(shape, self.exponent.shape)
 
     inverse_shape = forward_shape
@@ -219,11 +219,7 @@ class AffineTransform(Transform):
     bijective = True
 
     def __init__(
-        self,
-        loc: Tensor | float,
-        scale: Tensor | float,
-        event_dim: int = 0,
-        cache_size: int = 0,
+        self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0
     ) -> None:
         super().__init__(cache_size=cache_size)
         self.loc = loc
@@ -235,7 +231,7 @@ class AffineTransform(Transform):
         return self._event_dim
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:
+    def domain(self) -> constraints.Constraint:
         if self.event_dim == 0:
             return constraints.real
         return constraints.independent(constraints.real, self.event_dim)
@@ -276,7 +272,7 @@ class AffineTransform(Transform):
             each = rl.full_like(x, math.log(abs(scale)))
         return sum_rightmost(each.expand(rl.broadcast_shapes(x.shape, each.shape)), self.event_dim)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Shape) -> Shape:
         return rl.broadcast_shapes(
             shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ())
         )
@@ -311,13 +307,13 @@ class CorrCholeskyTransform(Transform):
         t = below / shifted.sqrt()
         return (t.log1p() - t.neg().log1p()) / 2
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor, intermediates: Any = None) -> Tensor:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor, intermediates: object = None) -> Tensor:
         rest = 1 - (y * y).cumsum(dim=-1)
         stick = 0.5 * tril_matrix_to_vec(rest, diag=-2).log().sum(-1)
         tanh = -2 * (x + F.softplus(-2 * x) - math.log(2.0)).sum(dim=-1)
         return stick + tanh
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Shape) -> Shape:
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         n = round((0.25 + 2 * shape[-1]) ** 0.5 + 0.5)
@@ -325,7 +321,7 @@ class CorrCholeskyTransform(Transform):
             raise ValueError("Input is not a flattened lower-diagonal number")
         return Size((*shape[:-1], n, n))
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Shape) -> Shape:
         _check_square(shape)
         return Size((*shape[:-2], shape[-1] * (shape[-1] - 1) // 2))
 
@@ -353,7 +349,7 @@ class SoftmaxTransform(_Fixed):
     def _inverse(self, y: Tensor) -> Tensor:
         return y.log()
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Shape) -> Shape:
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         return shape
@@ -389,12 +385,12 @@ class StickBreakingTransform(_Fixed):
         x = x - self._offset(x.shape[-1], x).log()
         return (-x + F.logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: Shape) -> Shape:
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         return Size((*shape[:-1], shape[-1] + 1))
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: Shape) -> Shape:
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         return Size((*shape[:-1], shape[-1] - 1))
@@ -516,11 +512,11 @@ class CatTransform(_PartsTransform):
         return rl.cat(terms, dim) if dim < 0 else sum(terms[1:], terms[0])
 
     @constraints.dependent_property
-    def domain(self) -> Any:
+    def domain(self) -> constraints.Constraint:
         return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
 
     @constraints.dependent_property
-    def codomain(self) -> Any:
+    def codomain(self) -> constraints.Constraint:
         return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
 
@@ -551,11 +547,11 @@ class StackTransform(_PartsTransform):
         return rl.stack([t.log_abs_det_jacobian(a, b) for t, a, b in parts], self.dim)
 
     @constraints.dependent_property
-    def domain(self) -> Any:
+    def domain(self) -> constraints.Constraint:
         return constraints.stack([t.domain for t in self.transforms], self.dim)
 
     @constraints.dependent_property
-    def codomain(self) -> Any:
+    def codomain(self) -> constraints.Constraint:
         return constraints.stack([t.codomain for t in self.transforms], self.dim)
 
 
@@ -576,7 +572,7 @@ class CumulativeDistributionTransform(Transform):
         self.distribution = distribution
 
     @property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> constraints.Constraint:  # type: ignore[override]
         return self.distribution.support
 
     def _call(self, x: Tensor) -> Tensor:

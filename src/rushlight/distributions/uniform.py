@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from . import constraints
 from .distribution import Distribution
-from .utils import (
-    broadcast_all,
-)
+from .utils import Shape, broadcast_all
 
 __all__ = ["Uniform"]
 
@@ -27,11 +24,8 @@ class Uniform(Distribution):
     has_rsample = True
 
     @property
-    def arg_constraints(self) -> Any:
-        return {
-            "low": constraints.less_than(self.high),
-            "high": constraints.greater_than(self.low),
-        }
+    def arg_constraints(self) -> dict[str, constraints.Constraint]:
+        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     def __init__(
         self, low: Tensor | float, high: Tensor | float, validate_args: bool | None = None
@@ -40,7 +34,7 @@ class Uniform(Distribution):
         super().__init__(self.low.shape, validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         return constraints.interval(self.low, self.high)
 
     @property
@@ -59,7 +53,7 @@ class Uniform(Distribution):
     def variance(self) -> Tensor:
         return (self.high - self.low).pow(2) / 12
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
         noise = rl.rand(
             self._extended_shape(sample_shape), dtype=self.low.dtype, device=self.low.device
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, overload
 
 from rushlight import _root as rl
@@ -22,6 +22,8 @@ __all__ = [
 ]
 
 euler_constant = 0.57721566490153286060
+
+Shape = Sequence[int]
 
 _T = TypeVar("_T")
 
@@ -44,7 +46,7 @@ def broadcast_all(*values: object) -> tuple[Tensor, ...]:
     return tuple(rl.broadcast_tensors(*tensors))
 
 
-def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
+def _standard_normal(shape: Shape, dtype: rl.dtype, device: rl.device) -> Tensor:
     """Numbers of the standard normal distribution."""
     return rl.empty(shape, dtype=dtype, device=device).normal_()
 
@@ -110,7 +112,7 @@ class lazy_property(Generic[_T]):
 class _lazy_property_and_property(lazy_property[_T], property):  # type: ignore[misc]
     """A lazy property seen from the class: a property for tools that read documentation."""
 
-    def __init__(self, wrapped: Callable[[Any], _T]) -> None:
+    def __init__(self, wrapped: Callable[[object], _T]) -> None:
         property.__init__(self, wrapped)
         self.wrapped = wrapped
 

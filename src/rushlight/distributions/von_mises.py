@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 from rushlight import _root as rl
 from rushlight import special
@@ -11,7 +10,7 @@ from rushlight._root import Tensor
 
 from . import constraints
 from .distribution import Distribution
-from .utils import broadcast_all, lazy_property
+from .utils import Shape, broadcast_all, lazy_property
 
 __all__ = ["VonMises"]
 
@@ -47,18 +46,12 @@ class VonMises(Distribution):
     tensor(-1.0738)
     """
 
-    arg_constraints: ClassVar[Any] = {
-        "loc": constraints.real,
-        "concentration": constraints.positive,
-    }
+    arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
     has_rsample = False
 
     def __init__(
-        self,
-        loc: Tensor | float,
-        concentration: Tensor | float,
-        validate_args: bool | None = None,
+        self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None
     ) -> None:
         self.loc, self.concentration = broadcast_all(loc, concentration)
         super().__init__(self.loc.shape, (), validate_args)
@@ -84,7 +77,7 @@ class VonMises(Distribution):
         made = rl.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
         return made.masked_fill(kappa < 0, math.nan)  # that no angle would be accepted for
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
         with rl.no_grad():
             x = self._loc.new_empty(self._extended_shape(sample_shape))
             drawn = _rejection_sample(self._loc, self._concentration, self._proposal_r, x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Self
 
 from rushlight import _root as rl
 from rushlight._root import Size, Tensor
@@ -23,10 +23,7 @@ class Weibull(TransformedDistribution):
     tensor(2.)
     """
 
-    arg_constraints: ClassVar[Any] = {
-        "scale": constraints.positive,
-        "concentration": constraints.positive,
-    }
+    arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
 
     def __init__(
@@ -47,7 +44,7 @@ class Weibull(TransformedDistribution):
             validate_args=validate_args,
         )
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         new.concentration_reciprocal = self.concentration_reciprocal.expand(shape)
 
     def _moment(self, n: int) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Self
 
 from rushlight import _root as rl
 from rushlight import linalg
@@ -13,8 +13,8 @@ from .._errors import warn
 from . import constraints
 from .chi2 import Chi2
 from .exp_family import ExponentialFamily
-from .multivariate_normal import _precision_to_scale_tril, half_log_det
-from .utils import lazy_property
+from .multivariate_normal import WithFactor, factor_of, given_matrix, half_log_det
+from .utils import Shape, lazy_property
 
 __all__ = ["Wishart"]
 
@@ -28,7 +28,7 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
     return rl.digamma(x.unsqueeze(-1) - rl.arange(p, dtype=x.dtype, device=x.device) / 2).sum(-1)
 
 
-class Wishart(ExponentialFamily):
+class Wishart(WithFactor, ExponentialFamily):
     """Sums of `df` products x x' of normal vectors; one of the three matrices gives their
     covariance.
 
@@ -44,7 +44,7 @@ class Wishart(ExponentialFamily):
     _mean_carrier_measure = 0
 
     @property
-    def arg_constraints(self) -> Any:
+    def arg_constraints(self) -> dict[str, constraints.Constraint]:
         return {
             "covariance_matrix": constraints.positive_definite,
             "precision_matrix": constraints.positive_definite,
@@ -60,18 +60,12 @@ class Wishart(ExponentialFamily):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        given = {
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }
-        matrices = [(name, matrix) for name, matrix in given.items() if matrix is not None]
-        if len(matrices) != 1:
-            raise AssertionError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
-                "specified."
-            )
-        ((name, matrix),) = matrices
+        name, matrix = given_matrix(
+            AssertionError,
+            covariance_matrix=covariance_matrix,
+            precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
+        )
         if matrix.dim() < 2:
             raise ValueError(
                 "scale_tril must be at least two-dimensional, with optional leading batch "
@@ -91,15 +85,10 @@ class Wishart(ExponentialFamily):
         if bool(self.df.lt(n).any()):
             warn(
                 "Low df values detected. Singular samples are highly likely to occur for "
-                "ndim - 1 < df < ndim.",
+                "ndim - 1 < df < ndim."
             )
         super().__init__(batch, event_shape, validate_args=validate_args)
-        if name == "scale_tril":
-            self._unbroadcasted_scale_tril = matrix
-        elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = linalg.cholesky(matrix)
-        else:
-            self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
+        self._unbroadcasted_scale_tril = factor_of(name, matrix)
         self._finish(self)
 
     def _finish(self, made: Any) -> None:
@@ -112,24 +101,10 @@ class Wishart(ExponentialFamily):
         )
         made._dist_chi2 = Chi2(made.df.unsqueeze(-1) - steps)
 
-    def _expand_rest(self, new: Any, shape: Size) -> None:
+    def _expand_rest(self, new: Self, shape: Size) -> None:
         factor = self._unbroadcasted_scale_tril
         new._unbroadcasted_scale_tril = factor.expand((*shape, *self._event_shape))
         self._finish(new)
-
-    def _matrix(self, matrix: Tensor) -> Tensor:
-        return matrix.expand(self._batch_shape + self._event_shape)
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        """The lower triangular factor of the covariance of the vectors."""
-        return self._matrix(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        """The covariance of the vectors."""
-        factor = self._unbroadcasted_scale_tril
-        return self._matrix(factor @ factor.mT)
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
@@ -158,7 +133,7 @@ class Wishart(ExponentialFamily):
         products = diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2)
         return self._per_matrix(self.df) * (covariance.pow(2) + products)
 
-    def _bartlett_sampling(self, sample_shape: Any = ()) -> Tensor:
+    def _bartlett_sampling(self, sample_shape: Shape = ()) -> Tensor:
         p = self._event_shape[-1]
         roots = self._dist_chi2.rsample(sample_shape).sqrt()
         noise = roots.clamp(min=rl.finfo(roots.dtype).eps).diag_embed(dim1=-2, dim2=-1)
@@ -171,7 +146,7 @@ class Wishart(ExponentialFamily):
     def _any_of_batch(self, condition: Tensor) -> Tensor:
         return condition.amax(self._batch_dims) if self._batch_shape else condition
 
-    def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Tensor:
+    def rsample(self, sample_shape: Shape = (), max_try_correction: int | None = None) -> Tensor:
         tries = 10 if max_try_correction is None else max_try_correction
         sample_shape = Size(sample_shape)
         sample = self._bartlett_sampling(sample_shape)

@@ -11,7 +11,6 @@ names to tensors, where these are to go first. Nothing here costs a program that
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from ._definitions import op
 from ._graph import Constant, Edge, Graph, Node, Place, Saved
@@ -54,7 +53,7 @@ def __dir__() -> list[str]:
     return [*__all__, *(name for name in globals() if name.startswith("__"))]
 
 
-def graph(y: Any, *, names: Any = None, recording: Recording | None = None) -> Graph:
+def graph(y: object, *, names: object = None, recording: Recording | None = None) -> Graph:
     """The graph behind `y`, a tensor or several; a notebook shows it as a picture.
 
     >>> w = torch.tensor(3.0, requires_grad=True)
@@ -66,9 +65,9 @@ def graph(y: Any, *, names: Any = None, recording: Recording | None = None) -> G
 
 
 def svg(
-    y: Any,
+    y: object,
     *,
-    names: Any = None,
+    names: object = None,
     view: str = "forward",
     numbers: bool = True,
     derivatives: bool = False,
@@ -95,9 +94,9 @@ def svg(
 
 
 def dot(
-    y: Any,
+    y: object,
     *,
-    names: Any = None,
+    names: object = None,
     view: str = "forward",
     numbers: bool = True,
     derivatives: bool = False,
@@ -118,11 +117,11 @@ def dot(
 
 
 def page(
-    y: Any,
+    y: object,
     file: str | os.PathLike[str],
     *,
-    names: Any = None,
-    gradient: Any = None,
+    names: object = None,
+    gradient: object = None,
     recording: Recording | None = None,
     program: str | None = None,
     step: int | None = None,

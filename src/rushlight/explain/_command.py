@@ -64,11 +64,7 @@ class take:
 
         try:
             page(
-                now.roots,
-                self._file,
-                gradient=now.gradients,
-                program=self._title,
-                step=self._count,
+                now.roots, self._file, gradient=now.gradients, program=self._title, step=self._count
             )
         except OSError as error:
             _say(f"{self._file} cannot be written: {error.strerror}. -o FILE says where to write.")

@@ -19,7 +19,7 @@ _SOURCE = Path(__file__).resolve().parent.parent
 _NONE = "none"
 
 
-def op(name: Any) -> Text:
+def op(name: object) -> Text:
     """The definitions of an op, a line for each with its file and line; "none" for a missing one.
 
     name: the op's name in the table, or the function. Raises KeyError with the nearest names where
@@ -112,6 +112,6 @@ def _there(entry: Entry) -> str:
     return ", ".join(map(_of, found)) or ("in other ops" if entry.is_ else "by way of the host")
 
 
-def _keys(entry: Entry) -> list[Any]:
+def _keys(entry: Entry) -> list[object]:
     """An op and the kernel of the CPU behind it: either may have kernels for accelerators."""
     return [entry.op, *([entry.op.forward] if inspect.isbuiltin(entry.op.forward) else [])]

@@ -91,7 +91,7 @@ def local_gradient(op: _core.Op, argument: str, values: Mapping[str, Any] | None
 
 
 @functools.lru_cache(maxsize=4096, typed=True)
-def _formula(op: _core.Op, argument: str, values: tuple[tuple[str, Any], ...]) -> Formula:
+def _formula(op: _core.Op, argument: str, values: tuple[tuple[str, object], ...]) -> Formula:
     entry = getattr(op, "entry", None)
     if entry is None:
         return _NONE
@@ -128,7 +128,7 @@ def _reads(text: str, values: set[str]) -> tuple[str, ...]:
 _LONG = 60
 
 
-def _derived(op: _core.Op, argument: str, function: Any, values: dict[str, Any]) -> Formula:
+def _derived(op: _core.Op, argument: str, function: Any, values: dict[str, object]) -> Formula:
     """The formula of a rule. A long formula has names for its parts."""
     try:
         short = _told(op, argument, function, values, None)
@@ -144,7 +144,7 @@ def _told(
     op: _core.Op,
     argument: str,
     function: FunctionType,
-    values: dict[str, Any],
+    values: dict[str, object],
     parts: dict[str, Expression] | None,
 ) -> Formula:
     code = function.__code__
@@ -223,7 +223,7 @@ _REAL_TYPE = _RealType()
 _NUMBER_TYPES = frozenset({"Number", "int", "float", "bool"})
 
 
-def _value_of(op: _core.Op, name: str, values: dict[str, Any]) -> Any:
+def _value_of(op: _core.Op, name: str, values: dict[str, object]) -> object:
     """The value that a parameter of a rule stands for."""
     if name in values:
         return values[name]
@@ -260,7 +260,7 @@ def _expression(value: object) -> Expression:
 _EXPRESSIONS: tuple[type, ...] = ex.Expression.__args__
 
 
-def _known(value: object) -> Any:
+def _known(value: object) -> object:
     if isinstance(value, _Unknown):
         raise _Unreadable(value.why)
     return value
@@ -336,7 +336,7 @@ def _of_erfcx(x: Expression, order: object) -> Expression:
     return ex.plus(steep, ex.minus(ex.over(two, ex.power(ex._PI, ex.number(0.5)))))
 
 
-def _as_written(op: _core.Op, arguments: list[Any]) -> Expression:
+def _as_written(op: _core.Op, arguments: list[object]) -> Expression:
     """A call as the op's statement writes it."""
     words = op.entry.written
     given = dict(zip(op.entry.function.params, arguments, strict=False))
@@ -346,7 +346,7 @@ def _as_written(op: _core.Op, arguments: list[Any]) -> Expression:
     return parts[0] if words == "{input}" else ex.call(re.sub(r"{\w+}", "{}", words), *parts)
 
 
-_BINARY: dict[type[ast.operator], tuple[Any, Callable[..., Expression]]] = {
+_BINARY: dict[type[ast.operator], tuple[object, Callable[..., Expression]]] = {
     ast.Add: (operator.add, ex.plus),
     ast.Sub: (operator.sub, lambda a, b: ex.plus(a, ex.minus(b))),
     ast.Mult: (operator.mul, _product),
@@ -356,7 +356,7 @@ _BINARY: dict[type[ast.operator], tuple[Any, Callable[..., Expression]]] = {
     ast.BitAnd: (operator.and_, ex.both),
     ast.BitOr: (operator.or_, ex.either),
 }
-_UNARY: dict[type[ast.unaryop], tuple[Any, Callable[..., Expression]]] = {
+_UNARY: dict[type[ast.unaryop], tuple[object, Callable[..., Expression]]] = {
     ast.USub: (operator.neg, ex.minus),
     ast.UAdd: (operator.pos, _same),
     ast.Invert: (operator.invert, ex.opposite),
@@ -380,7 +380,7 @@ def _truth(condition: object) -> Expression:
     return ex.comparison("≠", found, ex.ZERO)
 
 
-def _called_op(op: _core.Op, arguments: list[Any]) -> Expression:
+def _called_op(op: _core.Op, arguments: list[object]) -> Expression:
     """The result of an op: as its statement writes a call, by `_OPS`, by its own composed forward,
     or as a function of its name."""
     if op.entry.written:
@@ -411,7 +411,7 @@ class _Reading:
         self.parts = parts
         self.depth = 0
 
-    def called(self, function: FunctionType, args: list[Any], named: dict[str, Any]) -> Any:
+    def called(self, function: FunctionType, args: list[object], named: dict[str, object]) -> Any:
         """The result of a function."""
         node = node_of(function)
         if node is None or self.depth == _MAX_DEPTH:
@@ -437,7 +437,7 @@ class _Reading:
 
     # statements
 
-    def run(self, body: list[ast.stmt], scope: _Scope) -> Any:
+    def run(self, body: list[ast.stmt], scope: _Scope) -> object:
         for at, statement in enumerate(body):
             match statement:
                 case ast.Return(value=ast.expr() as value):
@@ -462,7 +462,7 @@ class _Reading:
                     raise _Unreadable(type(statement).__name__)
         raise _Unreadable("a function without a value")
 
-    def assign(self, target: ast.expr, value: Any, scope: _Scope) -> None:
+    def assign(self, target: ast.expr, value: object, scope: _Scope) -> None:
         match target:
             case ast.Name(id=name):
                 scope.local[name] = self.part(name, value)
@@ -472,7 +472,7 @@ class _Reading:
             case _:
                 raise _Unreadable("an assignment to no name")
 
-    def part(self, name: str, value: Any) -> Any:
+    def part(self, name: str, value: object) -> object:
         """A name for a value, where parts have names."""
         if self.parts is None or not isinstance(value, (ex.Call, ex.Choice)):
             return value
@@ -484,7 +484,7 @@ class _Reading:
 
     # expressions
 
-    def perhaps(self, node: ast.expr, scope: _Scope) -> Any:
+    def perhaps(self, node: ast.expr, scope: _Scope) -> object:
         try:
             return self.value(node, scope)
         except _Unreadable as error:
@@ -525,7 +525,7 @@ class _Reading:
                 return self.call(node, scope)
         raise _Unreadable(type(node).__name__)
 
-    def logic(self, node: ast.BoolOp, scope: _Scope) -> Any:
+    def logic(self, node: ast.BoolOp, scope: _Scope) -> object:
         is_and = isinstance(node.op, ast.And)
         found: list[Expression] = []
         for part in node.values:
@@ -536,9 +536,9 @@ class _Reading:
                 return value
         return (ex.both if is_and else ex.either)(*found) if found else is_and
 
-    def call(self, node: ast.Call, scope: _Scope) -> Any:
+    def call(self, node: ast.Call, scope: _Scope) -> object:
         function = self.value(node.func, scope)
-        args: list[Any] = []
+        args: list[object] = []
         for part in node.args:
             if isinstance(part, ast.Starred):
                 args += self.value(part.value, scope)
@@ -573,12 +573,12 @@ class _Reading:
 @dataclass
 class _Scope:
     function: FunctionType
-    local: dict[str, Any]
+    local: dict[str, object]
 
     def copy(self) -> _Scope:
         return _Scope(self.function, dict(self.local))
 
-    def find(self, name: str) -> Any:
+    def find(self, name: str) -> object:
         if name in self.local:
             return self.local[name]
         free = self.function.__code__.co_freevars
@@ -589,7 +589,7 @@ class _Scope:
         return getattr(builtins, name)
 
 
-def _attribute(of: object, name: str) -> Any:
+def _attribute(of: object, name: str) -> object:
     if not _is_symbolic(of):
         if isinstance(of, (ModuleType, _RealType, FunctionType, _core.Op)):
             return getattr(of, name)
@@ -607,7 +607,7 @@ def _attribute(of: object, name: str) -> Any:
     return _Method(name, of)
 
 
-def _called_method(method: _Method, args: list[Any], named: dict[str, Any]) -> Expression:
+def _called_method(method: _Method, args: list[object], named: dict[str, object]) -> Expression:
     if method.name in _OPS:
         return _OPS[method.name](method.of, *args)
     op = getattr(getattr(_core.Tensor, method.name, None), "entry", None)
@@ -621,7 +621,7 @@ def _called_method(method: _Method, args: list[Any], named: dict[str, Any]) -> E
     return ex.call(method.name, method.of, *shown)
 
 
-def _applied(how: tuple[Any, Callable[..., Expression]] | None, *values: object) -> Any:
+def _applied(how: tuple[Any, Callable[..., Expression]] | None, *values: object) -> object:
     if how is None:
         raise _Unreadable("an operator")
     plain, made = how
@@ -632,7 +632,7 @@ def _applied(how: tuple[Any, Callable[..., Expression]] | None, *values: object)
     return plain(*values)
 
 
-def _comparison(how: ast.cmpop, left: Any, right: Any) -> Any:
+def _comparison(how: ast.cmpop, left: object, right: Any) -> object:
     symbolic = _is_symbolic(left) or _is_symbolic(right)
     if isinstance(how, (ast.Is, ast.IsNot)):
         # An argument that may be left out is there.

@@ -199,13 +199,13 @@ class Graph:
     (['add', 'mul', 'x'], 'x')
     """
 
-    def __init__(self, results: Any, names: Names) -> None:
+    def __init__(self, results: object, names: Names) -> None:
         self.names = names
         self.nodes: list[Node] = []
         self.roots: list[tuple[Node, int]] = []
         self.kinds: dict[str, str] = {}  # by the names in scopes: the classes of the modules
         self.results: tuple[Any, ...] = tuple(_several(results))
-        found: dict[Any, Node] = {}
+        found: dict[object, Node] = {}
         starts = [_start(result) for result in self.results]
         self._read([node for node, _ in starts], found)
         self.roots = [(found[node], nr) for node, nr in starts]
@@ -252,8 +252,8 @@ class Graph:
 
     # ---- reading
 
-    def _read(self, starts: list[Any], found: dict[Any, Node]) -> None:
-        arrows: list[tuple[Node, list[tuple[Any, int, int, str]]]] = []
+    def _read(self, starts: list[object], found: dict[object, Node]) -> None:
+        arrows: list[tuple[Node, list[tuple[object, int, int, str]]]] = []
         waiting = list(reversed(starts))
         while waiting:
             raw = waiting.pop()
@@ -273,7 +273,7 @@ class Graph:
             node.number = number
         self._found = found
 
-    def _label(self, found: dict[Any, Node]) -> None:
+    def _label(self, found: dict[object, Node]) -> None:
         """Give leaves, results and constants the program's names, and results their values."""
         for (raw, nr), (label, tensor) in self.names.results().items():
             node = found.get(raw)
@@ -336,7 +336,7 @@ def add_users(node: Node, found: set[Node]) -> None:
                 waiting.append(edge.source)
 
 
-def _several(results: object) -> Iterable[Any]:
+def _several(results: object) -> Iterable[object]:
     if isinstance(results, (list, tuple)) and not isinstance(results, GradientEdge):
         if not results:
             raise ValueError("explain: an empty list has no graph. Give it the loss.")
@@ -344,7 +344,7 @@ def _several(results: object) -> Iterable[Any]:
     return (results,)
 
 
-def _start(result: object) -> tuple[Any, int]:
+def _start(result: object) -> tuple[object, int]:
     """The node that a result's gradient goes to, and the number of the result among the node's."""
     if isinstance(result, GradientEdge):
         return result.node, result.output_nr

@@ -7,7 +7,6 @@ import functools
 import math
 import re
 from decimal import Decimal
-from typing import Any
 
 from .._core import Tensor
 from . import _expressions as ex
@@ -63,7 +62,7 @@ def sign(node: Node) -> str:
     return _SIGNS.get(node.title, node.title) if node.kind == "op" else node.title
 
 
-def number_text(value: Any) -> str:
+def number_text(value: object) -> str:
     """A number, or the elements of a small tensor, as a person writes them; "" of others.
 
     >>> from rushlight.explain._labels import number_text

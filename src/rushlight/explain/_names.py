@@ -14,15 +14,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor
 
-__all__ = [
-    "Names",
-    "escaped",
-    "inside",
-    "is_module",
-    "names_for",
-    "quiet",
-    "shown_name",
-]
+__all__ = ["Names", "escaped", "inside", "is_module", "names_for", "quiet", "shown_name"]
 
 _LIBRARY = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _MOST = 100
@@ -88,9 +80,9 @@ class Names:
         """All names with their tensors."""
         return list(self._named.values())
 
-    def results(self) -> dict[tuple[Any, int], tuple[str, Tensor]]:
+    def results(self) -> dict[tuple[object, int], tuple[str, Tensor]]:
         """By (node, output number): the names of those that were computed."""
-        found: dict[tuple[Any, int], tuple[str, Tensor]] = {}
+        found: dict[tuple[object, int], tuple[str, Tensor]] = {}
         for label, tensor in self._named.values():
             edge = _core.maker_of(tensor)
             if edge is not None:
@@ -146,14 +138,14 @@ class Names:
                 self._take(label, inside(tensor))
 
 
-def _attributes(value: object) -> dict[str, Any]:
+def _attributes(value: object) -> dict[str, object]:
     try:
         return dict(value.__dict__)
     except Exception:  # an object of the program may do anything when it is asked
         return {}
 
 
-def names_for(names: Any = None) -> Names:
+def names_for(names: object = None) -> Names:
     """Names as a caller gives them, a module, a mapping or pairs of names and tensors; then the
     variables of the program that calls."""
     if isinstance(names, Names):
@@ -170,7 +162,7 @@ def names_for(names: Any = None) -> Names:
     return found
 
 
-def _items(names: object) -> Iterable[Any]:
+def _items(names: object) -> Iterable[object]:
     if isinstance(names, (Tensor, str)) or not isinstance(names, Iterable):
         raise _bad_names(f"an object of type {type(names).__name__}")
     return names
@@ -192,7 +184,7 @@ def inside(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def is_module(value: Any) -> bool:
+def is_module(value: object) -> bool:
     """Whether a value is an `nn.Module`."""
     nn = sys.modules.get("rushlight.nn")
     return nn is not None and issubclass(type(value), nn.Module)
@@ -200,7 +192,7 @@ def is_module(value: Any) -> bool:
 
 def _from_frames(found: Names) -> None:
     """The variables of the program's frames, the innermost first: its modules, then its tensors."""
-    variables: list[tuple[str, Any]] = []
+    variables: list[tuple[str, object]] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if not frame.f_code.co_filename.startswith(_LIBRARY):
@@ -212,16 +204,16 @@ def _from_frames(found: Names) -> None:
 
 
 def _in_order(
-    variables: list[tuple[str, Any]],
-    add: Callable[[str, Any], None],
-    wanted: Callable[[Any], bool],
+    variables: list[tuple[str, object]],
+    add: Callable[[str, object], None],
+    wanted: Callable[[object], bool],
 ) -> None:
     for label, value in variables:
         if wanted(value):
             add(label, value)
 
 
-def _of_frame(frame: FrameType) -> list[tuple[str, Any]]:
+def _of_frame(frame: FrameType) -> list[tuple[str, object]]:
     """A frame's own variables, then its module's. Left out are `_`, `__name__` and the like, names
     of tools that are no identifiers, and the values that a function gathered with `*args` and
     `**how`, which have better names outside."""

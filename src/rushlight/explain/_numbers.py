@@ -84,7 +84,7 @@ def summary(t: Tensor, most: int = SMALL) -> Summary:
     if size == 1 and not t.dtype.is_complex:
         x = float(t.item())
         finite = math.isfinite(x)
-        values: Any = x
+        values: object = x
         for _ in shape:
             values = [values]
         y = x if finite else math.nan
@@ -119,7 +119,7 @@ class _Watching:
         self.most = written_out(graph)
         self.steps: list[Step] = []
 
-    def starts(self, what: Any, values: tuple[Any, ...], place: Any) -> Step | None:
+    def starts(self, what: object, values: tuple[Any, ...], place: object) -> Step | None:
         node = self.known.get(what) if isinstance(what, _core.Node) else None
         if node is None:
             return None
@@ -127,7 +127,7 @@ class _Watching:
         self.steps.append(step)
         return step
 
-    def ran(self, step: Step | None, values: Any, error: Any, took: int) -> None:
+    def ran(self, step: Step | None, values: object, error: object, took: int) -> None:
         if step is None or not isinstance(values, tuple):
             return
         for edge in step.node.edges:
@@ -149,9 +149,9 @@ def _fitted(gradient: Tensor, edge: Edge) -> Tensor:
     return fit_dtype(gradient, dtype)
 
 
-def starting_gradients(graph: Graph, given: Any) -> list[Tensor] | None:
+def starting_gradients(graph: Graph, given: object) -> list[Tensor] | None:
     """The gradients of the results; None where one is no scalar and none was given for it."""
-    gradients: Sequence[Any] = given if isinstance(given, (list, tuple)) else [given]
+    gradients: Sequence[object] = given if isinstance(given, (list, tuple)) else [given]
     if len(gradients) != len(graph.roots):
         gradients = [*gradients, *[None] * len(graph.roots)][: len(graph.roots)]
     found = []

@@ -34,7 +34,7 @@ def write_page(data: dict[str, Any], path: str | os.PathLike[str]) -> None:
     Path(path).write_text(page_html(data), encoding="utf-8", newline="\n")
 
 
-def page_html(data: dict[str, Any]) -> str:
+def page_html(data: dict[str, object]) -> str:
     """The page of `page_data`'s data as HTML."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return _filled(

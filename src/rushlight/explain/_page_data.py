@@ -25,14 +25,16 @@ _LISTED_SCALARS = 4096
 
 
 def page_data(
-    graph: Graph, gradient: Any = None, *, program: str | None = None, step: int | None = None
+    graph: Graph, gradient: object = None, *, program: str | None = None, step: int | None = None
 ) -> dict[str, Any]:
     """The data of a page; running the backward once gives its numbers."""
     return _Page(graph, gradient, program, step).data()
 
 
 class _Page:
-    def __init__(self, graph: Graph, gradient: Any, program: str | None, step: int | None) -> None:
+    def __init__(
+        self, graph: Graph, gradient: object, program: str | None, step: int | None
+    ) -> None:
         self.graph, self.program, self.step = graph, program, step
         self.most = written_out(graph)
         self.notes: list[str] = []
@@ -69,7 +71,7 @@ class _Page:
         if not self.steps:
             self.gradients = None
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """All of it. Of what is empty, nothing stands there; page/data.js has the defaults."""
         boxes, place = boxes_of(self.graph, self.title)
         number = {box: n for n, box in enumerate(boxes)}
@@ -93,12 +95,12 @@ class _Page:
             "notes": self.notes,
         }
 
-    def _summary(self, t: Tensor) -> Any:
+    def _summary(self, t: Tensor) -> object:
         return _plain(summary(t, self.most))
 
     # ---- nodes
 
-    def _node(self, node: Node, box: int) -> dict[str, Any]:
+    def _node(self, node: Node, box: int) -> dict[str, object]:
         value = node.values.get(0)
         return _without_defaults(
             id=node.number,
@@ -148,8 +150,8 @@ class _Page:
             )
         return self.rule_number[key]
 
-    def _saved(self, node: Node) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = []
+    def _saved(self, node: Node) -> list[dict[str, object]]:
+        rows: list[dict[str, object]] = []
         for saved in node.saved:
             t = saved.tensor
             rows.append(
@@ -166,12 +168,12 @@ class _Page:
 
     # ---- edges
 
-    def _edges(self) -> list[dict[str, Any]]:
+    def _edges(self) -> list[dict[str, object]]:
         sent = {edge: s for step in self.steps for edge, s in step.sent.items()}
-        rows: list[dict[str, Any]] = []
+        rows: list[dict[str, object]] = []
         for edge in self.graph.edges:
             self.edge_number[edge] = len(rows)
-            row: dict[str, Any] = {
+            row: dict[str, object] = {
                 "from": edge.source.number,
                 "to": edge.target.number,
                 "nr": edge.nr,
@@ -189,10 +191,10 @@ class _Page:
         return rows
 
     def _constants(
-        self, nodes: list[dict[str, Any]], edges: list[dict[str, Any]], box: dict[Node, int]
+        self, nodes: list[dict[str, object]], edges: list[dict[str, object]], box: dict[Node, int]
     ) -> None:
         """Arguments without a gradient: a tensor once, a number where it is used."""
-        known: dict[Any, dict[str, Any]] = {}
+        known: dict[object, dict[str, object]] = {}
         for node in self.graph.nodes:
             for constant in dict.fromkeys([*node.constants, *operands(node)]):
                 value = constant.value
@@ -222,11 +224,7 @@ class _Page:
                     row["box"] = 0
                 edges.append(
                     _without_defaults(
-                        **{
-                            "from": node.number,
-                            "to": row["id"],
-                            "constant": constant.argument,
-                        }
+                        **{"from": node.number, "to": row["id"], "constant": constant.argument}
                     )
                 )
 
@@ -234,7 +232,7 @@ class _Page:
 
     def _boxes(
         self, boxes: list[Box], number: dict[Box, int], nodes: list[dict[str, Any]]
-    ) -> list[dict[str, Any]]:
+    ) -> list[dict[str, object]]:
         counts = [0] * len(boxes)
         held = [0] * len(boxes)
         for row in nodes:
@@ -256,8 +254,8 @@ class _Page:
             for box in boxes
         ]
 
-    def _step(self, step: Step) -> dict[str, Any]:
-        row: dict[str, Any] = {
+    def _step(self, step: Step) -> dict[str, object]:
+        row: dict[str, object] = {
             "node": step.node.number,
             "incoming": [_plain(s) for s in step.incoming],
         }
@@ -329,11 +327,11 @@ def _count(count: int) -> str:
     return str(count)
 
 
-def _without_defaults(**row: object) -> dict[str, Any]:
+def _without_defaults(**row: object) -> dict[str, object]:
     return {k: v for k, v in row.items() if v is not None and v != "" and v != [] and v != 0}
 
 
-def _number(x: object) -> Any:
+def _number(x: object) -> object:
     """A number for JSON, which has no NaN and no infinity."""
     if isinstance(x, list):
         return [_number(y) for y in x]
@@ -344,7 +342,7 @@ def _number(x: object) -> Any:
     return x
 
 
-def _plain(s: Summary | None) -> Any:
+def _plain(s: Summary | None) -> object:
     """A summary; a finite scalar is its number alone, with the type where that is not float32."""
     if s is None:
         return None
@@ -353,12 +351,7 @@ def _plain(s: Summary | None) -> Any:
     )
     row["values"] = _number(s.values)
     if s.size != 1:
-        row.update(
-            size=s.size,
-            norm=_number(s.norm),
-            min=_number(s.least),
-            max=_number(s.greatest),
-        )
+        row.update(size=s.size, norm=_number(s.norm), min=_number(s.least), max=_number(s.greatest))
         row.update(_without_defaults(nan=s.nan, inf=s.inf))
     if row["values"] is None:
         del row["values"]

@@ -74,13 +74,13 @@ def unfollow(told: Callable[[Pass], None]) -> None:
 
 
 def _run(
-    roots: tuple[Any, ...],
-    gradients: tuple[Any, ...],
+    roots: tuple[object, ...],
+    gradients: tuple[object, ...],
     retain: bool,
     create_graph: bool,
-    inputs: Any,
+    inputs: object,
     accumulate: bool = False,
-) -> Any:
+) -> object:
     """The core's `run_backward`, followed."""
     if _thread.inside:
         return _core.run_backward(roots, gradients, retain, create_graph, inputs, accumulate)

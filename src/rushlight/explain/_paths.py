@@ -50,11 +50,7 @@ def count_paths(graph: Graph) -> dict[Node, int]:
 
 
 def paths(
-    graph: Graph,
-    leaf: Node,
-    gradients: Sequence[Tensor] | None,
-    most: int,
-    budget: Budget,
+    graph: Graph, leaf: Node, gradients: Sequence[Tensor] | None, most: int, budget: Budget
 ) -> Iterator[Path]:
     """The first `most` paths to a leaf; with the gradients of the results, their products too."""
     leads = {leaf}

@@ -244,7 +244,7 @@ def _given(statement: ast.Call, argument: str) -> Iterator[ast.expr]:
                     yield value
 
 
-def _value(node: ast.expr) -> Any:
+def _value(node: ast.expr) -> object:
     try:
         return ast.literal_eval(node)
     except ValueError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from .. import _core
 from .._core import Tensor
@@ -101,7 +100,7 @@ class SavedTable:
         return Text(self)._repr_html_()
 
 
-def saved(loss: Any, *, names: Any = None) -> SavedTable:
+def saved(loss: object, *, names: object = None) -> SavedTable:
     """The tensors that the graph of `loss` keeps for backward, the largest first.
 
     Tensors that share memory count once in `unique`; a view keeps the whole memory of its base.

@@ -60,11 +60,11 @@ class Recording:
 
     # -- told by the modules
 
-    def enter(self, module: Any, _: Any) -> None:
+    def enter(self, module: object, _: object) -> None:
         """A module is called."""
         self._running.modules.append((_core.last_number(), module))
 
-    def leave(self, module: Any, _: Any, result: Any) -> None:
+    def leave(self, module: object, _: object, result: object) -> None:
         """The module has given its result, or raised an error: close it, and all below it."""
         modules = self._running.modules
         while modules:
@@ -89,7 +89,7 @@ class Recording:
         self._running = _Running()
         self._names.clear()
 
-    def _name(self, module: Any) -> str:
+    def _name(self, module: object) -> str:
         """Its name below the outermost module that runs; of that one the class."""
         outer = self._running.modules[0][1]
         if outer is module:
@@ -104,11 +104,11 @@ class Recording:
 
     # -- told by the core
 
-    def starts(self, what: Any, values: tuple[Any, ...], place: Any) -> Any:
+    def starts(self, what: object, values: tuple[object, ...], place: object) -> Any:
         """A call begins."""
         return (what, values) if isinstance(what, _core.Op) else None
 
-    def ran(self, began: Any, values: Any, error: Any, took: int) -> None:
+    def ran(self, began: Any, values: object, error: object, took: int) -> None:
         """A call has given its results: small ones are kept, with the arguments that have no
         gradient, by the node that made them."""
         if values is None or began is None:
@@ -124,11 +124,10 @@ class Recording:
                 self.values[number, edge[1]] = value.detach().clone()
             op, given = began
             self.arguments.setdefault(
-                number,
-                [(name, v) for name, v in zip(op.params, given, strict=False) if _shown(v)],
+                number, [(name, v) for name, v in zip(op.params, given, strict=False) if _shown(v)]
             )
 
-    def ends(self, what: Any, path: int, ways: int) -> None:
+    def ends(self, what: object, path: int, ways: int) -> None:
         """A call is over."""
 
 
@@ -164,7 +163,7 @@ def recording() -> Iterator[Recording]:
         made.end()
 
 
-def graph_of(results: Any, names: Any = None, recorded: Recording | None = None) -> Graph:
+def graph_of(results: object, names: object = None, recorded: Recording | None = None) -> Graph:
     """The graph behind `results`, with names from `names` or from the calling program, and modules
     from a recording or from parameters; a Graph is given back as it is."""
     if isinstance(results, Graph):
@@ -176,7 +175,9 @@ def graph_of(results: Any, names: Any = None, recorded: Recording | None = None)
 
 
 @contextmanager
-def reading(results: Any, names: Any = None, recorded: Recording | None = None) -> Iterator[Graph]:
+def reading(
+    results: object, names: object = None, recorded: Recording | None = None
+) -> Iterator[Graph]:
     """The graph behind `results` for the time of a block, in which nobody is told what is asked of
     tensors; nothing of it stays."""
     graph = graph_of(results, names, recorded)

@@ -9,20 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from .._core import Tensor
 from ._boxes import Box, boxes_of
 from ._graph import Constant, Edge, Graph, Node
-from ._labels import (
-    arguments,
-    derivative,
-    local_formula,
-    number_text,
-    sent_on,
-    shape_text,
-    sign,
-)
+from ._labels import arguments, derivative, local_formula, number_text, sent_on, shape_text, sign
 from ._names import shown_name
 from ._numbers import local_values
 
@@ -179,7 +170,7 @@ def _arrows(
     graph: Graph,
     index: Mapping[Node, int],
     made: Sketch,
-    numbers: Mapping[Edge, Any],
+    numbers: Mapping[Edge, object],
     derivatives: bool,
 ) -> None:
     """The arrows to each shape, in the order in which the call is written. Between a folded box and
@@ -248,7 +239,7 @@ def _shape_of(node: Node) -> str:
 
 
 def _arrow(
-    edge: Edge, source: int, target: int, numbers: Mapping[Edge, Any], derivatives: bool
+    edge: Edge, source: int, target: int, numbers: Mapping[Edge, object], derivatives: bool
 ) -> Arrow:
     formula = local_formula(edge)
     whole = derivative(edge)

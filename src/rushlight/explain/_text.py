@@ -12,7 +12,7 @@ from __future__ import annotations
 import html
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .._core import Tensor
 from .._dtypes import dtype
@@ -135,7 +135,9 @@ def freed_text(graph: Graph) -> str | None:
 # ---- the tree
 
 
-def tree(y: Any, *, names: Any = None, depth: int | None = None, limit: int | None = 400) -> Text:
+def tree(
+    y: object, *, names: object = None, depth: int | None = None, limit: int | None = 400
+) -> Text:
     """The backward graph of `y`, a tensor or several, as an indented tree.
 
     A line has the call's number in the order of backward, its op and node, the result's shape, the

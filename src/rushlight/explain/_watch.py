@@ -47,17 +47,17 @@ _lock = threading.RLock()
 _undo: list[Any] = []
 
 
-def _closure(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _closure(args: tuple[object, ...], kwargs: dict[str, object]) -> object:
     return args[0] if args else kwargs.get("closure")
 
 
-def _before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+def _before_step(optimizer: object, args: Any, kwargs: Any) -> None:
     if _closure(args, kwargs) is None:
         for each in _watching:
             each._steps(optimizer)
 
 
-def _after_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+def _after_step(optimizer: object, args: Any, kwargs: Any) -> None:
     if _closure(args, kwargs) is not None:
         for each in _watching:
             each._steps(optimizer)
@@ -331,7 +331,7 @@ class watch:
         return known
 
 
-def _value(roots: tuple[Any, ...]) -> float | None:
+def _value(roots: tuple[object, ...]) -> float | None:
     """The sum of the roots, which is what has the gradients; None unless all are single numbers."""
     total = 0.0
     for root in roots:
@@ -341,7 +341,7 @@ def _value(roots: tuple[Any, ...]) -> float | None:
     return total
 
 
-def _norm(grads: list[Any]) -> float:
+def _norm(grads: list[object]) -> float:
     return get_total_norm([_plain(g) for g in grads]).item()
 
 

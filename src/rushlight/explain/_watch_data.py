@@ -13,11 +13,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._trace_calls import _short_path
 from ._names import escaped
 
 __all__ = [
+    "Floats",
     "Group",
     "Loss",
     "Note",
@@ -29,6 +31,8 @@ __all__ = [
     "shell",
     "smoothed",
 ]
+
+Floats = NDArray[np.float64]
 
 _CAPACITY = 4096
 """Entries of a series; even."""
@@ -103,7 +107,7 @@ class Series:
         self.last[-1] = value
 
     def _halve(self) -> None:
-        def pairs(values: array[Any]) -> Any:
+        def pairs(values: Sequence[float]) -> Floats:
             return np.array(values).reshape(-1, 2).T
 
         first, second = pairs(self.last)
@@ -151,7 +155,7 @@ class Series:
         return found
 
 
-def _median(values: Any) -> float:
+def _median(values: Floats) -> float:
     """The upper one, where there are two; NaN for nothing."""
     return (
         float(np.partition(values, len(values) // 2)[len(values) // 2]) if len(values) else math.nan
@@ -167,7 +171,7 @@ def over_decades(values: Sequence[Series]) -> bool:
     return bool(np.nanmin(low) > 0 and np.nanmax(high) > 100 * np.nanmin(low))
 
 
-def smoothed(values: Any) -> Any:
+def smoothed(values: Floats) -> Floats:
     """A mean of each value and those around it, over a fiftieth of the curve; NaN for none."""
     window = np.hanning(max(len(values) // 50, 3) + 2)
     there = ~np.isnan(values)
@@ -180,7 +184,9 @@ def smoothed(values: Any) -> Any:
         return np.where(there, sums / weights, np.nan)
 
 
-def in_columns(series: Series, first: int, last: int, n: int) -> tuple[Any, Any, Any, Any]:
+def in_columns(
+    series: Series, first: int, last: int, n: int
+) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
     """The series in `n` columns of the clock: smallest, largest and last number of each (NaN for
     none), and whether there were any that are not finite."""
     low, high, end = (np.full(n, math.nan) for _ in range(3))
@@ -361,7 +367,7 @@ class Optimizer:
 # ---- names
 
 
-def shell() -> Any:
+def shell() -> object:
     """The IPython that runs this program, or None; it is not imported for the question."""
     return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
 

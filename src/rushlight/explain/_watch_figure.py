@@ -88,7 +88,7 @@ def _drawn(series: Series) -> bool:
     return not math.isnan(series.largest[0])
 
 
-def _curve(axis: Any, series: Series, colour: str, band: bool) -> Any:
+def _curve(axis: Any, series: Series, colour: str, band: bool) -> object:
     """A series with the range that its entries stand for; red marks where it was not finite."""
     at = np.array(series.at)
     pale = 0.35 if band else 1.0
@@ -176,7 +176,7 @@ def _logarithmic(axis: Any) -> None:
         axis.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _legend(axis: Any, entries: Sequence[tuple[Any, str, Loss | Group]]) -> None:
+def _legend(axis: Any, entries: Sequence[tuple[object, str, Loss | Group]]) -> None:
     """The curves' names and figures above a panel."""
     chosen = [entries[i] for i in most_urgent([of for *_, of in entries], _MOST)]
     texts = [text for _, text, _ in chosen]

@@ -12,12 +12,16 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._watch import watch
-from ._watch_data import Group, Loss, Series, in_columns, over_decades, printable, smoothed
+from ._watch_data import Floats, Group, Loss, Series, in_columns, over_decades, printable, smoothed
 from ._watch_table import group_cells, loss_cells, most_urgent, number
 
 __all__ = ["frame"]
+
+Rich = Any  # a text or a table; rich is imported when a view is drawn
+Whole = NDArray[np.int_]
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _LEVELS = " _.-:=+*#"
@@ -33,7 +37,7 @@ def frame(seen: watch, width: int, height: int, plain: bool) -> list[str]:
     losses, groups = seen.losses, seen.groups
     notes = _notes([*losses, *groups], width)
     n_losses, n_groups, n_notes, chart = _room(len(losses), len(groups), len(notes), height)
-    parts: list[Any] = [_head(seen, width)]
+    parts: list[object] = [_head(seen, width)]
     if losses:
         parts.append(_loss_rows(losses, most_urgent(losses, n_losses), width))
         if chart:
@@ -80,7 +84,7 @@ def _room(losses: int, groups: int, notes: int, height: int) -> tuple[int, int, 
     return for_losses, for_groups, min(notes, max(height // 6, 1)), chart
 
 
-def _head(seen: watch, width: int) -> Any:
+def _head(seen: watch, width: int) -> Rich:
     from rich.text import Text
 
     right = f" {seen.progress()} "
@@ -95,7 +99,7 @@ def _head(seen: watch, width: int) -> Any:
     return line
 
 
-def _grid(name: str, width: int, headers: Sequence[str], rest: int = 0) -> Any:
+def _grid(name: str, width: int, headers: Sequence[str], rest: int = 0) -> Rich:
     """A table without lines: a name, numbers below their headers, and `rest` columns for more."""
     from rich.table import Table
     from rich.text import Text
@@ -109,7 +113,7 @@ def _grid(name: str, width: int, headers: Sequence[str], rest: int = 0) -> Any:
     return made
 
 
-def _loss_rows(losses: list[Loss], chosen: list[int], width: int) -> Any:
+def _loss_rows(losses: list[Loss], chosen: list[int], width: int) -> Rich:
     from rich.text import Text
 
     name = min(max([4, *(len(losses[i].name) for i in chosen)]), max(width // 3, 12))
@@ -127,7 +131,7 @@ def _loss_rows(losses: list[Loss], chosen: list[int], width: int) -> Any:
     return rows
 
 
-def _group_rows(groups: list[Group], of: int, clock: int, width: int, plain: bool) -> Any:
+def _group_rows(groups: list[Group], of: int, clock: int, width: int, plain: bool) -> Rich:
     from rich.text import Text
 
     name = min(max([13, *(len(group.name) for group in groups)]), max(width // 4, 13))
@@ -148,11 +152,11 @@ def _group_rows(groups: list[Group], of: int, clock: int, width: int, plain: boo
     return rows
 
 
-def _notes(of: Sequence[Loss | Group], width: int) -> list[Any]:
+def _notes(of: Sequence[Loss | Group], width: int) -> list[Rich]:
     """The faults, a line for each loss and group; first the lines with a fault of now."""
     from rich.text import Text
 
-    lines: list[tuple[bool, Any]] = []
+    lines: list[tuple[bool, Rich]] = []
     for one in of:
         text = Text(f"{one.name}: ", style="")
         notes = one.notes()
@@ -165,7 +169,7 @@ def _notes(of: Sequence[Loss | Group], width: int) -> list[Any]:
     return [text for _, text in sorted(lines, key=lambda line: line[0])]
 
 
-def _scaled(values: Any, low: float, high: float, log: bool) -> Any:
+def _scaled(values: Floats, low: float, high: float, log: bool) -> Floats:
     """Values as shares of the way from `low` to `high`."""
     with np.errstate(all="ignore"):
         if log:
@@ -176,7 +180,7 @@ def _scaled(values: Any, low: float, high: float, log: bool) -> Any:
         return np.clip((values - low) / (high - low), 0, 1)
 
 
-def _sparkline(series: Series, clock: int, width: int, plain: bool) -> Any:
+def _sparkline(series: Series, clock: int, width: int, plain: bool) -> Rich:
     """Norms in a line, on a logarithmic scale: the largest of each column."""
     from rich.text import Text
 
@@ -205,7 +209,7 @@ def _sparkline(series: Series, clock: int, width: int, plain: bool) -> Any:
     return _styled(marks)
 
 
-def _styled(marks: Iterable[tuple[str, str]]) -> Any:
+def _styled(marks: Iterable[tuple[str, str]]) -> Rich:
     """Characters with their styles as a text; neighbours of one style are one piece."""
     from rich.text import Text
 
@@ -215,7 +219,7 @@ def _styled(marks: Iterable[tuple[str, str]]) -> Any:
     return text
 
 
-def _chart(losses: list[Loss], clock: int, width: int, height: int, plain: bool) -> list[Any]:
+def _chart(losses: list[Loss], clock: int, width: int, height: int, plain: bool) -> list[Rich]:
     """The losses over the clock: bright their course, dim the range that they had on the way."""
     from rich.text import Text
 
@@ -265,7 +269,7 @@ def _empty(series: Series) -> bool:
     return math.isnan(series.largest[0])
 
 
-def _joined(values: Any) -> Any:
+def _joined(values: Floats) -> Floats:
     """The values, with straight lines over the columns between them that have none."""
     there = np.flatnonzero(~np.isnan(values))
     if len(there):
@@ -275,11 +279,11 @@ def _joined(values: Any) -> Any:
 
 
 def _mark(
-    cells: Any,
-    owner: Any,
+    cells: Whole,
+    owner: Whole,
     which: int,
-    lows: Any,
-    highs: Any,
+    lows: Floats,
+    highs: Floats,
     low: float,
     high: float,
     log: bool,

@@ -95,13 +95,13 @@ def _write_picture(seen: watch) -> str:
 # ---- the notebook
 
 
-def _notebook() -> Callable[..., Any] | None:
+def _notebook() -> Callable[..., object] | None:
     """IPython's `display`, where a notebook runs."""
     if getattr(shell(), "kernel", None) is None:
         return None
     from IPython.display import display
 
-    show: Callable[..., Any] = display
+    show: Callable[..., object] = display
     return show
 
 
@@ -109,7 +109,7 @@ class _Cell:
     """The figure in a notebook's cell: one display, which is updated. Without matplotlib the table
     is shown."""
 
-    def __init__(self, seen: watch, display: Callable[..., Any]) -> None:
+    def __init__(self, seen: watch, display: Callable[..., object]) -> None:
         self._seen, self._display = seen, display
         self._handle: Any = None
 
@@ -123,7 +123,7 @@ class _Cell:
         if not (self._seen.losses or self._seen.groups):
             return
         shown = {"text/plain": table(self._seen)}
-        data: dict[str, Any] = dict(shown)
+        data: dict[str, object] = dict(shown)
         try:
             from ._watch_figure import png
 

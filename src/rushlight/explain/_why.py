@@ -250,7 +250,7 @@ class Unused:
         return Text(self)._repr_html_()
 
 
-def unused(loss: Any, parameters: Any, *, names: Any = None) -> Unused:
+def unused(loss: object, parameters: object, *, names: object = None) -> Unused:
     """Which parameters get no gradient from `loss`, and why.
 
     parameters: a module, tensors, pairs as named_parameters() gives them, or a dict of names to
@@ -279,7 +279,7 @@ def _unused(graph: Graph, wanted: list[tuple[str, Tensor]]) -> Unused:
 
 
 def _pairs(parameters: Any, names: Names) -> list[tuple[str, Tensor]]:
-    items: Iterable[Any]
+    items: Iterable[object]
     if is_module(parameters):
         items = parameters.named_parameters()
     elif isinstance(parameters, Tensor):

@@ -30,10 +30,7 @@ class UninitializedTensorMixin(rl.Tensor):
     cls_to_become: type[Any]
 
     def materialize(
-        self,
-        shape: Any,
-        device: DeviceLike | None = None,
-        dtype: dtypes.dtype | None = None,
+        self, shape: Any, device: DeviceLike | None = None, dtype: dtypes.dtype | None = None
     ) -> None:
         """Gives the tensor memory of this shape, without values."""
         device = self.data.device if device is None else device
@@ -59,8 +56,8 @@ class UninitializedTensorMixin(rl.Tensor):
 
     @classmethod
     def __torch_function__(
-        cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+        cls, func: Any, types: object, args: tuple[object, ...] = (), kwargs: object = None
+    ) -> object:
         name = getattr(func, "__name__", "")
         if name == "__get__" or name == "__set__":
             name = getattr(func.__self__, "__name__", "")
@@ -128,7 +125,7 @@ class UninitializedBuffer(UninitializedTensorMixin):
         return made
 
 
-def is_lazy(param: Any) -> bool:
+def is_lazy(param: object) -> bool:
     """Whether a parameter or buffer has no shape yet.
 
     >>> nn.parameter.is_lazy(nn.UninitializedParameter()), nn.parameter.is_lazy(torch.ones(2))

@@ -84,7 +84,7 @@ def trunc_normal_(
     if mean < a - 2 * std or mean > b + 2 * std:
         warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
-            "The distribution of values may be incorrect.",
+            "The distribution of values may be incorrect."
         )
 
     def cdf(x: float) -> float:
@@ -360,10 +360,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     old = new[:-1]
 
     def initialiser(*args: object, **kwargs: object) -> Tensor:
-        warn(
-            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.",
-            FutureWarning,
-        )
+        warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning)
         return function(*args, **kwargs)
 
     initialiser.__name__ = old

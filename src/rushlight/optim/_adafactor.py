@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
@@ -31,7 +29,7 @@ class Adafactor(RuleOptimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: object,
         lr: float | Tensor = 1e-2,
         beta2_decay: float = -0.8,
         eps: tuple[float | None, float] = (None, 1e-3),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
@@ -33,7 +31,7 @@ class Muon(FusedOptimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: object,
         lr: float = 1e-3,
         weight_decay: float = 0.1,
         momentum: float = 0.95,

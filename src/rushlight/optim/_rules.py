@@ -18,8 +18,7 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from .optimizer import Closure, Group, Optimizer
-
-State = dict[str, Any]
+from .optimizer import State as State
 
 
 class FusedOptimizer(Optimizer):
@@ -28,13 +27,13 @@ class FusedOptimizer(Optimizer):
     `checks` names the options whose range is checked, in that order.
     """
 
-    _newer_options: ClassVar[dict[str, Any]] = {
+    _newer_options: ClassVar[dict[str, object]] = {
         "foreach": None,
         "maximize": False,
         "differentiable": False,
     }
 
-    def __init__(self, params: Any, defaults: dict[str, Any], checks: str) -> None:
+    def __init__(self, params: object, defaults: dict[str, object], checks: str) -> None:
         check_options(defaults, checks)
         super().__init__(params, defaults)
         if defaults.get("fused"):
@@ -43,7 +42,7 @@ class FusedOptimizer(Optimizer):
             if defaults["foreach"]:
                 raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         super().__setstate__(state)
         for own in self.state.values():  # older versions counted in Python numbers
             if "step" in own and not isinstance(own["step"], rl.Tensor):
@@ -127,7 +126,7 @@ class RuleOptimizer(FusedOptimizer):
                 self._rule(real(p), real(grad), state, lr, group)
 
 
-def options(local: Mapping[str, Any]) -> dict[str, Any]:
+def options(local: Mapping[str, object]) -> State:
     """The options that a constructor was given: of its `locals()`, all but its other parameters."""
     return {k: v for k, v in local.items() if k not in ("self", "params", "__class__")}
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
@@ -37,7 +35,7 @@ class Adam(RuleOptimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: object,
         lr: float | Tensor = 1e-3,
         betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
         eps: float = 1e-8,

@@ -30,7 +30,7 @@ class ASGD(RuleOptimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: object,
         lr: float | Tensor = 1e-2,
         lambd: float = 1e-4,
         alpha: float = 0.75,

@@ -11,7 +11,7 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from ._rules import check_options, options, real, scalar
-from .optimizer import Closure, Optimizer
+from .optimizer import Closure, Optimizer, State
 
 
 class LBFGS(Optimizer):
@@ -38,7 +38,7 @@ class LBFGS(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: object,
         lr: float | Tensor = 1,
         max_iter: int = 20,
         max_eval: int | None = None,
@@ -68,7 +68,7 @@ class LBFGS(Optimizer):
         with rl.no_grad():
             return self._minimize(rl.enable_grad()(closure))
 
-    def _minimize(self, closure: Closure) -> Any:
+    def _minimize(self, closure: Closure) -> object:
         group = self.param_groups[0]
         lr, smallest = scalar(group["lr"]), group["tolerance_change"]
         max_iter, max_eval = group["max_iter"], group["max_eval"]
@@ -135,7 +135,7 @@ class LBFGS(Optimizer):
                 break
         return first_loss
 
-    def _direction(self, state: dict[str, Any], grad: Tensor, history_size: int) -> Tensor:
+    def _direction(self, state: State, grad: Tensor, history_size: int) -> Tensor:
         """-H g by the two loops over the history, to which the last step is added first."""
         if state["n_iter"] == 1:
             # In the order of PyTorch's files.

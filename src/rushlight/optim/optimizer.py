@@ -14,11 +14,13 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from .._errors import taking_pytorchs, warn
+from .._handles import RemovableHandle
 from .._missing import missing_name as _missing_name
-from ..utils.hooks import RemovableHandle
 
 Group = dict[str, Any]
+State = dict[str, Any]
 Closure = Callable[[], Any]
+Hooks = OrderedDict[int, Callable[..., Any]]
 Lists = list[list[Tensor | None]]
 
 
@@ -53,8 +55,8 @@ class _Required:
 required = _Required()
 
 _optimizers: WeakSet[Optimizer] = WeakSet()
-_pre_hooks: OrderedDict[int, Any] = OrderedDict()
-_post_hooks: OrderedDict[int, Any] = OrderedDict()
+_pre_hooks: Hooks = OrderedDict()
+_post_hooks: Hooks = OrderedDict()
 
 
 class Optimizer:
@@ -77,13 +79,13 @@ class Optimizer:
     tensor([0.5000, 1.0000], requires_grad=True)
     """
 
-    defaults: dict[str, Any]
+    defaults: State
     state: defaultdict[Any, Any]
     param_groups: list[Group]
-    _newer_options: ClassVar[dict[str, Any]] = {}
+    _newer_options: ClassVar[dict[str, object]] = {}
     """Options that a state saved by an older PyTorch may lack, with the values that it means."""
 
-    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+    def __init__(self, params: Any, defaults: State) -> None:
         self.defaults = defaults
         self._make_hooks()
         if isinstance(params, rl.Tensor):
@@ -104,20 +106,20 @@ class Optimizer:
     _group_tensors_by_device_and_dtype = staticmethod(_group_tensors_by_device_and_dtype)
 
     def _make_hooks(self) -> None:
-        self._optimizer_step_pre_hooks: OrderedDict[int, Any] = OrderedDict()
-        self._optimizer_step_post_hooks: OrderedDict[int, Any] = OrderedDict()
-        self._optimizer_state_dict_pre_hooks: OrderedDict[int, Any] = OrderedDict()
-        self._optimizer_state_dict_post_hooks: OrderedDict[int, Any] = OrderedDict()
-        self._optimizer_load_state_dict_pre_hooks: OrderedDict[int, Any] = OrderedDict()
-        self._optimizer_load_state_dict_post_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._optimizer_step_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_step_post_hooks: Hooks = OrderedDict()
+        self._optimizer_state_dict_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_state_dict_post_hooks: Hooks = OrderedDict()
+        self._optimizer_load_state_dict_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_load_state_dict_post_hooks: Hooks = OrderedDict()
         _optimizers.add(self)
         if _pre_hooks or _post_hooks:
             self._hook_step()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> State:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: State) -> None:
         self.__dict__.update(state)
         if "_optimizer_step_pre_hooks" not in self.__dict__:
             self._make_hooks()
@@ -189,7 +191,7 @@ class Optimizer:
             warn(
                 "optimizer contains a parameter group with duplicate parameters; "
                 "in future, this will cause an error; "
-                "see github.com/pytorch/pytorch/issues/40967 for more information",
+                "see github.com/pytorch/pytorch/issues/40967 for more information"
             )
         known: set[Tensor] = set()
         for group in self.param_groups:
@@ -241,12 +243,12 @@ class Optimizer:
     def _zero_grad_profile_name(self) -> str:
         return f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"
 
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_step_pre_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """`hook(optimizer, args, kwargs)` before each step; may return new args and kwargs."""
         self._hook_step()
         return _add(self._optimizer_step_pre_hooks, hook)
 
-    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_step_post_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """`hook(optimizer, args, kwargs)` after each step."""
         self._hook_step()
         return _add(self._optimizer_step_post_hooks, hook)
@@ -259,7 +261,7 @@ class Optimizer:
             return
         inner = self._step_without_hooks = self.step
 
-        def step(*args: Any, **kwargs: Any) -> Any:
+        def step(*args: Any, **kwargs: Any) -> object:
             for hook in [*_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()]:
                 result = hook(self, args, kwargs)
                 if result is None:
@@ -279,7 +281,7 @@ class Optimizer:
 
     # --- saving and loading ---
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> State:
         """The state by number of the parameter, and the groups' options.
 
         >>> x = torch.ones(1, requires_grad=True)
@@ -306,14 +308,14 @@ class Optimizer:
             (numbers[id(key)] if isinstance(key, rl.Tensor) else key): value
             for key, value in self.state.items()
         }
-        result: dict[str, Any] = {"state": state, "param_groups": groups}
+        result: dict[str, object] = {"state": state, "param_groups": groups}
         for hook in self._optimizer_state_dict_post_hooks.values():
             replaced = hook(self, result)
             if replaced is not None:
                 result = replaced
         return result
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """Takes over state and options; tensors are cast to the parameters' dtype and device.
 
         >>> x = torch.ones(1, requires_grad=True)
@@ -336,11 +338,11 @@ class Optimizer:
                 "loaded state dict contains a parameter group "
                 "that doesn't match the size of optimizer's group"
             )
-        owners: dict[Any, Tensor] = {}
+        owners: dict[object, Tensor] = {}
         for group, saved_group in zip(groups, saved, strict=True):
             owners.update(zip(saved_group["params"], group["params"], strict=True))
 
-        state: defaultdict[Any, Any] = defaultdict(dict)
+        state: defaultdict[object, object] = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in owners:
                 state[owners[key]] = _cast_state(owners[key], value)
@@ -355,31 +357,31 @@ class Optimizer:
             hook(self)
 
     def register_state_dict_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """`hook(optimizer)` before `state_dict`."""
         return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """`hook(optimizer, state_dict)` after `state_dict`; may return another dict."""
         return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """`hook(optimizer, state_dict)` before loading; may return another dict."""
         return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """`hook(optimizer)` after loading."""
         return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
 
-def _add(hooks: OrderedDict[int, Any], hook: object, prepend: bool = False) -> RemovableHandle:
+def _add(hooks: Hooks, hook: Callable[..., object], prepend: bool = False) -> RemovableHandle:
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     if prepend:
@@ -387,14 +389,14 @@ def _add(hooks: OrderedDict[int, Any], hook: object, prepend: bool = False) -> R
     return handle
 
 
-def _add_for_all(hooks: OrderedDict[int, Any], hook: object) -> RemovableHandle:
+def _add_for_all(hooks: Hooks, hook: Callable[..., object]) -> RemovableHandle:
     handle = _add(hooks, hook)
     for optimizer in list(_optimizers):
         optimizer._hook_step()
     return handle
 
 
-def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_optimizer_step_pre_hook(hook: Callable[..., object]) -> RemovableHandle:
     """`hook(optimizer, args, kwargs)` before each step of any optimizer; may return new args and
     kwargs.
 
@@ -410,7 +412,7 @@ def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     return _add_for_all(_pre_hooks, hook)
 
 
-def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_optimizer_step_post_hook(hook: Callable[..., object]) -> RemovableHandle:
     """`hook(optimizer, args, kwargs)` after each step of any optimizer.
 
     >>> import sys
@@ -425,7 +427,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     return _add_for_all(_post_hooks, hook)
 
 
-def _cast_state(param: Tensor, value: object, key: str | None = None) -> Any:
+def _cast_state(param: Tensor, value: object, key: str | None = None) -> object:
     """A copy of loaded state with tensors cast for `param`; the step count keeps its own dtype."""
     if isinstance(value, rl.Tensor):
         if key == "step":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
@@ -29,7 +27,7 @@ class Rprop(RuleOptimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: object,
         lr: float | Tensor = 1e-2,
         etas: tuple[float, float] = (0.5, 1.2),
         step_sizes: tuple[float, float] = (1e-6, 50),

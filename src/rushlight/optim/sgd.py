@@ -29,7 +29,7 @@ class SGD(FusedOptimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: object,
         lr: float | Tensor = 1e-3,
         momentum: float = 0,
         dampening: float = 0,

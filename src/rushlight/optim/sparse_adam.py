@@ -8,7 +8,7 @@ from rushlight import _root as rl
 from rushlight._root import Tensor
 
 from ._rules import FusedOptimizer, options, same_places, scalar
-from .optimizer import Group, Optimizer
+from .optimizer import Group, Optimizer, State
 
 
 class SparseAdam(FusedOptimizer):
@@ -31,7 +31,7 @@ class SparseAdam(FusedOptimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: object,
         lr: float | Tensor = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
@@ -49,7 +49,7 @@ class SparseAdam(FusedOptimizer):
                 f"Complex params at indices {found}: SparseAdam does not support complex parameters"
             )
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: State) -> None:
         Optimizer.__setstate__(self, state)  # steps are counted in Python numbers
 
     def _where(self, holds: Any) -> list[list[int]]:

@@ -19,7 +19,7 @@ from .lr_scheduler import LRScheduler
 from .lr_scheduler._cyclic import between as _between
 from .lr_scheduler._cyclic import check_annealing as _check_annealing
 from .lr_scheduler._cyclic import per_group as _per_group
-from .optimizer import Optimizer
+from .optimizer import Optimizer, State
 
 __all__ = [
     "SWALR",
@@ -51,7 +51,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> _AverageOne:
     """
     _check_decay(decay)
 
-    def ema_update(average: Tensor, present: Tensor, count: Any) -> Tensor:
+    def ema_update(average: Tensor, present: Tensor, count: object) -> Tensor:
         with rl.no_grad():
             return decay * average + (1 - decay) * present
 
@@ -84,7 +84,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> _AverageAll:
     """
     _check_decay(decay)
 
-    def ema_update(averages: list[Tensor], presents: list[Tensor], count: Any) -> None:
+    def ema_update(averages: list[Tensor], presents: list[Tensor], count: object) -> None:
         with rl.no_grad():
             for average, present in zip(averages, presents, strict=True):
                 if average.is_floating_point() or average.is_complex():
@@ -153,7 +153,7 @@ class AveragedModel(Module):
         self.multi_avg_fn = multi_avg_fn
         self.use_buffers = use_buffers
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args: object, **kwargs: object) -> Any:
         """Calls the averaged model."""
         return self.module(*args, **kwargs)
 
@@ -186,7 +186,7 @@ class AveragedModel(Module):
         )
 
 
-def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+def update_bn(loader: Iterable[Any], model: Module, device: object = None) -> None:
     """Computes the running means and variances of a model's batch norms anew, over the batches of
     `loader` (of tuples the first entry); `device`: where the batches are moved to.
 
@@ -264,16 +264,16 @@ class SWALR(LRScheduler):
         cosine = self._anneal_strategy == "cos"
         self.anneal_func = self._cosine_anneal if cosine else self._linear_anneal
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> State:
         """Everything but the optimizer and the function."""
         return {name: v for name, v in super().state_dict().items() if name != "anneal_func"}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """Takes over what `state_dict` returned."""
         super().load_state_dict(state_dict)
         self._set_anneal_func()
 
-    def get_lr(self) -> list[Any]:
+    def get_lr(self) -> list[float]:
         self._warn_outside_step()
         count = self._step_count - 1
         if self.anneal_epochs == 0:

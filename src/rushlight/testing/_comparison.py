@@ -51,7 +51,7 @@ class _Rules(NamedTuple):
         known = [_TOLERANCES.get(t, (0.0, 0.0)) for t in types]
         return max(r for r, _ in known), max(a for _, a in known)
 
-    def fail(self, text: str, path: tuple[Any, ...]) -> NoReturn:
+    def fail(self, text: str, path: tuple[object, ...]) -> NoReturn:
         """Raise the error, with the place within containers and the caller's words."""
         if path:
             text += f"\n\nThe failure occurred for item {''.join(f'[{key!r}]' for key in path)}"
@@ -61,8 +61,8 @@ class _Rules(NamedTuple):
 
 
 def assert_close(
-    actual: Any,
-    expected: Any,
+    actual: object,
+    expected: object,
     *,
     allow_subclasses: bool = True,
     rtol: float | None = None,
@@ -100,7 +100,7 @@ def assert_close(
     _compare(actual, expected, rules, ())
 
 
-def _compare(actual: Any, expected: Any, rules: _Rules, path: tuple[Any, ...]) -> None:
+def _compare(actual: Any, expected: Any, rules: _Rules, path: tuple[object, ...]) -> None:
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):
         _compare_mappings(actual, expected, rules, path)
     elif _is_sequence(actual) and _is_sequence(expected):
@@ -135,7 +135,7 @@ def _refuse(actual: object, expected: object) -> NoReturn:
     )
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     return value.item() if isinstance(value, Tensor) and value.numel() == 1 else value
 
 
@@ -148,7 +148,10 @@ def _like_tensor(value: object) -> bool:
 
 
 def _compare_mappings(
-    actual: Mapping[Any, Any], expected: Mapping[Any, Any], rules: _Rules, path: tuple[Any, ...]
+    actual: Mapping[object, object],
+    expected: Mapping[object, object],
+    rules: _Rules,
+    path: tuple[object, ...],
 ) -> None:
     missing = [k for k in expected if k not in actual]
     additional = [k for k in actual if k not in expected]
@@ -163,7 +166,7 @@ def _compare_mappings(
         _compare(actual[key], expected[key], rules, (*path, key))
 
 
-def _sorted(keys: list[Any]) -> list[Any]:
+def _sorted(keys: list[object]) -> list[Any]:
     try:
         return sorted(keys)
     except TypeError:
@@ -171,9 +174,9 @@ def _sorted(keys: list[Any]) -> list[Any]:
 
 
 def _compare_tensors(
-    actual: Tensor, expected: Tensor, rules: _Rules, path: tuple[Any, ...]
+    actual: Tensor, expected: Tensor, rules: _Rules, path: tuple[object, ...]
 ) -> None:
-    looked_at: list[tuple[str, Any, Any]] = [("shape", actual.shape, expected.shape)]
+    looked_at: list[tuple[str, object, object]] = [("shape", actual.shape, expected.shape)]
     if rules.check_layout:
         looked_at.append(("layout", actual.layout, expected.layout))
     if rules.check_device:
@@ -219,11 +222,7 @@ def _compare_tensors(
         absolute = (actual - expected).abs()
         relative = absolute / expected.abs()
         absolute, relative = (d.masked_fill(close, 0) for d in (absolute, relative))
-    lines = [
-        _title(rules.what, rtol, atol),
-        "",
-        mismatched,
-    ]
+    lines = [_title(rules.what, rtol, atol), "", mismatched]
     for name, difference, allowed in (("absolute", absolute, atol), ("relative", relative, rtol)):
         where = int(difference.flatten().argmax())
         index = tuple(int(i) for i in np.unravel_index(where, tuple(difference.shape)))
@@ -241,7 +240,7 @@ _PARTS = {
 _PARTS |= {"bsr": _PARTS["csr"], "bsc": _PARTS["csc"]}
 
 
-def _compare_sparse(actual: Any, expected: Any, rules: _Rules, path: tuple[Any, ...]) -> None:
+def _compare_sparse(actual: Any, expected: Any, rules: _Rules, path: tuple[object, ...]) -> None:
     """Sparse tensors of one layout: as many values, the same indices, and close values."""
     kind = str(actual.layout).rpartition("_")[2]
     if kind == "coo" and actual.is_coalesced() != expected.is_coalesced():
@@ -266,11 +265,11 @@ def _title(what: str, rtol: float, atol: float) -> str:
 
 
 def _compare_numbers(
-    actual: Any,
+    actual: object,
     expected: Any,
     tolerances: tuple[float, float],
     rules: _Rules,
-    path: tuple[Any, ...],
+    path: tuple[object, ...],
 ) -> None:
     actual, expected = (v.item() if isinstance(v, np.number) else v for v in (actual, expected))
     if rules.check_dtype and type(actual) is not type(expected):
@@ -292,8 +291,8 @@ def _compare_numbers(
 
 
 def assert_allclose(
-    actual: Any,
-    expected: Any,
+    actual: object,
+    expected: object,
     rtol: float | None = None,
     atol: float | None = None,
     equal_nan: bool = True,

@@ -61,7 +61,7 @@ class FileCheck:
         """The text is marked by ~ in the line below."""
         return self._add("CHECK-SOURCE-HIGHLIGHTED", text)
 
-    def run(self, test_file: Any) -> None:
+    def run(self, test_file: object) -> None:
         """Raises RuntimeError with the first check that fails."""
         text, at = str(test_file), 0
         absent: list[_Check] = []

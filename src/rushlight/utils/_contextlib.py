@@ -29,20 +29,20 @@ def context_decorator(ctx: Any, func: Any) -> Any:
         return _wrap_generator(make, func)
 
     @functools.wraps(func)
-    def inside(*args: object, **kwargs: object) -> Any:
+    def inside(*args: object, **kwargs: object) -> object:
         with make():
             return func(*args, **kwargs)
 
     return inside
 
 
-def _wrap_generator(ctx_factory: Callable[[], Any], func: Any) -> Any:
+def _wrap_generator(ctx_factory: Callable[[], Any], func: Any) -> object:
     """A generator each of whose steps runs inside a context of its own."""
 
     @functools.wraps(func)
-    def inside(*args: Any, **kwargs: Any) -> Iterator[Any]:
+    def inside(*args: object, **kwargs: object) -> Iterator[object]:
         generator = func(*args, **kwargs)
-        step: Callable[[], Any] = functools.partial(next, generator)
+        step: Callable[[], object] = functools.partial(next, generator)
         while True:
             try:
                 with ctx_factory():
@@ -66,7 +66,7 @@ def _wrap_generator(ctx_factory: Callable[[], Any], func: Any) -> Any:
 class _DecoratorContextManager:
     """A context whose instances decorate functions."""
 
-    def __call__(self, orig_func: Any) -> Any:
+    def __call__(self, orig_func: object) -> Any:
         return context_decorator(self.clone, orig_func)
 
     def __enter__(self) -> None:
@@ -75,7 +75,7 @@ class _DecoratorContextManager:
     def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         raise NotImplementedError
 
-    def clone(self) -> Any:
+    def clone(self) -> object:
         """A new context like this one."""
         return type(self)()
 
@@ -83,7 +83,7 @@ class _DecoratorContextManager:
 class _NoParamDecoratorContextManager(_DecoratorContextManager):
     """A context without settings: the class itself decorates functions."""
 
-    def __new__(cls, orig_func: Any = None) -> Any:
+    def __new__(cls, orig_func: object = None) -> Any:
         return super().__new__(cls) if orig_func is None else cls()(orig_func)
 
 

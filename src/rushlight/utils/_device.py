@@ -26,11 +26,13 @@ class DeviceContext(TorchFunctionMode):
     def __exit__(self, *exc: object) -> None:
         self.device.__exit__(*exc)
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Any, types: object, args: Any = (), kwargs: Any = None
+    ) -> Any:
         return func(*args, **(kwargs or {}))
 
 
-def device_decorator(device: Any, func: Any) -> Any:
+def device_decorator(device: object, func: object) -> Any:
     """A function whose new tensors are on a device."""
     return context_decorator(lambda: device, func)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
 
-
-def set_module(obj: Any, mod: str) -> None:
+def set_module(obj: object, mod: str) -> None:
     """Set where an object says that it comes from.
 
     >>> def f(): ...

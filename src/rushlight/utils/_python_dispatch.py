@@ -18,7 +18,7 @@ class TorchDispatchMode:
 
     supports_higher_order_operators = False
 
-    def __init__(self, _dispatch_key: Any = None) -> None:
+    def __init__(self, _dispatch_key: object = None) -> None:
         pass
 
     def __torch_dispatch__(
@@ -48,7 +48,7 @@ def _get_current_dispatch_mode() -> None:
     """None: no mode is entered."""
 
 
-def _get_current_dispatch_mode_stack() -> list[Any]:
+def _get_current_dispatch_mode_stack() -> list[object]:
     """No mode is entered."""
     return []
 
@@ -59,7 +59,7 @@ def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
 
 
 @contextlib.contextmanager
-def _disable_current_modes() -> Iterator[list[Any]]:
+def _disable_current_modes() -> Iterator[list[object]]:
     """A block without modes, as any other."""
     yield []
 
@@ -81,9 +81,9 @@ def is_traceable_wrapper_subclass(t: object) -> bool:
 
 def transform_subclass(
     t: Any,
-    callback: Callable[[str, Any], Any],
-    outer_size: Any = None,
-    outer_stride: Any = None,
+    callback: Callable[[str, object], object],
+    outer_size: object = None,
+    outer_stride: object = None,
 ) -> Any:
     """A tensor of the same class, with callback(name, inner) for each tensor inside."""
     size = outer_size if outer_size is not None else t.size()
@@ -99,7 +99,7 @@ def transform_subclass(
     return result
 
 
-def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
+def return_and_correct_aliasing(func: object, args: object, kwargs: object, out: object) -> Any:
     """The result as it is."""
     return out
 

@@ -26,18 +26,21 @@ from .._pytree import __all__ as __all__
 
 # PyTorch's private names that libraries build on.
 PyTree = Context = Any
+_Dict = dict[object, object]
+_Function = Callable[..., object]
+_Predicate = Callable[[object], bool]
 SUPPORTED_NODES = _NODES
 _NodeDef = NodeDef
 
 
-def _get_node_type(tree: object) -> Any:
+def _get_node_type(tree: object) -> object:
     """The type that says how a container is taken apart: that of named tuples is `namedtuple`."""
     kind = type(tree)
     named = kind not in _NODES and _handler(tree) is not None and hasattr(kind, "_fields")
     return collections.namedtuple if named else kind
 
 
-def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[Any, Any]], list[Any]]:
+def _dict_flatten_with_keys(d: _Dict) -> tuple[list[tuple[object, object]], list[object]]:
     """The values of a dict, each with its key, and the keys."""
     return list(d.items()), list(d)
 
@@ -79,7 +82,7 @@ class GetAttrKey(NamedTuple):
     def __str__(self) -> str:
         return f".{self.name}"
 
-    def get(self, obj: Any) -> Any:
+    def get(self, obj: object) -> Any:
         """The value at the place."""
         return getattr(obj, self.name)
 
@@ -93,14 +96,14 @@ def keystr(kp: KeyPath) -> str:
     return "".join(map(str, kp))
 
 
-def key_get(obj: Any, kp: KeyPath) -> Any:
+def key_get(obj: object, kp: KeyPath) -> Any:
     """The value at a path."""
     for key in kp:
         obj = key.get(obj)
     return obj
 
 
-def _paths(tree: Any, path: KeyPath, is_leaf: Any) -> Iterator[tuple[KeyPath, Any]]:
+def _paths(tree: object, path: KeyPath, is_leaf: Any) -> Iterator[tuple[KeyPath, object]]:
     """The leaves of a tree, each with its path."""
     found = None if is_leaf is not None and is_leaf(tree) else _handler(tree)
     if found is None:
@@ -108,7 +111,7 @@ def _paths(tree: Any, path: KeyPath, is_leaf: Any) -> Iterator[tuple[KeyPath, An
         return
     kind, flatten, _ = found
     with_keys = getattr(_NODES.get(kind), "flatten_with_keys_fn", None)
-    pairs: list[tuple[KeyEntry, Any]]
+    pairs: list[tuple[KeyEntry, object]]
     if with_keys is not None:
         pairs = list(with_keys(tree)[0])
     elif isinstance(tree, dict):
@@ -121,20 +124,20 @@ def _paths(tree: Any, path: KeyPath, is_leaf: Any) -> Iterator[tuple[KeyPath, An
         yield from _paths(child, (*path, key), is_leaf)
 
 
-def tree_leaves_with_path(tree: Any, is_leaf: Any = None) -> list[tuple[KeyPath, Any]]:
+def tree_leaves_with_path(tree: object, is_leaf: object = None) -> list[tuple[KeyPath, Any]]:
     """The leaves of a tree, each with its path."""
     return list(_paths(tree, (), is_leaf))
 
 
 def tree_flatten_with_path(
-    tree: Any, is_leaf: Any = None
+    tree: object, is_leaf: object = None
 ) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
     """The leaves of a tree, each with its path, and its structure."""
     return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
 
 
 def tree_map_with_path(
-    func: Callable[..., Any], tree: Any, *rests: object, is_leaf: Any = None
+    func: _Function, tree: object, *rests: object, is_leaf: object = None
 ) -> Any:
     """The tree with every leaf replaced by func(path, leaf, ...)."""
     leaves, spec = tree_flatten_with_path(tree, is_leaf)
@@ -146,46 +149,46 @@ def tree_map_with_path(
 # ---- more ways to go over a tree
 
 
-def tree_iter(tree: Any, is_leaf: Any = None) -> Iterator[Any]:
+def tree_iter(tree: object, is_leaf: object = None) -> Iterator[Any]:
     """The leaves of a tree, one after the other."""
     return (leaf for _, leaf in _paths(tree, (), is_leaf))
 
 
-def tree_is_leaf(tree: Any, is_leaf: Any = None) -> bool:
+def tree_is_leaf(tree: object, is_leaf: Any = None) -> bool:
     """Whether this is no container."""
     return (is_leaf is not None and bool(is_leaf(tree))) or _handler(tree) is None
 
 
-def tree_map_(func: Callable[..., Any], tree: Any, *rests: object, is_leaf: Any = None) -> Any:
+def tree_map_(func: _Function, tree: object, *rests: object, is_leaf: object = None) -> Any:
     """Call a function with every leaf, and give the tree back."""
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
 
 
-def _chosen(kind: Any) -> Callable[[Any], bool]:
+def _chosen(kind: Any) -> Callable[[object], bool]:
     """Whether a leaf is of a type, of one of several, or what a predicate holds for."""
     if isinstance(kind, (type, tuple)):
         return lambda x: isinstance(x, kind)
     return kind
 
 
-def map_only(kind: Any) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+def map_only(kind: object) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """A decorator: the function leaves what is of another type as it is."""
     chosen = _chosen(kind)
     return lambda function: lambda x: function(x) if chosen(x) else x
 
 
-def tree_map_only_(kind: Any, func: Callable[[Any], Any], tree: Any, is_leaf: Any = None) -> Any:
+def tree_map_only_(kind: object, func: _Function, tree: object, is_leaf: object = None) -> Any:
     """Call a function with every leaf of a type, and give the tree back."""
     return tree_map_(map_only(kind)(func), tree, is_leaf=is_leaf)
 
 
-def tree_all_only(kind: Any, pred: Callable[[Any], bool], tree: Any, is_leaf: Any = None) -> bool:
+def tree_all_only(kind: object, pred: _Predicate, tree: object, is_leaf: object = None) -> bool:
     """Whether a predicate holds for every leaf of a type."""
     return all(map(pred, filter(_chosen(kind), tree_leaves(tree, is_leaf))))
 
 
-def tree_any_only(kind: Any, pred: Callable[[Any], bool], tree: Any, is_leaf: Any = None) -> bool:
+def tree_any_only(kind: object, pred: _Predicate, tree: object, is_leaf: object = None) -> bool:
     """Whether a predicate holds for a leaf of a type."""
     return any(map(pred, filter(_chosen(kind), tree_leaves(tree, is_leaf))))
 
@@ -195,7 +198,7 @@ def arg_tree_leaves(*args: object, **kwargs: object) -> list[Any]:
     return tree_leaves((args, kwargs))
 
 
-def is_namedtuple(obj: Any) -> bool:
+def is_namedtuple(obj: object) -> bool:
     """Whether this is a named tuple, or a class of them."""
     cls = obj if isinstance(obj, type) else type(obj)
     return issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple)
@@ -204,7 +207,7 @@ def is_namedtuple(obj: Any) -> bool:
 is_namedtuple_class = is_namedtuple_instance = _is_namedtuple_instance = is_namedtuple
 
 
-def is_structseq_instance(obj: Any) -> bool:
+def is_structseq_instance(obj: object) -> bool:
     """Whether something is a named tuple of C code (`torch.return_types.max`)."""
     return is_structseq_class(type(obj))
 
@@ -214,27 +217,27 @@ def is_structseq_class(cls: type) -> bool:
     return isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "n_sequence_fields")
 
 
-def _list_flatten(d: list[Any]) -> tuple[list[Any], None]:
+def _list_flatten(d: list[object]) -> tuple[list[object], None]:
     """The elements of a list."""
     return d, None
 
 
-def _list_flatten_with_keys(d: list[Any]) -> tuple[list[tuple[Any, Any]], None]:
+def _list_flatten_with_keys(d: list[object]) -> tuple[list[tuple[object, object]], None]:
     """Its elements with their places."""
     return [(SequenceKey(i), x) for i, x in enumerate(d)], None
 
 
-def _list_unflatten(values: Iterable[Any], context: object) -> list[Any]:
+def _list_unflatten(values: Iterable[object], context: object) -> list[object]:
     """The list of those elements."""
     return list(values)
 
 
-def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
+def _dict_flatten(d: dict[object, object]) -> tuple[list[object], list[object]]:
     """The values of a dict, and its keys."""
     return list(d.values()), list(d)
 
 
-def _dict_unflatten(values: Iterable[Any], context: Iterable[Any]) -> dict[Any, Any]:
+def _dict_unflatten(values: Iterable[object], context: Iterable[object]) -> dict[object, object]:
     """The dict of these values under these keys."""
     return dict(zip(context, values, strict=True))
 
@@ -276,7 +279,7 @@ _SERIALIZED: dict[str, type] = {
 }
 
 
-def _schema(spec: TreeSpec) -> dict[str, Any]:
+def _schema(spec: TreeSpec) -> dict[str, object]:
     """A structure as what JSON can hold."""
     if spec.type is None:
         return {"type": None, "context": None, "children_spec": []}
@@ -284,9 +287,7 @@ def _schema(spec: TreeSpec) -> dict[str, Any]:
     node = _NODES.get(spec.type)
     name = name or getattr(node, "serialized_type_name", None)
     if name is None:
-        raise NotImplementedError(
-            f"Serializing {spec.type} in pytree is not registered.",
-        )
+        raise NotImplementedError(f"Serializing {spec.type} in pytree is not registered.")
     to_text = getattr(node, "to_dumpable_context", None)
     context = to_text(spec.context) if to_text else json.dumps(spec.context)
     children = [_schema(child) for child in spec.children_specs]

@@ -80,7 +80,7 @@ class _Kept:
         self.tensors = [t.detach() if isinstance(t, Tensor) else t for t in given]
         self.versions = [t._version if isinstance(t, Tensor) else 0 for t in self.tensors]
 
-    def arrays(self, may_change: bool) -> Any:
+    def arrays(self, may_change: bool) -> object:
         found = []
         for t, version in zip(self.tensors, self.versions, strict=True):
             if isinstance(t, Tensor) and t._version != version and not may_change:
@@ -132,7 +132,7 @@ class _Run:
 class _First(_Run):
     """The first run: asks the policy about each result."""
 
-    def __init__(self, kept: dict[int, _Kept], policy: Callable[..., Any]) -> None:
+    def __init__(self, kept: dict[int, _Kept], policy: Callable[..., object]) -> None:
         super().__init__(kept)
         self.policy = policy
 

@@ -149,7 +149,7 @@ def noop_context_fn() -> tuple[Any, Any]:
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
-def _autocast(how: dict[str, Any]) -> contextlib.AbstractContextManager[Any]:
+def _autocast(how: dict[str, object]) -> contextlib.AbstractContextManager[object]:
     """Autocast as it was; nothing where the program has never asked for it."""
     amp = sys.modules.get("rushlight.amp")
     return contextlib.nullcontext() if amp is None else amp.autocast("cpu", **how)
@@ -206,12 +206,12 @@ class _SaveInputs(autograd.Function):
     _for_transforms = True
 
     @staticmethod
-    def forward(ctx: Any, dummy: Tensor, *tensors: Any) -> Tensor:
+    def forward(ctx: Any, dummy: Tensor, *tensors: object) -> Tensor:
         ctx.save_for_backward(*tensors)
         return dummy.detach().clone()
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: object, *grads: object) -> object:
         raise AssertionError("the node that keeps the inputs is never part of a graph")
 
 
@@ -219,7 +219,7 @@ def _metadata(x: Tensor) -> dict[str, Size | device | dtype]:
     return {"shape": x.shape, "dtype": x.dtype, "device": x.device}
 
 
-_CHECKS: dict[str, Callable[[Any], Any]] = {"default": _metadata, "none": lambda x: None}
+_CHECKS: dict[str, Callable[[Any], object]] = {"default": _metadata, "none": lambda x: None}
 _outside = itertools.count(1)
 
 
@@ -263,7 +263,7 @@ class _Frame:
     """One checkpointed call: its holders in order, and how to run it again."""
 
     def __init__(
-        self, again: Callable[..., Any], early_stop: bool, check: str, debug: bool
+        self, again: Callable[..., object], early_stop: bool, check: str, debug: bool
     ) -> None:
         self.again, self.early_stop, self.debug = again, early_stop, debug
         self.describe = _CHECKS[check]
@@ -279,7 +279,7 @@ class _Frame:
         self.first_run_ended = False
         self.asked_early = False  # during the first run, which went on to save more
 
-    def arguments(self) -> list[Any]:
+    def arguments(self) -> list[object]:
         given = list(self.constants)
         for place, value in zip(self.places, self.inputs.grad_fn.saved_tensors, strict=True):
             given[place] = value
@@ -423,7 +423,7 @@ def _checkpoint_without_reentrance(
     debug: bool,
     early_stop: bool,
     args: tuple[Tensor, ...],
-    kwargs: dict[str, Any],
+    kwargs: dict[str, object],
 ) -> Tensor | tuple[Tensor, ...]:
     if _Settings.debug is not None:
         debug = _Settings.debug
@@ -436,7 +436,7 @@ def _checkpoint_without_reentrance(
         return function(*args, **kwargs)
     surroundings = _Surroundings(preserve)
 
-    def again(keywords: dict[str, Any], *positional: object) -> None:
+    def again(keywords: dict[str, object], *positional: object) -> None:
         with surroundings.again(), again_context:
             function(*positional, **keywords)
 
@@ -477,12 +477,10 @@ def check_backward_validity(inputs: Any) -> None:
     1
     """
     if not any(t.requires_grad for t in inputs if isinstance(t, Tensor)):
-        warn(
-            "None of the inputs have requires_grad=True. Gradients will be None",
-        )
+        warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
-def detach_variable(inputs: Any) -> tuple[Any, ...]:
+def detach_variable(inputs: object) -> tuple[Any, ...]:
     """Copies of tensors without history that want a gradient where the originals do.
 
     >>> x = torch.ones(1, requires_grad=True) * 2
@@ -516,7 +514,7 @@ class CheckpointFunction(autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
+    def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: object) -> Any:
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.surroundings = _Surroundings(preserve_rng_state)
@@ -526,7 +524,7 @@ class CheckpointFunction(autograd.Function):
         return run_function(*args)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: Any, *grads: object) -> Any:
         if _core.restricted():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or "
@@ -564,10 +562,10 @@ class CheckpointFunction(autograd.Function):
 
 
 def checkpoint(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     *args: Any,
     use_reentrant: bool | None = None,
-    context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
+    context_fn: Callable[[], tuple[object, object]] = noop_context_fn,
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,
@@ -594,7 +592,7 @@ def checkpoint(
             "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an "
             "exception. use_reentrant=False is recommended, but if you need to preserve the "
             "current default behavior, you can pass use_reentrant=True. "
-            "Refer to docs for more details on the differences between the two variants.",
+            "Refer to docs for more details on the differences between the two variants."
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
@@ -635,7 +633,7 @@ def checkpoint_sequential(
             "passed explicitly. In version 2.9 we will raise an exception if use_reentrant is not "
             "passed. use_reentrant=False is recommended, but if you need to preserve the current "
             "default behavior, you can pass use_reentrant=True. "
-            "Refer to docs for more details on the differences between the two variants.",
+            "Refer to docs for more details on the differences between the two variants."
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)

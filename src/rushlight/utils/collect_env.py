@@ -76,7 +76,7 @@ def get_python_platform() -> str:
     return platform.platform()
 
 
-def get_os(run_lambda: Any = None) -> str:
+def get_os(run_lambda: object = None) -> str:
     """The operating system."""
     name = sys.platform
     with contextlib.suppress(OSError, KeyError, AttributeError):
@@ -91,12 +91,12 @@ def _said(run_lambda: Any, command: str, pattern: str) -> str | None:
     return found.group(1) if found else None
 
 
-def get_gcc_version(run_lambda: Any) -> str | None:
+def get_gcc_version(run_lambda: object) -> str | None:
     """The version of gcc; None without it."""
     return _said(run_lambda, "gcc --version", r"gcc (.*)")
 
 
-def get_nvidia_driver_version(run_lambda: Any) -> str | None:
+def get_nvidia_driver_version(run_lambda: object) -> str | None:
     """The version of NVIDIA's driver; None without it."""
     return _said(run_lambda, "nvidia-smi", r"Driver Version: (.*?) ")
 

@@ -29,7 +29,7 @@ __all__ = ["FlopCounterMode", "register_flop_formula"]
 flop_registry: dict[Any, Callable[..., int]] = {}
 
 
-def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Any], Any]:
+def register_flop_formula(targets: object, get_raw: bool = False) -> Callable[[Any], Any]:
     """Decorator: a function of the shapes of a call's arguments, and out_shape, counts the call.
 
     targets: the function called, or several. get_raw: it is given the arguments themselves.
@@ -48,7 +48,7 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Any]
 def _on_shapes(formula: Callable[..., int], raw: bool) -> Callable[..., int]:
     """A formula of shapes as one of the arguments themselves."""
 
-    def count(*args: object, out_val: Any = None, **kwargs: object) -> int:
+    def count(*args: object, out_val: object = None, **kwargs: object) -> int:
         if raw:
             return formula(*args, out_val=out_val, **kwargs)
         shapes = tree_map(_shape, (args, kwargs, out_val))
@@ -57,24 +57,24 @@ def _on_shapes(formula: Callable[..., int], raw: bool) -> Callable[..., int]:
     return count
 
 
-def _shape(x: object) -> Any:
+def _shape(x: object) -> object:
     return x.shape if isinstance(x, Tensor) else x
 
 
 def mm_flop(
-    a_shape: Any, b_shape: Any, *args: object, out_shape: Any = None, **kwargs: object
+    a_shape: Any, b_shape: Any, *args: object, out_shape: object = None, **kwargs: object
 ) -> int:
     """Of a product of two matrices."""
     return math.prod(a_shape) * b_shape[-1] * 2
 
 
-def bmm_flop(a_shape: Any, b_shape: Any, out_shape: Any = None, **kwargs: object) -> int:
+def bmm_flop(a_shape: Any, b_shape: Any, out_shape: object = None, **kwargs: object) -> int:
     """Of products of matrices in batches."""
     return math.prod(a_shape) * b_shape[-1] * 2
 
 
 def addmm_flop(
-    self_shape: Any, a_shape: Any, b_shape: Any, out_shape: Any = None, **kwargs: object
+    self_shape: object, a_shape: object, b_shape: object, out_shape: object = None, **kwargs: object
 ) -> int:
     """Of a product that is added to something: as of the product."""
     return mm_flop(a_shape, b_shape)
@@ -96,7 +96,7 @@ def _swapped(shape: Any) -> list[int]:
 class _Names(dict[str, Any]):
     """The keys of counts: PyTorch's operators, which print as "aten.mm"."""
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> object:
         self[name] = getattr(ops.aten, name, f"aten.{name}")
         return self[name]
 
@@ -185,7 +185,7 @@ class FlopCounterMode(overrides.TorchFunctionMode):
 
     def __init__(
         self,
-        mods: Any = None,
+        mods: object = None,
         depth: int = 2,
         display: bool = True,
         custom_mapping: dict[Any, Any] | None = None,
@@ -273,7 +273,9 @@ class FlopCounterMode(overrides.TorchFunctionMode):
         if self.display:
             print(self.get_table(self.depth))
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Any, types: object, args: Any = (), kwargs: Any = None
+    ) -> Any:
         kwargs = kwargs or {}
         if func in self.flop_registry:
             result = func(*args, **kwargs)

@@ -22,7 +22,7 @@ class WeakIdRef(weakref.ref[Any]):
 
     __slots__ = ("_id",)
 
-    def __init__(self, key: Any, callback: Callable[[Any], Any] | None = None) -> None:
+    def __init__(self, key: object, callback: Callable[[Any], object] | None = None) -> None:
         super().__init__(key, callback)  # type: ignore[call-arg]
         self._id = id(key)
 
@@ -42,7 +42,7 @@ class WeakIdRef(weakref.ref[Any]):
 class TensorWeakRef:
     """A weak reference to a tensor."""
 
-    def __init__(self, tensor: Any) -> None:
+    def __init__(self, tensor: object) -> None:
         self.ref = weakref.ref(tensor)
 
     def __call__(self) -> Any:
@@ -57,7 +57,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         self.ref_type = ref_type
         mine = weakref.ref(self)
 
-        def remove(key: Any) -> None:
+        def remove(key: object) -> None:
             here = mine()
             if here is not None:
                 here.data.pop(key, None)
@@ -72,7 +72,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     def __setitem__(self, key: object, value: object) -> None:
         self.data[self.ref_type(key, self._remove)] = value
 
-    def __delitem__(self, key: Any) -> None:
+    def __delitem__(self, key: object) -> None:
         del self.data[self.ref_type(key)]
 
     def __contains__(self, key: object) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rushlight import _root as rl
@@ -15,9 +16,10 @@ from rushlight._root import Tensor
 
 from ..._core import Node
 from ..._errors import warn
-from ...utils.hooks import RemovableHandle
+from ..._handles import RemovableHandle, run_hook
 
 Hooks = OrderedDict[int, Any]
+Numbered = list[tuple[int, Any]]  # hooks, by the numbers of their handles
 
 
 class GlobalHooks:
@@ -39,7 +41,7 @@ class GlobalHooks:
 GLOBAL = GlobalHooks()
 
 
-def registered(kind: Hooks, module: Any, name: str, value: Any) -> Any:
+def registered(kind: Hooks, module: object, name: str, value: object) -> Any:
     """`value` after the global registration hooks of a kind have seen (and perhaps replaced) it."""
     for hook in kind.values():
         replacement = hook(module, name, value)
@@ -48,7 +50,7 @@ def registered(kind: Hooks, module: Any, name: str, value: Any) -> Any:
     return value
 
 
-def add(hooks: Hooks, hook: Any, *, extra: Any = None) -> RemovableHandle:
+def add(hooks: Hooks, hook: object, *, extra: object = None) -> RemovableHandle:
     """Registers `hook` in a mapping and returns its handle."""
     handle = RemovableHandle(hooks, extra_dict=extra)
     hooks[handle.id] = hook
@@ -58,7 +60,7 @@ def add(hooks: Hooks, hook: Any, *, extra: Any = None) -> RemovableHandle:
 def call_with_hooks(module: Any, args: tuple[Tensor, ...], kwargs: dict[str, Any]) -> Any:
     """Runs `module.forward` between the hooks that apply to it."""
     own = module.__dict__
-    none: dict[int, Any] = {}
+    none: dict[int, object] = {}
     pre = own.get("_forward_pre_hooks", none)
     post = own.get("_forward_hooks", none)
     backward = own.get("_backward_hooks", none)
@@ -93,16 +95,16 @@ class _Call:
         self.result: Any = None
         self.finished: set[int] = set()  # always-called hooks that have had their turn
 
-    def run(self, pre: Any, post: Any, backward: Any, backward_pre: Any) -> Any:
+    def run(self, pre: Hooks, post: Hooks, backward: Hooks, backward_pre: Hooks) -> Any:
         module = self.module
-        full: list[Any] = []
-        partial: list[Any] = []
+        full: Numbered = []
+        old: Numbered = []
         for hooks, is_full in (
             (GLOBAL.backward, GLOBAL.full_backward),
             (backward, module._is_full_backward_hook),
         ):
-            (full if is_full else partial).extend(hooks.values())
-        pre_backward = [*GLOBAL.backward_pre.values(), *backward_pre.values()]
+            (full if is_full else old).extend(hooks.items())
+        pre_backward = [*GLOBAL.backward_pre.items(), *backward_pre.items()]
 
         self._forward_pre_hooks([*GLOBAL.forward_pre.items(), *pre.items()])
         on_backward = BackwardHook(module, full, pre_backward) if full or pre_backward else None
@@ -120,14 +122,14 @@ class _Call:
             if not isinstance(self.result, (rl.Tensor, tuple)):
                 warn(
                     "For backward hooks to be called, module output should be a Tensor or a tuple "
-                    f"of Tensors but received {type(self.result)}",
+                    f"of Tensors but received {type(self.result)}"
                 )
             self.result = on_backward.setup_output_hook(self.result)
-        if partial:
-            self._partial_backward_hooks(partial)
+        if old:
+            self._partial_backward_hooks(old)
         return self.result
 
-    def _forward_pre_hooks(self, hooks: list[tuple[int, Any]]) -> None:
+    def _forward_pre_hooks(self, hooks: Numbered) -> None:
         with_kwargs = self.module._forward_pre_hooks_with_kwargs
         for key, hook in hooks:
             if key in with_kwargs:
@@ -153,7 +155,7 @@ class _Call:
         if out is not None:
             self.result = out
 
-    def _partial_backward_hooks(self, hooks: list[Any]) -> None:
+    def _partial_backward_hooks(self, hooks: Numbered) -> None:
         """The old kind of backward hook sits on the last node of the result alone."""
         value = self.result
         while not isinstance(value, rl.Tensor):
@@ -164,11 +166,12 @@ class _Call:
         node = value.grad_fn
         if node is not None:
             module = self.module
-            for hook in hooks:
-                node.register_hook(lambda grads, outs, hook=hook: hook(module, grads, outs))
+            for number, hook in hooks:
+                of_module = partial(run_hook, "of a module", number, hook, module)
+                node.register_hook(of_module)
             _warn_of_partial_hook(self.args, self.result, node)
 
-    def run_remaining_always_hooks(self, post: Any) -> None:
+    def run_remaining_always_hooks(self, post: Hooks) -> None:
         """After a failure: the hooks registered with `always_call=True` that have not run yet."""
         always = self.module._forward_hooks_always_called
         for name, hooks, flags in (
@@ -183,7 +186,7 @@ class _Call:
                 except Exception as error:
                     warn(
                         f"{name} forward hook with ``always_call=True`` raised an exception "
-                        f"that was silenced as another error was raised in forward: {error}",
+                        f"that was silenced as another error was raised in forward: {error}"
                     )
 
 
@@ -222,7 +225,7 @@ def _warn_of_partial_hook(
     )
 
 
-def _grad_fns(values: tuple[Tensor, ...]) -> set[Any] | None:
+def _grad_fns(values: tuple[Tensor, ...]) -> set[object] | None:
     """The nodes that made the tensors of a tuple; None where it is no tuple of tensors."""
     if not (isinstance(values, tuple) and all(isinstance(v, rl.Tensor) for v in values)):
         return None
@@ -237,7 +240,7 @@ class BackwardHook:
     hold no tensor are None.
     """
 
-    def __init__(self, module: Any, user_hooks: list[Any], user_pre_hooks: list[Any]) -> None:
+    def __init__(self, module: object, user_hooks: Numbered, user_pre_hooks: Numbered) -> None:
         self.module = module
         self.hooks = user_hooks
         self.pre_hooks = user_pre_hooks
@@ -265,8 +268,8 @@ class BackwardHook:
         self, _: tuple[Tensor, ...], grads: tuple[Tensor, ...]
     ) -> tuple[Tensor, ...]:
         outputs = _spread(self.output_places or [], grads, self.n_outputs)
-        for hook in self.pre_hooks:
-            replaced = hook(self.module, outputs)
+        for number, hook in self.pre_hooks:
+            replaced = run_hook("of a module", number, hook, self.module, outputs)
             if replaced is None:
                 continue
             if len(replaced) != len(outputs):
@@ -285,10 +288,11 @@ class BackwardHook:
             "Full backward hook is firing when gradients are computed with respect to module "
             "outputs since no inputs require gradients. See "
             "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
-            "#torch.nn.Module.register_full_backward_hook for more details.",
+            "#torch.nn.Module.register_full_backward_hook for more details."
         )
-        for hook in self.hooks:
-            out = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)
+        for number, hook in self.hooks:
+            none = (None,) * self.n_inputs
+            out = run_hook("of a module", number, hook, self.module, none, self.grad_outputs)
             if out is not None and not (isinstance(out, tuple) and all(g is None for g in out)):
                 raise RuntimeError(
                     "Backward hook for Modules where no input requires "
@@ -296,12 +300,12 @@ class BackwardHook:
                 )
         self.grad_outputs = None
 
-    def _on_grad_input(self, grads: Any, _: Any) -> Any:
+    def _on_grad_input(self, grads: Any, _: object) -> object:
         if self.grad_outputs is None:
             return None  # the gradient reached the input without passing through the output
         inputs = _spread(self.input_places or [], grads, self.n_inputs)
-        for hook in self.hooks:
-            out = hook(self.module, inputs, self.grad_outputs)
+        for number, hook in self.hooks:
+            out = run_hook("of a module", number, hook, self.module, inputs, self.grad_outputs)
             if out is None:
                 continue
             if not isinstance(out, tuple):
@@ -325,7 +329,7 @@ def _spread(places: list[int], values: tuple[Tensor, ...], size: int) -> tuple[T
 
 
 def _through_identity(
-    values: tuple[Tensor, ...], hook: Callable[[Any, Any], Any]
+    values: tuple[Tensor, ...], hook: Callable[[Any, Any], object]
 ) -> tuple[tuple[Any, ...], list[int] | None]:
     """Passes the tensors among `values` through one identity node that carries `hook`.
 
@@ -345,7 +349,7 @@ def _through_identity(
     return (tuple(out) if kind is tuple else kind(*out)), places
 
 
-_identity_function: Any = None
+_identity_function: object = None
 
 
 def _identity() -> Any:
@@ -360,7 +364,7 @@ def _identity() -> Any:
                 return args
 
             @staticmethod
-            def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, ...]:
+            def backward(ctx: object, *grads: Tensor) -> tuple[Tensor, ...]:
                 return grads
 
         _identity_function = BackwardHookFunction

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from ...utils.hooks import RemovableHandle
+from ..._handles import RemovableHandle
 from ._calling import GLOBAL, add
 
 _ONE_KIND = (
@@ -74,7 +74,7 @@ class HookMethods:
     _load_state_dict_post_hooks = LazyHooks()
 
     def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+        self, hook: Callable[..., object], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """`hook(module, args)` before `forward`; what it returns replaces the arguments.
 
@@ -94,7 +94,7 @@ class HookMethods:
 
     def register_forward_hook(
         self,
-        hook: Callable[..., Any],
+        hook: Callable[..., object],
         *,
         prepend: bool = False,
         with_kwargs: bool = False,
@@ -124,7 +124,7 @@ class HookMethods:
         return handle
 
     def register_full_backward_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """`hook(module, grad_output)` before gradients pass the module; may replace them."""
         handle = add(self._backward_pre_hooks, hook)
@@ -133,7 +133,7 @@ class HookMethods:
         return handle
 
     def register_full_backward_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """`hook(module, grad_input, grad_output)` when both are known; may replace `grad_input`.
 
@@ -150,23 +150,23 @@ class HookMethods:
             self._backward_hooks.move_to_end(handle.id, last=False)
         return handle
 
-    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_backward_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """The old kind, on the last node of the output alone: use `register_full_backward_hook`."""
         if self._is_full_backward_hook is True:
             raise RuntimeError(_ONE_KIND)
         self._is_full_backward_hook = False
         return add(self._backward_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_state_dict_pre_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """`hook(module, prefix, keep_vars)` before `state_dict` reads the module."""
         return add(self._state_dict_pre_hooks, hook)
 
-    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_state_dict_post_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """`hook(module, state_dict, prefix, local_metadata)` after; changes it in place."""
         hook._from_public_api = True  # type: ignore[attr-defined]
         return add(self._state_dict_hooks, hook)
 
-    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def _register_state_dict_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """As `register_state_dict_post_hook`, but the hook may return another dict."""
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
@@ -175,19 +175,19 @@ class HookMethods:
             )
         return add(self._state_dict_hooks, hook)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """`hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)`
         before the module's own entries are loaded.
         """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(
-        self, hook: Callable[..., Any], with_module: bool = False
+        self, hook: Callable[..., object], with_module: bool = False
     ) -> RemovableHandle:
         wrapped = _WrappedHook(hook, self if with_module else None)
         return add(self._load_state_dict_pre_hooks, wrapped)
 
-    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_load_state_dict_post_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """`hook(module, incompatible_keys)` after loading; may change the lists in place."""
         return add(self._load_state_dict_post_hooks, hook)
 
@@ -216,13 +216,13 @@ class _WrappedHook:
     __module__ = "rushlight.nn.modules.module"
     module: Any
 
-    def __init__(self, hook: Callable[..., Any], module: Any = None) -> None:
+    def __init__(self, hook: Callable[..., object], module: object = None) -> None:
         self.hook = hook
         self.with_module = module is not None
         if self.with_module:
             self.module = weakref.ref(module)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         if not self.with_module:
             return self.hook(*args, **kwargs)
         module = self.module()
@@ -230,7 +230,7 @@ class _WrappedHook:
             raise RuntimeError("You are trying to call the hook of a dead Module!")
         return self.hook(module, *args, **kwargs)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         state = {"hook": self.hook, "with_module": self.with_module}
         return {**state, "module": self.module()} if self.with_module else state
 
@@ -249,14 +249,14 @@ def _leave_plain_path() -> None:
     HookMethods._plain = False
 
 
-def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_forward_pre_hook(hook: Callable[..., object]) -> RemovableHandle:
     """`hook(module, args)` before the forward of every module."""
     _leave_plain_path()
     return add(GLOBAL.forward_pre, hook)
 
 
 def register_module_forward_hook(
-    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+    hook: Callable[..., object], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
     """`hook(module, args, output)` after the forward of every module."""
     _leave_plain_path()
@@ -268,13 +268,13 @@ def register_module_forward_hook(
     return handle
 
 
-def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_full_backward_pre_hook(hook: Callable[..., object]) -> RemovableHandle:
     """`hook(module, grad_output)` before gradients pass any module."""
     _leave_plain_path()
     return add(GLOBAL.backward_pre, hook)
 
 
-def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_full_backward_hook(hook: Callable[..., object]) -> RemovableHandle:
     """`hook(module, grad_input, grad_output)` for every module."""
     if GLOBAL.full_backward is False:
         raise RuntimeError(_ONE_GLOBAL_KIND)
@@ -283,7 +283,7 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
     return add(GLOBAL.backward, hook)
 
 
-def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_backward_hook(hook: Callable[..., object]) -> RemovableHandle:
     """The old kind of backward hook, for every module."""
     if GLOBAL.full_backward is True:
         raise RuntimeError(_ONE_GLOBAL_KIND)
@@ -292,16 +292,16 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     return add(GLOBAL.backward, hook)
 
 
-def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_buffer_registration_hook(hook: Callable[..., object]) -> RemovableHandle:
     """`hook(module, name, buffer)` whenever a buffer is registered; may return another."""
     return add(GLOBAL.on_buffer, hook)
 
 
-def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_module_registration_hook(hook: Callable[..., object]) -> RemovableHandle:
     """`hook(module, name, child)` whenever a child is registered; may return another."""
     return add(GLOBAL.on_module, hook)
 
 
-def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_parameter_registration_hook(hook: Callable[..., object]) -> RemovableHandle:
     """`hook(module, name, parameter)` whenever a parameter is registered; may return another."""
     return add(GLOBAL.on_parameter, hook)

@@ -80,10 +80,10 @@ class _LazyConv(_Lazy):
     def __init__(
         self,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: object,
+        stride: object = 1,
+        padding: object = 0,
+        dilation: object = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
@@ -97,38 +97,36 @@ class _LazyConv(_Lazy):
         self._without_shapes(out_channels, bias, device, dtype)
 
     def _without_shapes(self, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
-        module: Any = self
-        module.weight = UninitializedParameter(device=device, dtype=dtype)
-        module.out_channels = out_channels
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.out_channels = out_channels
         if bias:
-            module.bias = UninitializedParameter(device=device, dtype=dtype)
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
 
-    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
-        module: Any = self
-        n = module._dims
+    def initialize_parameters(self, input: Tensor, *args: object, **kwargs: object) -> None:
+        n = self._dims
         if self.has_uninitialized_params() and input.dim() not in (n + 1, n + 2):
             raise RuntimeError(
                 f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to "
                 f"{type(self).__name__}, but got input of size: {input.shape}"
             )
-        channels, groups, out = input.shape[-n - 1], module.groups, module.out_channels
+        channels, groups, out = input.shape[-n - 1], self.groups, self.out_channels
         if channels % groups != 0:
             raise ValueError("in_channels must be divisible by groups")
-        ends = (channels, out // groups) if module.transposed else (out, channels // groups)
-        self._take(channels, {"weight": (*ends, *module.kernel_size), "bias": (out,)})
+        ends = (channels, out // groups) if self.transposed else (out, channels // groups)
+        self._take(channels, {"weight": (*ends, *self.kernel_size), "bias": (out,)})
 
 
 class _LazyConvTranspose(_LazyConv):
     def __init__(
         self,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
+        kernel_size: object,
+        stride: object = 1,
+        padding: object = 0,
+        output_padding: object = 0,
         groups: int = 1,
         bias: bool = True,
-        dilation: Any = 1,
+        dilation: object = 1,
         padding_mode: str = "zeros",
         device: DeviceLike | None = None,
         dtype: dtypes.dtype | None = None,
@@ -155,18 +153,17 @@ class _LazyNorm(_Lazy):
         bias: bool = True,
     ) -> None:
         super().__init__(0, eps, momentum, False, False, device, dtype, bias=bias)
-        module: Any = self
-        module.affine = affine
-        module.track_running_stats = track_running_stats
+        self.affine = affine
+        self.track_running_stats = track_running_stats
         where: Any = {"device": device, "dtype": dtype}
         if affine:
-            module.weight = UninitializedParameter(**where)
+            self.weight = UninitializedParameter(**where)
             if bias:
-                module.bias = UninitializedParameter(**where)
+                self.bias = UninitializedParameter(**where)
         if track_running_stats:
-            module.running_mean = UninitializedBuffer(**where)
-            module.running_var = UninitializedBuffer(**where)
-            module.num_batches_tracked = rl.tensor(0, dtype=rl.long, device=device)
+            self.running_mean = UninitializedBuffer(**where)
+            self.running_var = UninitializedBuffer(**where)
+            self.num_batches_tracked = rl.tensor(0, dtype=rl.long, device=device)
 
     def initialize_parameters(self, input: Tensor) -> None:
         n = input.shape[1]

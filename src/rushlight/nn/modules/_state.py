@@ -38,7 +38,7 @@ class _IncompatibleKeys(NamedTuple):
 class StateDict(OrderedDict[str, Any]):
     """Name -> tensor, in order of registration; `_metadata` holds each module's version."""
 
-    _metadata: Any
+    _metadata: object
 
 
 class StateMethods(HookMethods):
@@ -61,11 +61,7 @@ class StateMethods(HookMethods):
         )
 
     def state_dict(
-        self,
-        *args: Any,
-        destination: Any = None,
-        prefix: str = "",
-        keep_vars: bool = False,
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> Any:
         """Parameters and persistent buffers by dotted path; detached, but sharing memory.
 
@@ -124,7 +120,7 @@ class StateMethods(HookMethods):
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+        self, state_dict: Mapping[str, object], strict: bool = True, assign: bool = False
     ) -> _IncompatibleKeys:
         """Copies values by name into the module's parameters and buffers.
 
@@ -235,7 +231,7 @@ class StateMethods(HookMethods):
                             "meta parameter in the current model, which is a no-op. (Did you mean "
                             "to pass `assign=True` to assign items in the state dictionary to "
                             "their corresponding key in the module instead of copying them in "
-                            "place?)",
+                            "place?)"
                         )
                     current.copy_(value)
                     return None
@@ -262,7 +258,12 @@ class StateMethods(HookMethods):
 
 
 def _load(
-    module: Any, state: Any, prefix: str, metadata: Any, assign: bool, found: tuple[Any, Any, Any]
+    module: Any,
+    state: Any,
+    prefix: str,
+    metadata: Any,
+    assign: bool,
+    found: tuple[Any, Any, object],
 ) -> None:
     """Loads the entries of a module and of all below it; `found` takes the names of the missing,
     those of the unexpected, and the errors.

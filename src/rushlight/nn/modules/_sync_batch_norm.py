@@ -17,7 +17,7 @@ from ...autograd.function import Function, once_differentiable
 from .. import functional as F
 
 
-def group_of_several(group: Any) -> Any:
+def group_of_several(group: object) -> object:
     """The group to normalise over (None means all processes); None where it has one process."""
     distributed = late.world()
     if distributed is None or not distributed.is_initialized():
@@ -34,7 +34,7 @@ def sync_batch_norm(
     bias: Tensor | None,
     momentum: float,
     eps: float,
-    group: Any,
+    group: object,
 ) -> Tensor:
     """`F.batch_norm` in training, of the batches of all processes; moves the statistics."""
     found: Tensor = _SyncBatchNorm.apply(
@@ -85,7 +85,7 @@ class _SyncBatchNorm(Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, g: Tensor) -> Any:
+    def backward(ctx: Any, g: Tensor) -> object:
         input, weight, mean, rstd = ctx.saved_tensors
         g = _wide(g)
         off = _wide(input) - _each(mean, g)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -13,39 +13,19 @@ from ..._errors import warn
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from ._of_function import WithSettings, layer
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 
 
-class _Pointwise(Module):
-    """A nonlinearity without settings; takes and ignores none."""
-
-
-class _Inplace(Module):
+@layer()
+class _Inplace(WithSettings):
     """A nonlinearity whose one setting is to overwrite its input."""
 
-    inplace: bool
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
+    inplace: bool = False
 
 
-class _Settings(Module):
-    """A nonlinearity whose settings are printed by name; `inplace` only where it is set."""
-
-    _shown: tuple[str, ...] = ()
-
-    def extra_repr(self) -> str:
-        shown = [f"{name}={getattr(self, name)}" for name in self._shown]
-        if getattr(self, "inplace", False):
-            shown.append("inplace=True")
-        return ", ".join(shown)
-
-
+@layer(F.relu)
 class ReLU(_Inplace):
     """max(x, 0).
 
@@ -53,10 +33,8 @@ class ReLU(_Inplace):
     tensor([0., 4.])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.relu(input, self.inplace)
 
-
+@layer(F.selu)
 class SELU(_Inplace):
     """The scaled exponential linear unit of self-normalising networks.
 
@@ -64,10 +42,8 @@ class SELU(_Inplace):
     tensor([-1.1113,  1.0507])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.selu(input, self.inplace)
 
-
+@layer(F.silu)
 class SiLU(_Inplace):
     """x * sigmoid(x).
 
@@ -75,10 +51,8 @@ class SiLU(_Inplace):
     tensor([-0.2689,  0.7311])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.silu(input, self.inplace)
 
-
+@layer(F.mish)
 class Mish(_Inplace):
     """x * tanh(softplus(x)).
 
@@ -86,10 +60,8 @@ class Mish(_Inplace):
     tensor([-0.3034,  0.8651])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.mish(input, self.inplace)
 
-
+@layer(F.hardswish)
 class Hardswish(_Inplace):
     """x * clamp(x + 3, 0, 6) / 6.
 
@@ -97,13 +69,11 @@ class Hardswish(_Inplace):
     tensor([-0.0000, 0.6667, 4.0000])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardswish(input, self.inplace)
-
     def extra_repr(self) -> str:
         return ""
 
 
+@layer(F.hardsigmoid)
 class Hardsigmoid(_Inplace):
     """clamp(x + 3, 0, 6) / 6.
 
@@ -111,144 +81,106 @@ class Hardsigmoid(_Inplace):
     tensor([0.0000, 0.5000, 0.7500])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardsigmoid(input, self.inplace)
-
     def extra_repr(self) -> str:
         return ""
 
 
-class Sigmoid(_Pointwise):
+@layer(rl.sigmoid)
+class Sigmoid(WithSettings):
     """1 / (1 + exp(-x)).
 
     >>> nn.Sigmoid()(torch.tensor([-1.0, 0.0, 1.0]))
     tensor([0.2689, 0.5000, 0.7311])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return rl.sigmoid(input)
 
-
-class Tanh(_Pointwise):
+@layer(rl.tanh)
+class Tanh(WithSettings):
     """tanh(x).
 
     >>> nn.Tanh()(torch.tensor([-1.0, 0.0]))
     tensor([-0.7616,  0.0000])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return rl.tanh(input)
 
-
-class LogSigmoid(_Pointwise):
+@layer(F.logsigmoid)
+class LogSigmoid(WithSettings):
     """log(sigmoid(x)).
 
     >>> nn.LogSigmoid()(torch.tensor([-100.0, 0.0]))
     tensor([-100.0000,   -0.6931])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.logsigmoid(input)
 
-
-class Softsign(_Pointwise):
+@layer(F.softsign)
+class Softsign(WithSettings):
     """x / (1 + |x|).
 
     >>> nn.Softsign()(torch.tensor([-1.0, 3.0]))
     tensor([-0.5000,  0.7500])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softsign(input)
 
-
-class Tanhshrink(_Pointwise):
+@layer(F.tanhshrink)
+class Tanhshrink(WithSettings):
     """x - tanh(x).
 
     >>> nn.Tanhshrink()(torch.tensor([-1.0, 0.0]))
     tensor([-0.2384,  0.0000])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.tanhshrink(input)
 
-
-class LeakyReLU(_Settings):
+@layer(F.leaky_relu)
+class LeakyReLU(WithSettings):
     """x where positive, `negative_slope * x` elsewhere.
 
     >>> nn.LeakyReLU(0.1)(torch.tensor([-4.0, 4.0]))
     tensor([-0.4000,  4.0000])
     """
 
-    _shown = ("negative_slope",)
-
-    def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
-        super().__init__()
-        self.negative_slope = negative_slope
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.leaky_relu(input, self.negative_slope, self.inplace)
+    negative_slope: float = 1e-2
+    inplace: bool = False
 
 
-class ELU(_Settings):
+@layer(F.elu)
+class ELU(WithSettings):
     """x where positive, alpha * (exp(x) - 1) elsewhere.
 
     >>> nn.ELU()(torch.tensor([-1.0, 3.0]))
     tensor([-0.6321,  3.0000])
     """
 
-    _shown = ("alpha",)
-
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.elu(input, self.alpha, self.inplace)
+    alpha: float = 1.0
+    inplace: bool = False
 
 
-class CELU(_Settings):
+@layer(F.celu)
+class CELU(WithSettings):
     """x where positive, alpha * (exp(x / alpha) - 1) elsewhere.
 
     >>> nn.CELU(alpha=2.0)(torch.tensor([-2.0, 3.0]))
     tensor([-1.2642,  3.0000])
     """
 
-    _shown = ("alpha",)
-
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.celu(input, self.alpha, self.inplace)
+    alpha: float = 1.0
+    inplace: bool = False
 
 
-class RReLU(_Settings):
+@layer(F.rrelu, "lower upper training inplace")
+class RReLU(WithSettings):
     """Leaky ReLU whose slopes are drawn from [lower, upper) in training; their mean in evaluation.
 
     >>> nn.RReLU(0.1, 0.3).eval()(torch.tensor([-4.0, 4.0]))
     tensor([-0.8000,  4.0000])
     """
 
-    _shown = ("lower", "upper")
-
-    def __init__(
-        self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
-    ) -> None:
-        super().__init__()
-        self.lower = lower
-        self.upper = upper
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+    lower: float = 1.0 / 8
+    upper: float = 1.0 / 3
+    inplace: bool = False
 
 
-class GELU(Module):
+@layer(F.gelu, "approximate=")
+class GELU(WithSettings):
     """x * Phi(x), Phi the normal distribution function; `approximate="tanh"` is cheaper.
 
     >>> nn.GELU()(torch.tensor([-1.0, 0.0, 1.0]))
@@ -257,50 +189,37 @@ class GELU(Module):
     tensor([-0.1588,  0.0000,  0.8412])
     """
 
-    def __init__(self, approximate: str = "none") -> None:
-        super().__init__()
-        self.approximate = approximate
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.gelu(input, approximate=self.approximate)
+    approximate: str = "none"
 
     def extra_repr(self) -> str:
         return f"approximate={self.approximate!r}"
 
 
-class Softplus(_Settings):
+@layer(F.softplus)
+class Softplus(WithSettings):
     """log(1 + exp(beta * x)) / beta; x itself where beta * x exceeds the threshold.
 
     >>> nn.Softplus()(torch.tensor([-1.0, 0.0, 30.0]))
     tensor([ 0.3133,  0.6931, 30.0000])
     """
 
-    _shown = ("beta", "threshold")
-
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        super().__init__()
-        self.beta = beta
-        self.threshold = threshold
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softplus(input, self.beta, self.threshold)
+    beta: float = 1.0
+    threshold: float = 20.0
 
 
 def _warn_renamed(old: str, new: str) -> None:
-    warn(
-        f"keyword argument `{old}` is deprecated and renamed to `{new}`",
-        FutureWarning,
-    )
+    warn(f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning)
 
 
-class Hardtanh(_Settings):
+@layer(F.hardtanh)
+class Hardtanh(WithSettings):
     """clamp(x, min_val, max_val).
 
     >>> nn.Hardtanh()(torch.tensor([-4.0, 0.5, 4.0]))
     tensor([-1.0000,  0.5000,  1.0000])
     """
 
-    _shown: tuple[str, ...] = ("min_val", "max_val")
+    _settings: ClassVar[tuple[str, ...]] = ("min_val", "max_val", "inplace")
 
     def __init__(
         self,
@@ -323,9 +242,6 @@ class Hardtanh(_Settings):
         if self.max_val <= self.min_val:
             raise AssertionError("max_val must be greater than min_val")
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
-
 
 class ReLU6(Hardtanh):
     """clamp(x, 0, 6).
@@ -334,76 +250,63 @@ class ReLU6(Hardtanh):
     tensor([0., 4., 6.])
     """
 
-    _shown = ()
+    _settings = ("inplace",)
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
 
 
-class Threshold(_Settings):
+@layer(F.threshold)
+class Threshold(WithSettings):
     """x where it exceeds the threshold, `value` elsewhere.
 
     >>> nn.Threshold(0.1, 20.0)(torch.tensor([0.0, 0.2]))
     tensor([20.0000,  0.2000])
     """
 
-    _shown = ("threshold", "value")
-
-    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
-        super().__init__()
-        self.threshold = threshold
-        self.value = value
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.threshold(input, self.threshold, self.value, self.inplace)
+    threshold: float
+    value: float
+    inplace: bool = False
 
 
-class Hardshrink(Module):
+@layer(F.hardshrink)
+class Hardshrink(WithSettings):
     """x where |x| > lambd, 0 elsewhere.
 
     >>> nn.Hardshrink(0.5)(torch.tensor([-1.0, 0.25, 2.0]))
     tensor([-1.,  0.,  2.])
     """
 
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardshrink(input, self.lambd)
+    lambd: float = 0.5
 
     def extra_repr(self) -> str:
-        return f"{self.lambd}"
+        return str(self.lambd)
 
 
-class Softshrink(Module):
+@layer(F.softshrink)
+class Softshrink(WithSettings):
     """x moved towards 0 by lambd, 0 where it would pass it.
 
     >>> nn.Softshrink(0.5)(torch.tensor([-1.0, 0.25, 2.0]))
     tensor([-0.5000,  0.0000,  1.5000])
     """
 
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softshrink(input, self.lambd)
+    lambd: float = 0.5
 
     def extra_repr(self) -> str:
         return str(self.lambd)
 
 
-class PReLU(_Settings):
+@layer(F.prelu, "weight")
+class PReLU(WithSettings):
     """Leaky ReLU with trained slopes, one for all or one a channel.
 
     >>> nn.PReLU()(torch.tensor([-4.0, 4.0]))
     tensor([-1.,  4.], grad_fn=<PreluKernelBackward0>)
     """
 
-    _shown = ("num_parameters",)
     weight: Parameter
+    _settings = ("num_parameters",)
 
     def __init__(
         self,
@@ -422,40 +325,28 @@ class PReLU(_Settings):
         """Sets all slopes to their starting value."""
         init.constant_(self.weight, self.init)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.prelu(input, self.weight)
 
-
-class GLU(_Settings):
+@layer(F.glu)
+class GLU(WithSettings):
     """The first half of a dimension times the sigmoid of the second.
 
     >>> nn.GLU()(torch.tensor([3.0, 4.0, 0.0, 1.0]))
     tensor([1.5000, 2.9242])
     """
 
-    _shown = ("dim",)
-
-    def __init__(self, dim: int = -1) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.glu(input, self.dim)
+    dim: int = -1
 
 
-class _AlongDim(_Settings):
-    _shown = ("dim",)
-    dim: int | None
+@layer()
+class _AlongDim(WithSettings):
+    dim: int | None = None
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         super().__setstate__(state)
         self.__dict__.setdefault("dim", None)
 
 
+@layer(F.softmax)
 class Softmax(_AlongDim):
     """exp(x) divided by its sum along `dim`.
 
@@ -463,10 +354,8 @@ class Softmax(_AlongDim):
     tensor([0.0900, 0.2447, 0.6652])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmax(input, self.dim)
 
-
+@layer(F.log_softmax)
 class LogSoftmax(_AlongDim):
     """The logarithm of softmax.
 
@@ -475,10 +364,8 @@ class LogSoftmax(_AlongDim):
             [-2.1269, -0.1269]])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.log_softmax(input, self.dim)
 
-
+@layer(F.softmin)
 class Softmin(_AlongDim):
     """softmax(-x).
 
@@ -486,11 +373,8 @@ class Softmin(_AlongDim):
     tensor([0.6652, 0.2447, 0.0900])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmin(input, self.dim)
 
-
-class Softmax2d(_Pointwise):
+class Softmax2d(Module):
     """Softmax over the channels of (N, C, H, W) or (C, H, W) input.
 
     >>> nn.Softmax2d()(torch.zeros(1, 4, 1, 2))[0, :, 0, 0]

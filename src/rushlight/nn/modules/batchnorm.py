@@ -87,11 +87,7 @@ class _NormBase(Module):
         )
 
     def _load_from_state_dict(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: dict[str, int],
-        *rest: Any,
+        self, state_dict: Any, prefix: str, local_metadata: dict[str, int], *rest: Any
     ) -> None:
         # Checkpoints of version 1 do not have the count of batches.
         version = local_metadata.get("version")

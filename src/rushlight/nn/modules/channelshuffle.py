@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from .. import functional as F
-from ._of_function import OfFunction
+from ._of_function import WithSettings, layer
 
 
-class ChannelShuffle(OfFunction):
+@layer(F.channel_shuffle)
+class ChannelShuffle(WithSettings):
     """The channels of `groups` groups in turn: the first of each, the second of each.
 
     >>> nn.ChannelShuffle(2)(torch.tensor([1.0, 2.0, 3.0, 4.0]).view(1, 4, 1)).flatten()
     tensor([1., 3., 2., 4.])
     """
 
-    _function = F.channel_shuffle
-    _passed = _shown = ("groups",)
-
-    def __init__(self, groups: int) -> None:
-        super().__init__()
-        self.groups = groups
+    groups: int

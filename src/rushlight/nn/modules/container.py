@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, Self
 
 from rushlight import _root as rl
@@ -28,7 +28,7 @@ def _place(index: int, size: int) -> int:
 class _Numbered(Module):
     """The base of `Sequential` and `ModuleList`: children under the names "0", "1", ..."""
 
-    def _renumber(self, modules: Iterable[Any]) -> None:
+    def _renumber(self, modules: Iterable[object]) -> None:
         """Makes `modules` the children, in order."""
         members = {str(i): module for i, module in enumerate(modules)}
         self._modules.clear()
@@ -46,7 +46,7 @@ class _Numbered(Module):
             return self._sliced(list(self._modules.items())[index])
         return self._modules[self._name(index)]
 
-    def _sliced(self, items: list[tuple[str, Any]]) -> Any:
+    def _sliced(self, items: list[tuple[str, object]]) -> object:
         return type(self)(module for _, module in items)
 
     def __setitem__(self, index: int, module: Module) -> None:
@@ -74,7 +74,7 @@ class _Numbered(Module):
         self._renumber(modules)
         return self
 
-    def pop(self, key: int) -> Any:
+    def pop(self, key: int) -> Module:
         """Takes out and returns the module at a position."""
         module = self[key]
         del self[key]
@@ -109,7 +109,7 @@ class Sequential(_Numbered):
             input = module(input)
         return input
 
-    def _sliced(self, items: list[tuple[str, Any]]) -> Sequential:
+    def _sliced(self, items: list[tuple[str, object]]) -> Sequential:
         return type(self)(OrderedDict(items))
 
     def append(self, module: Module) -> Self:
@@ -117,7 +117,7 @@ class Sequential(_Numbered):
         self.add_module(str(len(self)), module)
         return self
 
-    def insert(self, index: int, module: Module) -> Self:
+    def insert(self, index: int, module: Module) -> Any:
         """Puts a module before position `index`."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
@@ -252,7 +252,7 @@ class ModuleDict(Module):
     ['cats', 'dogs']
     """
 
-    def __init__(self, modules: Any = None) -> None:
+    def __init__(self, modules: object = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
@@ -283,19 +283,19 @@ class ModuleDict(Module):
         """Takes out and returns the module of a key."""
         return self._modules.pop(key)
 
-    def keys(self) -> Any:
+    def keys(self) -> KeysView[str]:
         """The keys, in order of insertion."""
         return self._modules.keys()
 
-    def items(self) -> Any:
+    def items(self) -> ItemsView[str, Module]:
         """Key and module pairs."""
         return self._modules.items()
 
-    def values(self) -> Any:
+    def values(self) -> ValuesView[Module]:
         """The modules."""
         return self._modules.values()
 
-    def update(self, modules: Any) -> None:
+    def update(self, modules: object) -> None:
         """Adds or replaces modules from a mapping or from pairs."""
         for key, module in _pairs("ModuleDict", "ModuleDict", modules):
             self[key] = module
@@ -317,7 +317,7 @@ class _ParameterContainer(Module):
         where = "" if value.device.type == "cpu" else f" ({value.device})"
         return f"  ({name}): {label} containing: [{kind} of size {size}{where}]"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         raise RuntimeError(f"{type(self).__name__} should not be called.")
 
 
@@ -329,7 +329,7 @@ class ParameterList(_ParameterContainer):
     (2, True)
     """
 
-    def __init__(self, values: Iterable[Any] | None = None) -> None:
+    def __init__(self, values: Iterable[object] | None = None) -> None:
         super().__init__()
         self._size = 0
         if values is not None:
@@ -349,7 +349,7 @@ class ParameterList(_ParameterContainer):
     def __iter__(self) -> Iterator[Any]:
         return iter(self[i] for i in range(self._size))
 
-    def __iadd__(self, values: Iterable[Any]) -> Self:
+    def __iadd__(self, values: Iterable[object]) -> Self:
         return self.extend(values)
 
     def append(self, value: Any) -> Self:
@@ -385,7 +385,7 @@ class ParameterDict(_ParameterContainer):
     tensor([0., 0.], requires_grad=True)
     """
 
-    def __init__(self, parameters: Any = None) -> None:
+    def __init__(self, parameters: object = None) -> None:
         super().__init__()
         self._keys: dict[str, None] = {}
         if parameters is not None:
@@ -435,7 +435,7 @@ class ParameterDict(_ParameterContainer):
         """The values."""
         return (self[key] for key in self._keys)
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """The value of a key, or the default."""
         return getattr(self, key) if key in self._keys else default
 
@@ -465,11 +465,11 @@ class ParameterDict(_ParameterContainer):
         """A new ParameterDict of the same parameters."""
         return ParameterDict(OrderedDict(self.items()))
 
-    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+    def fromkeys(self, keys: Iterable[str], default: object = None) -> ParameterDict:
         """A new ParameterDict with the given keys and one value."""
         return ParameterDict((key, default) for key in keys)
 
-    def update(self, parameters: Any) -> None:
+    def update(self, parameters: object) -> None:
         """Adds or replaces values from a mapping or from pairs.
 
         New keys of a plain dict come in sorted order, those of an OrderedDict, of a ParameterDict

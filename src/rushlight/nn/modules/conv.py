@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -15,7 +16,7 @@ from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .module import Module
-from .utils import _ntuple
+from .utils import Size, _ntuple
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
@@ -26,6 +27,7 @@ class _ConvNd(Module):
     """
 
     _dims: int = 0
+    _function: ClassVar[Callable[..., Tensor]]  # called by way of the class: it is no method
     _transposed: bool = False
     weight: Parameter
     bias: Parameter | None
@@ -34,12 +36,12 @@ class _ConvNd(Module):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
         padding: Any,
-        dilation: Any,
+        dilation: tuple[int, ...],
         transposed: bool,
-        output_padding: Any,
+        output_padding: tuple[int, ...],
         groups: int,
         bias: bool,
         padding_mode: str,
@@ -118,8 +120,8 @@ class _ConvNd(Module):
 
 
 def _border(
-    padding: tuple[int, ...], kernel_size: tuple[int, ...], dilation: tuple[int, ...]
-) -> tuple[int, ...]:
+    padding: tuple[int, ...] | str, kernel_size: tuple[int, ...], dilation: tuple[int, ...]
+) -> Sequence[int]:
     """This padding as `F.pad` takes numbers: before and after, the last dimension first."""
     if not isinstance(padding, str):
         return tuple(n for n in reversed(padding) for _ in range(2))
@@ -137,10 +139,10 @@ class _Conv(_ConvNd):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: Size,
+        stride: Size = 1,
+        padding: Size | str = 0,
+        dilation: Size = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
@@ -169,14 +171,12 @@ class _Conv(_ConvNd):
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """The layer with other weights: subclasses call and replace this method."""
-        raise NotImplementedError
-
-    def _padded(self, input: Tensor) -> tuple[Tensor, Any]:
-        """The input with its border, where that is not zeros, and the padding still to be done."""
-        if self.padding_mode == "zeros":
-            return input, self.padding
-        border = self._reversed_padding_repeated_twice
-        return F.pad(input, border, mode=self.padding_mode), (0,) * self._dims
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            border = self._reversed_padding_repeated_twice
+            input, padding = F.pad(input, border, mode=self.padding_mode), (0,) * self._dims
+        convolve = type(self)._function
+        return convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv1d(_Conv):
@@ -186,11 +186,7 @@ class Conv1d(_Conv):
     torch.Size([4, 8, 20])
     """
 
-    _dims = 1
-
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        input, padding = self._padded(input)
-        return F.conv1d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+    _dims, _function = 1, F.conv1d
 
 
 class Conv2d(_Conv):
@@ -203,11 +199,7 @@ class Conv2d(_Conv):
     torch.Size([8, 3, 3, 3])
     """
 
-    _dims = 2
-
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        input, padding = self._padded(input)
-        return F.conv2d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+    _dims, _function = 2, F.conv2d
 
 
 class Conv3d(_Conv):
@@ -217,11 +209,7 @@ class Conv3d(_Conv):
     torch.Size([2, 4, 6, 6])
     """
 
-    _dims = 3
-
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        input, padding = self._padded(input)
-        return F.conv3d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+    _dims, _function = 3, F.conv3d
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -235,13 +223,13 @@ class _ConvTransposeNd(_ConvNd):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
+        kernel_size: Size,
+        stride: Size = 1,
+        padding: Size = 0,
+        output_padding: Size = 0,
         groups: int = 1,
         bias: bool = True,
-        dilation: Any = 1,
+        dilation: Size = 1,
         padding_mode: str = "zeros",
         device: DeviceLike | None = None,
         dtype: dtypes.dtype | None = None,
@@ -265,7 +253,7 @@ class _ConvTransposeNd(_ConvNd):
             dtype,
         )
 
-    def _output_padding(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
+    def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
         """The extra rows that make the output `output_size`, among the sizes that fit the input."""
         if output_size is None:
             return self.output_padding
@@ -294,18 +282,8 @@ class _ConvTransposeNd(_ConvNd):
                 )
         return tuple(size - low for size, low in zip(output_size, smallest, strict=True))
 
-
-class ConvTranspose1d(_ConvTransposeNd):
-    """Transposed convolution over (N, C, L) or (C, L).
-
-    >>> nn.ConvTranspose1d(8, 3, kernel_size=4, stride=2, padding=1)(torch.zeros(1, 8, 10)).shape
-    torch.Size([1, 3, 20])
-    """
-
-    _dims = 1
-
-    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        return F.conv_transpose1d(
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        return type(self)._function(
             input,
             self.weight,
             self.bias,
@@ -315,6 +293,16 @@ class ConvTranspose1d(_ConvTransposeNd):
             self.groups,
             self.dilation,
         )
+
+
+class ConvTranspose1d(_ConvTransposeNd):
+    """Transposed convolution over (N, C, L) or (C, L).
+
+    >>> nn.ConvTranspose1d(8, 3, kernel_size=4, stride=2, padding=1)(torch.zeros(1, 8, 10)).shape
+    torch.Size([1, 3, 20])
+    """
+
+    _dims, _function = 1, F.conv_transpose1d
 
 
 class ConvTranspose2d(_ConvTransposeNd):
@@ -325,19 +313,7 @@ class ConvTranspose2d(_ConvTransposeNd):
     torch.Size([1, 3, 14, 14])
     """
 
-    _dims = 2
-
-    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        return F.conv_transpose2d(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            self._output_padding(input, output_size),
-            self.groups,
-            self.dilation,
-        )
+    _dims, _function = 2, F.conv_transpose2d
 
 
 class ConvTranspose3d(_ConvTransposeNd):
@@ -347,19 +323,7 @@ class ConvTranspose3d(_ConvTransposeNd):
     torch.Size([1, 1, 6, 6, 6])
     """
 
-    _dims = 3
-
-    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        return F.conv_transpose3d(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            self._output_padding(input, output_size),
-            self.groups,
-            self.dilation,
-        )
+    _dims, _function = 3, F.conv_transpose3d
 
 
 _LATE = [f"LazyConv{kind}{n}d" for kind in ("", "Transpose") for n in (1, 2, 3)]

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from rushlight._root import Tensor
-
 from .. import functional as F
-from ._of_function import OfFunction
+from ._of_function import layer
+from .module import Module
 
 
-class CosineSimilarity(OfFunction):
+@layer(F.cosine_similarity, takes="x1 x2")
+class CosineSimilarity(Module):
     """The cosine of the angle between vectors along `dim`.
 
     >>> nn.CosineSimilarity(dim=0)(torch.tensor([1.0, 0.0]), torch.tensor([3.0, 4.0]))
     tensor(0.6000)
     """
 
-    _function = F.cosine_similarity
-    _passed = ("dim", "eps")
-
-    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
-        super().__init__()
-        self.dim = dim
-        self.eps = eps
-
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return self._result(x1, x2)
+    dim: int = 1
+    eps: float = 1e-8
 
 
-class PairwiseDistance(OfFunction):
+@layer(F.pairwise_distance, "norm eps keepdim", takes="x1 x2")
+class PairwiseDistance(Module):
     """The p-norm of the difference along the last dimension.
 
     >>> nn.PairwiseDistance()(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
@@ -39,6 +32,3 @@ class PairwiseDistance(OfFunction):
         self.norm = p
         self.eps = eps
         self.keepdim = keepdim
-
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)

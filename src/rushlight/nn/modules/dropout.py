@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from rushlight._root import Tensor
-
 from .. import functional as F
-from .module import Module
+from ._of_function import WithSettings, layer
 
 
-class _DropoutNd(Module):
+class _DropoutNd(WithSettings):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if p < 0 or p > 1:
@@ -20,6 +18,7 @@ class _DropoutNd(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
+@layer(F.dropout, "p training inplace")
 class Dropout(_DropoutNd):
     """Zeroes each element with probability `p` and scales the rest by 1 / (1 - p).
 
@@ -31,10 +30,8 @@ class Dropout(_DropoutNd):
     tensor([1., 1., 1., 1., 1., 1.])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout(input, self.p, self.training, self.inplace)
 
-
+@layer(F.dropout1d, "p training inplace")
 class Dropout1d(_DropoutNd):
     """Zeroes whole channels of (N, C, L) input.
 
@@ -43,10 +40,8 @@ class Dropout1d(_DropoutNd):
     True
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout1d(input, self.p, self.training, self.inplace)
 
-
+@layer(F.dropout2d, "p training inplace")
 class Dropout2d(_DropoutNd):
     """Zeroes whole channels of (N, C, H, W) input.
 
@@ -55,10 +50,8 @@ class Dropout2d(_DropoutNd):
     True
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout2d(input, self.p, self.training, self.inplace)
 
-
+@layer(F.dropout3d, "p training inplace")
 class Dropout3d(_DropoutNd):
     """Zeroes whole channels of (N, C, D, H, W) input.
 
@@ -66,10 +59,8 @@ class Dropout3d(_DropoutNd):
     tensor(0.)
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout3d(input, self.p, self.training, self.inplace)
 
-
+@layer(F.alpha_dropout, "p training")
 class AlphaDropout(_DropoutNd):
     """Dropout that keeps the mean and variance that SELU aims at.
 
@@ -78,10 +69,8 @@ class AlphaDropout(_DropoutNd):
     tensor([1., 1., 1.])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.alpha_dropout(input, self.p, self.training)
 
-
+@layer(F.feature_alpha_dropout, "p training")
 class FeatureAlphaDropout(_DropoutNd):
     """`AlphaDropout` of whole channels of (N, C, ...) input.
 
@@ -89,6 +78,3 @@ class FeatureAlphaDropout(_DropoutNd):
     >>> layer.eval()(torch.ones(1, 3, 2)).sum()
     tensor(6.)
     """
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.feature_alpha_dropout(input, self.p, self.training)

@@ -6,34 +6,32 @@ from typing import Any
 
 from rushlight._root import Tensor
 
-from .module import Module
+from ._of_function import WithSettings, layer
 
 
-class Flatten(Module):
+@layer()
+class Flatten(WithSettings):
     """Joins dimensions `start_dim` to `end_dim` into one; the first is left alone by default.
 
     >>> nn.Flatten()(torch.zeros(8, 3, 4, 4)).shape
     torch.Size([8, 48])
     """
 
-    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        super().__init__()
-        self.start_dim = start_dim
-        self.end_dim = end_dim
+    start_dim: int = 1
+    end_dim: int = -1
 
     def forward(self, input: Tensor) -> Tensor:
         return input.flatten(self.start_dim, self.end_dim)
 
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
-
-class Unflatten(Module):
+class Unflatten(WithSettings):
     """Splits dimension `dim` into the shape `unflattened_size`.
 
     >>> nn.Unflatten(1, (3, 4, 4))(torch.zeros(8, 48)).shape
     torch.Size([8, 3, 4, 4])
     """
+
+    _settings = ("dim", "unflattened_size")
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
@@ -44,6 +42,3 @@ class Unflatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return input.unflatten(self.dim, self.unflattened_size)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -54,7 +54,7 @@ class _InstanceNorm(_NormBase):
             warn(
                 f"input's size at dim={channels} does not match num_features. "
                 "You can silence this warning by not passing in num_features, "
-                "which is not used because affine=False",
+                "which is not used because affine=False"
             )
         normed = F.instance_norm(
             input.unsqueeze(0) if alone else input,
@@ -95,13 +95,7 @@ class _InstanceNorm(_NormBase):
                 for name in found:
                     state_dict.pop(prefix + name)
         super()._load_from_state_dict(
-            state_dict,
-            prefix,
-            local_metadata,
-            strict,
-            missing_keys,
-            unexpected_keys,
-            error_msgs,
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
         )
 
 

@@ -7,13 +7,20 @@ one, `cls_to_become`.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rushlight._root import Tensor
 
 from .._uninitialized import is_lazy
 from .module import Module
 
+if TYPE_CHECKING:  # the class behind it in the bases is a module
+    _Base = Module
+else:
+    _Base = object
 
-class LazyModuleMixin:
+
+class LazyModuleMixin(_Base):
     """Makes the module class that stands behind it in the bases a lazy one.
 
     The class has a method `initialize_parameters`, which is called with the arguments of the first
@@ -29,11 +36,10 @@ class LazyModuleMixin:
 
     cls_to_become: ClassVar[type[Module] | None] = None
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
-        module: Any = self
-        module._load_hook = module._register_load_state_dict_pre_hook(self._lazy_load_hook)
-        module._initialize_hook = module.register_forward_pre_hook(
+        self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
+        self._initialize_hook = self.register_forward_pre_hook(
             self._infer_parameters, with_kwargs=True
         )
 
@@ -45,31 +51,28 @@ class LazyModuleMixin:
 
     def has_uninitialized_params(self) -> bool:
         """Whether a parameter or buffer has no shape yet."""
-        module: Any = self
-        return any(map(is_lazy, [*module._parameters.values(), *module._buffers.values()]))
+        return any(map(is_lazy, [*self._parameters.values(), *self._buffers.values()]))
 
     def _load_one(
-        self, key: str, name: str, current: object, value: object, assign: bool
+        self, key: str, name: str, current: Tensor, value: Tensor, assign: bool
     ) -> str | None:
         if is_lazy(current) and is_lazy(value):
             return None
-        return super()._load_one(key, name, current, value, assign)  # type: ignore[misc]
+        return super()._load_one(key, name, current, value, assign)
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        module: Any = self
-        left_out = module._non_persistent_buffers_set
-        members = {**module._parameters, **module._buffers}
+        left_out = self._non_persistent_buffers_set
+        members = {**self._parameters, **self._buffers}
         for name, value in members.items():
             if value is not None and name not in left_out:
                 plain = is_lazy(value) or keep_vars
                 destination[prefix + name] = value if plain else value.detach()
 
     def _lazy_load_hook(
-        self, state_dict: Any, prefix: str, metadata: Any, strict: bool, *lists: Any
+        self, state_dict: Any, prefix: str, metadata: object, strict: bool, *lists: object
     ) -> None:
         """Gives uninitialised members the shapes of what is loaded into them."""
-        module: Any = self
-        for name, value in {**module._parameters, **module._buffers}.items():
+        for name, value in {**self._parameters, **self._buffers}.items():
             loaded = state_dict.get(prefix + name)
             if is_lazy(value) and loaded is not None and not is_lazy(loaded):
                 value.materialize(loaded.shape)

@@ -3,49 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import InitVar
+from typing import Any
 
 from rushlight._root import Tensor
 
 from ..._errors import warn
 from ..._missing import missing_name as _missing_name
 from .. import functional as F
-from ._of_function import OfFunction
+from ._of_function import layer
 from .distance import PairwiseDistance
+from .module import Module
 
 
 def _legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
     """The `reduction` that the two flags of old programs mean; warns."""
     reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-    warn(
-        "size_average and reduce args will be deprecated, please use "
-        f"reduction='{reduction}' instead.",
-    )
+    said = "size_average and reduce args will be deprecated, please use"
+    warn(f"{said} reduction='{reduction}' instead.")
     return reduction
 
 
-class _Loss(OfFunction):
+class _Loss(Module):
     """A loss with `reduction`: "mean", "sum" or "none"."""
-
-    _passed: ClassVar[tuple[str, ...]] = ("reduction",)
 
     reduction: str
 
     def __init__(
-        self,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
     ) -> None:
         super().__init__()
         if size_average is not None or reduce is not None:
             reduction = _legacy_reduction(size_average, reduce)
         self.reduction = reduction
-
-    if not TYPE_CHECKING:  # losses of other inputs have parameters of their own
-
-        def forward(self, input: Tensor, target: Tensor) -> Any:
-            return self._result(input, target)
 
 
 class _WeightedLoss(_Loss):
@@ -64,6 +54,7 @@ class _WeightedLoss(_Loss):
         self.register_buffer("weight", weight)
 
 
+@layer(F.mse_loss, "reduction=", "input target")
 class MSELoss(_Loss):
     """(input - target) squared.
 
@@ -73,9 +64,8 @@ class MSELoss(_Loss):
     tensor(10.)
     """
 
-    _function = F.mse_loss
 
-
+@layer(F.l1_loss, "reduction=", "input target")
 class L1Loss(_Loss):
     """|input - target|.
 
@@ -83,9 +73,8 @@ class L1Loss(_Loss):
     tensor(2.)
     """
 
-    _function = F.l1_loss
 
-
+@layer(F.smooth_l1_loss, "reduction= beta=", "input target")
 class SmoothL1Loss(_Loss):
     """Squared (over 2 beta) where the difference is below beta, linear beyond.
 
@@ -93,20 +82,13 @@ class SmoothL1Loss(_Loss):
     tensor([0.1250, 2.5000])
     """
 
-    _function = F.smooth_l1_loss
-    _passed = ("reduction", "beta")
-
-    def __init__(
-        self,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        beta: float = 1.0,
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.beta = beta
+    size_average: InitVar[bool | None] = None
+    reduce: InitVar[bool | None] = None
+    reduction: str = "mean"
+    beta: float = 1.0
 
 
+@layer(F.huber_loss, "reduction= delta=", "input target")
 class HuberLoss(_Loss):
     """Half squared where the difference is below delta, linear beyond.
 
@@ -114,14 +96,11 @@ class HuberLoss(_Loss):
     tensor([0.1250, 2.5000])
     """
 
-    _function = F.huber_loss
-    _passed = ("reduction", "delta")
-
-    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
-        super().__init__(reduction=reduction)
-        self.delta = delta
+    reduction: str = "mean"
+    delta: float = 1.0
 
 
+@layer(F.nll_loss, "weight= ignore_index= reduction=", "input target")
 class NLLLoss(_WeightedLoss):
     """Minus the log-probability of the target class; input (N, C) or (N, C, d1, ...).
 
@@ -130,21 +109,14 @@ class NLLLoss(_WeightedLoss):
     tensor(0.4904)
     """
 
-    _function = F.nll_loss
-    _passed = ("weight", "ignore_index", "reduction")
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        ignore_index: int = -100,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index = ignore_index
+    weight: Tensor | None = None
+    size_average: InitVar[bool | None] = None
+    ignore_index: int = -100
+    reduce: InitVar[bool | None] = None
+    reduction: str = "mean"
 
 
+@layer(F.cross_entropy, "weight= ignore_index= reduction= label_smoothing=", "input target")
 class CrossEntropyLoss(_WeightedLoss):
     """`NLLLoss` of `log_softmax`: input are logits, target class indices or probabilities.
 
@@ -155,23 +127,15 @@ class CrossEntropyLoss(_WeightedLoss):
     tensor([0.2395, 2.2395])
     """
 
-    _function = F.cross_entropy
-    _passed = ("weight", "ignore_index", "reduction", "label_smoothing")
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        ignore_index: int = -100,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        label_smoothing: float = 0.0,
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index = ignore_index
-        self.label_smoothing = label_smoothing
+    weight: Tensor | None = None
+    size_average: InitVar[bool | None] = None
+    ignore_index: int = -100
+    reduce: InitVar[bool | None] = None
+    reduction: str = "mean"
+    label_smoothing: float = 0.0
 
 
+@layer(F.binary_cross_entropy, "weight= reduction=", "input target")
 class BCELoss(_WeightedLoss):
     """Binary cross-entropy of probabilities.
 
@@ -179,19 +143,14 @@ class BCELoss(_WeightedLoss):
     tensor(0.3993)
     """
 
-    _function = F.binary_cross_entropy
-    _passed = ("weight", "reduction")
 
-
+@layer(F.binary_cross_entropy_with_logits, "weight= pos_weight= reduction=", "input target")
 class BCEWithLogitsLoss(_Loss):
     """Binary cross-entropy of logits, in a form that does not overflow.
 
     >>> nn.BCEWithLogitsLoss()(torch.tensor([0.0, 100.0]), torch.tensor([1.0, 1.0]))
     tensor(0.3466)
     """
-
-    _function = F.binary_cross_entropy_with_logits
-    _passed = ("weight", "pos_weight", "reduction")
 
     weight: Tensor | None
     pos_weight: Tensor | None
@@ -209,6 +168,7 @@ class BCEWithLogitsLoss(_Loss):
         self.register_buffer("pos_weight", pos_weight)
 
 
+@layer(F.kl_div, "reduction= log_target=", "input target")
 class KLDivLoss(_Loss):
     """Pointwise target * (log target - input), input being log-probabilities.
 
@@ -217,18 +177,10 @@ class KLDivLoss(_Loss):
     tensor(0.1438)
     """
 
-    _function = F.kl_div
-    _passed = ("reduction", "log_target")
-
-    def __init__(
-        self,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        log_target: bool = False,
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.log_target = log_target
+    size_average: InitVar[bool | None] = None
+    reduce: InitVar[bool | None] = None
+    reduction: str = "mean"
+    log_target: bool = False
 
 
 class NLLLoss2d(NLLLoss):
@@ -250,6 +202,7 @@ class NLLLoss2d(NLLLoss):
         super().__init__(*args, **kwargs)
 
 
+@layer(F.poisson_nll_loss, "log_input= full= eps= reduction=", "log_input target")
 class PoissonNLLLoss(_Loss):
     """The negative log-likelihood of counts; the input is the logarithm of the rate, or the rate.
 
@@ -257,27 +210,15 @@ class PoissonNLLLoss(_Loss):
     tensor(0.8591)
     """
 
-    _function = F.poisson_nll_loss
-    _passed = ("log_input", "full", "eps", "reduction")
-
-    def __init__(
-        self,
-        log_input: bool = True,
-        full: bool = False,
-        size_average: bool | None = None,
-        eps: float = 1e-8,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.log_input = log_input
-        self.full = full
-        self.eps = eps
-
-    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:  # the parameter's own name
-        return self._result(log_input, target)
+    log_input: bool = True
+    full: bool = False
+    size_average: InitVar[bool | None] = None
+    eps: float = 1e-8
+    reduce: InitVar[bool | None] = None
+    reduction: str = "mean"
 
 
+@layer(F.gaussian_nll_loss, "full= eps= reduction=", "input target var", kw_only=True)
 class GaussianNLLLoss(_Loss):
     """The negative log-likelihood of a normal distribution: forward(mean, target, variance).
 
@@ -285,18 +226,12 @@ class GaussianNLLLoss(_Loss):
     tensor(1.1931)
     """
 
-    _function = F.gaussian_nll_loss
-    _passed = ("full", "eps", "reduction")
-
-    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
-        super().__init__(reduction=reduction)
-        self.full = full
-        self.eps = eps
-
-    def forward(self, input: Tensor, target: Tensor, var: Tensor) -> Any:
-        return self._result(input, target, var)
+    full: bool = False
+    eps: float = 1e-6
+    reduction: str = "mean"
 
 
+@layer(F.hinge_embedding_loss, "margin= reduction=", "input target")
 class HingeEmbeddingLoss(_Loss):
     """The input where the target is 1, max(0, margin - input) where it is -1.
 
@@ -304,20 +239,13 @@ class HingeEmbeddingLoss(_Loss):
     tensor([0.3000, 0.7000])
     """
 
-    _function = F.hinge_embedding_loss
-    _passed = ("margin", "reduction")
-
-    def __init__(
-        self,
-        margin: float = 1.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
+    margin: float = 1.0
+    size_average: InitVar[bool | None] = None
+    reduce: InitVar[bool | None] = None
+    reduction: str = "mean"
 
 
+@layer(F.cosine_embedding_loss, "margin= reduction=", "input1 input2 target")
 class CosineEmbeddingLoss(_Loss):
     """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1.
 
@@ -326,23 +254,13 @@ class CosineEmbeddingLoss(_Loss):
     tensor(0.4000)
     """
 
-    _function = F.cosine_embedding_loss
-    _passed = ("margin", "reduction")
-
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Any:
-        return self._result(input1, input2, target)
+    margin: float = 0.0
+    size_average: InitVar[bool | None] = None
+    reduce: InitVar[bool | None] = None
+    reduction: str = "mean"
 
 
+@layer(F.margin_ranking_loss, "margin= reduction=", "input1 input2 target")
 class MarginRankingLoss(_Loss):
     """max(0, margin - target * (input1 - input2)); the target, 1 or -1, says which is to be larger.
 
@@ -350,23 +268,13 @@ class MarginRankingLoss(_Loss):
     tensor(2.)
     """
 
-    _function = F.margin_ranking_loss
-    _passed = ("margin", "reduction")
-
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Any:
-        return self._result(input1, input2, target)
+    margin: float = 0.0
+    size_average: InitVar[bool | None] = None
+    reduce: InitVar[bool | None] = None
+    reduction: str = "mean"
 
 
+@layer(F.multilabel_margin_loss, "reduction=", "input target")
 class MultiLabelMarginLoss(_Loss):
     """The hinge between each target class and each other; targets are class indices, -1 ends them.
 
@@ -375,9 +283,8 @@ class MultiLabelMarginLoss(_Loss):
     tensor(0.8500)
     """
 
-    _function = F.multilabel_margin_loss
 
-
+@layer(F.multilabel_soft_margin_loss, "weight= reduction=", "input target")
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """Binary cross-entropy of logits, the mean over the classes of each sample.
 
@@ -385,19 +292,14 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     tensor(0.6931)
     """
 
-    _function = F.multilabel_soft_margin_loss
-    _passed = ("weight", "reduction")
 
-
+@layer(F.multi_margin_loss, "p= margin= weight= reduction=", "input target")
 class MultiMarginLoss(_WeightedLoss):
     """The hinge (to the power `p`, 1 or 2) between the target class and each other one.
 
     >>> nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
     tensor(0.3250)
     """
-
-    _function = F.multi_margin_loss
-    _passed = ("p", "margin", "weight", "reduction")
 
     def __init__(
         self,
@@ -420,14 +322,13 @@ class MultiMarginLoss(_WeightedLoss):
         self.margin = margin
 
 
+@layer(F.soft_margin_loss, "reduction=", "input target")
 class SoftMarginLoss(_Loss):
     """log(1 + exp(-target * input)), targets being 1 and -1.
 
     >>> nn.SoftMarginLoss()(torch.tensor([0.0, 2.0]), torch.tensor([1.0, -1.0]))
     tensor(1.4100)
     """
-
-    _function = F.soft_margin_loss
 
 
 def _check_margin(loss: _Loss, margin: float) -> None:
@@ -437,6 +338,7 @@ def _check_margin(loss: _Loss, margin: float) -> None:
         )
 
 
+@layer(F.triplet_margin_loss, "margin= p= eps= swap= reduction=", "anchor positive negative")
 class TripletMarginLoss(_Loss):
     """max(0, distance(anchor, positive) - distance(anchor, negative) + margin).
 
@@ -444,9 +346,6 @@ class TripletMarginLoss(_Loss):
     >>> nn.TripletMarginLoss()(anchor, near, far)
     tensor(0.5000)
     """
-
-    _function = F.triplet_margin_loss
-    _passed = ("margin", "p", "eps", "swap", "reduction")
 
     def __init__(
         self,
@@ -465,10 +364,12 @@ class TripletMarginLoss(_Loss):
         self.eps = eps
         self.swap = swap
 
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Any:
-        return self._result(anchor, positive, negative)
 
-
+@layer(
+    F.triplet_margin_with_distance_loss,
+    "distance_function= margin= swap= reduction=",
+    "anchor positive negative",
+)
 class TripletMarginWithDistanceLoss(_Loss):
     """`TripletMarginLoss` with a distance of the program's own.
 
@@ -476,9 +377,6 @@ class TripletMarginWithDistanceLoss(_Loss):
     >>> loss(torch.zeros(1, 2), torch.zeros(1, 2), torch.tensor([[0.5, 0.0]]))
     tensor(0.5000)
     """
-
-    _function = F.triplet_margin_with_distance_loss
-    _passed = ("distance_function", "margin", "swap", "reduction")
 
     def __init__(
         self,
@@ -494,10 +392,10 @@ class TripletMarginWithDistanceLoss(_Loss):
         self.margin = margin
         self.swap = swap
 
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Any:
-        return self._result(anchor, positive, negative)
 
-
+@layer(
+    F.ctc_loss, "blank= reduction= zero_infinity=", "log_probs targets input_lengths target_lengths"
+)
 class CTCLoss(_Loss):
     """The negative log-likelihood of label sequences over all their alignments with the input.
 
@@ -509,20 +407,9 @@ class CTCLoss(_Loss):
     tensor(0.2877)
     """
 
-    _function = F.ctc_loss
-    _passed = ("blank", "reduction", "zero_infinity")
-
-    def __init__(
-        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
-    ) -> None:
-        super().__init__(reduction=reduction)
-        self.blank = blank
-        self.zero_infinity = zero_infinity
-
-    def forward(
-        self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor
-    ) -> Any:
-        return self._result(log_probs, targets, input_lengths, target_lengths)
+    blank: int = 0
+    reduction: str = "mean"
+    zero_infinity: bool = False
 
 
 __getattr__ = _missing_name(

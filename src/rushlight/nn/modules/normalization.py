@@ -5,7 +5,6 @@ norm.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -15,11 +14,41 @@ from ..._device import DeviceLike
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
-from ._of_function import OfFunction
+from ._of_function import WithSettings, layer
 from .module import Module
 
 
-class LayerNorm(Module):
+class _Affine(WithSettings):
+    weight: Parameter | None
+    bias: Parameter | None
+
+    def _scale_and_shift(
+        self,
+        shape: tuple[int, ...],
+        affine: bool,
+        bias: bool,
+        device: DeviceLike | None,
+        dtype: dtypes.dtype | None,
+    ) -> None:
+        """Makes the parameters that there are to be, and sets them."""
+
+        def empty() -> Parameter:
+            return Parameter(rl.empty(shape, device=device, dtype=dtype))
+
+        self.register_parameter("weight", empty() if affine else None)
+        self.register_parameter("bias", empty() if affine and bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Scale 1, shift 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+@layer(F.layer_norm, "normalized_shape weight bias eps")
+class LayerNorm(_Affine):
     """Normalises over the last dimensions, which must be `normalized_shape`, then scales and
     shifts.
 
@@ -28,12 +57,9 @@ class LayerNorm(Module):
             [-1.2247,  0.0000,  1.2247]])
     """
 
-    weight: Parameter | None
-    bias: Parameter | None
-
     def __init__(
         self,
-        normalized_shape: Any,
+        normalized_shape: object,
         eps: float = 1e-5,
         elementwise_affine: bool = True,
         bias: bool = True,
@@ -46,22 +72,7 @@ class LayerNorm(Module):
         self.eps = eps
         self.elementwise_affine = elementwise_affine
 
-        def empty() -> Parameter:
-            return Parameter(rl.empty(self.normalized_shape, device=device, dtype=dtype))
-
-        self.register_parameter("weight", empty() if elementwise_affine else None)
-        self.register_parameter("bias", empty() if elementwise_affine and bias else None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Scale 1, shift 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+        self._scale_and_shift(self.normalized_shape, elementwise_affine, bias, device, dtype)
 
     def extra_repr(self) -> str:
         return (
@@ -70,15 +81,13 @@ class LayerNorm(Module):
         )
 
 
-class GroupNorm(Module):
+@layer(F.group_norm, "num_groups weight bias eps")
+class GroupNorm(_Affine):
     """Normalises groups of channels of (N, C, ...), then scales and shifts each channel.
 
     >>> nn.GroupNorm(2, 6)(torch.rand(4, 6, 5, 5)).shape
     torch.Size([4, 6, 5, 5])
     """
-
-    weight: Parameter | None
-    bias: Parameter | None
 
     def __init__(
         self,
@@ -101,22 +110,7 @@ class GroupNorm(Module):
         self.eps = eps
         self.affine = affine
 
-        def empty() -> Parameter:
-            return Parameter(rl.empty(num_channels, device=device, dtype=dtype))
-
-        self.register_parameter("weight", empty() if affine else None)
-        self.register_parameter("bias", empty() if affine and bias else None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Scale 1, shift 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+        self._scale_and_shift((num_channels,), affine, bias, device, dtype)
 
     def extra_repr(self) -> str:
         return (
@@ -136,7 +130,7 @@ class RMSNorm(Module):
 
     def __init__(
         self,
-        normalized_shape: Any,
+        normalized_shape: object,
         eps: float | None = None,
         elementwise_affine: bool = True,
         device: DeviceLike | None = None,
@@ -167,7 +161,8 @@ class RMSNorm(Module):
         )
 
 
-class LocalResponseNorm(OfFunction):
+@layer(F.local_response_norm)
+class LocalResponseNorm(WithSettings):
     """Divides each value by a power of the mean of the squares of `size` channels around it.
 
     >>> nn.LocalResponseNorm(1, alpha=1.0, beta=0.5, k=0.0)(torch.tensor([[[3.0], [4.0]]]))
@@ -175,15 +170,10 @@ class LocalResponseNorm(OfFunction):
              [1.]]])
     """
 
-    _function = F.local_response_norm
-    _passed: ClassVar[tuple[str, ...]] = ("size", "alpha", "beta", "k")
-
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
+    size: int
+    alpha: float = 1e-4
+    beta: float = 0.75
+    k: float = 1.0
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

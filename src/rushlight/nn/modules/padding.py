@@ -12,9 +12,7 @@ from rushlight._root import Tensor
 
 from .. import functional as F
 from .module import Module
-from .utils import _ntuple
-
-Widths = int | tuple[int, ...]
+from .utils import Size, _ntuple
 
 
 class _PadNd(Module):
@@ -24,7 +22,7 @@ class _PadNd(Module):
     _dims: ClassVar[int] = 1
     padding: tuple[int, ...]
 
-    def __init__(self, padding: Widths) -> None:
+    def __init__(self, padding: Size) -> None:
         super().__init__()
         self.padding = _ntuple(padding, 2 * self._dims)
 
@@ -38,7 +36,7 @@ class _PadNd(Module):
 class _ConstantPadNd(_PadNd):
     value: float
 
-    def __init__(self, padding: Widths, value: float) -> None:
+    def __init__(self, padding: Size, value: float) -> None:
         super().__init__(padding)
         self.value = value
 
@@ -100,7 +98,7 @@ class ConstantPad3d(_ConstantPadNd):
 
 
 class _ZeroPad(_ConstantPadNd):
-    def __init__(self, padding: Widths) -> None:
+    def __init__(self, padding: Size) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:

@@ -7,18 +7,21 @@ from typing import Any, ClassVar
 from rushlight._root import Tensor
 
 from .. import functional as F
-from ._of_function import OfFunction
+from ._of_function import WithSettings, layer
 from .module import Module
-from .utils import _ntuple, _single
+from .utils import Size, _ntuple, _single
+
+_MAX = "kernel_size stride padding dilation ceil_mode= return_indices="
+_AVERAGE = "kernel_size stride padding ceil_mode count_include_pad"
 
 
 class _MaxPoolNd(Module):
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: Size,
+        stride: Size | None = None,
+        padding: Size = 0,
+        dilation: Size = 1,
         return_indices: bool = False,
         ceil_mode: bool = False,
     ) -> None:
@@ -30,17 +33,6 @@ class _MaxPoolNd(Module):
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
 
-    def _pooled(self, function: Any, input: Tensor) -> Any:
-        return function(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            ceil_mode=self.ceil_mode,
-            return_indices=self.return_indices,
-        )
-
     def extra_repr(self) -> str:
         return (
             f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
@@ -48,6 +40,7 @@ class _MaxPoolNd(Module):
         )
 
 
+@layer(F.max_pool1d, _MAX)
 class MaxPool1d(_MaxPoolNd):
     """The largest value of each window over (N, C, L) or (C, L).
 
@@ -55,10 +48,8 @@ class MaxPool1d(_MaxPoolNd):
     tensor([[2., 4.]])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return self._pooled(F.max_pool1d, input)
 
-
+@layer(F.max_pool2d, _MAX)
 class MaxPool2d(_MaxPoolNd):
     """The largest value of each window over (N, C, H, W) or (C, H, W).
 
@@ -68,10 +59,8 @@ class MaxPool2d(_MaxPoolNd):
     torch.Size([1, 8, 5, 5])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return self._pooled(F.max_pool2d, input)
 
-
+@layer(F.max_pool3d, _MAX)
 class MaxPool3d(_MaxPoolNd):
     """The largest value of each window over (N, C, D, H, W) or (C, D, H, W).
 
@@ -79,10 +68,8 @@ class MaxPool3d(_MaxPoolNd):
     torch.Size([1, 2, 2, 2])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return self._pooled(F.max_pool3d, input)
 
-
+@layer(F.avg_pool1d, _AVERAGE)
 class AvgPool1d(Module):
     """The mean of each window over (N, C, L) or (C, L).
 
@@ -92,9 +79,9 @@ class AvgPool1d(Module):
 
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        kernel_size: Size,
+        stride: Size | None = None,
+        padding: Size = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> None:
@@ -105,16 +92,6 @@ class AvgPool1d(Module):
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-        )
-
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
@@ -122,9 +99,9 @@ class AvgPool1d(Module):
 class _AvgPoolNd(Module):
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        kernel_size: Size,
+        stride: Size | None = None,
+        padding: Size = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
@@ -137,21 +114,11 @@ class _AvgPoolNd(Module):
         self.count_include_pad = count_include_pad
         self.divisor_override = divisor_override
 
-    def _pooled(self, function: Any, input: Tensor) -> Any:
-        return function(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
-
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
+@layer(F.avg_pool2d, _AVERAGE + " divisor_override")
 class AvgPool2d(_AvgPoolNd):
     """The mean of each window over (N, C, H, W) or (C, H, W).
 
@@ -159,10 +126,8 @@ class AvgPool2d(_AvgPoolNd):
     tensor([[[2.5000, 4.5000]]])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return self._pooled(F.avg_pool2d, input)
 
-
+@layer(F.avg_pool3d, _AVERAGE + " divisor_override")
 class AvgPool3d(_AvgPoolNd):
     """The mean of each window over (N, C, D, H, W) or (C, D, H, W).
 
@@ -170,27 +135,24 @@ class AvgPool3d(_AvgPoolNd):
     torch.Size([1, 2, 2, 2])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return self._pooled(F.avg_pool3d, input)
 
-
-class _AdaptivePool(Module):
+@layer()
+class _AdaptivePool(WithSettings):
     """Windows chosen so that the result has `output_size`; None keeps the input's size."""
 
-    def __init__(self, output_size: Any) -> None:
-        super().__init__()
-        self.output_size = output_size
+    output_size: object
+
+
+@layer()
+class _AdaptiveMaxPool(Module):
+    output_size: object
+    return_indices: bool = False
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
 
 
-class _AdaptiveMaxPool(_AdaptivePool):
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
-        super().__init__(output_size)
-        self.return_indices = return_indices
-
-
+@layer(F.adaptive_avg_pool1d)
 class AdaptiveAvgPool1d(_AdaptivePool):
     """Means over (N, C, L) or (C, L) that leave `output_size` places.
 
@@ -198,10 +160,8 @@ class AdaptiveAvgPool1d(_AdaptivePool):
     tensor([[1.5000, 3.5000]])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool1d(input, self.output_size)
 
-
+@layer(F.adaptive_avg_pool2d)
 class AdaptiveAvgPool2d(_AdaptivePool):
     """Means over (N, C, H, W) or (C, H, W) that leave `output_size` places.
 
@@ -209,10 +169,8 @@ class AdaptiveAvgPool2d(_AdaptivePool):
     torch.Size([2, 8, 1, 1])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool2d(input, self.output_size)
 
-
+@layer(F.adaptive_avg_pool3d)
 class AdaptiveAvgPool3d(_AdaptivePool):
     """Means over (N, C, D, H, W) or (C, D, H, W) that leave `output_size` places.
 
@@ -220,10 +178,8 @@ class AdaptiveAvgPool3d(_AdaptivePool):
     torch.Size([1, 2, 2, 2])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool3d(input, self.output_size)
 
-
+@layer(F.adaptive_max_pool1d)
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     """Maxima over (N, C, L) or (C, L) that leave `output_size` places.
 
@@ -231,10 +187,8 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     tensor([[2., 4.]])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
-
+@layer(F.adaptive_max_pool2d)
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     """Maxima over (N, C, H, W) or (C, H, W) that leave `output_size` places.
 
@@ -242,10 +196,8 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     torch.Size([2, 8, 2, 3])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
-
+@layer(F.adaptive_max_pool3d)
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     """Maxima over (N, C, D, H, W) or (C, D, H, W) that leave `output_size` places.
 
@@ -253,23 +205,16 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     torch.Size([2, 8, 1, 5, 2])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
+
+@layer()
+class _LPPoolNd(WithSettings):
+    norm_type: float
+    kernel_size: Size
+    stride: Size | None = None
+    ceil_mode: bool = False
 
 
-class _LPPoolNd(OfFunction):
-    _passed = _shown = ("norm_type", "kernel_size", "stride", "ceil_mode")
-
-    def __init__(
-        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-    ) -> None:
-        super().__init__()
-        self.norm_type = norm_type
-        self.kernel_size = kernel_size
-        self.stride = stride
-        self.ceil_mode = ceil_mode
-
-
+@layer(F.lp_pool1d)
 class LPPool1d(_LPPoolNd):
     """The p-norm of each window over (N, C, L) or (C, L), p being `norm_type`.
 
@@ -277,9 +222,8 @@ class LPPool1d(_LPPoolNd):
     tensor([[ 5., 10.]])
     """
 
-    _function = F.lp_pool1d
 
-
+@layer(F.lp_pool2d)
 class LPPool2d(_LPPoolNd):
     """The p-norm of each window over (N, C, H, W) or (C, H, W), p being `norm_type`.
 
@@ -287,9 +231,8 @@ class LPPool2d(_LPPoolNd):
     tensor([[[4., 4.]]])
     """
 
-    _function = F.lp_pool2d
 
-
+@layer(F.lp_pool3d)
 class LPPool3d(_LPPoolNd):
     """The p-norm of each window over (N, C, D, H, W) or (C, D, H, W), p being `norm_type`.
 
@@ -297,13 +240,11 @@ class LPPool3d(_LPPoolNd):
     8.0
     """
 
-    _function = F.lp_pool3d
-
 
 class _MaxUnpoolNd(Module):
     _dims: ClassVar[int]
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+    def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
         super().__init__()
         self.kernel_size = _ntuple(kernel_size, self._dims)
         self.stride = _ntuple(kernel_size if stride is None else stride, self._dims)
@@ -360,9 +301,9 @@ class _FractionalMaxPoolNd(Module):
 
     def __init__(
         self,
-        kernel_size: Any,
-        output_size: Any = None,
-        output_ratio: Any = None,
+        kernel_size: Size,
+        output_size: Size | None = None,
+        output_ratio: float | tuple[float, ...] | None = None,
         return_indices: bool = False,
         _random_samples: Tensor | None = None,
     ) -> None:

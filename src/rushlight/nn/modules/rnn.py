@@ -60,7 +60,7 @@ class RNNBase(Module):
             warn(
                 "dropout option adds dropout after all but last "
                 "recurrent layer, so non-zero dropout expects "
-                f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
+                f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}"
             )
         if not isinstance(input_size, int):
             raise TypeError(f"input_size should be of type int, got: {type(input_size).__name__}")
@@ -130,7 +130,7 @@ class RNNBase(Module):
         return [name for names in self._all_weights for name in names]
 
     @property
-    def _flat_weights(self) -> list[Any]:
+    def _flat_weights(self) -> list[object]:
         return [getattr(self, name, None) for name in self._flat_weights_names]
 
     def _init_flat_weights(self) -> None:

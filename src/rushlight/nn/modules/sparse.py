@@ -12,6 +12,7 @@ from ..._device import DeviceLike
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from ._of_function import WithSettings, layer
 from .module import Module
 
 
@@ -48,7 +49,8 @@ def _draw(weight: Tensor, zero: int | None) -> None:
             weight[zero].fill_(0)
 
 
-class Embedding(Module):
+@layer(F.embedding, "weight padding_idx max_norm norm_type scale_grad_by_freq sparse")
+class Embedding(WithSettings):
     """Rows of a (num_embeddings, embedding_dim) weight, picked by integer index.
 
     The row `padding_idx` starts at zero and takes no gradient.
@@ -102,17 +104,6 @@ class Embedding(Module):
         if self.padding_idx is not None:
             with rl.no_grad():
                 self.weight[self.padding_idx].fill_(0)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.embedding(
-            input,
-            self.weight,
-            self.padding_idx,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.sparse,
-        )
 
     def extra_repr(self) -> str:
         text = f"{self.num_embeddings}, {self.embedding_dim}"
@@ -208,10 +199,7 @@ class EmbeddingBag(Module):
         _draw(self.weight, self.padding_idx)
 
     def forward(
-        self,
-        input: Tensor,
-        offsets: Tensor | None = None,
-        per_sample_weights: Tensor | None = None,
+        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
         return F.embedding_bag(
             input,

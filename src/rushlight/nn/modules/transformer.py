@@ -102,7 +102,7 @@ class _Layer(Module):
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = _activation(activation)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         super().__setstate__(state)
         if "activation" not in self._modules:
             self.__dict__.setdefault("activation", F.relu)
@@ -175,7 +175,7 @@ class TransformerEncoderLayer(_Layer):
             device,
             dtype,
         )
-        made: Any = self.activation
+        made: object = self.activation
         is_relu = made is F.relu or isinstance(made, ReLU)
         is_gelu = made is F.gelu or isinstance(made, GELU)
         self.activation_relu_or_gelu = 1 if is_relu else 2 if is_gelu else 0
@@ -298,7 +298,7 @@ class TransformerEncoder(Module):
         if enable_nested_tensor and why_not:
             warn(
                 "enable_nested_tensor is True, but self.use_nested_tensor is False because "
-                + why_not,
+                + why_not
             )
             self.use_nested_tensor = False
 
@@ -345,10 +345,7 @@ class TransformerDecoder(Module):
     layers: ModuleList
 
     def __init__(
-        self,
-        decoder_layer: TransformerDecoderLayer,
-        num_layers: int,
-        norm: Module | None = None,
+        self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None
     ) -> None:
         super().__init__()
         self.layers = _copies(decoder_layer, num_layers)

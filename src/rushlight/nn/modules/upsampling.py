@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight._root import Tensor
-
 from .. import functional as F
-from .module import Module
+from ._of_function import WithSettings, layer
+from .utils import Size
 
-Size = int | tuple[int, ...]
 Factor = float | tuple[float, ...]
 
 
-class Upsample(Module):
+@layer(F.interpolate, "size scale_factor mode align_corners recompute_scale_factor=")
+class Upsample(WithSettings):
     """`nn.functional.interpolate` to `size`, or by `scale_factor`, in one of its modes.
 
     >>> nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
@@ -44,16 +43,6 @@ class Upsample(Module):
     def __setstate__(self, state: dict[str, Any]) -> None:
         state.setdefault("recompute_scale_factor", True)  # of old checkpoints
         super().__setstate__(state)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.interpolate(
-            input,
-            self.size,
-            self.scale_factor,
-            self.mode,
-            self.align_corners,
-            recompute_scale_factor=self.recompute_scale_factor,
-        )
 
     def extra_repr(self) -> str:
         given = "size" if self.scale_factor is None else "scale_factor"

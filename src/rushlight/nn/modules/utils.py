@@ -7,25 +7,27 @@ from typing import Any
 
 __all__ = ["consume_prefix_in_state_dict_if_present"]
 
+Size = int | tuple[int, ...]
+
 
 def _ntuple(x: int | tuple[int, ...], n: int) -> tuple[int, ...]:
     """`x` as a tuple: as it is where it is iterable, repeated n times where it is one value."""
     return tuple(x) if isinstance(x, Iterable) else (x,) * n
 
 
-def _single(x: Any) -> tuple[Any, ...]:
+def _single(x: Size) -> tuple[int, ...]:
     return _ntuple(x, 1)
 
 
-def _pair(x: Any) -> tuple[Any, ...]:
+def _pair(x: Size) -> tuple[int, ...]:
     return _ntuple(x, 2)
 
 
-def _triple(x: Any) -> tuple[Any, ...]:
+def _triple(x: Size) -> tuple[int, ...]:
     return _ntuple(x, 3)
 
 
-def _quadruple(x: Any) -> tuple[Any, ...]:
+def _quadruple(x: Size) -> tuple[int, ...]:
     return _ntuple(x, 4)
 
 

@@ -21,23 +21,23 @@ class DataParallel(Module):
     def __init__(
         self,
         module: Module,
-        device_ids: Sequence[Any] | None = None,
-        output_device: Any = None,
+        device_ids: Sequence[object] | None = None,
+        output_device: object = None,
         dim: int = 0,
     ) -> None:
         super().__init__()
         self.module = module
         self.device_ids: list[Any] = []  # as PyTorch's on a machine without GPUs
 
-    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+    def forward(self, *inputs: object, **kwargs: object) -> Any:
         return self.module(*inputs, **kwargs)
 
 
 def data_parallel(
     module: Module,
-    inputs: Any,
-    device_ids: Sequence[Any] | None = None,
-    output_device: Any = None,
+    inputs: object,
+    device_ids: Sequence[object] | None = None,
+    output_device: object = None,
     dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
 ) -> Any:

@@ -50,7 +50,7 @@ class DistributedDataParallel(Module, Joinable):
         self,
         module: Module,
         device_ids: Any = None,
-        output_device: Any = None,
+        output_device: object = None,
         dim: int = 0,
         broadcast_buffers: bool | None = None,
         init_sync: bool = True,
@@ -61,8 +61,8 @@ class DistributedDataParallel(Module, Joinable):
         gradient_as_bucket_view: bool = False,
         static_graph: bool = False,
         delay_all_reduce_named_params: Any = None,
-        param_to_hook_all_reduce: Any = None,
-        mixed_precision: Any = None,
+        param_to_hook_all_reduce: object = None,
+        mixed_precision: object = None,
         device_mesh: Any = None,
         skip_all_reduce_unused_params: bool = False,
         bucket_cap_mb_list: list[int] | None = None,
@@ -163,7 +163,7 @@ class DistributedDataParallel(Module, Joinable):
             self.static_graph,
         )
 
-    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+    def forward(self, *inputs: object, **kwargs: object) -> Any:
         syncs = _core.is_grad_enabled() and self.require_backward_grad_sync
         if _core.is_grad_enabled():
             self.reducer.check_finished()
@@ -183,7 +183,7 @@ class DistributedDataParallel(Module, Joinable):
             self.reducer.skip()
         return output
 
-    def _brought(self, value: object) -> Any:
+    def _brought(self, value: object) -> object:
         """An input on the module's device."""
         return value.to(self.device) if isinstance(value, Tensor) else value
 
@@ -211,7 +211,7 @@ class DistributedDataParallel(Module, Joinable):
 
     # ---- hooks
 
-    def register_comm_hook(self, state: Any, hook: Callable[..., Any]) -> None:
+    def register_comm_hook(self, state: object, hook: Callable[..., object]) -> None:
         """Reduce each bucket by `hook(state, bucket)`, which gives a Future of the flat result.
 
         The hook divides, if a mean is wanted. Raises RuntimeError for a second hook, TypeError and
@@ -238,7 +238,7 @@ class DistributedDataParallel(Module, Joinable):
             )
         self._take_hook(hook, state)
 
-    def _take_hook(self, hook: Callable[..., Any], state: object) -> None:
+    def _take_hook(self, hook: Callable[..., object], state: object) -> None:
         if self._comm_hooks:
             raise RuntimeError(
                 "register_comm_hook or register_builtin_comm_hook can only be called once."

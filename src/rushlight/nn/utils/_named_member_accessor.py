@@ -14,7 +14,7 @@ __all__ = ["NamedMemberAccessor", "set_tensor", "swap_tensor"]
 _MISSING: Any = object()
 
 
-def _check(module: Module, name: str, tensor: Any, none: bool) -> None:
+def _check(module: Module, name: str, tensor: object, none: bool) -> None:
     if not isinstance(module, Module):
         raise TypeError(f"{module} is not an instance of torch.nn.Module")
     if not isinstance(tensor, Tensor) and tensor is not _MISSING and not (none and tensor is None):
@@ -25,7 +25,7 @@ def _check(module: Module, name: str, tensor: Any, none: bool) -> None:
         raise KeyError('tensor name can\'t be empty string ""')
 
 
-def _table(module: Module, name: str) -> dict[str, Any] | None:
+def _table(module: Module, name: str) -> dict[str, object] | None:
     return next((t for t in (module._parameters, module._buffers) if name in t), None)
 
 
@@ -83,7 +83,7 @@ class NamedMemberAccessor:
         module, last = self._place(name)
         if not hasattr(module, last):
             raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-        tensor: Any = getattr(module, last)
+        tensor: object = getattr(module, last)
         if not isinstance(tensor, Tensor) and tensor is not None:
             raise TypeError(f"{tensor} is not an instance of torch.Tensor")
         return tensor

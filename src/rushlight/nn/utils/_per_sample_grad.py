@@ -58,12 +58,12 @@ def call_for_per_sample_grads(
     dim = 0 if batch_first else 1
 
     @wraps(module.forward)
-    def call(*args: object, **kwargs: object) -> Any:
+    def call(*args: object, **kwargs: object) -> object:
         leaves, spec = tree_flatten((args, kwargs))
         n = _batch_size([t for t in leaves if is_tensor(t)], dim, batch_size)
         samples = {name: _sample(p, n, loss_reduction == "mean") for name, p in wanted.items()}
 
-        def of_one(weights: dict[str, Tensor], given: list[Any]) -> Any:
+        def of_one(weights: dict[str, Tensor], given: list[Any]) -> object:
             batched = [t.unsqueeze(dim) if is_tensor(t) else t for t in given]
             its_args, its_kwargs = tree_unflatten(batched, spec)
             found, shape = tree_flatten(functional_call(module, weights, its_args, its_kwargs))

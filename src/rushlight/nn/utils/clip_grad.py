@@ -102,9 +102,7 @@ def clip_grad_norm_(
         generator = isinstance(parameters, types.GeneratorType)
         parameters = list(parameters)
         if generator and not parameters:
-            warn(
-                "`parameters` is an empty generator, no gradient clipping will occur.",
-            )
+            warn("`parameters` is an empty generator, no gradient clipping will occur.")
     with rl.no_grad():
         total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
         clip_grads_with_norm_(parameters, max_norm, total)

@@ -44,7 +44,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     """
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
-    def old_names(state_dict: dict[str, Any], prefix: str, *rest: object) -> None:
+    def old_names(state_dict: dict[str, object], prefix: str, *rest: object) -> None:
         # Checkpoints of the hook `nn.utils.weight_norm`.
         for i, end in enumerate("gv"):
             key = f"{prefix}{name}_{end}"

@@ -42,7 +42,7 @@ class _Cache:
     """The values that `cached` keeps, and how many of its blocks are open."""
 
     depth = 0
-    values: ClassVar[dict[tuple[int, str], Any]] = {}
+    values: ClassVar[dict[tuple[int, str], object]] = {}
 
 
 @contextmanager
@@ -200,10 +200,10 @@ def _inject_class(module: Module) -> None:
     """Gives a module a class of its own, to which properties can be added."""
     cls = type(module)
 
-    def refuse_pickle(self: Any) -> Any:
+    def refuse_pickle(self: object) -> object:
         raise RuntimeError(_NO_PICKLE)
 
-    def deep_copy(self: Any, memo: dict[int, Any]) -> Any:
+    def deep_copy(self: object, memo: dict[int, object]) -> object:
         if id(self) in memo:
             return memo[id(self)]
         replica = self.__new__(type(self))

@@ -54,7 +54,7 @@ class BasePruningMethod(ABC):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask for `t`, of which `default_mask` has zeros already."""
 
-    def __call__(self, module: Module, inputs: Any) -> None:
+    def __call__(self, module: Module, inputs: object) -> None:
         setattr(module, self._tensor_name, self.apply_mask(module))
 
     def apply_mask(self, module: Module) -> Tensor:
@@ -67,7 +67,12 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def apply(
-        cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any
+        cls,
+        module: Module,
+        name: str,
+        *args: object,
+        importance_scores: Any = None,
+        **kwargs: object,
     ) -> Self:
         """Prunes a parameter by this method, behind the methods that have pruned it before."""
         before = _pruner(module, name)
@@ -242,7 +247,7 @@ class L1Unstructured(_ByAmount):
 
     @classmethod
     def apply(  # type: ignore[override]
-        cls, module: Module, name: str, amount: Amount, importance_scores: Any = None
+        cls, module: Module, name: str, amount: Amount, importance_scores: object = None
     ) -> Self:
         return super().apply(module, name, amount=amount, importance_scores=importance_scores)
 
@@ -317,9 +322,9 @@ class LnStructured(_Structured):
         module: Module,
         name: str,
         amount: Amount,
-        n: Any,
+        n: object,
         dim: int,
-        importance_scores: Any = None,
+        importance_scores: object = None,
     ) -> Self:
         how = {"amount": amount, "n": n, "dim": dim}
         return super().apply(module, name, importance_scores=importance_scores, **how)
@@ -410,7 +415,7 @@ def ln_structured(
     module: Module,
     name: str,
     amount: Amount,
-    n: Any,
+    n: object,
     dim: int,
     importance_scores: Tensor | None = None,
 ) -> Module:

@@ -42,7 +42,7 @@ class PackedSequence(_PackedFields):
         data: Tensor,
         batch_sizes: Tensor | None = None,
         sorted_indices: Tensor | None = None,
-        unsorted_indices: Any = None,
+        unsorted_indices: object = None,
     ) -> Self:
         if batch_sizes is None:
             if not (isinstance(data, (list, tuple)) and len(data) == 2):
@@ -59,7 +59,7 @@ class PackedSequence(_PackedFields):
             unsorted_indices = invert_permutation(sorted_indices)
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
-    def to(self, *args: Any, **kwargs: Any) -> Self:
+    def to(self, *args: Any, **kwargs: object) -> Self:
         """The same sequences with the data moved or cast as by `Tensor.to`."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
@@ -72,7 +72,7 @@ class PackedSequence(_PackedFields):
         indices = [i if i is None else change(i) for i in (self[2], self[3])]
         return type(self)(data, self.batch_sizes, *indices)
 
-    def _on(self, device: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Self:
+    def _on(self, device: str, args: tuple[object, ...], kwargs: dict[str, object]) -> Self:
         """`to`, with the device unless the arguments name one that is as good."""
         if self.data.new_empty(0).to(*args, **kwargs).device.type != device:
             kwargs["device"] = device
@@ -82,7 +82,7 @@ class PackedSequence(_PackedFields):
         """Data on the CPU."""
         return self._on("cpu", args, kwargs)
 
-    def cuda(self, *args: Any, **kwargs: Any) -> Self:
+    def cuda(self, *args: object, **kwargs: object) -> Self:
         """Data on the GPU."""
         return self._on("cuda", args, kwargs)
 
@@ -146,7 +146,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 
 
 def pack_padded_sequence(
-    input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+    input: Tensor, lengths: object, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
     """Packs a padded batch (T, N, ...), or (N, T, ...) with `batch_first`, of sequences of the
     given lengths.
@@ -248,7 +248,7 @@ def pad_packed_sequence(
 
 
 def pad_sequence(
-    sequences: Any,
+    sequences: object,
     batch_first: bool = False,
     padding_value: float = 0.0,
     padding_side: str = "right",

@@ -41,11 +41,7 @@ class SpectralNorm:
     _version = 1
 
     def __init__(
-        self,
-        name: str = "weight",
-        n_power_iterations: int = 1,
-        dim: int = 0,
-        eps: float = 1e-12,
+        self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12
     ) -> None:
         if n_power_iterations <= 0:
             raise ValueError(
@@ -115,7 +111,7 @@ class SpectralNorm:
                 if getattr(getattr(hook, "hook", hook), "fn", None) is self:
                     del hooks[key]
 
-    def __call__(self, module: Module, inputs: Any) -> None:
+    def __call__(self, module: Module, inputs: object) -> None:
         setattr(module, self.name, self.compute_weight(module, module.training))
 
 
@@ -125,7 +121,9 @@ class SpectralNormStateDictHook:
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
 
-    def __call__(self, module: Any, state_dict: Any, prefix: str, metadata: dict[str, Any]) -> None:
+    def __call__(
+        self, module: object, state_dict: object, prefix: str, metadata: dict[str, Any]
+    ) -> None:
         versions = metadata.setdefault("spectral_norm", {})
         versions[f"{self.fn.name}.version"] = SpectralNorm._version
 
@@ -137,7 +135,13 @@ class SpectralNormLoadStateDictPreHook:
         self.fn = fn
 
     def __call__(
-        self, state_dict: Any, prefix: str, metadata: Any, strict: bool, missing: list[str], *_: Any
+        self,
+        state_dict: Any,
+        prefix: str,
+        metadata: Any,
+        strict: bool,
+        missing: list[str],
+        *_: object,
     ) -> None:
         name = prefix + self.fn.name
         version = metadata.get("spectral_norm", {}).get(f"{self.fn.name}.version")

@@ -17,7 +17,7 @@ __all__ = ["functional_call"]
 def functional_call(
     module: Module,
     parameters_and_buffers: dict[str, Any],
-    args: Any = None,
+    args: object = None,
     kwargs: dict[str, Any] | None = None,
     *,
     tie_weights: bool = True,

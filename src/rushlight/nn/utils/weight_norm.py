@@ -4,7 +4,7 @@ each call. `parametrizations.weight_norm` is its successor.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from rushlight import _root as rl
 from rushlight._root import Tensor
@@ -62,7 +62,7 @@ class WeightNorm:
         del module._parameters[f"{self.name}_v"]
         setattr(module, self.name, Parameter(weight.data))
 
-    def __call__(self, module: Module, inputs: Any) -> None:
+    def __call__(self, module: Module, inputs: object) -> None:
         setattr(module, self.name, self.compute_weight(module))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from rushlight import _root as rl
 
 from ..._errors import warn
-from ..optimizer import Optimizer
+from ..optimizer import Optimizer, State
 
 EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being "
@@ -28,7 +28,7 @@ def rates_of(optimizer: Optimizer, key: str = "lr") -> list[Any]:
     return [value.clone() if isinstance(value, rl.Tensor) else value for value in values]
 
 
-def set_rate(group: dict[str, Any], rate: float) -> None:
+def set_rate(group: dict[str, object], rate: float) -> None:
     """Sets a group's rate; a tensor keeps its identity."""
     if isinstance(group["lr"], rl.Tensor):
         group["lr"].fill_(rate.item() if isinstance(rate, rl.Tensor) else rate)
@@ -70,7 +70,7 @@ class LRScheduler:
                     "loaded the optimizer state\n"
                     "2. You're using last_epoch >= 0 for a fresh training run (not recommended)"
                 )
-        self.base_lrs: list[Any] = rates_of(optimizer, "initial_lr")
+        self.base_lrs: list[float] = rates_of(optimizer, "initial_lr")
         self.last_epoch = last_epoch
         _note_steps(optimizer)
         self._initial_step()
@@ -84,19 +84,19 @@ class LRScheduler:
         finally:
             self._is_initial = False
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> State:
         """Everything but the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """Takes over what `state_dict` returned."""
         self.__dict__.update(state_dict)
 
-    def get_last_lr(self) -> list[Any]:
+    def get_last_lr(self) -> list[float]:
         """The rates that were set last, one a group."""
         return self._last_lr
 
-    def get_lr(self) -> list[Any]:
+    def get_lr(self) -> list[float]:
         """The rates for `self.last_epoch`; called by `step`."""
         raise NotImplementedError
 
@@ -107,7 +107,7 @@ class LRScheduler:
                 warn(
                     "Seems like `optimizer.step()` has been overridden after learning rate "
                     "scheduler initialization. Please, make sure to call `optimizer.step()` "
-                    f"before `lr_scheduler.step()`. {_SEE}",
+                    f"before `lr_scheduler.step()`. {_SEE}"
                 )
             elif not getattr(self.optimizer, "_opt_called", False):
                 warn(
@@ -115,7 +115,7 @@ class LRScheduler:
                     "In PyTorch 1.1.0 and later, you should call them in the opposite order: "
                     "`optimizer.step()` before `lr_scheduler.step()`.  Failure to do this "
                     "will result in PyTorch skipping the first value of the learning rate "
-                    f"schedule. {_SEE}",
+                    f"schedule. {_SEE}"
                 )
         self._step_count += 1
         if epoch is not None:
@@ -130,7 +130,7 @@ class LRScheduler:
             rule = getattr(self, "_get_closed_form_lr", rule)
         self._set_epoch(epoch, rule)
 
-    def _set_epoch(self, epoch: int, rule: Callable[[], list[Any]]) -> None:
+    def _set_epoch(self, epoch: int, rule: Callable[[], list[float]]) -> None:
         """Sets the rates that `rule` gives for the epoch."""
         self.last_epoch = epoch
         self._get_lr_called_within_step = True
@@ -146,7 +146,7 @@ class LRScheduler:
         if not self._get_lr_called_within_step:
             warn(
                 "To get the last learning rate computed by the scheduler, "
-                "please use `get_last_lr()`.",
+                "please use `get_last_lr()`."
             )
 
 
@@ -166,7 +166,7 @@ def _note_steps(optimizer: Any) -> None:
     bound: Any = inner if function is None else None
     owner = weakref.ref(optimizer)
 
-    def step(*args: Any, **kwargs: Any) -> Any:
+    def step(*args: object, **kwargs: object) -> object:
         target: Any = owner()
         target._opt_called = True
         if function is None:

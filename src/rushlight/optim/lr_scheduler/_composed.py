@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Any
 
-from ..optimizer import Optimizer
+from ..optimizer import Optimizer, State
 from ._base import LRScheduler, rates_of, set_rate
 from ._plateau import ReduceLROnPlateau
 
@@ -34,13 +33,13 @@ class _Composed(LRScheduler):
                     f"which is different from {type(optimizer).__name__}."
                 )
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> State:
         """Everything but the optimizer, with the states of the schedules."""
         state = super().state_dict()
         state["_schedulers"] = [schedule.state_dict() for schedule in self._schedulers]
         return state
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """Takes over what `state_dict` returned."""
         state = dict(state_dict)
         for schedule, saved in zip(self._schedulers, state.pop("_schedulers"), strict=True):

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._core import Tensor
-from ..optimizer import Group, Optimizer
+from ..optimizer import Group, Optimizer, State
 from ._base import LRScheduler, set_rate
 
 
-def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+def per_group(name: str, optimizer: Optimizer, value: object) -> list[Any]:
     """An option, one for all groups or one each, as a list; tensors are copied."""
     count = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
@@ -50,7 +50,7 @@ class _MomentumCycle(LRScheduler):
 
     use_beta1: bool
 
-    def _take_momenta(self, low: Any, high: Any, start: bool) -> tuple[list[Any], list[Any]]:
+    def _take_momenta(self, low: object, high: Any, start: bool) -> tuple[list[Any], list[object]]:
         """Notes the momenta in the groups; the groups start from the higher one."""
         if "momentum" not in self.optimizer.defaults and "betas" not in self.optimizer.defaults:
             raise ValueError(
@@ -175,7 +175,7 @@ class CyclicLR(_MomentumCycle):
             for low, high in zip(self.base_lrs, self.max_lrs, strict=True)
         ]
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> State:
         """Everything but the optimizer; of `scale_fn`, the attributes of a callable object."""
         state = super().state_dict()
         state.pop("_scale_fn_ref", None)
@@ -185,7 +185,7 @@ class CyclicLR(_MomentumCycle):
             state["_scale_fn_custom"] = None if function else scale.__dict__.copy()
         return state
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """Takes over what `state_dict` returned."""
         state = dict(state_dict)
         attributes = state.pop("_scale_fn_custom")
@@ -234,7 +234,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_cur: float = last_epoch
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
+    def get_lr(self) -> list[float]:
         self._warn_outside_step()
         height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
@@ -328,7 +328,7 @@ class OneCycleLR(_MomentumCycle):
             self._take_momenta(base_momentum, max_momentum, last_epoch == -1)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
+    def get_lr(self) -> list[float]:
         self._warn_outside_step()
         count, how = self.last_epoch, self._anneal_func_type
         if count > self.total_steps:
@@ -359,7 +359,7 @@ def _positive(name: str, value: int) -> int:
     return value
 
 
-def _phases(total: int, part: float, three: bool) -> list[dict[str, Any]]:
+def _phases(total: int, part: float, three: bool) -> list[State]:
     """Where each phase ends, and the options of a group that it goes from and to."""
     top = float(part * total) - 1
     rates = ["initial_lr", "max_lr", "min_lr"]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ..._errors import warn
-from ..optimizer import Optimizer
+from ..optimizer import Optimizer, State
 from ._base import EPOCH_DEPRECATION_WARNING, LRScheduler, rates_of, set_rate
 
 
@@ -131,7 +130,7 @@ class ReduceLROnPlateau(LRScheduler):
             if old - new > self.eps:
                 set_rate(group, new)
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """Takes over what `state_dict` returned."""
         self.__dict__.update(state_dict)
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)

@@ -14,8 +14,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..optimizer import Optimizer
+from ..optimizer import Optimizer, State
 from ._base import LRScheduler, rates_of
+
+Lambda = Callable[[int], float]
 
 
 class _Chained(LRScheduler):
@@ -57,11 +59,11 @@ class StepLR(_Chained):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def _next(self, rate: Any, base: Any) -> Any:
+    def _next(self, rate: Any, base: object) -> object:
         due = self.last_epoch != 0 and self.last_epoch % self.step_size == 0
         return rate * self.gamma if due else rate
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
 
 
@@ -95,7 +97,7 @@ class MultiStepLR(_Chained):
         times = self.milestones.get(self.last_epoch)
         return rate if times is None else rate * self.gamma**times
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
         return [base * self.gamma**passed for base in self.base_lrs]
 
@@ -121,7 +123,7 @@ class ExponentialLR(_Chained):
     def _next(self, rate: float, base: float) -> float:
         return rate if self._is_initial else rate * self.gamma
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         return [base * self.gamma**self.last_epoch for base in self.base_lrs]
 
 
@@ -159,7 +161,7 @@ class CosineAnnealingLR(_Chained):
             return rate + (base - low) * (1 - math.cos(math.pi / self.T_max)) / 2
         return self._height(epoch) / self._height(epoch - 1) * (rate - low) + low
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         low = self.eta_min
         return [low + (base - low) * self._height(self.last_epoch) / 2 for base in self.base_lrs]
 
@@ -208,7 +210,7 @@ class LinearLR(_Chained):
         before = self.total_iters * self.start_factor + (self.last_epoch - 1) * slope
         return rate * (1.0 + slope / before)
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         slope = self.end_factor - self.start_factor
         part = slope * min(self.total_iters, self.last_epoch) / self.total_iters
         return [base * (self.start_factor + part) for base in self.base_lrs]
@@ -242,12 +244,12 @@ class ConstantLR(_Chained):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _next(self, rate: Any, base: Any) -> Any:
+    def _next(self, rate: Any, base: object) -> object:
         if self.last_epoch == 0:
             return rate * self.factor
         return rate * (1.0 / self.factor) if self.last_epoch == self.total_iters else rate
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         factor = 1 if self.last_epoch >= self.total_iters else self.factor
         return [base * factor for base in self.base_lrs]
 
@@ -273,13 +275,13 @@ class PolynomialLR(_Chained):
         self.power = power
         super().__init__(optimizer, last_epoch)
 
-    def _next(self, rate: Any, base: Any) -> Any:
+    def _next(self, rate: object, base: object) -> object:
         epoch, end = self.last_epoch, self.total_iters
         if self._is_initial or epoch > end:
             return rate
         return rate * ((1 - epoch / end) / (1 - (epoch - 1) / end)) ** self.power
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         left = 1 - min(self.total_iters, self.last_epoch) / self.total_iters
         return [base * left**self.power for base in self.base_lrs]
 
@@ -287,7 +289,12 @@ class PolynomialLR(_Chained):
 class _PerGroupFunctions(LRScheduler):
     """A schedule given as a function of the epoch, one for all groups or one each."""
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
         self.optimizer = optimizer
         count = len(optimizer.param_groups)
         self.lr_lambdas: list[Callable[[int], float]]
@@ -299,7 +306,7 @@ class _PerGroupFunctions(LRScheduler):
             self.lr_lambdas = [lr_lambda] * count
         super().__init__(optimizer, last_epoch)
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> State:
         """Everything but the optimizer; of the functions, the attributes of callable objects."""
         state = super().state_dict()
         state["lr_lambdas"] = [
@@ -308,7 +315,7 @@ class _PerGroupFunctions(LRScheduler):
         ]
         return state
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """Takes over what `state_dict` returned."""
         state = dict(state_dict)
         for f, attributes in zip(self.lr_lambdas, state.pop("lr_lambdas"), strict=True):
@@ -328,7 +335,7 @@ class LambdaLR(_PerGroupFunctions):
     [0.5]
     """
 
-    def get_lr(self) -> list[Any]:
+    def get_lr(self) -> list[float]:
         self._warn_outside_step()
         return [
             base * f(self.last_epoch)
@@ -347,7 +354,7 @@ class MultiplicativeLR(_PerGroupFunctions):
     [0.5]
     """
 
-    def get_lr(self) -> list[Any]:
+    def get_lr(self) -> list[float]:
         self._warn_outside_step()
         if self._is_initial:
             return rates_of(self.optimizer)

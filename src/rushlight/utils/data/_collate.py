@@ -16,12 +16,14 @@ _CANNOT = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 )
 
+Map = dict[Any, Callable[..., Any]]  # a type, or several, and how its samples are joined
 
-def _tensors(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
+
+def _tensors(batch: Any, *, collate_fn_map: object = None) -> Tensor:
     return rl.stack(list(batch), 0)
 
 
-def _arrays(batch: Any, *, collate_fn_map: Any = None) -> Any:
+def _arrays(batch: Any, *, collate_fn_map: Any = None) -> object:
     if batch[0].dtype.kind in "SUO":
         raise TypeError(_CANNOT.format(batch[0].dtype))
     return collate([rl.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
@@ -39,11 +41,11 @@ def _ints(batch: object, *, collate_fn_map: object = None) -> Tensor:
     return rl.tensor(batch)
 
 
-def _unchanged(batch: object, *, collate_fn_map: object = None) -> Any:
+def _unchanged(batch: object, *, collate_fn_map: object = None) -> object:
     return batch
 
 
-default_collate_fn_map: dict[Any, Callable[..., Any]] = {
+default_collate_fn_map: Map = {
     rl.Tensor: _tensors,
     np.ndarray: _arrays,
     (np.bool_, np.number, np.object_): _numpy_scalars,
@@ -54,7 +56,7 @@ default_collate_fn_map: dict[Any, Callable[..., Any]] = {
 }
 
 
-def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None = None) -> Any:
+def collate(batch: Any, *, collate_fn_map: Map | None = None) -> Any:
     """Batches samples of any nesting; `collate_fn_map` says what to do with which type of leaf."""
     first = batch[0]
     kind = type(first)
@@ -65,7 +67,7 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None 
         if isinstance(first, leaf):
             return function(batch, collate_fn_map=collate_fn_map)
 
-    def inner(samples: Any) -> Any:
+    def inner(samples: object) -> object:
         return collate(samples, collate_fn_map=collate_fn_map)
 
     if isinstance(first, Mapping):
@@ -88,7 +90,7 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None 
     raise TypeError(_CANNOT.format(kind) + taking_pytorchs(first))
 
 
-def _like(first: Any, content: Any, fill: Callable[[Any], None], mutable: type) -> Any:
+def _like(first: Any, content: object, fill: Callable[[Any], None], mutable: type) -> object:
     """`content` in a container of the type of `first`, where that type can be made; as it is
     elsewhere.
     """
@@ -104,7 +106,7 @@ def _like(first: Any, content: Any, fill: Callable[[Any], None], mutable: type) 
         return content
 
 
-def default_collate(batch: Any) -> Any:
+def default_collate(batch: object) -> Any:
     """Batches samples: tensors, arrays and numbers become tensors; dicts, lists and tuples keep
     their form.
 
@@ -114,7 +116,7 @@ def default_collate(batch: Any) -> Any:
     return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
-def default_convert(data: Any) -> Any:
+def default_convert(data: object) -> Any:
     """One sample with its NumPy arrays made tensors: what a loader does when it does not batch.
 
     >>> torch.utils.data.default_convert({"x": np.array([1.0, 2.0]), "name": "a"})

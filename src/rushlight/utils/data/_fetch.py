@@ -38,7 +38,7 @@ def fetcher(
     stream: int,
     dataset: Any,
     auto_collation: bool,
-    collate_fn: Callable[[Any], Any],
+    collate_fn: Callable[[object], object],
     drop_last: bool,
 ) -> Callable[[Any], Any]:
     """A function from what the index sampler yields to a batch; raises StopIteration when a stream
@@ -52,14 +52,14 @@ def fetcher(
         return lambda index: collate_fn(dataset[index])
     many = getattr(dataset, "__getitems__", None)
 
-    def fetch(indices: Any) -> Any:
+    def fetch(indices: Any) -> object:
         return collate_fn([dataset[i] for i in indices] if many is None else many(indices))
 
     rows = _row_fetcher(dataset) if collate_fn is default_collate else None
     if rows is None:
         return fetch
 
-    def fetch_rows(indices: Any) -> Any:
+    def fetch_rows(indices: Any) -> object:
         indices = list(indices)
         batch = rows(indices)
         return fetch(indices) if batch is None else batch
@@ -67,7 +67,7 @@ def fetcher(
     return fetch_rows
 
 
-def _row_fetcher(dataset: object) -> Callable[[list[Any]], list[Any] | None] | None:
+def _row_fetcher(dataset: object) -> Callable[[list[Any]], list[object] | None] | None:
     """For rows of plain tensors: one indexing a tensor instead of one a sample and a stack.
 
     The function gives None for indices that are not all integers: the list of them would mean
@@ -83,7 +83,7 @@ def _row_fetcher(dataset: object) -> Callable[[list[Any]], list[Any] | None] | N
         return None
     tensors = dataset.tensors
 
-    def rows(indices: list[Any]) -> list[Any] | None:
+    def rows(indices: list[object]) -> list[object] | None:
         if not indices or not _INTEGERS.issuperset(map(type, indices)):
             return None
         return [tensor[indices] for tensor in tensors]
@@ -93,7 +93,11 @@ def _row_fetcher(dataset: object) -> Callable[[list[Any]], list[Any] | None] | N
 
 class _StreamFetcher:
     def __init__(
-        self, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool
+        self,
+        dataset: Any,
+        auto_collation: bool,
+        collate_fn: Callable[[object], object],
+        drop_last: bool,
     ) -> None:
         self.samples = iter(dataset)
         self.auto_collation = auto_collation

@@ -131,7 +131,7 @@ def _work(
     try:
         while (task := tasks.get()) is not None:
             epoch, number, places = task
-            result: Any
+            result: object
             if failure is not None:
                 result, failure = failure, None
             else:
@@ -225,7 +225,7 @@ class WorkerIterator(BaseDataLoaderIter):
         for _ in range(self._ahead):
             self._send()
 
-    def restart(self, loader: Any) -> None:
+    def restart(self, loader: object) -> None:
         """Begins another pass with the same workers."""
         self._epoch += 1
         self._begin(loader)

@@ -41,8 +41,8 @@ class _DatasetKind:
 
     @staticmethod
     def create_fetcher(
-        kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool
-    ) -> Any:
+        kind: int, dataset: object, auto_collation: bool, collate_fn: Any, drop_last: bool
+    ) -> object:
         """The fetcher that gives the batch of a list of indices."""
         from ._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
 
@@ -200,7 +200,7 @@ class DataLoader(Generic[T_co]):
         return self.__multiprocessing_context
 
     @multiprocessing_context.setter
-    def multiprocessing_context(self, multiprocessing_context: Any) -> None:
+    def multiprocessing_context(self, multiprocessing_context: object) -> None:
         self.__multiprocessing_context = multiprocessing_context
 
     @property
@@ -224,7 +224,7 @@ class DataLoader(Generic[T_co]):
         if self.pin_memory and not accelerators.wanted:
             warn(
                 "'pin_memory' argument is set as true but no accelerator is found, "
-                "then device pinned memory won't be used.",
+                "then device pinned memory won't be used."
             )
         if self.num_workers == 0:
             return _SingleProcessDataLoaderIter(self)
@@ -239,7 +239,7 @@ class DataLoader(Generic[T_co]):
             self._iterator = workers
         return workers
 
-    def _get_iterator(self) -> Iterator[Any]:
+    def _get_iterator(self) -> Iterator[object]:
         return iter(self)
 
     def check_worker_number_rationality(self) -> None:
@@ -264,7 +264,7 @@ class DataLoader(Generic[T_co]):
         warn(
             f"This DataLoader will create {self.num_workers} worker processes in total. {advice} "
             "Please be aware that excessive worker creation might get DataLoader running slow or "
-            "even freeze, lower the worker number to avoid potential slowness/freeze if necessary.",
+            "even freeze, lower the worker number to avoid potential slowness/freeze if necessary."
         )
 
 
@@ -275,7 +275,7 @@ _BaseDataLoaderIter = BaseDataLoaderIter
 class _SingleProcessDataLoaderIter(BaseDataLoaderIter):
     """One pass over the batches, made in this process."""
 
-    def __init__(self, loader: DataLoader[Any]) -> None:
+    def __init__(self, loader: DataLoader[object]) -> None:
         if loader.timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         self._sampler = loader._index_sampler
@@ -287,10 +287,10 @@ class _SingleProcessDataLoaderIter(BaseDataLoaderIter):
         self._fetch = fetcher(loader._dataset_kind, loader.dataset, *how)
         self._check = LengthCheck(loader) if loader._dataset_kind else None
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> object:
         batch = self._fetch(next(self._places))
         if self._check is not None:
             self._check.count()

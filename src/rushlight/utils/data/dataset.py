@@ -56,7 +56,7 @@ class IterableDataset(Dataset[T_co]):
         return ChainDataset([self, other])
 
 
-class TensorDataset(Dataset[tuple[Any, ...]]):
+class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """Rows of tensors of the same length: sample i is `(t1[i], t2[i], ...)`.
 
     >>> data = torch.utils.data.TensorDataset(torch.eye(2), torch.tensor([7, 8]))
@@ -78,12 +78,12 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
         return self.tensors[0].size(0)
 
 
-def _several(dataset: Any, indices: list[int]) -> list[Any]:
+def _several(dataset: Any, indices: list[int]) -> list[object]:
     """The samples of these indices, fetched at once where the dataset can."""
     many = getattr(dataset, "__getitems__", None)
     if many is None:
         return [dataset[i] for i in indices]
-    found: list[Any] = many(indices)
+    found: list[object] = many(indices)
     if len(found) != len(indices):
         raise ValueError(
             f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(found)}"
@@ -259,9 +259,7 @@ def random_split(
             sizes[i % len(sizes)] += 1
         for i, length in enumerate(sizes):
             if length == 0:
-                warn(
-                    f"Length of split at index {i} is 0. This might result in an empty dataset.",
-                )
+                warn(f"Length of split at index {i} is 0. This might result in an empty dataset.")
     if sum(sizes) != size:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     order = rl.randperm(size, generator=generator).tolist()

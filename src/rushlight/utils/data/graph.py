@@ -8,8 +8,10 @@ from .datapipes.datapipe import IterDataPipe, MapDataPipe
 
 __all__ = ["traverse", "traverse_dps"]
 
+Graph = dict[int, Any]  # by the id of a pipe, the pipe and the graph below it
 
-def _inside(value: object, seen: set[int]) -> list[Any]:
+
+def _inside(value: object, seen: set[int]) -> list[object]:
     """The pipes that a value is or holds."""
     if isinstance(value, (IterDataPipe, MapDataPipe)):
         return [value]
@@ -26,19 +28,19 @@ def _inside(value: object, seen: set[int]) -> list[Any]:
     return [pipe for part in parts for pipe in _inside(part, seen)]
 
 
-def traverse_dps(datapipe: Any, _seen: set[int] | None = None) -> dict[int, Any]:
+def traverse_dps(datapipe: object, _seen: set[int] | None = None) -> Graph:
     """A tree of pipes: by each pipe's id the pipe, and the tree of the pipes that it reads."""
     seen = _seen if _seen is not None else set()
     if id(datapipe) in seen:
         return {}
     seen.add(id(datapipe))
-    below: dict[int, Any] = {}
+    below: dict[int, object] = {}
     for value in vars(datapipe).values():
         for pipe in _inside(value, set()):
             below.update(traverse_dps(pipe, seen))
     return {id(datapipe): (datapipe, below)}
 
 
-def traverse(datapipe: Any, only_datapipe: bool | None = None) -> dict[int, Any]:
+def traverse(datapipe: object, only_datapipe: bool | None = None) -> Graph:
     """`traverse_dps` under its older name."""
     return traverse_dps(datapipe)

@@ -9,7 +9,7 @@ from rushlight import _root as rl
 
 from ..._errors import warn
 from .datapipes.iter.sharding import SHARDING_PRIORITIES
-from .graph import traverse_dps
+from .graph import Graph, traverse_dps
 
 __all__ = [
     "apply_random_seed",
@@ -20,11 +20,11 @@ __all__ = [
 ]
 
 
-def get_all_graph_pipes(graph: dict[int, Any]) -> list[Any]:
+def get_all_graph_pipes(graph: Graph) -> list[Any]:
     """The pipes of a tree."""
-    found: dict[int, Any] = {}
+    found: dict[int, object] = {}
 
-    def walk(tree: dict[int, Any]) -> None:
+    def walk(tree: Graph) -> None:
         for number, (pipe, below) in tree.items():
             found.setdefault(number, pipe)
             walk(below)
@@ -63,7 +63,7 @@ def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
     if shuffle and not found:
         warn(
             "`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at "
-            "the end. Be aware that the default buffer size might not be sufficient for your task.",
+            "the end. Be aware that the default buffer size might not be sufficient for your task."
         )
         datapipe = datapipe.shuffle()
         found = [datapipe]
@@ -72,7 +72,7 @@ def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
     return datapipe
 
 
-def apply_random_seed(datapipe: Any, rng: Any) -> Any:
+def apply_random_seed(datapipe: object, rng: Any) -> Any:
     """Give each pipe that takes a seed one from a generator."""
     for pipe in _pipes(datapipe):
         if _has(pipe, "set_seed"):

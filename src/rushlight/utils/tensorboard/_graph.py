@@ -10,23 +10,25 @@ from typing import Any
 from ... import _root as rl
 from ..._core import Tensor
 from ..._pytree import tree_leaves
+from ...nn import Module
 from ...nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from ...overrides import TorchFunctionMode
+from .summary import Message
 
-_attributes: Any = import_module("tensorboard.compat.proto.attr_value_pb2")
-_graphs: Any = import_module("tensorboard.compat.proto.graph_pb2")
-_nodes: Any = import_module("tensorboard.compat.proto.node_def_pb2")
-_settings: Any = import_module("tensorboard.compat.proto.config_pb2")
-_shapes: Any = import_module("tensorboard.compat.proto.tensor_shape_pb2")
-_steps: Any = import_module("tensorboard.compat.proto.step_stats_pb2")
-_versions: Any = import_module("tensorboard.compat.proto.versions_pb2")
+_attributes: Message = import_module("tensorboard.compat.proto.attr_value_pb2")
+_graphs: Message = import_module("tensorboard.compat.proto.graph_pb2")
+_nodes: Message = import_module("tensorboard.compat.proto.node_def_pb2")
+_settings: Message = import_module("tensorboard.compat.proto.config_pb2")
+_shapes: Message = import_module("tensorboard.compat.proto.tensor_shape_pb2")
+_steps: Message = import_module("tensorboard.compat.proto.step_stats_pb2")
+_versions: Message = import_module("tensorboard.compat.proto.versions_pb2")
 
 
-def _tensors(tree: Any) -> Iterator[Tensor]:
+def _tensors(tree: object) -> Iterator[Tensor]:
     return (leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor))
 
 
-def _boxes(model: Any) -> dict[int, str]:
+def _boxes(model: Module) -> dict[int, str]:
     """The box of each module: the path of the outer boxes, then the module's class and name."""
     found = {"": type(model).__name__}
     boxes = {id(model): found[""]}
@@ -39,10 +41,10 @@ def _boxes(model: Any) -> dict[int, str]:
 
 
 class _Recorder(TorchFunctionMode):
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Module) -> None:
         super().__init__()
         self.boxes, self.within = _boxes(model), [type(model).__name__]
-        self.nodes: list[Any] = []
+        self.nodes: list[Message] = []
         self.made: dict[int, tuple[Tensor, str]] = {}  # a tensor, which lives, and its node
         self.owned = {
             id(tensor): (self.boxes[id(module)], name)
@@ -51,7 +53,7 @@ class _Recorder(TorchFunctionMode):
             for name, tensor in members.items()
         }
 
-    def add(self, name: str, op: str, inputs: list[str], said: str, tensor: Any) -> str:
+    def add(self, name: str, op: str, inputs: list[str], said: str, tensor: object) -> str:
         given = {"attr": _attributes.AttrValue(s=said.encode())}
         if isinstance(tensor, Tensor):
             sizes = [_shapes.TensorShapeProto.Dim(size=n) for n in tensor.shape]
@@ -76,7 +78,9 @@ class _Recorder(TorchFunctionMode):
             known = self.made[id(tensor)] = tensor, at
         return known[1]
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Any, types: object, args: Any = (), kwargs: Any = None
+    ) -> object:
         inputs = [self.source(t) for t in _tensors((args, kwargs))]
         result = func(*args, **(kwargs or {}))
         results = list(_tensors(result))
@@ -87,14 +91,14 @@ class _Recorder(TorchFunctionMode):
                 self.made[id(tensor)] = tensor, at
         return result
 
-    def enter(self, module: Any, args: Any) -> None:
+    def enter(self, module: object, args: object) -> None:
         self.within.append(self.boxes.get(id(module), self.within[-1]))
 
-    def leave(self, module: Any, args: Any, output: Any) -> None:
+    def leave(self, module: object, args: object, output: object) -> None:
         self.within.pop()
 
 
-def graph(model: Any, args: Any) -> tuple[Any, Any]:
+def graph(model: Module, args: Any) -> tuple[Message, Message]:
     """The calls of a run of the model in evaluation, and the device they ran on."""
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     recorder, training = _Recorder(model), {m: m.training for m in model.modules()}

@@ -14,13 +14,13 @@ import numpy as np
 from ..._core import Tensor
 from ..._missing import missing_name as _missing_name
 
-_PROTO = "tensorboard.compat.proto"
-_summary: Any = import_module(f"{_PROTO}.summary_pb2")
-_tensor: Any = import_module(f"{_PROTO}.tensor_pb2")
-_shape: Any = import_module(f"{_PROTO}.tensor_shape_pb2")
-Summary, HistogramProto = _summary.Summary, _summary.HistogramProto
-
 Array = Any  # of NumPy
+Message = Any  # of protobuf, whose classes say nothing of their fields
+_PROTO = "tensorboard.compat.proto"
+_summary: Message = import_module(f"{_PROTO}.summary_pb2")
+_tensor: Message = import_module(f"{_PROTO}.tensor_pb2")
+_shape: Message = import_module(f"{_PROTO}.tensor_shape_pb2")
+Summary, HistogramProto = _summary.Summary, _summary.HistogramProto
 
 
 def make_np(x: Any) -> Array:
@@ -37,24 +37,26 @@ def make_np(x: Any) -> Array:
     raise NotImplementedError(f"Got {type(x)}, but numpy array or torch tensor are expected.")
 
 
-def _value(tag: str, **what: object) -> Any:
+def _value(tag: str, **what: object) -> object:
     return Summary(value=[Summary.Value(tag=tag, **what)])
 
 
-def _of_plugin(name: str, content: Any = None, **more: Any) -> Any:
+def _of_plugin(name: str, content: Any = None, **more: object) -> object:
     settings = {} if content is None else {"content": content.SerializeToString()}
     data = _summary.SummaryMetadata.PluginData(plugin_name=name, **settings)
     return _summary.SummaryMetadata(plugin_data=data, **more)
 
 
-def _floats(data: Array) -> Any:
+def _floats(data: Array) -> object:
     sizes = [_shape.TensorShapeProto.Dim(size=n) for n in data.shape]
     values = data.reshape(-1).tolist()
     shape = _shape.TensorShapeProto(dim=sizes)
     return _tensor.TensorProto(dtype="DT_FLOAT", float_val=values, tensor_shape=shape)
 
 
-def scalar(name: str, tensor: Any, new_style: bool = False, double_precision: bool = False) -> Any:
+def scalar(
+    name: str, tensor: object, new_style: bool = False, double_precision: bool = False
+) -> Message:
     """One number."""
     array = make_np(tensor).squeeze()
     if array.ndim != 0:
@@ -72,7 +74,7 @@ def scalar(name: str, tensor: Any, new_style: bool = False, double_precision: bo
     return _value(name, tensor=proto, metadata=_of_plugin("scalars"))
 
 
-def tensor_proto(tag: str, tensor: Tensor) -> Any:
+def tensor_proto(tag: str, tensor: Tensor) -> Message:
     """All values of a tensor."""
     array = make_np(tensor)
     kinds = {
@@ -102,9 +104,9 @@ def histogram_raw(
     num: int,
     sum: float,
     sum_squares: float,
-    bucket_limits: Any,
-    bucket_counts: Any,
-) -> Any:
+    bucket_limits: object,
+    bucket_counts: object,
+) -> Message:
     """A histogram of which all is known."""
     return _value(
         name,
@@ -120,7 +122,7 @@ def histogram_raw(
     )
 
 
-def histogram(name: str, values: Any, bins: Any, max_bins: int | None = None) -> Any:
+def histogram(name: str, values: object, bins: Any, max_bins: int | None = None) -> Message:
     """How many values are in which bin; bins without values before and after are left out."""
     array = make_np(values).astype(float).reshape(-1)
     if array.size == 0:
@@ -210,7 +212,9 @@ def _draw_boxes(picture: Any, boxes: Array, labels: Any) -> None:
             draw.text((left + margin, head + margin), labels[i], fill="black", font=font)
 
 
-def _picture(pixels: Array, rescale: float = 1, boxes: object = None, labels: object = None) -> Any:
+def _picture(
+    pixels: Array, rescale: float = 1, boxes: object = None, labels: object = None
+) -> object:
     from PIL import Image
 
     height, width, channels = pixels.shape
@@ -225,7 +229,7 @@ def _picture(pixels: Array, rescale: float = 1, boxes: object = None, labels: ob
     )
 
 
-def image(tag: str, tensor: Any, rescale: float = 1, dataformats: str = "NCHW") -> Any:
+def image(tag: str, tensor: object, rescale: float = 1, dataformats: str = "NCHW") -> Message:
     """A picture, or several in a grid."""
     pixels = _bytes(convert_to_HWC(make_np(tensor), dataformats))
     return _value(tag, image=_picture(pixels, rescale))
@@ -233,12 +237,12 @@ def image(tag: str, tensor: Any, rescale: float = 1, dataformats: str = "NCHW") 
 
 def image_boxes(
     tag: str,
-    tensor_image: Any,
-    tensor_boxes: Any,
+    tensor_image: object,
+    tensor_boxes: object,
     rescale: float = 1,
     dataformats: str = "CHW",
-    labels: Any = None,
-) -> Any:
+    labels: object = None,
+) -> Message:
     """A picture with boxes (left, top, right, bottom) drawn into it."""
     pixels = _bytes(convert_to_HWC(make_np(tensor_image), dataformats))
     return _value(tag, image=_picture(pixels, rescale, make_np(tensor_boxes), labels))
@@ -260,7 +264,7 @@ def figure_to_image(figures: Any, close: bool = True) -> Array:
     return np.moveaxis(pixels.reshape(height, width, 4)[:, :, :3], 2, 0)
 
 
-def video(tag: str, tensor: Any, fps: int = 4) -> Any:
+def video(tag: str, tensor: object, fps: int = 4) -> Message:
     """A film (N, T, C, H, W), of N side by side, as a GIF."""
     from PIL import Image
 
@@ -282,7 +286,7 @@ def video(tag: str, tensor: Any, fps: int = 4) -> Any:
 # ---- sound, texts, curves
 
 
-def audio(tag: str, tensor: Any, sample_rate: int = 44100) -> Any:
+def audio(tag: str, tensor: object, sample_rate: int = 44100) -> Message:
     """Sound of one channel, in [-1, 1]."""
     array = make_np(tensor).squeeze()
     if abs(array).max() > 1:
@@ -309,9 +313,9 @@ def audio(tag: str, tensor: Any, sample_rate: int = 44100) -> Any:
     )
 
 
-def text(tag: str, text: str) -> Any:
+def text(tag: str, text: str) -> Message:
     """A text, in Markdown."""
-    plugin: Any = import_module("tensorboard.plugins.text.plugin_data_pb2")
+    plugin: Message = import_module("tensorboard.plugins.text.plugin_data_pb2")
     shape = _shape.TensorShapeProto(dim=[_shape.TensorShapeProto.Dim(size=1)])
     proto = _tensor.TensorProto(
         dtype="DT_STRING", string_val=[text.encode(encoding="utf_8")], tensor_shape=shape
@@ -321,7 +325,7 @@ def text(tag: str, text: str) -> Any:
 
 
 def compute_curve(
-    labels: Array, predictions: Array, num_thresholds: int = 127, weights: Any = None
+    labels: Array, predictions: Array, num_thresholds: int = 127, weights: object = None
 ) -> Array:
     """For each threshold: true and false positives, true and false negatives, precision, recall."""
     weight = 1.0 if weights is None else weights
@@ -342,25 +346,25 @@ def compute_curve(
 
 def pr_curve_raw(
     tag: str,
-    tp: Any,
-    fp: Any,
-    tn: Any,
-    fn: Any,
-    precision: Any,
-    recall: Any,
+    tp: object,
+    fp: object,
+    tn: object,
+    fn: object,
+    precision: object,
+    recall: object,
     num_thresholds: int = 127,
-    weights: Any = None,
-) -> Any:
+    weights: object = None,
+) -> Message:
     """A curve of precision over recall of which all is known."""
-    plugin: Any = import_module("tensorboard.plugins.pr_curve.plugin_data_pb2")
+    plugin: Message = import_module("tensorboard.plugins.pr_curve.plugin_data_pb2")
     content = plugin.PrCurvePluginData(version=0, num_thresholds=min(num_thresholds, 127))
     data = np.stack([make_np(x) for x in (tp, fp, tn, fn, precision, recall)])
     return _value(tag, metadata=_of_plugin("pr_curves", content), tensor=_floats(data))
 
 
 def pr_curve(
-    tag: str, labels: Any, predictions: Any, num_thresholds: int = 127, weights: Any = None
-) -> Any:
+    tag: str, labels: object, predictions: object, num_thresholds: int = 127, weights: object = None
+) -> Message:
     """Precision over recall of predictions in [0, 1] of labels 0 and 1."""
     count = min(num_thresholds, 127)
     data = compute_curve(make_np(labels), make_np(predictions), count, weights)
@@ -370,7 +374,7 @@ def pr_curve(
 
 def hparams(
     hparam_dict: Any = None, metric_dict: Any = None, hparam_domain_discrete: Any = None
-) -> tuple[Any, Any, Any]:
+) -> tuple[Message, Message, Message]:
     """An experiment's settings and results: the description, the start and the end."""
     domains = hparam_domain_discrete or {}
     for name, given in (
@@ -389,10 +393,10 @@ def hparams(
                 f"parameter: hparam_domain_discrete[{key}] should be a list of same type as "
                 f"hparam_dict[{key}]."
             )
-    api: Any = import_module("tensorboard.plugins.hparams.api_pb2")
-    names: Any = import_module("tensorboard.plugins.hparams.metadata")
-    plugin: Any = import_module("tensorboard.plugins.hparams.plugin_data_pb2")
-    struct: Any = import_module("google.protobuf.struct_pb2")
+    api: Message = import_module("tensorboard.plugins.hparams.api_pb2")
+    names: Message = import_module("tensorboard.plugins.hparams.metadata")
+    plugin: Message = import_module("tensorboard.plugins.hparams.plugin_data_pb2")
+    struct: Message = import_module("google.protobuf.struct_pb2")
     start, infos = plugin.SessionStartInfo(), []
     for key, value in hparam_dict.items():
         if value is None:
@@ -413,7 +417,7 @@ def hparams(
         number = api.DataType.Value(f"DATA_TYPE_{known}")
         infos.append(api.HParamInfo(name=key, type=number, domain_discrete=domain))
 
-    def part(tag: str, **what: object) -> Any:
+    def part(tag: str, **what: object) -> object:
         content = plugin.HParamsPluginData(version=names.PLUGIN_DATA_VERSION, **what)
         return _value(tag, metadata=_of_plugin(names.PLUGIN_NAME, content))
 
@@ -427,9 +431,9 @@ def hparams(
     )
 
 
-def custom_scalars(layout: dict[str, dict[str, Any]]) -> Any:
+def custom_scalars(layout: dict[str, dict[str, Any]]) -> Message:
     """Which scalars are shown together: {category: {title: ["Multiline" or "Margin", tags]}}."""
-    messages: Any = import_module("tensorboard.plugins.custom_scalar.layout_pb2")
+    messages: Message = import_module("tensorboard.plugins.custom_scalar.layout_pb2")
     categories = []
     for title, charts in layout.items():
         shown = []
@@ -454,18 +458,19 @@ def custom_scalars(layout: dict[str, dict[str, Any]]) -> Any:
 
 
 def mesh(
-    tag: str, vertices: Any, colors: Any, faces: Any, config_dict: Any, display_name: Any = None
-) -> Any:
+    tag: str,
+    vertices: object,
+    colors: object,
+    faces: object,
+    config_dict: object,
+    display_name: object = None,
+) -> Message:
     """Points in space, or the triangles between them."""
-    metadata: Any = import_module("tensorboard.plugins.mesh.metadata")
-    kinds: Any = import_module("tensorboard.plugins.mesh.plugin_data_pb2").MeshPluginData
+    metadata: Message = import_module("tensorboard.plugins.mesh.metadata")
+    kinds: Message = import_module("tensorboard.plugins.mesh.plugin_data_pb2").MeshPluginData
     given = [
         (make_np(x), kind)
-        for x, kind in (
-            (vertices, kinds.VERTEX),
-            (faces, kinds.FACE),
-            (colors, kinds.COLOR),
-        )
+        for x, kind in ((vertices, kinds.VERTEX), (faces, kinds.FACE), (colors, kinds.COLOR))
         if x is not None
     ]
     components = metadata.get_components_bitmask([kind for _, kind in given])

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import time
 from importlib import import_module
-from typing import Any
+from typing import Any, SupportsInt
 
 from ..._errors import refused as _refused
 from ..._missing import missing_name as _missing_name
 from . import summary as summaries
+from .summary import Message
 
 __all__ = ["FileWriter", "SummaryWriter"]
 
-_events: Any = import_module("tensorboard.compat.proto.event_pb2")
+Step = SupportsInt | None
+
+_events: Message = import_module("tensorboard.compat.proto.event_pb2")
 Event, SessionLog = _events.Event, _events.SessionLog
-_EventFileWriter: Any = import_module(
+_EventFileWriter: Message = import_module(
     "tensorboard.summary.writer.event_file_writer"
 ).EventFileWriter
 
@@ -24,7 +27,7 @@ class FileWriter:
     """Writes events to a file in a folder."""
 
     def __init__(
-        self, log_dir: Any, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = ""
+        self, log_dir: object, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = ""
     ) -> None:
         self.event_writer = _EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
 
@@ -32,7 +35,7 @@ class FileWriter:
         """The folder."""
         return str(self.event_writer.get_logdir())
 
-    def add_event(self, event: Any, step: Any = None, walltime: float | None = None) -> None:
+    def add_event(self, event: Message, step: Step = None, walltime: float | None = None) -> None:
         """Write an event."""
         event.wall_time = time.time() if walltime is None else walltime
         if step is not None:
@@ -40,7 +43,7 @@ class FileWriter:
         self.event_writer.add_event(event)
 
     def add_summary(
-        self, summary: Any, global_step: Any = None, walltime: float | None = None
+        self, summary: Any, global_step: Step = None, walltime: float | None = None
     ) -> None:
         """Write an event of a summary."""
         self.add_event(Event(summary=summary), global_step, walltime)
@@ -82,7 +85,7 @@ class SummaryWriter:
 
     def __init__(
         self,
-        log_dir: Any = None,
+        log_dir: str | os.PathLike[str] | None = None,
         comment: str = "",
         purge_step: int | None = None,
         max_queue: int = 10,
@@ -117,18 +120,18 @@ class SummaryWriter:
                 writer.add_event(Event(step=step, session_log=started))
         return self.file_writer
 
-    def get_logdir(self) -> Any:
+    def get_logdir(self) -> str | os.PathLike[str]:
         """The folder."""
         return self.log_dir
 
-    def _add(self, made: object, step: object, walltime: float | None) -> None:
+    def _add(self, made: object, step: Step, walltime: float | None) -> None:
         self._get_file_writer().add_summary(made, step, walltime)
 
     def add_scalar(
         self,
         tag: str,
-        scalar_value: Any,
-        global_step: Any = None,
+        scalar_value: object,
+        global_step: Step = None,
         walltime: float | None = None,
         new_style: bool = False,
         double_precision: bool = False,
@@ -141,7 +144,7 @@ class SummaryWriter:
         self,
         main_tag: str,
         tag_scalar_dict: dict[str, Any],
-        global_step: Any = None,
+        global_step: Step = None,
         walltime: float | None = None,
     ) -> None:
         """Log several numbers that one chart shows: each in a folder of its own."""
@@ -157,7 +160,7 @@ class SummaryWriter:
             )
 
     def add_tensor(
-        self, tag: str, tensor: Any, global_step: Any = None, walltime: float | None = None
+        self, tag: str, tensor: Any, global_step: Step = None, walltime: float | None = None
     ) -> None:
         """Log all values of a tensor."""
         self._add(summaries.tensor_proto(tag, tensor), global_step, walltime)
@@ -165,9 +168,9 @@ class SummaryWriter:
     def add_histogram(
         self,
         tag: str,
-        values: Any,
-        global_step: Any = None,
-        bins: Any = "tensorflow",
+        values: object,
+        global_step: Step = None,
+        bins: object = "tensorflow",
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
@@ -185,7 +188,7 @@ class SummaryWriter:
         sum_squares: float,
         bucket_limits: Any,
         bucket_counts: Any,
-        global_step: Any = None,
+        global_step: Step = None,
         walltime: float | None = None,
     ) -> None:
         """Log a histogram of which all is known."""
@@ -199,8 +202,8 @@ class SummaryWriter:
     def add_image(
         self,
         tag: str,
-        img_tensor: Any,
-        global_step: Any = None,
+        img_tensor: object,
+        global_step: Step = None,
         walltime: float | None = None,
         dataformats: str = "CHW",
     ) -> None:
@@ -210,8 +213,8 @@ class SummaryWriter:
     def add_images(
         self,
         tag: str,
-        img_tensor: Any,
-        global_step: Any = None,
+        img_tensor: object,
+        global_step: Step = None,
         walltime: float | None = None,
         dataformats: str = "NCHW",
     ) -> None:
@@ -221,9 +224,9 @@ class SummaryWriter:
     def add_image_with_boxes(
         self,
         tag: str,
-        img_tensor: Any,
+        img_tensor: object,
         box_tensor: Any,
-        global_step: Any = None,
+        global_step: Step = None,
         walltime: float | None = None,
         rescale: float = 1,
         dataformats: str = "CHW",
@@ -239,8 +242,8 @@ class SummaryWriter:
     def add_figure(
         self,
         tag: str,
-        figure: Any,
-        global_step: Any = None,
+        figure: object,
+        global_step: Step = None,
         close: bool = True,
         walltime: float | None = None,
     ) -> None:
@@ -252,8 +255,8 @@ class SummaryWriter:
     def add_video(
         self,
         tag: str,
-        vid_tensor: Any,
-        global_step: Any = None,
+        vid_tensor: object,
+        global_step: Step = None,
         fps: int = 4,
         walltime: float | None = None,
     ) -> None:
@@ -263,8 +266,8 @@ class SummaryWriter:
     def add_audio(
         self,
         tag: str,
-        snd_tensor: Any,
-        global_step: Any = None,
+        snd_tensor: object,
+        global_step: Step = None,
         sample_rate: int = 44100,
         walltime: float | None = None,
     ) -> None:
@@ -272,20 +275,20 @@ class SummaryWriter:
         self._add(summaries.audio(tag, snd_tensor, sample_rate), global_step, walltime)
 
     def add_text(
-        self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None
+        self, tag: str, text_string: str, global_step: Step = None, walltime: float | None = None
     ) -> None:
         """Log a text, in Markdown."""
         self._add(summaries.text(tag, text_string), global_step, walltime)
 
     def add_graph(
         self,
-        model: Any,
-        input_to_model: Any = None,
+        model: object,
+        input_to_model: object = None,
         verbose: bool = False,
         use_strict_trace: bool = True,
     ) -> None:
         """Log the calls of a run of the model, in evaluation, each in the box of its module."""
-        made: Any = import_module("._graph", __package__)
+        made: Message = import_module("._graph", __package__)
         self._get_file_writer().add_graph(made.graph(model, input_to_model))
 
     add_onnx_graph = _refused(
@@ -298,7 +301,7 @@ class SummaryWriter:
         metric_dict: dict[str, Any],
         hparam_domain_discrete: dict[str, list[Any]] | None = None,
         run_name: str | None = None,
-        global_step: Any = None,
+        global_step: Step = None,
     ) -> None:
         """Log the settings and results of an experiment, in a folder of its own."""
         if type(hparam_dict) is not dict or type(metric_dict) is not dict:
@@ -314,12 +317,12 @@ class SummaryWriter:
 
     def add_embedding(
         self,
-        mat: Any,
+        mat: object,
         metadata: Any = None,
         label_img: Any = None,
-        global_step: Any = None,
+        global_step: Step = None,
         tag: str = "default",
-        metadata_header: Any = None,
+        metadata_header: object = None,
     ) -> None:
         """Log points (N, D) for the projector; metadata: a label of each, label_img: a picture."""
         rows = summaries.make_np(mat)
@@ -331,7 +334,7 @@ class SummaryWriter:
         if os.path.exists(folder):
             print("warning: Embedding dir exists, did you set global_step for add_embedding()?")
         os.makedirs(folder, exist_ok=True)
-        projector: Any = import_module("tensorboard.plugins.projector.projector_config_pb2")
+        projector: Message = import_module("tensorboard.plugins.projector.projector_config_pb2")
         info = projector.EmbeddingInfo()
         info.tensor_name = f"{tag}:{str(step).zfill(5)}"
         info.tensor_path = os.path.join(subfolder, "tensors.tsv")
@@ -352,7 +355,7 @@ class SummaryWriter:
         if not hasattr(self, "_projector_config"):
             self._projector_config = projector.ProjectorConfig()
         self._projector_config.embeddings.extend([info])
-        formats: Any = import_module("google.protobuf.text_format")
+        formats: Message = import_module("google.protobuf.text_format")
         config = os.path.join(self._get_file_writer().get_logdir(), "projector_config.pbtxt")
         with open(config, "w", encoding="utf-8") as file:
             file.write(formats.MessageToString(self._projector_config))
@@ -360,11 +363,11 @@ class SummaryWriter:
     def add_pr_curve(
         self,
         tag: str,
-        labels: Any,
-        predictions: Any,
-        global_step: Any = None,
+        labels: object,
+        predictions: object,
+        global_step: Step = None,
         num_thresholds: int = 127,
-        weights: Any = None,
+        weights: object = None,
         walltime: float | None = None,
     ) -> None:
         """Log precision over recall of predictions in [0, 1] of labels 0 and 1."""
@@ -374,15 +377,15 @@ class SummaryWriter:
     def add_pr_curve_raw(
         self,
         tag: str,
-        true_positive_counts: Any,
-        false_positive_counts: Any,
-        true_negative_counts: Any,
-        false_negative_counts: Any,
-        precision: Any,
-        recall: Any,
-        global_step: Any = None,
+        true_positive_counts: object,
+        false_positive_counts: object,
+        true_negative_counts: object,
+        false_negative_counts: object,
+        precision: object,
+        recall: object,
+        global_step: Step = None,
         num_thresholds: int = 127,
-        weights: Any = None,
+        weights: object = None,
         walltime: float | None = None,
     ) -> None:
         """Log a curve of precision over recall of which all is known."""
@@ -419,11 +422,11 @@ class SummaryWriter:
     def add_mesh(
         self,
         tag: str,
-        vertices: Any,
-        colors: Any = None,
-        faces: Any = None,
-        config_dict: Any = None,
-        global_step: Any = None,
+        vertices: object,
+        colors: object = None,
+        faces: object = None,
+        config_dict: object = None,
+        global_step: Step = None,
         walltime: float | None = None,
     ) -> None:
         """Log points in space (N, count, 3), or the triangles between them."""

@@ -206,7 +206,7 @@ def trim_sigfig(x: float, n: int) -> float:
     return float(np.round(x / scale) * scale)
 
 
-def ordered_unique(elements: Iterable[Any]) -> list[Any]:
+def ordered_unique(elements: Iterable[object]) -> list[Any]:
     """The elements, each once, in order."""
     return list(dict.fromkeys(elements))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
 
 from ...._missing import missing_name as _missing_name
 from .common import Measurement, ordered_unique, select_unit, trim_sigfig, unit_to_english
@@ -51,7 +50,7 @@ class Compare:
         print(str(self))
 
     def __str__(self) -> str:
-        groups: dict[Any, list[Measurement]] = {}
+        groups: dict[object, list[Measurement]] = {}
         for m in Measurement.merge(self._results):
             groups.setdefault(m.task_spec.label, []).append(m)
         return "\n".join(self._table(ms) for ms in groups.values())

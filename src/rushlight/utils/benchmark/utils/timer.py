@@ -123,7 +123,7 @@ class Timer:
         *,
         min_run_time: float = 0.01,
         max_run_time: float = 10.0,
-        callback: Callable[[int, float], Any] | None = None,
+        callback: Callable[[int, float], object] | None = None,
     ) -> Measurement:
         """The times of blocks of runs, until the quartiles are closer than a part of the median."""
         with set_torch_threads(self._task_spec.num_threads):

@@ -16,13 +16,13 @@ class _BaseDatasetFetcher:
     _stream = False
 
     def __init__(
-        self, dataset: Any, auto_collation: bool, collate_fn: Callable[..., Any], drop_last: bool
+        self, dataset: Any, auto_collation: bool, collate_fn: Callable[..., object], drop_last: bool
     ) -> None:
         self.dataset, self.auto_collation = dataset, auto_collation
         self.collate_fn, self.drop_last = collate_fn, drop_last
         self._fetch = fetcher(self._stream, dataset, auto_collation, collate_fn, drop_last)
 
-    def fetch(self, possibly_batched_index: Any) -> Any:
+    def fetch(self, possibly_batched_index: object) -> object:
         """One batch."""
         return self._fetch(possibly_batched_index)
 

@@ -7,7 +7,7 @@ from typing import Any
 from rushlight._missing import missing_name as _missing_name
 
 
-def pin_memory(data: Any, device: Any = None) -> Any:
+def pin_memory(data: object, device: object = None) -> Any:
     """The data as they are."""
     return data
 

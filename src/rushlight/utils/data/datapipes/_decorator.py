@@ -82,7 +82,7 @@ class non_deterministic:
         if not (isinstance(kind, type) and issubclass(kind, IterDataPipe)):
             raise TypeError(f"Only `IterDataPipe` can be decorated, but {kind.__name__} is found")
 
-        def make(*args: Any, **kwargs: Any) -> Any:
+        def make(*args: object, **kwargs: object) -> object:
             if _determinism and says is not None and says(*args, **kwargs):
                 raise TypeError(
                     f"{kind.__name__} is non-deterministic with the inputs, but you set "
@@ -95,13 +95,11 @@ class non_deterministic:
 
 
 def argument_validation(f: _F) -> _F:
-    """Decorator: a function as it is; PyTorch checks the types of pipes that it is given."""
+    """Decorator: a function as it is; PyTorch checks the types of pipes, and of what they yield."""
     return f
 
 
-def runtime_validation(f: _F) -> _F:
-    """Decorator: a function as it is; PyTorch checks the types of what it yields."""
-    return f
+runtime_validation = argument_validation
 
 
 class runtime_validation_disabled:

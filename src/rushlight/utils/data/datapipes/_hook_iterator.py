@@ -50,7 +50,7 @@ def _valid(pipe: Any) -> int:
     return number
 
 
-def _walk(pipe: Any, method: Callable[..., Any], number: int) -> Iterator[Any]:
+def _walk(pipe: Any, method: Callable[..., Any], number: int) -> Iterator[object]:
     inner = None
     while True:
         _check(pipe, number)
@@ -82,7 +82,7 @@ class _Next:
     def __init__(self, pipe: Any) -> None:
         self.pipe = pipe
 
-    def __next__(self) -> Any:
+    def __next__(self) -> object:
         return type(self.pipe).__next__(self.pipe)
 
 
@@ -91,7 +91,7 @@ def hook_iterator(cls: type) -> None:
     method = vars(cls)["__iter__"]
 
     @functools.wraps(method)
-    def __iter__(self: Any) -> Iterator[Any]:
+    def __iter__(self: object) -> Iterator[object]:
         return _walk(self, method, _valid(self))
 
     cls.__iter__ = __iter__  # type: ignore[attr-defined]

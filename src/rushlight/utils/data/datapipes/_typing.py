@@ -8,7 +8,7 @@ from typing import Any
 GenericMeta = _DataPipeMeta = _IterDataPipeMeta = type
 
 
-def issubtype(left: Any, right: Any, recursive: bool = True) -> bool:
+def issubtype(left: object, right: object, recursive: bool = True) -> bool:
     """Whether a type is one of another."""
     left, right = (typing.get_origin(t) or t for t in (left, right))
     if right is Any or left is right:
@@ -16,6 +16,6 @@ def issubtype(left: Any, right: Any, recursive: bool = True) -> bool:
     return isinstance(left, type) and isinstance(right, type) and issubclass(left, right)
 
 
-def issubinstance(data: Any, data_type: Any) -> bool:
+def issubinstance(data: object, data_type: object) -> bool:
     """Whether a value is of a type."""
     return issubtype(type(data), data_type)

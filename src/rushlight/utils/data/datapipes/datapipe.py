@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from rushlight._missing import missing_name as _missing_name
@@ -13,6 +13,8 @@ from ._hook_iterator import _SnapshotState, hook_iterator
 
 __all__ = ["DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe"]
 
+Source = Iterable[Any]
+Samples = Iterator[Any]
 _T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)
 
@@ -36,6 +38,13 @@ class DataChunk(list[_T]):
     def raw_iterator(self) -> Iterator[_T]:
         """An iterator over the items."""
         return iter(self.items)
+
+
+def length(pipe: object, source: Any) -> int:
+    """How many samples the source of a pipe has; TypeError where nothing says so."""
+    if not hasattr(type(source), "__len__"):
+        raise TypeError(f"{type(pipe).__name__} instance doesn't have valid length")
+    return len(source)
 
 
 class _Functions:
@@ -173,7 +182,7 @@ class _DataPipeSerializationWrapper:
 
 
 class _IterDataPipeSerializationWrapper(_DataPipeSerializationWrapper, IterDataPipe[Any]):
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         yield from self._datapipe
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ..._collate import default_collate
 from .._decorator import functional_datapipe
-from ..datapipe import IterDataPipe
+from ..datapipe import IterDataPipe, Samples, Source, length
 from ..utils.common import _check_unpickable_fn, validate_input_col
 
 __all__ = ["CollatorIterDataPipe", "MapperIterDataPipe"]
@@ -18,7 +18,11 @@ class MapperIterDataPipe(IterDataPipe[Any]):
     """fn of each sample: of the columns `input_col`, its result put into `output_col`."""
 
     def __init__(
-        self, datapipe: Any, fn: Callable[..., Any], input_col: Any = None, output_col: Any = None
+        self,
+        datapipe: Source,
+        fn: Callable[..., Any],
+        input_col: Any = None,
+        output_col: Any = None,
     ) -> None:
         _check_unpickable_fn(fn)
         if input_col is None and output_col is not None:
@@ -51,14 +55,12 @@ class MapperIterDataPipe(IterDataPipe[Any]):
             changed[columns] = result
         return tuple(changed) if isinstance(data, tuple) else changed
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         for data in self.datapipe:
             yield self._apply_fn(data)
 
     def __len__(self) -> int:
-        if hasattr(type(self.datapipe), "__len__"):
-            return len(self.datapipe)
-        raise TypeError(f"{type(self).__name__} instance doesn't have valid length")
+        return length(self, self.datapipe)
 
 
 @functional_datapipe("collate")
@@ -67,8 +69,8 @@ class CollatorIterDataPipe(MapperIterDataPipe):
 
     def __init__(
         self,
-        datapipe: Any,
+        datapipe: Source,
         conversion: Any = default_collate,
-        collate_fn: Callable[..., Any] | None = None,
+        collate_fn: Callable[..., object] | None = None,
     ) -> None:
         super().__init__(datapipe, fn=collate_fn if collate_fn is not None else conversion)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 from rushlight import _root as rl
 
 from ...sampler import Sampler, SequentialSampler
 from .._decorator import functional_datapipe
-from ..datapipe import IterDataPipe
+from ..datapipe import IterDataPipe, Samples, Source, length
 
 __all__ = ["SamplerIterDataPipe", "ShufflerIterDataPipe"]
 
@@ -25,7 +24,7 @@ class SamplerIterDataPipe(IterDataPipe[Any]):
 
     def __init__(
         self,
-        datapipe: Any,
+        datapipe: Source,
         sampler: type[Sampler[Any]] = SequentialSampler,
         sampler_args: tuple[Any, ...] | None = None,
         sampler_kwargs: dict[str, Any] | None = None,
@@ -38,15 +37,32 @@ class SamplerIterDataPipe(IterDataPipe[Any]):
             *self.sampler_args, **{"data_source": datapipe, **self.sampler_kwargs}
         )
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         return iter(self.sampler)
 
     def __len__(self) -> int:
         return len(self.sampler)  # type: ignore[arg-type]
 
 
+class Shuffled(IterDataPipe[Any]):
+    """A pipe whose order may be random."""
+
+    _enabled = True
+    _seed: int | None = None
+
+    def set_shuffle(self, shuffle: bool = True) -> Self:
+        """Let the order be random, or that of the source."""
+        self._enabled = shuffle
+        return self
+
+    def set_seed(self, seed: int) -> Self:
+        """The seed of the next iterator."""
+        self._seed = seed
+        return self
+
+
 @functional_datapipe("shuffle")
-class ShufflerIterDataPipe(IterDataPipe[Any]):
+class ShufflerIterDataPipe(Shuffled):
     """The samples in random order, through a buffer of some size."""
 
     def __init__(self, datapipe: Any, *, buffer_size: int = 10000, unbatch_level: int = 0) -> None:
@@ -55,19 +71,7 @@ class ShufflerIterDataPipe(IterDataPipe[Any]):
         self._buffer: list[Any] = []
         self.datapipe = datapipe if unbatch_level == 0 else datapipe.unbatch(unbatch_level)
         self.buffer_size = buffer_size
-        self._enabled, self._seed, self._rng = True, None, random.Random()
-
-    _seed: int | None
-
-    def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:
-        """Let the order be random, or that of the source."""
-        self._enabled = shuffle
-        return self
-
-    def set_seed(self, seed: int) -> ShufflerIterDataPipe:
-        """The seed of the next iterator."""
-        self._seed = seed
-        return self
+        self._rng = random.Random()
 
     def reset(self) -> None:
         """Begin anew."""
@@ -76,7 +80,7 @@ class ShufflerIterDataPipe(IterDataPipe[Any]):
             self._rng.seed(drawn_seed() if self._seed is None else self._seed)
             self._seed = None
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         if not self._enabled:
             yield from self.datapipe
             return
@@ -92,6 +96,4 @@ class ShufflerIterDataPipe(IterDataPipe[Any]):
             yield buffer.pop(self._rng.randint(0, len(buffer) - 1))
 
     def __len__(self) -> int:
-        if hasattr(type(self.datapipe), "__len__"):
-            return len(self.datapipe)
-        raise TypeError(f"{type(self).__name__} instance doesn't have valid length")
+        return length(self, self.datapipe)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ....._errors import warn
 from .._decorator import functional_datapipe
-from ..datapipe import IterDataPipe
+from ..datapipe import IterDataPipe, Samples, Source, length
 from ..utils.common import StreamWrapper, _check_unpickable_fn
 
 __all__ = [
@@ -22,66 +22,60 @@ __all__ = [
 ]
 
 
-def _lengths(pipe: Any, pipes: Any) -> list[int]:
-    if all(hasattr(type(p), "__len__") for p in pipes):
-        return [len(p) for p in pipes]
-    raise TypeError(f"{type(pipe).__name__} instance doesn't have valid length")
-
-
 @functional_datapipe("concat")
 class ConcaterIterDataPipe(IterDataPipe[Any]):
     """The samples of one pipe after those of another."""
 
-    def __init__(self, *datapipes: Any) -> None:
+    def __init__(self, *datapipes: Source) -> None:
         if not datapipes:
             raise ValueError("Expected at least one DataPipe, but got nothing")
         if not all(isinstance(p, IterDataPipe) for p in datapipes):
             raise TypeError("Expected all inputs to be `IterDataPipe`")
         self.datapipes = datapipes
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         for pipe in self.datapipes:
             yield from pipe
 
     def __len__(self) -> int:
-        return sum(_lengths(self, self.datapipes))
+        return sum(length(self, p) for p in self.datapipes)
 
 
 @functional_datapipe("zip")
 class ZipperIterDataPipe(IterDataPipe[Any]):
     """Tuples of a sample of each pipe, until one ends."""
 
-    def __init__(self, *datapipes: Any) -> None:
+    def __init__(self, *datapipes: Source) -> None:
         if not all(isinstance(p, IterDataPipe) for p in datapipes):
             raise TypeError("All inputs are required to be `IterDataPipe` for `ZipIterDataPipe`.")
         self.datapipes = datapipes
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         yield from zip(*[iter(p) for p in self.datapipes], strict=False)
 
     def __len__(self) -> int:
-        return min(_lengths(self, self.datapipes))
+        return min(length(self, p) for p in self.datapipes)
 
 
 @functional_datapipe("mux")
 class MultiplexerIterDataPipe(IterDataPipe[Any]):
     """A sample of each pipe in turn, until one ends."""
 
-    def __init__(self, *datapipes: Any) -> None:
+    def __init__(self, *datapipes: Source) -> None:
         self.datapipes = datapipes
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         for samples in zip(*[iter(p) for p in self.datapipes], strict=False):
             yield from samples
 
     def __len__(self) -> int:
-        return min(_lengths(self, self.datapipes)) * len(self.datapipes)
+        return min(length(self, p) for p in self.datapipes) * len(self.datapipes)
 
 
 class _Shared:
     """A pipe that several others read, each at its own pace: unread samples wait in its queue."""
 
-    def __init__(self, datapipe: Any, count: int, buffer_size: int, put: Any, what: str) -> None:
+    def __init__(self, datapipe: Source, count: int, buffer_size: int, put: Any, what: str) -> None:
         if count > sys.maxsize:
             raise OverflowError("cannot fit 'int' into an index-sized integer")
         self.main_datapipe, self.num_instances = datapipe, count
@@ -94,7 +88,7 @@ class _Shared:
         self.source: Any = None
         self.started: set[int] = set()
 
-    def read(self, instance: int) -> Iterator[Any]:
+    def read(self, instance: int) -> Iterator[object]:
         """The samples of one of the pipes."""
         queue = self.queues[instance]
         while True:
@@ -129,21 +123,24 @@ class _ChildDataPipe(IterDataPipe[Any]):
             if len(shared.started) > 1:
                 warn(
                     "Some child DataPipes are not exhausted when __iter__ is called. We are "
-                    "resetting the buffer and each child DataPipe will read from the start again.",
+                    "resetting the buffer and each child DataPipe will read from the start again."
                 )
             shared.begin()
         shared.started.add(self.instance_id)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         yield from self.main_datapipe.read(self.instance_id)
 
     def __len__(self) -> int:
         return len(self.main_datapipe.main_datapipe)
 
 
-def _warn_unlimited(buffer_size: int) -> None:
-    if buffer_size < 0:
-        warn("Unlimited buffer size is set for `demux`, please be aware of OOM risks")
+_COPIES = {None: lambda x: x, "shallow": copy.copy, "deep": copy.deepcopy}
+
+
+def _check_count(num_instances: int) -> None:
+    if num_instances < 1:
+        raise ValueError(f"Expected `num_instances` larger than 0, but {num_instances} is found")
 
 
 @functional_datapipe("fork")
@@ -151,33 +148,23 @@ class ForkerIterDataPipe(IterDataPipe[Any]):
     """A list of pipes that each have all samples."""
 
     def __new__(
-        cls, datapipe: Any, num_instances: int, buffer_size: int = 1000, copy: str | None = None
+        cls, datapipe: Source, num_instances: int, buffer_size: int = 1000, copy: str | None = None
     ) -> Any:
-        if num_instances < 1:
-            raise ValueError(
-                f"Expected `num_instances` larger than 0, but {num_instances} is found"
-            )
-        if copy not in (None, "shallow", "deep"):
+        _check_count(num_instances)
+        if copy not in _COPIES:
             raise ValueError(
                 f"Unknown copy method `{copy}` requested, choose one of None, `shallow` or `deep`."
             )
         if num_instances == 1:
             return datapipe
-        copied = {None: _as_it_is, "shallow": _shallow, "deep": _deep}[copy]
+        copied = _COPIES[copy]
 
-        def put(shared: _Shared, sample: Any) -> None:
+        def put(shared: _Shared, sample: object) -> None:
             for queue in shared.queues:
                 queue.append(copied(sample))
 
         shared = _Shared(datapipe, num_instances, buffer_size, put, "ForkerIterDataPipe")
         return [_ChildDataPipe(shared, i) for i in range(num_instances)]
-
-
-def _as_it_is(x: object) -> Any:
-    return x
-
-
-_shallow, _deep = copy.copy, copy.deepcopy
 
 
 @functional_datapipe("demux")
@@ -186,20 +173,18 @@ class DemultiplexerIterDataPipe(IterDataPipe[Any]):
 
     def __new__(
         cls,
-        datapipe: Any,
+        datapipe: Source,
         num_instances: int,
         classifier_fn: Callable[[Any], int | None],
         drop_none: bool = False,
         buffer_size: int = 1000,
     ) -> Any:
-        if num_instances < 1:
-            raise ValueError(
-                f"Expected `num_instances` larger than 0, but {num_instances} is found"
-            )
+        _check_count(num_instances)
         _check_unpickable_fn(classifier_fn)
-        _warn_unlimited(buffer_size)
+        if buffer_size < 0:
+            warn("Unlimited buffer size is set for `demux`, please be aware of OOM risks")
 
-        def put(shared: _Shared, sample: Any) -> None:
+        def put(shared: _Shared, sample: object) -> None:
             number = classifier_fn(sample)
             if number is None and drop_none:
                 if isinstance(sample, StreamWrapper):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .._decorator import functional_datapipe
-from ..datapipe import IterDataPipe
+from ..datapipe import IterDataPipe, Samples, Source
 from ..utils.common import get_file_binaries_from_pathnames, get_file_pathnames_from_root
 from ..utils.common import validate_pathname_binary_tuple as _validate
 from ..utils.decoder import Decoder, basichandlers, extension_extract_fn
@@ -18,6 +18,12 @@ __all__ = [
     "RoutedDecoderIterDataPipe",
     "StreamReaderIterDataPipe",
 ]
+
+
+def _told(pipe: Any) -> int:
+    if pipe.length == -1:
+        raise TypeError(f"{type(pipe).__name__} instance doesn't have valid length")
+    return int(pipe.length)
 
 
 @functional_datapipe("list_files")
@@ -46,14 +52,7 @@ class FileListerIterDataPipe(IterDataPipe[str]):
                 path, self.masks, self.recursive, self.abspath, self.non_deterministic
             )
 
-    def __len__(self) -> int:
-        return _told(self)
-
-
-def _told(pipe: Any) -> int:
-    if pipe.length == -1:
-        raise TypeError(f"{type(pipe).__name__} instance doesn't have valid length")
-    return int(pipe.length)
+    __len__ = _told
 
 
 @functional_datapipe("open_files")
@@ -61,7 +60,7 @@ class FileOpenerIterDataPipe(IterDataPipe[Any]):
     """Names of files, each with the file, open."""
 
     def __init__(
-        self, datapipe: Any, mode: str = "r", encoding: str | None = None, length: int = -1
+        self, datapipe: Source, mode: str = "r", encoding: str | None = None, length: int = -1
     ) -> None:
         if mode not in ("b", "t", "rb", "rt", "r"):
             raise ValueError(f"Invalid mode {mode}")
@@ -69,21 +68,20 @@ class FileOpenerIterDataPipe(IterDataPipe[Any]):
             raise ValueError("binary mode doesn't take an encoding argument")
         self.datapipe, self.mode, self.encoding, self.length = datapipe, mode, encoding, length
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         yield from get_file_binaries_from_pathnames(self.datapipe, self.mode, self.encoding)
 
-    def __len__(self) -> int:
-        return _told(self)
+    __len__ = _told
 
 
 @functional_datapipe("read_from_stream")
 class StreamReaderIterDataPipe(IterDataPipe[Any]):
     """Names, each with what its stream has: all of it, or pieces of a size."""
 
-    def __init__(self, datapipe: Any, chunk: int | None = None) -> None:
+    def __init__(self, datapipe: Source, chunk: int | None = None) -> None:
         self.datapipe, self.chunk = datapipe, chunk
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         for name, stream in self.datapipe:
             while True:
                 data = stream.read(self.chunk)
@@ -100,17 +98,17 @@ class RoutedDecoderIterDataPipe(IterDataPipe[Any]):
     def __init__(
         self,
         datapipe: Any,
-        *handlers: Callable[..., Any],
+        *handlers: Callable[..., object],
         key_fn: Callable[[str], str] = extension_extract_fn,
     ) -> None:
         self.datapipe = datapipe
         self.decoder = Decoder(*(handlers or (basichandlers,)), key_fn=key_fn)
 
-    def add_handler(self, *handler: Callable[..., Any]) -> None:
+    def add_handler(self, *handler: Callable[..., object]) -> None:
         """Add handlers, to be asked before all others."""
         self.decoder.add_handler(*handler)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         for data in self.datapipe:
             _validate(data)
             found = self.decoder(data)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._decorator import functional_datapipe
-from ..datapipe import DataChunk, IterDataPipe
+from ..datapipe import DataChunk, IterDataPipe, Samples, Source, length
 from ..utils.common import _check_unpickable_fn
 
 __all__ = ["BatcherIterDataPipe", "GrouperIterDataPipe", "UnBatcherIterDataPipe"]
@@ -19,7 +19,7 @@ class BatcherIterDataPipe(IterDataPipe[Any]):
 
     def __init__(
         self,
-        datapipe: Any,
+        datapipe: Source,
         batch_size: int,
         drop_last: bool = False,
         wrapper_class: Callable[[list[Any]], Any] = DataChunk,
@@ -29,8 +29,8 @@ class BatcherIterDataPipe(IterDataPipe[Any]):
         self.datapipe, self.batch_size, self.drop_last = datapipe, batch_size, drop_last
         self.wrapper_class = wrapper_class
 
-    def __iter__(self) -> Iterator[Any]:
-        batch: list[Any] = []
+    def __iter__(self) -> Samples:
+        batch: list[object] = []
         for sample in self.datapipe:
             batch.append(sample)
             if len(batch) == self.batch_size:
@@ -40,9 +40,7 @@ class BatcherIterDataPipe(IterDataPipe[Any]):
             yield self.wrapper_class(batch)
 
     def __len__(self) -> int:
-        if not hasattr(type(self.datapipe), "__len__"):
-            raise TypeError(f"{type(self).__name__} instance doesn't have valid length")
-        whole, rest = divmod(len(self.datapipe), self.batch_size)
+        whole, rest = divmod(length(self, self.datapipe), self.batch_size)
         return whole + (1 if rest and not self.drop_last else 0)
 
 
@@ -50,14 +48,14 @@ class BatcherIterDataPipe(IterDataPipe[Any]):
 class UnBatcherIterDataPipe(IterDataPipe[Any]):
     """The samples in batches, through some levels of batches; -1: through all."""
 
-    def __init__(self, datapipe: Any, unbatch_level: int = 1) -> None:
+    def __init__(self, datapipe: Source, unbatch_level: int = 1) -> None:
         self.datapipe, self.unbatch_level = datapipe, unbatch_level
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         for element in self.datapipe:
             yield from self._dive(element, self.unbatch_level)
 
-    def _dive(self, element: object, level: int) -> Iterator[Any]:
+    def _dive(self, element: object, level: int) -> Iterator[object]:
         if level < -1:
             raise ValueError("unbatch_level must be -1 or >= 0")
         if level == 0 or (level == -1 and not isinstance(element, (list, DataChunk))):
@@ -77,7 +75,7 @@ class GrouperIterDataPipe(IterDataPipe[Any]):
 
     def __init__(
         self,
-        datapipe: Any,
+        datapipe: Source,
         group_key_fn: Callable[[Any], Any],
         *,
         keep_key: bool = False,
@@ -100,11 +98,11 @@ class GrouperIterDataPipe(IterDataPipe[Any]):
             self.guaranteed_group_size = guaranteed_group_size
         self.drop_remaining = drop_remaining
 
-    def _shown(self, key: object, group: list[Any]) -> Any:
+    def _shown(self, key: object, group: list[object]) -> object:
         return (key, group) if self.keep_key else group
 
-    def __iter__(self) -> Iterator[Any]:
-        groups: dict[Any, list[Any]] = defaultdict(list)
+    def __iter__(self) -> Samples:
+        groups: dict[object, list[object]] = defaultdict(list)
         held = 0
         for sample in self.datapipe:
             key = self.group_key_fn(sample)

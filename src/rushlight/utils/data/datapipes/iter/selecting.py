@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from rushlight._core import Tensor
 
 from .._decorator import functional_datapipe
-from ..datapipe import IterDataPipe
+from ..datapipe import IterDataPipe, Samples, Source
 from ..utils.common import _check_unpickable_fn, validate_input_col
 
 __all__ = ["FilterIterDataPipe"]
@@ -18,7 +18,9 @@ __all__ = ["FilterIterDataPipe"]
 class FilterIterDataPipe(IterDataPipe[Any]):
     """The samples for which a function gives True."""
 
-    def __init__(self, datapipe: Any, filter_fn: Callable[..., Any], input_col: Any = None) -> None:
+    def __init__(
+        self, datapipe: Source, filter_fn: Callable[..., Any], input_col: Any = None
+    ) -> None:
         _check_unpickable_fn(filter_fn)
         self.datapipe, self.filter_fn, self.input_col = datapipe, filter_fn, input_col
         validate_input_col(filter_fn, input_col)
@@ -41,7 +43,7 @@ class FilterIterDataPipe(IterDataPipe[Any]):
             )
         return bool(answer)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         for data in self.datapipe:
             if self._keeps(data):
                 yield data

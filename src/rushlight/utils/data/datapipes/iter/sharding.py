@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sized
 from enum import IntEnum
 from typing import Any
 
 from .._decorator import functional_datapipe
-from ..datapipe import IterDataPipe
+from ..datapipe import IterDataPipe, Samples, Source, length
 
 __all__ = ["SHARDING_PRIORITIES", "ShardingFilterIterDataPipe"]
 
@@ -32,7 +31,7 @@ class _ShardingIterDataPipe(IterDataPipe[Any]):
 class ShardingFilterIterDataPipe(_ShardingIterDataPipe):
     """Every n-th sample in each of n workers; all of them elsewhere."""
 
-    def __init__(self, source_datapipe: Any, sharding_group_filter: Any = None) -> None:
+    def __init__(self, source_datapipe: Source, sharding_group_filter: Any = None) -> None:
         self.source_datapipe, self.sharding_group_filter = source_datapipe, sharding_group_filter
         self.groups: dict[int, tuple[int, int]] = {}
         self.num_of_instances, self.instance_id = 1, 0
@@ -62,13 +61,11 @@ class ShardingFilterIterDataPipe(_ShardingIterDataPipe):
                 self.instance_id += self.num_of_instances * number
                 self.num_of_instances *= count
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         for i, item in enumerate(self.source_datapipe):
             if i % self.num_of_instances == self.instance_id:
                 yield item
 
     def __len__(self) -> int:
-        if not isinstance(self.source_datapipe, Sized):
-            raise TypeError(f"{type(self).__name__} instance doesn't have valid length")
-        whole, rest = divmod(len(self.source_datapipe), self.num_of_instances)
+        whole, rest = divmod(length(self, self.source_datapipe), self.num_of_instances)
         return whole + (1 if self.instance_id < rest else 0)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from ....._errors import warn
-from ..datapipe import IterDataPipe
+from ..datapipe import IterDataPipe, Samples
 
 __all__ = ["IterableWrapperIterDataPipe"]
 
@@ -18,7 +18,7 @@ class IterableWrapperIterDataPipe(IterDataPipe[Any]):
     def __init__(self, iterable: Iterable[Any], deepcopy: bool = True) -> None:
         self.iterable, self.deepcopy = iterable, deepcopy
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         source = self.iterable
         if self.deepcopy:
             try:
@@ -26,7 +26,7 @@ class IterableWrapperIterDataPipe(IterDataPipe[Any]):
             except TypeError:
                 warn(
                     "The input iterable can not be deepcopied, please be aware of in-place "
-                    "modification would affect source data.",
+                    "modification would affect source data."
                 )
         yield from source
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ....._errors import warn
 from .._decorator import functional_datapipe
-from ..datapipe import DataChunk, IterDataPipe, MapDataPipe
-from ..iter.combinatorics import drawn_seed
+from ..datapipe import DataChunk, MapDataPipe, Samples
+from ..iter.combinatorics import Shuffled, drawn_seed
 from ..utils.common import _check_unpickable_fn
 
 
-def default_fn(data: Any) -> Any:
+def default_fn(data: object) -> Any:
     """The sample as it is."""
     return data
 
@@ -34,25 +34,14 @@ class MapperMapDataPipe(MapDataPipe[Any]):
         return self.fn(self.datapipe[index])
 
 
-class ShufflerIterDataPipe(IterDataPipe[Any]):
+class ShufflerIterDataPipe(Shuffled):
     """The samples in random order: an IterDataPipe."""
 
     def __init__(self, datapipe: Any, *, indices: list[Any] | None = None) -> None:
         self.datapipe = datapipe
         self.indices = list(range(len(datapipe))) if indices is None else indices
-        self._enabled, self._rng = True, random.Random()
-        self._seed: int | None = None
+        self._rng = random.Random()
         self._shuffled_indices: list[Any] = self.indices
-
-    def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:
-        """Let the order be random, or that of the source."""
-        self._enabled = shuffle
-        return self
-
-    def set_seed(self, seed: int) -> ShufflerIterDataPipe:
-        """The seed of the next iterator."""
-        self._seed = seed
-        return self
 
     def reset(self) -> None:
         """Begin anew."""
@@ -62,7 +51,7 @@ class ShufflerIterDataPipe(IterDataPipe[Any]):
         self._seed = None
         self._shuffled_indices = self._rng.sample(self.indices, len(self.indices))
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Samples:
         if not self._enabled:
             for index in self.indices:
                 yield self.datapipe[index]
@@ -168,7 +157,7 @@ class SequenceWrapperMapDataPipe(MapDataPipe[Any]):
             except TypeError:
                 warn(
                     "The input sequence can not be deepcopied, please be aware of in-place "
-                    "modification would affect source data",
+                    "modification would affect source data"
                 )
 
     def __getitem__(self, index: Any) -> Any:

@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-def validate_input_col(fn: Callable[..., Any], input_col: Any) -> None:
+def validate_input_col(fn: Callable[..., object], input_col: object) -> None:
     """ValueError where a function does not take as many values as there are columns."""
     try:
         signature = inspect.signature(fn)
@@ -43,12 +43,12 @@ def _check_unpickable_fn(fn: object) -> None:
     if code is not None and getattr(fn, "__name__", "") == "<lambda>":
         warn(
             "Lambda function is not supported by pickle, please use regular python function or "
-            "functools.partial instead.",
+            "functools.partial instead."
         )
     elif code is not None and "<locals>" in getattr(fn, "__qualname__", ""):
         warn(
             "Local function is not supported by pickle, please use regular python function or "
-            "functools.partial instead.",
+            "functools.partial instead."
         )
 
 
@@ -103,7 +103,7 @@ def get_file_binaries_from_pathnames(
         yield name, StreamWrapper(open(name, mode, encoding=encoding))  # noqa: SIM115
 
 
-def validate_pathname_binary_tuple(data: Any) -> None:
+def validate_pathname_binary_tuple(data: object) -> None:
     """TypeError unless it is a name and a stream."""
     if not isinstance(data, tuple):
         raise TypeError(f"pathname binary data should be tuple type, but it is type {type(data)}")
@@ -119,7 +119,9 @@ def validate_pathname_binary_tuple(data: Any) -> None:
 class StreamWrapper:
     """A stream that is closed when nothing refers to it any more."""
 
-    def __init__(self, file_obj: Any, parent_stream: Any = None, name: str | None = None) -> None:
+    def __init__(
+        self, file_obj: Any, parent_stream: object = None, name: str | None = None
+    ) -> None:
         self.file_obj, self.name, self.closed = file_obj, name, False
 
     def __getattr__(self, name: str) -> Any:

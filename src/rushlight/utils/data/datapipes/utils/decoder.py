@@ -32,11 +32,11 @@ def basichandlers(extension: str, data: bytes) -> Any:
     return None
 
 
-def handle_extension(extensions: str, f: Callable[[bytes], Any]) -> Callable[[str, bytes], Any]:
+def handle_extension(extensions: str, f: Callable[[bytes], object]) -> Callable[[str, bytes], Any]:
     """A handler that runs a function for names with one of these endings."""
     wanted = extensions.lower().split()
 
-    def handle(key: str, data: bytes) -> Any:
+    def handle(key: str, data: bytes) -> object:
         parts = key.lower().split(".")
         for target in (w.split(".") for w in wanted):
             if len(target) <= len(parts) and parts[-len(target) :] == target:
@@ -73,7 +73,7 @@ class Decoder:
                 return found
         return data
 
-    def decode(self, data: tuple[str, Any]) -> dict[str, Any]:
+    def decode(self, data: tuple[str, object]) -> dict[str, Any]:
         """The content by the name's ending, and the name under "__key__"."""
         name, value = data
         if not name or not isinstance(name, str):
