@@ -16,7 +16,6 @@ from .. import nn
 from .._core import Tensor
 from .._errors import warn
 from .._missing import missing_name as _missing_name
-from ._compatibility import compatibility
 from .graph import Graph, PythonCode, _custom_builtins, _PyTreeCodeGen
 
 __all__ = ["GraphModule", "reduce_graph_module", "reduce_package_graph_module"]
@@ -61,7 +60,6 @@ def _import_block(globals: dict[str, Any]) -> str:
     return "\n".join(sorted(lines))
 
 
-@compatibility(is_backward_compatible=True)
 def reduce_graph_module(body: dict[str, Any], import_block: str) -> Any:
     """A GraphModule of what its pickle has: the code is traced again."""
     source = body.get("_code") or body["code"]
@@ -69,7 +67,6 @@ def reduce_graph_module(body: dict[str, Any], import_block: str) -> Any:
     return _deserialize_graph_module(forward, body)
 
 
-@compatibility(is_backward_compatible=True)
 def reduce_package_graph_module(
     importer: Any, body: dict[str, Any], generated_module_name: str
 ) -> Any:
@@ -215,7 +212,6 @@ class _WrappedCall:
             raise error.with_traceback(None)  # noqa: B904
 
 
-@compatibility(is_backward_compatible=True)
 class GraphModule(nn.Module):
     """A module whose forward is the code of a graph.
 
@@ -299,7 +295,6 @@ class GraphModule(nn.Module):
             raise RuntimeError("Code has not been generated! Please report a bug to PyTorch")
         return self._code
 
-    @compatibility(is_backward_compatible=True)
     def recompile(self) -> PythonCode:
         """Write the code of the graph anew; to be called after a change of it."""
         codegen = self._graph._codegen
@@ -322,7 +317,6 @@ class GraphModule(nn.Module):
                 child.recompile()
         return written
 
-    @compatibility(is_backward_compatible=True)
     def add_submodule(self, target: str, m: nn.Module) -> bool:
         """Put a child in under a dotted name; False where something else stands on the way."""
         *path, name = target.split(".")
@@ -336,7 +330,6 @@ class GraphModule(nn.Module):
         at.add_module(name, m)
         return True
 
-    @compatibility(is_backward_compatible=True)
     def delete_submodule(self, target: str) -> bool:
         """Take a child out by its dotted name; False where there is none."""
         path, _, name = target.rpartition(".")
@@ -350,7 +343,6 @@ class GraphModule(nn.Module):
         delattr(at, name)
         return True
 
-    @compatibility(is_backward_compatible=True)
     def delete_all_unused_submodules(self) -> None:
         """Take out the children that no node uses."""
         used: set[str] = set()
@@ -364,7 +356,6 @@ class GraphModule(nn.Module):
         for name in [name for name, _ in self.named_modules() if name not in used]:
             self.delete_submodule(name)
 
-    @compatibility(is_backward_compatible=False)
     def print_readable(
         self,
         print_output: bool = True,
@@ -395,7 +386,6 @@ class GraphModule(nn.Module):
         note = "# To see more debug info, please use `graph_module.print_readable()`"
         return "\n".join([super().__str__(), self._code, note])
 
-    @compatibility(is_backward_compatible=False)
     def to_folder(self, folder: Any, module_name: str = "FxModule") -> None:
         """Write the module as a package: its code, and files of its tensors and children."""
         from ..serialization import save

@@ -15,7 +15,6 @@ from .._device import device as _device
 from .._missing import missing_name as _missing_name
 from .._missing import torch_spelling
 from .._spelling import resolved, root, spelled
-from ._compatibility import compatibility
 from .immutable_collections import immutable_dict, immutable_list
 from .operator_schemas import ArgsKwargsPair, normalize_function, normalize_module
 
@@ -38,7 +37,6 @@ _legal_ops = dict.fromkeys(
 _side_effectful_functions: set[Any] = {operator.setitem}
 
 
-@compatibility(is_backward_compatible=False)
 def has_side_effect(fn: _Function) -> _Function:
     """Decorator: `eliminate_dead_code` keeps calls of the function whose results nobody uses.
 
@@ -124,7 +122,6 @@ def is_ours(obj: Any, name: str) -> bool:
 # ---- nested arguments
 
 
-@compatibility(is_backward_compatible=True)
 def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
     """A nested argument with fn(x) for each x that is no tuple, list, dict or slice.
 
@@ -143,7 +140,6 @@ def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
     return fn(a)
 
 
-@compatibility(is_backward_compatible=True)
 def map_arg(a: Any, fn: Callable[[Node], Any]) -> Any:
     """A nested argument with fn(n) for each node n in it.
 
@@ -193,7 +189,6 @@ def dtype_abbreviation(dtype: Any) -> str:
 # ---- the node
 
 
-@compatibility(is_backward_compatible=True)
 class Node:
     """A step of a graph: what `op` does with `target`, `args` and `kwargs`.
 
@@ -277,12 +272,10 @@ class Node:
         x._prev._next = self._prev = x
         self.graph._stale = True
 
-    @compatibility(is_backward_compatible=True)
     def prepend(self, x: Node) -> None:
         """Move a node of the same graph to before this one."""
         self._prepend(x)
 
-    @compatibility(is_backward_compatible=True)
     def append(self, x: Node) -> None:
         """Move a node of the same graph to after this one."""
         self._next._prepend(x)
@@ -342,14 +335,12 @@ class Node:
         """The nodes among the arguments, each once, in order."""
         return list(self._input_nodes)
 
-    @compatibility(is_backward_compatible=True)
     def update_arg(self, idx: int, arg: Any) -> None:
         """Replace one positional argument."""
         args = list(self.args)
         args[idx] = arg
         self.args = tuple(args)
 
-    @compatibility(is_backward_compatible=True)
     def insert_arg(self, idx: int, arg: Any) -> None:
         """Insert a positional argument before that index."""
         if not 0 <= idx <= len(self.args):
@@ -358,12 +349,10 @@ class Node:
             )
         self.args = (*self.args[:idx], arg, *self.args[idx:])
 
-    @compatibility(is_backward_compatible=True)
     def update_kwarg(self, key: str, arg: Any) -> None:
         """Replace or add one argument by name."""
         self.kwargs = {**self.kwargs, key: arg}
 
-    @compatibility(is_backward_compatible=True)
     def replace_all_uses_with(
         self,
         replace_with: Node,
@@ -387,7 +376,6 @@ class Node:
             user.replace_input_with(self, replace_with)
         return changed
 
-    @compatibility(is_backward_compatible=True)
     def replace_input_with(self, old_input: Node, new_input: Node) -> None:
         """Use another node wherever this one uses `old_input`."""
         for hook in getattr(self.graph.owning_module, "_replace_hooks", None) or ():
@@ -421,7 +409,6 @@ class Node:
             return f"{module.strip('_')}.{target.__name__}"  # type: ignore[attr-defined]
         return _get_qualified_name(target, self._kwargs)  # type: ignore[arg-type]
 
-    @compatibility(is_backward_compatible=True)
     def format_node(
         self,
         placeholder_names: list[str] | None = None,
@@ -464,7 +451,6 @@ class Node:
                 kind = f'Tensor "{dtype_abbreviation(value.dtype)}{sizes}{value.device}"'
         return f"%{self.name} : {kind}[num_users={len(self.users)}] = {tail}"
 
-    @compatibility(is_backward_compatible=False)
     def is_impure(self, impure_random: bool = True) -> bool:
         """Whether the node does more than give a value: `eliminate_dead_code` keeps such nodes."""
         if self.op in ("placeholder", "output"):
@@ -485,7 +471,6 @@ class Node:
             return bool(getattr(owner.get_submodule(self.target), "_is_impure", False))
         return False
 
-    @compatibility(is_backward_compatible=False)
     def normalized_arguments(
         self,
         root: Any,

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from .._missing import missing_name as _missing_name
 from .._spelling import spelled
-from ._compatibility import compatibility
 
 __all__ = [
     "ArgsKwargsPair",
@@ -21,7 +20,6 @@ __all__ = [
 ]
 
 
-@compatibility(is_backward_compatible=False)
 def get_signature_for_torch_op(op: Callable[..., Any], return_schemas: bool = False) -> Any:
     """The signatures of a function of the library, in a list; None of any other.
 
@@ -36,7 +34,6 @@ def get_signature_for_torch_op(op: Callable[..., Any], return_schemas: bool = Fa
     return (found, None) if return_schemas else found
 
 
-@compatibility(is_backward_compatible=False)
 def check_for_mutable_operation(
     target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
@@ -49,7 +46,6 @@ def check_for_mutable_operation(
         )
 
 
-@compatibility(is_backward_compatible=False)
 def create_type_hint(x: Any) -> Any:
     """A list or tuple of types as one type; anything else as it is."""
     if not isinstance(x, (list, tuple)):
@@ -59,7 +55,6 @@ def create_type_hint(x: Any) -> Any:
     return list[inner] if isinstance(x, list) else tuple[inner, ...]  # type: ignore[valid-type]
 
 
-@compatibility(is_backward_compatible=False)
 def type_matches(signature_type: Any, argument_type: Any) -> bool:
     """Whether an argument of a type may be given for a parameter of another."""
     if signature_type is inspect.Parameter.empty or signature_type is argument_type:
@@ -99,7 +94,6 @@ def _args_kwargs_to_normalized_args_kwargs(
     return ArgsKwargsPair(tuple(by_position), by_name)
 
 
-@compatibility(is_backward_compatible=False)
 def normalize_function(
     target: Callable[..., Any],
     args: tuple[Any, ...],
@@ -129,7 +123,6 @@ def normalize_function(
         return None
 
 
-@compatibility(is_backward_compatible=False)
 def normalize_module(
     root: Any,
     target: str,

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...._missing import missing_name as _missing_name
-from ..._compatibility import compatibility
 from ...graph import Graph
 from ...node import Node
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
 
 
-@compatibility(is_backward_compatible=False)
 @dataclass
 class InternalMatch:
     """A place where a pattern was found."""
@@ -34,7 +32,6 @@ class InternalMatch:
         )
 
 
-@compatibility(is_backward_compatible=False)
 class SubgraphMatcher:
     """Finds a pattern in graphs: by what nodes do and use, not by their names.
 
