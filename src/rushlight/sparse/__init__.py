@@ -211,8 +211,7 @@ def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any
         found.append(np.stack([columns - offset, columns, np.full(len(columns), i)]))
     places = np.concatenate(found, 1) if found else np.zeros((3, 0), np.int64)
     values = rows[_form.integers(places[2]), _form.integers(places[1])]
-    p = _form.Parts(sparse_coo, (m, n), (_form.integers(places[:2]),), values.detach())
-    made = _form.build(p, values, "SpdiagsBackward0")
+    made = _form.placed(values, (m, n), places[:2], "SpdiagsBackward0")
     return made if layout in (None, sparse_coo) else made.to_sparse(layout=layout)
 
 

@@ -11,8 +11,10 @@ from .. import _core
 from .. import _root as rl
 from .._core import Tensor
 from .._device import cpu, sparse_coo
+from ..autograd import no_grad
 from ..nn import functional
 from ..ops.layout.shape import common_shape
+from ..ops.table.arrays import dim_in
 from ._convert import cast, coalesce, to_dense
 from ._form import (
     BLOCKED,
@@ -28,6 +30,7 @@ from ._form import (
     linear,
     named,
     parts,
+    placed,
     record,
     refuse,
     values_at,
@@ -148,20 +151,7 @@ def _typed(g: Any, dtype: Any) -> Any:
     return cast(g, dtype) if parts(g) is not None else g.to(dtype)
 
 
-def _quiet(function: Any) -> Any:
-    """Nothing of the function is recorded."""
-
-    def run(*args: Any) -> Any:
-        before = _core.set_grad_enabled(False)
-        try:
-            return function(*args)
-        finally:
-            _core.set_grad_enabled(before)
-
-    return run
-
-
-@_quiet
+@no_grad()
 def _sum_of(p: Parts, q: Parts, kind: object, alpha: object) -> Parts:
     a, b = p.value.to(kind), q.value.to(kind)
     if not _is_one(alpha):
@@ -217,7 +207,7 @@ def _add_to_dense(dense: Any, t: Any, q: Parts, alpha: Any, node: str = "AddBack
     return record(node, made, (dense, t), rules)
 
 
-@_quiet
+@no_grad()
 def _written(dense: Tensor, q: Parts, alpha: Any) -> Tensor:
     """A contiguous dense tensor with alpha times a sparse one added, in place."""
     v = q.value if _is_one(alpha) else q.value * alpha
@@ -320,8 +310,7 @@ def mul(input: Any, other: Any) -> Any:
     _, at, to = np.intersect1d(p.linear(), q.linear(), assume_unique=True, return_indices=True)
     a = values_of(input).index_select(0, integers(at))
     b = values_of(other).index_select(0, integers(to))
-    shared = Parts(sparse_coo, p.shape, (integers(columns_of(p.places(), at)),), p.value, coalesced)
-    return build(shared, a * b, "MulBackward0")
+    return placed(a * b, p.shape, columns_of(p.places(), at), "MulBackward0", coalesced)
 
 
 def _mul_dense(t: Any, dense: Any) -> Any:
@@ -479,7 +468,7 @@ def total(
         v = v.to(dtype)
     ndim = len(p.shape)
     dims = [] if dim is None else [dim] if isinstance(dim, int) else list(dim)
-    dims = [_dimension(d, ndim) for d in dims]
+    dims = [dim_in(d, ndim) for d in dims]
     if len(set(dims)) < len(dims):
         raise RuntimeError("dim appears multiple times in the list of dims")
     if not dims:
@@ -505,14 +494,8 @@ def total(
         places[[d for d in dims if d < n]] = 0
     else:
         places = places[outer]
-    made = Parts(
-        sparse_coo,
-        shape,
-        (integers(places),),
-        v.detach(),
-        p.coalesced and len(outer) == n,
-    )
-    return named(node or "SumBackward1", coalesce(build(made, v)))
+    made = placed(v, shape, places, coalesced=p.coalesced and len(outer) == n)
+    return named(node or "SumBackward1", coalesce(made))
 
 
 def _sum_of_all(input: object, p: Parts, v: Tensor) -> Any:
@@ -523,15 +506,6 @@ def _sum_of_all(input: object, p: Parts, v: Tensor) -> Any:
         (input,),
         (lambda g: g.to(kind).expand(shape),),
     )
-
-
-def _dimension(d: Any, ndim: int) -> int:
-    if not -max(ndim, 1) <= d < max(ndim, 1):
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-max(ndim, 1)}, "
-            f"{max(ndim, 1) - 1}], but got {d})"
-        )
-    return int(d) % max(ndim, 1)
 
 
 @answers("any")
@@ -573,7 +547,7 @@ def softmax(input: Any, dim: int, dtype: Any, log: bool) -> Any:
         refuse(name, (input,))
     if dtype is not None:
         input = cast(input, dtype)
-    dim = _dimension(dim, len(p.shape))
+    dim = dim_in(dim, len(p.shape))
     input, p = _pattern(input)
     v = values_of(input)
     node = "SparseLogSoftmaxBackward0" if log else "SparseSoftmaxBackward0"

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from .. import _root as rl
 from .._core import Tensor
 from .._device import (
@@ -246,11 +245,8 @@ def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -
     p = parts(self)
     if p is None:
         return self if dtype is None else self.to(dtype)
-    before = _core.set_grad_enabled(False)
-    try:
+    with rl.no_grad():
         made = dense_of(p)
-    finally:
-        _core.set_grad_enabled(before)
 
     def rule(g: Any) -> Any:
         if masked_grad is False:
@@ -275,11 +271,8 @@ def coalesced_like(t: Any) -> Any:
     p = parts(t)
     if p.layout is not sparse_coo or p.coalesced:
         return t
-    before = _core.set_grad_enabled(False)
-    try:
+    with rl.no_grad():
         return coalesce(t)
-    finally:
-        _core.set_grad_enabled(before)
 
 
 @answers("sparse_mask", "_sparse_mask")

@@ -386,11 +386,8 @@ def _blank(kind: Any) -> Tensor:
 
 def wrap(p: Parts) -> Any:
     """The tensor that stands for parts."""
-    before = _core.set_grad_enabled(False)
-    try:
+    with rl.no_grad():
         t = _core.make_subclass(SparseTensor, _blank(p.value.dtype).expand(p.shape), False)
-    finally:
-        _core.set_grad_enabled(before)
     t._wrapped = (Flag.TRANSFORMED, p)
     return t
 
@@ -550,6 +547,18 @@ def build(
     """The sparse tensor of other values at the same places, as a function of them."""
     made = wrap(p.like(values.detach()))
     return record(name, made, (values,), (lambda g: values_at(g, p),), True)
+
+
+def placed(
+    values: Tensor,
+    shape: Sequence[int],
+    places: Any,
+    name: str = "SparseCooTensorWithDimsAndTensorsBackward0",
+    coalesced: bool = False,
+) -> Any:
+    """The COO tensor of values, as a function of them; places: an array with a column for each."""
+    p = Parts(sparse_coo, shape, (integers(places),), values.detach(), coalesced)
+    return build(p, values, name)
 
 
 def values_at(g: Any, p: Parts) -> Tensor:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from .. import _root as rl
 from .._core import Tensor
 from .._device import cpu, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from ..ops.table.arguments import typed
+from ..ops.table.arrays import dim_in
 from ._arithmetic import add, mul
 from ._convert import coalesce, to_dense
 from ._form import (
@@ -31,6 +31,7 @@ from ._form import (
     make,
     named,
     parts,
+    placed,
     record,
     refuse,
     stay_here,
@@ -54,20 +55,11 @@ _OTHER = {
 }
 
 
-def _axis(d: Any, ndim: int) -> int:
-    if not -ndim <= d < ndim:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got "
-            f"{d})"
-        )
-    return int(d) % ndim
-
-
 @answers("transpose", "swapaxes", "swapdims")
 def transpose(input: Any, dim0: int, dim1: int, node: str = "TransposeBackward0") -> Any:
     p = parts(input)
     ndim = len(p.shape)
-    a, b = _axis(dim0, ndim), _axis(dim1, ndim)
+    a, b = dim_in(dim0, ndim), dim_in(dim1, ndim)
     if a == b:
         return input
     shape = list(p.shape)
@@ -134,7 +126,7 @@ def t(input: Any) -> Any:
 
 
 @answers("permute")
-def permute(input: Any, *dims: object) -> Any:
+def permute(input: Any, *dims: Any) -> Any:
     p = parts(input)
     if len(dims) == 1 and isinstance(dims[0], (tuple, list)):
         dims = tuple(dims[0])
@@ -145,7 +137,7 @@ def permute(input: Any, *dims: object) -> Any:
             f"length of the desired ordering of dimensions i.e. input.dim() = {ndim} is not equal "
             f"to len(dims) = {len(dims)}"
         )
-    order = [_axis(d, ndim) for d in dims]
+    order = [dim_in(d, ndim) for d in dims]
     if len(set(order)) < ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     if order == list(range(ndim)):
@@ -181,7 +173,7 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
     moved = np.moveaxis(np.empty((1,) * ndim), source, destination)  # raises as it should
     del moved
     pair = ([x] if isinstance(x, int) else list(x) for x in (source, destination))
-    taken, put = ([_axis(d, ndim) for d in dims] for dims in pair)
+    taken, put = ([dim_in(d, ndim) for d in dims] for dims in pair)
     order = [d for d in range(ndim) if d not in taken]
     for to, d in sorted(zip(put, taken, strict=True)):
         order.insert(to, d)
@@ -237,11 +229,8 @@ def product(a: Any, b: Any, node: str = "MmBackward0") -> Any:
     a, p = _plain(a)
     if transformed(b):
         return _composed(a, b)
-    before = _core.set_grad_enabled(False)
-    try:
+    with rl.no_grad():
         made = times_dense(p, b)
-    finally:
-        _core.set_grad_enabled(before)
 
     def for_a(g: Any) -> Any:
         if node != "SparseAddmmBackward0" and not is_masked(a):
@@ -308,13 +297,10 @@ def _sparse_sparse(a: object, b: object, node: str) -> Any:
     layout = p.layout if p.layout is q.layout else sparse_coo
     if layout in BLOCKED:
         layout = sparse_csr
-    before = _core.set_grad_enabled(False)
-    try:
+    with rl.no_grad():
         made = _joined(*(coalesce(HANDLERS["to_sparse"](x)) for x in (a, b)))
         if layout is not sparse_coo:
             made = HANDLERS["to_sparse"](made, layout=layout)
-    finally:
-        _core.set_grad_enabled(before)
 
     masked = node == "SparseAddmmBackward0"
 
@@ -393,11 +379,8 @@ def bmm(input: Any, mat2: Any) -> Any:
         p.coalesced,
     )
     wide = mat2.detach().reshape(n * k, mat2.shape[2])
-    before = _core.set_grad_enabled(False)
-    try:
+    with rl.no_grad():
         made = times_dense(flat, wide).reshape(n, m, mat2.shape[2])
-    finally:
-        _core.set_grad_enabled(before)
 
     def for_a(g: Any) -> Any:
         if not is_masked(input):
@@ -545,7 +528,7 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
         raise RuntimeError(
             f"sspaddmm: Argument #1: Expected dim 0 size {shape[0]}, got {input.shape[0]}"
         )
-    return build(Parts(sparse_coo, shape, (integers(joined),), v.detach()), v)
+    return placed(v, shape, joined)
 
 
 @typed("hspmm(mat1: Tensor, mat2: Tensor)")
@@ -568,8 +551,7 @@ def hspmm(mat1: Any, mat2: Any) -> Any:
     whole = rl.zeros((len(used), mat2.shape[1]), dtype=mat1.dtype, device=cpu)
     part = mat2.index_select(0, integers(columns)) * values_of(mat1).unsqueeze(1)
     v = whole.index_add(0, integers(at.ravel()), part)
-    shape = (mat1.shape[0], mat2.shape[1])
-    return build(Parts(sparse_coo, shape, (integers(used[None]),), v.detach()), v)
+    return placed(v, (mat1.shape[0], mat2.shape[1]), used[None])
 
 
 answers("smm")(smm)

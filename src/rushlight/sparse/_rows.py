@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from .. import _root as rl
 from .._core import Tensor
-from .._device import sparse_coo
-from ._form import Parts, build, integers, record, stay_here
+from ._form import integers, placed, record, stay_here
 
 __all__ = ["gathered", "rows"]
 
@@ -19,11 +17,8 @@ def rows(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: 
     """The rows of weight that indices name; the gradient of weight has a row for each of them."""
     if weight._accelerator is not None:  # on meta nothing is computed backward
         stay_here("embedding_sparse_backward", weight)
-    before = _core.set_grad_enabled(False)
-    try:
+    with rl.no_grad():
         made = rl.embedding(weight.detach(), indices, padding_idx)
-    finally:
-        _core.set_grad_enabled(before)
     shape = tuple(weight.shape)
 
     def rule(g: Tensor) -> Any:
@@ -36,7 +31,7 @@ def rows(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: 
         if padding_idx >= 0:
             kept = np.flatnonzero(numbers[0] != padding_idx)
             numbers, values = numbers[:, kept], values.index_select(0, integers(kept))
-        return build(Parts(sparse_coo, shape, (integers(numbers),), values.detach()), values)
+        return placed(values, shape, numbers)
 
     return record("EmbeddingBackward0", made, (weight,), (rule,))
 
@@ -51,5 +46,4 @@ def gathered(g: Tensor, dim: int, index: Tensor, shape: Any) -> Any:
         places[dim] = at.ravel()
     else:
         places = at.reshape(1, 1)
-    values = g.reshape(-1)
-    return build(Parts(sparse_coo, shape, (integers(places),), values.detach()), values)
+    return placed(g.reshape(-1), shape, places)

@@ -9,32 +9,25 @@ import numpy as np
 from .. import _root as rl
 from .._core import Tensor
 from .._device import contiguous_format, preserve_format, sparse_coo, strided
+from ..ops.table.arrays import dim_in
 from ._form import (
     HANDLERS,
     NAMES,
     Parts,
     answers,
-    build,
+    become,
     columns_of,
     format_name,
     in_order,
     integers,
     named,
     parts,
+    placed,
     refuse,
     values_of,
 )
 
 __all__: list[str] = []
-
-
-def _axis(d: Any, ndim: int) -> int:
-    if not -ndim <= d < ndim:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got "
-            f"{d})"
-        )
-    return int(d) % ndim
 
 
 def _coordinates(t: object, name: str) -> Parts:
@@ -60,7 +53,7 @@ def cat(tensors: Any, dim: int = 0) -> Any:
     for t in tensors:
         _coordinates(t, "cat")
     first: Parts = found[0]
-    dim = _axis(dim, len(first.shape))
+    dim = dim_in(dim, len(first.shape))
     n, total = first.n_sparse, 0
     for i, p in enumerate(found):
         if p.n_sparse != n or p.n_dense != first.n_dense:
@@ -92,22 +85,21 @@ def cat(tensors: Any, dim: int = 0) -> Any:
     v = rl.cat(values)
     shape = list(first.shape)
     shape[dim] = whole
-    indices = integers(np.concatenate(places, 1))
-    return build(Parts(sparse_coo, shape, (indices,), v.detach()), v, "CatBackward0")
+    return placed(v, shape, np.concatenate(places, 1), "CatBackward0")
 
 
 @answers("stack")
 def stack(tensors: Any, dim: int = 0) -> Any:
     tensors = list(tensors)
     ndim = tensors[0].dim() + 1
-    dim = _axis(dim, ndim)
+    dim = dim_in(dim, ndim)
     return named("StackBackward0", cat([unsqueeze(t, dim) for t in tensors], dim))
 
 
 @answers("unsqueeze")
 def unsqueeze(input: Any, dim: int) -> Any:
     p = _coordinates(input, "unsqueeze")
-    dim = _axis(dim, len(p.shape) + 1)
+    dim = dim_in(dim, len(p.shape) + 1)
     shape = list(p.shape)
     shape.insert(dim, 1)
     v, places = values_of(input), p.places()
@@ -115,8 +107,7 @@ def unsqueeze(input: Any, dim: int) -> Any:
         places = np.insert(places, dim, 0, axis=0)
     else:
         v = v.unsqueeze(dim - p.n_sparse + 1)
-    made = Parts(sparse_coo, shape, (integers(places),), v.detach(), p.coalesced)
-    return build(made, v, "UnsqueezeBackward0")
+    return placed(v, shape, places, "UnsqueezeBackward0", p.coalesced)
 
 
 @answers("select")
@@ -125,7 +116,7 @@ def select(input: Any, dim: int, index: int) -> Any:
     if p.layout is not sparse_coo:
         return select(HANDLERS["to_sparse"](input), dim, index)
     ndim = len(p.shape)
-    dim = _axis(dim, ndim)
+    dim = dim_in(dim, ndim)
     index = int(index)
     if not -p.shape[dim] <= index < p.shape[dim]:
         raise IndexError(
@@ -137,17 +128,14 @@ def select(input: Any, dim: int, index: int) -> Any:
     shape = [s for d, s in enumerate(p.shape) if d != dim]
     if dim >= p.n_sparse:
         v = v.select(dim - p.n_sparse + 1, index)
-        return build(
-            Parts(sparse_coo, shape, p.indices, v.detach(), p.coalesced), v, "SelectBackward0"
-        )
+        return placed(v, shape, places, "SelectBackward0", p.coalesced)
     kept = np.flatnonzero(places[dim] == index)
     v = v.index_select(0, integers(kept))
     if p.n_sparse == 1:
         return named("SelectBackward0", v.sum(0, dtype=v.dtype))
     places = np.delete(columns_of(places, kept), dim, axis=0)
     coalesced = p.coalesced or len(kept) < 2
-    made = Parts(sparse_coo, shape, (integers(places),), v.detach(), coalesced)
-    return build(made, v, "SelectBackward0")
+    return placed(v, shape, places, "SelectBackward0", coalesced)
 
 
 @answers("index_select")
@@ -159,7 +147,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     if layout is not sparse_coo:
         refuse("index_select", (input,))
     ndim = len(p.shape)
-    dim = _axis(dim, ndim)
+    dim = dim_in(dim, ndim)
     if index.dim() > 1 or index.dtype not in (rl.int64, rl.int32):
         raise IndexError(
             "index_select() argument index must be 1-D long-tensor, "
@@ -179,9 +167,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     v, places = values_of(input), p.places()
     if dim >= p.n_sparse:
         v = v.index_select(dim - p.n_sparse + 1, integers(picked))
-        return build(
-            Parts(sparse_coo, shape, p.indices, v.detach(), p.coalesced), v, "IndexSelectBackward0"
-        )
+        return placed(v, shape, places, "IndexSelectBackward0", p.coalesced)
     # For each place of the result, in order, the values that have that index.
     ordered, order = in_order(places[dim])
     starts = np.searchsorted(ordered, picked)
@@ -192,8 +178,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     found = columns_of(places, at)
     found[dim] = np.repeat(np.arange(len(picked)), counts)
     v = v.index_select(0, integers(at))
-    made = Parts(sparse_coo, shape, (integers(found),), v.detach())
-    return build(made, v, "IndexSelectBackward0")
+    return placed(v, shape, found, "IndexSelectBackward0")
 
 
 @answers("narrow_copy")
@@ -201,7 +186,7 @@ def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
     if parts(input) is None:
         return input.narrow(dim, start, length).clone()
     p = _coordinates(input, "narrow_copy")
-    dim = _axis(dim, len(p.shape))
+    dim = dim_in(dim, len(p.shape))
     if not 0 <= start <= start + length <= p.shape[dim]:
         raise RuntimeError(
             f"Invalid range to narrow. range(start, start+length) must be a subset of range(0, "
@@ -211,20 +196,18 @@ def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
     shape[dim] = length
     v, places = values_of(input), p.places()
     if dim >= p.n_sparse:
-        v, indices = v.narrow(dim - p.n_sparse + 1, start, length).clone(), p.indices
+        v = v.narrow(dim - p.n_sparse + 1, start, length).clone()
     else:
         kept = np.flatnonzero((places[dim] >= start) & (places[dim] < start + length))
         places = columns_of(places, kept)
         places[dim] -= start
-        v, indices = v.index_select(0, integers(kept)), (integers(places),)
-    return build(
-        Parts(sparse_coo, shape, indices, v.detach(), p.coalesced), v, "NarrowCopyBackward0"
-    )
+        v = v.index_select(0, integers(kept))
+    return placed(v, shape, places, "NarrowCopyBackward0", p.coalesced)
 
 
 @answers("unbind", "__iter__")
 def unbind(input: Any, dim: int = 0) -> Any:
-    dim = _axis(dim, input.dim())
+    dim = dim_in(dim, input.dim())
     return tuple(select(input, dim, i) for i in range(input.shape[dim]))
 
 
@@ -375,8 +358,6 @@ def _set_data(self: object, value: object) -> None:
             "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
             "incompatible tensor type."
         )
-    from ._form import become
-
     with rl.no_grad():
         become(self, p)
 
