@@ -11,7 +11,6 @@ from .. import _core
 from .. import _root as rl
 from .._core import Tensor
 from .._device import cpu, sparse_coo
-from ..autograd import no_grad
 from ..nn import functional
 from ..ops.layout.shape import common_shape
 from ..ops.table.arrays import dim_in
@@ -151,38 +150,38 @@ def _typed(g: Any, dtype: Any) -> Any:
     return cast(g, dtype) if parts(g) is not None else g.to(dtype)
 
 
-@no_grad()
 def _sum_of(p: Parts, q: Parts, kind: object, alpha: object) -> Parts:
-    a, b = p.value.to(kind), q.value.to(kind)
-    if not _is_one(alpha):
-        b = b * alpha
-    same = p.layout is q.layout and all(
-        x is y or (x.shape == y.shape and np.array_equal(x._array, y._array))
-        for x, y in zip(p.indices, q.indices, strict=True)
-    )
-    # Values that lie apart are joined in PyTorch, where they may occur several times.
-    summed = (p.coalesced and q.coalesced) or (a.is_contiguous() and b.is_contiguous())
-    if same and (p.layout is not sparse_coo or summed):
-        return p.like(a + b)
-    if p.layout in BLOCKED:
-        if p.block != q.block:
-            raise RuntimeError("add: expected blocks of the same size")
-        total = HANDLERS["to_dense"](wrap(p)) + HANDLERS["to_dense"](wrap(q)) * alpha
-        return parts(HANDLERS["to_sparse"](total, layout=p.layout, blocksize=p.block))
-    if p.layout is not sparse_coo:
-        first, second = (parts(HANDLERS["to_sparse"](wrap(x))) for x in (p, q))
-        return parts(_in_layout(wrap(_sum_of(first, second, kind, alpha)), p))
-    if not q.nnz:
-        return p.like(a)
-    if not p.nnz:
-        return q.like(b)
-    joined = np.concatenate([p.places(), q.places()], 1)
-    made = Parts(sparse_coo, p.shape, (integers(joined),), rl.cat([a, b]))
-    both = p.coalesced and q.coalesced
-    if both or (summed and _in_order(p) and _in_order(q)):
-        made = parts(coalesce(wrap(made)))
-        made.coalesced = both
-    return made
+    with rl.no_grad():
+        a, b = p.value.to(kind), q.value.to(kind)
+        if not _is_one(alpha):
+            b = b * alpha
+        same = p.layout is q.layout and all(
+            x is y or (x.shape == y.shape and np.array_equal(x._array, y._array))
+            for x, y in zip(p.indices, q.indices, strict=True)
+        )
+        # Values that lie apart are joined in PyTorch, where they may occur several times.
+        summed = (p.coalesced and q.coalesced) or (a.is_contiguous() and b.is_contiguous())
+        if same and (p.layout is not sparse_coo or summed):
+            return p.like(a + b)
+        if p.layout in BLOCKED:
+            if p.block != q.block:
+                raise RuntimeError("add: expected blocks of the same size")
+            total = HANDLERS["to_dense"](wrap(p)) + HANDLERS["to_dense"](wrap(q)) * alpha
+            return parts(HANDLERS["to_sparse"](total, layout=p.layout, blocksize=p.block))
+        if p.layout is not sparse_coo:
+            first, second = (parts(HANDLERS["to_sparse"](wrap(x))) for x in (p, q))
+            return parts(_in_layout(wrap(_sum_of(first, second, kind, alpha)), p))
+        if not q.nnz:
+            return p.like(a)
+        if not p.nnz:
+            return q.like(b)
+        joined = np.concatenate([p.places(), q.places()], 1)
+        made = Parts(sparse_coo, p.shape, (integers(joined),), rl.cat([a, b]))
+        both = p.coalesced and q.coalesced
+        if both or (summed and _in_order(p) and _in_order(q)):
+            made = parts(coalesce(wrap(made)))
+            made.coalesced = both
+        return made
 
 
 def _in_order(p: Parts) -> bool:
@@ -207,16 +206,16 @@ def _add_to_dense(dense: Any, t: Any, q: Parts, alpha: Any, node: str = "AddBack
     return record(node, made, (dense, t), rules)
 
 
-@no_grad()
 def _written(dense: Tensor, q: Parts, alpha: Any) -> Tensor:
     """A contiguous dense tensor with alpha times a sparse one added, in place."""
-    v = q.value if _is_one(alpha) else q.value * alpha
-    if q.layout in BLOCKED or dense.dtype is rl.bool:
-        return dense.copy_(dense.add(HANDLERS["to_dense"](wrap(q)), alpha=alpha))
-    n = int(np.prod(q.outer))
-    flat = dense.view(n, *dense.shape[len(q.outer) :])
-    flat.index_add_(0, integers(q.linear()), q.flat(v).to(dense.dtype))
-    return dense
+    with rl.no_grad():
+        v = q.value if _is_one(alpha) else q.value * alpha
+        if q.layout in BLOCKED or dense.dtype is rl.bool:
+            return dense.copy_(dense.add(HANDLERS["to_dense"](wrap(q)), alpha=alpha))
+        n = int(np.prod(q.outer))
+        flat = dense.view(n, *dense.shape[len(q.outer) :])
+        flat.index_add_(0, integers(q.linear()), q.flat(v).to(dense.dtype))
+        return dense
 
 
 @answers("add_", "__iadd__")
