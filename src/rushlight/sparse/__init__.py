@@ -46,8 +46,7 @@ __all__ = [
 
 def _call_method(name: str, *args: object, **kwargs: object) -> Any:
     """Call the function behind a method of Tensor that is about sparse tensors."""
-    rooms = (_convert, _products, _arithmetic)
-    return next(getattr(r, name) for r in rooms if hasattr(r, name))(*args, **kwargs)
+    return _form.HANDLERS[name](*args, **kwargs)
 
 
 def _tensors(name: str, **given: Any) -> None:

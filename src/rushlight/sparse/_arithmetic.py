@@ -32,6 +32,7 @@ from ._form import (
     placed,
     record,
     refuse,
+    sparse,
     values_at,
     values_of,
     wants,
@@ -448,7 +449,7 @@ def is_same_size(input: Any, other: Any) -> bool:
     return tuple(input.shape) == tuple(other.shape)
 
 
-@answers("sum", "_sparse_sum")
+@answers("sum")
 def total(
     input: Any,
     dim: Any = None,
@@ -518,7 +519,7 @@ def any_of(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     )
 
 
-@answers("norm", "native_norm")
+@answers("norm")
 def norm(
     input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
 ) -> Any:
@@ -528,20 +529,15 @@ def norm(
     return values_of(input).reshape(-1).norm(2 if p in ("fro", None) else p, dtype=dtype)
 
 
-@answers("softmax", "log_softmax", "_softmax", "_log_softmax")
+@answers("softmax", "log_softmax")
 def _dense_softmax(input: object, *args: object, **kwargs: object) -> Any:
     refuse("_softmax", (input,))
 
 
 def softmax(input: Any, dim: int, dtype: Any, log: bool) -> Any:
     """softmax, or its logarithm, of the values alone: what is not there counts as -inf."""
-    p = parts(input)
     name = "_sparse_log_softmax" if log else "_sparse_softmax"
-    if p is None:
-        raise NotImplementedError(
-            f"Could not run 'aten::{name}' with arguments from the 'CPU' backend. It is for sparse "
-            "tensors: convert with .to_sparse()."
-        )
+    p = sparse(input, name)
     if p.layout is not sparse_coo:
         refuse(name, (input,))
     if dtype is not None:

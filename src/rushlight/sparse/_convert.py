@@ -13,8 +13,6 @@ from .._device import (
     cpu,
     cuda,
     preserve_format,
-    sparse_bsc,
-    sparse_bsr,
     sparse_coo,
     sparse_csc,
     sparse_csr,
@@ -25,6 +23,9 @@ from ..ops.table.arguments import typed
 from ._form import (
     BLOCKED,
     BY_ROWS,
+    COMPRESSED,
+    HANDLERS,
+    LABELS,
     NAMES,
     Parts,
     answers,
@@ -36,11 +37,13 @@ from ._form import (
     format_name,
     in_order,
     integers,
+    layout_name,
     linear,
     make,
     parts,
     record,
     refuse,
+    sparse,
     stay_here,
     values_at,
     values_of,
@@ -53,21 +56,8 @@ __all__: list[str] = []
 # ---- parts
 
 
-def _given(t: object) -> str:
-    p = parts(t)
-    return "Strided" if p is None else NAMES[p.layout]
-
-
-def _dense_refused(name: str) -> Any:
-    return NotImplementedError(
-        f"Could not run 'aten::{name}' with arguments from the 'CPU' backend. It is for sparse "
-        "tensors: convert with .to_sparse()."
-    )
-
-
 @answers("indices")
 def indices(self: Any) -> Tensor:
-    """The coordinates of the values, a column for each; of a coalesced tensor."""
     p = coo(self, "indices")
     if not p.coalesced:
         raise RuntimeError(
@@ -78,7 +68,6 @@ def indices(self: Any) -> Tensor:
 
 @answers("values")
 def values(self: Any) -> Tensor:
-    """The values, as a function of the tensor; of a coalesced one."""
     p = parts(self)
     if p is None:
         raise RuntimeError("values expected sparse tensor layout but got Strided")
@@ -92,10 +81,7 @@ def values(self: Any) -> Tensor:
 
 @answers("_indices")
 def _indices(self: object) -> Tensor:
-    """The coordinates of the values, whether coalesced or not."""
-    p = parts(self)
-    if p is None:
-        raise _dense_refused("_indices")
+    p = sparse(self, "_indices")
     if p.layout is not sparse_coo:
         refuse("_indices", (self,))
     return p.indices[0].detach()
@@ -103,75 +89,50 @@ def _indices(self: object) -> Tensor:
 
 @answers("_values")
 def _values(self: object) -> Tensor:
-    """The values without history, whether coalesced or not."""
-    p = parts(self)
-    if p is None:
-        raise _dense_refused("_values")
-    return p.value.detach()
+    return sparse(self, "_values").value.detach()
 
 
 @answers("_nnz")
 def _nnz(self: Any) -> int:
-    """How many values there are."""
-    p = parts(self)
-    if p is None:
-        raise _dense_refused("_nnz")
-    return int(p.nnz)
+    return sparse(self, "_nnz").nnz
 
 
 @answers("is_coalesced")
 def is_coalesced(self: Any) -> bool:
-    """Whether the indices are in order and each occurs once."""
     return coo(self, "is_coalesced").coalesced
 
 
 @answers("_coalesced_")
 def _coalesced_(self: object, coalesced: bool) -> Any:
-    """Say whether the indices are in order and each occurs once."""
     coo(self, "_coalesced_").coalesced = bool(coalesced)
     return self
 
 
 @answers("_with_values")
 def _with_values(self: object, values: Tensor) -> Any:
-    """A tensor with other values at the same places, for the optimizers."""
     p = parts(self)
     return build(p, values)
 
 
 @answers("sparse_dim", "_dimI")
 def sparse_dim(self: Any) -> int:
-    """How many dimensions are sparse."""
     p = parts(self)
     return 0 if p is None else p.n_sparse
 
 
-_dimI = sparse_dim
-
-
 @answers("dense_dim", "_dimV")
 def dense_dim(self: Any) -> int:
-    """How many dimensions are dense."""
     p = parts(self)
     return self.dim() if p is None else p.n_dense
 
 
-_dimV = dense_dim
-
-
 def _compressed_part(name: str, which: int, by_rows: bool) -> Any:
-    said = {
-        ("crow_indices", True): "row",
-        ("col_indices", True): "row",
-        ("ccol_indices", False): "column",
-        ("row_indices", False): "column",
-    }[name, by_rows]
-
     def part(self: Any) -> Tensor:
         p = parts(self)
         if p is None or p.layout is sparse_coo or (p.layout in BY_ROWS) != by_rows:
             raise RuntimeError(
-                f"{name} expected sparse {said} compressed tensor layout but got {_given(self)}"
+                f"{name} expected sparse {'row' if by_rows else 'column'} compressed tensor layout "
+                f"but got {layout_name(self)}"
             )
         return p.indices[which].detach()
 
@@ -179,19 +140,14 @@ def _compressed_part(name: str, which: int, by_rows: bool) -> Any:
     return answers(name)(part)
 
 
-crow_indices = _compressed_part("crow_indices", 0, True)
-col_indices = _compressed_part("col_indices", 1, True)
-ccol_indices = _compressed_part("ccol_indices", 0, False)
-row_indices = _compressed_part("row_indices", 1, False)
-crow_indices.__doc__ = "Where each row of values begins."
-col_indices.__doc__ = "The column of each value."
-ccol_indices.__doc__ = "Where each column of values begins."
-row_indices.__doc__ = "The row of each value."
+crow_indices, col_indices = (_compressed_part(n, i, True) for i, n in enumerate(LABELS[sparse_csr]))
+ccol_indices, row_indices = (
+    _compressed_part(n, i, False) for i, n in enumerate(LABELS[sparse_csc])
+)
 
 
 @answers("coalesce")
 def coalesce(self: Any) -> Any:
-    """The same tensor with indices in order, each once; values of the same index are summed."""
     p = coo(self, "coalesce")
     return self if p.coalesced else _coalesced(self, p)
 
@@ -236,7 +192,7 @@ def dense_of(p: Parts) -> Tensor:
     return made.transpose(b + 1, b + 2).reshape(tuple(p.shape))
 
 
-@answers("to_dense", "_to_dense")
+@answers("to_dense")
 def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
     """The tensor with all its zeros.
 
@@ -275,12 +231,9 @@ def coalesced_like(t: Any) -> Any:
         return coalesce(t)
 
 
-@answers("sparse_mask", "_sparse_mask")
+@answers("sparse_mask")
 def sparse_mask(self: Any, mask: Any) -> Any:
-    """The values of the tensor at the places where `mask`, a sparse tensor, has values."""
-    p = parts(mask)
-    if p is None:
-        raise _dense_refused("sparse_mask")
+    p = sparse(mask, "sparse_mask")
     if self.shape != mask.shape:
         raise RuntimeError(
             f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} "
@@ -300,10 +253,7 @@ def sparse_mask(self: Any, mask: Any) -> Any:
 
 # ---- to sparse
 
-_NODES = {
-    layout: f"To{NAMES[layout]}Backward0"
-    for layout in (sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)
-}
+_NODES = {layout: f"To{NAMES[layout]}Backward0" for layout in COMPRESSED}
 
 
 @answers("to_sparse")
@@ -339,15 +289,12 @@ def _to_layout(
     name = "dense_to_sparse" if p is None else "sparse_to_sparse"
     if target is strided:
         return to_dense(self)
-    if blocksize is None and target in BLOCKED and (p is None or p.layout not in BLOCKED):
+    needed = target in BLOCKED and (p is None or p.layout not in BLOCKED)
+    if needed if blocksize is None else target not in BLOCKED:
         raise RuntimeError(
-            f"{name}: conversion from {_given(self)} to {NAMES[target]} without blocksize argument "
-            "given is not supported"
-        )
-    if blocksize is not None and target not in BLOCKED:
-        raise RuntimeError(
-            f"{name}: conversion from {_given(self)} to {NAMES[target]} with blocksize argument "
-            "given is not supported"
+            f"{name}: conversion from {layout_name(self)} to {NAMES[target]} "
+            f"{'without' if blocksize is None else 'with'} blocksize argument given is not "
+            "supported"
         )
     if target is sparse_coo:
         return _to_coo(self, None if dense_dim is None else self.dim() - dense_dim)
@@ -539,36 +486,26 @@ def _compressed_from(t: object, target: _layout, blocksize: object, b: int = 0) 
 
 @answers("to_sparse_coo")
 def to_sparse_coo(self: Any) -> Any:
-    """The tensor in coordinates."""
     return _to_coo(self, None)
 
 
-@answers("to_sparse_csr")
-@typed("to_sparse_csr(self: Tensor, dense_dim: int | None = None)", method=True)
-def to_sparse_csr(self: Any, dense_dim: int | None = None) -> Any:
-    """The tensor in compressed rows."""
-    return _to_compressed(self, sparse_csr, None, dense_dim)
+def _converts(layout: _layout) -> None:
+    """Let the method of a layout's name convert to the layout."""
+    name, blocked = f"to_{str(layout).removeprefix('torch.')}", layout in BLOCKED
+    taken = f"self: Tensor, {'blocksize: Ints, ' if blocked else ''}dense_dim: int | None = None"
+
+    def of_blocks(self: Any, blocksize: Any, dense_dim: int | None = None) -> Any:
+        return _to_compressed(self, layout, blocksize, dense_dim)
+
+    def of_elements(self: Any, dense_dim: int | None = None) -> Any:
+        return _to_compressed(self, layout, None, dense_dim)
+
+    takes = typed(f"{name}({taken})", said=name, method=True)
+    answers(name)(takes(of_blocks if blocked else of_elements))
 
 
-@answers("to_sparse_csc")
-@typed("to_sparse_csc(self: Tensor, dense_dim: int | None = None)", method=True)
-def to_sparse_csc(self: Any, dense_dim: int | None = None) -> Any:
-    """The tensor in compressed columns."""
-    return _to_compressed(self, sparse_csc, None, dense_dim)
-
-
-@answers("to_sparse_bsr")
-@typed("to_sparse_bsr(self: Tensor, blocksize: Ints, dense_dim: int | None = None)", method=True)
-def to_sparse_bsr(self: Any, blocksize: Any, dense_dim: int | None = None) -> Any:
-    """The tensor in compressed rows of blocks."""
-    return _to_compressed(self, sparse_bsr, blocksize, dense_dim)
-
-
-@answers("to_sparse_bsc")
-@typed("to_sparse_bsc(self: Tensor, blocksize: Ints, dense_dim: int | None = None)", method=True)
-def to_sparse_bsc(self: Any, blocksize: Any, dense_dim: int | None = None) -> Any:
-    """The tensor in compressed columns of blocks."""
-    return _to_compressed(self, sparse_bsc, blocksize, dense_dim)
+for _target in COMPRESSED:
+    _converts(_target)
 
 
 # ---- copies, and other element types
@@ -584,7 +521,7 @@ def clone(input: Any, memory_format: Any = None) -> Any:
     return record("CloneBackward0", made, (input,), (lambda g: g,))
 
 
-@answers("copy.deepcopy", "__deepcopy__")
+@answers("__deepcopy__")
 def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
     if id(self) in memo:
         return memo[id(self)]
@@ -631,7 +568,7 @@ def cast(t: Any, dtype: Any) -> Any:
     return record("ToCopyBackward0", made, (t,), (rule,))
 
 
-@answers("to", "_to_copy", "fit_dtype")
+@answers("to", "_to_copy")
 def to(
     self: Any,
     *args: Any,
@@ -658,7 +595,7 @@ def to(
     if layout is not None and layout is not parts(self).layout:
         raise RuntimeError(
             "to(options) doesn't support converting to a different layout, but got self.layout "
-            f"being {_given(self)} and options.layout set as "
+            f"being {layout_name(self)} and options.layout set as "
             f"{'Strided' if layout is strided else NAMES[layout]}"
         )
     made = cast(self, dtype or parts(self).value.dtype)
@@ -814,10 +751,7 @@ def _detach_(self: Any) -> Any:
 @answers("sparse_resize_")
 @typed("sparse_resize_(self: Tensor, size: Sizes, sparse_dim: int, dense_dim: int)", method=True)
 def sparse_resize_(self: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
-    """Another size, in place; values keep their places."""
-    p = parts(self)
-    if p is None or p.layout is not sparse_coo:
-        raise _dense_refused("sparse_resize_")
+    p = sparse(self if _is_coo(self) else None, "sparse_resize_")
     _check_resized(size, sparse_dim, dense_dim)
     old, n = list(p.shape), p.n_sparse
     if p.nnz:
@@ -844,6 +778,11 @@ def sparse_resize_(self: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any
                     f"shrinking the size of {what} dimensions (from {a} to {list(b)}){help}"
                 )
     return _resized(self, p, size, sparse_dim)
+
+
+def _is_coo(t: object) -> bool:
+    p = parts(t)
+    return p is not None and p.layout is sparse_coo
 
 
 def _check_resized(size: Any, sparse_dim: int, dense_dim: int) -> None:
@@ -873,10 +812,7 @@ def _resized(t: Any, p: Parts, size: Any, n: int) -> Any:
     method=True,
 )
 def sparse_resize_and_clear_(self: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
-    """Another size, in place, without any values."""
-    p = parts(self)
-    if p is None or p.layout is not sparse_coo:
-        raise _dense_refused("sparse_resize_and_clear_")
+    p = sparse(self if _is_coo(self) else None, "sparse_resize_and_clear_")
     _check_resized(size, sparse_dim, dense_dim)
     value = rl.empty((0, *size[sparse_dim:]), dtype=p.value.dtype, device=cpu)
     indices = rl.empty((sparse_dim, 0), dtype=rl.int64, device=cpu)
@@ -891,9 +827,7 @@ def resize_as_sparse_(input: Any, the_template: Any) -> Any:
     >>> torch.resize_as_sparse_(x, torch.sparse_coo_tensor((3, 4))).shape
     torch.Size([3, 4])
     """
-    p, q = parts(input), parts(the_template)
-    if p is None or q is None:
-        raise _dense_refused("resize_as_sparse_")
+    p, q = (sparse(t, "resize_as_sparse_") for t in (input, the_template))
     if p.layout is not sparse_coo or q.layout is not sparse_coo:
         refuse("resize_as_sparse_", (input, the_template))
     return sparse_resize_(input, tuple(q.shape), q.n_sparse, q.n_dense)
@@ -908,7 +842,8 @@ def _copy_of(method: Any) -> Any:
 
     copied.__name__ = copied.__qualname__ = f"{method.__name__}_copy"
     copied.__doc__ = f"A copy of `Tensor.{method.__name__}()`."
-    return answers(copied.__name__)(copied)
+    HANDLERS[copied.__name__] = copied  # no other room has the name
+    return copied
 
 
 indices_copy, values_copy = _copy_of(indices), _copy_of(values)

@@ -27,8 +27,9 @@ from .._device import cpu, resolve, sparse_bsc, sparse_bsr, sparse_coo, sparse_c
 from .._device import layout as _layout
 from .._levels.level import Level, Wrapper
 from .._size import Size
-from ..nn import Parameter
+from ..nn import Parameter, functional
 from ..ops.table.arguments import wrong
+from ..ops.table.statement import OPS
 
 __all__: list[str] = []
 
@@ -44,14 +45,36 @@ NAMES = {
 }
 
 
+# The names of the two tensors of indices of a compressed layout.
+LABELS: dict[_layout, tuple[str, str]] = {
+    layout: ("crow_indices", "col_indices")
+    if layout in BY_ROWS
+    else ("ccol_indices", "row_indices")
+    for layout in COMPRESSED
+}
+
+
 def format_name(memory_format: Any) -> str:
     """The name that torch's errors have for a memory format."""
     plain = str(memory_format).removeprefix("torch.").removesuffix("_format")
     return "".join(part.capitalize() for part in plain.split("_"))
 
 
+def layout_name(t: object) -> str:
+    """The name that torch's errors have for the layout of a tensor."""
+    p = parts(t)
+    return "Strided" if p is None else NAMES[p.layout]
+
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 HANDLERS: dict[str, Callable[..., Any]] = {}
+
+
+def _is_known(name: str) -> bool:
+    """Whether an op, a function or a member of Tensor ("get x") has a name."""
+    how, _, last = name.rpartition(" ")
+    places = (Tensor,) if how else (Tensor, rl, functional)
+    return any(hasattr(place, last) for place in places) or name.removesuffix("_") in OPS
 
 
 def answers(*names: str) -> Callable[[_F], _F]:
@@ -60,8 +83,11 @@ def answers(*names: str) -> Callable[[_F], _F]:
 
     def decorate(function: _F) -> _F:
         for name in names:
-            if name in HANDLERS:
-                raise TypeError(f"@answers({name!r}): there is one already")
+            if name in HANDLERS or not _is_known(name):
+                raise TypeError(
+                    f"@answers({name!r}): there is "
+                    f"{'one already' if name in HANDLERS else 'nothing of that name'}"
+                )
             HANDLERS[name] = function
         return function
 
@@ -364,12 +390,24 @@ def parts(t: Any) -> Any:
     return w if type(w) is Parts else None
 
 
+def sparse(t: Any, name: str) -> Parts:
+    """The Parts of a sparse tensor; raises for others, as the function `name` does."""
+    p: Parts | None = parts(t)
+    if p is None:
+        raise NotImplementedError(
+            f"Could not run 'aten::{name}' with arguments from the 'CPU' backend. It is for sparse "
+            "tensors: convert with .to_sparse()."
+        )
+    return p
+
+
 def coo(t: Any, name: str) -> Parts:
     """The Parts of a COO tensor; raises for others, as the method `name` does."""
     p = parts(t)
     if p is None or p.layout is not sparse_coo:
-        given = "Strided" if p is None else NAMES[p.layout]
-        raise RuntimeError(f"{name} expected sparse coordinate tensor layout but got {given}")
+        raise RuntimeError(
+            f"{name} expected sparse coordinate tensor layout but got {layout_name(t)}"
+        )
     return p
 
 

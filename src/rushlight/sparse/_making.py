@@ -19,7 +19,7 @@ from .._device import (
 )
 from .._device import layout as _layout
 from .._size import Size
-from ._form import BLOCKED, BY_ROWS, COMPRESSED, NAMES, Parts, build, make, parts, stay_here
+from ._form import BLOCKED, BY_ROWS, COMPRESSED, LABELS, NAMES, Parts, build, make, parts, stay_here
 
 __all__ = [
     "sparse_bsc_tensor",
@@ -192,10 +192,10 @@ def _compressed(
     block = 2 if layout in BLOCKED else 0
     # Numbers of dimensions that do not fit are always refused; the rest is an optional check.
     if a.ndim < 1:
-        raise RuntimeError(f"{_LABELS[layout][0]} must have dimensionality >= 1 but got {a.ndim}")
+        raise RuntimeError(f"{LABELS[layout][0]} must have dimensionality >= 1 but got {a.ndim}")
     if b.ndim != a.ndim:
         raise RuntimeError(
-            f"{_LABELS[layout][0]} and {_LABELS[layout][1]} dimensionalities must be equal but got "
+            f"{LABELS[layout][0]} and {LABELS[layout][1]} dimensionalities must be equal but got "
             f"{a.ndim} and {b.ndim}, respectively"
         )
     if v.ndim < a.ndim + block:
@@ -263,14 +263,6 @@ def sparse_compressed_tensor(
         requires_grad,
         check_invariants,
     )
-
-
-_LABELS: dict[Any, tuple[str, str]] = {
-    layout: ("crow_indices", "col_indices")
-    if layout in BY_ROWS
-    else ("ccol_indices", "row_indices")
-    for layout in COMPRESSED
-}
 
 
 def sparse_csr_tensor(
@@ -399,7 +391,7 @@ def _check_coo(p: Parts) -> None:
 
 def _check_compressed(p: Parts) -> None:
     starts, plain = p.indices
-    a, b = _LABELS[p.layout]
+    a, b = LABELS[p.layout]
     n_batch, values = p.n_batch, p.value
     by_rows = p.layout in BY_ROWS
     if starts.dtype is not plain.dtype:

@@ -20,6 +20,7 @@ from ._form import (
     format_name,
     in_order,
     integers,
+    layout_name,
     named,
     parts,
     placed,
@@ -285,45 +286,29 @@ def _contiguous(self: object, memory_format: object = None) -> Any:
     raise RuntimeError(f"unsupported memory format option {name}")
 
 
-@answers("reshape", "flatten", "ravel", "reshape_as", "repeat")
-def _reshape(self: object, *args: object, **kwargs: object) -> Any:
-    raise RuntimeError("reshape is not implemented for sparse tensors")
+def _refuses(error: type[Exception], text: str, *names: str) -> None:
+    """Let functions raise an error; {layout} and {kind} in its text are of the tensor."""
+
+    def refused(self: object, *args: object, **kwargs: object) -> Any:
+        layout = layout_name(self)
+        raise error(text.format(layout=layout, kind=layout if layout == "Sparse" else "SparseCsr"))
+
+    answers(*names)(refused)
 
 
-@answers("expand", "expand_as", "broadcast_to")
-def _expand(self: object, *args: object, **kwargs: object) -> Any:
-    raise RuntimeError("expand is unsupported for Sparse tensors")
-
-
-@answers("numpy", "__array__")
-def _numpy(self: object, *args: object, **kwargs: object) -> Any:
-    name = NAMES[parts(self).layout]
-    raise TypeError(f"can't convert {name} layout tensor to numpy. Use Tensor.to_dense() first.")
-
-
-@answers("data_ptr", "tolist")
-def _no_memory(self: object) -> Any:
-    raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
-
-
-@answers("storage", "untyped_storage", "_typed_storage", "share_memory_", "storage_offset")
-def _no_storage(self: object) -> Any:
-    raise NotImplementedError(
-        "Cannot access storage of SparseTensorImpl"
-        if parts(self).layout is sparse_coo
-        else "Cannot access storage of SparseCsrTensorImpl"
-    )
-
-
-@answers("is_shared")
-def _is_shared(self: object) -> bool:
-    p = parts(self)
-    return all(t.is_shared() for t in (*p.indices, p.value))
-
-
-@answers("__dlpack__", "__dlpack_device__")
-def _dlpack(self: object, *args: object, **kwargs: object) -> Any:
-    raise BufferError("Can't export tensors with layout other than torch.strided")
+_text = "reshape is not implemented for sparse tensors"
+_refuses(RuntimeError, _text, "reshape", "flatten", "ravel", "reshape_as", "repeat")
+_text = "expand is unsupported for Sparse tensors"
+_refuses(RuntimeError, _text, "expand", "expand_as", "broadcast_to")
+_text = "can't convert {layout} layout tensor to numpy. Use Tensor.to_dense() first."
+_refuses(TypeError, _text, "numpy", "__array__")
+_text = "Cannot access data pointer of Tensor that doesn't have storage"
+_refuses(RuntimeError, _text, "data_ptr", "tolist")
+_text = "Can't export tensors with layout other than torch.strided"
+_refuses(BufferError, _text, "__dlpack__", "__dlpack_device__")
+_text = "Cannot access storage of {kind}TensorImpl"
+_storage = "storage untyped_storage _typed_storage share_memory_ storage_offset".split()
+_refuses(NotImplementedError, _text, *_storage)
 
 
 @answers("get nbytes")
@@ -333,6 +318,12 @@ def _nbytes(self: object) -> Any:
         "tensors, add the nbytes of the indices and values.  If you want the size of the  "
         "equivalent dense tensor, multiply numel() by element_size()"
     )
+
+
+@answers("is_shared")
+def _is_shared(self: object) -> bool:
+    p = parts(self)
+    return all(t.is_shared() for t in (*p.indices, p.value))
 
 
 @answers("item")
