@@ -18,6 +18,7 @@ from .._levels.running import below, only, transforms
 from .._levels.structure import batched_at, one_of
 from .._pytree import TreeSpec, broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from ..ops.layout.joining import cat
+from ..ops.table.arrays import dim_in
 from ..random import get_rng_state, set_rng_state
 from ._arguments import is_tensor, name_of
 
@@ -223,12 +224,7 @@ def _remove_batch_dim(o: Tensor, level: int, size: int, d: int) -> Tensor:
     value = batched_at(o, transforms()[level - 1])
     if value is None:
         value = o.expand(size, *o.shape)
-    if not -value.ndim <= d < value.ndim:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-value.ndim}, "
-            f"{value.ndim - 1}], but got {d})"
-        )
-    return value if d == 0 else value.movedim(0, d)
+    return value if dim_in(d, value.ndim) == 0 else value.movedim(0, d)
 
 
 def _vmap_increment_nesting(size: int, randomness: str) -> int:

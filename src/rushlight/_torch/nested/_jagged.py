@@ -20,6 +20,7 @@ from ... import _core
 from ... import _root as rl
 from ..._core import Tensor
 from ..._device import jagged
+from ...ops.table.arrays import dim_in
 
 __all__ = ["NestedTensor"]
 
@@ -171,13 +172,7 @@ def padded(nested: NestedTensor, padding: float, output_size: Any = None) -> Ten
 
 
 def _dim(nested: NestedTensor, dim: int) -> int:
-    ndim = _values(nested).dim() + 1
-    if not -ndim <= dim < ndim:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], "
-            f"but got {dim})"
-        )
-    return dim % ndim
+    return dim_in(dim, _values(nested).dim() + 1)
 
 
 def _alike(a: NestedTensor, b: NestedTensor) -> bool:
