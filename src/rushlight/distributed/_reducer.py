@@ -20,6 +20,7 @@ from .. import _core
 from .. import _root as rl
 from .._core import Tensor
 from .._foreach import _foreach_copy_
+from .._torch._utils import _unflatten_dense_tensors as _views
 from . import _collectives, _objects
 from ._groups import ProcessGroup
 from ._options import ReduceOp
@@ -72,7 +73,7 @@ class GradBucket:
 
     def gradients(self) -> list[Tensor]:
         """The gradients, as views of the buffer."""
-        return _views(self._buffer, self._parameters)
+        return list(_views(self._buffer, self._parameters))
 
     def parameters(self) -> list[Tensor]:
         """The parameters whose gradients these are."""
@@ -87,11 +88,6 @@ class GradBucket:
         self._buffer = buffer
 
 
-def _views(flat: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
-    parts = flat.split([t.numel() for t in like])
-    return [part.view(t.shape) for part, t in zip(parts, like, strict=True)]
-
-
 class _Bucket:
     """Parameters that are reduced together, by their indices, and where they are in it."""
 
@@ -100,7 +96,7 @@ class _Bucket:
         self.sparse = sparse
         self.waiting = 0  # gradients that are not there yet
         self.flat: Tensor | None = None  # the buffer, made when it is first used
-        self.views: list[Tensor] = []
+        self.views: Sequence[Tensor] = ()
         self.memory: Tensor | None = None  # what is being reduced
         self.work: Work | None = None
         self.future: Any = None  # of a communication hook

@@ -16,7 +16,8 @@ from ...autograd.function import Function
 from .. import ReduceOp as ReduceOp
 from .. import _collectives, get_rank, get_world_size
 from .. import group as group
-from .._collectives import all_gather_into_tensor, reduce_scatter_tensor
+from .._collectives import all_gather_into_tensor
+from .._functional_collectives import AllGather, AllReduce, AllToAll
 
 
 def _deprecated(name: str, newer: str | None = None) -> None:
@@ -69,7 +70,7 @@ def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
 
 def _all_gather_base(output_tensor: Tensor, input_tensor: Tensor, group: object = None) -> Tensor:
     """The tensors of all in one; output_tensor: the memory for it."""
-    return _tensor(_AllGatherBase.apply(output_tensor, input_tensor, group))
+    return _tensor(AllGather.apply(input_tensor, group, output_tensor))
 
 
 def all_to_all(
@@ -90,13 +91,13 @@ def all_to_all_single(
     """The parts, along dimension 0, that each rank has for this one; output: the memory for it."""
     _deprecated("all_to_all_single")
     sizes = output_split_sizes, input_split_sizes
-    return _tensor(_AllToAllSingle.apply(group, output, *sizes, input))
+    return _tensor(AllToAll.apply(input, *sizes, group, output))
 
 
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None) -> Tensor:
     """The reduction of all tensors, on all; the gradients are reduced in the same way."""
     _deprecated("all_reduce")
-    return _tensor(_AllReduce.apply(op, group, tensor))
+    return _tensor(AllReduce.apply(tensor, op, group, False))
 
 
 def _tensor(found: Any) -> Tensor:
@@ -190,20 +191,6 @@ class _AllGather(Function):
         return None, _ReduceScatter.apply(ReduceOp.SUM, ctx.group, output, *gs)
 
 
-class _AllGatherBase(Function):
-    @staticmethod
-    def forward(ctx: Any, output: Tensor, tensor: Tensor, group: Any) -> Tensor:
-        ctx.group, ctx.shape = group, tensor.shape
-        all_gather_into_tensor(output, tensor, group)
-        return output
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Any:
-        found = g.new_empty(ctx.shape)
-        reduce_scatter_tensor(found, g, group=ctx.group)
-        return None, found, None
-
-
 class _AllToAll(Function):
     @staticmethod
     def forward(ctx: Any, group: Any, outputs: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -215,34 +202,6 @@ class _AllToAll(Function):
     def backward(ctx: Any, *gs: Tensor) -> Any:
         outputs = [gs[0].new_empty(shape) for shape in ctx.shapes]
         return None, None, *_AllToAll.apply(ctx.group, outputs, *gs)
-
-
-class _AllToAllSingle(Function):
-    @staticmethod
-    def forward(
-        ctx: Any, group: Any, output: Tensor, outputs: Any, inputs: Any, tensor: Tensor
-    ) -> Tensor:
-        ctx.group, ctx.shape, ctx.sizes = group, tensor.shape, (inputs, outputs)
-        _collectives.all_to_all_single(output, tensor, outputs, inputs, group)
-        return output
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Any:
-        output = g.new_empty(ctx.shape)
-        return None, None, None, None, _AllToAllSingle.apply(ctx.group, output, *ctx.sizes, g)
-
-
-class _AllReduce(Function):
-    @staticmethod
-    def forward(ctx: Any, op: Any, group: Any, tensor: Tensor) -> Tensor:
-        ctx.op, ctx.group = op, group
-        tensor = tensor.clone(memory_format=rl.contiguous_format)
-        _collectives.all_reduce(tensor, op, group)
-        return tensor
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Any:
-        return None, None, _AllReduce.apply(ctx.op, ctx.group, g)
 
 
 __getattr__ = _missing_name(__name__)
