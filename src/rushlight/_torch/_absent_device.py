@@ -41,7 +41,7 @@ class Stream:
         self.synchronize()
         return True
 
-    def wait_stream(self, stream: Any) -> None:
+    def wait_stream(self, stream: object) -> None:
         """Nothing to wait for."""
 
     def wait_event(self, event: Any) -> None:
@@ -83,7 +83,7 @@ class Event:
         _wait(self.device if stream is None else stream.device)
         self._time = time.perf_counter()
 
-    def wait(self, stream: Any = None) -> None:
+    def wait(self, stream: object = None) -> None:
         """Nothing to wait for."""
 
     def synchronize(self) -> None:
@@ -146,7 +146,7 @@ def _cpu_stream(device: object = None) -> Stream:
     return _current
 
 
-def _cpu_capabilities() -> dict[str, Any]:
+def _cpu_capabilities() -> dict[str, object]:
     """The facts of the processor: its architecture, cores, the level of the kernels in use."""
     return {
         "architecture": platform.machine(),

@@ -23,7 +23,7 @@ def getArtifactLogger(module_qname: str, artifact_name: str) -> logging.Logger:
 class LazyString:
     """A text that is made when it is asked for."""
 
-    def __init__(self, func: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, func: Any, *args: Any, **kwargs: object) -> None:
         self.func, self.args, self.kwargs = func, args, kwargs
 
     def __str__(self) -> str:

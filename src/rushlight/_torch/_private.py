@@ -288,7 +288,7 @@ def _to_copy(input: Tensor, **how: Any) -> Tensor:
     return input.to(how.get("device"), how.get("dtype"), copy=True)
 
 
-_ATEN: dict[str, Callable[..., Any]] = {
+_ATEN: dict[str, Callable[..., object]] = {
     "_local_scalar_dense": lambda input: input.item(),
     "_pin_memory": lambda input, device=None: input.pin_memory(),
     "_to_copy": _to_copy,
@@ -393,7 +393,7 @@ def _assert_async(input: Tensor, assert_msg: str = "") -> None:
         raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
 
 
-def _assert(condition: object, message: object) -> Any:
+def _assert(condition: object, message: object) -> object:
     """AssertionError with the message unless the condition holds; over traced values, a call."""
     if not isinstance(condition, Tensor) and _core.has_torch_function_unary(condition):
         return _core.handle_torch_function(_assert, (condition,), (condition, message), {})

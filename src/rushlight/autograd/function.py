@@ -220,7 +220,7 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
         result = rule(self, *grads)
         return self._checked(result if isinstance(result, tuple) else (result,))
 
-    def _checked(self, result: tuple[Any, ...]) -> tuple[Tensor | None, ...]:
+    def _checked(self, result: tuple[object, ...]) -> tuple[Tensor | None, ...]:
         name, expected = type(self).__name__, len(self._is_tensor)
         if len(result) > expected and all(r is None for r in result[expected:]):
             result = result[:expected]
@@ -325,7 +325,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             DeprecationWarning,
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
+    def __call__(self, *args: Any, **kwargs: object) -> Tensor:
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use "
             "new-style autograd function with static forward method. "
@@ -340,7 +340,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+    def setup_context(ctx: Any, inputs: tuple[object, ...], output: object) -> Any:
         """Save what backward needs, apart from forward.
 
         >>> class Square(torch.autograd.Function):
@@ -377,7 +377,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+    def vmap(info: Any, in_dims: object, *args: object) -> Any:
         """The call on whole batches, under vmap: gives (output, out_dims). `in_dims` says where
         each argument has the batch, None for none; info has `batch_size` and `randomness`."""
         raise NotImplementedError(
@@ -386,7 +386,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     @classmethod
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+    def apply(cls, *args: Any, **kwargs: object) -> Any:
         """Run forward and record the call."""
         separate = cls.setup_context is not Function.setup_context
         if kwargs or separate:
@@ -408,7 +408,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return outputs
 
     @classmethod
-    def _under_dual(cls, args: tuple[Any, ...], level: DualLevel) -> Tensor:
+    def _under_dual(cls, args: tuple[object, ...], level: DualLevel) -> Tensor:
         from ._custom_function import with_tangents  # here, as it is written with Function
 
         return with_tangents(cls, args, level)
@@ -434,7 +434,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return found
 
     @classmethod
-    def _run(cls, args: tuple[Any, ...], node: type | None = None) -> tuple[Any, Any]:
+    def _run(cls, args: tuple[object, ...], node: type | None = None) -> tuple[Any, Any]:
         """(the node, the results) of a call with plain tensors."""
         separate = cls.setup_context is not Function.setup_context
         ctx = (node or cls._backward_cls)()
@@ -551,7 +551,7 @@ class DelayedError:
     def __init__(self, message: str | bytes, num_outputs: int = 1) -> None:
         self.message = message.decode() if isinstance(message, bytes) else message
 
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, *inputs: object) -> Any:
         return Error._passed(inputs, self.message)
 
 
@@ -564,7 +564,7 @@ class _Passing(_core.FunctionNode):
         self.message = message
 
     @classmethod
-    def _passed(cls, inputs: tuple[Any, ...], *message: str) -> Any:
+    def _passed(cls, inputs: tuple[Any, ...], *message: str) -> object:
         results = [v.detach() if isinstance(v, Tensor) else v for v in inputs]
         wanted = any(isinstance(v, Tensor) and v.requires_grad for v in inputs)
         if wanted and _core.is_grad_enabled():
@@ -600,7 +600,7 @@ class UndefinedGrad:
     True
     """
 
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, *inputs: object) -> Any:
         if len(inputs) != 1:
             raise TypeError(f"expected 1 arguments, got {len(inputs)} instead")
         return UndefinedGradBackward._passed(inputs)

@@ -207,8 +207,8 @@ def _gradients(
 
 
 def vjp(
-    func: Callable[..., Any],
-    inputs: Any,
+    func: Callable[..., object],
+    inputs: object,
     v: Any = None,
     create_graph: bool = False,
     strict: bool = False,
@@ -232,8 +232,8 @@ def vjp(
 
 
 def jvp(
-    func: Callable[..., Any],
-    inputs: Any,
+    func: Callable[..., object],
+    inputs: object,
     v: Any = None,
     create_graph: bool = False,
     strict: bool = False,
@@ -268,8 +268,8 @@ def _check_strategy(strategy: str) -> None:
 
 
 def jacobian(
-    func: Callable[..., Any],
-    inputs: Any,
+    func: Callable[..., object],
+    inputs: object,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
@@ -361,7 +361,9 @@ def _block(found: Tensor | None, out: Tensor, x: Tensor) -> Tensor:
     return found.reshape(out.shape + x.shape)
 
 
-def _columns(func: Callable[..., Any], inputs: object) -> Tensor | tuple[tuple[Tensor, ...], ...]:
+def _columns(
+    func: Callable[..., object], inputs: object
+) -> Tensor | tuple[tuple[Tensor, ...], ...]:
     """The Jacobian by forward mode, all columns at once: a batch of tangents, one for each element
     of the inputs."""
     inputs_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
@@ -402,7 +404,7 @@ def _directions(inputs: _Tensors, sizes: list[int]) -> list[Tensor]:
     return found
 
 
-def _number(func: Callable[..., Any], inputs: _Tensors, name: str) -> Tensor:
+def _number(func: Callable[..., object], inputs: _Tensors, name: str) -> Tensor:
     """The result of `func`; torch's errors where the result is not one number."""
     was_tuple, outputs = _as_tuple(func(*inputs), _OUTPUTS, name)
     if was_tuple:
@@ -414,10 +416,10 @@ def _number(func: Callable[..., Any], inputs: _Tensors, name: str) -> Tensor:
     return outputs[0]
 
 
-def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _scalar(func: Callable[..., object], name: str) -> Callable[..., object]:
     """`func`, with torch's errors where it does not give one number."""
 
-    def checked(*inputs: object) -> Any:
+    def checked(*inputs: object) -> Tensor:
         return _number(func, inputs, name).reshape(())
 
     return checked
@@ -434,8 +436,8 @@ def _require_second(gradients: _Tensors) -> None:
 
 
 def hessian(
-    func: Callable[..., Any],
-    inputs: Any,
+    func: Callable[..., object],
+    inputs: object,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
@@ -480,7 +482,7 @@ def hessian(
 
 
 def _hessian_product(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     inputs: Tensor | tuple[Tensor, ...],
     v: Any,
     create_graph: bool,
@@ -506,9 +508,9 @@ def _hessian_product(
 
 
 def vhp(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     inputs: Any,
-    v: Any = None,
+    v: object = None,
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Tensor, ...]:
@@ -522,9 +524,9 @@ def vhp(
 
 
 def hvp(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     inputs: Any,
-    v: Any = None,
+    v: object = None,
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Tensor, ...]:

@@ -285,8 +285,8 @@ class _Check:
         is_complex: list[bool],
         o: int,
         i: int,
-        analytical: Any,
-        numerical: Any,
+        analytical: object,
+        numerical: object,
     ) -> None:
         function = self.results(part)
         n = by_differences(function, self.inputs, self.wanted, self.eps)[o][i]
@@ -483,7 +483,7 @@ def _is_sparse(value: object) -> bool:
 
 
 def gradcheck(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     inputs: Any,
     *,
     eps: float = 1e-6,

@@ -240,7 +240,7 @@ def all_reduce(
 def reduce(
     tensor: Tensor,
     dst: int | None = None,
-    op: Any = ReduceOp.SUM,
+    op: object = ReduceOp.SUM,
     group: ProcessGroup | None = None,
     async_op: bool = False,
     group_dst: int | None = None,
@@ -407,7 +407,7 @@ def reduce_scatter_tensor(
 def reduce_scatter(
     output: Tensor,
     input_list: list[Tensor],
-    op: Any = ReduceOp.SUM,
+    op: object = ReduceOp.SUM,
     group: ProcessGroup | None = None,
     async_op: bool = False,
 ) -> Work | None:
@@ -811,7 +811,7 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
 def barrier(
     group: ProcessGroup | None = None,
     async_op: bool = False,
-    device_ids: Any = None,
+    device_ids: object = None,
     timeout: timedelta | None = None,
 ) -> Work | None:
     """Wait until all processes of the group are here."""

@@ -159,7 +159,7 @@ def wait_tensor(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def broadcast(self: Tensor, src: int, group: Any, tag: str = "") -> Tensor:
+def broadcast(self: Tensor, src: int, group: object, tag: str = "") -> Tensor:
     """The tensor of rank `src`, on all.
 
     Its gradient is that of a copy, as in PyTorch: each rank's stays its own.
@@ -176,7 +176,7 @@ def all_reduce(self: Tensor, reduceOp: str, group: Any, tag: str = "") -> Tensor
     return found
 
 
-def all_gather_single(self: Tensor, gather_dim: int, group: Any, tag: str = "") -> Tensor:
+def all_gather_single(self: Tensor, gather_dim: int, group: object, tag: str = "") -> Tensor:
     """The tensors of all, joined along a dimension."""
     own = _resolve_group(group, tag)
     found: Tensor = AllGather.apply(self, own)
@@ -186,7 +186,7 @@ def all_gather_single(self: Tensor, gather_dim: int, group: Any, tag: str = "") 
 
 
 def reduce_scatter_single(
-    self: Tensor, reduceOp: str, scatter_dim: int, group: Any, tag: str = ""
+    self: Tensor, reduceOp: str, scatter_dim: int, group: object, tag: str = ""
 ) -> Tensor:
     """This rank's part, along a dimension, of the reduction of all tensors."""
     own = _resolve_group(group, tag)
@@ -229,7 +229,7 @@ def all_to_all_single(
     return result
 
 
-def permute_tensor(self: Tensor, src_dst: list[int], group: Any, tag: str = "") -> Tensor:
+def permute_tensor(self: Tensor, src_dst: list[int], group: object, tag: str = "") -> Tensor:
     """The tensor of the rank that sends to this one; src_dst: to which each rank sends."""
     own = _resolve_group(group, tag)
     outputs, inputs = [0] * own.size(), [0] * own.size()
@@ -269,12 +269,12 @@ reduce_scatter_single_autograd = reduce_scatter_single
 all_to_all_single_autograd = all_to_all_single
 
 
-def _older_name(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _older_name(name: str, function: Callable[..., Any]) -> Callable[..., object]:
     """A function under the name it had, which warns."""
     path = "torch.distributed._functional_collectives"
     newer = name.replace("into_tensor", "single").replace("_tensor", "_single")
 
-    def older(*args: object, **kwargs: object) -> Any:
+    def older(*args: object, **kwargs: object) -> Tensor:
         warn(
             f"`{path}.{name}` is deprecated. Please use `{path}.{newer}` instead.",
             FutureWarning,

@@ -54,14 +54,14 @@ def _check_real(tensors: list[Tensor], what: str, name: str) -> None:
             )
 
 
-def _check_chunk(chunk_size: Any) -> None:
+def _check_chunk(chunk_size: int | None) -> None:
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
 
 def jacrev(
-    func: Callable[..., Any],
-    argnums: Any = 0,
+    func: Callable[..., object],
+    argnums: object = 0,
     *,
     has_aux: bool = False,
     chunk_size: int | None = None,
@@ -86,7 +86,7 @@ def jacrev(
         _check_real(shapes, "inputs", "jacrev")
         _check_real(outs, "outputs", "jacrev")
 
-        def rows(*cotangents: Any) -> Any:
+        def rows(*cotangents: object) -> Any:
             return tree_flatten(product(tree_unflatten(list(cotangents), out_spec)))[0]
 
         columns = _chunked_vmap(rows, _basis(outs), chunk_size)
@@ -103,7 +103,11 @@ def jacrev(
 
 
 def jacfwd(
-    func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *, randomness: str = "error"
+    func: Callable[..., object],
+    argnums: object = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
 ) -> Any:
     """A function that gives the Jacobian of `func` by forward-mode: one vmap of its jvp.
 
@@ -151,7 +155,7 @@ def jacfwd(
     return wrapper
 
 
-def hessian(func: Callable[..., Any], argnums: Any = 0) -> Any:
+def hessian(func: Callable[..., object], argnums: object = 0) -> Any:
     """A function that gives the matrix of second derivatives: jacfwd of jacrev.
 
     >>> torch.func.hessian(lambda x: (x ** 3).sum())(torch.ones(2))

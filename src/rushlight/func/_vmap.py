@@ -34,8 +34,8 @@ def _checked_randomness(randomness: str) -> None:
 
 
 def _process_batched_inputs(
-    in_dims: int | tuple[int | None, ...], args: tuple[Any, ...], func: object
-) -> tuple[int, list[Any], list[Any], Any]:
+    in_dims: int | tuple[int | None, ...], args: tuple[object, ...], func: object
+) -> tuple[int, list[object], list[Any], Any]:
     """How many elements there are, the dimension of each tensor, the tensors, their structure."""
     name = name_of(func)
     if not isinstance(in_dims, int) and not isinstance(in_dims, tuple):
@@ -93,7 +93,7 @@ def _batch_size(leaves: list[Tensor], dims: list[int | None]) -> int:
 
 
 def vmap(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     in_dims: Any = 0,
     out_dims: Any = 0,
     randomness: str = "error",
@@ -183,7 +183,7 @@ def _create_batched_inputs(dims: list[Any], leaves: list[Any], level: int, spec:
     return tree_unflatten(inside, spec)
 
 
-def _unwrap_batched(outputs: Any, out_dims: Any, level: int, size: int, func: Any) -> Any:
+def _unwrap_batched(outputs: Any, out_dims: Any, level: int, size: int, func: Any) -> object:
     """Its results, with all elements in them."""
     outs, spec = tree_flatten(outputs)
     where = _out_dims_of(out_dims, spec, func)
@@ -197,7 +197,7 @@ def _unwrap_batched(outputs: Any, out_dims: Any, level: int, size: int, func: An
     )
 
 
-def _maybe_remove_batch_dim(name: str, o: Any, level: int, size: int, d: int | None) -> Any:
+def _maybe_remove_batch_dim(name: str, o: Any, level: int, size: int, d: int | None) -> Tensor:
     if not is_tensor(o):
         if d is None:
             return o
@@ -265,7 +265,7 @@ def vmap_increment_nesting(batch_size: int, randomness: str) -> Iterator[int]:
         _vmap_decrement_nesting()
 
 
-def wrap_batched(args: Any, bdims: Any, level: int) -> Any:
+def wrap_batched(args: Any, bdims: object, level: int) -> Any:
     """Arguments as a mapped function sees them."""
     leaves, spec = tree_flatten(args)
     dims = broadcast_to_and_flatten(bdims, spec)
@@ -285,7 +285,7 @@ def unwrap_batched(args: Any, level: int) -> tuple[Any, Any]:
     return tree_unflatten(found, spec), tree_unflatten(dims, spec)
 
 
-def restore_vmap(func: Any, in_dims: Any, batch_size: int, randomness: str) -> Any:
+def restore_vmap(func: Any, in_dims: object, batch_size: int, randomness: str) -> Any:
     """A function mapped so that its results come with where their elements are."""
 
     def inner(*args: object, **kwargs: object) -> tuple[Any, Any]:

@@ -44,7 +44,7 @@ def is_fx_tracing() -> bool:
 is_fx_symbolic_tracing = is_fx_tracing
 
 
-def _as_functional(name: str, method: bool) -> Callable[..., Any]:
+def _as_functional(name: str, method: bool) -> Callable[..., object]:
     """Stands for `torch.nn.functional.<name>` while a program is traced."""
     plain = getattr(functional, name)
 
@@ -64,7 +64,7 @@ def _as_functional(name: str, method: bool) -> Callable[..., Any]:
 def _find_proxy(*values: object) -> Proxy | None:
     found: list[Proxy] = []
 
-    def note(x: Any) -> Any:
+    def note(x: Proxy) -> Any:
         if isinstance(x, Proxy):
             found.append(x)
         return x
@@ -88,7 +88,7 @@ class ProxyableClassMeta(type):
         _proxyable_classes.setdefault(cls)
         super().__init__(name, bases, attrs)
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: Any, **kwargs: object) -> Any:
         proxy = _find_proxy(args, kwargs) if _is_fx_tracing_flag else None
         if proxy is not None:
             return proxy.tracer.create_proxy("call_function", cls, args, kwargs)
@@ -106,7 +106,7 @@ def _patch_function(fn: Any, nargs: int) -> types.FunctionType:
     return types.FunctionType(code, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
 
 
-def _annotations(fn: Any) -> dict[str, Any]:
+def _annotations(fn: Any) -> dict[str, object]:
     """A function's annotations; of a function of the library only texts that contain Tensor."""
     found: dict[str, Any] = inspect.get_annotations(fn)
     if not str(fn.__module__).startswith(("rushlight.", "torch.")):
@@ -146,7 +146,7 @@ class _Patches:
     def __init__(self) -> None:
         self.undo = contextlib.ExitStack()
 
-    def item(self, names: dict[str, Any], name: str, value: Any) -> None:
+    def item(self, names: dict[str, object], name: str, value: Any) -> None:
         """Let a name in a dict stand for a value."""
         if name in names:
             if getattr(names[name], "_fx_patch", False):
@@ -159,13 +159,13 @@ class _Patches:
         value._fx_patch = True
         names[name] = value
 
-    def attribute(self, cls: Any, name: str, value: Any) -> None:
+    def attribute(self, cls: object, name: str, value: object) -> None:
         """Let an attribute of a class be a value."""
         self.undo.callback(setattr, cls, name, getattr(cls, name))
         setattr(cls, name, value)
 
 
-def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+def _wrapped(function: Callable[..., Any]) -> Callable[..., object]:
     """A function whose calls over traced values become nodes."""
 
     @functools.wraps(function)
@@ -180,7 +180,7 @@ def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _wrapped_method(cls: type, name: str) -> Callable[..., Any]:
+def _wrapped_method(cls: type, name: str) -> Callable[..., object]:
     method = getattr(cls, name)
 
     @functools.wraps(method)
@@ -215,7 +215,7 @@ def _patched(tracer: Tracer, cache: dict[str, Proxy], fn_globals: Any) -> Iterat
         return tracer.getattr(attr, _PLAIN_GETATTR(mod, attr), cache)
 
     def called(mod: nn.Module, *args: object, **kwargs: object) -> Any:
-        def forward(*args: Any, **kwargs: Any) -> Any:
+        def forward(*args: object, **kwargs: object) -> Proxy:
             return _PLAIN_CALL(mod, *args, **kwargs)
 
         autowrap(getattr(getattr(mod, "forward", mod), "__globals__", {}))
@@ -308,7 +308,7 @@ class Tracer(TracerBase):
         self._qualname_counter[prefix] = i + 1
         return f"{prefix}{i}"
 
-    def _kept(self, a: Any, prefix: str) -> Any:
+    def _kept(self, a: object, prefix: str) -> Any:
         """The node of a value that the root keeps from now on."""
         name = self.tensor_attrs.get(a) if isinstance(a, Tensor) else None
         if name is None:
@@ -362,8 +362,8 @@ class Tracer(TracerBase):
     def call_module(
         self,
         m: nn.Module,
-        forward: Callable[..., Any],
-        args: tuple[Any, ...],
+        forward: Callable[..., object],
+        args: tuple[object, ...],
         kwargs: dict[str, Any],
     ) -> Any:
         """Traces a call of a child: a leaf becomes a node, any other child runs its forward."""
@@ -403,7 +403,7 @@ class Tracer(TracerBase):
 
     def create_args_for_root(
         self,
-        root_fn: Callable[..., Any],
+        root_fn: Callable[..., object],
         is_module: bool,
         concrete_args: dict[str, Any] | tuple[Any, ...] | None = None,
     ) -> tuple[Any, list[Any]]:
@@ -461,9 +461,9 @@ class Tracer(TracerBase):
         return flattened, flat
 
     def _proxy_placeholder(
-        self, name: str, concrete_args: Any, sig: inspect.Signature, fn: Callable[..., Any]
+        self, name: str, concrete_args: Any, sig: inspect.Signature, fn: Callable[..., object]
     ) -> Any:
-        default: tuple[Any, ...] = ()
+        default: tuple[object, ...] = ()
         if name[0] != "*" and sig.parameters[name].default is not inspect.Parameter.empty:
             default = (sig.parameters[name].default,)
         if concrete_args is None or name not in concrete_args:

@@ -10,7 +10,7 @@ from .proxy import Proxy
 __all__ = ["annotate"]
 
 
-def annotate(val: Any, type: Any) -> Any:
+def annotate(val: object, type: object) -> Any:
     """Note the type of a traced value; other values are given back as they are."""
     if isinstance(val, Proxy):
         if val.node.type:

@@ -108,11 +108,11 @@ class _Namespace:
     """Names for objects, each its own: of a candidate that is taken, one with a number."""
 
     def __init__(self) -> None:
-        self._obj_to_name: dict[Any, str] = {}
+        self._obj_to_name: dict[object, str] = {}
         self._used_names: set[str] = set()
         self._base_count: dict[str, int] = {}
 
-    def create_name(self, candidate: str, obj: Any) -> str:
+    def create_name(self, candidate: str, obj: object) -> str:
         """A name that is not taken; the one that an object has already, if any."""
         if obj is not None and obj in self._obj_to_name:
             return self._obj_to_name[obj]
@@ -138,7 +138,7 @@ class _Namespace:
             self._obj_to_name[obj] = candidate
         return candidate
 
-    def associate_name_with_obj(self, name: str, obj: Any) -> None:
+    def associate_name_with_obj(self, name: str, obj: Node) -> None:
         """Note the name of an object that has none yet."""
         if self._obj_to_name.setdefault(obj, name) is not name:
             raise AssertionError("obj is already associated")
@@ -229,13 +229,13 @@ class _Writer:
         self.root_module, self.namespace = root_module, namespace
         self.free: list[str] = []  # parameters
         self.body: list[str] = []
-        self.globals: dict[str, Any] = {}
+        self.globals: dict[str, object] = {}
         self.wrapped: dict[str, None] = {}
         self.returns = ""
         for name, known in _custom_builtins.items():
             self.add_global(name, known.obj)
 
-    def add_global(self, hint: str, obj: Any) -> str:
+    def add_global(self, hint: str, obj: object) -> str:
         """The name that the code has for an object; one of the library's keeps its own."""
         if obj is not _device and is_ours(obj, hint):
             return hint
@@ -259,7 +259,7 @@ class _Writer:
         inner = o.__args__ if hasattr(o, "dims") else typing.get_args(o)
         return f"{head}[{','.join(map(self.type_repr, inner))}]" if inner else head
 
-    def show(self, arg: Any) -> str:
+    def show(self, arg: object) -> str:
         """An argument as an expression."""
         if isinstance(arg, Node):
             return repr(arg)
@@ -309,7 +309,9 @@ class _Writer:
             self.wrapped.setdefault(name)
         return f"{name}({self.arguments(args, node.kwargs)})"
 
-    def emit(self, node: Node, annotation: str, comment: str, output: Callable[[Any], str]) -> None:
+    def emit(
+        self, node: Node, annotation: str, comment: str, output: Callable[[object], str]
+    ) -> None:
         """The line of a node, without its end."""
         body, target = self.body, node.target
         kind = annotation or ("" if node.type is None else f" : {self.type_repr(node.type)}")
@@ -337,7 +339,7 @@ class _Writer:
                 body.append(f"{node!r}{kind} = {self.value(node)}")
 
 
-_GENERICS: dict[Any, Any] = {
+_GENERICS: dict[object, object] = {
     **{list: typing.List, dict: typing.Dict, set: typing.Set},  # noqa: UP006
     **{frozenset: typing.FrozenSet, tuple: typing.Tuple},  # noqa: UP006
 }
@@ -380,7 +382,7 @@ class CodeGen:
         return f"def {self._func_name}(\n{''.join(lines)}){maybe_return_annotation}:"
 
     def generate_output(
-        self, output_args: Any, *, descs: Any = None, repr_fn: Callable[[Any], str] = repr
+        self, output_args: object, *, descs: object = None, repr_fn: Callable[[Any], str] = repr
     ) -> str:
         """The line that returns."""
         return f"return {repr_fn(output_args)}"
@@ -389,7 +391,7 @@ class CodeGen:
         """The function's arguments as the placeholders take them."""
         return args
 
-    def process_outputs(self, outputs: Any) -> Any:
+    def process_outputs(self, outputs: object) -> Any:
         """The value that the function returns, from the value of the output node."""
         return outputs
 
@@ -420,7 +422,7 @@ class CodeGen:
                     seen.add(used)
                     last_uses.setdefault(node, []).append(used)
 
-        def output(value: Any) -> str:
+        def output(value: object) -> str:
             takes = inspect.signature(self.generate_output).parameters
             return self.generate_output(
                 value, **({"repr_fn": writer.show} if "repr_fn" in takes else {})
@@ -490,7 +492,7 @@ class _PyTreeCodeGen(CodeGen):
     def process_inputs(self, *inputs: object) -> Any:
         return pytree.tree_leaves(inputs)
 
-    def process_outputs(self, out: Any) -> Any:
+    def process_outputs(self, out: Any) -> object:
         spec = self.pytree_info.out_spec
         if spec is None:
             return out
@@ -513,7 +515,7 @@ class _PyTreeCodeGen(CodeGen):
         return first
 
     def generate_output(
-        self, output_args: Any, *, descs: Any = None, repr_fn: Callable[[Any], str] = repr
+        self, output_args: object, *, descs: object = None, repr_fn: Callable[[object], str] = repr
     ) -> str:
         if not self.pytree_info.out_spec:
             return super().generate_output(output_args, descs=descs, repr_fn=repr_fn)
@@ -546,7 +548,7 @@ class Graph:
         self._owning_module = owning_module
         self._tracer_cls, self._tracer_extras = tracer_cls, tracer_extras
         self._codegen = CodeGen()
-        self._co_fields: dict[str, Any] = {}
+        self._co_fields: dict[str, object] = {}
 
     @property
     def owning_module(self) -> Any:
@@ -592,7 +594,7 @@ class Graph:
         self,
         op: str,
         target: Target,
-        args: tuple[Any, ...] | None = None,
+        args: tuple[object, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
         name: str | None = None,
         type_expr: Any = None,
@@ -620,13 +622,13 @@ class Graph:
         return _snake_case(target[2:-2] if _is_magic(target) else target)
 
     def placeholder(
-        self, name: str, type_expr: Any = None, default_value: Any = inspect.Signature.empty
+        self, name: str, type_expr: object = None, default_value: object = inspect.Signature.empty
     ) -> Node:
         """Add a parameter."""
         args = () if default_value is inspect.Signature.empty else (default_value,)
         return self.create_node("placeholder", name, args=args, type_expr=type_expr)
 
-    def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
+    def get_attr(self, qualified_name: str, type_expr: object = None) -> Node:
         """Add the use of a member of the module: a parameter, buffer or child ("layer.weight")."""
         if self.owning_module is not None and not self._has_member(qualified_name):
             warn(
@@ -650,9 +652,9 @@ class Graph:
     def call_module(
         self,
         module_name: str,
-        args: tuple[Any, ...] | None = None,
+        args: tuple[object, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
-        type_expr: Any = None,
+        type_expr: object = None,
     ) -> Node:
         """Add a call of a child, named from the module ("block.layer")."""
         if self.owning_module is not None:
@@ -662,29 +664,29 @@ class Graph:
     def call_method(
         self,
         method_name: str,
-        args: tuple[Any, ...] | None = None,
+        args: tuple[object, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
-        type_expr: Any = None,
+        type_expr: object = None,
     ) -> Node:
         """Add a call of a method of args[0]."""
         return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
 
     def call_function(
         self,
-        the_function: Callable[..., Any],
-        args: tuple[Any, ...] | None = None,
+        the_function: Callable[..., object],
+        args: tuple[object, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
-        type_expr: Any = None,
+        type_expr: object = None,
         name: str | None = None,
     ) -> Node:
         """Add a call of a function."""
         return self.create_node("call_function", the_function, args, kwargs, name, type_expr)
 
-    def output(self, result: Any, type_expr: Any = None) -> Node:
+    def output(self, result: Any, type_expr: object = None) -> Node:
         """Add what the program returns."""
         return self.create_node("output", "output", (result,), type_expr=type_expr)
 
-    def node_copy(self, node: Node, arg_transform: Callable[[Node], Any] = lambda x: x) -> Node:
+    def node_copy(self, node: Node, arg_transform: Callable[[Node], object] = lambda x: x) -> Node:
         """Add a copy of a node of another graph; arg_transform gives this graph's arguments."""
         args, kwargs = map_arg(node.args, arg_transform), map_arg(node.kwargs, arg_transform)
         copied = self.create_node(node.op, node.target, args, kwargs, node.name, node.type)

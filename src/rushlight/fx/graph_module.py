@@ -38,7 +38,7 @@ class _Sources:
 _loader = _Sources()
 
 
-def _forward_from_src(src: str, globals: dict[str, Any], co_fields: object = None) -> Any:
+def _forward_from_src(src: str, globals: dict[str, object], co_fields: object = None) -> object:
     """The function `forward` that a text defines."""
     key = f"<eval_with_key>.{next(_count)}"
     _loader.texts[key] = src
@@ -82,13 +82,13 @@ class _CodeOnlyModule(nn.Module):
 
 def _deserialize_graph_module(
     forward: Any, body: dict[str, Any], graph_module_cls: Any = None
-) -> Any:
+) -> nn.Module:
     from ._symbolic_trace import Tracer
 
     tracer_cls: Any = body.get("_tracer_cls") or Tracer
 
     class KeepModules(tracer_cls):  # type: ignore[misc]
-        def is_leaf_module(self, m: Any, name: str) -> bool:
+        def is_leaf_module(self, m: nn.Module, name: str) -> bool:
             return True
 
     class Code(_CodeOnlyModule):
@@ -164,7 +164,7 @@ def _indented(text: str) -> str:
     return "\n".join([first, *("    " + line if line.strip() else "" for line in rest)])
 
 
-def _readable(module: Any, name: str, settings: dict[str, Any]) -> str:
+def _readable(module: nn.Module, name: str, settings: dict[str, object]) -> str:
     code = module.graph.python_code("self", verbose=True, **settings).src.lstrip("\n")
     inner = [""]
     for child_name, child in module.named_children():
@@ -198,7 +198,7 @@ class _WrappedCall:
     def __init__(self, cls: Any, cls_call: Callable[..., Any] | None) -> None:
         self.cls, self.cls_call = cls, cls_call
 
-    def __call__(self, obj: Any, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, obj: Any, *args: Any, **kwargs: object) -> Any:
         try:
             if self.cls_call is not None:
                 return self.cls_call(obj, *args, **kwargs)
@@ -229,7 +229,7 @@ class GraphModule(nn.Module):
 
     _wrapped_call: _WrappedCall
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: object) -> Any:
         # Each has a class of its own, since `forward` is found there.
         for base in cls.__mro__:
             if base.__qualname__.split(".")[-1] != "GraphModuleImpl":
@@ -266,7 +266,7 @@ class GraphModule(nn.Module):
             raise RuntimeError(f"Unsupported type {root} passed for root!")
         self.graph = graph
         tracer_cls = graph._tracer_cls
-        self._tracer_cls: type[Any] | None = None
+        self._tracer_cls: type[object] | None = None
         if tracer_cls is not None and "<locals>" not in tracer_cls.__qualname__:
             self._tracer_cls = tracer_cls
         self._tracer_extras = graph._tracer_extras or {}
@@ -365,7 +365,7 @@ class GraphModule(nn.Module):
         *,
         fast_sympy_print: bool = False,
         expanded_def: bool = False,
-        additional_meta: Any = None,
+        additional_meta: object = None,
     ) -> str:
         """The code of the graph and of the traced children, with what `meta` knows of the tensors.
 

@@ -34,7 +34,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _legal_ops = dict.fromkeys(
     "placeholder call_method call_module call_function get_attr output root".split()
 )
-_side_effectful_functions: set[Any] = {operator.setitem}
+_side_effectful_functions: set[object] = {operator.setitem}
 
 
 def has_side_effect(fn: _Function) -> _Function:
@@ -66,7 +66,7 @@ _RANDOM = {
 }
 
 
-def _find_module_of_method(orig_method: Callable[..., Any]) -> str:
+def _find_module_of_method(orig_method: Callable[..., object]) -> str:
     """The module that a function's name is told with, as PyTorch spells it."""
     name = spelled(orig_method)
     if name is not None:
@@ -96,7 +96,7 @@ def torch_spelling_of(module: str) -> str:
     return torch_spelling(module) if module.split(".")[0] == "rushlight" else module
 
 
-def _get_qualified_name(func: Callable[..., Any], kwargs: object = ()) -> str:
+def _get_qualified_name(func: Callable[..., object], kwargs: object = ()) -> str:
     """A function's name with its module's, as PyTorch spells it."""
     name: str = func.__name__
     if getattr(builtins, name, None) is func:
@@ -114,7 +114,7 @@ def _get_qualified_name(func: Callable[..., Any], kwargs: object = ()) -> str:
     return f"{_find_module_of_method(func)}.{name}"
 
 
-def is_ours(obj: Any, name: str) -> bool:
+def is_ours(obj: object, name: str) -> bool:
     """Whether a name that starts with "torch." leads to that very object."""
     return name.startswith("torch.") and resolved(name) is obj
 
@@ -122,7 +122,7 @@ def is_ours(obj: Any, name: str) -> bool:
 # ---- nested arguments
 
 
-def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
+def map_aggregate(a: object, fn: Callable[[Any], object]) -> Any:
     """A nested argument with fn(x) for each x that is no tuple, list, dict or slice.
 
     >>> torch.fx.node.map_aggregate([1, (2, 3)], lambda x: x + 1)
@@ -140,7 +140,7 @@ def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
     return fn(a)
 
 
-def map_arg(a: Any, fn: Callable[[Node], Any]) -> Any:
+def map_arg(a: object, fn: Callable[[Node], object]) -> Any:
     """A nested argument with fn(n) for each node n in it.
 
     >>> graph = torch.fx.Graph()
@@ -180,7 +180,7 @@ _ABBREVIATIONS = {
 }
 
 
-def dtype_abbreviation(dtype: Any) -> str:
+def dtype_abbreviation(dtype: object) -> str:
     """An element type in printed code: "f32"."""
     name = str(dtype).removeprefix("torch.")
     return _ABBREVIATIONS.get(name, name)
@@ -220,7 +220,7 @@ class Node:
         target: Target,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        return_type: Any = None,
+        return_type: object = None,
     ) -> None:
         want = "Callable" if op == "call_function" else "str"
         if op not in _legal_ops:
@@ -240,8 +240,8 @@ class Node:
         self._prev = self._next = self
         self._order = 0
         self._erased = False
-        self._args: tuple[Any, ...] = ()
-        self._kwargs: dict[str, Any] = immutable_dict()
+        self._args: tuple[object, ...] = ()
+        self._kwargs: dict[str, object] = immutable_dict()
         self._input_nodes: dict[Node, None] = {}
         self._repr_fn: Callable[[Node], str] | None = None
         self.users, self.meta = {}, {}
@@ -304,7 +304,7 @@ class Node:
             node.users.pop(self, None)
         self._input_nodes = {}
 
-        def note(x: Any) -> Any:
+        def note(x: object) -> object:
             if isinstance(x, Node):
                 self._input_nodes.setdefault(x)
                 x.users.setdefault(self)
@@ -335,13 +335,13 @@ class Node:
         """The nodes among the arguments, each once, in order."""
         return list(self._input_nodes)
 
-    def update_arg(self, idx: int, arg: Any) -> None:
+    def update_arg(self, idx: int, arg: object) -> None:
         """Replace one positional argument."""
         args = list(self.args)
         args[idx] = arg
         self.args = tuple(args)
 
-    def insert_arg(self, idx: int, arg: Any) -> None:
+    def insert_arg(self, idx: int, arg: object) -> None:
         """Insert a positional argument before that index."""
         if not 0 <= idx <= len(self.args):
             raise AssertionError(
@@ -349,7 +349,7 @@ class Node:
             )
         self.args = (*self.args[:idx], arg, *self.args[idx:])
 
-    def update_kwarg(self, key: str, arg: Any) -> None:
+    def update_kwarg(self, key: str, arg: object) -> None:
         """Replace or add one argument by name."""
         self.kwargs = {**self.kwargs, key: arg}
 
@@ -474,7 +474,7 @@ class Node:
     def normalized_arguments(
         self,
         root: Any,
-        arg_types: tuple[Any, ...] | None = None,
+        arg_types: tuple[object, ...] | None = None,
         kwarg_types: dict[str, Any] | None = None,
         normalize_to_only_use_kwargs: bool = False,
     ) -> ArgsKwargsPair | None:
@@ -502,14 +502,14 @@ class Node:
             self.name = names.create_name(candidate, None)
             names._rename_object(self, self.name)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return self.__dict__
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
 
 
-def typename(obj: Any) -> str:
+def typename(obj: object) -> str:
     """The name of an object's type with its module."""
     if isinstance(obj, Tensor):
         return str(obj.type())

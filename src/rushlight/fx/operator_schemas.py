@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-def get_signature_for_torch_op(op: Callable[..., Any], return_schemas: bool = False) -> Any:
+def get_signature_for_torch_op(op: Callable[..., object], return_schemas: bool = False) -> Any:
     """The signatures of a function of the library, in a list; None of any other.
 
     return_schemas: a pair with the schemas, of which there are none.
@@ -35,7 +35,7 @@ def get_signature_for_torch_op(op: Callable[..., Any], return_schemas: bool = Fa
 
 
 def check_for_mutable_operation(
-    target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    target: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, Any]
 ) -> None:
     """RuntimeError for a function that writes into its argument."""
     name = (spelled(target) or "").rpartition(".")[2]
@@ -46,7 +46,7 @@ def check_for_mutable_operation(
         )
 
 
-def create_type_hint(x: Any) -> Any:
+def create_type_hint(x: object) -> Any:
     """A list or tuple of types as one type; anything else as it is."""
     if not isinstance(x, (list, tuple)):
         return x
@@ -95,10 +95,10 @@ def _args_kwargs_to_normalized_args_kwargs(
 
 
 def normalize_function(
-    target: Callable[..., Any],
-    args: tuple[Any, ...],
+    target: Callable[..., object],
+    args: tuple[object, ...],
     kwargs: dict[str, Any] | None = None,
-    arg_types: tuple[Any, ...] | None = None,
+    arg_types: tuple[object, ...] | None = None,
     kwarg_types: dict[str, Any] | None = None,
     normalize_to_only_use_kwargs: bool = False,
 ) -> ArgsKwargsPair | None:
@@ -126,7 +126,7 @@ def normalize_function(
 def normalize_module(
     root: Any,
     target: str,
-    args: tuple[Any, ...],
+    args: tuple[object, ...],
     kwargs: dict[str, Any] | None = None,
     normalize_to_only_use_kwargs: bool = False,
 ) -> ArgsKwargsPair | None:

@@ -40,7 +40,7 @@ def _graph_of(what: object) -> Graph:
     return what if isinstance(what, Graph) else symbolic_trace(what).graph
 
 
-def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Match]:
+def replace_pattern(gm: GraphModule, pattern: object, replacement: object) -> list[Match]:
     """Put a replacement wherever a pattern stands in a traced module; returns the places.
 
     Both are functions of the same parameters, or traced modules. Of places that overlap, the first
@@ -57,8 +57,8 @@ def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Mat
 
 def replace_pattern_with_filters(
     gm: GraphModule,
-    pattern: Any,
-    replacement: Any = None,
+    pattern: object,
+    replacement: object = None,
     match_filters: list[Callable[[InternalMatch, Graph, Graph], bool]] | None = None,
     ignore_literals: bool = False,
     replacement_callback: Callable[[InternalMatch, Graph, Graph], Graph] | None = None,

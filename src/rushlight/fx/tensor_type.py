@@ -50,7 +50,7 @@ class _DynType:
 Dyn = _DynType()
 
 
-def is_consistent(t1: Any, t2: Any) -> bool:
+def is_consistent(t1: object, t2: object) -> bool:
     """Whether a value may be of both types."""
     if Dyn in (t1, t2) or t1 == t2:
         return True
@@ -60,7 +60,7 @@ def is_consistent(t1: Any, t2: Any) -> bool:
     return len(a) == len(b) and all(map(is_consistent, a, b))
 
 
-def is_more_precise(t1: Any, t2: Any) -> bool:
+def is_more_precise(t1: object, t2: object) -> bool:
     """Whether each value of the first type is one of the second."""
     if t1 == t2 or t2 == Dyn:
         return True

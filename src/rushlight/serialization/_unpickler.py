@@ -54,7 +54,7 @@ class Storage(NamedTuple):
     def cuda(self, device: Any = None) -> Storage:
         return self.moved(str(cuda(device)))
 
-    def to(self, *, device: Any, non_blocking: bool = False) -> Storage:
+    def to(self, *, device: object, non_blocking: bool = False) -> Storage:
         found = resolve(device)
         return self.cpu() if found == resolve("cpu") else self.moved(str(found))
 
@@ -147,8 +147,8 @@ def _tensor(
     shape: Any,
     strides: Any,
     requires_grad: object,
-    metadata: Any,
-) -> Any:
+    metadata: object,
+) -> object:
     """The tensor that views a storage so, once it is sure to stay inside of it."""
     if not isinstance(dtype, dtypes.dtype):
         raise pickle.UnpicklingError(f"a tensor's dtype cannot be {shown(dtype)}")
@@ -204,7 +204,7 @@ def _rebuild_tensor(
     requires_grad: object = False,
     hooks: object = None,
     metadata: object = None,
-) -> Any:
+) -> object:
     record = _storage(storage)
     dtype = record.dtype or dtypes.uint8
     return _tensor(record, dtype, offset, shape, strides, requires_grad, metadata)
@@ -219,11 +219,11 @@ def _rebuild_tensor_v3(
     hooks: object,
     dtype: object,
     metadata: object = None,
-) -> Any:
+) -> object:
     return _tensor(_storage(storage), dtype, offset, shape, strides, requires_grad, metadata)
 
 
-def _rebuild_on_meta(dtype: object, shape: Any, strides: Any, requires_grad: object) -> Any:
+def _rebuild_on_meta(dtype: object, shape: Any, strides: Any, requires_grad: object) -> Tensor:
     if not (
         isinstance(dtype, dtypes.dtype)
         and type(requires_grad) is bool
@@ -255,22 +255,22 @@ def rebuild_parameter(data: Any, requires_grad: object, hooks: object) -> Any:
 
 def _rebuild_parameter_with_state(
     data: object, requires_grad: object, hooks: object, state: object
-) -> Any:
+) -> Tensor:
     return _with_state(rebuild_parameter(data, requires_grad, hooks), state)
 
 
-def _rebuild_from_type(function: Any, kind: Any, arguments: Any, state: object) -> Any:
+def _rebuild_from_type(function: Any, kind: object, arguments: Any, state: object) -> Tensor:
     return _with_state(of_type(function(*arguments), kind), state)
 
 
-def of_type(tensor: Tensor, kind: Any) -> Tensor:
+def of_type(tensor: Tensor, kind: object) -> Tensor:
     """The tensor as an instance of a subclass; other kinds stand for tensors themselves."""
     if isinstance(kind, type) and type(tensor) is not kind:
         return tensor.as_subclass(kind)
     return tensor
 
 
-def _with_state(tensor: Tensor, state: object) -> Any:
+def _with_state(tensor: Tensor, state: object) -> Tensor:
     """Gives back the attributes that a program had set on a tensor."""
     attributes, slots = state if isinstance(state, tuple) else (state, None)
     for each in (attributes, slots):
@@ -292,7 +292,7 @@ _sparse = threading.local()
 @contextmanager
 def values_come_last() -> Iterator[Callable[[], None]]:
     """Within, sparse tensors are not checked; what is given checks them, once there are values."""
-    later: list[tuple[Any, Any]] = []
+    later: list[tuple[object, object]] = []
     _sparse.later = later
 
     def check() -> None:
@@ -306,7 +306,7 @@ def values_come_last() -> Iterator[Callable[[], None]]:
         vars(_sparse).pop("later", None)
 
 
-def _rebuild_sparse(kind: object, data: object) -> Any:
+def _rebuild_sparse(kind: object, data: object) -> Tensor:
     """A sparse tensor of its layout, and its indices, values and size; all of them are checked."""
     if not isinstance(kind, layout) or not isinstance(data, tuple):
         raise pickle.UnpicklingError(f"a sparse tensor is made of {shown(kind)}")
@@ -345,7 +345,7 @@ PIECES: dict[str, object] = {
 _allowed: list[Any] = []  # what the program has added: objects, or pairs of object and name
 
 
-def add_safe_globals(safe_globals: Iterable[Any]) -> None:
+def add_safe_globals(safe_globals: Iterable[object]) -> None:
     """Lets `load(..., weights_only=True)` use these classes and functions too.
 
     Each is the object itself, or a pair of it and the 'module.name' it goes by in files.
@@ -384,7 +384,7 @@ def clear_safe_globals() -> None:
 
 
 @contextmanager
-def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
+def safe_globals(safe_globals: Iterable[object]) -> Iterator[None]:
     """`add_safe_globals` for the length of a `with` block.
 
     >>> import io
@@ -415,7 +415,7 @@ def allowed_globals() -> Iterator[tuple[str, Any]]:
             )
 
 
-def _named(added: Any) -> tuple[str, Any]:
+def _named(added: Any) -> tuple[str, object]:
     if not isinstance(added, tuple):
         return f"{added.__module__}.{added.__qualname__}", added
     if len(added) != 2:
@@ -453,7 +453,7 @@ class Unpickler(pickle.Unpickler):
             return self._find_public(module, name)
         return super().find_class(module, name)
 
-    def _find_public(self, module: str, name: str) -> Any:
+    def _find_public(self, module: str, name: str) -> object:
         """A class of PyTorch's: here it has the same module, or is public in the one above."""
         here = "rushlight" + module.removeprefix("torch")
         while here:

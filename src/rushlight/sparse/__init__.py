@@ -44,12 +44,12 @@ __all__ = [
 ]
 
 
-def _call_method(name: str, *args: object, **kwargs: object) -> Any:
+def _call_method(name: str, *args: object, **kwargs: object) -> Tensor:
     """Call the function behind a method of Tensor that is about sparse tensors."""
     return _form.HANDLERS[name](*args, **kwargs)
 
 
-def _tensors(name: str, **given: Any) -> None:
+def _tensors(name: str, **given: object) -> None:
     """Raise for an argument that is no tensor."""
     for i, (argument, value) in enumerate(given.items(), 1):
         if not isinstance(value, Tensor):
@@ -59,7 +59,7 @@ def _tensors(name: str, **given: Any) -> None:
             )
 
 
-def mm(sparse: Any, dense: Any, reduce: str | None = None, *, out: Any = None) -> Any:
+def mm(sparse: Tensor, dense: Tensor, reduce: str | None = None, *, out: Any = None) -> Tensor:
     """The product of a sparse matrix with a dense or sparse one.
 
     The gradient for a sparse matrix is sparse, at its places. reduce: of compressed rows, "sum",
@@ -84,7 +84,9 @@ def mm(sparse: Any, dense: Any, reduce: str | None = None, *, out: Any = None) -
     return made if out is None else out.copy_(made)
 
 
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0) -> Any:
+def addmm(
+    input: Any, mat1: object, mat2: object, *, beta: Any = 1.0, alpha: object = 1.0
+) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2), of which mat1 is sparse; its gradient is, too.
 
     >>> a = torch.eye(2).to_sparse()
@@ -109,7 +111,7 @@ def _sum_takes(input: object, dim: object = None, *, dtype: object = None) -> No
     """Refuse what is no argument of `sum`."""
 
 
-def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
+def sum(input: Any, dim: object = None, dtype: Any = None) -> Tensor:
     """The sum of the elements, or along dimensions: sparse where a sparse dimension is left.
 
     >>> a = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
@@ -137,7 +139,7 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     "_sparse_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None)",
     said="_sparse_softmax",
 )
-def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+def softmax(input: Any, dim: int, *, dtype: Any = None) -> Tensor:
     """softmax along a dimension, of the values that are there.
 
     >>> a = torch.sparse_coo_tensor([[0, 0, 1], [0, 2, 1]], [1.0, 1.0, 5.0], (2, 3))
@@ -152,7 +154,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     "_sparse_log_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None)",
     said="_sparse_log_softmax",
 )
-def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+def log_softmax(input: object, dim: int, *, dtype: object = None) -> Tensor:
     """The logarithm of `softmax`.
 
     >>> a = torch.sparse_coo_tensor([[0, 0, 1], [0, 2, 1]], [1.0, 1.0, 5.0], (2, 3))
@@ -167,7 +169,7 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     "_spdiags(diagonals: Tensor, offsets: Tensor, shape: Sizes, layout: layout | None = None)",
     said="_spdiags",
 )
-def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any:
+def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Tensor:
     """A sparse matrix whose diagonals are the rows of a matrix.
 
     offsets: the diagonal of each row; 0 is the main diagonal, above are positive numbers.
@@ -262,7 +264,7 @@ class check_sparse_tensor_invariants:
         _making._Checks.on = bool(self.saved_state)
         self.saved_state = None
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Callable[..., object]) -> Callable[..., object]:
         @functools.wraps(function)
         def checked(*args: object, **kwargs: object) -> Any:
             with type(self)(self.state):
@@ -282,11 +284,11 @@ def as_sparse_gradcheck(gradcheck: Callable[..., bool]) -> Callable[..., bool]:
     True
     """
 
-    def checked(func: Any, inputs: Any, **kwargs: Any) -> bool:
+    def checked(func: Any, inputs: Any, **kwargs: object) -> bool:
         masked = kwargs.pop("masked", False)
         given = list(inputs) if isinstance(inputs, (tuple, list)) else [inputs]
         shapes: list[Any] = []
-        plain: list[Any] = []
+        plain: list[object] = []
         for x in given:
             p = _parts(x)
             if p is None or not x.requires_grad:
@@ -328,7 +330,7 @@ class _TensorType(type):
 
     kind: Any
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
         if not args:
             return _making.sparse_coo_tensor((0,), dtype=cls.kind)
         if isinstance(args[0], int):
@@ -347,7 +349,7 @@ class _TensorType(type):
         return f"<class 'torch.sparse.{cls.__name__}'>"
 
 
-def _legacy(name: str, kind: Any) -> Any:
+def _legacy(name: str, kind: rl.dtype) -> object:
     doc = f"Sparse tensors of dtype {kind.name}: an older form of `torch.sparse_coo_tensor`."
     return _TensorType(name, (), {"kind": kind, "__module__": "torch.sparse", "__doc__": doc})
 
@@ -367,7 +369,7 @@ to_sparse_semi_structured = _refused("torch.sparse.to_sparse_semi_structured", _
 class SparseSemiStructuredTensor(Tensor):
     """Refused: pruned matrices of NVIDIA's GPUs are multiplied on those only."""
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: object) -> Any:
         raise NotImplementedError(f"torch.sparse.{cls.__name__} is not in rushlight: {_SEMI}")
 
 

@@ -42,7 +42,7 @@ from ._form import (
 __all__: list[str] = []
 
 
-def _pattern(t: object) -> tuple[Any, Parts]:
+def _pattern(t: object) -> tuple[object, Parts]:
     """A tensor without repeated indices, and its parts."""
     p = parts(t)
     if p.layout is sparse_coo and not p.coalesced:
@@ -61,7 +61,7 @@ def _in_layout(t: object, p: Parts) -> Any:
 # ---- in place
 
 
-def _refuse_type(found: Any, wanted: Any) -> None:
+def _refuse_type(found: rl.dtype, wanted: rl.dtype) -> None:
     if not rl.can_cast(found, wanted):
         raise RuntimeError(
             f"result type {found.scalar_name} can't be cast to the desired output type "
@@ -91,7 +91,7 @@ def _check_kept(input: Any, other: Any, operation: str) -> None:
 # ---- sums
 
 
-def _alpha_checked(alpha: Any, kind: Any) -> None:
+def _alpha_checked(alpha: object, kind: rl.dtype) -> None:
     if isinstance(alpha, (float, complex)) and not kind.is_floating_point and not kind.is_complex:
         raise RuntimeError(
             "For integral input tensors, argument alpha must not be a floating point number."
@@ -147,7 +147,7 @@ def _is_one(alpha: object) -> bool:
     return isinstance(alpha, (int, float)) and alpha == 1
 
 
-def _typed(g: Any, dtype: Any) -> Any:
+def _typed(g: Tensor, dtype: rl.dtype) -> Tensor:
     return cast(g, dtype) if parts(g) is not None else g.to(dtype)
 
 
@@ -190,7 +190,9 @@ def _in_order(p: Parts) -> bool:
     return p.coalesced or bool((np.diff(p.linear()) > 0).all())
 
 
-def _add_to_dense(dense: Any, t: Any, q: Parts, alpha: Any, node: str = "AddBackward0") -> Any:
+def _add_to_dense(
+    dense: Any, t: object, q: Parts, alpha: Any, node: str = "AddBackward0"
+) -> Tensor:
     if tuple(dense.shape) != tuple(q.shape):
         raise RuntimeError(
             "add: expected 'self' and 'other' to have same size, but self has size "
@@ -220,7 +222,7 @@ def _written(dense: Tensor, q: Parts, alpha: Any) -> Tensor:
 
 
 @answers("add_", "__iadd__")
-def add_(input: Any, other: Any, *old: object, alpha: Any = 1) -> Any:
+def add_(input: Any, other: object, *old: object, alpha: Any = 1) -> Any:
     if old:
         (alpha,) = old
     p, q = parts(input), parts(other)
@@ -239,7 +241,7 @@ def add_(input: Any, other: Any, *old: object, alpha: Any = 1) -> Any:
 
 
 @answers("sub", "subtract", "__sub__")
-def sub(input: Any, other: Any, *old: object, alpha: Any = 1) -> Any:
+def sub(input: object, other: object, *old: object, alpha: Any = 1) -> Any:
     if old:
         (alpha,) = old
     if rl.bool in (getattr(input, "dtype", None), getattr(other, "dtype", None)):
@@ -251,19 +253,19 @@ def sub(input: Any, other: Any, *old: object, alpha: Any = 1) -> Any:
 
 
 @answers("__rsub__", "rsub")
-def rsub(input: Any, other: Any, alpha: Any = 1) -> Any:
+def rsub(input: Any, other: Any, alpha: object = 1) -> Any:
     return sub(other, input, alpha=alpha)
 
 
 @answers("sub_", "subtract_", "__isub__")
-def sub_(input: Any, other: Any, *old: object, alpha: Any = 1) -> Any:
+def sub_(input: Any, other: Any, *old: object, alpha: Any = 1) -> Tensor:
     if old:
         (alpha,) = old
     return add_(input, other, alpha=-alpha)
 
 
 @answers("sum_to")
-def _sum_to(input: Any, shape: Any, *_: Any) -> Any:
+def _sum_to(input: Any, shape: Any, *_: object) -> object:
     if tuple(shape) == tuple(parts(input).shape):
         return input
     return to_dense(input).sum_to_size(tuple(shape))
@@ -276,14 +278,14 @@ def _is_number(x: object) -> bool:
     return not isinstance(x, Tensor) or (parts(x) is None and x.dim() == 0)
 
 
-def scaled(t: Any, factor: Any, op: Any, name: str) -> Any:
+def scaled(t: object, factor: Any, op: Any, name: str) -> Tensor:
     """op(values, factor): a product or a quotient with a number."""
     p = parts(t)
     return build(p, op(values_of(t), factor), name)
 
 
 @answers("mul", "multiply", "__mul__", "__rmul__")
-def mul(input: Any, other: Any) -> Any:
+def mul(input: object, other: Any) -> Any:
     if parts(input) is None:
         return input * other if parts(other) is None else mul(other, input)
     p, q = parts(input), parts(other)
@@ -313,7 +315,7 @@ def mul(input: Any, other: Any) -> Any:
     return placed(a * b, p.shape, columns_of(p.places(), at), "MulBackward0", coalesced)
 
 
-def _mul_dense(t: Any, dense: Any) -> Any:
+def _mul_dense(t: object, dense: Any) -> Any:
     p = parts(t)
     shape = common_shape([dense.shape, p.shape])
     if shape != tuple(p.shape):
@@ -342,7 +344,7 @@ def mul_(input: Any, other: Any) -> Any:
 
 
 @answers("div", "divide", "true_divide", "__truediv__")
-def div(input: Any, other: Any, rounding_mode: str | None = None) -> Any:
+def div(input: object, other: Any, rounding_mode: str | None = None) -> Any:
     p = parts(input)
     if p is None:
         refuse("div", (other,))
@@ -359,7 +361,7 @@ def div(input: Any, other: Any, rounding_mode: str | None = None) -> Any:
 
 
 @answers("div_", "divide_", "true_divide_", "__itruediv__")
-def div_(input: Any, other: Any, rounding_mode: str | None = None) -> Any:
+def div_(input: object, other: object, rounding_mode: str | None = None) -> Tensor:
     return _kept(input, div(input, other, rounding_mode))
 
 
@@ -374,7 +376,7 @@ def floor_divide_(input: Any, other: Any) -> Any:
 
 
 @answers("pow", "__pow__")
-def power(input: Any, exponent: Any) -> Any:
+def power(input: Any, exponent: Any) -> Tensor:
     if parts(input) is None or isinstance(exponent, Tensor):
         refuse("pow", (input, exponent))
     if exponent == 0:
@@ -416,7 +418,7 @@ def _elementwise(name: str) -> None:
     as_it_is = name in _LINEAR.split()
 
     @answers(name)
-    def of_values(input: Any, *args: Any, **kwargs: Any) -> Any:
+    def of_values(input: object, *args: Any, **kwargs: object) -> Any:
         if kwargs.get("inplace") or (name == "relu" and args and args[0]):
             return in_place(input)
         if name in ("relu",):
@@ -426,7 +428,7 @@ def _elementwise(name: str) -> None:
         p = parts(input)
         return build(p, function(values_of(input), *args, **kwargs), f"{node}Backward0")
 
-    def in_place(input: Any, *args: object, **kwargs: object) -> Any:
+    def in_place(input: object, *args: object, **kwargs: object) -> Tensor:
         return _kept(input, of_values(input, *args, **kwargs))
 
     if hasattr(rl.Tensor, f"{name}_"):
@@ -455,9 +457,9 @@ def total(
     dim: Any = None,
     keepdim: bool = False,
     dtype: Any = None,
-    axis: Any = None,
+    axis: object = None,
     node: str = "",
-) -> Any:
+) -> Tensor:
     dim = axis if dim is None else dim
     p = parts(input)
     v = values_of(input)
@@ -498,7 +500,7 @@ def total(
     return named(node or "SumBackward1", coalesce(made))
 
 
-def _sum_of_all(input: object, p: Parts, v: Tensor) -> Any:
+def _sum_of_all(input: object, p: Parts, v: Tensor) -> Tensor:
     shape, kind = tuple(p.shape), p.value.dtype
     return record(
         "SumBackward0",
@@ -509,7 +511,7 @@ def _sum_of_all(input: object, p: Parts, v: Tensor) -> Any:
 
 
 @answers("any")
-def any_of(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def any_of(input: object, dim: object = None, keepdim: bool = False) -> Any:
     if dim is not None:
         refuse("any.dim", (input,))
     return (
@@ -521,8 +523,8 @@ def any_of(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 @answers("norm")
 def norm(
-    input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
-) -> Any:
+    input: object, p: object = "fro", dim: object = None, keepdim: bool = False, dtype: Any = None
+) -> Tensor:
     if dim not in (None, (), []) or keepdim:
         refuse("norm", (input,))
     input, _ = _pattern(input)
@@ -534,7 +536,7 @@ def _dense_softmax(input: object, *args: object, **kwargs: object) -> Any:
     refuse("_softmax", (input,))
 
 
-def softmax(input: Any, dim: int, dtype: Any, log: bool) -> Any:
+def softmax(input: Any, dim: int, dtype: Any, log: bool) -> Tensor:
     """softmax, or its logarithm, of the values alone: what is not there counts as -inf."""
     name = "_sparse_log_softmax" if log else "_sparse_softmax"
     p = sparse(input, name)

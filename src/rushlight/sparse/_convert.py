@@ -160,7 +160,7 @@ def sums(values: Tensor, group: Any, n: int) -> Tensor:
     return rl.zeros(shape, dtype=values.dtype, device=cpu).index_add(0, integers(group), values)
 
 
-def _coalesced(t: object, p: Parts) -> Any:
+def _coalesced(t: object, p: Parts) -> Tensor:
     numbers = p.linear()
     if numbers.size < 2 or (np.diff(numbers) > 0).all():
         merged = Parts(sparse_coo, p.shape, p.indices, p.value, True)
@@ -204,7 +204,7 @@ def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -
     with rl.no_grad():
         made = dense_of(p)
 
-    def rule(g: Any) -> Any:
+    def rule(g: Tensor) -> Tensor:
         if masked_grad is False:
             return to_sparse_as(g, p)
         return sparse_mask(g, coalesced_like(self))
@@ -213,7 +213,7 @@ def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -
     return made if dtype is None else made.to(dtype)
 
 
-def to_sparse_as(g: Any, p: Parts) -> Any:
+def to_sparse_as(g: Tensor, p: Parts) -> Tensor:
     """A dense gradient in a sparse layout, with all its values."""
     if parts(g) is not None:
         return g
@@ -222,7 +222,7 @@ def to_sparse_as(g: Any, p: Parts) -> Any:
     return _to_compressed(g, p.layout, p.block if p.layout in BLOCKED else None, p.n_dense)
 
 
-def coalesced_like(t: Any) -> Any:
+def coalesced_like(t: object) -> Any:
     """A tensor at the places of another, each once, without history."""
     p = parts(t)
     if p.layout is not sparse_coo or p.coalesced:
@@ -263,7 +263,7 @@ _NODES = {layout: f"To{NAMES[layout]}Backward0" for layout in COMPRESSED}
     "to_sparse(self: Tensor, sparse_dim: int)",
     method=True,
 )
-def to_sparse(self: Any, *args: Any, **kwargs: Any) -> Any:
+def to_sparse(self: object, *args: Any, **kwargs: Any) -> Tensor:
     """The tensor in a sparse layout.
 
     to_sparse(sparse_dim=None): in coordinates, for that many first dimensions.
@@ -282,8 +282,8 @@ def to_sparse(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _to_layout(
-    self: Any, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None
-) -> Any:
+    self: Any, layout: Any = None, blocksize: object = None, dense_dim: int | None = None
+) -> Tensor:
     p = parts(self)
     target = sparse_coo if layout is None else layout
     name = "dense_to_sparse" if p is None else "sparse_to_sparse"
@@ -320,7 +320,7 @@ def _to_coo(t: object, n: int | None) -> Any:
     return _elements(t, p)
 
 
-def _elements(t: object, p: Parts) -> Any:
+def _elements(t: object, p: Parts) -> Tensor:
     """A compressed tensor in coordinates: those of its batch, too."""
     places, v = p.places(), p.flat(p.value)
     coalesced = p.layout is sparse_csr
@@ -367,7 +367,7 @@ def _dense_to_coo(t: Any, n: int | None) -> Any:
     return record(name, made, (t,), (to_dense,))
 
 
-def _nonzero_rows(flat: Tensor) -> Any:
+def _nonzero_rows(flat: Tensor) -> object:
     """The numbers of the rows with an element that is not 0."""
     there = (flat != 0)._array
     return np.flatnonzero(there.reshape(len(there), -1).any(1) if there.ndim > 1 else there)
@@ -403,7 +403,7 @@ def _to_compressed(t: Any, target: _layout, blocksize: Any, dense_dim: int | Non
     return _dense_to_compressed(t, target, blocksize, n_dense)
 
 
-def _dense_to_compressed(t: Any, target: _layout, blocksize: Any, n_dense: int) -> Any:
+def _dense_to_compressed(t: Any, target: _layout, blocksize: Any, n_dense: int) -> Tensor:
     stay_here(f"_to_{repr(target)[6:]}", t)
     b = t.dim() - n_dense - 2
     rows, columns = _blocks(t.shape[b : b + 2], target, blocksize)
@@ -512,7 +512,7 @@ for _target in COMPRESSED:
 
 
 @answers("clone")
-def clone(input: Any, memory_format: Any = None) -> Any:
+def clone(input: object, memory_format: object = None) -> Any:
     if memory_format is not None:
         raise RuntimeError(f"unsupported memory format option {format_name(memory_format)}")
     p = parts(input)
@@ -555,14 +555,14 @@ def _reduce_ex(self: object, protocol: object) -> Any:
     return _rebuild_sparse_tensor, (p.layout, data)
 
 
-def cast(t: Any, dtype: Any) -> Any:
+def cast(t: object, dtype: object) -> Any:
     """The tensor in another element type."""
     p = parts(t)
     if p.value.dtype is dtype:
         return t
     made = wrap(p.like(p.value.to(dtype)))
 
-    def rule(g: Any) -> Any:
+    def rule(g: Tensor) -> Any:
         return g.to(p.value.dtype) if parts(g) is None else cast(g, p.value.dtype)
 
     return record("ToCopyBackward0", made, (t,), (rule,))
@@ -570,15 +570,15 @@ def cast(t: Any, dtype: Any) -> Any:
 
 @answers("to", "_to_copy")
 def to(
-    self: Any,
-    *args: Any,
+    self: object,
+    *args: object,
     device: Any = None,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Any = None,
     non_blocking: bool = False,
     copy: bool = False,
-    memory_format: Any = None,
-    other: Any = None,
+    memory_format: object = None,
+    other: object = None,
 ) -> Any:
     given = list(args)
     if other is not None:
@@ -615,7 +615,7 @@ def _casts() -> None:
     for pair in kinds.split():
         name, kind = pair.split(":")
 
-        def method(self: Any, memory_format: Any = None, _kind: str = kind) -> Any:
+        def method(self: object, memory_format: object = None, _kind: str = kind) -> Tensor:
             return to(self, dtype=getattr(rl, _kind), memory_format=memory_format)
 
         answers(name)(method)
@@ -625,23 +625,23 @@ _casts()
 
 
 @answers("cpu")
-def _cpu(self: object, memory_format: object = None) -> Any:
+def _cpu(self: object, memory_format: object = None) -> Tensor:
     return to(self, memory_format=memory_format)
 
 
 @answers("cuda")
-def _cuda(self: Any, device: Any = None, *args: Any, **kwargs: Any) -> Any:
+def _cuda(self: object, device: Any = None, *args: Any, **kwargs: object) -> Any:
     stay_here("cuda", device=cuda(device))
 
 
 @answers("_to_device")
-def _to_device(input: Any, device: Any, *args: Any) -> Any:
+def _to_device(input: Any, device: Any, *args: object) -> object:
     stay_here("to", device=device.name)
     return input
 
 
 @answers("type")
-def _type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
+def _type(self: Any, dtype: Any = None, non_blocking: bool = False) -> str:
     if dtype is None:
         return f"torch.sparse.{self.dtype.scalar_name}Tensor"
     if isinstance(dtype, str):
@@ -650,26 +650,26 @@ def _type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 @answers("type_as")
-def _type_as(self: Any, other: Any) -> Any:
+def _type_as(self: object, other: Tensor) -> object:
     if parts(other) is None:
         return to(self, layout=strided)
     return cast(self, other.dtype)
 
 
 @answers("zeros_like")
-def zeros_like(input: Any, **kwargs: object) -> Any:
+def zeros_like(input: object, **kwargs: object) -> Any:
     p = parts(input)
     _check_format(p, kwargs)
     return _zeros(p, p.shape, kwargs)
 
 
-def _check_format(p: Parts, how: dict[str, Any]) -> None:
+def _check_format(p: Parts, how: dict[str, object]) -> None:
     if p.layout is sparse_coo and how.get("memory_format") is not None:
         raise RuntimeError("memory format option is only supported by strided tensors")
 
 
 @answers("new_zeros", "new_empty")
-def _new_zeros(self: Any, *size: Any, **kwargs: Any) -> Any:
+def _new_zeros(self: object, *size: Any, **kwargs: Any) -> Tensor:
     if "size" in kwargs:
         size = tuple(kwargs.pop("size"))
     elif len(size) == 1 and isinstance(size[0], (tuple, list)):
@@ -683,7 +683,7 @@ def _new_zeros(self: Any, *size: Any, **kwargs: Any) -> Any:
     return made.requires_grad_() if kwargs.get("requires_grad") else made
 
 
-def _zeros(p: Parts, shape: Any, how: dict[str, Any]) -> Any:
+def _zeros(p: Parts, shape: Any, how: dict[str, Any]) -> Tensor:
     kind = how.get("dtype") or p.value.dtype
     if how.get("layout") is strided:
         return rl.zeros(
@@ -704,7 +704,7 @@ def _zeros(p: Parts, shape: Any, how: dict[str, Any]) -> Any:
 
 
 @answers("empty_like")
-def _empty_like(input: Any, **kwargs: Any) -> Any:
+def _empty_like(input: Any, **kwargs: Any) -> object:
     p = parts(input)
     _check_format(p, kwargs)
     if p.layout is sparse_coo:
@@ -717,7 +717,7 @@ def _empty_like(input: Any, **kwargs: Any) -> Any:
 
 
 @answers("zero_")
-def zero_(input: Any) -> Any:
+def zero_(input: object) -> Any:
     p = parts(input)
     return become(input, parts(_zeros(p, p.shape, {})))
 
@@ -820,7 +820,7 @@ def sparse_resize_and_clear_(self: Any, size: Any, sparse_dim: int, dense_dim: i
 
 
 @answers("resize_as_sparse_")
-def resize_as_sparse_(input: Any, the_template: Any) -> Any:
+def resize_as_sparse_(input: object, the_template: Tensor) -> Any:
     """The size of another sparse tensor, in place.
 
     >>> x = torch.sparse_coo_tensor((2, 2))
@@ -836,7 +836,7 @@ def resize_as_sparse_(input: Any, the_template: Any) -> Any:
 def _copy_of(method: Any) -> Any:
     """The function that gives a copy of a part."""
 
-    def copied(input: Any, *, out: Any = None) -> Any:
+    def copied(input: object, *, out: Any = None) -> Tensor:
         found = method(input).clone()
         return found if out is None else out.resize_(found.shape).copy_(found)
 

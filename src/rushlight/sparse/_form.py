@@ -247,7 +247,7 @@ def coordinates(numbers: Any, sizes: Sequence[int]) -> Any:
     return np.stack(np.unravel_index(numbers, tuple(sizes)))
 
 
-def integers(array: Any) -> Tensor:
+def integers(array: object) -> Tensor:
     """Indices as a tensor."""
     return rl.from_numpy(np.ascontiguousarray(array, np.int64))
 
@@ -349,7 +349,7 @@ def answer(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return out.copy_(result)
 
 
-def refuse(name: str, args: Sequence[Any]) -> NoReturn:
+def refuse(name: str, args: Sequence[object]) -> NoReturn:
     """Raise what a function without a handler is answered with, in PyTorch's words."""
     backend = "SparseCPU"
     for a in tree(args):
@@ -363,7 +363,7 @@ def refuse(name: str, args: Sequence[Any]) -> NoReturn:
     )
 
 
-def stay_here(name: str, *values: object, device: Any = None) -> None:
+def stay_here(name: str, *values: object, device: object = None) -> None:
     """Raise for a tensor that is not on the CPU, or a device that is not."""
     found = None if device is None else resolve(device)
     for v in tree(values):
@@ -377,12 +377,12 @@ def stay_here(name: str, *values: object, device: Any = None) -> None:
         )
 
 
-def tree(args: Sequence[Any]) -> list[Any]:
+def tree(args: Sequence[object]) -> list[Any]:
     """Arguments, and the elements of those that are lists."""
     return [x for a in args for x in (a if isinstance(a, (list, tuple)) else (a,))]
 
 
-def parts(t: Any) -> Any:
+def parts(t: object) -> Any:
     """The Parts of a sparse tensor; None of anything else."""
     if not isinstance(t, Tensor):
         return None
@@ -415,7 +415,7 @@ def coo(t: Any, name: str) -> Parts:
 
 
 @functools.cache
-def _blank(kind: Any) -> Tensor:
+def _blank(kind: rl.dtype) -> Tensor:
     """The element that stands in the memory of all sparse tensors of a type."""
     if kind.is_floating_point or kind.is_complex:
         return rl.full((), float("nan"), dtype=kind, device=cpu)
@@ -436,12 +436,12 @@ def make(
     indices: tuple[Tensor, ...],
     values: Tensor,
     coalesced: bool = False,
-) -> Any:
+) -> Tensor:
     """A sparse tensor without history."""
     return wrap(Parts(layout, shape, indices, values.detach(), coalesced))
 
 
-def become(t: Any, p: Any) -> Any:
+def become(t: Any, p: Any) -> Tensor:
     """Let a sparse tensor stand for other parts: what writes in place does."""
     if p is None:
         raise RuntimeError("a dense result cannot be written to a sparse tensor")
@@ -477,7 +477,7 @@ class SparseNode(_core.FunctionNode):
         self.needs = needs
         self.masked = masked  # it reads gradients where the result has values only
 
-    def _run_backward(self, grads: tuple[Tensor, ...]) -> tuple[Any, ...]:
+    def _run_backward(self, grads: tuple[Tensor, ...]) -> tuple[object, ...]:
         if self.rules is None:
             raise RuntimeError(
                 "Trying to backward through the graph a second time (or directly access saved "
@@ -508,7 +508,7 @@ def wants(t: Any) -> bool:
 
 def record(
     name: str,
-    result: Any,
+    result: Tensor,
     inputs: Sequence[Any],
     rules: tuple[_Rule | None, ...],
     masked: bool | None = None,
@@ -549,7 +549,7 @@ def is_masked(t: Any) -> bool:
     return edge is not None and getattr(edge[0], "masked", False) is True
 
 
-def named(name: str, result: Any) -> Any:
+def named(name: str, result: Tensor) -> Tensor:
     """A result whose last node has a name."""
     p = parts(result)
     if not _core.is_grad_enabled() or not wants(result):
@@ -566,7 +566,7 @@ def values_of(t: Any) -> Tensor:
     return record("ValuesBackward0", p.value.detach(), (t,), (lambda g: at_places(p, g),))
 
 
-def at_places(p: Parts, gradient: Tensor) -> Any:
+def at_places(p: Parts, gradient: Tensor) -> Tensor:
     """The gradient of a sparse tensor, of those of its values. Values of the same index have the
     same gradient, which stands there once."""
     if p.layout is sparse_coo and not p.coalesced and p.nnz > 1:
@@ -581,7 +581,7 @@ def at_places(p: Parts, gradient: Tensor) -> Any:
 
 def build(
     p: Parts, values: Tensor, name: str = "SparseCooTensorWithDimsAndTensorsBackward0"
-) -> Any:
+) -> Tensor:
     """The sparse tensor of other values at the same places, as a function of them."""
     made = wrap(p.like(values.detach()))
     return record(name, made, (values,), (lambda g: values_at(g, p),), True)
@@ -668,16 +668,16 @@ class SparseLevel(Level):
         self.number = 0.5  # type: ignore[assignment]  # below that of any transform
         self.active = True
 
-    def call(self, op: Op, args: Sequence[Any]) -> Any:
+    def call(self, op: Op, args: Sequence[object]) -> Any:
         name = op.__name__
         if name == "add" and parts(args[1]) is None:  # gradients have no order
             args = (args[1], args[0], *args[2:])
         return answer(name, args, {})
 
-    def in_place(self, op: Op, args: Sequence[Any]) -> Any:
+    def in_place(self, op: Op, args: Sequence[object]) -> Any:
         return answer(op.base.__name__ + "_", args, {})
 
-    def function(self, cls: Any, args: Sequence[Any]) -> Any:
+    def function(self, cls: Any, args: Sequence[object]) -> Any:
         return cls._run(args)[1]
 
     def backward(
@@ -688,11 +688,11 @@ class SparseLevel(Level):
             inputs = tuple(map(_as_edge, inputs))
         return _core.run_backward(roots, gradients, retain, create_graph, inputs)
 
-    def grad_fn(self, t: Any) -> Any:
+    def grad_fn(self, t: Tensor) -> Any:
         edge = _core.gradient_edge(t)
         return None if edge is None or isinstance(edge[0], _core.AccumulateGrad) else edge[0]
 
-    def array(self, t: Any) -> Any:
+    def array(self, t: Tensor) -> Any:
         raise RuntimeError(
             "Cannot access data pointer of Tensor that doesn't have storage. It is sparse: use "
             ".to_dense(), or the arrays of its indices and values."

@@ -53,7 +53,7 @@ def _indices(indices: object, keep: bool = False) -> Tensor:
     return made.to(rl.int64)
 
 
-def _stay_here(name: str, given: list[Any], device: object) -> None:
+def _stay_here(name: str, given: list[object], device: object) -> None:
     """Raise for what is not on the CPU. Without a device values say where the tensor is, and where
     they are no tensor it is on the default device."""
     if device is None and not any(isinstance(v, Tensor) for v in given[1:]):
@@ -61,7 +61,7 @@ def _stay_here(name: str, given: list[Any], device: object) -> None:
     stay_here(name, *given, device=device)
 
 
-def _finished(made: Any, device: Any, requires_grad: bool, checks: bool | None) -> Any:
+def _finished(made: Any, device: object, requires_grad: bool, checks: bool | None) -> Tensor:
     if checks or (checks is None and _Checks.on):
         validate(parts(made))
     if requires_grad:
@@ -77,13 +77,13 @@ def sparse_coo_tensor(
     *args: Any,
     size: Any = None,
     dtype: Any = None,
-    device: Any = None,
+    device: object = None,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
     is_coalesced: bool | None = None,
     pin_memory: bool = False,
-    indices: Any = None,
-    values: Any = None,
+    indices: object = None,
+    values: object = None,
 ) -> Any:
     """A sparse tensor in coordinate form, of indices (one column for each value) and values.
 
@@ -178,15 +178,15 @@ def _compressed_size(layout: _layout, starts: Tensor, plain: Tensor, values: Ten
 
 def _compressed(
     layout: _layout,
-    starts: Any,
-    plain: Any,
-    values: Any,
+    starts: object,
+    plain: object,
+    values: object,
     size: Any,
-    dtype: Any,
-    device: Any,
+    dtype: object,
+    device: object,
     requires_grad: bool,
     checks: bool | None,
-) -> Any:
+) -> Tensor:
     _stay_here("sparse_compressed_tensor", [starts, plain, values], device)
     a, b, v = _indices(starts, True), _indices(plain, True), _values(values, dtype)
     block = 2 if layout in BLOCKED else 0
@@ -224,18 +224,18 @@ def _compressed(
 
 
 def sparse_compressed_tensor(
-    compressed_indices: Any,
-    plain_indices: Any,
-    values: Any,
-    size: Any = None,
+    compressed_indices: object,
+    plain_indices: object,
+    values: Tensor,
+    size: object = None,
     *,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Any = None,
-    device: Any = None,
+    device: object = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
-) -> Any:
+) -> Tensor:
     """A sparse tensor of one of the compressed layouts.
 
     compressed_indices: where each row (or column) of values begins. plain_indices: the columns
@@ -266,18 +266,18 @@ def sparse_compressed_tensor(
 
 
 def sparse_csr_tensor(
-    crow_indices: Any,
-    col_indices: Any,
-    values: Any,
-    size: Any = None,
+    crow_indices: object,
+    col_indices: object,
+    values: object,
+    size: object = None,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: object = None,
+    layout: object = None,
+    device: object = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
-) -> Any:
+) -> Tensor:
     """A sparse tensor in compressed rows.
 
     Row i has the values from crow_indices[i] to crow_indices[i + 1], in these col_indices.
@@ -291,14 +291,14 @@ def sparse_csr_tensor(
 
 
 def sparse_csc_tensor(
-    ccol_indices: Any,
-    row_indices: Any,
-    values: Any,
-    size: Any = None,
+    ccol_indices: object,
+    row_indices: object,
+    values: Tensor,
+    size: object = None,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: object = None,
+    layout: object = None,
+    device: object = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
@@ -315,18 +315,18 @@ def sparse_csc_tensor(
 
 
 def sparse_bsr_tensor(
-    crow_indices: Any,
-    col_indices: Any,
-    values: Any,
-    size: Any = None,
+    crow_indices: object,
+    col_indices: object,
+    values: Tensor,
+    size: object = None,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: object = None,
+    layout: object = None,
+    device: object = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
-) -> Any:
+) -> Tensor:
     """A sparse tensor in compressed rows of blocks: each value is a matrix.
 
     >>> torch.sparse_bsr_tensor([0, 1], [1], [[[1.0, 2.0], [3.0, 4.0]]]).to_dense()
@@ -338,14 +338,14 @@ def sparse_bsr_tensor(
 
 
 def sparse_bsc_tensor(
-    ccol_indices: Any,
-    row_indices: Any,
-    values: Any,
-    size: Any = None,
+    ccol_indices: object,
+    row_indices: object,
+    values: object,
+    size: object = None,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: object = None,
+    layout: object = None,
+    device: object = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
@@ -455,7 +455,7 @@ def _check_compressed(p: Parts) -> None:
         raise RuntimeError(sorted_)
 
 
-def _rebuild_sparse_tensor(layout: Any, data: Any, check: bool = True) -> Any:
+def _rebuild_sparse_tensor(layout: Any, data: Any, check: bool = True) -> Tensor:
     """A sparse tensor from a pickle. check: whether the indices are checked."""
     tensors = 2 if layout is sparse_coo else 3
     if len(data) < tensors + 1 or any(type(t) is not Tensor for t in data[:tensors]):

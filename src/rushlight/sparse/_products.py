@@ -57,7 +57,7 @@ _OTHER = {
 
 
 @answers("transpose", "swapaxes", "swapdims")
-def transpose(input: Any, dim0: int, dim1: int, node: str = "TransposeBackward0") -> Any:
+def transpose(input: object, dim0: int, dim1: int, node: str = "TransposeBackward0") -> Any:
     p = parts(input)
     ndim = len(p.shape)
     a, b = dim_in(dim0, ndim), dim_in(dim1, ndim)
@@ -90,7 +90,7 @@ def transpose(input: Any, dim0: int, dim1: int, node: str = "TransposeBackward0"
     return record(node, made, (input,), (lambda g: _swapped(g, a, b),))
 
 
-def _swapped(g: Any, a: int, b: int) -> Any:
+def _swapped(g: Tensor, a: int, b: int) -> Any:
     return g.transpose(a, b) if parts(g) is None else transpose(g, a, b)
 
 
@@ -113,7 +113,7 @@ def matrix_transpose(input: Any) -> Any:
 
 
 @answers("t", "get T", "get H")
-def t(input: Any) -> Any:
+def t(input: object) -> Any:
     p = parts(input)
     if len(p.shape) < 2:
         return input
@@ -127,7 +127,7 @@ def t(input: Any) -> Any:
 
 
 @answers("permute")
-def permute(input: Any, *dims: Any) -> Any:
+def permute(input: object, *dims: Any) -> Any:
     p = parts(input)
     if len(dims) == 1 and isinstance(dims[0], (tuple, list)):
         dims = tuple(dims[0])
@@ -184,7 +184,7 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
 # ---- two matrices
 
 
-def _plain(t: object) -> tuple[Any, Parts]:
+def _plain(t: object) -> tuple[object, Parts]:
     """A sparse matrix whose values are single elements, and its parts."""
     p = parts(t)
     if p.layout in BLOCKED:
@@ -233,18 +233,18 @@ def product(a: Any, b: Any, node: str = "MmBackward0") -> Any:
     with rl.no_grad():
         made = times_dense(p, b)
 
-    def for_a(g: Any) -> Any:
+    def for_a(g: Any) -> Tensor:
         if node != "SparseAddmmBackward0" and not is_masked(a):
             return g.mm(b.conj().t()) if parts(g) is None else product(g, b.conj().t())
         return at_places(p, sampled(g, b.conj(), p))
 
-    def for_b(g: Any) -> Any:
+    def for_b(g: Tensor) -> Any:
         return product(t(_conjugate(a)), g, node)
 
     return record(node, made, (a, b), (for_a, for_b))
 
 
-def _composed(a: Any, b: Any) -> Any:
+def _composed(a: Any, b: Any) -> Tensor:
     """The product of dense ops, each of which has its rules for vmap and for tangents."""
     rows, columns = parts(a).places()
     part = b.index_select(0, integers(columns)) * values_of(a).unsqueeze(1)
@@ -305,11 +305,11 @@ def _sparse_sparse(a: object, b: object, node: str) -> Any:
 
     masked = node == "SparseAddmmBackward0"
 
-    def for_a(g: Any) -> Any:
+    def for_a(g: object) -> Any:
         found = product(g, t(_conjugate(b)))
         return at_places(p, values_at(found, p)) if masked else found
 
-    def for_b(g: Any) -> Any:
+    def for_b(g: object) -> Any:
         found = product(t(_conjugate(a)), g)
         return at_places(q, values_at(found, q)) if masked else found
 
@@ -352,7 +352,7 @@ def mv(input: Any, vec: Any) -> Any:
 
 
 @answers("bmm")
-def bmm(input: Any, mat2: Any) -> Any:
+def bmm(input: Any, mat2: Any) -> Tensor:
     p, q = parts(input), parts(mat2)
     if q is not None:
         if p is not None:
@@ -389,7 +389,7 @@ def bmm(input: Any, mat2: Any) -> Any:
         columns = mat2.conj().reshape(n * k, -1)
         return at_places(p, sampled(g.reshape(n * m, -1), columns, flat))
 
-    def for_b(g: Any) -> Any:
+    def for_b(g: Tensor) -> Any:
         return bmm(_batch_t(_conjugate(input)), g)
 
     return record("BmmBackward0", made, (input, mat2), (for_a, for_b))
@@ -419,13 +419,13 @@ def matmul(input: Any, other: Any) -> Any:
 
 
 @answers("linear")
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+def linear(input: Any, weight: Tensor, bias: object = None) -> Any:
     turned = t_of(weight)
     made = product(input, turned) if input.dim() == 2 else matmul(input, turned)
     return made if bias is None else made + bias
 
 
-def _addmm(node: str, input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
+def _addmm(node: str, input: Any, mat1: object, mat2: object, beta: Any, alpha: Any) -> Any:
     made = product(mat1, mat2, node if node == "SparseAddmmBackward0" else "MmBackward0")
     if alpha != 1:
         made = made * alpha if parts(made) is None else mul(made, alpha)
@@ -441,18 +441,18 @@ def _addmm(node: str, input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -
 
 
 @answers("addmm")
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmm(input: Any, mat1: Any, mat2: object, *, beta: Any = 1, alpha: object = 1) -> Tensor:
     return _addmm("AddmmBackward0", input, mat1, mat2, beta, alpha)
 
 
 @answers("addmm_")
-def addmm_(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmm_(input: Any, mat1: Any, mat2: object, *, beta: Any = 1, alpha: object = 1) -> Any:
     made = addmm(input, mat1, mat2, beta=beta, alpha=alpha)
     return input.copy_(made) if parts(input) is None else become(input, parts(made))
 
 
 @answers("addmv")
-def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmv(input: Any, mat: Any, vec: object, *, beta: Any = 1, alpha: object = 1) -> Any:
     return input * beta + mv(mat, vec) * alpha
 
 
@@ -471,7 +471,7 @@ def _must_be_matrix(name: str, dense: Any) -> None:
 
 
 @typed("smm(input: Tensor, mat2: Tensor)")
-def smm(input: Any, mat2: Any) -> Any:
+def smm(input: Any, mat2: Any) -> Tensor:
     """The product of a sparse and a dense matrix, as a sparse one.
 
     >>> s = torch.sparse_coo_tensor([[0], [1]], [2.0], (2, 2))
@@ -513,7 +513,7 @@ def make_empty(m: int, n: int, dtype: Any) -> Any:
 @typed(
     "sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1)"
 )
-def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2), of which mat2 is dense, as a sparse matrix.
 
     >>> s = torch.sparse_coo_tensor([[0], [1]], [2.0], (2, 2))
@@ -538,7 +538,7 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
 
 
 @typed("hspmm(mat1: Tensor, mat2: Tensor)")
-def hspmm(mat1: Any, mat2: Any) -> Any:
+def hspmm(mat1: Any, mat2: Any) -> Tensor:
     """The product of a sparse and a dense matrix, with its rows that are not 0 kept whole.
 
     >>> s = torch.sparse_coo_tensor([[0], [1]], [2.0], (2, 2))
@@ -556,7 +556,7 @@ answers("sspaddmm")(sspaddmm)
 HANDLERS["hspmm"] = hspmm  # no other room has the name
 
 
-def reduced(a: Any, b: Tensor, reduce: str) -> Tensor:
+def reduced(a: Tensor, b: Tensor, reduce: str) -> Tensor:
     """A product of compressed rows with a dense matrix whose sums are means, greatest or least."""
     p = parts(a)
     if reduce not in ("sum", "mean", "amax", "amin"):
@@ -584,8 +584,8 @@ def reduced(a: Any, b: Tensor, reduce: str) -> Tensor:
     said="sparse_sampled_addmm",
 )
 def sampled_addmm(
-    input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0
-) -> Any:
+    input: object, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0
+) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2) at the places of input, compressed rows.
 
     >>> s = torch.eye(2).to_sparse_csr()
@@ -637,7 +637,7 @@ def spmm(input: Any, mat2: Any) -> Any:
     return mm_any(input, mat2)
 
 
-def dsmm(input: Any, mat2: Any) -> Any:
+def dsmm(input: Any, mat2: object) -> Any:
     """`torch.mm`, by an older name.
 
     >>> torch.dsmm(torch.eye(2).to_sparse(), torch.ones(2, 1))
@@ -652,7 +652,7 @@ def mm_any(a: Any, b: Any) -> Any:
     return a.mm(b) if parts(a) is None and parts(b) is None else product(a, b)
 
 
-def hsmm(mat1: Any, mat2: Any) -> Any:
+def hsmm(mat1: object, mat2: Any) -> Any:
     """`torch.hspmm`, by another name.
 
     >>> torch.hsmm(torch.eye(2).to_sparse(), torch.ones(2, 1)).to_dense()
@@ -662,7 +662,7 @@ def hsmm(mat1: Any, mat2: Any) -> Any:
     return hspmm(mat1, mat2)
 
 
-def saddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def saddmm(input: Any, mat1: Any, mat2: object, *, beta: Any = 1, alpha: object = 1) -> Any:
     """`torch.addmm`, by an older name.
 
     >>> torch.saddmm(torch.ones(2, 1), torch.eye(2).to_sparse(), torch.ones(2, 1))

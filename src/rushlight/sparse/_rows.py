@@ -21,7 +21,7 @@ def rows(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: 
         made = rl.embedding(weight.detach(), indices, padding_idx)
     shape = tuple(weight.shape)
 
-    def rule(g: Tensor) -> Any:
+    def rule(g: Tensor) -> Tensor:
         if scale_grad_by_freq:
             raise RuntimeError(
                 "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
@@ -36,7 +36,7 @@ def rows(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: 
     return record("EmbeddingBackward0", made, (weight,), (rule,))
 
 
-def gathered(g: Tensor, dim: int, index: Tensor, shape: Any) -> Any:
+def gathered(g: Tensor, dim: int, index: Tensor, shape: Any) -> Tensor:
     """The gradient of `torch.gather`, which has a value for each element of the result."""
     at = np.asarray(index._array, np.int64)
     places = np.indices(at.shape).reshape(at.ndim, at.size)

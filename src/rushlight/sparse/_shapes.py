@@ -98,7 +98,7 @@ def stack(tensors: Any, dim: int = 0) -> Any:
 
 
 @answers("unsqueeze")
-def unsqueeze(input: Any, dim: int) -> Any:
+def unsqueeze(input: object, dim: int) -> Any:
     p = _coordinates(input, "unsqueeze")
     dim = dim_in(dim, len(p.shape) + 1)
     shape = list(p.shape)
@@ -112,7 +112,7 @@ def unsqueeze(input: Any, dim: int) -> Any:
 
 
 @answers("select")
-def select(input: Any, dim: int, index: int) -> Any:
+def select(input: object, dim: int, index: int) -> Any:
     p = parts(input)
     if p.layout is not sparse_coo:
         return select(HANDLERS["to_sparse"](input), dim, index)
@@ -140,7 +140,7 @@ def select(input: Any, dim: int, index: int) -> Any:
 
 
 @answers("index_select")
-def index_select(input: Any, dim: int, index: Any) -> Any:
+def index_select(input: object, dim: int, index: Tensor) -> Any:
     p = parts(input)
     if p is None or parts(index) is not None:
         refuse("index_select", (input, index))
@@ -216,7 +216,7 @@ HANDLERS["__iter__"] = lambda self: iter(unbind(self))
 
 
 @answers("__getitem__")
-def getitem(self: Any, key: Any) -> Any:
+def getitem(self: Any, key: Any) -> Tensor:
     """Integers and None at the front, slices of everything, and tensors of indices."""
     if parts(self) is None:
         refuse("index.Tensor", (self, *([key] if isinstance(key, Tensor) else [])))

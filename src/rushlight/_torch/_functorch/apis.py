@@ -16,9 +16,9 @@ __all__ = ["chunk_vmap", "grad", "grad_and_value", "vmap"]
 
 
 def chunk_vmap(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     in_dims: Any = 0,
-    out_dims: Any = 0,
+    out_dims: object = 0,
     randomness: str = "error",
     chunks: int = 2,
 ) -> Callable[..., Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 from ... import func as _func
 from ..._errors import warn
@@ -15,11 +14,11 @@ from .make_functional import FunctionalModule as FunctionalModule
 from .make_functional import FunctionalModuleWithBuffers as FunctionalModuleWithBuffers
 
 
-def _warning(function: Callable[..., Any], new: str) -> Callable[..., Any]:
+def _warning(function: Callable[..., object], new: str) -> Callable[..., object]:
     name = function.__name__
 
     @functools.wraps(function)
-    def warns(*args: object, **kwargs: object) -> Any:
+    def warns(*args: object, **kwargs: object) -> object:
         warn(
             "We've integrated functorch into PyTorch. As the final step of the integration, "
             f"`functorch.{name}` is deprecated as of PyTorch 2.0 and will be deleted in a future "

@@ -100,7 +100,9 @@ def _swapped(model: Module, names: _Names, tensors: Iterable[Tensor]) -> list[Te
     return before
 
 
-def _called(model: Module, names: _Names, tensors: Iterable[Tensor], args: Any, kwargs: Any) -> Any:
+def _called(
+    model: Module, names: _Names, tensors: Iterable[Tensor], args: Any, kwargs: Any
+) -> Tensor:
     before = _swapped(model, names, tensors)
     try:
         return model(*args, **kwargs)
@@ -227,7 +229,7 @@ def make_functional_deprecated_v1(
         )
     weights, names, _ = extract_weights(model)
 
-    def function(weights: Sequence[Tensor], data: Sequence[Any]) -> Any:
+    def function(weights: Sequence[Tensor], data: Sequence[object]) -> Any:
         return load_state(copy.deepcopy(model), weights, names)(*data)
 
     return weights, function, names
@@ -238,19 +240,21 @@ def make_functional_with_buffers_deprecated_v1(model: Module) -> tuple[Any, ...]
     weights, names, _ = extract_weights(model)
     buffers, buffer_names, _ = extract_buffers(model)
 
-    def function(weights: Sequence[Tensor], buffers: Sequence[Tensor], data: Sequence[Any]) -> Any:
+    def function(
+        weights: Sequence[Tensor], buffers: Sequence[Tensor], data: Sequence[object]
+    ) -> Any:
         return load_state(copy.deepcopy(model), weights, names, buffers, buffer_names)(*data)
 
     return weights, buffers, function, names, buffer_names
 
 
-def _initial(make: Callable[..., Any], kinds: int) -> Callable[..., Any]:
+def _initial(make: Callable[..., Any], kinds: int) -> Callable[..., object]:
     def functional_init(
-        model_class: type[Module], ensemble_shape: tuple[int, ...] = (), device: Any = "cpu"
-    ) -> Callable[..., Any]:
+        model_class: type[Module], ensemble_shape: tuple[int, ...] = (), device: object = "cpu"
+    ) -> Callable[..., object]:
         """A function that makes a module, or several whose weights are stacked, as a function."""
 
-        def wrapped(*args: object, **kwargs: object) -> Any:
+        def wrapped(*args: object, **kwargs: object) -> object:
             if len(ensemble_shape) >= 2:
                 raise ValueError("NYI: ensemble_shape with more than 1 element")
             if not ensemble_shape:

@@ -26,7 +26,7 @@ def _truth(value: object, of: str) -> bool:
 
 
 def cond(
-    pred: Any,
+    pred: object,
     true_fn: Callable[..., Any],
     false_fn: Callable[..., Any],
     operands: tuple[Any, ...] | list[Any] = (),
@@ -50,8 +50,8 @@ def cond(
 
 
 def while_loop(
-    cond_fn: Callable[..., Any],
-    body_fn: Callable[..., Any],
+    cond_fn: Callable[..., object],
+    body_fn: Callable[..., object],
     carried_inputs: tuple[Any, ...] | list[Any],
 ) -> Any:
     """Runs body_fn on its own results as long as cond_fn says, and gives the last.

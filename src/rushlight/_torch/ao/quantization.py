@@ -56,7 +56,7 @@ class QuantWrapper(nn.Module):
         return self.dequant(self.module(self.quant(X)))
 
 
-def _fuse_known(layers: list[Any]) -> list[Any]:
+def _fuse_known(layers: list[Any]) -> list[object]:
     """Layers fused into the first of them; the others do nothing any more."""
     kinds = [type(x) for x in layers]
     names = [k.__name__ for k in kinds]
@@ -74,7 +74,7 @@ def _fuse_known(layers: list[Any]) -> list[Any]:
         else:
             fused = fuse_conv_bn_eval(fused, norm, transposed)
     if rest:
-        pairs: dict[Any, Any] = {
+        pairs: dict[object, Any] = {
             **{(c, nn.ReLU): getattr(_fused, f"ConvReLU{d}d") for c, d in _CONVOLUTIONS},
             (nn.Linear, nn.ReLU): _fused.LinearReLU,
             (nn.BatchNorm2d, nn.ReLU): _fused.BNReLU2d,

@@ -71,7 +71,7 @@ class ModuleWrapPolicy(_Policy):
     def __init__(self, module_classes: Iterable[type[nn.Module]]) -> None:
         self._module_classes = set(module_classes)
 
-    def __call__(self, module: nn.Module, recurse: bool, *args: Any, **kwargs: Any) -> bool:
+    def __call__(self, module: nn.Module, recurse: bool, *args: Any, **kwargs: object) -> bool:
         return recurse or isinstance(module, tuple(self._module_classes))
 
 
@@ -82,13 +82,13 @@ class CustomPolicy(_Policy):
         self._lambda_fn = lambda_fn
 
 
-def wrap(module: nn.Module, **wrap_overrides: Any) -> nn.Module:
+def wrap(module: nn.Module, **wrap_overrides: object) -> nn.Module:
     """The module as it is."""
     return module
 
 
 @contextlib.contextmanager
-def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: object) -> Iterator[None]:
+def enable_wrap(*, wrapper_cls: object, **wrapper_kwargs: object) -> Iterator[None]:
     """A block like any other: `wrap` leaves modules as they are."""
     yield
 

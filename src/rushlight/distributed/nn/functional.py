@@ -74,7 +74,7 @@ def _all_gather_base(output_tensor: Tensor, input_tensor: Tensor, group: object 
 
 
 def all_to_all(
-    output_tensor_list: Any, input_tensor_list: Any, group: Any = None
+    output_tensor_list: object, input_tensor_list: Any, group: Any = None
 ) -> tuple[Tensor, ...]:
     """The tensors that all ranks have for this rank; output_tensor_list: the memory for them."""
     found: tuple[Tensor, ...] = _AllToAll.apply(group, output_tensor_list, *input_tensor_list)

@@ -45,11 +45,11 @@ class WholeGroup:
         """The sizes of the mesh."""
         return (self.size(),)
 
-    def get_group(self, mesh_dim: Any = None) -> Any:
+    def get_group(self, mesh_dim: object = None) -> Any:
         """The default group."""
         return _groups.default_group()
 
-    def get_local_rank(self, mesh_dim: Any = None) -> int:
+    def get_local_rank(self, mesh_dim: object = None) -> int:
         """The place of this process."""
         return _groups.get_rank() if _groups.is_initialized() else 0
 
@@ -182,7 +182,7 @@ class DTensor(Tensor):
     _whole_shape: Any
     _is_copied_view: bool
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: object) -> Any:
         """Refused: see `DTensor.from_local`."""
         raise TypeError("A DTensor is made by DTensor.from_local or by distribute_tensor.")
 
@@ -205,13 +205,13 @@ class DTensor(Tensor):
     @staticmethod
     def from_local(
         local_tensor: Tensor,
-        device_mesh: Any = None,
-        placements: Any = None,
+        device_mesh: object = None,
+        placements: object = None,
         *,
         run_check: bool = False,
         shape: Any = None,
-        stride: Any = None,
-        grad_placements: Any = None,
+        stride: object = None,
+        grad_placements: object = None,
     ) -> DTensor:
         """The tensor of which `local_tensor` is this process's part; it shares its memory.
 
@@ -261,11 +261,11 @@ class DTensor(Tensor):
         with _plainly():
             return Tensor._make_subclass(Tensor, self, False)
 
-    def to_local(self, *, grad_placements: Any = None) -> Tensor:
+    def to_local(self, *, grad_placements: object = None) -> Tensor:
         """This process's part: the memory itself. No gradient goes through it."""
         return self._local
 
-    def full_tensor(self, *, grad_placements: Any = None) -> Tensor:
+    def full_tensor(self, *, grad_placements: object = None) -> Tensor:
         """The whole tensor, on each process. No gradient goes through it.
 
         All processes of the mesh have to call it.
@@ -274,7 +274,7 @@ class DTensor(Tensor):
             return whole_of(self._local, self._whole_shape, self._mesh, self._placement)
 
     def redistribute(
-        self, device_mesh: Any = None, placements: Any = None, *, async_op: bool = False
+        self, device_mesh: object = None, placements: object = None, *, async_op: bool = False
     ) -> DTensor:
         """The tensor as it lies elsewhere; all processes of the mesh have to call it."""
         mesh = self._mesh if device_mesh is None else checked_mesh(device_mesh)
@@ -313,7 +313,7 @@ class DTensor(Tensor):
 
     @classmethod
     def __torch_function__(
-        cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+        cls, func: Any, types: object, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         name: str = getattr(func, "__name__", "")
         kwargs = kwargs or {}
@@ -337,7 +337,7 @@ class DTensor(Tensor):
 DTensor.__module__ = "rushlight.distributed.tensor"
 
 
-def _attribute(attribute: str, access: str, func: Any, args: Any) -> Any:
+def _attribute(attribute: str, access: str, func: Any, args: Any) -> object:
     """Read or write an attribute."""
     self = args[0]
     if attribute == "data":
@@ -373,7 +373,7 @@ def _stride(self: DTensor, dim: int | None = None) -> Any:
     return tuple(steps) if dim is None else steps[dim]
 
 
-_FACTS: dict[str, Callable[..., Any]] = {
+_FACTS: dict[str, Callable[..., object]] = {
     "size": lambda t, dim=None: t._whole_shape if dim is None else t._whole_shape[dim],
     "numel": lambda t: math.prod(t._whole_shape),
     "nelement": lambda t: math.prod(t._whole_shape),
@@ -382,7 +382,7 @@ _FACTS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _run(name: str, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+def _run(name: str, func: object, args: Any, kwargs: dict[str, object]) -> Any:
     """Run a function on the parts where that is the same, else on the whole."""
     tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor)]
     spread = [t for t in tensors if isinstance(t, DTensor)]
@@ -433,7 +433,7 @@ def _goes_with(tensor: Tensor, model: DTensor) -> bool:
     )
 
 
-def _on_parts(func: Any, args: Any, kwargs: Any, model: DTensor, writes: bool) -> Any:
+def _on_parts(func: Any, args: Any, kwargs: object, model: DTensor, writes: bool) -> Any:
     own, named = tree_map_only(DTensor, lambda t: t._local, (args, kwargs))
     result = func(*own, **named)
     if writes:
@@ -477,8 +477,8 @@ def _on_whole(name: str, func: Any, args: Any, kwargs: Any, model: DTensor, writ
 
 def distribute_tensor(
     tensor: Tensor,
-    device_mesh: Any = None,
-    placements: Any = None,
+    device_mesh: object = None,
+    placements: object = None,
     *,
     src_data_rank: int | None = 0,
 ) -> DTensor:

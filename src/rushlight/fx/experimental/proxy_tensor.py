@@ -31,7 +31,7 @@ class PythonKeyTracer(Tracer):
         self.nodes: dict[int, Any] = {}
         self.kept: list[Any] = []  # so that ids stay those of the tensors
 
-    def know(self, value: Any, proxy: Proxy) -> None:
+    def know(self, value: object, proxy: Proxy) -> None:
         """Let a proxy stand for a value from now on."""
         if isinstance(value, Tensor):
             self.nodes[id(value)] = proxy
@@ -41,7 +41,7 @@ class PythonKeyTracer(Tracer):
                 if isinstance(item, (Tensor, tuple, list)):
                     self.know(item, proxy[i])  # type: ignore[index]
 
-    def create_arg(self, a: Any) -> Any:
+    def create_arg(self, a: object) -> Any:
         """A value as an argument: known tensors are nodes, others become members."""
         if isinstance(a, Tensor):
             known = self.nodes.get(id(a))
@@ -56,7 +56,9 @@ class _Recorder(TorchFunctionMode):
         super().__init__()
         self.tracer = tracer
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Any, types: object, args: Any = (), kwargs: Any = None
+    ) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         tensors = [x for x in pytree.tree_leaves(result) if isinstance(x, Tensor)]
@@ -78,7 +80,7 @@ class _Recorder(TorchFunctionMode):
 
 def make_fx(
     f: Callable[..., Any],
-    decomposition_table: Any = None,
+    decomposition_table: object = None,
     tracing_mode: str = "real",
     **settings: object,
 ) -> Callable[..., GraphModule]:

@@ -33,12 +33,12 @@ class _Constructor(Function):
         return MaskedTensor(data.detach(), mask)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: Any, *grads: Any) -> object:
         (mask,) = ctx.saved_tensors
         return grads[0].masked_fill(~mask, 0), None
 
 
-def as_masked_tensor(data: Any, mask: Any) -> MaskedTensor:
+def as_masked_tensor(data: Tensor, mask: Tensor) -> MaskedTensor:
     """As `masked_tensor`, and gradients flow on to `data`: zero where the mask is False.
 
     >>> data = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)

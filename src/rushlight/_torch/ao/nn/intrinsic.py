@@ -12,7 +12,7 @@ class _FusedModule(nn.Sequential):
     pass
 
 
-def _fused(name: str, *kinds: type[Any]) -> type[Any]:
+def _fused(name: str, *kinds: type[object]) -> type[object]:
     def __init__(self: Any, *layers: Any) -> None:
         if len(layers) != len(kinds) or not all(map(isinstance, layers, kinds)):
             found = "".join(type(x).__name__ for x in layers)

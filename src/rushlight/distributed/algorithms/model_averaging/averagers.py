@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any
 
 from ...._errors import warn
 from ...._missing import missing_name as _missing_name
@@ -22,7 +21,7 @@ class ModelAverager(ABC):
         self.step = 0
 
     @abstractmethod
-    def average_parameters(self, params: Iterable[Any]) -> None:
+    def average_parameters(self, params: Iterable[object]) -> None:
         """Average, if it is time."""
 
 
@@ -47,7 +46,7 @@ class PeriodicModelAverager(ModelAverager):
             )
         self.period, self.warmup_steps = period, warmup_steps
 
-    def average_parameters(self, params: Iterable[Any]) -> None:
+    def average_parameters(self, params: Iterable[object]) -> None:
         """Count a step; average the parameters, or those of groups, that have a gradient."""
         since = self.step - self.warmup_steps
         if since >= 0 and since % self.period == 0:

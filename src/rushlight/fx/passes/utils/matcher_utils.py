@@ -78,7 +78,7 @@ class SubgraphMatcher:
         return bool(wanted.target == node.target)
 
     @staticmethod
-    def _member(node: Node) -> Any:
+    def _member(node: Node) -> object:
         at = node.graph.owning_module
         for part in str(node.target).split("."):
             at = getattr(at, part)
@@ -136,11 +136,11 @@ class SubgraphMatcher:
         return False
 
     @staticmethod
-    def _normalized(node: Node) -> Any:
+    def _normalized(node: Node) -> object:
         """The arguments; those by name in the order of the names."""
         return [list(node.args), dict(sorted(node.kwargs.items()))]
 
-    def _is_contained(self, nodes_map: dict[Node, Any]) -> bool:
+    def _is_contained(self, nodes_map: dict[Node, object]) -> bool:
         """Whether nothing outside of the place uses what is inside of it."""
         inside = {
             node: wanted
