@@ -138,7 +138,7 @@ class _Namespace:
             self._obj_to_name[obj] = candidate
         return candidate
 
-    def associate_name_with_obj(self, name: str, obj: Node) -> None:
+    def associate_name_with_obj(self, name: str, obj: object) -> None:
         """Note the name of an object that has none yet."""
         if self._obj_to_name.setdefault(obj, name) is not name:
             raise AssertionError("obj is already associated")

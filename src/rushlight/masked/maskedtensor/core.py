@@ -62,7 +62,7 @@ def _as_data() -> Iterator[None]:
         _core.set_overrides(before)
 
 
-def is_masked_tensor(obj: Tensor, /) -> bool:
+def is_masked_tensor(obj: object, /) -> bool:
     """Whether `obj` is a MaskedTensor.
 
     >>> data = torch.tensor([1.0, 2.0])
