@@ -62,7 +62,7 @@ class _ProcessError(Exception):
         super().__init__(msg)
         self.msg, self.error_index, self.error_pid = msg, error_index, error_pid
 
-    def __reduce__(self) -> tuple[object, ...]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.msg, self.error_index, self.error_pid)
 
 
@@ -84,7 +84,7 @@ class ProcessExitedException(_ProcessError):
         super().__init__(msg, error_index, error_pid)
         self.exit_code, self.signal_name = exit_code, signal_name
 
-    def __reduce__(self) -> tuple[object, ...]:
+    def __reduce__(self) -> tuple[Any, ...]:
         told = (self.msg, self.error_index, self.error_pid, self.exit_code, self.signal_name)
         return type(self), told
 

@@ -131,7 +131,7 @@ def wrap_torch_function(
     return decorate
 
 
-def redispatch_function(func: object, types: object, args: Any, kwargs: object) -> Tensor | Size:
+def redispatch_function(func: object, types: object, args: object, kwargs: object) -> Tensor | Size:
     """Call a function past its own gate; calls inside it are taken over as ever.
 
     For a `__torch_function__` that wants to see what a function is made of.
@@ -176,9 +176,7 @@ class TorchFunctionMode:
     def __init__(self) -> None:
         pass
 
-    def __torch_function__(
-        self, func: object, types: object, args: Any = (), kwargs: object = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError(
             f"{type(self).__name__} must define __torch_function__(self, func, types, args=(), "
             "kwargs=None)"
@@ -204,9 +202,7 @@ class BaseTorchFunctionMode(TorchFunctionMode):
     tensor([2., 2.])
     """
 
-    def __torch_function__(
-        self, func: Any, types: object, args: Any = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
 
 

@@ -41,7 +41,7 @@ class Stream:
         self.synchronize()
         return True
 
-    def wait_stream(self, stream: object) -> None:
+    def wait_stream(self, stream: Any) -> None:
         """Nothing to wait for."""
 
     def wait_event(self, event: Any) -> None:
@@ -83,7 +83,7 @@ class Event:
         _wait(self.device if stream is None else stream.device)
         self._time = time.perf_counter()
 
-    def wait(self, stream: object = None) -> None:
+    def wait(self, stream: Any = None) -> None:
         """Nothing to wait for."""
 
     def synchronize(self) -> None:

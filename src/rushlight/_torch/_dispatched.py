@@ -30,7 +30,7 @@ def make_wrapper_subclass(
     strides: Any = None,
     storage_offset: int | None = None,
     memory_format: object = None,
-    dtype: Any = None,
+    dtype: object = None,
     layout: object = rl.strided,
     device: Any = None,
     pin_memory: bool = False,
@@ -146,7 +146,7 @@ def call(op: OpOverload, *args: object, **kwargs: object) -> Any:
 # ---- calls that are other ops, or several
 
 
-def _item(x: Any, index: Any) -> Tensor:
+def _item(x: Any, index: Any) -> Any:
     """x[index]: a selection, a slice or an index of each part."""
     parts = list(index) if isinstance(index, tuple) else [index]
     parts = [rl.tensor(p) if isinstance(p, (list, bool)) else p for p in parts]
@@ -181,7 +181,7 @@ def _item(x: Any, index: Any) -> Tensor:
     return call(OpOverload("alias"), x) if all(p == slice(None) for p in parts) else x
 
 
-def _set_item(x: Tensor, index: object, value: object) -> None:
+def _set_item(x: Any, index: object, value: object) -> None:
     """x[index] = value: a copy into the part, or into what lists of indices name."""
     parts = list(index) if isinstance(index, tuple) else [index]
     value = value if isinstance(value, Tensor) else rl.tensor(value, dtype=x.dtype)
@@ -198,7 +198,7 @@ def _narrow(x: object, dim: int, start: int, length: int) -> object:
     return call(OpOverload("slice", "Tensor"), x, dim, start, start + length)
 
 
-def _to(x: Any, *args: Any, **kwargs: object) -> Tensor:
+def _to(x: Any, *args: Any, **kwargs: object) -> Any:
     other = args[0] if args and isinstance(args[0], Tensor) else None
     wanted = {k: v for k, v in kwargs.items() if k in ("dtype", "device") and v is not None}
     for value in (other.device, other.dtype) if other is not None else args[:2]:
@@ -216,7 +216,7 @@ def _cast(dtype: object) -> Callable[..., Any]:
     return lambda x, **kwargs: _to(x, dtype)
 
 
-def _matmul(x: Any, y: Any) -> Tensor:
+def _matmul(x: Any, y: Any) -> Any:
     name = {(2, 2): "mm", (2, 1): "mv", (3, 3): "bmm", (1, 1): "dot"}.get((x.dim(), y.dim()))
     return call(OpOverload(name or "matmul"), x, y)
 

@@ -69,12 +69,12 @@ def sym_min(a: object, b: object) -> Any:
     return _of_both(min, a, b)
 
 
-def _of_both(choose: Callable[..., Any], a: object, b: object) -> float:
+def _of_both(choose: Callable[..., Any], a: object, b: object) -> Any:
     chosen = choose(a, b)
     return float(chosen) if isinstance(a, float) or isinstance(b, float) else chosen
 
 
-def sym_ite(b: Any, t: object, f: Any) -> Any:
+def sym_ite(b: object, t: object, f: object) -> Any:
     """t where b is true, else f; both are of one type.
 
     >>> torch.sym_ite(True, 1, 2)
@@ -130,7 +130,7 @@ def from_file(
     shared: bool | None = None,
     size: int | None = 0,
     *,
-    dtype: Any = None,
+    dtype: object = None,
     layout: object = None,
     device: object = None,
     pin_memory: bool | None = None,
@@ -259,7 +259,7 @@ def assert_int_or_pair(arg: Any, arg_name: str, message: str) -> None:
 
 
 def _upsample(mode: str, **corners: bool) -> Callable[..., object]:
-    def upsample(input: Any, size: object = None, scale_factor: object = None) -> Tensor:
+    def upsample(input: Any, size: object = None, scale_factor: object = None) -> Any:
         warn(
             f"`nn.functional.upsample_{mode}` is deprecated. "
             "Use `nn.functional.interpolate` instead.",
@@ -536,7 +536,7 @@ except ImportError:
             self._over, self.total, self.n = iterable, total, 0
             self.disable = bool(how.get("disable", False))
 
-        def __iter__(self) -> Iterator[object]:
+        def __iter__(self) -> Iterator[Any]:
             for value in self._over or ():
                 yield value
                 self.update(1)

@@ -81,7 +81,7 @@ class OptimizedModule(Module):
         """Call the module."""
         return self._orig_mod(*args, **kwargs)
 
-    def __reduce__(self) -> tuple[object, ...]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._orig_mod,)
 
     def __getattr__(self, name: str) -> Any:

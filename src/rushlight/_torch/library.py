@@ -221,10 +221,10 @@ class CustomOpDef:
 
     def register_autograd(
         self,
-        backward: Callable[..., object],
+        backward: Callable[..., Any],
         /,
         *,
-        setup_context: Callable[..., object] | None = None,
+        setup_context: Callable[..., Any] | None = None,
     ) -> None:
         """Give it a backward: `backward(ctx, *grads)`, one gradient for each argument.
 
@@ -240,12 +240,12 @@ class CustomOpDef:
             )
         self._backward, self._setup = backward, setup_context
 
-    def register_fake(self, fn: Callable[..., object], /) -> Callable[..., Any]:
+    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
         """Registers the function for the device meta: shapes and types. Also a decorator."""
         self._fake = fn
         return fn
 
-    def register_vmap(self, func: Callable[..., object] | None = None) -> Any:
+    def register_vmap(self, func: Callable[..., Any] | None = None) -> Any:
         """Give it a rule for vmap: `(info, in_dims, *args)` to `(output, out_dims)`. Also a
         decorator."""
         if func is None:
@@ -255,7 +255,7 @@ class CustomOpDef:
         return func
 
     def register_kernel(
-        self, device_types: str | Sequence[str], fn: Callable[..., object] | None = None, /
+        self, device_types: str | Sequence[str], fn: Callable[..., Any] | None = None, /
     ) -> Any:
         """Give it another function for a kind of device. Also a decorator."""
         if fn is None:
@@ -266,7 +266,7 @@ class CustomOpDef:
 
     # ---- calls
 
-    def __call__(self, *args: Any, **kwargs: object) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -320,7 +320,7 @@ class CustomOpDef:
         found = tuple(rl.stack(outs) for outs in zip(*rows, strict=True))
         return (found, (0,) * len(found)) if isinstance(row, tuple) else (found[0], 0)
 
-    def _check(self, i: int, name: str, value: Any) -> None:
+    def _check(self, i: int, name: str, value: object) -> None:
         p = self._signature.parameters[name]
         said = typing.get_type_hints(self._init_fn).get(name)
         if said is Tensor and not isinstance(value, Tensor):
@@ -502,7 +502,7 @@ def register_kernel(
     func: Callable[..., object] | None = None,
     /,
     *,
-    lib: Any = None,
+    lib: object = None,
 ) -> Any:
     """Give an operator another function for a kind of device. Also a decorator."""
     return _op_of(op).register_kernel(device_types, func)
@@ -626,7 +626,7 @@ class Library:
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
 
-    def define(self, schema: str, alias_analysis: str = "", *, tags: object = ()) -> str:
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
         """Make an operator of a schema: "name(Tensor x, int n=1) -> Tensor"; returns its name."""
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
             raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
@@ -639,7 +639,7 @@ class Library:
     def impl(
         self,
         op_name: Any,
-        fn: Callable[..., object],
+        fn: Callable[..., Any],
         dispatch_key: str = "",
         *,
         with_keyset: bool = False,

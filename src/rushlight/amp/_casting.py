@@ -69,7 +69,7 @@ class Caster:
             self.told.update(_told())
 
     def __torch_function__(
-        self, func: object, types: object, args: tuple[object, ...] = (), kwargs: Any = None
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         kwargs = kwargs or {}
         on = [kind for kind, enabled in state.enabled.items() if enabled]

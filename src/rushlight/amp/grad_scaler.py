@@ -85,7 +85,7 @@ class GradScaler:
             self._init_growth_tracker, self._growth_tracker = 0, None
             self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
-    def __getstate__(self) -> dict[str, object]:
+    def __getstate__(self) -> dict[str, Any]:
         """Without what lives on a device: the first `scale` makes it anew."""
         state = self.__dict__.copy()
         if self._enabled:
@@ -103,7 +103,7 @@ class GradScaler:
         tracker = self._growth_tracker
         return self._init_growth_tracker if tracker is None else int(tracker.item())
 
-    def scale(self, outputs: object) -> Any:
+    def scale(self, outputs: Any) -> Any:
         """A loss, or losses in containers, times the factor."""
         if not self._enabled:
             return outputs

@@ -152,7 +152,7 @@ def _backward_of(cls: Any) -> Any:
     return cls.vjp if cls.vjp is not Function.vjp else cls.backward
 
 
-def _ensure_batched(t: Tensor, level: BatchLevel) -> Tensor:
+def _ensure_batched(t: Any, level: Any) -> Any:
     value = batched_at(t, level)
     return t.expand(level.size, *t.shape).clone() if value is None else value
 

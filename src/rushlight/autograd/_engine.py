@@ -242,8 +242,8 @@ def tensor_backward(
 
 @overridable
 def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
+    tensors: object,
+    grad_tensors: object = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     grad_variables: object = None,

@@ -165,7 +165,7 @@ class Duals:
         return [replaced(a, given) for a in self.inputs]
 
 
-def replaced(value: Any, given: dict[int, Any]) -> Any:
+def replaced(value: object, given: dict[int, Any]) -> Any:
     if isinstance(value, (tuple, list)):
         return type(value)(replaced(v, given) for v in value)
     return given.get(id(value), value)

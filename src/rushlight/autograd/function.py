@@ -325,7 +325,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             DeprecationWarning,
         )
 
-    def __call__(self, *args: Any, **kwargs: object) -> Tensor:
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use "
             "new-style autograd function with static forward method. "
@@ -340,7 +340,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[object, ...], output: object) -> Any:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
         """Save what backward needs, apart from forward.
 
         >>> class Square(torch.autograd.Function):
@@ -377,7 +377,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     @staticmethod
-    def vmap(info: Any, in_dims: object, *args: object) -> Any:
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
         """The call on whole batches, under vmap: gives (output, out_dims). `in_dims` says where
         each argument has the batch, None for none; info has `batch_size` and `randomness`."""
         raise NotImplementedError(
@@ -386,7 +386,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     @classmethod
-    def apply(cls, *args: Any, **kwargs: object) -> Any:
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward and record the call."""
         separate = cls.setup_context is not Function.setup_context
         if kwargs or separate:
@@ -551,7 +551,7 @@ class DelayedError:
     def __init__(self, message: str | bytes, num_outputs: int = 1) -> None:
         self.message = message.decode() if isinstance(message, bytes) else message
 
-    def __call__(self, *inputs: object) -> Any:
+    def __call__(self, *inputs: Any) -> Any:
         return Error._passed(inputs, self.message)
 
 
@@ -600,7 +600,7 @@ class UndefinedGrad:
     True
     """
 
-    def __call__(self, *inputs: object) -> Any:
+    def __call__(self, *inputs: Any) -> Any:
         if len(inputs) != 1:
             raise TypeError(f"expected 1 arguments, got {len(inputs)} instead")
         return UndefinedGradBackward._passed(inputs)

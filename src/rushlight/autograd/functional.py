@@ -419,7 +419,7 @@ def _number(func: Callable[..., object], inputs: _Tensors, name: str) -> Tensor:
 def _scalar(func: Callable[..., object], name: str) -> Callable[..., object]:
     """`func`, with torch's errors where it does not give one number."""
 
-    def checked(*inputs: object) -> Tensor:
+    def checked(*inputs: object) -> Any:
         return _number(func, inputs, name).reshape(())
 
     return checked

@@ -83,11 +83,11 @@ class Node(abc.ABC):
         """Shape, dtype and device of each gradient that the node receives."""
 
     @abc.abstractmethod
-    def register_hook(self, fn: Callable[..., object]) -> RemovableHandle:
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call `fn(grad_inputs, grad_outputs)` after the node has run."""
 
     @abc.abstractmethod
-    def register_prehook(self, fn: Callable[..., object]) -> RemovableHandle:
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call `fn(grad_outputs)` before the node runs."""
 
 
@@ -130,7 +130,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     return GradientEdge(node, nr, node if isinstance(node, _core.FunctionNode) else None)
 
 
-def _get_grad_fn_or_grad_acc(t: Tensor) -> Any:
+def _get_grad_fn_or_grad_acc(t: Any) -> Any:
     """The node that a tensor's gradient, or an edge's, goes to."""
     edge = t if isinstance(t, GradientEdge) else _core.gradient_edge(t)
     if edge is None:
@@ -214,7 +214,7 @@ class NodeHooks:
                 grad = new
         return grad
 
-    def tensors_before(self, node: object, grads: list[Any]) -> list[Any]:
+    def tensors_before(self, node: Any, grads: list[Any]) -> list[Any]:
         for nr in list(self.on_tensor):
             if nr < len(grads):
                 grads[nr] = self._tensor_hooks(nr, grads[nr])
@@ -224,7 +224,7 @@ class NodeHooks:
                 _accumulate_retained(tensor, grads[nr])
         return grads
 
-    def node_before(self, node: object, grads: list[Any]) -> list[Any]:
+    def node_before(self, node: Any, grads: list[Any]) -> list[Any]:
         for hook in list(self.pre.values()):
             new = hook(tuple(grads))
             if new is not None:
@@ -235,7 +235,7 @@ class NodeHooks:
                 grads = list(new)
         return grads
 
-    def node_after(self, node: object, grad_inputs: Any, grad_outputs: object) -> tuple[Any, ...]:
+    def node_after(self, node: Any, grad_inputs: Any, grad_outputs: Any) -> tuple[Any, ...]:
         for hook in list(self.post.values()):
             new = hook(grad_inputs, grad_outputs)
             if new is not None:
@@ -481,7 +481,7 @@ def register_multi_grad_hook(
     if mode == "any":
         done: dict[int, bool] = {}
 
-        def first(grad: Any) -> None:
+        def first(grad: object) -> None:
             task = _core.current_task()
             with lock:
                 if done.get(task):
@@ -497,7 +497,7 @@ def register_multi_grad_hook(
     expected: dict[int, int] = {}
 
     def collector(index: int) -> Callable[[Any], None]:
-        def collect(grad: Any) -> None:
+        def collect(grad: object) -> None:
             task = _core.current_task()
             with lock:
                 if task not in seen:

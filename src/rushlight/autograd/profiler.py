@@ -381,7 +381,7 @@ class profile:
         return self._events().table(**options)
 
     def export_chrome_trace(
-        self, path: str, metadata: object = None, use_python_export: bool = False
+        self, path: str, metadata: Any = None, use_python_export: bool = False
     ) -> None:
         """Write a trace file for chrome://tracing or Perfetto."""
         self._events().export_chrome_trace(path)
@@ -422,7 +422,7 @@ class record_function:
     def __exit__(self, *exc: object) -> None:
         _note(self.name, self._start, time.monotonic_ns(), ())
 
-    def __call__(self, function: Callable[..., object]) -> Callable[..., object]:
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def wrapper(*args: object, **kwargs: object) -> Any:
             with record_function(self.name, self.args):

@@ -374,7 +374,7 @@ def all_gather_into_tensor(
 def reduce_scatter_tensor(
     output: Tensor,
     input: Tensor,
-    op: Any = ReduceOp.SUM,
+    op: object = ReduceOp.SUM,
     group: ProcessGroup | None = None,
     async_op: bool = False,
 ) -> Work | None:

@@ -93,7 +93,7 @@ class AllReduce(Function):
     """sums: whether only sums have a gradient."""
 
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, op: Any, group: Any, sums: bool = True) -> Tensor:
+    def forward(ctx: Any, tensor: Tensor, op: object, group: Any, sums: bool = True) -> Tensor:
         ctx.op, ctx.group, ctx.sums = op, group, sums
         found = tensor.clone(memory_format=rl.contiguous_format)
         _collectives.all_reduce(found, op, group)
@@ -242,21 +242,21 @@ def permute_tensor(self: Tensor, src_dst: list[int], group: object, tag: str = "
 
 
 def all_reduce_coalesced(
-    self: list[Tensor], reduceOp: str, group: Any, tag: str = ""
+    self: list[Tensor], reduceOp: str, group: object, tag: str = ""
 ) -> list[Tensor]:
     """`all_reduce` of each tensor."""
     own = _resolve_group(group, tag)
     return [all_reduce(tensor, reduceOp, own) for tensor in self]
 
 
-def all_gather_single_coalesced(self: list[Tensor], group: Any, tag: str = "") -> list[Tensor]:
+def all_gather_single_coalesced(self: list[Tensor], group: object, tag: str = "") -> list[Tensor]:
     """`all_gather_single` of each tensor, along dimension 0."""
     own = _resolve_group(group, tag)
     return [all_gather_single(tensor, 0, own) for tensor in self]
 
 
 def reduce_scatter_single_coalesced(
-    inputs: list[Tensor], reduceOp: str, scatter_dim: list[int], group: Any, tag: str = ""
+    inputs: list[Tensor], reduceOp: str, scatter_dim: list[int], group: object, tag: str = ""
 ) -> list[Tensor]:
     """`reduce_scatter_single` of each tensor."""
     own = _resolve_group(group, tag)
@@ -274,7 +274,7 @@ def _older_name(name: str, function: Callable[..., Any]) -> Callable[..., object
     path = "torch.distributed._functional_collectives"
     newer = name.replace("into_tensor", "single").replace("_tensor", "_single")
 
-    def older(*args: object, **kwargs: object) -> Tensor:
+    def older(*args: object, **kwargs: object) -> Any:
         warn(
             f"`{path}.{name}` is deprecated. Please use `{path}.{newer}` instead.",
             FutureWarning,

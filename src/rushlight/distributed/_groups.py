@@ -478,7 +478,7 @@ def default_group() -> ProcessGroup:
     return _World.group
 
 
-def is_outside(group: Any) -> bool:
+def is_outside(group: object) -> bool:
     """Whether this process is not in the group."""
     return group is not None and group == GroupMember.NON_GROUP_MEMBER
 

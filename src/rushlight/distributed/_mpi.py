@@ -131,7 +131,7 @@ _OF_BOOL |= {"BAND": "LAND", "BXOR": "LXOR"}
 
 
 @cache
-def _reduction(op: str, dtype: rl.dtype) -> tuple[Any, Any, int]:
+def _reduction(op: str, dtype: Any) -> tuple[Any, Any, int]:
     """MPI's datatype and operator of a reduction, and how many numbers an element has.
 
     Raises RuntimeError for a dtype that cannot be reduced so.

@@ -191,7 +191,7 @@ class DeviceMesh:
     def from_group(
         group: ProcessGroup | list[ProcessGroup],
         device_type: str,
-        mesh: object = None,
+        mesh: Any = None,
         *,
         mesh_dim_names: Sequence[str] | None = None,
     ) -> DeviceMesh:

@@ -37,7 +37,7 @@ def _object_to_tensor(
     return data, rl.tensor([data.numel()])
 
 
-def _tensor_to_object(tensor: Tensor, tensor_size: Any, group: Any = None) -> object:
+def _tensor_to_object(tensor: Tensor, tensor_size: Any, group: object = None) -> object:
     """The object of a pickle's bytes."""
     return _objects.from_tensor(tensor[: int(tensor_size)])
 

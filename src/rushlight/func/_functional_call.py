@@ -16,7 +16,7 @@ __all__ = ["functional_call", "stack_module_state"]
 def functional_call(
     module: Any,
     parameter_and_buffer_dicts: object,
-    args: Any = None,
+    args: object = None,
     kwargs: dict[str, Any] | None = None,
     *,
     tie_weights: bool = True,

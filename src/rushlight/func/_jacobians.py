@@ -54,7 +54,7 @@ def _check_real(tensors: list[Tensor], what: str, name: str) -> None:
             )
 
 
-def _check_chunk(chunk_size: int | None) -> None:
+def _check_chunk(chunk_size: Any) -> None:
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 

@@ -194,7 +194,9 @@ def vjp_at(
         further = variables.reach_further(outs)
         result = _detached(output, variables, mode)
 
-    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+    def vjp_fn(
+        cotangents: object, retain_graph: bool = True, create_graph: bool | None = None
+    ) -> Any:
         given, spec = tree_flatten(cotangents)
         if spec != out_spec:
             raise RuntimeError(

@@ -183,7 +183,7 @@ def _create_batched_inputs(dims: list[Any], leaves: list[Any], level: int, spec:
     return tree_unflatten(inside, spec)
 
 
-def _unwrap_batched(outputs: Any, out_dims: Any, level: int, size: int, func: Any) -> object:
+def _unwrap_batched(outputs: object, out_dims: Any, level: int, size: int, func: object) -> object:
     """Its results, with all elements in them."""
     outs, spec = tree_flatten(outputs)
     where = _out_dims_of(out_dims, spec, func)
@@ -197,7 +197,7 @@ def _unwrap_batched(outputs: Any, out_dims: Any, level: int, size: int, func: An
     )
 
 
-def _maybe_remove_batch_dim(name: str, o: Any, level: int, size: int, d: int | None) -> Tensor:
+def _maybe_remove_batch_dim(name: str, o: Any, level: int, size: int, d: int | None) -> Any:
     if not is_tensor(o):
         if d is None:
             return o
@@ -265,7 +265,7 @@ def vmap_increment_nesting(batch_size: int, randomness: str) -> Iterator[int]:
         _vmap_decrement_nesting()
 
 
-def wrap_batched(args: Any, bdims: object, level: int) -> Any:
+def wrap_batched(args: object, bdims: object, level: int) -> Any:
     """Arguments as a mapped function sees them."""
     leaves, spec = tree_flatten(args)
     dims = broadcast_to_and_flatten(bdims, spec)
@@ -274,7 +274,7 @@ def wrap_batched(args: Any, bdims: object, level: int) -> Any:
     return _create_batched_inputs(dims, leaves, level, spec)
 
 
-def unwrap_batched(args: Any, level: int) -> tuple[Any, Any]:
+def unwrap_batched(args: object, level: int) -> tuple[Any, Any]:
     """Results of a mapped function with all elements, and where these are: dimension 0, or None
     where all elements have the same."""
     leaves, spec = tree_flatten(args)

@@ -64,7 +64,7 @@ def _as_functional(name: str, method: bool) -> Callable[..., object]:
 def _find_proxy(*values: object) -> Proxy | None:
     found: list[Proxy] = []
 
-    def note(x: Proxy) -> Any:
+    def note(x: Any) -> Any:
         if isinstance(x, Proxy):
             found.append(x)
         return x
@@ -88,7 +88,7 @@ class ProxyableClassMeta(type):
         _proxyable_classes.setdefault(cls)
         super().__init__(name, bases, attrs)
 
-    def __call__(cls, *args: Any, **kwargs: object) -> Any:
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         proxy = _find_proxy(args, kwargs) if _is_fx_tracing_flag else None
         if proxy is not None:
             return proxy.tracer.create_proxy("call_function", cls, args, kwargs)
@@ -215,7 +215,7 @@ def _patched(tracer: Tracer, cache: dict[str, Proxy], fn_globals: Any) -> Iterat
         return tracer.getattr(attr, _PLAIN_GETATTR(mod, attr), cache)
 
     def called(mod: nn.Module, *args: object, **kwargs: object) -> Any:
-        def forward(*args: object, **kwargs: object) -> Proxy:
+        def forward(*args: object, **kwargs: object) -> Any:
             return _PLAIN_CALL(mod, *args, **kwargs)
 
         autowrap(getattr(getattr(mod, "forward", mod), "__globals__", {}))
@@ -362,8 +362,8 @@ class Tracer(TracerBase):
     def call_module(
         self,
         m: nn.Module,
-        forward: Callable[..., object],
-        args: tuple[object, ...],
+        forward: Callable[..., Any],
+        args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
         """Traces a call of a child: a leaf becomes a node, any other child runs its forward."""
@@ -403,7 +403,7 @@ class Tracer(TracerBase):
 
     def create_args_for_root(
         self,
-        root_fn: Callable[..., object],
+        root_fn: Callable[..., Any],
         is_module: bool,
         concrete_args: dict[str, Any] | tuple[Any, ...] | None = None,
     ) -> tuple[Any, list[Any]]:
@@ -471,7 +471,7 @@ class Tracer(TracerBase):
             return self.create_proxy("placeholder", name, default, {}, type_expr=annotation)
         count = 0
 
-        def leaf(x: Any) -> Any:
+        def leaf(x: object) -> Any:
             nonlocal count
             count += 1
             made = self.create_proxy("placeholder", f"{name}_{count}", default, {})

@@ -382,7 +382,7 @@ class CodeGen:
         return f"def {self._func_name}(\n{''.join(lines)}){maybe_return_annotation}:"
 
     def generate_output(
-        self, output_args: object, *, descs: object = None, repr_fn: Callable[[Any], str] = repr
+        self, output_args: Any, *, descs: Any = None, repr_fn: Callable[[Any], str] = repr
     ) -> str:
         """The line that returns."""
         return f"return {repr_fn(output_args)}"
@@ -391,7 +391,7 @@ class CodeGen:
         """The function's arguments as the placeholders take them."""
         return args
 
-    def process_outputs(self, outputs: object) -> Any:
+    def process_outputs(self, outputs: Any) -> Any:
         """The value that the function returns, from the value of the output node."""
         return outputs
 
@@ -492,7 +492,7 @@ class _PyTreeCodeGen(CodeGen):
     def process_inputs(self, *inputs: object) -> Any:
         return pytree.tree_leaves(inputs)
 
-    def process_outputs(self, out: Any) -> object:
+    def process_outputs(self, out: object) -> object:
         spec = self.pytree_info.out_spec
         if spec is None:
             return out
@@ -594,7 +594,7 @@ class Graph:
         self,
         op: str,
         target: Target,
-        args: tuple[object, ...] | None = None,
+        args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
         name: str | None = None,
         type_expr: Any = None,
@@ -622,13 +622,13 @@ class Graph:
         return _snake_case(target[2:-2] if _is_magic(target) else target)
 
     def placeholder(
-        self, name: str, type_expr: object = None, default_value: object = inspect.Signature.empty
+        self, name: str, type_expr: Any = None, default_value: Any = inspect.Signature.empty
     ) -> Node:
         """Add a parameter."""
         args = () if default_value is inspect.Signature.empty else (default_value,)
         return self.create_node("placeholder", name, args=args, type_expr=type_expr)
 
-    def get_attr(self, qualified_name: str, type_expr: object = None) -> Node:
+    def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
         """Add the use of a member of the module: a parameter, buffer or child ("layer.weight")."""
         if self.owning_module is not None and not self._has_member(qualified_name):
             warn(
@@ -652,9 +652,9 @@ class Graph:
     def call_module(
         self,
         module_name: str,
-        args: tuple[object, ...] | None = None,
+        args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
-        type_expr: object = None,
+        type_expr: Any = None,
     ) -> Node:
         """Add a call of a child, named from the module ("block.layer")."""
         if self.owning_module is not None:
@@ -664,29 +664,29 @@ class Graph:
     def call_method(
         self,
         method_name: str,
-        args: tuple[object, ...] | None = None,
+        args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
-        type_expr: object = None,
+        type_expr: Any = None,
     ) -> Node:
         """Add a call of a method of args[0]."""
         return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
 
     def call_function(
         self,
-        the_function: Callable[..., object],
-        args: tuple[object, ...] | None = None,
+        the_function: Callable[..., Any],
+        args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
-        type_expr: object = None,
+        type_expr: Any = None,
         name: str | None = None,
     ) -> Node:
         """Add a call of a function."""
         return self.create_node("call_function", the_function, args, kwargs, name, type_expr)
 
-    def output(self, result: Any, type_expr: object = None) -> Node:
+    def output(self, result: Any, type_expr: Any = None) -> Node:
         """Add what the program returns."""
         return self.create_node("output", "output", (result,), type_expr=type_expr)
 
-    def node_copy(self, node: Node, arg_transform: Callable[[Node], object] = lambda x: x) -> Node:
+    def node_copy(self, node: Node, arg_transform: Callable[[Node], Any] = lambda x: x) -> Node:
         """Add a copy of a node of another graph; arg_transform gives this graph's arguments."""
         args, kwargs = map_arg(node.args, arg_transform), map_arg(node.kwargs, arg_transform)
         copied = self.create_node(node.op, node.target, args, kwargs, node.name, node.type)

@@ -82,13 +82,13 @@ class _CodeOnlyModule(nn.Module):
 
 def _deserialize_graph_module(
     forward: Any, body: dict[str, Any], graph_module_cls: Any = None
-) -> nn.Module:
+) -> Any:
     from ._symbolic_trace import Tracer
 
     tracer_cls: Any = body.get("_tracer_cls") or Tracer
 
     class KeepModules(tracer_cls):  # type: ignore[misc]
-        def is_leaf_module(self, m: nn.Module, name: str) -> bool:
+        def is_leaf_module(self, m: Any, name: str) -> bool:
             return True
 
     class Code(_CodeOnlyModule):
@@ -110,7 +110,7 @@ def _deserialize_graph_module(
     return made
 
 
-def _set_member(module: Any, name: str, value: Any) -> None:
+def _set_member(module: Any, name: str, value: object) -> None:
     if isinstance(value, Tensor) and not isinstance(value, nn.Parameter):
         module.register_buffer(name, value)
     else:
@@ -164,7 +164,7 @@ def _indented(text: str) -> str:
     return "\n".join([first, *("    " + line if line.strip() else "" for line in rest)])
 
 
-def _readable(module: nn.Module, name: str, settings: dict[str, object]) -> str:
+def _readable(module: Any, name: str, settings: dict[str, object]) -> str:
     code = module.graph.python_code("self", verbose=True, **settings).src.lstrip("\n")
     inner = [""]
     for child_name, child in module.named_children():
@@ -198,7 +198,7 @@ class _WrappedCall:
     def __init__(self, cls: Any, cls_call: Callable[..., Any] | None) -> None:
         self.cls, self.cls_call = cls, cls_call
 
-    def __call__(self, obj: Any, *args: Any, **kwargs: object) -> Any:
+    def __call__(self, obj: object, *args: Any, **kwargs: object) -> Any:
         try:
             if self.cls_call is not None:
                 return self.cls_call(obj, *args, **kwargs)
@@ -365,7 +365,7 @@ class GraphModule(nn.Module):
         *,
         fast_sympy_print: bool = False,
         expanded_def: bool = False,
-        additional_meta: object = None,
+        additional_meta: Any = None,
     ) -> str:
         """The code of the graph and of the traced children, with what `meta` knows of the tensors.
 

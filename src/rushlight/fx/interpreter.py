@@ -104,7 +104,7 @@ class Interpreter:
             args, kwargs = self.fetch_args_kwargs_from_env(n)
             return getattr(self, n.op)(n.target, args, kwargs)
 
-    def placeholder(self, target: Any, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+    def placeholder(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The next argument of `run`."""
         if target.startswith("*"):
             return list(self.args_iter)
@@ -116,23 +116,23 @@ class Interpreter:
             f"Expected positional argument for parameter {target}, but one was not passed in!"
         )
 
-    def get_attr(self, target: Any, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+    def get_attr(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A member of the module."""
         return self.fetch_attr(target)
 
-    def call_function(self, target: Any, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of a function."""
         return target(*args, **kwargs)
 
-    def call_method(self, target: Any, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+    def call_method(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of a method of args[0]."""
         return getattr(args[0], target)(*args[1:], **kwargs)
 
-    def call_module(self, target: Any, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+    def call_module(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of a child."""
         return self.fetch_attr(target)(*args, **kwargs)
 
-    def output(self, target: object, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+    def output(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of the graph."""
         return args[0]
 
@@ -191,22 +191,22 @@ class Transformer(Interpreter):
         self.tracer = _TransformerTracer(self.new_graph)
         self.tracer.root = module
 
-    def placeholder(self, target: Any, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+    def placeholder(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A new placeholder."""
         default = (next(iter(args)),) if args else ()
         return Proxy(self.new_graph.create_node("placeholder", target, default), self.tracer)
 
-    def get_attr(self, target: Any, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+    def get_attr(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A new node of the member."""
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
-    def call_module(self, target: Any, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+    def call_module(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A new node of the call."""
         return self.tracer.call_module(
             self.fetch_attr(target), self.fetch_attr(target).forward, args, kwargs
         )
 
-    def call_function(self, target: Any, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A new node of the call."""
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
@@ -216,7 +216,7 @@ class Transformer(Interpreter):
             result = super().run(enable_io_processing=False)
         if result is not None:
 
-            def node_of(x: Any) -> Any:
+            def node_of(x: object) -> Any:
                 return x.node if isinstance(x, Proxy) else x
 
             made = self.new_graph.output(map_aggregate(result, node_of))

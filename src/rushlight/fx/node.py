@@ -335,13 +335,13 @@ class Node:
         """The nodes among the arguments, each once, in order."""
         return list(self._input_nodes)
 
-    def update_arg(self, idx: int, arg: object) -> None:
+    def update_arg(self, idx: int, arg: Any) -> None:
         """Replace one positional argument."""
         args = list(self.args)
         args[idx] = arg
         self.args = tuple(args)
 
-    def insert_arg(self, idx: int, arg: object) -> None:
+    def insert_arg(self, idx: int, arg: Any) -> None:
         """Insert a positional argument before that index."""
         if not 0 <= idx <= len(self.args):
             raise AssertionError(
@@ -349,7 +349,7 @@ class Node:
             )
         self.args = (*self.args[:idx], arg, *self.args[idx:])
 
-    def update_kwarg(self, key: str, arg: object) -> None:
+    def update_kwarg(self, key: str, arg: Any) -> None:
         """Replace or add one argument by name."""
         self.kwargs = {**self.kwargs, key: arg}
 
@@ -474,7 +474,7 @@ class Node:
     def normalized_arguments(
         self,
         root: Any,
-        arg_types: tuple[object, ...] | None = None,
+        arg_types: tuple[Any, ...] | None = None,
         kwarg_types: dict[str, Any] | None = None,
         normalize_to_only_use_kwargs: bool = False,
     ) -> ArgsKwargsPair | None:
@@ -502,7 +502,7 @@ class Node:
             self.name = names.create_name(candidate, None)
             names._rename_object(self, self.name)
 
-    def __getstate__(self) -> dict[str, object]:
+    def __getstate__(self) -> dict[str, Any]:
         return self.__dict__
 
     def __setstate__(self, state: dict[str, Any]) -> None:

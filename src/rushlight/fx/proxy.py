@@ -89,7 +89,7 @@ class TracerBase:
         self,
         kind: str,
         target: Target,
-        args: tuple[object, ...],
+        args: tuple[Any, ...],
         kwargs: dict[str, Any],
         name: str | None = None,
         type_expr: Any = None,
@@ -123,7 +123,7 @@ class TracerBase:
         self,
         kind: str,
         target: Target,
-        args: tuple[object, ...],
+        args: tuple[Any, ...],
         kwargs: dict[str, Any],
         name: str | None = None,
         type_expr: Any = None,
@@ -134,7 +134,7 @@ class TracerBase:
         node = self.create_node(kind, target, args, kwargs, name, type_expr)
         return proxy_factory_fn(node) if proxy_factory_fn else self.proxy(node)
 
-    def create_arg(self, a: object) -> Any:
+    def create_arg(self, a: Any) -> Any:
         """A value of the program as an argument of a node; NotImplementedError for odd types."""
         if isinstance(a, Proxy):
             return a.node
@@ -225,7 +225,7 @@ class Proxy:
     def __getattr__(self, k: str) -> Attribute:
         return Attribute(self, k)
 
-    def __getstate__(self) -> dict[str, object]:
+    def __getstate__(self) -> dict[str, Any]:
         return self.__dict__
 
     def __setstate__(self, d: dict[str, Any]) -> None:
@@ -236,10 +236,10 @@ class Proxy:
 
         return Proxy(copy.deepcopy(self.node, memo), self.tracer)
 
-    def __call__(self, *args: Any, **kwargs: object) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
 
-    def __iter__(self) -> Iterator[object]:
+    def __iter__(self) -> Iterator[Any]:
         frame = inspect.currentframe()
         assert frame is not None
         instructions, at = _instruction(frame.f_back)
@@ -278,7 +278,7 @@ class Proxy:
 
     @classmethod
     def __torch_function__(
-        cls, orig_method: Any, types: object, args: Any = None, kwargs: object = None
+        cls, orig_method: Any, types: Any, args: Any = None, kwargs: Any = None
     ) -> Any:
         args, kwargs = args or (), kwargs or {}
         tracers: dict[TracerBase, None] = {}
@@ -347,7 +347,7 @@ class Attribute(Proxy):
             self._node = made.node
         return self._node
 
-    def __call__(self, *args: Any, **kwargs: object) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .. import _root as rl
 from .._core import Tensor
@@ -26,7 +26,7 @@ _NEUTRAL = {"sum": 0, "prod": 1, "norm": 0, "median": math.nan}
 _LOWEST = ("amax", "argmax", "logaddexp", "logsumexp")
 
 
-def _identity(name: str, input: Tensor) -> float:
+def _identity(name: str, input: Tensor) -> Any:
     kind = input.dtype
     if name in _NEUTRAL:
         return _NEUTRAL[name]

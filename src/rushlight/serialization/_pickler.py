@@ -101,7 +101,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         kind = STORAGES[dtype] if typed else _UNTYPED
         return ("storage", kind, self._key(parts), where, data.size // dtype.itemsize)
 
-    def reducer_override(self, obj: object) -> Any:
+    def reducer_override(self, obj: Any) -> Any:
         if type(obj) is _Plain:
             return self._plain(obj.parts)
         if isinstance(obj, type) and type(obj) is not type:

@@ -54,7 +54,7 @@ class Storage(NamedTuple):
     def cuda(self, device: Any = None) -> Storage:
         return self.moved(str(cuda(device)))
 
-    def to(self, *, device: object, non_blocking: bool = False) -> Storage:
+    def to(self, *, device: Any, non_blocking: bool = False) -> Storage:
         found = resolve(device)
         return self.cpu() if found == resolve("cpu") else self.moved(str(found))
 
@@ -223,7 +223,7 @@ def _rebuild_tensor_v3(
     return _tensor(_storage(storage), dtype, offset, shape, strides, requires_grad, metadata)
 
 
-def _rebuild_on_meta(dtype: object, shape: Any, strides: Any, requires_grad: object) -> Tensor:
+def _rebuild_on_meta(dtype: object, shape: Any, strides: Any, requires_grad: object) -> Any:
     if not (
         isinstance(dtype, dtypes.dtype)
         and type(requires_grad) is bool
@@ -255,11 +255,11 @@ def rebuild_parameter(data: Any, requires_grad: object, hooks: object) -> Any:
 
 def _rebuild_parameter_with_state(
     data: object, requires_grad: object, hooks: object, state: object
-) -> Tensor:
+) -> Any:
     return _with_state(rebuild_parameter(data, requires_grad, hooks), state)
 
 
-def _rebuild_from_type(function: Any, kind: object, arguments: Any, state: object) -> Tensor:
+def _rebuild_from_type(function: Any, kind: object, arguments: Any, state: object) -> Any:
     return _with_state(of_type(function(*arguments), kind), state)
 
 
@@ -270,7 +270,7 @@ def of_type(tensor: Tensor, kind: object) -> Tensor:
     return tensor
 
 
-def _with_state(tensor: Tensor, state: object) -> Tensor:
+def _with_state(tensor: Tensor, state: object) -> Any:
     """Gives back the attributes that a program had set on a tensor."""
     attributes, slots = state if isinstance(state, tuple) else (state, None)
     for each in (attributes, slots):
@@ -306,7 +306,7 @@ def values_come_last() -> Iterator[Callable[[], None]]:
         vars(_sparse).pop("later", None)
 
 
-def _rebuild_sparse(kind: object, data: object) -> Tensor:
+def _rebuild_sparse(kind: object, data: object) -> Any:
     """A sparse tensor of its layout, and its indices, values and size; all of them are checked."""
     if not isinstance(kind, layout) or not isinstance(data, tuple):
         raise pickle.UnpicklingError(f"a sparse tensor is made of {shown(kind)}")

@@ -59,7 +59,9 @@ def _tensors(name: str, **given: object) -> None:
             )
 
 
-def mm(sparse: Tensor, dense: Tensor, reduce: str | None = None, *, out: Any = None) -> Tensor:
+def mm(
+    sparse: Tensor, dense: Tensor, reduce: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
     """The product of a sparse matrix with a dense or sparse one.
 
     The gradient for a sparse matrix is sparse, at its places. reduce: of compressed rows, "sum",
@@ -111,7 +113,7 @@ def _sum_takes(input: object, dim: object = None, *, dtype: object = None) -> No
     """Refuse what is no argument of `sum`."""
 
 
-def sum(input: Any, dim: object = None, dtype: Any = None) -> Tensor:
+def sum(input: Any, dim: object = None, dtype: object = None) -> Tensor:
     """The sum of the elements, or along dimensions: sparse where a sparse dimension is left.
 
     >>> a = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
@@ -139,7 +141,7 @@ def sum(input: Any, dim: object = None, dtype: Any = None) -> Tensor:
     "_sparse_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None)",
     said="_sparse_softmax",
 )
-def softmax(input: Any, dim: int, *, dtype: Any = None) -> Tensor:
+def softmax(input: object, dim: int, *, dtype: object = None) -> Tensor:
     """softmax along a dimension, of the values that are there.
 
     >>> a = torch.sparse_coo_tensor([[0, 0, 1], [0, 2, 1]], [1.0, 1.0, 5.0], (2, 3))
@@ -264,7 +266,7 @@ class check_sparse_tensor_invariants:
         _making._Checks.on = bool(self.saved_state)
         self.saved_state = None
 
-    def __call__(self, function: Callable[..., object]) -> Callable[..., object]:
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def checked(*args: object, **kwargs: object) -> Any:
             with type(self)(self.state):
@@ -330,7 +332,7 @@ class _TensorType(type):
 
     kind: Any
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if not args:
             return _making.sparse_coo_tensor((0,), dtype=cls.kind)
         if isinstance(args[0], int):

@@ -69,7 +69,7 @@ def _refuse_type(found: rl.dtype, wanted: rl.dtype) -> None:
         )
 
 
-def _kept(input: Any, result: Any) -> Any:
+def _kept(input: Any, result: Any) -> Tensor:
     """The result of an in-place function, which keeps the element type."""
     p = parts(result)
     if p is not None:
@@ -136,7 +136,7 @@ def add(input: Any, other: Any, *old: object, alpha: Any = 1, _node: str = "AddB
     made = _sum_of(p, q, kind, alpha)
     changed = (lambda g: g) if _is_one(alpha) else (lambda g: mul(g, alpha))
 
-    def rule(dtype: Any, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def rule(dtype: rl.dtype, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return lambda g: _typed(change(g), dtype)
 
     rules = rule(p.value.dtype, lambda g: g), rule(q.value.dtype, changed)
@@ -191,7 +191,7 @@ def _in_order(p: Parts) -> bool:
 
 
 def _add_to_dense(
-    dense: Any, t: object, q: Parts, alpha: Any, node: str = "AddBackward0"
+    dense: Any, t: object, q: Parts, alpha: object, node: str = "AddBackward0"
 ) -> Tensor:
     if tuple(dense.shape) != tuple(q.shape):
         raise RuntimeError(
@@ -222,7 +222,7 @@ def _written(dense: Tensor, q: Parts, alpha: Any) -> Tensor:
 
 
 @answers("add_", "__iadd__")
-def add_(input: Any, other: object, *old: object, alpha: Any = 1) -> Any:
+def add_(input: Any, other: object, *old: object, alpha: object = 1) -> Tensor:
     if old:
         (alpha,) = old
     p, q = parts(input), parts(other)
@@ -241,7 +241,7 @@ def add_(input: Any, other: object, *old: object, alpha: Any = 1) -> Any:
 
 
 @answers("sub", "subtract", "__sub__")
-def sub(input: object, other: object, *old: object, alpha: Any = 1) -> Any:
+def sub(input: object, other: object, *old: object, alpha: Any = 1) -> Tensor:
     if old:
         (alpha,) = old
     if rl.bool in (getattr(input, "dtype", None), getattr(other, "dtype", None)):
@@ -253,19 +253,19 @@ def sub(input: object, other: object, *old: object, alpha: Any = 1) -> Any:
 
 
 @answers("__rsub__", "rsub")
-def rsub(input: Any, other: Any, alpha: object = 1) -> Any:
+def rsub(input: object, other: Tensor | complex, alpha: object = 1) -> Tensor:
     return sub(other, input, alpha=alpha)
 
 
 @answers("sub_", "subtract_", "__isub__")
-def sub_(input: Any, other: Any, *old: object, alpha: Any = 1) -> Tensor:
+def sub_(input: Any, other: Tensor | complex, *old: object, alpha: Any = 1) -> Tensor:
     if old:
         (alpha,) = old
     return add_(input, other, alpha=-alpha)
 
 
 @answers("sum_to")
-def _sum_to(input: Any, shape: Any, *_: object) -> object:
+def _sum_to(input: object, shape: Any, *_: object) -> object:
     if tuple(shape) == tuple(parts(input).shape):
         return input
     return to_dense(input).sum_to_size(tuple(shape))
@@ -285,7 +285,7 @@ def scaled(t: object, factor: Any, op: Any, name: str) -> Tensor:
 
 
 @answers("mul", "multiply", "__mul__", "__rmul__")
-def mul(input: object, other: Any) -> Any:
+def mul(input: object, other: Any) -> Tensor:
     if parts(input) is None:
         return input * other if parts(other) is None else mul(other, input)
     p, q = parts(input), parts(other)
@@ -315,7 +315,7 @@ def mul(input: object, other: Any) -> Any:
     return placed(a * b, p.shape, columns_of(p.places(), at), "MulBackward0", coalesced)
 
 
-def _mul_dense(t: object, dense: Any) -> Any:
+def _mul_dense(t: object, dense: Any) -> Tensor:
     p = parts(t)
     shape = common_shape([dense.shape, p.shape])
     if shape != tuple(p.shape):
@@ -335,7 +335,7 @@ def _mul_dense(t: object, dense: Any) -> Any:
 
 
 @answers("mul_", "multiply_", "__imul__")
-def mul_(input: Any, other: Any) -> Any:
+def mul_(input: Any, other: object) -> Tensor:
     if parts(other) is not None:
         _check_kept(input, other, "mul")
     if parts(input) is not None:
@@ -344,7 +344,7 @@ def mul_(input: Any, other: Any) -> Any:
 
 
 @answers("div", "divide", "true_divide", "__truediv__")
-def div(input: object, other: Any, rounding_mode: str | None = None) -> Any:
+def div(input: object, other: Any, rounding_mode: str | None = None) -> Tensor:
     p = parts(input)
     if p is None:
         refuse("div", (other,))
@@ -366,12 +366,12 @@ def div_(input: object, other: object, rounding_mode: str | None = None) -> Tens
 
 
 @answers("floor_divide", "__floordiv__")
-def floor_divide(input: Any, other: Any) -> Any:
+def floor_divide(input: object, other: Any) -> Tensor:
     return div(input, other, "floor")
 
 
 @answers("floor_divide_", "__ifloordiv__")
-def floor_divide_(input: Any, other: Any) -> Any:
+def floor_divide_(input: object, other: Any) -> Tensor:
     return _kept(input, floor_divide(input, other))
 
 
@@ -389,7 +389,7 @@ def power(input: Any, exponent: Any) -> Tensor:
 
 
 @answers("pow_")
-def power_(input: Any, exponent: Any) -> Any:
+def power_(input: object, exponent: object) -> Tensor:
     return _kept(input, power(input, exponent))
 
 
@@ -456,7 +456,7 @@ def total(
     input: Any,
     dim: Any = None,
     keepdim: bool = False,
-    dtype: Any = None,
+    dtype: rl.dtype | None = None,
     axis: object = None,
     node: str = "",
 ) -> Tensor:
@@ -511,7 +511,7 @@ def _sum_of_all(input: object, p: Parts, v: Tensor) -> Tensor:
 
 
 @answers("any")
-def any_of(input: object, dim: object = None, keepdim: bool = False) -> Any:
+def any_of(input: object, dim: object = None, keepdim: bool = False) -> Tensor:
     if dim is not None:
         refuse("any.dim", (input,))
     return (
@@ -532,11 +532,11 @@ def norm(
 
 
 @answers("softmax", "log_softmax")
-def _dense_softmax(input: object, *args: object, **kwargs: object) -> Any:
+def _dense_softmax(input: object, *args: object, **kwargs: object) -> Tensor:
     refuse("_softmax", (input,))
 
 
-def softmax(input: Any, dim: int, dtype: Any, log: bool) -> Tensor:
+def softmax(input: object, dim: int, dtype: object, log: bool) -> Tensor:
     """softmax, or its logarithm, of the values alone: what is not there counts as -inf."""
     name = "_sparse_log_softmax" if log else "_sparse_softmax"
     p = sparse(input, name)

@@ -57,7 +57,7 @@ __all__: list[str] = []
 
 
 @answers("indices")
-def indices(self: Any) -> Tensor:
+def indices(self: object) -> Tensor:
     p = coo(self, "indices")
     if not p.coalesced:
         raise RuntimeError(
@@ -67,7 +67,7 @@ def indices(self: Any) -> Tensor:
 
 
 @answers("values")
-def values(self: Any) -> Tensor:
+def values(self: object) -> Tensor:
     p = parts(self)
     if p is None:
         raise RuntimeError("values expected sparse tensor layout but got Strided")
@@ -93,12 +93,12 @@ def _values(self: object) -> Tensor:
 
 
 @answers("_nnz")
-def _nnz(self: Any) -> int:
+def _nnz(self: object) -> int:
     return sparse(self, "_nnz").nnz
 
 
 @answers("is_coalesced")
-def is_coalesced(self: Any) -> bool:
+def is_coalesced(self: object) -> bool:
     return coo(self, "is_coalesced").coalesced
 
 
@@ -115,7 +115,7 @@ def _with_values(self: object, values: Tensor) -> Any:
 
 
 @answers("sparse_dim", "_dimI")
-def sparse_dim(self: Any) -> int:
+def sparse_dim(self: object) -> int:
     p = parts(self)
     return 0 if p is None else p.n_sparse
 
@@ -147,7 +147,7 @@ ccol_indices, row_indices = (
 
 
 @answers("coalesce")
-def coalesce(self: Any) -> Any:
+def coalesce(self: object) -> Any:
     p = coo(self, "coalesce")
     return self if p.coalesced else _coalesced(self, p)
 
@@ -193,7 +193,7 @@ def dense_of(p: Parts) -> Tensor:
 
 
 @answers("to_dense")
-def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+def to_dense(self: Any, dtype: object = None, *, masked_grad: bool | None = None) -> Tensor:
     """The tensor with all its zeros.
 
     Its gradient has values where the sparse tensor has; with `masked_grad=False` everywhere.
@@ -232,7 +232,7 @@ def coalesced_like(t: object) -> Any:
 
 
 @answers("sparse_mask")
-def sparse_mask(self: Any, mask: Any) -> Any:
+def sparse_mask(self: Any, mask: Any) -> Tensor:
     p = sparse(mask, "sparse_mask")
     if self.shape != mask.shape:
         raise RuntimeError(
@@ -347,7 +347,7 @@ def _as_layout(g: object, p: Parts) -> Any:
     return build(p, values_at(g, p))
 
 
-def _dense_to_coo(t: Any, n: int | None) -> Any:
+def _dense_to_coo(t: Any, n: int | None) -> Tensor:
     stay_here("_to_sparse", t)
     ndim = t.dim()
     if n is None:
@@ -373,7 +373,7 @@ def _nonzero_rows(flat: Tensor) -> object:
     return np.flatnonzero(there.reshape(len(there), -1).any(1) if there.ndim > 1 else there)
 
 
-def _to_compressed(t: Any, target: _layout, blocksize: Any, dense_dim: int | None) -> Any:
+def _to_compressed(t: Any, target: _layout, blocksize: Any, dense_dim: int | None) -> Tensor:
     p = parts(t)
     same = p is not None and p.layout is target
     if isinstance(blocksize, int):
@@ -403,7 +403,7 @@ def _to_compressed(t: Any, target: _layout, blocksize: Any, dense_dim: int | Non
     return _dense_to_compressed(t, target, blocksize, n_dense)
 
 
-def _dense_to_compressed(t: Any, target: _layout, blocksize: Any, n_dense: int) -> Tensor:
+def _dense_to_compressed(t: Any, target: _layout, blocksize: object, n_dense: int) -> Tensor:
     stay_here(f"_to_{repr(target)[6:]}", t)
     b = t.dim() - n_dense - 2
     rows, columns = _blocks(t.shape[b : b + 2], target, blocksize)
@@ -485,7 +485,7 @@ def _compressed_from(t: object, target: _layout, blocksize: object, b: int = 0) 
 
 
 @answers("to_sparse_coo")
-def to_sparse_coo(self: Any) -> Any:
+def to_sparse_coo(self: object) -> Tensor:
     return _to_coo(self, None)
 
 
@@ -494,10 +494,10 @@ def _converts(layout: _layout) -> None:
     name, blocked = f"to_{str(layout).removeprefix('torch.')}", layout in BLOCKED
     taken = f"self: Tensor, {'blocksize: Ints, ' if blocked else ''}dense_dim: int | None = None"
 
-    def of_blocks(self: Any, blocksize: Any, dense_dim: int | None = None) -> Any:
+    def of_blocks(self: Any, blocksize: object, dense_dim: int | None = None) -> Tensor:
         return _to_compressed(self, layout, blocksize, dense_dim)
 
-    def of_elements(self: Any, dense_dim: int | None = None) -> Any:
+    def of_elements(self: Any, dense_dim: int | None = None) -> Tensor:
         return _to_compressed(self, layout, None, dense_dim)
 
     takes = typed(f"{name}({taken})", said=name, method=True)
@@ -522,7 +522,7 @@ def clone(input: object, memory_format: object = None) -> Any:
 
 
 @answers("__deepcopy__")
-def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+def _deepcopy(self: Any, memo: dict[int, Any]) -> Tensor:
     if id(self) in memo:
         return memo[id(self)]
     if not self.is_leaf:
@@ -562,7 +562,7 @@ def cast(t: object, dtype: object) -> Any:
         return t
     made = wrap(p.like(p.value.to(dtype)))
 
-    def rule(g: Tensor) -> Any:
+    def rule(g: Tensor) -> Tensor:
         return g.to(p.value.dtype) if parts(g) is None else cast(g, p.value.dtype)
 
     return record("ToCopyBackward0", made, (t,), (rule,))
@@ -572,14 +572,14 @@ def cast(t: object, dtype: object) -> Any:
 def to(
     self: object,
     *args: object,
-    device: Any = None,
+    device: object = None,
     dtype: object = None,
-    layout: Any = None,
+    layout: _layout | None = None,
     non_blocking: bool = False,
     copy: bool = False,
     memory_format: object = None,
     other: object = None,
-) -> Any:
+) -> Tensor:
     given = list(args)
     if other is not None:
         given.insert(0, other)
@@ -635,7 +635,7 @@ def _cuda(self: object, device: Any = None, *args: Any, **kwargs: object) -> Any
 
 
 @answers("_to_device")
-def _to_device(input: Any, device: Any, *args: object) -> object:
+def _to_device(input: object, device: Any, *args: object) -> object:
     stay_here("to", device=device.name)
     return input
 
@@ -650,7 +650,7 @@ def _type(self: Any, dtype: Any = None, non_blocking: bool = False) -> str:
 
 
 @answers("type_as")
-def _type_as(self: object, other: Tensor) -> object:
+def _type_as(self: object, other: Any) -> object:
     if parts(other) is None:
         return to(self, layout=strided)
     return cast(self, other.dtype)
@@ -704,7 +704,7 @@ def _zeros(p: Parts, shape: Any, how: dict[str, Any]) -> Tensor:
 
 
 @answers("empty_like")
-def _empty_like(input: Any, **kwargs: Any) -> object:
+def _empty_like(input: object, **kwargs: Any) -> object:
     p = parts(input)
     _check_format(p, kwargs)
     if p.layout is sparse_coo:
@@ -743,14 +743,14 @@ def copy_(input: Any, src: Any, non_blocking: bool = False) -> Any:
 
 
 @answers("detach_")
-def _detach_(self: Any) -> Any:
+def _detach_(self: Any) -> Tensor:
     self._cut()
     return self
 
 
 @answers("sparse_resize_")
 @typed("sparse_resize_(self: Tensor, size: Sizes, sparse_dim: int, dense_dim: int)", method=True)
-def sparse_resize_(self: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
+def sparse_resize_(self: object, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
     p = sparse(self if _is_coo(self) else None, "sparse_resize_")
     _check_resized(size, sparse_dim, dense_dim)
     old, n = list(p.shape), p.n_sparse
@@ -793,7 +793,7 @@ def _check_resized(size: Any, sparse_dim: int, dense_dim: int) -> None:
         )
 
 
-def _resized(t: Any, p: Parts, size: Any, n: int) -> Any:
+def _resized(t: object, p: Parts, size: Any, n: int) -> Tensor:
     indices, value = p.indices[0], p.value
     if n != p.n_sparse:
         indices = rl.empty((n, 0), dtype=rl.int64, device=cpu)
@@ -811,7 +811,7 @@ def _resized(t: Any, p: Parts, size: Any, n: int) -> Any:
     "sparse_resize_and_clear_(self: Tensor, size: Sizes, sparse_dim: int, dense_dim: int)",
     method=True,
 )
-def sparse_resize_and_clear_(self: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
+def sparse_resize_and_clear_(self: object, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
     p = sparse(self if _is_coo(self) else None, "sparse_resize_and_clear_")
     _check_resized(size, sparse_dim, dense_dim)
     value = rl.empty((0, *size[sparse_dim:]), dtype=p.value.dtype, device=cpu)
@@ -820,7 +820,7 @@ def sparse_resize_and_clear_(self: Any, size: Any, sparse_dim: int, dense_dim: i
 
 
 @answers("resize_as_sparse_")
-def resize_as_sparse_(input: object, the_template: Tensor) -> Any:
+def resize_as_sparse_(input: object, the_template: Tensor) -> Tensor:
     """The size of another sparse tensor, in place.
 
     >>> x = torch.sparse_coo_tensor((2, 2))
@@ -836,7 +836,7 @@ def resize_as_sparse_(input: object, the_template: Tensor) -> Any:
 def _copy_of(method: Any) -> Any:
     """The function that gives a copy of a part."""
 
-    def copied(input: object, *, out: Any = None) -> Tensor:
+    def copied(input: object, *, out: Tensor | None = None) -> Tensor:
         found = method(input).clone()
         return found if out is None else out.resize_(found.shape).copy_(found)
 

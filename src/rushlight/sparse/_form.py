@@ -54,7 +54,7 @@ LABELS: dict[_layout, tuple[str, str]] = {
 }
 
 
-def format_name(memory_format: Any) -> str:
+def format_name(memory_format: object) -> str:
     """The name that torch's errors have for a memory format."""
     plain = str(memory_format).removeprefix("torch.").removesuffix("_format")
     return "".join(part.capitalize() for part in plain.split("_"))
@@ -390,7 +390,7 @@ def parts(t: object) -> Any:
     return w if type(w) is Parts else None
 
 
-def sparse(t: Any, name: str) -> Parts:
+def sparse(t: object, name: str) -> Parts:
     """The Parts of a sparse tensor; raises for others, as the function `name` does."""
     p: Parts | None = parts(t)
     if p is None:
@@ -401,7 +401,7 @@ def sparse(t: Any, name: str) -> Parts:
     return p
 
 
-def coo(t: Any, name: str) -> Parts:
+def coo(t: object, name: str) -> Parts:
     """The Parts of a COO tensor; raises for others, as the method `name` does."""
     p = parts(t)
     if p is None or p.layout is not sparse_coo:
@@ -558,7 +558,7 @@ def named(name: str, result: Tensor) -> Tensor:
     return record(name, cut, (result,), (lambda g: g,))
 
 
-def values_of(t: Any) -> Tensor:
+def values_of(t: object) -> Tensor:
     """The values of a sparse tensor, as a function of it."""
     p = parts(t)
     if not (_core.is_grad_enabled() and wants(t)):
@@ -668,16 +668,16 @@ class SparseLevel(Level):
         self.number = 0.5  # type: ignore[assignment]  # below that of any transform
         self.active = True
 
-    def call(self, op: Op, args: Sequence[object]) -> Any:
+    def call(self, op: Op, args: Sequence[Any]) -> Any:
         name = op.__name__
         if name == "add" and parts(args[1]) is None:  # gradients have no order
             args = (args[1], args[0], *args[2:])
         return answer(name, args, {})
 
-    def in_place(self, op: Op, args: Sequence[object]) -> Any:
+    def in_place(self, op: Op, args: Sequence[Any]) -> Any:
         return answer(op.base.__name__ + "_", args, {})
 
-    def function(self, cls: Any, args: Sequence[object]) -> Any:
+    def function(self, cls: Any, args: Sequence[Any]) -> Tensor:
         return cls._run(args)[1]
 
     def backward(
@@ -688,11 +688,11 @@ class SparseLevel(Level):
             inputs = tuple(map(_as_edge, inputs))
         return _core.run_backward(roots, gradients, retain, create_graph, inputs)
 
-    def grad_fn(self, t: Tensor) -> Any:
+    def grad_fn(self, t: Any) -> Any:
         edge = _core.gradient_edge(t)
         return None if edge is None or isinstance(edge[0], _core.AccumulateGrad) else edge[0]
 
-    def array(self, t: Tensor) -> Any:
+    def array(self, t: Any) -> Any:
         raise RuntimeError(
             "Cannot access data pointer of Tensor that doesn't have storage. It is sparse: use "
             ".to_dense(), or the arrays of its indices and values."
@@ -703,17 +703,17 @@ class SparseLevel(Level):
             raise RuntimeError(f"a Tensor with {t.numel()} elements cannot be converted to Scalar")
         return HANDLERS["to_dense"](t).detach()
 
-    def data(self, w: Any) -> Any:
+    def data(self, w: Any) -> Tensor:
         return wrap(w.like(w.value.data))
 
-    def detach(self, w: Any) -> Any:
+    def detach(self, w: Any) -> Tensor:
         return wrap(w.like(w.value))
 
     def set_requires_grad(self, w: Any, on: bool) -> None:
         pass  # the tensor is the variable itself
 
 
-def _as_edge(t: Any) -> Any:
+def _as_edge(t: Tensor) -> Any:
     if parts(t) is None:
         return t
     edge = _core.gradient_edge(t)

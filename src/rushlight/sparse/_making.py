@@ -37,7 +37,7 @@ class _Checks:
     on = False
 
 
-def _values(values: Any, dtype: Any) -> Tensor:
+def _values(values: object, dtype: Any) -> Tensor:
     if isinstance(values, Tensor):
         return values if dtype is None else values.to(dtype)
     return rl.as_tensor(values, dtype=dtype, device=cpu)
@@ -84,7 +84,7 @@ def sparse_coo_tensor(
     pin_memory: bool = False,
     indices: object = None,
     values: object = None,
-) -> Any:
+) -> Tensor:
     """A sparse tensor in coordinate form, of indices (one column for each value) and values.
 
     sparse_coo_tensor(indices, values, size=None), or sparse_coo_tensor(size) without values.
@@ -349,7 +349,7 @@ def sparse_bsc_tensor(
     pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
-) -> Any:
+) -> Tensor:
     """A sparse tensor in compressed columns of blocks: each value is a matrix.
 
     >>> torch.sparse_bsc_tensor([0, 1], [1], [[[1.0, 2.0], [3.0, 4.0]]]).to_dense()

@@ -95,7 +95,7 @@ def _swapped(g: Tensor, a: int, b: int) -> Any:
 
 
 @answers("get mT", "get mH", "adjoint")
-def matrix_transpose(input: Any) -> Any:
+def matrix_transpose(input: object) -> Any:
     p = parts(input)
     if p.layout is not sparse_coo or (p.n_sparse == 2 and not p.n_dense):
         return t(input)
@@ -169,7 +169,7 @@ def permute(input: object, *dims: Any) -> Any:
 
 
 @answers("movedim", "moveaxis")
-def movedim(input: Any, source: Any, destination: Any) -> Any:
+def movedim(input: object, source: Any, destination: Any) -> Any:
     ndim = len(parts(input).shape)
     moved = np.moveaxis(np.empty((1,) * ndim), source, destination)  # raises as it should
     del moved
@@ -253,11 +253,11 @@ def _composed(a: Any, b: Any) -> Tensor:
     )
 
 
-def _conjugate(t: Any) -> Any:
+def _conjugate(t: Any) -> Tensor:
     return HANDLERS["conj_physical"](t) if t.dtype.is_complex else t
 
 
-def t_of(x: Any) -> Any:
+def t_of(x: Any) -> Tensor:
     return x.t() if parts(x) is None else t(x)
 
 
@@ -305,11 +305,11 @@ def _sparse_sparse(a: object, b: object, node: str) -> Any:
 
     masked = node == "SparseAddmmBackward0"
 
-    def for_a(g: object) -> Any:
+    def for_a(g: object) -> Tensor:
         found = product(g, t(_conjugate(b)))
         return at_places(p, values_at(found, p)) if masked else found
 
-    def for_b(g: object) -> Any:
+    def for_b(g: object) -> Tensor:
         found = product(t(_conjugate(a)), g)
         return at_places(q, values_at(found, q)) if masked else found
 
@@ -336,7 +336,7 @@ def _joined(a: object, b: object) -> Any:
 
 
 @answers("mm")
-def mm(input: Any, mat2: Any) -> Any:
+def mm(input: object, mat2: Tensor) -> Any:
     return product(input, mat2)
 
 
@@ -419,13 +419,13 @@ def matmul(input: Any, other: Any) -> Any:
 
 
 @answers("linear")
-def linear(input: Any, weight: Tensor, bias: object = None) -> Any:
+def linear(input: Any, weight: Tensor, bias: object = None) -> Tensor:
     turned = t_of(weight)
     made = product(input, turned) if input.dim() == 2 else matmul(input, turned)
     return made if bias is None else made + bias
 
 
-def _addmm(node: str, input: Any, mat1: object, mat2: object, beta: Any, alpha: Any) -> Any:
+def _addmm(node: str, input: Any, mat1: object, mat2: object, beta: object, alpha: object) -> Any:
     made = product(mat1, mat2, node if node == "SparseAddmmBackward0" else "MmBackward0")
     if alpha != 1:
         made = made * alpha if parts(made) is None else mul(made, alpha)
@@ -441,18 +441,22 @@ def _addmm(node: str, input: Any, mat1: object, mat2: object, beta: Any, alpha: 
 
 
 @answers("addmm")
-def addmm(input: Any, mat1: Any, mat2: object, *, beta: Any = 1, alpha: object = 1) -> Tensor:
+def addmm(
+    input: object, mat1: object, mat2: object, *, beta: object = 1, alpha: object = 1
+) -> Tensor:
     return _addmm("AddmmBackward0", input, mat1, mat2, beta, alpha)
 
 
 @answers("addmm_")
-def addmm_(input: Any, mat1: Any, mat2: object, *, beta: Any = 1, alpha: object = 1) -> Any:
+def addmm_(
+    input: Any, mat1: Tensor, mat2: object, *, beta: complex = 1, alpha: object = 1
+) -> Tensor:
     made = addmm(input, mat1, mat2, beta=beta, alpha=alpha)
     return input.copy_(made) if parts(input) is None else become(input, parts(made))
 
 
 @answers("addmv")
-def addmv(input: Any, mat: Any, vec: object, *, beta: Any = 1, alpha: object = 1) -> Any:
+def addmv(input: Any, mat: object, vec: object, *, beta: Any = 1, alpha: object = 1) -> Any:
     return input * beta + mv(mat, vec) * alpha
 
 
@@ -499,7 +503,7 @@ def _rows_of_product(name: str, mat1: object, mat2: Any) -> tuple[Any, Tensor]:
     return used, empty.index_add(0, integers(at.ravel()), part)
 
 
-def make_empty(m: int, n: int, dtype: Any) -> Any:
+def make_empty(m: int, n: int, dtype: rl.dtype) -> Any:
     """A sparse matrix of zeros."""
     return make(
         sparse_coo,
@@ -627,7 +631,7 @@ def sampled_addmm(
     return build(p, v, "SparseSampledAddmmBackward0")
 
 
-def spmm(input: Any, mat2: Any) -> Any:
+def spmm(input: object, mat2: Tensor) -> Any:
     """`torch.mm`, by an older name.
 
     >>> torch.spmm(torch.eye(2).to_sparse(), torch.ones(2, 1))
@@ -637,7 +641,7 @@ def spmm(input: Any, mat2: Any) -> Any:
     return mm_any(input, mat2)
 
 
-def dsmm(input: Any, mat2: object) -> Any:
+def dsmm(input: object, mat2: object) -> Any:
     """`torch.mm`, by an older name.
 
     >>> torch.dsmm(torch.eye(2).to_sparse(), torch.ones(2, 1))
@@ -647,12 +651,12 @@ def dsmm(input: Any, mat2: object) -> Any:
     return mm_any(input, mat2)
 
 
-def mm_any(a: Any, b: Any) -> Any:
+def mm_any(a: Any, b: object) -> Any:
     """A product of matrices, sparse or not."""
     return a.mm(b) if parts(a) is None and parts(b) is None else product(a, b)
 
 
-def hsmm(mat1: object, mat2: Any) -> Any:
+def hsmm(mat1: object, mat2: object) -> Any:
     """`torch.hspmm`, by another name.
 
     >>> torch.hsmm(torch.eye(2).to_sparse(), torch.ones(2, 1)).to_dense()
@@ -662,7 +666,7 @@ def hsmm(mat1: object, mat2: Any) -> Any:
     return hspmm(mat1, mat2)
 
 
-def saddmm(input: Any, mat1: Any, mat2: object, *, beta: Any = 1, alpha: object = 1) -> Any:
+def saddmm(input: Any, mat1: object, mat2: object, *, beta: Any = 1, alpha: object = 1) -> Any:
     """`torch.addmm`, by an older name.
 
     >>> torch.saddmm(torch.ones(2, 1), torch.eye(2).to_sparse(), torch.ones(2, 1))

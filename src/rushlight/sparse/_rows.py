@@ -13,7 +13,7 @@ from ._form import integers, placed, record, stay_here
 __all__ = ["gathered", "rows"]
 
 
-def rows(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Any:
+def rows(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
     """The rows of weight that indices name; the gradient of weight has a row for each of them."""
     if weight._accelerator is not None:  # on meta nothing is computed backward
         stay_here("embedding_sparse_backward", weight)

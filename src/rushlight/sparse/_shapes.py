@@ -43,7 +43,7 @@ def _but(shape: Any, dim: int) -> list[int]:
 
 
 @answers("cat", "concat", "concatenate")
-def cat(tensors: Any, dim: int = 0) -> Any:
+def cat(tensors: Any, dim: int = 0) -> Tensor:
     tensors = list(tensors)
     found = [parts(t) for t in tensors]
     if found[0] is None or any(p is None for p in found):
@@ -183,7 +183,7 @@ def index_select(input: object, dim: int, index: Tensor) -> Any:
 
 
 @answers("narrow_copy")
-def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
+def narrow_copy(input: Any, dim: int, start: int, length: int) -> Tensor:
     if parts(input) is None:
         return input.narrow(dim, start, length).clone()
     p = _coordinates(input, "narrow_copy")
@@ -216,7 +216,7 @@ HANDLERS["__iter__"] = lambda self: iter(unbind(self))
 
 
 @answers("__getitem__")
-def getitem(self: Any, key: Any) -> Tensor:
+def getitem(self: Any, key: object) -> Tensor:
     """Integers and None at the front, slices of everything, and tensors of indices."""
     if parts(self) is None:
         refuse("index.Tensor", (self, *([key] if isinstance(key, Tensor) else [])))
@@ -354,7 +354,7 @@ def _set_data(self: object, value: object) -> None:
 
 
 @answers("set grad")
-def _set_grad(self: Any, value: Any) -> None:
+def _set_grad(self: Any, value: object) -> None:
     if isinstance(value, Tensor) and parts(self) is not None and parts(value) is None:
         raise RuntimeError(
             "attempting to assign a gradient to a tensor that has data of a different type"

@@ -100,9 +100,7 @@ def _swapped(model: Module, names: _Names, tensors: Iterable[Tensor]) -> list[Te
     return before
 
 
-def _called(
-    model: Module, names: _Names, tensors: Iterable[Tensor], args: Any, kwargs: Any
-) -> Tensor:
+def _called(model: Module, names: _Names, tensors: Iterable[Tensor], args: Any, kwargs: Any) -> Any:
     before = _swapped(model, names, tensors)
     try:
         return model(*args, **kwargs)

@@ -32,7 +32,7 @@ class _Stub(nn.Module):
         if qconfig:
             self.qconfig = qconfig
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: object) -> Any:
         return x
 
 
@@ -95,7 +95,7 @@ def fuse_modules(
     modules_to_fuse: Any,
     inplace: bool = False,
     fuser_func: Any = None,
-    fuse_custom_config_dict: Any = None,
+    fuse_custom_config_dict: object = None,
 ) -> nn.Module:
     """A model, in eval mode, in which layers named in lists are one: convolution, norm, ReLU.
 

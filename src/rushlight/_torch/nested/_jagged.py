@@ -70,7 +70,7 @@ class NestedTensor(Tensor):
 
     @classmethod
     def __torch_function__(
-        cls, func: object, types: object, args: Any = (), kwargs: dict[str, Any] | None = None
+        cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         before = _core.get_overrides()
         _core.set_overrides(max(before, _core.Overrides.MODES))
@@ -206,7 +206,7 @@ def _beside(other: object, nested: NestedTensor) -> Any:
 
 
 def _reduce(
-    func: Any, nested: NestedTensor, dim: int | None, keepdim: bool, more: dict[str, object]
+    func: Any, nested: NestedTensor, dim: Any, keepdim: bool, more: dict[str, object]
 ) -> object:
     values, name, ragged = _values(nested), func.__name__, nested._ragged_idx
     if dim is None:
@@ -325,7 +325,7 @@ def _softmax(nested: NestedTensor, dim: int, dtype: Any = None, **_: object) -> 
 
 def _attention(
     func: Any, query: object, key: object, value: Any, *args: object, **kwargs: object
-) -> Tensor:
+) -> Any:
     tensors = (query, key, value)
     if not all(isinstance(t, NestedTensor) and t._ragged_idx == 2 for t in tensors):
         _refused("scaled_dot_product_attention", "all three have the shape (N, heads, j1, size)")

@@ -131,7 +131,7 @@ class FileSystemWriter(_Folder):
         found = map(_OURS.fullmatch, os.listdir(self.path))
         return max((int(match[2]) + 1 for match in found if match), default=0)
 
-    def write_values(self, name: str, values: Iterable[object]) -> list[_StorageInfo]:
+    def write_values(self, name: str, values: Iterable[Any]) -> list[_StorageInfo]:
         """Write values into one file, and where each is."""
         places = []
         with self._replaced(name) as file:

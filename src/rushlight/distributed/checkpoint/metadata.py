@@ -57,7 +57,7 @@ class TensorProperties:
     memory_format: Any = rl.contiguous_format
     pin_memory: bool = False
 
-    def __getstate__(self) -> tuple[object, ...]:
+    def __getstate__(self) -> tuple[Any, ...]:
         code = next(code for code, kind in _FORMATS.items() if kind == self.memory_format)
         return self.dtype, self.layout, self.requires_grad, code, self.pin_memory
 

@@ -49,7 +49,7 @@ class StateDictOptions:
     dsd_fqn_modifiers: str = "_fqn_modifiers"
 
 
-def _plain(model: nn.Module) -> nn.Module:
+def _plain(model: Any) -> Any:
     """A model out of what wraps it for several processes."""
     while isinstance(model, nn.parallel.DistributedDataParallel) or (
         "_fsdp_wrapped_module" in getattr(model, "_modules", ())

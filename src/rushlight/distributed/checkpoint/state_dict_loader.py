@@ -48,7 +48,7 @@ def _reads(state: dict[str, Any], content: Metadata, partial: bool) -> list[_Rea
                 raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.")
         elif isinstance(kind, BytesStorageMetadata):
 
-            def put(found: Any, keys: Any = flat.keys[name]) -> None:
+            def put(found: object, keys: Any = flat.keys[name]) -> None:
                 set_at(state, keys, found)
 
             reads.append(_Read(_place(content, name, None), False, put))
@@ -161,7 +161,7 @@ def load(
 
 def load_state_dict(
     state_dict: dict[str, Any],
-    storage_reader: Any,
+    storage_reader: object,
     process_group: ProcessGroup | None = None,
     coordinator_rank: int = 0,
     no_dist: bool = False,

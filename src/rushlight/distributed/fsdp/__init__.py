@@ -227,7 +227,7 @@ class FullyShardedDataParallel(nn.Module):
 
     @staticmethod
     def optim_state_dict(
-        model: nn.Module, optim: object, optim_state_dict: object = None, **_: object
+        model: nn.Module, optim: Any, optim_state_dict: Any = None, **_: object
     ) -> Any:
         """The optimizer's state dict, by the parameters' names."""
         from ..checkpoint.state_dict import get_optimizer_state_dict
@@ -238,7 +238,7 @@ class FullyShardedDataParallel(nn.Module):
 
     @staticmethod
     def optim_state_dict_to_load(
-        model: nn.Module, optim: object, optim_state_dict: dict[str, Any], **settings: object
+        model: nn.Module, optim: Any, optim_state_dict: dict[str, Any], **settings: object
     ) -> Any:
         """A state dict by names as one by numbers, which `optim.load_state_dict` takes."""
         from ..checkpoint.state_dict import by_number

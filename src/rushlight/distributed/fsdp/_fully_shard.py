@@ -54,7 +54,7 @@ class _One:
         self.kept: Any = None  # the whole parameter; weak where only a graph needs it
         self.seen = -1  # the version of the divided one that was gathered
 
-    def register(self, parameter: Tensor) -> None:
+    def register(self, parameter: Any) -> None:
         """Give a parameter to all places."""
         for module, name in self.places:
             module._parameters[name] = parameter
@@ -188,7 +188,7 @@ class _Parameters:
         one.kept = whole
         return whole
 
-    def _watch(self, one: _One, whole: Tensor) -> None:
+    def _watch(self, one: _One, whole: Any) -> None:
         own, key = weakref.ref(self), id(one)
 
         def arrived(_: Tensor) -> None:
@@ -222,7 +222,7 @@ class _Parameters:
 
     # ---- forward
 
-    def before_forward(self, module: nn.Module, args: Any, kwargs: object) -> Any:
+    def before_forward(self, module: nn.Module, args: object, kwargs: object) -> Any:
         """The hook before the module's forward."""
         if self.is_root is None:
             for other in _states(self.modules):
@@ -236,7 +236,7 @@ class _Parameters:
             return _cast((args, kwargs), kind)
         return args, kwargs
 
-    def after_module(self, module: nn.Module, args: Any, output: Tensor) -> Any:
+    def after_module(self, module: nn.Module, args: object, output: Any) -> Any:
         """The hook after the module's forward."""
         self.running.discard(id(module))
         if self.policy.output_dtype is not None:
@@ -414,7 +414,7 @@ def _states(modules: Iterable[nn.Module]) -> list[_Parameters]:
     return list(found.values())
 
 
-def _cast(values: object, kind: rl.dtype) -> Any:
+def _cast(values: object, kind: Any) -> Any:
     def cast(tensor: Tensor) -> Tensor:
         return tensor.to(kind) if tensor.is_floating_point() else tensor
 
@@ -499,7 +499,7 @@ def fully_shard(
     mesh: Any = None,
     reshard_after_forward: bool | int | None = None,
     shard_placement_fn: object = None,
-    mp_policy: Any = None,
+    mp_policy: object = None,
     offload_policy: object = None,
     ignored_params: object = None,
     dp_mesh_dims: object = None,

@@ -71,7 +71,7 @@ class ModuleWrapPolicy(_Policy):
     def __init__(self, module_classes: Iterable[type[nn.Module]]) -> None:
         self._module_classes = set(module_classes)
 
-    def __call__(self, module: nn.Module, recurse: bool, *args: Any, **kwargs: object) -> bool:
+    def __call__(self, module: nn.Module, recurse: bool, *args: Any, **kwargs: Any) -> bool:
         return recurse or isinstance(module, tuple(self._module_classes))
 
 

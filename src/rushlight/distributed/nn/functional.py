@@ -48,13 +48,13 @@ def scatter(tensors: Any, src: int = 0, group: Any = None) -> Tensor:
     return _tensor(_Scatter.apply(src, group, *tensors))
 
 
-def reduce(tensor: Tensor, dst: int, op: Any = ReduceOp.SUM, group: Any = None) -> Tensor:
+def reduce(tensor: Tensor, dst: int, op: object = ReduceOp.SUM, group: object = None) -> Tensor:
     """The reduction of all tensors on rank `dst`, whose gradient all get; elsewhere the tensor."""
     return _tensor(_Reduce.apply(dst, op, group, tensor))
 
 
 def reduce_scatter(
-    output: Tensor, input_list: Any, op: Any = ReduceOp.SUM, group: Any = None
+    output: Tensor, input_list: Any, op: object = ReduceOp.SUM, group: Any = None
 ) -> Tensor:
     """The reduction of all tensors at this rank's place of the lists; output: the memory for it."""
     _deprecated("reduce_scatter", "reduce_scatter_single")
@@ -94,7 +94,7 @@ def all_to_all_single(
     return _tensor(AllToAll.apply(input, *sizes, group, output))
 
 
-def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None) -> Tensor:
+def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: object = None) -> Tensor:
     """The reduction of all tensors, on all; the gradients are reduced in the same way."""
     _deprecated("all_reduce")
     return _tensor(AllReduce.apply(tensor, op, group, False))
@@ -151,7 +151,7 @@ class _Scatter(Function):
 
 class _Reduce(Function):
     @staticmethod
-    def forward(ctx: Any, dst: int, op: Any, group: Any, tensor: Tensor) -> Tensor:
+    def forward(ctx: Any, dst: int, op: object, group: Any, tensor: Tensor) -> Tensor:
         ctx.dst, ctx.group = dst, group
         tensor = tensor.clone()
         _collectives.reduce(tensor, dst, op, group)
@@ -164,7 +164,7 @@ class _Reduce(Function):
 
 class _ReduceScatter(Function):
     @staticmethod
-    def forward(ctx: Any, op: Any, group: Any, output: Tensor, *tensors: Tensor) -> Tensor:
+    def forward(ctx: Any, op: object, group: Any, output: Tensor, *tensors: Tensor) -> Tensor:
         ctx.group = group
         output = output.contiguous()
         _collectives.reduce_scatter(output, [t.contiguous() for t in tensors], op, group)

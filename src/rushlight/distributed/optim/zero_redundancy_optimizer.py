@@ -126,7 +126,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     # --- stepping ---
 
-    def step(self, closure: Callable[[], object] | None = None, **kwargs: Any) -> Any:
+    def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
         """Update this process's part, and get the others'; the closure's value."""
         Join.notify_join_context(self)
         if self.parameters_as_bucket_view and self._trainable != [

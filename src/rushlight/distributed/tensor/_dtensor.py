@@ -45,11 +45,11 @@ class WholeGroup:
         """The sizes of the mesh."""
         return (self.size(),)
 
-    def get_group(self, mesh_dim: object = None) -> Any:
+    def get_group(self, mesh_dim: Any = None) -> Any:
         """The default group."""
         return _groups.default_group()
 
-    def get_local_rank(self, mesh_dim: object = None) -> int:
+    def get_local_rank(self, mesh_dim: Any = None) -> int:
         """The place of this process."""
         return _groups.get_rank() if _groups.is_initialized() else 0
 
@@ -205,13 +205,13 @@ class DTensor(Tensor):
     @staticmethod
     def from_local(
         local_tensor: Tensor,
-        device_mesh: object = None,
-        placements: object = None,
+        device_mesh: Any = None,
+        placements: Any = None,
         *,
         run_check: bool = False,
         shape: Any = None,
-        stride: object = None,
-        grad_placements: object = None,
+        stride: Any = None,
+        grad_placements: Any = None,
     ) -> DTensor:
         """The tensor of which `local_tensor` is this process's part; it shares its memory.
 
@@ -261,11 +261,11 @@ class DTensor(Tensor):
         with _plainly():
             return Tensor._make_subclass(Tensor, self, False)
 
-    def to_local(self, *, grad_placements: object = None) -> Tensor:
+    def to_local(self, *, grad_placements: Any = None) -> Tensor:
         """This process's part: the memory itself. No gradient goes through it."""
         return self._local
 
-    def full_tensor(self, *, grad_placements: object = None) -> Tensor:
+    def full_tensor(self, *, grad_placements: Any = None) -> Tensor:
         """The whole tensor, on each process. No gradient goes through it.
 
         All processes of the mesh have to call it.
@@ -274,7 +274,7 @@ class DTensor(Tensor):
             return whole_of(self._local, self._whole_shape, self._mesh, self._placement)
 
     def redistribute(
-        self, device_mesh: object = None, placements: object = None, *, async_op: bool = False
+        self, device_mesh: Any = None, placements: Any = None, *, async_op: bool = False
     ) -> DTensor:
         """The tensor as it lies elsewhere; all processes of the mesh have to call it."""
         mesh = self._mesh if device_mesh is None else checked_mesh(device_mesh)
@@ -313,7 +313,7 @@ class DTensor(Tensor):
 
     @classmethod
     def __torch_function__(
-        cls, func: Any, types: object, args: Any = (), kwargs: dict[str, Any] | None = None
+        cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         name: str = getattr(func, "__name__", "")
         kwargs = kwargs or {}

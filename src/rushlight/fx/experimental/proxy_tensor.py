@@ -31,7 +31,7 @@ class PythonKeyTracer(Tracer):
         self.nodes: dict[int, Any] = {}
         self.kept: list[Any] = []  # so that ids stay those of the tensors
 
-    def know(self, value: object, proxy: Proxy) -> None:
+    def know(self, value: Any, proxy: Proxy) -> None:
         """Let a proxy stand for a value from now on."""
         if isinstance(value, Tensor):
             self.nodes[id(value)] = proxy
@@ -41,7 +41,7 @@ class PythonKeyTracer(Tracer):
                 if isinstance(item, (Tensor, tuple, list)):
                     self.know(item, proxy[i])  # type: ignore[index]
 
-    def create_arg(self, a: object) -> Any:
+    def create_arg(self, a: Any) -> Any:
         """A value as an argument: known tensors are nodes, others become members."""
         if isinstance(a, Tensor):
             known = self.nodes.get(id(a))

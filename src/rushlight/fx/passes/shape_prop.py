@@ -53,7 +53,7 @@ class ShapeProp(Interpreter):
             ) from error
         tensors = []
 
-        def note(x: Any) -> Any:
+        def note(x: object) -> Any:
             if not isinstance(x, Tensor):
                 return x
             tensors.append(x)

@@ -145,7 +145,7 @@ class MaskedTensor(Tensor):
         made._masked_mask = mask.clone()
         return made.requires_grad_() if requires_grad else made
 
-    def __init__(self, data: Any, mask: Any, requires_grad: bool = False) -> None: ...
+    def __init__(self, data: Any, mask: object, requires_grad: bool = False) -> None: ...
 
     @classmethod
     def _wrap(cls, data: Any, mask: Any) -> Any:
@@ -159,7 +159,7 @@ class MaskedTensor(Tensor):
 
     @classmethod
     def __torch_function__(
-        cls, func: object, types: object, args: Any = (), kwargs: dict[str, Any] | None = None
+        cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         return _call(func, getattr(func, "__name__", ""), args, kwargs or {})
 
@@ -307,7 +307,7 @@ def _where(condition: Tensor, input: Any, other: Any) -> Any:
     return MaskedTensor._wrap(rl.where(*data), rl.where(data[0], *masks))
 
 
-def _softmax(input: MaskedTensor, dim: Any = None, *args: Any, **kwargs: Any) -> Tensor:
+def _softmax(input: MaskedTensor, dim: Any = None, *args: Any, **kwargs: Any) -> Any:
     mask = input._masked_mask
     kwargs.pop("_stacklevel", None)
     dtype = kwargs.pop("dtype", None)
@@ -315,7 +315,7 @@ def _softmax(input: MaskedTensor, dim: Any = None, *args: Any, **kwargs: Any) ->
     return MaskedTensor._wrap(result.masked_fill(~mask, 0), mask)
 
 
-def _reduce(name: str, input: Any, *args: Any, **kwargs: object) -> Tensor:
+def _reduce(name: str, input: Any, *args: Any, **kwargs: object) -> Any:
     """A reduction: an element of the result counts where at least one of its inputs does."""
     mask, reduction = input._masked_mask, REDUCTIONS[name]
     if not args and not kwargs:

@@ -11,7 +11,7 @@ from .core import MaskedTensor
 __all__ = ["as_masked_tensor", "masked_tensor"]
 
 
-def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> MaskedTensor:
+def masked_tensor(data: object, mask: object, requires_grad: bool = False) -> MaskedTensor:
     """A tensor of `data`'s values of which those count where `mask` is True; a leaf of the graph.
 
     `mask` is a boolean tensor of the shape of `data`. Both are copied.

@@ -45,7 +45,7 @@ def allreduce_hook(process_group: ProcessGroup | None, bucket: Any) -> Future[An
     return _mean(bucket.buffer(), process_group)
 
 
-def _compress(dtype: rl.dtype, group: ProcessGroup | None, bucket: Any) -> Future[object]:
+def _compress(dtype: Any, group: ProcessGroup | None, bucket: Any) -> Future[object]:
     buffer = bucket.buffer()
     return _mean(buffer.to(dtype), group).then(lambda future: buffer.copy_(future.value()))
 

@@ -73,7 +73,7 @@ class PowerSGDState:
         self.next_stats_report = 0
         self.batch_tensors_with_same_shape = batch_tensors_with_same_shape
 
-    def __getstate__(self) -> dict[str, object]:
+    def __getstate__(self) -> dict[str, Any]:
         logger.warning("A process group cannot be saved: the saved state is without it.")
         return {name: value for name, value in vars(self).items() if name != "process_group"}
 

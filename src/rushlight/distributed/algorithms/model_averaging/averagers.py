@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from typing import Any
 
 from ...._errors import warn
 from ...._missing import missing_name as _missing_name
@@ -21,7 +22,7 @@ class ModelAverager(ABC):
         self.step = 0
 
     @abstractmethod
-    def average_parameters(self, params: Iterable[object]) -> None:
+    def average_parameters(self, params: Iterable[Any]) -> None:
         """Average, if it is time."""
 
 
@@ -46,7 +47,7 @@ class PeriodicModelAverager(ModelAverager):
             )
         self.period, self.warmup_steps = period, warmup_steps
 
-    def average_parameters(self, params: Iterable[object]) -> None:
+    def average_parameters(self, params: Iterable[Any]) -> None:
         """Count a step; average the parameters, or those of groups, that have a gradient."""
         since = self.step - self.warmup_steps
         if since >= 0 and since % self.period == 0:
