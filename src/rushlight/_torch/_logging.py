@@ -6,8 +6,6 @@ import functools
 import logging
 from typing import Any
 
-from .._missing import missing_name as _missing_name
-
 
 @functools.cache
 def warning_once(logger: logging.Logger, *args: Any, **kwargs: Any) -> None:
@@ -28,6 +26,3 @@ class LazyString:
 
     def __str__(self) -> str:
         return str(self.func(*self.args, **self.kwargs))
-
-
-__getattr__ = _missing_name(__name__)

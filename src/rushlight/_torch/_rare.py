@@ -271,10 +271,8 @@ def _upsample(mode: str, **corners: bool) -> Callable[..., object]:
     return upsample
 
 
-upsample_nearest, upsample_bilinear = (
-    _upsample("nearest"),
-    _upsample("bilinear", align_corners=True),
-)
+upsample_nearest = _upsample("nearest")
+upsample_bilinear = _upsample("bilinear", align_corners=True)
 
 
 class Broadcasting:

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..._missing import missing_name as _missing_name
 from ...func import _vmap
 from ...func import grad as grad
 from ...func import grad_and_value as grad_and_value
@@ -33,6 +32,3 @@ def chunk_vmap(
         return vmap(func, in_dims, out_dims, randomness, chunk_size=at_once)(*args, **kwargs)
 
     return wrapped
-
-
-__getattr__ = _missing_name(__name__)

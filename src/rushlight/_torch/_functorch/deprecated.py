@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from ... import func as _func
 from ..._errors import warn
-from ..._missing import missing_name as _missing_name
 from ..._version import TORCH_VERSION as __version__  # noqa: F401
 from . import make_functional as _modules
 from .make_functional import FunctionalModule as FunctionalModule
@@ -48,5 +47,3 @@ make_functional_with_buffers = _warning(
 combine_state_for_ensemble = _warning(
     _modules.combine_state_for_ensemble, "torch.func.stack_module_state"
 )
-
-__getattr__ = _missing_name(__name__)

@@ -8,7 +8,6 @@ from typing import Any
 
 from ... import _root as rl
 from ..._core import Tensor
-from ..._missing import missing_name as _missing_name
 from ...nn.modules.module import Module
 from ...nn.parameter import Parameter
 from ...nn.utils._named_member_accessor import NamedMemberAccessor
@@ -271,5 +270,3 @@ def _initial(make: Callable[..., Any], kinds: int) -> Callable[..., object]:
 
 functional_init = _initial(make_functional_deprecated_v1, 1)
 functional_init_with_buffers = _initial(make_functional_with_buffers_deprecated_v1, 2)
-
-__getattr__ = _missing_name(__name__)

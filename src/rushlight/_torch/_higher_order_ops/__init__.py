@@ -7,7 +7,6 @@ from typing import Any
 
 from ... import _pytree
 from ..._core import Tensor
-from ..._missing import missing_name as _missing_name
 from .associative_scan import associative_scan
 
 __all__ = ["associative_scan", "cond", "while_loop"]
@@ -82,6 +81,3 @@ def while_loop(
             )
         carried = tuple(made)
     return carried
-
-
-__getattr__ = _missing_name(__name__)

@@ -6,7 +6,6 @@ import copy
 from typing import Any, NamedTuple
 
 from ... import nn
-from ..._missing import missing_name as _missing_name
 from ...nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 from .nn import intrinsic as _fused
 
@@ -116,5 +115,3 @@ def fuse_modules(
 
 for _stub in (QuantStub, DeQuantStub, QuantWrapper):
     _stub.__module__ = f"{__name__}.stubs"  # where PyTorch has them
-
-__getattr__ = _missing_name(__name__)

@@ -8,7 +8,6 @@ from typing import Any
 from ... import _root as rl
 from ..._core import Tensor
 from ..._device import jagged as _jagged_layout
-from ..._missing import missing_name as _missing_name
 from ._jagged import NestedTensor as _NestedTensor
 from ._jagged import offsets_of as _offsets_of
 from ._jagged import padded as _padded
@@ -185,6 +184,3 @@ def to_padded_tensor(input: Tensor, padding: float, output_size: object = None) 
     if not isinstance(input, _NestedTensor):
         raise RuntimeError("to_padded_tensor(): expected a NestedTensor")
     return _padded(input, padding, output_size)
-
-
-__getattr__ = _missing_name(__name__)
