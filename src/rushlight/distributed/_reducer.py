@@ -20,7 +20,6 @@ from .. import _core
 from .. import _root as rl
 from .._core import Tensor
 from .._foreach import _foreach_copy_
-from .._torch._utils import _unflatten_dense_tensors as _views
 from . import _collectives, _objects
 from ._groups import ProcessGroup
 from ._options import ReduceOp
@@ -73,7 +72,7 @@ class GradBucket:
 
     def gradients(self) -> list[Tensor]:
         """The gradients, as views of the buffer."""
-        return list(_views(self._buffer, self._parameters))
+        return _views(self._buffer, self._parameters)
 
     def parameters(self) -> list[Tensor]:
         """The parameters whose gradients these are."""
@@ -86,6 +85,11 @@ class GradBucket:
     def set_buffer(self, buffer: Tensor) -> None:
         """Take another flat tensor in the buffer's place."""
         self._buffer = buffer
+
+
+def _views(flat: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
+    parts = flat.split([t.numel() for t in like])
+    return [part.view(t.shape) for part, t in zip(parts, like, strict=True)]
 
 
 class _Bucket:

@@ -60,8 +60,8 @@ def _check_chunk(chunk_size: Any) -> None:
 
 
 def jacrev(
-    func: Callable[..., object],
-    argnums: object = 0,
+    func: Callable[..., Any],
+    argnums: Any = 0,
     *,
     has_aux: bool = False,
     chunk_size: int | None = None,
@@ -86,7 +86,7 @@ def jacrev(
         _check_real(shapes, "inputs", "jacrev")
         _check_real(outs, "outputs", "jacrev")
 
-        def rows(*cotangents: object) -> Any:
+        def rows(*cotangents: Any) -> Any:
             return tree_flatten(product(tree_unflatten(list(cotangents), out_spec)))[0]
 
         columns = _chunked_vmap(rows, _basis(outs), chunk_size)
@@ -103,11 +103,7 @@ def jacrev(
 
 
 def jacfwd(
-    func: Callable[..., object],
-    argnums: object = 0,
-    has_aux: bool = False,
-    *,
-    randomness: str = "error",
+    func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Any:
     """A function that gives the Jacobian of `func` by forward-mode: one vmap of its jvp.
 
@@ -155,7 +151,7 @@ def jacfwd(
     return wrapper
 
 
-def hessian(func: Callable[..., object], argnums: object = 0) -> Any:
+def hessian(func: Callable[..., Any], argnums: Any = 0) -> Any:
     """A function that gives the matrix of second derivatives: jacfwd of jacrev.
 
     >>> torch.func.hessian(lambda x: (x ** 3).sum())(torch.ones(2))

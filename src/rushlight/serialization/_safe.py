@@ -64,9 +64,7 @@ _LENGTH = struct.Struct("<L")
 _Instruction: TypeAlias = "Callable[[SafeUnpickler], None]"
 
 
-def _references(
-    function: Callable[..., object], arguments: tuple[int | type, ...]
-) -> tuple[object, int]:
+def _references(function: Callable[..., Any], arguments: tuple[int | type, ...]) -> tuple[Any, int]:
     """The result of the function, and the number of references to the result."""
     result = function(*arguments)
     return result, sys.getrefcount(result)
@@ -101,15 +99,11 @@ class SafeUnpickler:
         self._protocol = 2
         self._work = _WORK * size + _FREE_WORK
         self._stack: list[Any] = []
-        self._marks: list[list[object]] = []
+        self._marks: list[list[Any]] = []
         self._memo = _Memo()
-        self._globals: dict[
-            int, tuple[object, str, bool]
-        ] = {}  # by id; the last: the program's own
-        self._foreign: dict[int, object] = {}  # by id: what the program's functions had before
-        self._hashes: dict[
-            int, tuple[object, dict[int, int]]
-        ] = {}  # by id: containers, their keys'
+        self._globals: dict[int, tuple[Any, str, bool]] = {}  # by id; the last: the program's own
+        self._foreign: dict[int, Any] = {}  # by id: what the program's functions had before
+        self._hashes: dict[int, tuple[Any, dict[int, int]]] = {}  # by id: containers, their keys'
 
     def load(self) -> Any:
         while not self._ends():
@@ -176,7 +170,7 @@ class SafeUnpickler:
             _refuse("Ran out of input: the pickle is cut short")
         return data
 
-    def _pop_mark(self) -> list[object]:
+    def _pop_mark(self) -> list[Any]:
         items = self._stack
         self._stack = self._marks.pop()
         return items
@@ -200,7 +194,7 @@ class SafeUnpickler:
                 "is the program's"
             )
 
-    def _check_keys(self, target: object, keys: Iterable[object]) -> None:
+    def _check_keys(self, target: object, keys: Iterable[Any]) -> None:
         """Refuses keys whose hashing or comparing would take long, or overflow the C stack."""
         others = [key for key in keys if type(key) is not str]
         if not others:
@@ -261,7 +255,7 @@ class SafeUnpickler:
         items = self._pop_mark()
         self._list("extend").extend(items)
 
-    def _list(self, what: str) -> list[object]:
+    def _list(self, what: str) -> list[Any]:
         target = self._stack[-1]
         if type(target) is not list:
             _refuse(f"Can only {what} lists, but got {type(target)}")
@@ -278,7 +272,7 @@ class SafeUnpickler:
             _refuse("a key of a dict has no value")
         self._set("SETITEMS", items[::2], items[1::2])
 
-    def _set(self, what: str, keys: Iterable[object], values: Iterable[object]) -> None:
+    def _set(self, what: str, keys: Iterable[Any], values: Iterable[Any]) -> None:
         target = self._stack[-1]
         if type(target) not in _WRITABLE:
             _refuse(
@@ -320,7 +314,7 @@ class SafeUnpickler:
         arguments, function = self._stack.pop(), self._stack[-1]
         self._stack[-1] = self._call(function, arguments)
 
-    def _call(self, function: Any, arguments: object) -> Any:
+    def _call(self, function: Any, arguments: Any) -> Any:
         if id(function) not in self._globals:
             _refuse(f"Trying to call reduce for unrecognized function {shown(function)}")
         if type(arguments) is not tuple:
@@ -337,7 +331,7 @@ class SafeUnpickler:
             _refuse(f"{name} cannot be called with these arguments: {described(error)}")
 
     def _from_program(
-        self, name: str, function: Callable[..., object], arguments: tuple[int | type, ...]
+        self, name: str, function: Callable[..., Any], arguments: tuple[int | type, ...]
     ) -> Any:
         """The result of a function that the program has added."""
         try:
@@ -386,7 +380,7 @@ class SafeUnpickler:
 
     # --- what a file may call ---
 
-    def _make_set(self, items: Any = ()) -> set[object]:
+    def _make_set(self, items: Any = ()) -> set[Any]:
         if type(items) not in (list, tuple):
             _refuse(f"a set cannot be made of {shown(items)}")
         made: set[Any] = set()
@@ -394,7 +388,7 @@ class SafeUnpickler:
         made.update(items)
         return made
 
-    def _make_ordered_dict(self, pairs: Any = ()) -> OrderedDict[object, object]:
+    def _make_ordered_dict(self, pairs: Any = ()) -> OrderedDict[Any, Any]:
         if type(pairs) not in (list, tuple) or not all(
             type(pair) in (list, tuple) and len(pair) == 2 for pair in pairs
         ):
@@ -404,7 +398,7 @@ class SafeUnpickler:
         made.update(pairs)
         return made
 
-    def _make_counter(self, counts: object = None) -> Counter[object]:
+    def _make_counter(self, counts: object = None) -> Counter[Any]:
         made: Counter[Any] = Counter()
         if counts is not None:
             if type(counts) is not dict:
@@ -419,7 +413,7 @@ class SafeUnpickler:
         kind: object,
         arguments: tuple[Storage | int | tuple[int, ...], ...],
         state: object,
-    ) -> object:
+    ) -> Any:
         if function is SafeUnpickler._make_tensor_of_type:
             _refuse("a tensor of a type is made of one of another type")
         if isinstance(kind, type) and not issubclass(kind, _tensors.tensor_type()):
@@ -431,10 +425,10 @@ class SafeUnpickler:
 
     def _make_parameter_with_state(
         self, data: Tensor, requires_grad: object, hooks: object, state: object
-    ) -> object:
+    ) -> Any:
         return self._with_state(rebuild_parameter(data, requires_grad, hooks), state)
 
-    def _with_state(self, tensor: Tensor, state: object) -> object:
+    def _with_state(self, tensor: Tensor, state: object) -> Any:
         """The tensor with the attributes that were saved with the tensor."""
         self._check_own(tensor)
         for attributes in _both_states(state):
@@ -443,7 +437,7 @@ class SafeUnpickler:
         return tensor
 
 
-def _set_attributes(target: object, attributes: dict[str, object], kind: type) -> None:
+def _set_attributes(target: object, attributes: dict[str, Any], kind: type) -> None:
     """Sets them, unless one would hide what the library's type has, such as a method."""
     if hidden := attributes.keys() & _names(kind):
         _refuse(f"a file cannot set attribute {shown(min(hidden))} of {kind}")
@@ -455,7 +449,7 @@ def _names(kind: type) -> frozenset[str]:
     return frozenset(dir(kind))
 
 
-def _set_state(target: object, state: tuple[dict[str, object] | None, ...]) -> None:
+def _set_state(target: object, state: tuple[dict[str, Any] | None, ...]) -> None:
     """Sets attributes and slots as pickle does for a class without `__setstate__`."""
     attributes, slots = _both_states(state)
     if attributes:
@@ -466,7 +460,7 @@ def _set_state(target: object, state: tuple[dict[str, object] | None, ...]) -> N
         setattr(target, name, value)
 
 
-def _both_states(state: Any) -> tuple[dict[str, object], ...]:
+def _both_states(state: Any) -> tuple[dict[str, Any], ...]:
     """The attributes in `__dict__` and those in slots."""
     both = state if type(state) is tuple and len(state) == 2 else (state, None)
     attributes, slots = ({} if each is None else each for each in both)
@@ -542,7 +536,7 @@ def _make_device(kind: object, index: int | None = None) -> Device:
 
 # The names that a file may use. A class of the library is a function here, which accepts only
 # arguments that pickle writes for the class.
-_OWN: dict[str, object] = {
+_OWN: dict[str, Any] = {
     **PIECES,
     "torch._utils._rebuild_parameter_with_state": SafeUnpickler._make_parameter_with_state,
     "torch._utils._rebuild_from_type_v2": SafeUnpickler._make_tensor_of_type,
