@@ -84,7 +84,7 @@ ORDER = [
     "utils.tensorboard",
     "distributed.algorithms",
     *("distributed.optim", "distributed.tensor", "distributed.checkpoint", "distributed.fsdp"),
-    *("distributed.nn", "distributed._composable", "distributed._tensor"),
+    "distributed.nn",
     *("_torch.export", "_torch.ao", "_torch._logging", "_torch._inductor", "_torch.monitor"),
     *("_torch._jit_types", "_torch._higher_order_ops", "_torch._classes", "_torch._rare"),
     "_callbacks",  # what the native core calls back into, from all of the above

@@ -16,7 +16,6 @@ __all__ = [
     "is_pytorchs",
     "not_implemented_for",
     "program_frame",
-    "refuse_all",
     "refused",
     "taking_pytorchs",
     "warn",
@@ -113,8 +112,3 @@ def refused(name: str, reason: str, is_class: bool = False) -> Any:
     refuse.__name__ = refuse.__qualname__ = last
     refuse.__module__, refuse.__doc__ = home, doc
     return refuse
-
-
-def refuse_all(module: str, names: str, reason: str) -> dict[str, Any]:
-    """For a module, the names that it has only to be imported."""
-    return {n: refused(f"{module}.{n}", reason, n[0].isupper()) for n in names.split()}

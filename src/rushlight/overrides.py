@@ -46,7 +46,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 # ---- asking
 
 
-def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+def has_torch_function(relevant_args: Iterable[object]) -> bool:
     """Whether the class of one of the arguments, or a mode, takes calls over.
 
     >>> class Unit:
@@ -61,7 +61,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     return _core.has_torch_function(relevant_args)
 
 
-def has_torch_function_unary(relevant: Any) -> bool:
+def has_torch_function_unary(relevant: object) -> bool:
     """Whether the class of an argument, or a mode, takes calls over.
 
     >>> torch.overrides.has_torch_function_unary(torch.zeros(1))
@@ -80,7 +80,10 @@ def has_torch_function_variadic(*relevant: object) -> bool:
 
 
 def handle_torch_function(
-    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: object, **kwargs: object
+    public_api: Callable[..., object],
+    relevant_args: Iterable[object],
+    *args: object,
+    **kwargs: object,
 ) -> Any:
     """Give a call to the mode and the classes that take it over.
 
@@ -102,7 +105,7 @@ def handle_torch_function(
 
 
 def wrap_torch_function(
-    dispatcher: Callable[..., Iterable[Any]],
+    dispatcher: Callable[..., Iterable[object]],
 ) -> Callable[[_Function], _Function]:
     """Decorator: a function whose calls classes and modes may take over.
 
@@ -128,7 +131,7 @@ def wrap_torch_function(
     return decorate
 
 
-def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any) -> Tensor | Size:
+def redispatch_function(func: object, types: object, args: object, kwargs: object) -> Tensor | Size:
     """Call a function past its own gate; calls inside it are taken over as ever.
 
     For a `__torch_function__` that wants to see what a function is made of.
@@ -143,7 +146,7 @@ def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any) -> Tensor
     return _core.skip_one_hop(func, types, args, kwargs)
 
 
-def is_tensor_like(inp: Any) -> bool:
+def is_tensor_like(inp: object) -> bool:
     """Whether something is a tensor, or of a class that takes calls over.
 
     >>> torch.overrides.is_tensor_like(torch.zeros(1)), torch.overrides.is_tensor_like([0.0])
@@ -203,7 +206,7 @@ class BaseTorchFunctionMode(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def _get_current_function_mode() -> Any:
+def _get_current_function_mode() -> object:
     modes = _core.entered_modes()
     return modes[-1] if modes else None
 
@@ -214,7 +217,7 @@ _pop_mode = _core.leave_mode
 
 
 @contextlib.contextmanager
-def _pop_mode_temporarily() -> Iterator[Any]:
+def _pop_mode_temporarily() -> Iterator[object]:
     mode = _core.leave_mode()
     try:
         yield mode
@@ -245,7 +248,7 @@ _METHODS_COUNTED_AS_IGNORED = (
 ).split()
 
 
-def _namespaces() -> dict[str, tuple[Any, dict[str, Any]]]:
+def _namespaces() -> dict[str, tuple[object, dict[str, object]]]:
     """Of each public namespace: the object with the functions, and the functions."""
     found: dict[str, tuple[Any, dict[str, Any]]] = {}
     root = late.package()
@@ -275,9 +278,9 @@ def _tables() -> _Tables:
     """The functions that can be taken over by the object that has them; every name; the rest."""
     from ._torch import functional as in_python
 
-    overridable: dict[Any, list[Any]] = {}
+    overridable: dict[object, list[object]] = {}
     names: dict[Any, str] = {}
-    ignored: set[Any] = set()
+    ignored: set[object] = set()
     for where, (owner, functions) in _namespaces().items():
         layers = where == "torch.nn.functional"
         for name, function in functions.items():
@@ -380,7 +383,7 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
     return {f: _dummy(f) for functions in _tables()[0].values() for f in functions}
 
 
-def resolve_name(f: Any) -> str | None:
+def resolve_name(f: object) -> str | None:
     """The name that programs know a function by; None of one that is not public.
 
     >>> torch.overrides.resolve_name(torch.Tensor.add)
@@ -391,7 +394,7 @@ def resolve_name(f: Any) -> str | None:
     return _tables()[1].get(f)
 
 
-def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+def is_tensor_method_or_property(func: Callable[..., object]) -> bool:
     """Whether a function is a method of Tensor, or the `__get__` of an attribute.
 
     >>> torch.overrides.is_tensor_method_or_property(torch.Tensor.add)

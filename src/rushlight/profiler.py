@@ -157,11 +157,11 @@ class profile:
         with_stack: bool = False,
         with_flops: bool = False,
         with_modules: bool = False,
-        experimental_config: Any = None,
-        execution_trace_observer: Any = None,
+        experimental_config: object = None,
+        execution_trace_observer: object = None,
         acc_events: bool = False,
         use_cuda: bool | None = None,
-        custom_trace_id_callback: Any = None,
+        custom_trace_id_callback: object = None,
         post_processing_timeout_s: float | None = None,
     ) -> None:
         self._plan = schedule

@@ -370,3 +370,13 @@ def test_a_file_with_wrong_indices_is_refused() -> None:
 def test_import_does_not_load_it() -> None:
     program = "import sys, rushlight; assert 'rushlight.sparse' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("add", "one already"), ("no_such_function", "nothing of that name")]
+)
+def test_a_handler_has_a_function_and_the_function_one_handler(name: str, why: str) -> None:
+    from rushlight.sparse._form import answers
+
+    with pytest.raises(TypeError, match=why):
+        answers(name)(len)

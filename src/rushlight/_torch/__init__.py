@@ -133,7 +133,7 @@ def _closed(text: str) -> tuple[str, str]:
     return text[:end], text[end + 1 :]
 
 
-def _answering(parameters: str, text: str) -> Callable[..., Any]:
+def _answering(parameters: str, text: str) -> Callable[..., object]:
     """A function of these parameters that always answers so: with lists and dicts of its own each
     time."""
     value = ast.literal_eval(text)

@@ -146,7 +146,7 @@ def _cpu_stream(device: object = None) -> Stream:
     return _current
 
 
-def _cpu_capabilities() -> dict[str, Any]:
+def _cpu_capabilities() -> dict[str, object]:
     """The facts of the processor: its architecture, cores, the level of the kernels in use."""
     return {
         "architecture": platform.machine(),

@@ -25,13 +25,13 @@ _plain = _core._disabled_torch_function_impl
 
 
 def make_wrapper_subclass(
-    cls: Any,
+    cls: object,
     size: Any,
     strides: Any = None,
     storage_offset: int | None = None,
-    memory_format: Any = None,
-    dtype: Any = None,
-    layout: Any = rl.strided,
+    memory_format: object = None,
+    dtype: object = None,
+    layout: object = rl.strided,
     device: Any = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
@@ -74,7 +74,7 @@ def _prepare(cls: Any) -> None:
         cls.__torch_function__ = classmethod(_answer)
 
 
-def _answer(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+def _answer(cls: Any, func: Any, types: object, args: Any = (), kwargs: Any = None) -> object:
     """The result of a call; of an op, the answer of the class."""
     kwargs = kwargs or {}
     if func.__name__ in ("__get__", "__set__", "__delete__"):
@@ -105,7 +105,7 @@ def _rest(signature: str, count: int) -> int:
     return next((i for i, part in enumerate(parts) if part.variable), count)
 
 
-def _attribute(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+def _attribute(func: Any, types: object, args: Any, kwargs: object) -> object:
     name = func.__self__.__name__
     if func.__name__ == "__get__":
         if name == "device":
@@ -117,7 +117,7 @@ def _attribute(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     return _plain(func, types, args, kwargs)
 
 
-def _takers(value: object, found: dict[Any, None]) -> dict[Any, None]:
+def _takers(value: object, found: dict[object, None]) -> dict[Any, None]:
     """The classes among arguments, and in lists of them, that are asked."""
     if isinstance(value, Tensor):
         if hasattr(type(value), "__torch_dispatch__"):
@@ -181,7 +181,7 @@ def _item(x: Any, index: Any) -> Any:
     return call(OpOverload("alias"), x) if all(p == slice(None) for p in parts) else x
 
 
-def _set_item(x: Any, index: Any, value: Any) -> None:
+def _set_item(x: Any, index: object, value: object) -> None:
     """x[index] = value: a copy into the part, or into what lists of indices name."""
     parts = list(index) if isinstance(index, tuple) else [index]
     value = value if isinstance(value, Tensor) else rl.tensor(value, dtype=x.dtype)
@@ -194,11 +194,11 @@ def _set_item(x: Any, index: Any, value: Any) -> None:
     call(OpOverload("index_put_"), x, lists, value)
 
 
-def _narrow(x: object, dim: int, start: int, length: int) -> Any:
+def _narrow(x: object, dim: int, start: int, length: int) -> object:
     return call(OpOverload("slice", "Tensor"), x, dim, start, start + length)
 
 
-def _to(x: Any, *args: Any, **kwargs: Any) -> Any:
+def _to(x: Any, *args: Any, **kwargs: object) -> Any:
     other = args[0] if args and isinstance(args[0], Tensor) else None
     wanted = {k: v for k, v in kwargs.items() if k in ("dtype", "device") and v is not None}
     for value in (other.device, other.dtype) if other is not None else args[:2]:
@@ -221,12 +221,14 @@ def _matmul(x: Any, y: Any) -> Any:
     return call(OpOverload(name or "matmul"), x, y)
 
 
-def _rmatmul(x: object, y: object) -> Any:
+def _rmatmul(x: object, y: object) -> object:
     return _matmul(y, x)
 
 
-_OPERATORS: dict[str, Any] = {f"__{n}__": getattr(rl, n) for n in "eq ne lt le gt ge neg".split()}
-_PARTS: dict[str, Callable[..., Any]] = {
+_OPERATORS: dict[str, object] = {
+    f"__{n}__": getattr(rl, n) for n in "eq ne lt le gt ge neg".split()
+}
+_PARTS: dict[str, Callable[..., object]] = {
     "__getitem__": _item,
     "__setitem__": _set_item,
     "narrow": _narrow,

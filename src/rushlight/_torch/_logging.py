@@ -6,8 +6,6 @@ import functools
 import logging
 from typing import Any
 
-from .._missing import missing_name as _missing_name
-
 
 @functools.cache
 def warning_once(logger: logging.Logger, *args: Any, **kwargs: Any) -> None:
@@ -23,11 +21,8 @@ def getArtifactLogger(module_qname: str, artifact_name: str) -> logging.Logger:
 class LazyString:
     """A text that is made when it is asked for."""
 
-    def __init__(self, func: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, func: Any, *args: Any, **kwargs: object) -> None:
         self.func, self.args, self.kwargs = func, args, kwargs
 
     def __str__(self) -> str:
         return str(self.func(*self.args, **self.kwargs))
-
-
-__getattr__ = _missing_name(__name__)

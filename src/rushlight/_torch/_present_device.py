@@ -75,19 +75,19 @@ def number_of(where: Any = None) -> int:
     return number
 
 
-def set_current(device: Any) -> None:
+def set_current(device: object) -> None:
     """Makes an accelerator the one that is meant by no number; negative numbers change nothing."""
     if isinstance(device, int) and device < 0:
         return
     accelerators.current = number_of(device)
 
 
-def synchronize(device: Any = None) -> None:
+def synchronize(device: object = None) -> None:
     """Waits until a device has done all that it was asked for."""
     accelerator(number_of(device)).synchronize()
 
 
-def wait(device: Any = None) -> None:
+def wait(device: object = None) -> None:
     """The same where there is an accelerator; else nothing."""
     if available():
         synchronize(device)
@@ -101,27 +101,27 @@ def _counts(device: object) -> tuple[int, int, int, int, int]:
     return found
 
 
-def memory_allocated(device: Any = None) -> int:
+def memory_allocated(device: object = None) -> int:
     """The bytes that tensors have on a device."""
     return _counts(device)[0]
 
 
-def max_memory_allocated(device: Any = None) -> int:
+def max_memory_allocated(device: object = None) -> int:
     """The most bytes that tensors had on a device."""
     return _counts(device)[1]
 
 
-def memory_reserved(device: Any = None) -> int:
+def memory_reserved(device: object = None) -> int:
     """The bytes of the tensors on a device, and of the memory kept for later tensors."""
     return _counts(device)[2]
 
 
-def max_memory_reserved(device: Any = None) -> int:
+def max_memory_reserved(device: object = None) -> int:
     """The most bytes that tensors had or that were kept on a device."""
     return _counts(device)[3]
 
 
-def memory_stats(device: Any = None) -> OrderedDict[str, Any]:
+def memory_stats(device: object = None) -> OrderedDict[str, Any]:
     """The same numbers by PyTorch's names."""
     now, most, kept, most_kept, calls = _counts(device)
     return OrderedDict(
@@ -135,7 +135,7 @@ def memory_stats(device: Any = None) -> OrderedDict[str, Any]:
     )
 
 
-def memory_info(device: Any = None) -> tuple[int, int]:
+def memory_info(device: object = None) -> tuple[int, int]:
     """The bytes of a device that are free, as far as this process knows, and all of them."""
     from .._devices.opencl import numbered
 
@@ -144,12 +144,12 @@ def memory_info(device: Any = None) -> tuple[int, int]:
     return max(total - _core.accelerator_counts(number)[2], 0), total
 
 
-def reset_peak(device: Any = None) -> None:
+def reset_peak(device: object = None) -> None:
     """The most so far is counted anew."""
     _core.accelerator_reset_most(number_of(device))
 
 
-def reset_accumulated(device: Any = None) -> None:
+def reset_accumulated(device: object = None) -> None:
     """Accepted: no number grows for ever but that of allocations."""
     number_of(device)
 
@@ -183,7 +183,7 @@ def _stream(number: int) -> Stream:
     return Stream(number)
 
 
-def current_stream(device: Any = None) -> Stream:
+def current_stream(device: object = None) -> Stream:
     """The stream of a device."""
     return _stream(number_of(device))
 
@@ -234,7 +234,7 @@ class Properties:
         )
 
 
-def _name(device: Any = None) -> str:
+def _name(device: object = None) -> str:
     return str(_properties(device).name)
 
 

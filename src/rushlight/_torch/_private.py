@@ -12,6 +12,7 @@ from .. import _root as rl
 from .._root import Tensor
 from ..ops.layers.interpolation import resampled
 from ..ops.layers.pooling import pool_scatter
+from ..ops.table.arrays import dim_in
 
 
 def _shape_as_tensor(input: Tensor) -> Tensor:
@@ -115,12 +116,7 @@ def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
     if num_chunks < 1:
         raise RuntimeError("_chunk_cat expects positive num_chunks")
     first = tensors[0]
-    if not -first.ndim <= dim < first.ndim:
-        n = max(first.ndim, 1)
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})"
-        )
-    dim %= first.ndim
+    dim = dim_in(dim, first.ndim)
     rows = []
     for tensor in tensors:
         if tensor.dtype is not first.dtype:
@@ -224,14 +220,10 @@ def _slice(
     """input[..., start:end:step] in a dimension, as a view."""
     if not input.ndim:
         raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
-    if not -input.ndim <= dim < input.ndim:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-input.ndim}, "
-            f"{input.ndim - 1}], but got {dim})"
-        )
+    at = dim_in(dim, input.ndim)
     if step < 1:
         raise RuntimeError("slice step must be positive")
-    return input[(*[slice(None)] * (dim % input.ndim), slice(start, end, step))]
+    return input[(*[slice(None)] * at, slice(start, end, step))]
 
 
 def _max_pool2d_with_indices_backward(
@@ -296,7 +288,7 @@ def _to_copy(input: Tensor, **how: Any) -> Tensor:
     return input.to(how.get("device"), how.get("dtype"), copy=True)
 
 
-_ATEN: dict[str, Callable[..., Any]] = {
+_ATEN: dict[str, Callable[..., object]] = {
     "_local_scalar_dense": lambda input: input.item(),
     "_pin_memory": lambda input, device=None: input.pin_memory(),
     "_to_copy": _to_copy,
@@ -401,7 +393,7 @@ def _assert_async(input: Tensor, assert_msg: str = "") -> None:
         raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
 
 
-def _assert(condition: object, message: object) -> Any:
+def _assert(condition: object, message: object) -> object:
     """AssertionError with the message unless the condition holds; over traced values, a call."""
     if not isinstance(condition, Tensor) and _core.has_torch_function_unary(condition):
         return _core.handle_torch_function(_assert, (condition,), (condition, message), {})

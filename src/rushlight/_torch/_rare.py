@@ -42,7 +42,7 @@ def sym_float(a: Any) -> float:
     return float(a)
 
 
-def sym_not(a: Any) -> bool:
+def sym_not(a: object) -> bool:
     """Whether it is false.
 
     >>> torch.sym_not(True)
@@ -51,7 +51,7 @@ def sym_not(a: Any) -> bool:
     return not a
 
 
-def sym_max(a: Any, b: Any) -> Any:
+def sym_max(a: object, b: object) -> Any:
     """The larger of two numbers, a float where one of them is.
 
     >>> torch.sym_max(5, 4.0)
@@ -60,7 +60,7 @@ def sym_max(a: Any, b: Any) -> Any:
     return _of_both(max, a, b)
 
 
-def sym_min(a: Any, b: Any) -> Any:
+def sym_min(a: object, b: object) -> Any:
     """The smaller of two numbers, a float where one of them is.
 
     >>> torch.sym_min(3, 4.0)
@@ -74,7 +74,7 @@ def _of_both(choose: Callable[..., Any], a: object, b: object) -> Any:
     return float(chosen) if isinstance(a, float) or isinstance(b, float) else chosen
 
 
-def sym_ite(b: Any, t: Any, f: Any) -> Any:
+def sym_ite(b: object, t: object, f: object) -> Any:
     """t where b is true, else f; both are of one type.
 
     >>> torch.sym_ite(True, 1, 2)
@@ -112,7 +112,7 @@ def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = 
 
 
 def sym_constrain_range_for_size(
-    size: Any, *, min: int | None = None, max: int | None = None
+    size: object, *, min: int | None = None, max: int | None = None
 ) -> None:
     """Raises RuntimeError where a number is no size in a range."""
     if max is not None and max <= 2:
@@ -130,9 +130,9 @@ def from_file(
     shared: bool | None = None,
     size: int | None = 0,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: object = None,
+    layout: object = None,
+    device: object = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
     """A tensor over a file's memory: `size` elements from its start.
@@ -153,7 +153,7 @@ def get_file_path(*path_components: str) -> str:
     return os.path.join(os.path.dirname(package), *path_components)
 
 
-def get_device_module(device: Any = None) -> Any:
+def get_device_module(device: object = None) -> Any:
     """The module of a device type: unless one is named torch.cpu, or the accelerator's.
 
     >>> torch.get_device_module("cpu") is torch.cpu
@@ -258,8 +258,8 @@ def assert_int_or_pair(arg: Any, arg_name: str, message: str) -> None:
         raise AssertionError(message.format(arg_name))
 
 
-def _upsample(mode: str, **corners: bool) -> Callable[..., Any]:
-    def upsample(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+def _upsample(mode: str, **corners: bool) -> Callable[..., object]:
+    def upsample(input: Any, size: object = None, scale_factor: object = None) -> Any:
         warn(
             f"`nn.functional.upsample_{mode}` is deprecated. "
             "Use `nn.functional.interpolate` instead.",
@@ -271,16 +271,14 @@ def _upsample(mode: str, **corners: bool) -> Callable[..., Any]:
     return upsample
 
 
-upsample_nearest, upsample_bilinear = (
-    _upsample("nearest"),
-    _upsample("bilinear", align_corners=True),
-)
+upsample_nearest = _upsample("nearest")
+upsample_bilinear = _upsample("bilinear", align_corners=True)
 
 
 class Broadcasting:
     """In annotations: a number for a list of numbers."""
 
-    def __getitem__(self, types: Any) -> None:
+    def __getitem__(self, types: object) -> None:
         return None
 
 
@@ -305,7 +303,7 @@ class SwizzleType(enum.IntEnum):
     SWIZZLE_32_4_4 = 1
 
 
-_attention: dict[str, Callable[..., Any]] = {}
+_attention: dict[str, Callable[..., object]] = {}
 _active: list[str] = []
 
 
@@ -342,16 +340,16 @@ def restore_flash_attention_impl(_raise_warn: bool = True) -> None:
     _active.clear()
 
 
-def replicate(network: Any, devices: Sequence[Any], detach: bool = False) -> list[Any]:
+def replicate(network: object, devices: Sequence[Any], detach: bool = False) -> list[Any]:
     """The network for each device: there is one."""
     return [network for _ in devices]
 
 
 def parallel_apply(
     modules: Sequence[Any],
-    inputs: Sequence[Any],
+    inputs: Sequence[object],
     kwargs_tup: Sequence[dict[str, Any]] | None = None,
-    devices: Sequence[Any] | None = None,
+    devices: Sequence[object] | None = None,
 ) -> list[Any]:
     """The results of the modules for their inputs, one after the other."""
     if len(modules) != len(inputs):

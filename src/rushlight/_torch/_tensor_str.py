@@ -9,8 +9,7 @@ __all__ = ["PRINT_OPTS", "_tensor_str"]
 
 PRINT_OPTS = _printing._options
 printoptions = _printing.printoptions
-set_printoptions = _printing.set_printoptions
-get_printoptions = _printing.get_printoptions
+set_printoptions, get_printoptions = _printing.set_printoptions, _printing.get_printoptions
 
 
 def _tensor_str(self: Tensor, indent: int) -> str:

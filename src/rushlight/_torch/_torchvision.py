@@ -172,7 +172,7 @@ def _roi_align_backward(
     return found
 
 
-_KERNELS: dict[str, Callable[..., Any]] = {
+_KERNELS: dict[str, Callable[..., object]] = {
     "nms": _nms,
     "roi_align": _roi_align,
     "_roi_align_backward": _roi_align_backward,

@@ -109,7 +109,7 @@ def _get_device_index(
     )
 
 
-def _get_device_module(device_type: str) -> Any:
+def _get_device_module(device_type: str) -> object:
     """The module of a kind of device: `torch.cuda` of "cuda"."""
     try:
         return _import_dotted_name(f"rushlight.{device_type}")

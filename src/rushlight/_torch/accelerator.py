@@ -79,7 +79,7 @@ def current_device_index() -> int:
     return _present.number_of()
 
 
-def set_device_index(device: Any, /) -> None:
+def set_device_index(device: object, /) -> None:
     """Make an accelerator the one that is meant by no number; negative numbers change nothing."""
     _needed()
     _present.set_current(device)
@@ -100,25 +100,25 @@ class device_index(_present.DeviceContext):
         super().__enter__()
 
 
-def synchronize(device: Any = None, /) -> None:
+def synchronize(device: object = None, /) -> None:
     """Wait until a device has done all that it was asked for."""
     _needed()
     _present.synchronize(device)
 
 
-def current_stream(device: Any = None, /) -> _present.Stream:
+def current_stream(device: object = None, /) -> _present.Stream:
     """The stream of a device: its only queue."""
     _needed()
     return _present.current_stream(device)
 
 
-def set_stream(stream: Any) -> None:
+def set_stream(stream: object) -> None:
     """Make a stream's device the current one."""
     _needed()
     _present.set_stream(stream)
 
 
-def get_device_capability(device: Any = None, /) -> dict[str, Any]:
+def get_device_capability(device: object = None, /) -> dict[str, Any]:
     """The element types that a device has."""
     from .._devices.opencl import numbered
 
@@ -139,49 +139,49 @@ def empty_host_cache() -> None:
     _needed()
 
 
-def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
+def get_memory_info(device_index: object = None, /) -> tuple[int, int]:
     """The bytes of a device that are free, as far as this process knows, and all of them."""
     _needed()
     return _present.memory_info(device_index)
 
 
-def memory_stats(device_index: Any = None, /) -> OrderedDict[str, Any]:
+def memory_stats(device_index: object = None, /) -> OrderedDict[str, Any]:
     """The counts of a device's memory, by PyTorch's names."""
     _needed()
     return _present.memory_stats(device_index)
 
 
-def memory_allocated(device_index: Any = None, /) -> int:
+def memory_allocated(device_index: object = None, /) -> int:
     """The bytes that tensors have on a device."""
     _needed()
     return _present.memory_allocated(device_index)
 
 
-def max_memory_allocated(device_index: Any = None, /) -> int:
+def max_memory_allocated(device_index: object = None, /) -> int:
     """The most bytes that tensors had on a device."""
     _needed()
     return _present.max_memory_allocated(device_index)
 
 
-def memory_reserved(device_index: Any = None, /) -> int:
+def memory_reserved(device_index: object = None, /) -> int:
     """The bytes of the tensors on a device, and of the memory kept for later tensors."""
     _needed()
     return _present.memory_reserved(device_index)
 
 
-def max_memory_reserved(device_index: Any = None, /) -> int:
+def max_memory_reserved(device_index: object = None, /) -> int:
     """The most bytes that tensors had or that were kept on a device."""
     _needed()
     return _present.max_memory_reserved(device_index)
 
 
-def reset_accumulated_memory_stats(device_index: Any = None, /) -> None:
+def reset_accumulated_memory_stats(device_index: object = None, /) -> None:
     """Accepted: nothing is accumulated but the number of allocations."""
     _needed()
     _present.reset_accumulated(device_index)
 
 
-def reset_peak_memory_stats(device_index: Any = None, /) -> None:
+def reset_peak_memory_stats(device_index: object = None, /) -> None:
     """The most so far is counted anew."""
     _needed()
     _present.reset_peak(device_index)

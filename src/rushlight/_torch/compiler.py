@@ -38,18 +38,18 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def compile(
-    model: Any = None,
+    model: object = None,
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: str | Callable[..., Any] | None = None,
+    backend: str | Callable[..., object] | None = None,
     mode: str | None = None,
     options: dict[str, Any] | None = None,
     name: str | None = None,
     disable: bool = False,
     recompile_limit: int | None = None,
     isolate_recompiles: bool = False,
-    shapes_spec: Any = None,
+    shapes_spec: object = None,
 ) -> Any:
     """A function as it is, a module in an OptimizedModule: calls are cheap without being compiled.
     Also a decorator.
@@ -112,7 +112,7 @@ class OptimizedModule(Module):
 _OWN = frozenset((*vars(Module()), "_orig_mod", "_forward", "forward", "__class__"))
 
 
-def _wrapped(model: Any) -> Any:
+def _wrapped(model: object) -> object:
     return OptimizedModule(model) if isinstance(model, Module) else model
 
 
@@ -154,14 +154,18 @@ def wrap_numpy(fn: _T) -> _T:
 
 
 def nested_compile_region(
-    fn: Any = None, *, options: Any = None, max_reuse_entries: int = 8, reuse_hash_fn: Any = None
+    fn: object = None,
+    *,
+    options: object = None,
+    max_reuse_entries: int = 8,
+    reuse_hash_fn: object = None,
 ) -> Any:
     """A function as it is; also a decorator with options."""
     return _as_it_is if fn is None else fn
 
 
 def substitute_in_graph(
-    original_fn: Callable[..., Any],
+    original_fn: Callable[..., object],
     *,
     can_constant_fold_through: bool = False,
     skip_signature_check: bool = False,
@@ -197,7 +201,7 @@ def is_exporting() -> bool:
     return False
 
 
-_backend: str | Callable[..., Any] = "inductor"
+_backend: str | Callable[..., object] = "inductor"
 
 
 def get_default_backend() -> str | Callable[..., Any]:
@@ -209,7 +213,7 @@ def get_default_backend() -> str | Callable[..., Any]:
     return _backend
 
 
-def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
+def set_default_backend(backend: str | Callable[..., object] | None) -> None:
     """Keep the setting; nothing uses it."""
     global _backend
     _backend = "inductor" if backend is None else backend
@@ -244,7 +248,7 @@ def set_enable_guard_collectives(enabled: bool) -> bool:
 _collectives = False
 
 
-def _keep_all(guard_entries: list[Any], *args: object, **kwargs: object) -> list[bool]:
+def _keep_all(guard_entries: list[object], *args: object, **kwargs: object) -> list[bool]:
     """A filter of guards that keeps each: nothing asks for it."""
     return [True for _ in guard_entries]
 

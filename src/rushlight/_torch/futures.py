@@ -150,7 +150,7 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
     return result
 
 
-def wait_all(futures: Iterable[Future[Any]]) -> list[Any]:
+def wait_all(futures: Iterable[Future[object]]) -> list[Any]:
     """The values of futures, when all are there.
 
     >>> future = torch.futures.Future()

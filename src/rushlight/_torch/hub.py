@@ -109,10 +109,10 @@ def _entry(module: ModuleType, model: str) -> Any:
 
 
 def list(
-    github: Any,
+    github: object,
     force_reload: bool = False,
     skip_validation: bool = False,
-    trust_repo: Any = "check",
+    trust_repo: object = "check",
     verbose: bool = True,
     source: str = "github",
 ) -> builtins.list[str]:
@@ -122,11 +122,11 @@ def list(
 
 
 def help(
-    github: Any,
+    github: object,
     model: str,
     force_reload: bool = False,
     skip_validation: bool = False,
-    trust_repo: Any = "check",
+    trust_repo: object = "check",
     source: str = "github",
 ) -> str | None:
     """The docstring of a model's function."""
@@ -136,11 +136,11 @@ def help(
 
 
 def load(
-    repo_or_dir: Any,
+    repo_or_dir: object,
     model: str,
     *args: object,
     source: str = "github",
-    trust_repo: Any = "check",
+    trust_repo: object = "check",
     force_reload: bool = False,
     verbose: bool = True,
     skip_validation: bool = False,
@@ -179,7 +179,7 @@ def download_url_to_file(
 def load_state_dict_from_url(
     url: str,
     model_dir: str | None = None,
-    map_location: Any = None,
+    map_location: object = None,
     progress: bool = True,
     check_hash: bool = False,
     file_name: str | None = None,

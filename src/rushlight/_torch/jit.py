@@ -212,7 +212,7 @@ def annotate(the_type: object, the_value: _T) -> _T:
     return the_value
 
 
-def isinstance(obj: Any, target_type: Any) -> bool:
+def isinstance(obj: object, target_type: Any) -> bool:
     """Whether a value has a type, or one of several; of `List[int]` and the like, its elements too.
 
     >>> from typing import Dict, List
@@ -222,7 +222,7 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     if builtins.isinstance(target_type, tuple):
         return any(isinstance(obj, t) for t in target_type)
     origin = getattr(target_type, "__origin__", None)
-    inner: tuple[Any, ...] = getattr(target_type, "__args__", ())
+    inner: tuple[object, ...] = getattr(target_type, "__args__", ())
     if origin is None:
         return builtins.isinstance(obj, target_type)
     if not builtins.isinstance(origin, type):  # a union

@@ -82,12 +82,12 @@ def _type_text(annotation: object) -> str:
 
 
 def infer_schema(
-    prototype_function: Callable[..., Any],
+    prototype_function: Callable[..., object],
     /,
     *,
     mutates_args: str | Iterable[str],
     op_name: str | None = None,
-    tags: Any = (),
+    tags: object = (),
 ) -> str:
     """The schema that a function's annotations say.
 
@@ -148,11 +148,11 @@ class _Call:
         self.flat, self._given = tree_flatten(values)
         self._found: Any = None
 
-    def arguments(self, flat: Any) -> tuple[Any, ...]:
+    def arguments(self, flat: Any) -> tuple[object, ...]:
         found: tuple[Any, ...] = tree_unflatten(list(flat), self._given)
         return found
 
-    def taken(self, result: Any) -> tuple[Any, ...]:
+    def taken(self, result: object) -> tuple[object, ...]:
         """The result of the operator, flat."""
         flat, self._found = tree_flatten(result)
         return tuple(flat)
@@ -160,16 +160,16 @@ class _Call:
     def result(self, flat: Any) -> Any:
         return tree_unflatten(list(flat), self._found)
 
-    def dims(self, dims: Any) -> tuple[Any, ...]:
+    def dims(self, dims: object) -> tuple[Any, ...]:
         """The dimensions of a batch in the result: one for all, or as the result stands."""
         return tuple(broadcast_to_and_flatten(dims, self._found) or ())
 
-    def gradients(self, found: tuple[Any, ...]) -> tuple[Any, ...]:
+    def gradients(self, found: tuple[Any, ...]) -> tuple[object, ...]:
         """The gradients of all arguments, flat; None stands for no gradient of a list, too."""
         given = self.arguments(self.flat)
         if len(found) > len(given) and not any(found[len(given) :]):
             found = found[: len(given)]
-        flat: list[Any] = [None]
+        flat: list[object] = [None]
         for value, grad in zip(given, found, strict=False):
             count = len(tree_flatten(value)[0])
             grads = [grad] if not isinstance(value, (list, tuple)) else grad
@@ -182,7 +182,7 @@ class _Call:
         return tuple(flat)
 
 
-def _defaults_at_the_end(values: Sequence[Any], defaults: Sequence[Any]) -> int:
+def _defaults_at_the_end(values: Sequence[object], defaults: Sequence[object]) -> int:
     """How many of the last values are the parameters' defaults."""
     count = 0
     for value, default in zip(reversed(values), reversed(defaults[: len(values)]), strict=True):
@@ -220,7 +220,11 @@ class CustomOpDef:
     # ---- what is registered
 
     def register_autograd(
-        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
+        self,
+        backward: Callable[..., Any],
+        /,
+        *,
+        setup_context: Callable[..., Any] | None = None,
     ) -> None:
         """Give it a backward: `backward(ctx, *grads)`, one gradient for each argument.
 
@@ -285,7 +289,7 @@ class CustomOpDef:
             return self._run(bound.arguments)
         return self._applied(tuple(bound.arguments.values()))
 
-    def _applied(self, values: tuple[Any, ...]) -> Any:
+    def _applied(self, values: tuple[object, ...]) -> Any:
         if not self._lists:
             return self._function.apply(*values)
         call = _Call(values)
@@ -297,7 +301,7 @@ class CustomOpDef:
             "torch.library.register_vmap gives one."
         )
 
-    def _loop(self, info: Any, in_dims: tuple[Any, ...], *values: Any) -> Any:
+    def _loop(self, info: Any, in_dims: tuple[object, ...], *values: Any) -> Any:
         """The operator under vmap without a rule: runs once for each element."""
         if self._schema.endswith("-> ()"):
             raise self._no_loop("The fallback path does not support operations with no returns")
@@ -316,7 +320,7 @@ class CustomOpDef:
         found = tuple(rl.stack(outs) for outs in zip(*rows, strict=True))
         return (found, (0,) * len(found)) if isinstance(row, tuple) else (found[0], 0)
 
-    def _check(self, i: int, name: str, value: Any) -> None:
+    def _check(self, i: int, name: str, value: object) -> None:
         p = self._signature.parameters[name]
         said = typing.get_type_hints(self._init_fn).get(name)
         if said is Tensor and not isinstance(value, Tensor):
@@ -373,7 +377,7 @@ class CustomOpDef:
             call, *flat = values
             return call.taken(op._run(dict(zip(names, call.arguments(flat), strict=True))))
 
-        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: object) -> None:
             if op._lists:
                 ctx._call, *flat = inputs
                 inputs, output = ctx._call.arguments(flat), ctx._call.result(output)
@@ -386,7 +390,7 @@ class CustomOpDef:
             else:
                 op._setup(ctx, inputs, output)
 
-        def backward(ctx: Any, *grads: Any) -> Any:
+        def backward(ctx: Any, *grads: Any) -> object:
             if op._backward is None:
                 raise RuntimeError(
                     f"Trying to backward through {op._namespace}.{op._name}.default but no "
@@ -402,7 +406,7 @@ class CustomOpDef:
             found = (*found, *[None] * len(only_named))
             return ctx._call.gradients(found) if op._lists else found
 
-        members: dict[str, Any] = {
+        members: dict[str, object] = {
             "forward": staticmethod(forward),
             "setup_context": staticmethod(setup_context),
             "backward": staticmethod(backward),
@@ -414,7 +418,7 @@ class CustomOpDef:
             members["vmap"] = staticmethod(rule)
         else:
 
-            def of_lists(info: Any, in_dims: Any, call: Any, *flat: object) -> Any:
+            def of_lists(info: object, in_dims: Any, call: Any, *flat: object) -> object:
                 found, dims = rule(info, call.arguments(in_dims[1:]), *call.arguments(flat))
                 return call.taken(found), call.dims(dims)
 
@@ -429,13 +433,13 @@ _known: dict[str, CustomOpDef] = CUSTOM
 
 def custom_op(
     name: str,
-    fn: Callable[..., Any] | None = None,
+    fn: Callable[..., object] | None = None,
     /,
     *,
     mutates_args: str | Iterable[str],
     device_types: str | Sequence[str] | None = None,
     schema: str | None = None,
-    tags: Any = None,
+    tags: object = None,
 ) -> Any:
     """Decorator: an operator of a function over tensors, by name ("namespace::name").
 
@@ -469,11 +473,11 @@ def _op_of(op: str | CustomOpDef) -> CustomOpDef:
 
 def register_autograd(
     op: str | CustomOpDef,
-    backward: Callable[..., Any],
+    backward: Callable[..., object],
     /,
     *,
-    setup_context: Callable[..., Any] | None = None,
-    lib: Any = None,
+    setup_context: Callable[..., object] | None = None,
+    lib: object = None,
 ) -> None:
     """Give an operator a backward: see `CustomOpDef.register_autograd`."""
     _op_of(op).register_autograd(backward, setup_context=setup_context)
@@ -481,7 +485,7 @@ def register_autograd(
 
 def register_fake(
     op: str | CustomOpDef,
-    func: Callable[..., Any] | None = None,
+    func: Callable[..., object] | None = None,
     /,
     *,
     lib: Library | None = None,
@@ -495,17 +499,17 @@ def register_fake(
 def register_kernel(
     op: str | CustomOpDef,
     device_types: str | Sequence[str],
-    func: Callable[..., Any] | None = None,
+    func: Callable[..., object] | None = None,
     /,
     *,
-    lib: Any = None,
+    lib: object = None,
 ) -> Any:
     """Give an operator another function for a kind of device. Also a decorator."""
     return _op_of(op).register_kernel(device_types, func)
 
 
 def register_vmap(
-    op: str | CustomOpDef, func: Callable[..., Any] | None = None, /, *, lib: Any = None
+    op: str | CustomOpDef, func: Callable[..., object] | None = None, /, *, lib: object = None
 ) -> Any:
     """Give an operator a rule for vmap. Also a decorator."""
     return _op_of(op).register_vmap(func)
@@ -569,7 +573,7 @@ class _SchemaOp(CustomOpDef):
         super().__init__(name, no_kernel, tuple(written), text)
         self._composite: Callable[..., Any] | None = None
 
-    def implement(self, key: str, fn: Callable[..., Any]) -> None:
+    def implement(self, key: str, fn: Callable[..., object]) -> None:
         """Registers the function for a dispatch key, or a kind of device."""
         word = key.lower()
         if word in ("", "compositeimplicitautograd", "default") or word.startswith("autograd"):
@@ -582,7 +586,7 @@ class _SchemaOp(CustomOpDef):
         else:
             self._kernels[word] = fn
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: object) -> Any:
         if self._composite is not None and self._backward is None:
             return self._composite(*args, **kwargs)
         return super().__call__(*args, **kwargs)
@@ -590,7 +594,7 @@ class _SchemaOp(CustomOpDef):
     def _check_aliases(self, arguments: object, result: object) -> None:
         """Nothing: the schema says what may be an alias."""
 
-    def _run(self, arguments: dict[str, Any]) -> Any:
+    def _run(self, arguments: dict[str, object]) -> Any:
         if self._composite is not None and not self._kernels:
             self._kernels["cpu"] = self._composite
         return super()._run(arguments)
@@ -677,7 +681,11 @@ def _scoped_library(*args: Any, **kwargs: Any) -> Any:
 
 
 def define(
-    qualname: str, schema: str | Callable[..., Any], *, lib: Library | None = None, tags: Any = ()
+    qualname: str,
+    schema: str | Callable[..., object],
+    *,
+    lib: Library | None = None,
+    tags: object = (),
 ) -> Any:
     """Make an operator by name ("namespace::name") of a schema without a name.
 
@@ -728,7 +736,7 @@ def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = N
 
 def impl_abstract(
     qualname: str | CustomOpDef,
-    func: Callable[..., Any] | None = None,
+    func: Callable[..., object] | None = None,
     *,
     lib: Library | None = None,
     _stacklevel: int = 1,
@@ -752,7 +760,7 @@ def _copied(values: object, device: str | None = None) -> Any:
     return tree_map_only(Tensor, copy, values)
 
 
-def _results(op: CustomOpDef, given: Any) -> list[Any]:
+def _results(op: CustomOpDef, given: Any) -> list[object]:
     args, kwargs = given
     return tree_leaves(op(*args, **kwargs))
 
@@ -806,8 +814,8 @@ _CHECKS: dict[str, Callable[[CustomOpDef, Any], None]] = {
 
 
 def opcheck(
-    op: Any,
-    args: tuple[Any, ...],
+    op: object,
+    args: tuple[object, ...],
     kwargs: dict[str, Any] | None = None,
     *,
     test_utils: str | Sequence[str] = tuple(_CHECKS),

@@ -6,8 +6,6 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
-from .._missing import missing_name as _missing_name
-
 
 class Event:
     """Something that happened: a name, a time, and what is known of it."""
@@ -41,6 +39,3 @@ def log_event(event: Event) -> None:
     """Tell the handlers of an event."""
     for handle in list(_handlers):
         handle.handler(event)
-
-
-__getattr__ = _missing_name(__name__)

@@ -20,7 +20,6 @@ from .. import _root as rl
 from .._core import Tensor
 from .._dtypes import dtype as _dtype
 from .._generator import Generator
-from .._missing import missing_name as _missing_name
 
 __all__ = ["SobolEngine"]
 
@@ -246,6 +245,3 @@ class SobolEngine:
         parts += ["scramble=True"] * bool(self.scramble)
         parts += [] if self.seed is None else [f"seed={self.seed}"]
         return f"{type(self).__name__}({', '.join(parts)})"
-
-
-__getattr__ = _missing_name(__name__)

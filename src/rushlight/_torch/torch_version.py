@@ -23,7 +23,7 @@ _PHASES = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc"}
 _FIRST, _LAST = (-1,), (1,)
 
 
-def _key(text: str) -> tuple[Any, ...] | None:
+def _key(text: str) -> tuple[object, ...] | None:
     """The key by which versions are ordered; None for a text that is no version."""
     m = _PATTERN.fullmatch(text)
     if m is None:
@@ -36,7 +36,7 @@ def _key(text: str) -> tuple[Any, ...] | None:
     dev = (0, int(m["day"] or 0)) if m["dev"] else _LAST
     if m["phase"]:
         phase = m["phase"].lower()
-        before: tuple[Any, ...] = (0, _PHASES.get(phase, phase), int(m["candidate"] or 0))
+        before: tuple[object, ...] = (0, _PHASES.get(phase, phase), int(m["candidate"] or 0))
     else:
         before = _FIRST if m["dev"] and not final else _LAST
     parts = re.split("[-_.]", m["local"].lower()) if m["local"] else []
@@ -55,7 +55,7 @@ class TorchVersion(str):
 
     __module__ = "rushlight.torch_version"
 
-    def _compared(self, other: object, compare: Callable[[Any, Any], bool]) -> bool:
+    def _compared(self, other: object, compare: Callable[[object, Any], bool]) -> bool:
         """Compare as versions; as texts, where the other is none."""
         if isinstance(other, Iterable) and not isinstance(other, str):
             text = ".".join(str(part) for part in other)

@@ -42,7 +42,7 @@ class _State(threading.local):
 state = _State()
 
 
-def _told() -> Iterator[tuple[Any, Mapping[str, str]]]:
+def _told() -> Iterator[tuple[object, Mapping[str, str]]]:
     """Each function and method that autocast changes, with what the table says."""
     for place in (rl, linalg, fft, functional, Tensor):
         for name, f in vars(place).items():
@@ -125,7 +125,7 @@ _KINDS: dict[str, _Kind] = {
 }
 
 
-def _cast(value: object, kind: dtypes.dtype, where: str) -> Any:
+def _cast(value: object, kind: dtypes.dtype, where: str) -> object:
     """An argument with its eligible tensors in a type."""
     if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
         return type(value)(_cast(v, kind, where) for v in value)

@@ -243,7 +243,7 @@ def _cast(value: object, device_type: str, dtype: dtypes.dtype) -> Any:
 
 
 def custom_fwd(
-    fwd: Callable[..., Any] | None = None,
+    fwd: Callable[..., object] | None = None,
     *,
     device_type: str,
     cast_inputs: dtypes.dtype | None = None,
@@ -274,7 +274,7 @@ def custom_fwd(
     return decorated
 
 
-def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
+def custom_bwd(bwd: Callable[..., object] | None = None, *, device_type: str) -> Callable[..., Any]:
     """Decorator of a `Function`'s backward: it runs with autocast as its forward did."""
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")

@@ -27,7 +27,7 @@ class OptState(enum.Enum):
     STEPPED = 2
 
 
-def _refresh_per_optimizer_state() -> dict[str, Any]:
+def _refresh_per_optimizer_state() -> dict[str, object]:
     return {"stage": OptState.READY, "found_inf_per_device": {}}
 
 
@@ -128,7 +128,7 @@ class GradScaler:
             )
         return self._scale
 
-    def _looked_at(self, optimizer: Optimizer, inverse: float | None) -> dict[str, Any]:
+    def _looked_at(self, optimizer: Optimizer, inverse: float | None) -> dict[str, object]:
         """Notes whether a gradient is infinite or NaN; all are multiplied by `inverse` first."""
         infinite: bool | None = None
         for group in optimizer.param_groups:
@@ -153,11 +153,11 @@ class GradScaler:
     def _get_scale_async(self) -> Tensor | None:
         return self._scale
 
-    def _check_inf_per_device(self, optimizer: Optimizer) -> dict[str, Any]:
+    def _check_inf_per_device(self, optimizer: Optimizer) -> dict[str, object]:
         self._started("_check_inf_per_device")
         return self._looked_at(optimizer, None)
 
-    def _found_inf_per_device(self, optimizer: Optimizer) -> dict[str, Any]:
+    def _found_inf_per_device(self, optimizer: Optimizer) -> dict[str, object]:
         found: dict[str, Any] = self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
         return found
 

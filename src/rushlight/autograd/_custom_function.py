@@ -111,7 +111,7 @@ class _Mapped(Function):
             with only([*below(level), level]):
                 found = _backward_of(cls)(context, *given)
             found = found if isinstance(found, tuple) else (found,)
-            results: list[Any] = []
+            results: list[object] = []
             for g, b, shape in zip(found, batched, shapes, strict=False):
                 if g is None or shape is None:
                     results.append(None)
@@ -125,7 +125,7 @@ class _Mapped(Function):
         return (None, None, None, *results)
 
     @staticmethod
-    def jvp(ctx: Any, *tangents: object) -> Any:
+    def jvp(ctx: Any, *tangents: object) -> object:
         cls, level, batched, context, _ = ctx.call
         given = [
             level.wrap(t) if b and t is not None else t
@@ -288,7 +288,7 @@ def _shows(view: Tensor, t: object) -> bool:
     return isinstance(t, Tensor) and view._base is (t._base if t._is_view() else t)
 
 
-def _called(cls: Any, values: tuple[Any, ...], level: DualLevel) -> tuple[Any, Any]:
+def _called(cls: Any, values: tuple[object, ...], level: DualLevel) -> tuple[Any, Any]:
     """(the context, the results) of one call of forward."""
     if not any(isinstance(v, Tensor) and v._wrapped is not None for v in values):
         node = cls._generated() if not level.by_hand else None

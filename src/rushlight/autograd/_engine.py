@@ -208,10 +208,10 @@ def _inputs(function: str, value: object) -> tuple[Any, ...]:
 
 def tensor_backward(
     self: Tensor,
-    gradient: Any = None,
+    gradient: object = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Any = None,
+    inputs: object = None,
 ) -> None:
     """Add the gradients of this tensor to the `.grad` of the leaves it was computed from.
 
@@ -242,12 +242,12 @@ def tensor_backward(
 
 @overridable
 def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
+    tensors: object,
+    grad_tensors: object = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    grad_variables: Any = None,
-    inputs: Any = None,
+    grad_variables: object = None,
+    inputs: object = None,
 ) -> None:
     """Add the gradients of several roots to the `.grad` of the leaves; see `Tensor.backward`.
 
@@ -284,9 +284,9 @@ def backward(
 
 @overridable
 def grad(
-    outputs: Any,
-    inputs: Any,
-    grad_outputs: Any = None,
+    outputs: object,
+    inputs: object,
+    grad_outputs: object = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,

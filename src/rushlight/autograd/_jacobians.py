@@ -51,12 +51,12 @@ def values(tensors: Sequence[Tensor]) -> list[Matrix]:
     return [np.array(t.detach()._host_array, copy=True).reshape(-1) for t in tensors]
 
 
-def there(array: Any, like: Tensor) -> Tensor:
+def there(array: object, like: Tensor) -> Tensor:
     """A tensor of an array, of the type of another and where that is."""
     return _core.wrap(np.array(array, like.dtype.numpy)).to(like.device)
 
 
-def write(x: Any, array: Any, index: Any, value: Any) -> None:
+def write(x: Any, array: Any, index: object, value: object) -> None:
     """Write into what `to_write` gave for x, and so into x."""
     array[index] = value
     _core.write_values(x, array)
@@ -99,7 +99,10 @@ def steps(x: Tensor) -> tuple[complex, ...]:
 
 
 def by_differences(
-    function: Callable[..., tuple[Any, ...]], inputs: Sequence[Any], wanted: list[Any], eps: float
+    function: Callable[..., tuple[Any, ...]],
+    inputs: Sequence[object],
+    wanted: list[Any],
+    eps: float,
 ) -> list[list[Matrix]]:
     """[output][input] Jacobians by central differences; inputs are changed and put back."""
     columns: list[list[list[Matrix]]] = []
@@ -162,7 +165,7 @@ class Duals:
         return [replaced(a, given) for a in self.inputs]
 
 
-def replaced(value: Any, given: dict[int, Any]) -> Any:
+def replaced(value: object, given: dict[int, Any]) -> Any:
     if isinstance(value, (tuple, list)):
         return type(value)(replaced(v, given) for v in value)
     return given.get(id(value), value)

@@ -6,8 +6,6 @@ such a ratio usually means.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .. import _core
@@ -74,7 +72,7 @@ def shown(matrix: Matrix) -> str:
 
 
 def mismatch(
-    a: Any, n: Any, output: int, input_: int, part: str | None, forward: bool, tail: str
+    a: object, n: object, output: int, input_: int, part: str | None, forward: bool, tail: str
 ) -> GradcheckError:
     """The error; `part` is the one that was looked at, where the output is complex."""
     prefix = (

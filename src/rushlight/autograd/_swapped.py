@@ -56,7 +56,7 @@ def _accumulator_of(name: str, t: Tensor) -> Any:
     """The tensor's AccumulateGrad or None; nobody may run this node after the swap. Refuses a
     tensor that any other node or tensor holds.
     """
-    holders: list[Any] = [o for o in gc.get_referrers(t) if isinstance(o, Tensor | Node)]
+    holders: list[object] = [o for o in gc.get_referrers(t) if isinstance(o, Tensor | Node)]
     if not holders:
         return None
     leaf = get_gradient_edge(t).node if t.requires_grad and t.is_leaf else None

@@ -287,7 +287,7 @@ def _flat(value: object) -> list[Any]:
     return list(value) if isinstance(value, (tuple, list)) else [value]
 
 
-def _op_ran(op: Op, arguments: tuple[Any, ...], result: Tensor, start: int, stop: int) -> None:
+def _op_ran(op: Op, arguments: tuple[object, ...], result: Tensor, start: int, stop: int) -> None:
     _note_op(op, arguments, start, stop)
     if not _state.enabled or _state.check_forward is False:
         return

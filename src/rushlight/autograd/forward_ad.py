@@ -120,7 +120,7 @@ class dual_level:
 
     def __call__(self, function: Any) -> Any:
         @functools.wraps(function)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
+        def wrapped(*args: Any, **kwargs: object) -> Any:
             with dual_level():
                 return function(*args, **kwargs)
 

@@ -220,7 +220,7 @@ class BackwardCFunction(_core.FunctionNode, FunctionCtx):
         result = rule(self, *grads)
         return self._checked(result if isinstance(result, tuple) else (result,))
 
-    def _checked(self, result: tuple[Any, ...]) -> tuple[Tensor | None, ...]:
+    def _checked(self, result: tuple[object, ...]) -> tuple[Tensor | None, ...]:
         name, expected = type(self).__name__, len(self._is_tensor)
         if len(result) > expected and all(r is None for r in result[expected:]):
             result = result[:expected]
@@ -408,7 +408,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return outputs
 
     @classmethod
-    def _under_dual(cls, args: tuple[Any, ...], level: DualLevel) -> Tensor:
+    def _under_dual(cls, args: tuple[object, ...], level: DualLevel) -> Tensor:
         from ._custom_function import with_tangents  # here, as it is written with Function
 
         return with_tangents(cls, args, level)
@@ -434,7 +434,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return found
 
     @classmethod
-    def _run(cls, args: tuple[Any, ...], node: type | None = None) -> tuple[Any, Any]:
+    def _run(cls, args: tuple[object, ...], node: type | None = None) -> tuple[Any, Any]:
         """(the node, the results) of a call with plain tensors."""
         separate = cls.setup_context is not Function.setup_context
         ctx = (node or cls._backward_cls)()
@@ -564,7 +564,7 @@ class _Passing(_core.FunctionNode):
         self.message = message
 
     @classmethod
-    def _passed(cls, inputs: tuple[Any, ...], *message: str) -> Any:
+    def _passed(cls, inputs: tuple[Any, ...], *message: str) -> object:
         results = [v.detach() if isinstance(v, Tensor) else v for v in inputs]
         wanted = any(isinstance(v, Tensor) and v.requires_grad for v in inputs)
         if wanted and _core.is_grad_enabled():

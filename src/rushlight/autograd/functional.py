@@ -18,20 +18,11 @@ from .._levels.structure import parts_at, rows
 from ..ops.layout.joining import stack as _stack
 from ..ops.making import creation as _making
 from ._engine import grad as _grad
+from .grad_mode import enable_grad, set_grad_enabled
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 _Tensors = tuple[Any, ...]
-
-
-class _Grad:
-    """Recording on for the block, whatever it was."""
-
-    def __enter__(self) -> None:
-        self._before = _core.set_grad_enabled(True)
-
-    def __exit__(self, *exc: object) -> None:
-        _core.set_grad_enabled(self._before)
 
 
 def _as_tuple(given: Any, what: str, name: str) -> tuple[bool, _Tensors]:
@@ -216,8 +207,8 @@ def _gradients(
 
 
 def vjp(
-    func: Callable[..., Any],
-    inputs: Any,
+    func: Callable[..., object],
+    inputs: object,
     v: Any = None,
     create_graph: bool = False,
     strict: bool = False,
@@ -227,16 +218,13 @@ def vjp(
     >>> torch.autograd.functional.vjp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
-    with _Grad():
+    with enable_grad():
         inputs_tuple, inputs = _inputs(inputs, "vjp", create_graph)
         outputs_tuple, outputs = _outputs(func, inputs, "vjp", strict)
         v = _vector(v, outputs, outputs_tuple, "vjp", create_graph, _FUNCTION_GIVES)
-    before = _core.set_grad_enabled(create_graph or _core.is_grad_enabled())
-    try:
+    with set_grad_enabled(create_graph or _core.is_grad_enabled()):
         grads = _gradients(outputs, inputs, v, create_graph)
         result = _fill(grads, inputs, strict, create_graph, "back")
-    finally:
-        _core.set_grad_enabled(before)
     return (
         _result(outputs, outputs_tuple, create_graph),
         _result(result, inputs_tuple, create_graph),
@@ -244,8 +232,8 @@ def vjp(
 
 
 def jvp(
-    func: Callable[..., Any],
-    inputs: Any,
+    func: Callable[..., object],
+    inputs: object,
     v: Any = None,
     create_graph: bool = False,
     strict: bool = False,
@@ -255,7 +243,7 @@ def jvp(
     >>> torch.autograd.functional.jvp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
-    with _Grad():
+    with enable_grad():
         inputs_tuple, inputs = _inputs(inputs, "jvp", create_graph)
         v = _vector(v, inputs, inputs_tuple, "jvp", create_graph, _INPUT_IS)
         outputs_tuple, outputs = _outputs(func, inputs, "jvp", strict)
@@ -280,8 +268,8 @@ def _check_strategy(strategy: str) -> None:
 
 
 def jacobian(
-    func: Callable[..., Any],
-    inputs: Any,
+    func: Callable[..., object],
+    inputs: object,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
@@ -299,18 +287,16 @@ def jacobian(
     """
     _check_strategy(strategy)
     if strategy == "forward-mode":
-        if create_graph:
-            raise NotImplementedError(
-                "torch.autograd.functional.jacobian: `create_graph=True` and "
-                '`strategy="forward-mode"` are not supported together (yet). Please either set '
-                '`create_graph=False` or `strategy="reverse-mode"`.'
-            )
-        if strict:
-            raise RuntimeError(
-                "torch.autograd.functional.jacobian: `strict=True` and "
-                '`strategy="forward-mode"` are not supported together (yet). Please either set '
-                '`strict=False` or `strategy="reverse-mode"`.'
-            )
+        for given, option, error in (
+            (create_graph, "create_graph", NotImplementedError),
+            (strict, "strict", RuntimeError),
+        ):
+            if given:
+                raise error(
+                    f"torch.autograd.functional.jacobian: `{option}=True` and "
+                    '`strategy="forward-mode"` are not supported together (yet). Please either set '
+                    f'`{option}=False` or `strategy="reverse-mode"`.'
+                )
         if not vectorize:
             raise NotImplementedError(
                 "Computing Jacobian using forward-AD or forward-over-reverse Hessian is"
@@ -322,7 +308,7 @@ def jacobian(
             "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not "
             "supported together. Please either set `strict=False` or `vectorize=False`."
         )
-    with _Grad():
+    with enable_grad():
         inputs_tuple, inputs = _inputs(inputs, "jacobian", create_graph)
         outputs_tuple, outputs = _outputs(func, inputs, "jacobian", strict)
         rows = tuple(
@@ -341,21 +327,9 @@ def _rows(
         if not out.requires_grad:
             found: Any = (None,) * len(inputs)
         else:
-            found = _grad(
-                (out,),
-                inputs,
-                (basis,),
-                create_graph=create_graph,
-                retain_graph=True,
-                allow_unused=True,
-                is_grads_batched=True,
-            )
-        return tuple(
-            _making.zeros((*out.shape, *x.shape), dtype=x.dtype, device=x.device)
-            if g is None
-            else g.reshape(out.shape + x.shape)
-            for g, x in zip(found, inputs, strict=True)
-        )
+            options = {"create_graph": create_graph, "retain_graph": True, "allow_unused": True}
+            found = _grad((out,), inputs, (basis,), is_grads_batched=True, **options)
+        return tuple(_block(g, out, x) for g, x in zip(found, inputs, strict=True))
     rows: list[list[Any]] = [[] for _ in inputs]
     flat = out.reshape(-1)
     for j in range(out.numel()):
@@ -376,15 +350,20 @@ def _rows(
                         f"{i}. This is not allowed in strict mode."
                     )
                 row.append(_making.zeros_like(x))
-    return tuple(
-        _stack(row).reshape(out.shape + x.shape)
-        if row
-        else _making.zeros((*out.shape, *x.shape), dtype=x.dtype, device=x.device)
-        for row, x in zip(rows, inputs, strict=True)
-    )
+    stacked = (_stack(row) if row else None for row in rows)
+    return tuple(_block(every, out, x) for every, x in zip(stacked, inputs, strict=True))
 
 
-def _columns(func: Callable[..., Any], inputs: object) -> Tensor | tuple[tuple[Tensor, ...], ...]:
+def _block(found: Tensor | None, out: Tensor, x: Tensor) -> Tensor:
+    """The Jacobian of an output by an input, of its rows; zeros without any."""
+    if found is None:
+        return _making.zeros((*out.shape, *x.shape), dtype=x.dtype, device=x.device)
+    return found.reshape(out.shape + x.shape)
+
+
+def _columns(
+    func: Callable[..., object], inputs: object
+) -> Tensor | tuple[tuple[Tensor, ...], ...]:
     """The Jacobian by forward mode, all columns at once: a batch of tangents, one for each element
     of the inputs."""
     inputs_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
@@ -425,7 +404,7 @@ def _directions(inputs: _Tensors, sizes: list[int]) -> list[Tensor]:
     return found
 
 
-def _number(func: Callable[..., Any], inputs: _Tensors, name: str) -> Tensor:
+def _number(func: Callable[..., object], inputs: _Tensors, name: str) -> Tensor:
     """The result of `func`; torch's errors where the result is not one number."""
     was_tuple, outputs = _as_tuple(func(*inputs), _OUTPUTS, name)
     if was_tuple:
@@ -437,7 +416,7 @@ def _number(func: Callable[..., Any], inputs: _Tensors, name: str) -> Tensor:
     return outputs[0]
 
 
-def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _scalar(func: Callable[..., object], name: str) -> Callable[..., object]:
     """`func`, with torch's errors where it does not give one number."""
 
     def checked(*inputs: object) -> Any:
@@ -457,8 +436,8 @@ def _require_second(gradients: _Tensors) -> None:
 
 
 def hessian(
-    func: Callable[..., Any],
-    inputs: Any,
+    func: Callable[..., object],
+    inputs: object,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
@@ -483,7 +462,7 @@ def hessian(
         return jac
 
     def checked(*given: object) -> Any:
-        with _Grad():
+        with enable_grad():
             out = single(*given)
         _require_graph((out,), strict)
         if strict:
@@ -503,7 +482,7 @@ def hessian(
 
 
 def _hessian_product(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     inputs: Tensor | tuple[Tensor, ...],
     v: Any,
     create_graph: bool,
@@ -512,7 +491,7 @@ def _hessian_product(
     stage: str,
 ) -> tuple[Tensor, ...]:
     """(func(inputs), v^T H), with the words of `stage` for an input that has no part in H."""
-    with _Grad():
+    with enable_grad():
         inputs_tuple, inputs = _inputs(inputs, name, create_graph)
         v = _vector(v, inputs, inputs_tuple, name, create_graph, _INPUT_IS)
         if v is None:
@@ -529,9 +508,9 @@ def _hessian_product(
 
 
 def vhp(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     inputs: Any,
-    v: Any = None,
+    v: object = None,
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Tensor, ...]:
@@ -545,9 +524,9 @@ def vhp(
 
 
 def hvp(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     inputs: Any,
-    v: Any = None,
+    v: object = None,
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Tensor, ...]:

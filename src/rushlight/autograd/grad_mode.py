@@ -93,7 +93,7 @@ class _Mode:
         return wrapper  # type: ignore[return-value]
 
 
-def _wrap_generator(mode: _Mode, function: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_generator(mode: _Mode, function: Callable[..., Any]) -> Callable[..., object]:
     @functools.wraps(function)
     def wrapper(*args: object, **kwargs: object) -> Any:
         generator = function(*args, **kwargs)
@@ -147,7 +147,7 @@ class _Steps:
             return done.value
 
 
-def _wrap_coroutine(mode: _Mode, function: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_coroutine(mode: _Mode, function: Callable[..., object]) -> Callable[..., object]:
     @functools.wraps(function)
     async def wrapper(*args: object, **kwargs: object) -> Any:
         return await _Steps(mode, function(*args, **kwargs))
@@ -155,9 +155,9 @@ def _wrap_coroutine(mode: _Mode, function: Callable[..., Any]) -> Callable[..., 
     return wrapper
 
 
-def _wrap_async_generator(mode: _Mode, function: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_async_generator(mode: _Mode, function: Callable[..., Any]) -> Callable[..., object]:
     @functools.wraps(function)
-    async def wrapper(*args: object, **kwargs: object) -> Any:
+    async def wrapper(*args: object, **kwargs: object) -> object:
         generator = function(*args, **kwargs)
         try:
             response = await _Steps(mode, generator.asend(None))

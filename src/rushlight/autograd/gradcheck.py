@@ -285,8 +285,8 @@ class _Check:
         is_complex: list[bool],
         o: int,
         i: int,
-        analytical: Any,
-        numerical: Any,
+        analytical: object,
+        numerical: object,
     ) -> None:
         function = self.results(part)
         n = by_differences(function, self.inputs, self.wanted, self.eps)[o][i]
@@ -483,7 +483,7 @@ def _is_sparse(value: object) -> bool:
 
 
 def gradcheck(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     inputs: Any,
     *,
     eps: float = 1e-6,
@@ -537,6 +537,10 @@ def gradcheck(
     return True
 
 
+_OF_BOTH = """eps atol rtol raise_exception nondet_tol check_undefined_grad check_grad_dtypes
+check_batched_grad fast_mode masked""".split()  # options of gradcheck and gradgradcheck
+
+
 def gradgradcheck(
     func: Callable[..., Any],
     inputs: Any,
@@ -562,6 +566,7 @@ def gradgradcheck(
     >>> torch.autograd.gradgradcheck(torch.sin, x)
     True
     """
+    options = dict(locals())
     assert check_fwd_over_rev or check_rev_over_rev, (
         "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
     )
@@ -600,19 +605,6 @@ def gradgradcheck(
         )
         return tuple(g for g in found if g is not None)
 
-    return gradcheck(
-        gradients,
-        inputs + grad_outputs,
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        raise_exception=raise_exception,
-        nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad,
-        check_grad_dtypes=check_grad_dtypes,
-        check_batched_grad=check_batched_grad,
-        fast_mode=fast_mode,
-        check_forward_ad=check_fwd_over_rev,
-        check_backward_ad=check_rev_over_rev,
-        masked=masked,
-    )
+    options = {name: options[name] for name in _OF_BOTH}
+    options |= {"check_forward_ad": check_fwd_over_rev, "check_backward_ad": check_rev_over_rev}
+    return gradcheck(gradients, inputs + grad_outputs, **options)

@@ -165,13 +165,13 @@ def increment_version(tensor: Any) -> None:
         t._bump_version()
 
 
-def _add(table: OrderedDict[int, Any], hook: object) -> RemovableHandle:
+def _add(table: OrderedDict[int, object], hook: object) -> RemovableHandle:
     handle = RemovableHandle(table)
     table[handle.id] = hook
     return handle
 
 
-def _name(hook: Any) -> str:
+def _name(hook: object) -> str:
     return getattr(hook, "__name__", type(hook).__name__)
 
 
@@ -305,12 +305,12 @@ def _set_tensor_hooks(tensor: Any, hooks: Any) -> None:
         owner._hooks.on_tensor.pop(nr, None)
 
 
-def _get_accumulation_hooks(tensor: Any) -> Any:
+def _get_accumulation_hooks(tensor: Any) -> object:
     """The hooks that `register_post_accumulate_grad_hook` was given, by number, or None."""
     return None if tensor._hooks is None else tensor._hooks.after_accumulate
 
 
-def _set_accumulation_hooks(tensor: Any, hooks: Any) -> None:
+def _set_accumulation_hooks(tensor: object, hooks: Any) -> None:
     _check_dict("_post_accumulate_grad_hooks", hooks)
     _hooks_of(tensor).after_accumulate = hooks
 
@@ -323,7 +323,7 @@ def _check_dict(name: str, value: object) -> None:
 def _keep(name: str) -> Callable[[Any], None]:
     """A deleter that refuses, with torch's words (one word is misspelt in torch)."""
 
-    def refuse(tensor: Any) -> None:
+    def refuse(tensor: object) -> None:
         raise RuntimeError(f"Deletion of {name} not allowed!")
 
     return refuse
@@ -378,12 +378,12 @@ def _move_retained(tensor: Tensor, old_node: Any, old_nr: int) -> None:
     _hooks_of(tensor.grad_fn).retained[tensor.output_nr] = weakref.ref(tensor)
 
 
-def _register_hook(node: object, hook: Callable[..., Any]) -> RemovableHandle:
+def _register_hook(node: object, hook: Callable[..., object]) -> RemovableHandle:
     """Call `hook(grad_inputs, grad_outputs)` after the node has run."""
     return _add(_hooks_of(node).post, hook)
 
 
-def _register_prehook(node: object, hook: Callable[..., Any]) -> RemovableHandle:
+def _register_prehook(node: object, hook: Callable[..., object]) -> RemovableHandle:
     """Call `hook(grad_outputs)` before the node runs."""
     return _add(_hooks_of(node).pre, hook)
 
@@ -481,7 +481,7 @@ def register_multi_grad_hook(
     if mode == "any":
         done: dict[int, bool] = {}
 
-        def first(grad: Any) -> None:
+        def first(grad: object) -> None:
             task = _core.current_task()
             with lock:
                 if done.get(task):
@@ -493,11 +493,11 @@ def register_multi_grad_hook(
         return _MultiHandle([t.register_hook(first) for t in tensors if t.requires_grad])
 
     nodes = [_get_grad_fn_or_grad_acc(t) for t in tensors]
-    seen: dict[int, list[Any]] = {}
+    seen: dict[int, list[object]] = {}
     expected: dict[int, int] = {}
 
     def collector(index: int) -> Callable[[Any], None]:
-        def collect(grad: Any) -> None:
+        def collect(grad: object) -> None:
             task = _core.current_task()
             with lock:
                 if task not in seen:

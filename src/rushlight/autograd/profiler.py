@@ -223,15 +223,7 @@ class EventList(_Events):
         total = sum(e.self_cpu_time_total for e in rows) or 1.0
         everything = sum(e.cpu_time_total for e in rows if getattr(e, "cpu_parent", None) is None)
         everything = everything if rows and isinstance(rows[0], FunctionEvent) else total
-        titles = [
-            "Name",
-            "Self CPU %",
-            "Self CPU",
-            "CPU total %",
-            "CPU total",
-            "CPU time avg",
-            "# of Calls",
-        ]
+        titles = "Name|Self CPU %|Self CPU|CPU total %|CPU total|CPU time avg|# of Calls".split("|")
         lines = [
             [
                 e.key
@@ -331,7 +323,7 @@ class profile:
         acc_events: bool = False,
         custom_trace_id_callback: Any = None,
         post_processing_timeout_s: float | None = None,
-        activity_filters: Any = None,
+        activity_filters: object = None,
     ) -> None:
         self.enabled, self.record_shapes = enabled, record_shapes
         self._found: list[FunctionEvent] = []
@@ -385,15 +377,8 @@ class profile:
         top_level_events_only: bool = False,
     ) -> str:
         """The events, one line each."""
-        return self._events().table(
-            sort_by,
-            row_limit,
-            max_src_column_width,
-            max_name_column_width,
-            max_shapes_column_width,
-            header,
-            top_level_events_only,
-        )
+        options = {name: value for name, value in locals().items() if name != "self"}
+        return self._events().table(**options)
 
     def export_chrome_trace(
         self, path: str, metadata: Any = None, use_python_export: bool = False

@@ -36,7 +36,9 @@ class Variable(metaclass=_VariableMeta):
 
     _execution_engine = _ExecutionEngine
 
-    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
+    def __new__(
+        cls, data: object = None, requires_grad: bool = False, volatile: object = None
+    ) -> Any:
         if volatile is not None and volatile is not False:
             warn(
                 "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",

@@ -172,7 +172,7 @@ __getattr__: Any = _missing_name(
         **{
             name: name
             for name in """algorithms checkpoint constants device_mesh distributed_c10d elastic
-            fsdp nn optim pipelining rpc tensor utils""".split()
+            fsdp nn optim tensor utils""".split()
         },
     },
 )

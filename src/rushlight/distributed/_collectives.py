@@ -24,12 +24,12 @@ _After = Callable[[], None]
 def _start(
     name: str,
     group: ProcessGroup,
+    async_op: bool,
     begin: Callable[[Any], Request | Sequence[Request]],
     *,
     kept: object,
     after: _After | None = None,
     result: object = None,
-    wait: bool,
     limit: float | None = None,
 ) -> Work | None:
     """Begin a collective; wait for it, or give its work. begin: takes the communicator."""
@@ -52,10 +52,10 @@ def _start(
         left=None if board is None else board.left,
         lost=group._lost(),
     )
-    if wait:
-        work.wait()
-        return None
-    return work._start()
+    if async_op:
+        return work._start()
+    work.wait()
+    return None
 
 
 # ---- arguments
@@ -229,18 +229,18 @@ def all_reduce(
     return _start(
         "all_reduce",
         own,
+        async_op,
         lambda c: c.all_reduce(memory, name),
         kept=memory,
         after=_each(mean, back),
         result=[tensor],
-        wait=not async_op,
     )
 
 
 def reduce(
     tensor: Tensor,
     dst: int | None = None,
-    op: Any = ReduceOp.SUM,
+    op: object = ReduceOp.SUM,
     group: ProcessGroup | None = None,
     async_op: bool = False,
     group_dst: int | None = None,
@@ -261,11 +261,11 @@ def reduce(
     return _start(
         "reduce",
         own,
+        async_op,
         lambda c: c.reduce(memory, _basic(kind), root),
         kept=memory,
         after=_each(mean, back),
         result=[tensor],
-        wait=not async_op,
     )
 
 
@@ -286,11 +286,11 @@ def broadcast(
     return _start(
         "broadcast",
         own,
+        async_op,
         lambda c: c.broadcast(memory, root),
         kept=memory,
         after=back if own.rank() != root else None,
         result=[tensor],
-        wait=not async_op,
     )
 
 
@@ -336,15 +336,7 @@ def all_gather(
         kept = memories
         backs = [back for i, (_, back) in enumerate(pairs) if i != own.rank()]
         after = _each(_copies([tensor_list[own.rank()]], [source]), *backs)
-    return _start(
-        "all_gather",
-        own,
-        begin,
-        kept=kept,
-        after=after,
-        result=[tensor_list],
-        wait=not async_op,
-    )
+    return _start("all_gather", own, async_op, begin, kept=kept, after=after, result=[tensor_list])
 
 
 def all_gather_into_tensor(
@@ -371,18 +363,18 @@ def all_gather_into_tensor(
     return _start(
         "all_gather_into_tensor",
         own,
+        async_op,
         lambda c: c.all_gather(memory, source),
         kept=(memory, source),
         after=back,
         result=[output_tensor],
-        wait=not async_op,
     )
 
 
 def reduce_scatter_tensor(
     output: Tensor,
     input: Tensor,
-    op: Any = ReduceOp.SUM,
+    op: object = ReduceOp.SUM,
     group: ProcessGroup | None = None,
     async_op: bool = False,
 ) -> Work | None:
@@ -404,18 +396,18 @@ def reduce_scatter_tensor(
     return _start(
         "reduce_scatter_tensor",
         own,
+        async_op,
         lambda c: c.reduce_scatter(memory, source, _basic(kind)),
         kept=(memory, source),
         after=_each(_averaged(kind, memory, own.size()), back),
         result=[output],
-        wait=not async_op,
     )
 
 
 def reduce_scatter(
     output: Tensor,
     input_list: list[Tensor],
-    op: Any = ReduceOp.SUM,
+    op: object = ReduceOp.SUM,
     group: ProcessGroup | None = None,
     async_op: bool = False,
 ) -> Work | None:
@@ -448,11 +440,11 @@ def reduce_scatter(
     return _start(
         "reduce_scatter",
         own,
+        async_op,
         begin,
         kept=(memory, source),
         after=_each(mean, back),
         result=[output],
-        wait=not async_op,
     )
 
 
@@ -497,10 +489,10 @@ def gather(
         return _start(
             "gather",
             own,
+            async_op,
             lambda c: c.send(source, root, 0, own=True),
             kept=source,
             result=[],
-            wait=not async_op,
         )
     if not gather_list:
         raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
@@ -510,11 +502,11 @@ def gather(
     return _start(
         "gather",
         own,
+        async_op,
         lambda c: [c.receive(pairs[i][0], i, 0, own=True) for i in others],
         kept=(pairs, source),
         after=_each(_copies([gather_list[root]], [source]), *(pairs[i][1] for i in others)),
         result=gather_list,
-        wait=not async_op,
     )
 
 
@@ -539,11 +531,11 @@ def scatter(
         return _start(
             "scatter",
             own,
+            async_op,
             lambda c: c.receive(memory, root, 0, own=True),
             kept=memory,
             after=back,
             result=[tensor],
-            wait=not async_op,
         )
     if not scatter_list:
         raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
@@ -553,11 +545,11 @@ def scatter(
     return _start(
         "scatter",
         own,
+        async_op,
         lambda c: [c.send(sources[i], i, 0, own=True) for i in others],
         kept=sources,
         after=_copies([tensor], [sources[root]]),
         result=[tensor],
-        wait=not async_op,
     )
 
 
@@ -592,11 +584,11 @@ def all_to_all(
     return _start(
         "all_to_all",
         own,
+        async_op,
         begin,
         kept=(sources, pairs),
         after=_each(here, *(pairs[i][1] for i in others)),
         result=output_tensor_list,
-        wait=not async_op,
     )
 
 
@@ -640,11 +632,11 @@ def all_to_all_single(
     return _start(
         "all_to_all_single",
         own,
+        async_op,
         lambda c: c.all_to_all(memory, source, outputs, inputs),
         kept=(memory, source),
         after=back,
         result=[output],
-        wait=not async_op,
     )
 
 
@@ -819,7 +811,7 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
 def barrier(
     group: ProcessGroup | None = None,
     async_op: bool = False,
-    device_ids: Any = None,
+    device_ids: object = None,
     timeout: timedelta | None = None,
 ) -> Work | None:
     """Wait until all processes of the group are here."""
@@ -829,10 +821,10 @@ def barrier(
     return _start(
         "barrier",
         own,
+        async_op,
         lambda c: c.barrier(),
         kept=None,
         result=[],
-        wait=not async_op,
         limit=seconds(timeout),
     )
 

@@ -78,7 +78,7 @@ def _facts(name: str, number: int, result: object) -> dict[str, str]:
     return facts
 
 
-def check(group: Any, name: str, number: int, result: Any) -> None:
+def check(group: Any, name: str, number: int, result: object) -> None:
     """Compare with the group's other ranks what each is about to do.
 
     Raises RuntimeError where they differ, with what and where of this rank and of the first other.

@@ -89,61 +89,69 @@ def _check_sum(collective: str, op: RedOpType) -> None:
 # ---- the collectives and their backward passes
 
 
-class _AllReduce(Function):
+class AllReduce(Function):
+    """sums: whether only sums have a gradient."""
+
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, op: RedOpType, group: ProcessGroup) -> Tensor:
-        ctx.op, ctx.group = op, group
+    def forward(ctx: Any, tensor: Tensor, op: object, group: Any, sums: bool = True) -> Tensor:
+        ctx.op, ctx.group, ctx.sums = op, group, sums
         found = tensor.clone(memory_format=rl.contiguous_format)
         _collectives.all_reduce(found, op, group)
         return found
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        _check_sum("all_reduce", ctx.op)
-        return _AllReduce.apply(g, ctx.op, ctx.group), None, None
+        if ctx.sums:
+            _check_sum("all_reduce", ctx.op)
+        return AllReduce.apply(g, ctx.op, ctx.group, ctx.sums), None, None, None
 
 
-class _AllGather(Function):
+class AllGather(Function):
+    """found: the memory for the result."""
+
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, group: ProcessGroup) -> Tensor:
+    def forward(ctx: Any, tensor: Tensor, group: Any, found: Tensor | None = None) -> Tensor:
         ctx.group, ctx.shape = group, tensor.shape
-        rows = tensor.shape[0] if tensor.dim() else 1
-        found = tensor.new_empty([rows * group.size(), *tensor.shape[1:]])
+        if found is None:
+            rows = tensor.shape[0] if tensor.dim() else 1
+            found = tensor.new_empty([rows * _groups.get_world_size(group), *tensor.shape[1:]])
         _collectives.all_gather_into_tensor(found, tensor, group)
         return found
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        return _ReduceScatter.apply(g, ReduceOp.SUM, ctx.group).reshape(ctx.shape), None
+        part = _ReduceScatter.apply(g, ReduceOp.SUM, ctx.group, g.new_empty(ctx.shape))
+        return part, None, None
 
 
 class _ReduceScatter(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Tensor, op: RedOpType, group: ProcessGroup) -> Tensor:
-        ctx.op, ctx.group = op, group
-        found = tensor.new_empty([tensor.shape[0] // group.size(), *tensor.shape[1:]])
+    def forward(ctx: Any, tensor: Tensor, op: RedOpType, group: Any, found: Tensor) -> Tensor:
+        ctx.op, ctx.group, ctx.shape = op, group, tensor.shape
         _collectives.reduce_scatter_tensor(found, tensor, op, group)
         return found
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
         _check_sum("reduce_scatter_tensor", ctx.op)
-        return _AllGather.apply(g, ctx.group), None, None
+        return AllGather.apply(g, ctx.group, g.new_empty(ctx.shape)), None, None, None
 
 
-class _AllToAll(Function):
+class AllToAll(Function):
+    """found: the memory for the result; outputs, inputs: the sizes of the parts."""
+
     @staticmethod
     def forward(
-        ctx: Any, tensor: Tensor, outputs: list[int], inputs: list[int], group: ProcessGroup
+        ctx: Any, tensor: Tensor, outputs: Any, inputs: Any, group: Any, found: Tensor
     ) -> Tensor:
-        ctx.outputs, ctx.inputs, ctx.group = outputs, inputs, group
-        found = tensor.new_empty([sum(outputs), *tensor.shape[1:]])
+        ctx.sizes, ctx.group, ctx.shape = (inputs, outputs), group, tensor.shape
         _collectives.all_to_all_single(found, tensor, outputs, inputs, group)
         return found
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        return _AllToAll.apply(g, ctx.inputs, ctx.outputs, ctx.group), None, None, None
+        back = AllToAll.apply(g, *ctx.sizes, ctx.group, g.new_empty(ctx.shape))
+        return back, None, None, None, None
 
 
 def wait_tensor(tensor: Tensor) -> Tensor:
@@ -151,7 +159,7 @@ def wait_tensor(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def broadcast(self: Tensor, src: int, group: Any, tag: str = "") -> Tensor:
+def broadcast(self: Tensor, src: int, group: object, tag: str = "") -> Tensor:
     """The tensor of rank `src`, on all.
 
     Its gradient is that of a copy, as in PyTorch: each rank's stays its own.
@@ -164,21 +172,21 @@ def broadcast(self: Tensor, src: int, group: Any, tag: str = "") -> Tensor:
 
 def all_reduce(self: Tensor, reduceOp: str, group: Any, tag: str = "") -> Tensor:
     """The reduction ("sum", "avg", "max", ...) of all tensors, on all."""
-    found: Tensor = _AllReduce.apply(self, _reduction(reduceOp), _resolve_group(group, tag))
+    found: Tensor = AllReduce.apply(self, _reduction(reduceOp), _resolve_group(group, tag))
     return found
 
 
-def all_gather_single(self: Tensor, gather_dim: int, group: Any, tag: str = "") -> Tensor:
+def all_gather_single(self: Tensor, gather_dim: int, group: object, tag: str = "") -> Tensor:
     """The tensors of all, joined along a dimension."""
     own = _resolve_group(group, tag)
-    found: Tensor = _AllGather.apply(self, own)
+    found: Tensor = AllGather.apply(self, own)
     if gather_dim != 0:
         found = rl.cat(found.chunk(own.size()), gather_dim)
     return found
 
 
 def reduce_scatter_single(
-    self: Tensor, reduceOp: str, scatter_dim: int, group: Any, tag: str = ""
+    self: Tensor, reduceOp: str, scatter_dim: int, group: object, tag: str = ""
 ) -> Tensor:
     """This rank's part, along a dimension, of the reduction of all tensors."""
     own = _resolve_group(group, tag)
@@ -189,7 +197,8 @@ def reduce_scatter_single(
         )
     if scatter_dim != 0:
         self = rl.cat(self.chunk(own.size(), scatter_dim))
-    found: Tensor = _ReduceScatter.apply(self, _reduction(reduceOp), own)
+    part = self.new_empty([self.shape[0] // own.size(), *self.shape[1:]])
+    found: Tensor = _ReduceScatter.apply(self, _reduction(reduceOp), own, part)
     return found
 
 
@@ -215,11 +224,12 @@ def all_to_all_single(
                 "both set to None"
             )
         output_split_sizes = input_split_sizes = [self.shape[0] // own.size()] * own.size()
-    found: Tensor = _AllToAll.apply(self, output_split_sizes, input_split_sizes, own)
-    return found
+    found = self.new_empty([sum(output_split_sizes), *self.shape[1:]])
+    result: Tensor = AllToAll.apply(self, output_split_sizes, input_split_sizes, own, found)
+    return result
 
 
-def permute_tensor(self: Tensor, src_dst: list[int], group: Any, tag: str = "") -> Tensor:
+def permute_tensor(self: Tensor, src_dst: list[int], group: object, tag: str = "") -> Tensor:
     """The tensor of the rank that sends to this one; src_dst: to which each rank sends."""
     own = _resolve_group(group, tag)
     outputs, inputs = [0] * own.size(), [0] * own.size()
@@ -232,21 +242,21 @@ def permute_tensor(self: Tensor, src_dst: list[int], group: Any, tag: str = "") 
 
 
 def all_reduce_coalesced(
-    self: list[Tensor], reduceOp: str, group: Any, tag: str = ""
+    self: list[Tensor], reduceOp: str, group: object, tag: str = ""
 ) -> list[Tensor]:
     """`all_reduce` of each tensor."""
     own = _resolve_group(group, tag)
     return [all_reduce(tensor, reduceOp, own) for tensor in self]
 
 
-def all_gather_single_coalesced(self: list[Tensor], group: Any, tag: str = "") -> list[Tensor]:
+def all_gather_single_coalesced(self: list[Tensor], group: object, tag: str = "") -> list[Tensor]:
     """`all_gather_single` of each tensor, along dimension 0."""
     own = _resolve_group(group, tag)
     return [all_gather_single(tensor, 0, own) for tensor in self]
 
 
 def reduce_scatter_single_coalesced(
-    inputs: list[Tensor], reduceOp: str, scatter_dim: list[int], group: Any, tag: str = ""
+    inputs: list[Tensor], reduceOp: str, scatter_dim: list[int], group: object, tag: str = ""
 ) -> list[Tensor]:
     """`reduce_scatter_single` of each tensor."""
     own = _resolve_group(group, tag)
@@ -259,7 +269,7 @@ reduce_scatter_single_autograd = reduce_scatter_single
 all_to_all_single_autograd = all_to_all_single
 
 
-def _older_name(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _older_name(name: str, function: Callable[..., Any]) -> Callable[..., object]:
     """A function under the name it had, which warns."""
     path = "torch.distributed._functional_collectives"
     newer = name.replace("into_tensor", "single").replace("_tensor", "_single")

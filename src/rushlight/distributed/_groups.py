@@ -103,7 +103,7 @@ class _World:
     _store: Any = None
 
     @classmethod
-    def store(cls) -> Any:
+    def store(cls) -> object:
         """The store that the processes share, started when it is first asked for by all."""
         if cls._store is None:
             from . import _stores
@@ -245,8 +245,8 @@ def init_process_group(
     rank: int = -1,
     store: Any = None,
     group_name: str = "",
-    pg_options: Any = None,
-    device_id: Any = None,
+    pg_options: object = None,
+    device_id: object = None,
     _ranks: list[int] | None = None,
 ) -> None:
     """Start the group of all processes: this one goes on when all have called.
@@ -327,7 +327,7 @@ def _started_by_mpi(world_size: int, rank: int) -> Communicator:
     return _mpi.Communicator.world(wanted)
 
 
-def _shared_store(world: ProcessGroup) -> Any:
+def _shared_store(world: ProcessGroup) -> object:
     """A store at rank 0 of processes that need none to start; all call."""
     import socket
 
@@ -368,10 +368,10 @@ def new_group(
     ranks: Sequence[int] | None = None,
     timeout: timedelta | None = None,
     backend: str | None = None,
-    pg_options: Any = None,
+    pg_options: object = None,
     use_local_synchronization: bool = False,
     group_desc: str | None = None,
-    device_id: Any = None,
+    device_id: object = None,
     sort_ranks: bool = True,
 ) -> ProcessGroup | int:
     """A group of some of the processes; all call, in the same order.
@@ -408,7 +408,7 @@ def new_subgroups_by_enumeration(
     ranks_per_subgroup_list: Sequence[Sequence[int]],
     timeout: timedelta | None = None,
     backend: str | None = None,
-    pg_options: Any = None,
+    pg_options: object = None,
     group_desc: str | None = None,
 ) -> tuple[ProcessGroup | int | None, list[ProcessGroup | int]]:
     """A group for each list of ranks: the one of this process, and all."""
@@ -432,7 +432,7 @@ def new_subgroups(
     group: ProcessGroup | None = None,
     timeout: timedelta | None = None,
     backend: str | None = None,
-    pg_options: Any = None,
+    pg_options: object = None,
     group_desc: str | None = None,
 ) -> tuple[ProcessGroup | int | None, list[ProcessGroup | int]]:
     """Groups of `group_size` processes each, one after the other: this process's, and all."""
@@ -452,7 +452,7 @@ def split_group(
     parent_pg: ProcessGroup | None = None,
     split_ranks: list[list[int]] | None = None,
     timeout: timedelta | None = None,
-    pg_options: Any = None,
+    pg_options: object = None,
     group_desc: str | None = None,
     backend: str | None = None,
 ) -> ProcessGroup | None:
@@ -478,7 +478,7 @@ def default_group() -> ProcessGroup:
     return _World.group
 
 
-def is_outside(group: Any) -> bool:
+def is_outside(group: object) -> bool:
     """Whether this process is not in the group."""
     return group is not None and group == GroupMember.NON_GROUP_MEMBER
 

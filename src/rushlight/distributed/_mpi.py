@@ -277,7 +277,7 @@ class _Line:
         self._running: tuple[_Pieces, Any] | None = None
         self._lock = Lock()  # of the thread that tests requests; others wait
 
-    def appended(self, pieces: Sequence[Callable[[], Any]]) -> Request:
+    def appended(self, pieces: Sequence[Callable[[], object]]) -> Request:
         """Add a tensor by functions that start its pieces; the request is for the whole tensor."""
         made = _Pieces(self, len(pieces))
         self._waiting.extend((made, piece) for piece in pieces)

@@ -11,7 +11,7 @@ from . import _collectives
 from ._groups import ProcessGroup, place, present
 
 
-def to_tensor(obj: Any) -> Tensor:
+def to_tensor(obj: object) -> Tensor:
     """An object's pickle as bytes."""
     return rl.frombuffer(bytearray(pickle.dumps(obj)), dtype=rl.uint8)
 
@@ -35,7 +35,9 @@ def _padded(obj: object, group: ProcessGroup) -> tuple[list[int], Tensor]:
     return lengths.tolist(), padded
 
 
-def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | None = None) -> None:
+def all_gather_object(
+    object_list: list[Any], obj: object, group: ProcessGroup | None = None
+) -> None:
     """The list becomes the objects of all processes, in the order of ranks."""
     own = present("all_gather_object", group)
     if own is None:
@@ -48,7 +50,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | No
 
 
 def gather_object(
-    obj: Any,
+    obj: object,
     object_gather_list: list[Any] | None = None,
     dst: int | None = None,
     group: ProcessGroup | None = None,
@@ -80,7 +82,7 @@ def broadcast_object_list(
     object_list: list[Any],
     src: int | None = None,
     group: ProcessGroup | None = None,
-    device: Any = None,
+    device: object = None,
     group_src: int | None = None,
 ) -> None:
     """The list's objects become those of rank `src` (0 if not told)."""
@@ -150,7 +152,7 @@ def send_object_list(
     object_list: list[Any],
     dst: int | None = None,
     group: ProcessGroup | None = None,
-    device: Any = None,
+    device: object = None,
     group_dst: int | None = None,
     use_batch: bool = False,
 ) -> None:
@@ -170,7 +172,7 @@ def recv_object_list(
     object_list: list[Any],
     src: int | None = None,
     group: ProcessGroup | None = None,
-    device: Any = None,
+    device: object = None,
     group_src: int | None = None,
     use_batch: bool = False,
 ) -> int:

@@ -82,6 +82,6 @@ class ReduceOp:
         return repr(self.op)
 
 
-def premul_sum(factor: Any) -> ReduceOp:
+def premul_sum(factor: object) -> ReduceOp:
     """The sum of the values, each times a factor."""
     return ReduceOp(RedOpType.PREMUL_SUM, factor)

@@ -100,7 +100,7 @@ class _Bucket:
         self.sparse = sparse
         self.waiting = 0  # gradients that are not there yet
         self.flat: Tensor | None = None  # the buffer, made when it is first used
-        self.views: list[Tensor] = []
+        self.views: Sequence[Tensor] = ()
         self.memory: Tensor | None = None  # what is being reduced
         self.work: Work | None = None
         self.future: Any = None  # of a communication hook

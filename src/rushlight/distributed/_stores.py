@@ -178,7 +178,7 @@ class Store:
             self.set(key, value)
 
     @staticmethod
-    def _same_number(keys: Sequence[Any], values: Sequence[Any]) -> None:
+    def _same_number(keys: Sequence[object], values: Sequence[object]) -> None:
         if len(keys) != len(values):
             raise DistStoreError(
                 "multiSet keys and values vectors must be of same size, but there are "

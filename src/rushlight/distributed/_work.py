@@ -120,7 +120,7 @@ class Work:
         self._left, self._lost = left, lost
         self._error: BaseException | None = None
         self._done = False
-        self._future: Future[Any] | None = None
+        self._future: Future[object] | None = None
 
     def _start(self) -> Work:
         """Keep the memory until the transfer is done, whether or not anyone waits."""
@@ -149,7 +149,7 @@ class Work:
         if self._future is not None and not self._future._done:
             self._tell(self._future)
 
-    def _tell(self, future: Future[Any]) -> None:
+    def _tell(self, future: Future[object]) -> None:
         """Give a future the result, or what went wrong."""
         if self._error is not None:
             future.set_exception(self._error)

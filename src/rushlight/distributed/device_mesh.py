@@ -62,7 +62,7 @@ def _contiguous(shape: Sequence[int]) -> tuple[_Axis, ...]:
     return tuple(((size, math.prod(shape[i + 1 :])),) for i, size in enumerate(shape))
 
 
-def _shown(values: Sequence[Any]) -> Any:
+def _shown(values: Sequence[object]) -> Any:
     return values[0] if len(values) == 1 else tuple(values)
 
 
@@ -363,7 +363,7 @@ class DeviceMesh:
         dim: int | str,
         mesh_sizes: Sequence[int],
         mesh_dim_names: Sequence[str],
-        backend_override: Mapping[int | str, Any] | None = None,
+        backend_override: Mapping[int | str, object] | None = None,
     ) -> DeviceMesh:
         """A mesh with several dimensions in place of one; all processes call."""
         if isinstance(dim, int) and dim >= self.ndim:
@@ -417,7 +417,7 @@ class DeviceMesh:
     def __exit__(self, *error: object) -> None:
         pass
 
-    def _key(self) -> tuple[Any, ...]:
+    def _key(self) -> tuple[object, ...]:
         return (tuple(self._row), self._axes, self._device_type, self._mesh_dim_names)
 
     def __eq__(self, other: object) -> bool:
@@ -459,7 +459,7 @@ def _start_world() -> None:
 
 
 def _overridden(
-    told: Mapping[int | str, Any] | None, ndim: int, names: Sequence[str] | None
+    told: Mapping[int | str, object] | None, ndim: int, names: Sequence[str] | None
 ) -> _Backends | None:
     """The backend and options of each dimension, told by its number or name."""
     if told is None:
@@ -486,7 +486,7 @@ def init_device_mesh(
     mesh_shape: Sequence[int],
     *,
     mesh_dim_names: Sequence[str] | None = None,
-    backend_override: Mapping[int | str, Any] | None = None,
+    backend_override: Mapping[int | str, object] | None = None,
 ) -> DeviceMesh:
     """The first ranks as an array of sizes; all processes call.
 

@@ -18,13 +18,13 @@ _rank_not_in_group = is_outside
 _pg_map: dict[ProcessGroup, Any] = _World.groups
 
 
-def _get_default_store() -> Any:
+def _get_default_store() -> object:
     """The store that the processes share."""
     _get_default_group()
     return _World.store()
 
 
-def _get_pg_default_device(group: ProcessGroup | None = None) -> Any:
+def _get_pg_default_device(group: ProcessGroup | None = None) -> object:
     """Where the tensors of collectives are: the CPU."""
     return rl.device("cpu")
 
@@ -37,7 +37,7 @@ def _object_to_tensor(
     return data, rl.tensor([data.numel()])
 
 
-def _tensor_to_object(tensor: Tensor, tensor_size: Any, group: Any = None) -> Any:
+def _tensor_to_object(tensor: Tensor, tensor_size: Any, group: object = None) -> object:
     """The object of a pickle's bytes."""
     return _objects.from_tensor(tensor[: int(tensor_size)])
 

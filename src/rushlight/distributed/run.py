@@ -18,17 +18,12 @@ import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .._errors import refuse_all as _refuse_all
 from .._missing import missing_name as _missing_name
 
 if TYPE_CHECKING:
     from . import _joined, _launch
 
 __all__ = ["get_args_parser", "main", "parse_args", "run"]
-
-globals().update(
-    _refuse_all("torch.distributed.run", "config_from_args", "mpirun starts the processes.")
-)
 
 __getattr__ = _missing_name(__name__)
 

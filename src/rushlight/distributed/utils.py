@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .._missing import missing_name as _missing_name
 
 
@@ -14,7 +12,7 @@ def _verify_param_shape_across_processes(*args: object, **kwargs: object) -> Non
 _sync_module_states = _sync_params_and_buffers = _verify_param_shape_across_processes
 
 
-def _to_kwargs(inputs: object, kwargs: object, *args: object) -> Any:
+def _to_kwargs(inputs: object, kwargs: object, *args: object) -> object:
     """The arguments for the one device."""
     return (inputs,), (kwargs or {},)
 

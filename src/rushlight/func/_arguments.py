@@ -21,15 +21,15 @@ __all__ = [
 ]
 
 
-def is_tensor(x: Any) -> bool:
+def is_tensor(x: object) -> bool:
     return isinstance(x, Tensor)
 
 
-def name_of(f: Any) -> str:
+def name_of(f: object) -> str:
     return getattr(f, "__name__", None) or repr(f)
 
 
-def checked_argnums(argnums: Any, args: tuple[Any, ...]) -> Any:
+def checked_argnums(argnums: object, args: tuple[Any, ...]) -> Any:
     if isinstance(argnums, int) and not isinstance(argnums, bool):
         return _argnum(argnums, args)
     if isinstance(argnums, tuple):
@@ -62,7 +62,7 @@ def replaced(args: tuple[Any, ...], argnums: Any, values: Any) -> list[Any]:
     return [chosen[i] if i in chosen else give(a) for i, a in enumerate(args)]
 
 
-def with_aux(result: Any, where: str) -> tuple[Any, Any]:
+def with_aux(result: object, where: str) -> tuple[Any, Any]:
     if not isinstance(result, tuple) or len(result) != 2:
         raise RuntimeError(
             f"{where}: output of function f should be a tuple: (output, aux) if has_aux is True"
@@ -91,7 +91,7 @@ def tensors_of(output: Tensor | Sequence[Tensor], what: str) -> tuple[list[Any],
     return leaves, spec
 
 
-def give(tree: Any) -> Any:
+def give(tree: object) -> Any:
     """Arguments that are not differentiated, marked as given: the function may write to given
     tensors, and to no others."""
     return tree_map(lambda x: given(x) if is_tensor(x) else x, tree)

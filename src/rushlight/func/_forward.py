@@ -53,7 +53,7 @@ def _check_tangents(primals: tuple[Tensor, ...], tangents: tuple[Tensor, ...], w
 
 
 def jvp(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     primals: Any,
     tangents: Any,
     *,
@@ -72,9 +72,9 @@ def jvp(
 def jvp_along(
     func: Callable[..., Any],
     args: tuple[Any, ...],
-    tangents: Any,
-    where: Any,
-    kwargs: Any,
+    tangents: object,
+    where: object,
+    kwargs: object,
     strict: bool,
     has_aux: bool,
 ) -> Any:

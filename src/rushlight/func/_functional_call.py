@@ -15,8 +15,8 @@ __all__ = ["functional_call", "stack_module_state"]
 
 def functional_call(
     module: Any,
-    parameter_and_buffer_dicts: Any,
-    args: Any = None,
+    parameter_and_buffer_dicts: object,
+    args: object = None,
     kwargs: dict[str, Any] | None = None,
     *,
     tie_weights: bool = True,
@@ -62,7 +62,7 @@ def functional_call(
         return module(*args, **(kwargs or {}))
 
 
-def _places(module: Any) -> dict[str, tuple[dict[str, Any], str]]:
+def _places(module: Any) -> dict[str, tuple[dict[str, object], str]]:
     """Where each parameter and buffer is kept: (the dictionary, its key there)."""
     found = {}
     for prefix, m in module.named_modules(remove_duplicate=False):
@@ -109,7 +109,7 @@ def _replaced(module: object, given: dict[str, Any], tie: bool, strict: bool) ->
             table[key] = v
 
 
-def _tied(places: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+def _tied(places: dict[str, Any], new: dict[str, object]) -> dict[str, object]:
     groups: dict[int, list[str]] = {}
     for n, (table, key) in places.items():
         if isinstance(table[key], Tensor):
@@ -163,7 +163,7 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return parameters, buffers
 
 
-def _stacked(tensors: list[Any], name: str) -> Any:
+def _stacked(tensors: list[Any], name: str) -> object:
     wanted = tensors[0].requires_grad
     if any(t.requires_grad != wanted for t in tensors):
         raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")

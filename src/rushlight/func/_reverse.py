@@ -88,7 +88,7 @@ class _Variables:
         return result
 
 
-def _detached(tree: object, variables: _Variables, mode: bool) -> Any:
+def _detached(tree: object, variables: _Variables, mode: bool) -> object:
     """Results as they leave a transform: without the history that only leads to its variables."""
 
     def detached(x: Any) -> Any:
@@ -99,7 +99,7 @@ def _detached(tree: object, variables: _Variables, mode: bool) -> Any:
     return tree_map(detached, tree)
 
 
-def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Any:
+def grad_and_value(func: Callable[..., Any], argnums: object = 0, has_aux: bool = False) -> Any:
     """A function that gives (gradient, value) of `func`, whose result is a scalar tensor.
 
     argnums: which arguments (an int or a tuple of ints; each may be a nested container of tensors).
@@ -142,7 +142,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
     return wrapper
 
 
-def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Any:
+def grad(func: Callable[..., object], argnums: object = 0, has_aux: bool = False) -> Any:
     """A function that gives the gradient of `func`, whose result is a scalar tensor; see
     `grad_and_value`.
 
@@ -159,7 +159,7 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> A
     return wrapper
 
 
-def vjp(func: Callable[..., Any], *primals: object, has_aux: bool = False) -> Any:
+def vjp(func: Callable[..., object], *primals: object, has_aux: bool = False) -> Any:
     """(func(*primals), f): f(cotangents) gives the vector-Jacobian product, one for each primal.
 
     >>> y, f = torch.func.vjp(torch.sin, torch.zeros(2))
@@ -172,8 +172,8 @@ def vjp(func: Callable[..., Any], *primals: object, has_aux: bool = False) -> An
 def vjp_at(
     func: Callable[..., Any],
     args: tuple[Any, ...],
-    where: Any,
-    kwargs: Any,
+    where: object,
+    kwargs: object,
     has_aux: bool,
 ) -> Any:
     """`vjp` with respect to some of the arguments."""
@@ -194,7 +194,9 @@ def vjp_at(
         further = variables.reach_further(outs)
         result = _detached(output, variables, mode)
 
-    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+    def vjp_fn(
+        cotangents: object, retain_graph: bool = True, create_graph: bool | None = None
+    ) -> Any:
         given, spec = tree_flatten(cotangents)
         if spec != out_spec:
             raise RuntimeError(
@@ -242,7 +244,7 @@ def _shown(spec: TreeSpec) -> str:
     return repr(tree_unflatten([_Star()] * spec.num_leaves, spec))
 
 
-def linearize(func: Callable[..., Any], *primals: object) -> Any:
+def linearize(func: Callable[..., object], *primals: object) -> Any:
     """(func(*primals), f): f(*tangents) gives the Jacobian-vector product without
     calling func again.
 
@@ -281,7 +283,7 @@ def linearize(func: Callable[..., Any], *primals: object) -> Any:
             create = _core.is_grad_enabled() and (further or any(needs_grad(t) for t in given))
             roots, along = zip(*pairs, strict=True)
             found = list(run_backward(roots, along, True, create, tuple(us)))
-        filled: list[Any] = [zeros_like(o) if is_tensor(o) else o for o in outs]
+        filled: list[object] = [zeros_like(o) if is_tensor(o) else o for o in outs]
         for i, g in zip(kept, found, strict=True):
             if g is not None:
                 filled[i] = g

@@ -18,6 +18,7 @@ from .._levels.running import below, only, transforms
 from .._levels.structure import batched_at, one_of
 from .._pytree import TreeSpec, broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from ..ops.layout.joining import cat
+from ..ops.table.arrays import dim_in
 from ..random import get_rng_state, set_rng_state
 from ._arguments import is_tensor, name_of
 
@@ -33,8 +34,8 @@ def _checked_randomness(randomness: str) -> None:
 
 
 def _process_batched_inputs(
-    in_dims: int | tuple[int | None, ...], args: tuple[Any, ...], func: object
-) -> tuple[int, list[Any], list[Any], Any]:
+    in_dims: int | tuple[int | None, ...], args: tuple[object, ...], func: object
+) -> tuple[int, list[object], list[Any], Any]:
     """How many elements there are, the dimension of each tensor, the tensors, their structure."""
     name = name_of(func)
     if not isinstance(in_dims, int) and not isinstance(in_dims, tuple):
@@ -92,7 +93,7 @@ def _batch_size(leaves: list[Tensor], dims: list[int | None]) -> int:
 
 
 def vmap(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     in_dims: Any = 0,
     out_dims: Any = 0,
     randomness: str = "error",
@@ -182,7 +183,7 @@ def _create_batched_inputs(dims: list[Any], leaves: list[Any], level: int, spec:
     return tree_unflatten(inside, spec)
 
 
-def _unwrap_batched(outputs: Any, out_dims: Any, level: int, size: int, func: Any) -> Any:
+def _unwrap_batched(outputs: object, out_dims: Any, level: int, size: int, func: object) -> object:
     """Its results, with all elements in them."""
     outs, spec = tree_flatten(outputs)
     where = _out_dims_of(out_dims, spec, func)
@@ -223,12 +224,7 @@ def _remove_batch_dim(o: Tensor, level: int, size: int, d: int) -> Tensor:
     value = batched_at(o, transforms()[level - 1])
     if value is None:
         value = o.expand(size, *o.shape)
-    if not -value.ndim <= d < value.ndim:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-value.ndim}, "
-            f"{value.ndim - 1}], but got {d})"
-        )
-    return value if d == 0 else value.movedim(0, d)
+    return value if dim_in(d, value.ndim) == 0 else value.movedim(0, d)
 
 
 def _vmap_increment_nesting(size: int, randomness: str) -> int:
@@ -269,7 +265,7 @@ def vmap_increment_nesting(batch_size: int, randomness: str) -> Iterator[int]:
         _vmap_decrement_nesting()
 
 
-def wrap_batched(args: Any, bdims: Any, level: int) -> Any:
+def wrap_batched(args: object, bdims: object, level: int) -> Any:
     """Arguments as a mapped function sees them."""
     leaves, spec = tree_flatten(args)
     dims = broadcast_to_and_flatten(bdims, spec)
@@ -278,7 +274,7 @@ def wrap_batched(args: Any, bdims: Any, level: int) -> Any:
     return _create_batched_inputs(dims, leaves, level, spec)
 
 
-def unwrap_batched(args: Any, level: int) -> tuple[Any, Any]:
+def unwrap_batched(args: object, level: int) -> tuple[Any, Any]:
     """Results of a mapped function with all elements, and where these are: dimension 0, or None
     where all elements have the same."""
     leaves, spec = tree_flatten(args)
@@ -289,7 +285,7 @@ def unwrap_batched(args: Any, level: int) -> tuple[Any, Any]:
     return tree_unflatten(found, spec), tree_unflatten(dims, spec)
 
 
-def restore_vmap(func: Any, in_dims: Any, batch_size: int, randomness: str) -> Any:
+def restore_vmap(func: Any, in_dims: object, batch_size: int, randomness: str) -> Any:
     """A function mapped so that its results come with where their elements are."""
 
     def inner(*args: object, **kwargs: object) -> tuple[Any, Any]:

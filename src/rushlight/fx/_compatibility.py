@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 _T = TypeVar("_T")
 
-_BACK_COMPAT_OBJECTS: dict[Any, None] = {}
-_MARKED_WITH_COMPATIBILITY: dict[Any, None] = {}
+_BACK_COMPAT_OBJECTS: dict[object, None] = {}
+_MARKED_WITH_COMPATIBILITY: dict[object, None] = {}
 
 
 def compatibility(is_backward_compatible: bool) -> Callable[[_T], _T]:

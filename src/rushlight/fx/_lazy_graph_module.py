@@ -10,7 +10,7 @@ from .graph_module import GraphModule
 
 class _LazyGraphModule(GraphModule):
     @classmethod
-    def force_recompile(cls, gm: Any) -> None:
+    def force_recompile(cls, gm: object) -> None:
         """Nothing is left to do."""
 
     def real_recompile(self) -> None:
@@ -18,7 +18,7 @@ class _LazyGraphModule(GraphModule):
         self.recompile()
 
 
-def _make_graph_module(*args: Any, graph_module_cls: Any = None, **kwargs: Any) -> Any:
+def _make_graph_module(*args: Any, graph_module_cls: Any = None, **kwargs: Any) -> object:
     return (graph_module_cls or GraphModule)(*args, **kwargs)
 
 

@@ -19,7 +19,6 @@ from .._errors import warn
 from .._missing import missing_name as _missing_name
 from .._spelling import IN_BOTH, METHODS, regrouped, root
 from ..nn import functional
-from ._compatibility import compatibility
 from .graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from .graph_module import GraphModule
 from .node import Node, base_types, map_aggregate
@@ -45,7 +44,7 @@ def is_fx_tracing() -> bool:
 is_fx_symbolic_tracing = is_fx_tracing
 
 
-def _as_functional(name: str, method: bool) -> Callable[..., Any]:
+def _as_functional(name: str, method: bool) -> Callable[..., object]:
     """Stands for `torch.nn.functional.<name>` while a program is traced."""
     plain = getattr(functional, name)
 
@@ -74,7 +73,6 @@ def _find_proxy(*values: object) -> Proxy | None:
     return found[-1] if found else None
 
 
-@compatibility(is_backward_compatible=True)
 class ProxyableClassMeta(type):
     """Metaclass: making an instance from traced values becomes a node.
 
@@ -108,7 +106,7 @@ def _patch_function(fn: Any, nargs: int) -> types.FunctionType:
     return types.FunctionType(code, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
 
 
-def _annotations(fn: Any) -> dict[str, Any]:
+def _annotations(fn: Any) -> dict[str, object]:
     """A function's annotations; of a function of the library only texts that contain Tensor."""
     found: dict[str, Any] = inspect.get_annotations(fn)
     if not str(fn.__module__).startswith(("rushlight.", "torch.")):
@@ -118,7 +116,6 @@ def _annotations(fn: Any) -> dict[str, Any]:
     return {name: Tensor for name, text in found.items() if text == "Tensor"}
 
 
-@compatibility(is_backward_compatible=False)
 class PHBase:
     """Stands in `concrete_args` for what is not concrete."""
 
@@ -129,7 +126,6 @@ class PHBase:
 PH = PHBase()
 
 
-@compatibility(is_backward_compatible=False)
 class PHWithMeta(PHBase):
     """A `PH` whose attributes the node gets."""
 
@@ -150,7 +146,7 @@ class _Patches:
     def __init__(self) -> None:
         self.undo = contextlib.ExitStack()
 
-    def item(self, names: dict[str, Any], name: str, value: Any) -> None:
+    def item(self, names: dict[str, object], name: str, value: Any) -> None:
         """Let a name in a dict stand for a value."""
         if name in names:
             if getattr(names[name], "_fx_patch", False):
@@ -163,13 +159,13 @@ class _Patches:
         value._fx_patch = True
         names[name] = value
 
-    def attribute(self, cls: Any, name: str, value: Any) -> None:
+    def attribute(self, cls: object, name: str, value: object) -> None:
         """Let an attribute of a class be a value."""
         self.undo.callback(setattr, cls, name, getattr(cls, name))
         setattr(cls, name, value)
 
 
-def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+def _wrapped(function: Callable[..., Any]) -> Callable[..., object]:
     """A function whose calls over traced values become nodes."""
 
     @functools.wraps(function)
@@ -184,7 +180,7 @@ def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _wrapped_method(cls: type, name: str) -> Callable[..., Any]:
+def _wrapped_method(cls: type, name: str) -> Callable[..., object]:
     method = getattr(cls, name)
 
     @functools.wraps(method)
@@ -219,7 +215,7 @@ def _patched(tracer: Tracer, cache: dict[str, Proxy], fn_globals: Any) -> Iterat
         return tracer.getattr(attr, _PLAIN_GETATTR(mod, attr), cache)
 
     def called(mod: nn.Module, *args: object, **kwargs: object) -> Any:
-        def forward(*args: Any, **kwargs: Any) -> Any:
+        def forward(*args: object, **kwargs: object) -> Any:
             return _PLAIN_CALL(mod, *args, **kwargs)
 
         autowrap(getattr(getattr(mod, "forward", mod), "__globals__", {}))
@@ -262,7 +258,6 @@ def _parameter_proxy(tracer: Tracer, name: str, value: nn.Parameter, node: Node)
     return ParameterProxy(tracer, node, name, value)
 
 
-@compatibility(is_backward_compatible=True)
 class Tracer(TracerBase):
     """Traces a module or function into a graph; its methods are to be overridden.
 
@@ -302,7 +297,6 @@ class Tracer(TracerBase):
         self.tensor_attrs: dict[Any, str] = {}
         self.root: Any = None
 
-    @compatibility(is_backward_compatible=True)
     def get_fresh_qualname(self, prefix: str) -> str:
         """A name that begins so and that the root has no attribute of."""
         if not hasattr(self.root, f"{prefix}0"):
@@ -314,7 +308,7 @@ class Tracer(TracerBase):
         self._qualname_counter[prefix] = i + 1
         return f"{prefix}{i}"
 
-    def _kept(self, a: Any, prefix: str) -> Any:
+    def _kept(self, a: object, prefix: str) -> Any:
         """The node of a value that the root keeps from now on."""
         name = self.tensor_attrs.get(a) if isinstance(a, Tensor) else None
         if name is None:
@@ -324,7 +318,6 @@ class Tracer(TracerBase):
                 self.tensor_attrs[a] = name
         return self.create_node("get_attr", name, (), {})
 
-    @compatibility(is_backward_compatible=True)
     def create_arg(self, a: Any) -> Any:
         """A value of the program as an argument: tensors and modules become members of the root."""
         members: Any = ()
@@ -350,14 +343,12 @@ class Tracer(TracerBase):
             return self._kept(a, f"_{type(a).__name__}_constant_")
         return super().create_arg(a)
 
-    @compatibility(is_backward_compatible=True)
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         """Whether a call of the module is one node: so for those of torch.nn, but Sequential."""
         module = type(m).__module__
         own = module.startswith(("rushlight.nn", "rushlight.ao.nn", "torch.nn", "torch.ao.nn"))
         return own and not isinstance(m, nn.Sequential)
 
-    @compatibility(is_backward_compatible=True)
     def path_of_module(self, mod: nn.Module) -> str:
         """The name of a module from the root; NameError where it is no child."""
         if self.submodule_paths:
@@ -368,7 +359,6 @@ class Tracer(TracerBase):
             raise NameError("module is not installed as a submodule")
         return found
 
-    @compatibility(is_backward_compatible=True)
     def call_module(
         self,
         m: nn.Module,
@@ -390,7 +380,6 @@ class Tracer(TracerBase):
             self.module_stack.popitem()
         return result
 
-    @compatibility(is_backward_compatible=False)
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Proxy]) -> Any:
         """A member of a module during tracing: parameters become proxies."""
         members: Any = ()
@@ -412,7 +401,6 @@ class Tracer(TracerBase):
             return parameter_proxy_cache[name]
         return attr_val
 
-    @compatibility(is_backward_compatible=False)
     def create_args_for_root(
         self,
         root_fn: Callable[..., Any],
@@ -473,9 +461,9 @@ class Tracer(TracerBase):
         return flattened, flat
 
     def _proxy_placeholder(
-        self, name: str, concrete_args: Any, sig: inspect.Signature, fn: Callable[..., Any]
+        self, name: str, concrete_args: Any, sig: inspect.Signature, fn: Callable[..., object]
     ) -> Any:
-        default: tuple[Any, ...] = ()
+        default: tuple[object, ...] = ()
         if name[0] != "*" and sig.parameters[name].default is not inspect.Parameter.empty:
             default = (sig.parameters[name].default,)
         if concrete_args is None or name not in concrete_args:
@@ -483,7 +471,7 @@ class Tracer(TracerBase):
             return self.create_proxy("placeholder", name, default, {}, type_expr=annotation)
         count = 0
 
-        def leaf(x: Any) -> Any:
+        def leaf(x: object) -> Any:
             nonlocal count
             count += 1
             made = self.create_proxy("placeholder", f"{name}_{count}", default, {})
@@ -509,7 +497,6 @@ class Tracer(TracerBase):
 
         return pytree.tree_map(leaf, concrete_args[name])
 
-    @compatibility(is_backward_compatible=True)
     def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
         """The graph of a module's forward, or of a function.
 
@@ -560,7 +547,6 @@ class Tracer(TracerBase):
         return copied
 
 
-@compatibility(is_backward_compatible=True)
 def wrap(fn_or_name: _F) -> _F:
     """Let calls of a function over traced values become nodes: called at a module's top level.
 
@@ -595,7 +581,6 @@ def _assert_is_none(value: object, msg: str) -> None:
 wrap(_assert_is_none)
 
 
-@compatibility(is_backward_compatible=True)
 def symbolic_trace(root: Any, concrete_args: dict[str, Any] | None = None) -> GraphModule:
     """The module of the calls that a module or function makes, recorded by running it with proxies.
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from .._missing import missing_name as _missing_name
-from ._compatibility import compatibility
 from .proxy import Proxy
 
 __all__ = ["annotate"]
 
 
-@compatibility(is_backward_compatible=False)
-def annotate(val: Any, type: Any) -> Any:
+def annotate(val: object, type: object) -> Any:
     """Note the type of a traced value; other values are given back as they are."""
     if isinstance(val, Proxy):
         if val.node.type:

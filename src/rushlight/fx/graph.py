@@ -25,7 +25,6 @@ from .._missing import missing_name as _missing_name
 from .._spelling import root, spelled
 from ..utils import _pytree as pytree
 from . import _pytree as fx_pytree
-from ._compatibility import compatibility
 from .node import (
     Node,
     Target,
@@ -109,11 +108,11 @@ class _Namespace:
     """Names for objects, each its own: of a candidate that is taken, one with a number."""
 
     def __init__(self) -> None:
-        self._obj_to_name: dict[Any, str] = {}
+        self._obj_to_name: dict[object, str] = {}
         self._used_names: set[str] = set()
         self._base_count: dict[str, int] = {}
 
-    def create_name(self, candidate: str, obj: Any) -> str:
+    def create_name(self, candidate: str, obj: object) -> str:
         """A name that is not taken; the one that an object has already, if any."""
         if obj is not None and obj in self._obj_to_name:
             return self._obj_to_name[obj]
@@ -139,7 +138,7 @@ class _Namespace:
             self._obj_to_name[obj] = candidate
         return candidate
 
-    def associate_name_with_obj(self, name: str, obj: Any) -> None:
+    def associate_name_with_obj(self, name: str, obj: object) -> None:
         """Note the name of an object that has none yet."""
         if self._obj_to_name.setdefault(obj, name) is not name:
             raise AssertionError("obj is already associated")
@@ -151,7 +150,6 @@ class _Namespace:
         self._used_names.add(name)
 
 
-@compatibility(is_backward_compatible=True)
 @dataclass
 class PythonCode:
     """Python code of a graph: the text, and the objects by name."""
@@ -231,13 +229,13 @@ class _Writer:
         self.root_module, self.namespace = root_module, namespace
         self.free: list[str] = []  # parameters
         self.body: list[str] = []
-        self.globals: dict[str, Any] = {}
+        self.globals: dict[str, object] = {}
         self.wrapped: dict[str, None] = {}
         self.returns = ""
         for name, known in _custom_builtins.items():
             self.add_global(name, known.obj)
 
-    def add_global(self, hint: str, obj: Any) -> str:
+    def add_global(self, hint: str, obj: object) -> str:
         """The name that the code has for an object; one of the library's keeps its own."""
         if obj is not _device and is_ours(obj, hint):
             return hint
@@ -261,7 +259,7 @@ class _Writer:
         inner = o.__args__ if hasattr(o, "dims") else typing.get_args(o)
         return f"{head}[{','.join(map(self.type_repr, inner))}]" if inner else head
 
-    def show(self, arg: Any) -> str:
+    def show(self, arg: object) -> str:
         """An argument as an expression."""
         if isinstance(arg, Node):
             return repr(arg)
@@ -311,7 +309,9 @@ class _Writer:
             self.wrapped.setdefault(name)
         return f"{name}({self.arguments(args, node.kwargs)})"
 
-    def emit(self, node: Node, annotation: str, comment: str, output: Callable[[Any], str]) -> None:
+    def emit(
+        self, node: Node, annotation: str, comment: str, output: Callable[[object], str]
+    ) -> None:
         """The line of a node, without its end."""
         body, target = self.body, node.target
         kind = annotation or ("" if node.type is None else f" : {self.type_repr(node.type)}")
@@ -339,7 +339,7 @@ class _Writer:
                 body.append(f"{node!r}{kind} = {self.value(node)}")
 
 
-_GENERICS: dict[Any, Any] = {
+_GENERICS: dict[object, object] = {
     **{list: typing.List, dict: typing.Dict, set: typing.Set},  # noqa: UP006
     **{frozenset: typing.FrozenSet, tuple: typing.Tuple},  # noqa: UP006
 }
@@ -359,7 +359,6 @@ def _annotation(node: Node, include_stride: bool, include_device: bool) -> str:
     return f': "{dtype_abbreviation(found.dtype)}{text}"'
 
 
-@compatibility(is_backward_compatible=False)
 class CodeGen:
     """Writes the function of a graph: first line, body and return."""
 
@@ -423,7 +422,7 @@ class CodeGen:
                     seen.add(used)
                     last_uses.setdefault(node, []).append(used)
 
-        def output(value: Any) -> str:
+        def output(value: object) -> str:
             takes = inspect.signature(self.generate_output).parameters
             return self.generate_output(
                 value, **({"repr_fn": writer.show} if "repr_fn" in takes else {})
@@ -493,7 +492,7 @@ class _PyTreeCodeGen(CodeGen):
     def process_inputs(self, *inputs: object) -> Any:
         return pytree.tree_leaves(inputs)
 
-    def process_outputs(self, out: Any) -> Any:
+    def process_outputs(self, out: object) -> object:
         spec = self.pytree_info.out_spec
         if spec is None:
             return out
@@ -516,14 +515,13 @@ class _PyTreeCodeGen(CodeGen):
         return first
 
     def generate_output(
-        self, output_args: Any, *, descs: Any = None, repr_fn: Callable[[Any], str] = repr
+        self, output_args: object, *, descs: object = None, repr_fn: Callable[[object], str] = repr
     ) -> str:
         if not self.pytree_info.out_spec:
             return super().generate_output(output_args, descs=descs, repr_fn=repr_fn)
         return f"return pytree.tree_unflatten({repr_fn(output_args)}, self._out_spec)"
 
 
-@compatibility(is_backward_compatible=True)
 class Graph:
     """A program: nodes in the order in which they are computed.
 
@@ -550,7 +548,7 @@ class Graph:
         self._owning_module = owning_module
         self._tracer_cls, self._tracer_extras = tracer_cls, tracer_extras
         self._codegen = CodeGen()
-        self._co_fields: dict[str, Any] = {}
+        self._co_fields: dict[str, object] = {}
 
     @property
     def owning_module(self) -> Any:
@@ -573,7 +571,6 @@ class Graph:
             self._root._order = self._len
             self._stale = False
 
-    @compatibility(is_backward_compatible=False)
     def output_node(self) -> Node:
         """The node that returns."""
         for node in reversed(self.nodes):
@@ -582,7 +579,6 @@ class Graph:
                 return found
         raise AssertionError("No output node found in graph")
 
-    @compatibility(is_backward_compatible=False)
     def find_nodes(self, *, op: str, target: Target | None = None, sort: bool = True) -> list[Node]:
         """The nodes of an op, and of a target if one is told.
 
@@ -594,7 +590,6 @@ class Graph:
 
     # --- making nodes
 
-    @compatibility(is_backward_compatible=True)
     def create_node(
         self,
         op: str,
@@ -626,7 +621,6 @@ class Graph:
             raise AssertionError(f"Expected target to be str, got {type(target)}")
         return _snake_case(target[2:-2] if _is_magic(target) else target)
 
-    @compatibility(is_backward_compatible=True)
     def placeholder(
         self, name: str, type_expr: Any = None, default_value: Any = inspect.Signature.empty
     ) -> Node:
@@ -634,7 +628,6 @@ class Graph:
         args = () if default_value is inspect.Signature.empty else (default_value,)
         return self.create_node("placeholder", name, args=args, type_expr=type_expr)
 
-    @compatibility(is_backward_compatible=True)
     def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
         """Add the use of a member of the module: a parameter, buffer or child ("layer.weight")."""
         if self.owning_module is not None and not self._has_member(qualified_name):
@@ -656,7 +649,6 @@ class Graph:
         value = getattr(module, name, None)
         return isinstance(value, (nn.Module, nn.Parameter)) or name in module._buffers
 
-    @compatibility(is_backward_compatible=True)
     def call_module(
         self,
         module_name: str,
@@ -669,7 +661,6 @@ class Graph:
             self.owning_module.get_submodule(module_name)
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
-    @compatibility(is_backward_compatible=True)
     def call_method(
         self,
         method_name: str,
@@ -680,7 +671,6 @@ class Graph:
         """Add a call of a method of args[0]."""
         return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
 
-    @compatibility(is_backward_compatible=True)
     def call_function(
         self,
         the_function: Callable[..., Any],
@@ -692,12 +682,10 @@ class Graph:
         """Add a call of a function."""
         return self.create_node("call_function", the_function, args, kwargs, name, type_expr)
 
-    @compatibility(is_backward_compatible=True)
     def output(self, result: Any, type_expr: Any = None) -> Node:
         """Add what the program returns."""
         return self.create_node("output", "output", (result,), type_expr=type_expr)
 
-    @compatibility(is_backward_compatible=True)
     def node_copy(self, node: Node, arg_transform: Callable[[Node], Any] = lambda x: x) -> Node:
         """Add a copy of a node of another graph; arg_transform gives this graph's arguments."""
         args, kwargs = map_arg(node.args, arg_transform), map_arg(node.kwargs, arg_transform)
@@ -705,7 +693,6 @@ class Graph:
         copied.meta = copy.copy(node.meta)
         return copied
 
-    @compatibility(is_backward_compatible=True)
     def graph_copy(
         self, g: Graph, val_map: dict[Any, Any], return_output_node: bool = False
     ) -> Any:
@@ -732,7 +719,6 @@ class Graph:
             copied.output(value, type_expr=old.type).meta = copy.copy(old.meta)
         return copied
 
-    @compatibility(is_backward_compatible=True)
     def inserting_before(self, n: Node | None = None) -> _InsertPoint:
         """Let new nodes go before a node (without one: to the very beginning). Also a context."""
         if n is None:
@@ -741,7 +727,6 @@ class Graph:
             raise AssertionError("Node to insert before is not in graph.")
         return _InsertPoint(self, n.prepend)
 
-    @compatibility(is_backward_compatible=True)
     def inserting_after(self, n: Node | None = None) -> _InsertPoint:
         """Let new nodes go after a node (without one: to the very end). Also a context.
 
@@ -759,7 +744,6 @@ class Graph:
             raise AssertionError("Node to insert after is not in graph.")
         return _InsertPoint(self, n.append)
 
-    @compatibility(is_backward_compatible=True)
     def erase_node(self, to_erase: Node) -> None:
         """Take out a node that nobody uses; RuntimeError where somebody does."""
         if to_erase.users:
@@ -783,17 +767,14 @@ class Graph:
 
     # --- code
 
-    @compatibility(is_backward_compatible=False)
     def process_inputs(self, *args: object) -> Any:
         """The function's arguments as the placeholders take them."""
         return self._codegen.process_inputs(*args)
 
-    @compatibility(is_backward_compatible=False)
     def process_outputs(self, out: Any) -> Any:
         """The value that the function returns, from the value of the output node."""
         return self._codegen.process_outputs(out)
 
-    @compatibility(is_backward_compatible=True)
     def python_code(
         self,
         root_module: str,
@@ -838,7 +819,6 @@ class Graph:
         lines = [node.format_node([]) for node in self.nodes]
         return "\n    ".join(["graph():", *(line for line in lines if line)])
 
-    @compatibility(is_backward_compatible=True)
     def print_tabular(self) -> None:
         """Print the nodes as a table, by the package tabulate."""
         try:
@@ -852,12 +832,10 @@ class Graph:
         rows = [[n.op, n.name, n.target, n.args, n.kwargs] for n in self.nodes]
         print(tabulate(rows, headers=["opcode", "name", "target", "args", "kwargs"]))
 
-    @compatibility(is_backward_compatible=False)
     def set_codegen(self, codegen: CodeGen) -> None:
         """Let another object write the code."""
         self._codegen = codegen
 
-    @compatibility(is_backward_compatible=False)
     def on_generate_code(
         self, make_transformer: Callable[[Any], Any]
     ) -> contextlib.AbstractContextManager[None]:
@@ -880,7 +858,6 @@ class Graph:
 
     # --- checks and passes
 
-    @compatibility(is_backward_compatible=True)
     def lint(self) -> None:
         """Check the graph: RuntimeError for an argument used before it is made, and the like."""
         names: set[str] = set()
@@ -935,7 +912,6 @@ class Graph:
                 )
             at = found
 
-    @compatibility(is_backward_compatible=True)
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
         """Take out what nobody uses and what does nothing else; returns whether that was any node.
 

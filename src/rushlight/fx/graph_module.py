@@ -16,7 +16,6 @@ from .. import nn
 from .._core import Tensor
 from .._errors import warn
 from .._missing import missing_name as _missing_name
-from ._compatibility import compatibility
 from .graph import Graph, PythonCode, _custom_builtins, _PyTreeCodeGen
 
 __all__ = ["GraphModule", "reduce_graph_module", "reduce_package_graph_module"]
@@ -39,7 +38,7 @@ class _Sources:
 _loader = _Sources()
 
 
-def _forward_from_src(src: str, globals: dict[str, Any], co_fields: object = None) -> Any:
+def _forward_from_src(src: str, globals: dict[str, object], co_fields: object = None) -> object:
     """The function `forward` that a text defines."""
     key = f"<eval_with_key>.{next(_count)}"
     _loader.texts[key] = src
@@ -61,7 +60,6 @@ def _import_block(globals: dict[str, Any]) -> str:
     return "\n".join(sorted(lines))
 
 
-@compatibility(is_backward_compatible=True)
 def reduce_graph_module(body: dict[str, Any], import_block: str) -> Any:
     """A GraphModule of what its pickle has: the code is traced again."""
     source = body.get("_code") or body["code"]
@@ -69,7 +67,6 @@ def reduce_graph_module(body: dict[str, Any], import_block: str) -> Any:
     return _deserialize_graph_module(forward, body)
 
 
-@compatibility(is_backward_compatible=True)
 def reduce_package_graph_module(
     importer: Any, body: dict[str, Any], generated_module_name: str
 ) -> Any:
@@ -113,7 +110,7 @@ def _deserialize_graph_module(
     return made
 
 
-def _set_member(module: Any, name: str, value: Any) -> None:
+def _set_member(module: Any, name: str, value: object) -> None:
     if isinstance(value, Tensor) and not isinstance(value, nn.Parameter):
         module.register_buffer(name, value)
     else:
@@ -167,7 +164,7 @@ def _indented(text: str) -> str:
     return "\n".join([first, *("    " + line if line.strip() else "" for line in rest)])
 
 
-def _readable(module: Any, name: str, settings: dict[str, Any]) -> str:
+def _readable(module: Any, name: str, settings: dict[str, object]) -> str:
     code = module.graph.python_code("self", verbose=True, **settings).src.lstrip("\n")
     inner = [""]
     for child_name, child in module.named_children():
@@ -201,7 +198,7 @@ class _WrappedCall:
     def __init__(self, cls: Any, cls_call: Callable[..., Any] | None) -> None:
         self.cls, self.cls_call = cls, cls_call
 
-    def __call__(self, obj: Any, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, obj: object, *args: Any, **kwargs: object) -> Any:
         try:
             if self.cls_call is not None:
                 return self.cls_call(obj, *args, **kwargs)
@@ -215,7 +212,6 @@ class _WrappedCall:
             raise error.with_traceback(None)  # noqa: B904
 
 
-@compatibility(is_backward_compatible=True)
 class GraphModule(nn.Module):
     """A module whose forward is the code of a graph.
 
@@ -233,7 +229,7 @@ class GraphModule(nn.Module):
 
     _wrapped_call: _WrappedCall
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: object) -> Any:
         # Each has a class of its own, since `forward` is found there.
         for base in cls.__mro__:
             if base.__qualname__.split(".")[-1] != "GraphModuleImpl":
@@ -270,7 +266,7 @@ class GraphModule(nn.Module):
             raise RuntimeError(f"Unsupported type {root} passed for root!")
         self.graph = graph
         tracer_cls = graph._tracer_cls
-        self._tracer_cls: type[Any] | None = None
+        self._tracer_cls: type[object] | None = None
         if tracer_cls is not None and "<locals>" not in tracer_cls.__qualname__:
             self._tracer_cls = tracer_cls
         self._tracer_extras = graph._tracer_extras or {}
@@ -299,7 +295,6 @@ class GraphModule(nn.Module):
             raise RuntimeError("Code has not been generated! Please report a bug to PyTorch")
         return self._code
 
-    @compatibility(is_backward_compatible=True)
     def recompile(self) -> PythonCode:
         """Write the code of the graph anew; to be called after a change of it."""
         codegen = self._graph._codegen
@@ -322,7 +317,6 @@ class GraphModule(nn.Module):
                 child.recompile()
         return written
 
-    @compatibility(is_backward_compatible=True)
     def add_submodule(self, target: str, m: nn.Module) -> bool:
         """Put a child in under a dotted name; False where something else stands on the way."""
         *path, name = target.split(".")
@@ -336,7 +330,6 @@ class GraphModule(nn.Module):
         at.add_module(name, m)
         return True
 
-    @compatibility(is_backward_compatible=True)
     def delete_submodule(self, target: str) -> bool:
         """Take a child out by its dotted name; False where there is none."""
         path, _, name = target.rpartition(".")
@@ -350,7 +343,6 @@ class GraphModule(nn.Module):
         delattr(at, name)
         return True
 
-    @compatibility(is_backward_compatible=True)
     def delete_all_unused_submodules(self) -> None:
         """Take out the children that no node uses."""
         used: set[str] = set()
@@ -364,7 +356,6 @@ class GraphModule(nn.Module):
         for name in [name for name, _ in self.named_modules() if name not in used]:
             self.delete_submodule(name)
 
-    @compatibility(is_backward_compatible=False)
     def print_readable(
         self,
         print_output: bool = True,
@@ -395,7 +386,6 @@ class GraphModule(nn.Module):
         note = "# To see more debug info, please use `graph_module.print_readable()`"
         return "\n".join([super().__str__(), self._code, note])
 
-    @compatibility(is_backward_compatible=False)
     def to_folder(self, folder: Any, module_name: str = "FxModule") -> None:
         """Write the module as a package: its code, and files of its tensors and children."""
         from ..serialization import save

@@ -6,7 +6,6 @@ from typing import Any, NoReturn, TypeVar
 
 from .. import _pytree
 from .._missing import missing_name as _missing_name
-from ._compatibility import compatibility
 
 __all__ = ["immutable_dict", "immutable_list"]
 
@@ -24,7 +23,6 @@ def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
     )
 
 
-@compatibility(is_backward_compatible=True)
 class immutable_list(list[_T]):
     """A list that raises TypeError where it would be changed.
 
@@ -42,7 +40,6 @@ class immutable_list(list[_T]):
         return type(self), (tuple(self),)
 
 
-@compatibility(is_backward_compatible=True)
 class immutable_dict(dict[_K, _T]):
     """A dict that raises TypeError where it would be changed.
 

@@ -8,7 +8,6 @@ from typing import Any
 from .. import nn
 from .._missing import missing_name as _missing_name
 from . import traceback as _notes
-from ._compatibility import compatibility
 from ._symbolic_trace import Tracer
 from .graph import Graph
 from .graph_module import GraphModule
@@ -18,7 +17,6 @@ from .proxy import Proxy
 __all__ = ["Interpreter", "Transformer"]
 
 
-@compatibility(is_backward_compatible=True)
 class Interpreter:
     """Runs a graph node by node; a method for each op is to be overridden.
 
@@ -54,7 +52,6 @@ class Interpreter:
                     seen.add(used)
                     self.user_to_last_uses.setdefault(node, []).append(used)
 
-    @compatibility(is_backward_compatible=True)
     def run(
         self,
         *args: object,
@@ -88,7 +85,6 @@ class Interpreter:
         where = f"While executing {node.format_node()}\nOriginal traceback:\n{node.stack_trace}"
         error.args = (said + where, *error.args[1:])
 
-    @compatibility(is_backward_compatible=True)
     def boxed_run(self, args_list: list[Any]) -> Any:
         """`run` of a list of arguments, which is emptied."""
         nodes = [n for n in self.graph.nodes if n.op == "placeholder"]
@@ -102,14 +98,12 @@ class Interpreter:
         args_list.clear()
         return self.run(initial_env=env)
 
-    @compatibility(is_backward_compatible=True)
     def run_node(self, n: Node) -> Any:
         """The value of one node."""
         with _notes.set_current_meta(n):
             args, kwargs = self.fetch_args_kwargs_from_env(n)
             return getattr(self, n.op)(n.target, args, kwargs)
 
-    @compatibility(is_backward_compatible=True)
     def placeholder(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The next argument of `run`."""
         if target.startswith("*"):
@@ -122,32 +116,26 @@ class Interpreter:
             f"Expected positional argument for parameter {target}, but one was not passed in!"
         )
 
-    @compatibility(is_backward_compatible=True)
     def get_attr(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A member of the module."""
         return self.fetch_attr(target)
 
-    @compatibility(is_backward_compatible=True)
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of a function."""
         return target(*args, **kwargs)
 
-    @compatibility(is_backward_compatible=True)
     def call_method(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of a method of args[0]."""
         return getattr(args[0], target)(*args[1:], **kwargs)
 
-    @compatibility(is_backward_compatible=True)
     def call_module(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of a child."""
         return self.fetch_attr(target)(*args, **kwargs)
 
-    @compatibility(is_backward_compatible=True)
     def output(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of the graph."""
         return args[0]
 
-    @compatibility(is_backward_compatible=True)
     def fetch_attr(self, target: str) -> Any:
         """The attribute of the module under a dotted name."""
         at, path = self.module, target.split(".")
@@ -157,12 +145,10 @@ class Interpreter:
             at = getattr(at, part)
         return at
 
-    @compatibility(is_backward_compatible=True)
     def fetch_args_kwargs_from_env(self, n: Node) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of a node, with values for nodes."""
         return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
 
-    @compatibility(is_backward_compatible=True)
     def map_nodes_to_values(self, args: Any, n: Node) -> Any:
         """Nested arguments with values for nodes."""
 
@@ -187,7 +173,6 @@ class _TransformerTracer(Tracer):
         return True
 
 
-@compatibility(is_backward_compatible=True)
 class Transformer(Interpreter):
     """Makes a new traced module of a traced one: override what becomes of an op.
 
@@ -206,37 +191,32 @@ class Transformer(Interpreter):
         self.tracer = _TransformerTracer(self.new_graph)
         self.tracer.root = module
 
-    @compatibility(is_backward_compatible=True)
     def placeholder(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A new placeholder."""
         default = (next(iter(args)),) if args else ()
         return Proxy(self.new_graph.create_node("placeholder", target, default), self.tracer)
 
-    @compatibility(is_backward_compatible=True)
     def get_attr(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A new node of the member."""
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
-    @compatibility(is_backward_compatible=True)
     def call_module(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A new node of the call."""
         return self.tracer.call_module(
             self.fetch_attr(target), self.fetch_attr(target).forward, args, kwargs
         )
 
-    @compatibility(is_backward_compatible=True)
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A new node of the call."""
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
-    @compatibility(is_backward_compatible=True)
     def transform(self) -> GraphModule:
         """The new module."""
         with _notes.preserve_node_meta():
             result = super().run(enable_io_processing=False)
         if result is not None:
 
-            def node_of(x: Any) -> Any:
+            def node_of(x: object) -> Any:
                 return x.node if isinstance(x, Proxy) else x
 
             made = self.new_graph.output(map_aggregate(result, node_of))

@@ -15,7 +15,6 @@ from .._device import device as _device
 from .._missing import missing_name as _missing_name
 from .._missing import torch_spelling
 from .._spelling import resolved, root, spelled
-from ._compatibility import compatibility
 from .immutable_collections import immutable_dict, immutable_list
 from .operator_schemas import ArgsKwargsPair, normalize_function, normalize_module
 
@@ -35,10 +34,9 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _legal_ops = dict.fromkeys(
     "placeholder call_method call_module call_function get_attr output root".split()
 )
-_side_effectful_functions: set[Any] = {operator.setitem}
+_side_effectful_functions: set[object] = {operator.setitem}
 
 
-@compatibility(is_backward_compatible=False)
 def has_side_effect(fn: _Function) -> _Function:
     """Decorator: `eliminate_dead_code` keeps calls of the function whose results nobody uses.
 
@@ -68,7 +66,7 @@ _RANDOM = {
 }
 
 
-def _find_module_of_method(orig_method: Callable[..., Any]) -> str:
+def _find_module_of_method(orig_method: Callable[..., object]) -> str:
     """The module that a function's name is told with, as PyTorch spells it."""
     name = spelled(orig_method)
     if name is not None:
@@ -98,7 +96,7 @@ def torch_spelling_of(module: str) -> str:
     return torch_spelling(module) if module.split(".")[0] == "rushlight" else module
 
 
-def _get_qualified_name(func: Callable[..., Any], kwargs: object = ()) -> str:
+def _get_qualified_name(func: Callable[..., object], kwargs: object = ()) -> str:
     """A function's name with its module's, as PyTorch spells it."""
     name: str = func.__name__
     if getattr(builtins, name, None) is func:
@@ -116,7 +114,7 @@ def _get_qualified_name(func: Callable[..., Any], kwargs: object = ()) -> str:
     return f"{_find_module_of_method(func)}.{name}"
 
 
-def is_ours(obj: Any, name: str) -> bool:
+def is_ours(obj: object, name: str) -> bool:
     """Whether a name that starts with "torch." leads to that very object."""
     return name.startswith("torch.") and resolved(name) is obj
 
@@ -124,8 +122,7 @@ def is_ours(obj: Any, name: str) -> bool:
 # ---- nested arguments
 
 
-@compatibility(is_backward_compatible=True)
-def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
+def map_aggregate(a: object, fn: Callable[[Any], object]) -> Any:
     """A nested argument with fn(x) for each x that is no tuple, list, dict or slice.
 
     >>> torch.fx.node.map_aggregate([1, (2, 3)], lambda x: x + 1)
@@ -143,8 +140,7 @@ def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
     return fn(a)
 
 
-@compatibility(is_backward_compatible=True)
-def map_arg(a: Any, fn: Callable[[Node], Any]) -> Any:
+def map_arg(a: object, fn: Callable[[Node], object]) -> Any:
     """A nested argument with fn(n) for each node n in it.
 
     >>> graph = torch.fx.Graph()
@@ -184,7 +180,7 @@ _ABBREVIATIONS = {
 }
 
 
-def dtype_abbreviation(dtype: Any) -> str:
+def dtype_abbreviation(dtype: object) -> str:
     """An element type in printed code: "f32"."""
     name = str(dtype).removeprefix("torch.")
     return _ABBREVIATIONS.get(name, name)
@@ -193,7 +189,6 @@ def dtype_abbreviation(dtype: Any) -> str:
 # ---- the node
 
 
-@compatibility(is_backward_compatible=True)
 class Node:
     """A step of a graph: what `op` does with `target`, `args` and `kwargs`.
 
@@ -225,7 +220,7 @@ class Node:
         target: Target,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        return_type: Any = None,
+        return_type: object = None,
     ) -> None:
         want = "Callable" if op == "call_function" else "str"
         if op not in _legal_ops:
@@ -245,8 +240,8 @@ class Node:
         self._prev = self._next = self
         self._order = 0
         self._erased = False
-        self._args: tuple[Any, ...] = ()
-        self._kwargs: dict[str, Any] = immutable_dict()
+        self._args: tuple[object, ...] = ()
+        self._kwargs: dict[str, object] = immutable_dict()
         self._input_nodes: dict[Node, None] = {}
         self._repr_fn: Callable[[Node], str] | None = None
         self.users, self.meta = {}, {}
@@ -277,12 +272,10 @@ class Node:
         x._prev._next = self._prev = x
         self.graph._stale = True
 
-    @compatibility(is_backward_compatible=True)
     def prepend(self, x: Node) -> None:
         """Move a node of the same graph to before this one."""
         self._prepend(x)
 
-    @compatibility(is_backward_compatible=True)
     def append(self, x: Node) -> None:
         """Move a node of the same graph to after this one."""
         self._next._prepend(x)
@@ -311,7 +304,7 @@ class Node:
             node.users.pop(self, None)
         self._input_nodes = {}
 
-        def note(x: Any) -> Any:
+        def note(x: object) -> object:
             if isinstance(x, Node):
                 self._input_nodes.setdefault(x)
                 x.users.setdefault(self)
@@ -342,14 +335,12 @@ class Node:
         """The nodes among the arguments, each once, in order."""
         return list(self._input_nodes)
 
-    @compatibility(is_backward_compatible=True)
     def update_arg(self, idx: int, arg: Any) -> None:
         """Replace one positional argument."""
         args = list(self.args)
         args[idx] = arg
         self.args = tuple(args)
 
-    @compatibility(is_backward_compatible=True)
     def insert_arg(self, idx: int, arg: Any) -> None:
         """Insert a positional argument before that index."""
         if not 0 <= idx <= len(self.args):
@@ -358,12 +349,10 @@ class Node:
             )
         self.args = (*self.args[:idx], arg, *self.args[idx:])
 
-    @compatibility(is_backward_compatible=True)
     def update_kwarg(self, key: str, arg: Any) -> None:
         """Replace or add one argument by name."""
         self.kwargs = {**self.kwargs, key: arg}
 
-    @compatibility(is_backward_compatible=True)
     def replace_all_uses_with(
         self,
         replace_with: Node,
@@ -387,7 +376,6 @@ class Node:
             user.replace_input_with(self, replace_with)
         return changed
 
-    @compatibility(is_backward_compatible=True)
     def replace_input_with(self, old_input: Node, new_input: Node) -> None:
         """Use another node wherever this one uses `old_input`."""
         for hook in getattr(self.graph.owning_module, "_replace_hooks", None) or ():
@@ -421,7 +409,6 @@ class Node:
             return f"{module.strip('_')}.{target.__name__}"  # type: ignore[attr-defined]
         return _get_qualified_name(target, self._kwargs)  # type: ignore[arg-type]
 
-    @compatibility(is_backward_compatible=True)
     def format_node(
         self,
         placeholder_names: list[str] | None = None,
@@ -464,7 +451,6 @@ class Node:
                 kind = f'Tensor "{dtype_abbreviation(value.dtype)}{sizes}{value.device}"'
         return f"%{self.name} : {kind}[num_users={len(self.users)}] = {tail}"
 
-    @compatibility(is_backward_compatible=False)
     def is_impure(self, impure_random: bool = True) -> bool:
         """Whether the node does more than give a value: `eliminate_dead_code` keeps such nodes."""
         if self.op in ("placeholder", "output"):
@@ -485,7 +471,6 @@ class Node:
             return bool(getattr(owner.get_submodule(self.target), "_is_impure", False))
         return False
 
-    @compatibility(is_backward_compatible=False)
     def normalized_arguments(
         self,
         root: Any,
@@ -524,7 +509,7 @@ class Node:
         self.__dict__.update(state)
 
 
-def typename(obj: Any) -> str:
+def typename(obj: object) -> str:
     """The name of an object's type with its module."""
     if isinstance(obj, Tensor):
         return str(obj.type())

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from .._missing import missing_name as _missing_name
 from .._spelling import spelled
-from ._compatibility import compatibility
 
 __all__ = [
     "ArgsKwargsPair",
@@ -21,8 +20,7 @@ __all__ = [
 ]
 
 
-@compatibility(is_backward_compatible=False)
-def get_signature_for_torch_op(op: Callable[..., Any], return_schemas: bool = False) -> Any:
+def get_signature_for_torch_op(op: Callable[..., object], return_schemas: bool = False) -> Any:
     """The signatures of a function of the library, in a list; None of any other.
 
     return_schemas: a pair with the schemas, of which there are none.
@@ -36,9 +34,8 @@ def get_signature_for_torch_op(op: Callable[..., Any], return_schemas: bool = Fa
     return (found, None) if return_schemas else found
 
 
-@compatibility(is_backward_compatible=False)
 def check_for_mutable_operation(
-    target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    target: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, Any]
 ) -> None:
     """RuntimeError for a function that writes into its argument."""
     name = (spelled(target) or "").rpartition(".")[2]
@@ -49,8 +46,7 @@ def check_for_mutable_operation(
         )
 
 
-@compatibility(is_backward_compatible=False)
-def create_type_hint(x: Any) -> Any:
+def create_type_hint(x: object) -> Any:
     """A list or tuple of types as one type; anything else as it is."""
     if not isinstance(x, (list, tuple)):
         return x
@@ -59,7 +55,6 @@ def create_type_hint(x: Any) -> Any:
     return list[inner] if isinstance(x, list) else tuple[inner, ...]  # type: ignore[valid-type]
 
 
-@compatibility(is_backward_compatible=False)
 def type_matches(signature_type: Any, argument_type: Any) -> bool:
     """Whether an argument of a type may be given for a parameter of another."""
     if signature_type is inspect.Parameter.empty or signature_type is argument_type:
@@ -99,12 +94,11 @@ def _args_kwargs_to_normalized_args_kwargs(
     return ArgsKwargsPair(tuple(by_position), by_name)
 
 
-@compatibility(is_backward_compatible=False)
 def normalize_function(
-    target: Callable[..., Any],
-    args: tuple[Any, ...],
+    target: Callable[..., object],
+    args: tuple[object, ...],
     kwargs: dict[str, Any] | None = None,
-    arg_types: tuple[Any, ...] | None = None,
+    arg_types: tuple[object, ...] | None = None,
     kwarg_types: dict[str, Any] | None = None,
     normalize_to_only_use_kwargs: bool = False,
 ) -> ArgsKwargsPair | None:
@@ -129,11 +123,10 @@ def normalize_function(
         return None
 
 
-@compatibility(is_backward_compatible=False)
 def normalize_module(
     root: Any,
     target: str,
-    args: tuple[Any, ...],
+    args: tuple[object, ...],
     kwargs: dict[str, Any] | None = None,
     normalize_to_only_use_kwargs: bool = False,
 ) -> ArgsKwargsPair | None:

@@ -17,7 +17,6 @@ from .._missing import missing_name as _missing_name
 from .._pytree import tree_map
 from .._spelling import spelled
 from . import traceback as _notes
-from ._compatibility import compatibility
 from .graph import Graph, magic_methods, reflectable_magic_methods
 from .node import Node, Target, base_types, map_arg
 
@@ -35,7 +34,6 @@ __all__ = [
 ]
 
 
-@compatibility(is_backward_compatible=False)
 class Scope:
     """Which module's forward is being traced."""
 
@@ -43,7 +41,6 @@ class Scope:
         self.module_path, self.module_type = module_path, module_type
 
 
-@compatibility(is_backward_compatible=False)
 class ScopeContextManager:
     """Another scope until the end of the block."""
 
@@ -58,25 +55,22 @@ class ScopeContextManager:
         self._scope.module_path, self._scope.module_type = self._before
 
 
-@compatibility(is_backward_compatible=True)
 class TraceError(ValueError):
     """A program does with a traced value what only a real one allows."""
 
 
-@compatibility(is_backward_compatible=False)
 def assert_fn(x: object) -> None:
     """The target of the node for an assertion over a traced value."""
     if not x:
         raise AssertionError("Assertion failed")
 
 
-def _no_nodes(arg: object) -> Any:
+def _no_nodes(arg: object) -> object:
     raise RuntimeError(
         f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {arg}"
     )
 
 
-@compatibility(is_backward_compatible=True)
 class TracerBase:
     """Makes nodes of calls."""
 
@@ -91,7 +85,6 @@ class TracerBase:
     module_stack: OrderedDict[str, tuple[str, Any]]
     node_name_to_scope: dict[str, tuple[str, Any]]
 
-    @compatibility(is_backward_compatible=True)
     def create_node(
         self,
         kind: str,
@@ -122,12 +115,10 @@ class TracerBase:
                 node.stack_trace = "".join(traceback.format_list(shown)).strip()
         return node
 
-    @compatibility(is_backward_compatible=True)
     def proxy(self, node: Node) -> Proxy:
         """The proxy for a node's value; override this method for another class."""
         return Proxy(node, self)
 
-    @compatibility(is_backward_compatible=True)
     def create_proxy(
         self,
         kind: str,
@@ -143,7 +134,6 @@ class TracerBase:
         node = self.create_node(kind, target, args, kwargs, name, type_expr)
         return proxy_factory_fn(node) if proxy_factory_fn else self.proxy(node)
 
-    @compatibility(is_backward_compatible=True)
     def create_arg(self, a: Any) -> Any:
         """A value of the program as an argument of a node; NotImplementedError for odd types."""
         if isinstance(a, Proxy):
@@ -177,12 +167,10 @@ class TracerBase:
             return a
         raise NotImplementedError(f"argument of type: {type(a)}")
 
-    @compatibility(is_backward_compatible=True)
     def to_bool(self, obj: Proxy) -> bool:
         """The truth of a traced value, for `if`: an error, unless overridden."""
         raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
 
-    @compatibility(is_backward_compatible=True)
     def iter(self, obj: Proxy) -> Iterator[Any]:
         """An iterator over a traced value, for loops: an error, unless overridden."""
         raise TraceError(
@@ -193,13 +181,11 @@ class TracerBase:
             "errors"
         )
 
-    @compatibility(is_backward_compatible=True)
     def keys(self, obj: Proxy) -> Any:
         """The keys of a traced value, for `**`."""
         return Attribute(obj, "keys")()
 
 
-@compatibility(is_backward_compatible=True)
 class GraphAppendingTracer(TracerBase):
     """Adds nodes to a graph that is there."""
 
@@ -217,7 +203,6 @@ def _instruction(depth_frame: Any) -> tuple[list[dis.Instruction], int]:
     return found, at
 
 
-@compatibility(is_backward_compatible=True)
 class Proxy:
     """Stands for a value of a traced program: what is done with it becomes nodes.
 
@@ -281,7 +266,6 @@ class Proxy:
         answer: bool = self.tracer.to_bool(self)
         return answer
 
-    @compatibility(is_backward_compatible=True)
     def keys(self) -> Any:
         """A node of the keys."""
         return self.tracer.keys(self)
@@ -299,7 +283,7 @@ class Proxy:
         args, kwargs = args or (), kwargs or {}
         tracers: dict[TracerBase, None] = {}
 
-        def note(x: Any) -> Any:
+        def note(x: object) -> Any:
             if isinstance(x, Proxy):
                 tracers[x.tracer] = None
             return x
@@ -323,7 +307,6 @@ class Proxy:
         )
 
 
-@compatibility(is_backward_compatible=False)
 class MetaProxy(Proxy):
     """A proxy whose node also has a value, in meta["val"]."""
 
@@ -349,7 +332,6 @@ class MetaProxy(Proxy):
         return MetaProxy(made.node, made.tracer, first.fake_mode)
 
 
-@compatibility(is_backward_compatible=True)
 class Attribute(Proxy):
     """An attribute of a traced value: a method's call, or a node of its own where it is used."""
 
@@ -369,7 +351,6 @@ class Attribute(Proxy):
         return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
 
 
-@compatibility(is_backward_compatible=False)
 class ParameterProxy(Proxy):
     """Stands for a parameter, and knows its sizes."""
 
@@ -407,7 +388,7 @@ class ParameterProxy(Proxy):
     nelement = numel
 
 
-def _operator(name: str, reflected: bool) -> Callable[..., Any]:
+def _operator(name: str, reflected: bool) -> Callable[..., object]:
     function = getattr(operator, name, None)
 
     def call(*args: object, **kwargs: object) -> Any:

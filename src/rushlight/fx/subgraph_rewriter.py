@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from .. import nn
 from .._missing import missing_name as _missing_name
-from ._compatibility import compatibility
 from ._symbolic_trace import symbolic_trace
 from .graph import Graph
 from .graph_module import GraphModule, _assign_attr, _get_attr, _has_attr
@@ -19,7 +18,6 @@ from .passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
 __all__ = ["Match", "ReplacedPatterns", "replace_pattern", "replace_pattern_with_filters"]
 
 
-@compatibility(is_backward_compatible=True)
 class Match(NamedTuple):
     """A place where a pattern was found: the last node, and the node of each of the pattern's."""
 
@@ -27,7 +25,6 @@ class Match(NamedTuple):
     nodes_map: dict[Node, Node]
 
 
-@compatibility(is_backward_compatible=False)
 @dataclass
 class ReplacedPatterns:
     """A place where a pattern was found, and what stands there now."""
@@ -43,8 +40,7 @@ def _graph_of(what: object) -> Graph:
     return what if isinstance(what, Graph) else symbolic_trace(what).graph
 
 
-@compatibility(is_backward_compatible=True)
-def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Match]:
+def replace_pattern(gm: GraphModule, pattern: object, replacement: object) -> list[Match]:
     """Put a replacement wherever a pattern stands in a traced module; returns the places.
 
     Both are functions of the same parameters, or traced modules. Of places that overlap, the first
@@ -59,11 +55,10 @@ def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Mat
     return [Match(anchor=m.anchor, nodes_map=m.nodes_map) for m in done]
 
 
-@compatibility(is_backward_compatible=False)
 def replace_pattern_with_filters(
     gm: GraphModule,
-    pattern: Any,
-    replacement: Any = None,
+    pattern: object,
+    replacement: object = None,
     match_filters: list[Callable[[InternalMatch, Graph, Graph], bool]] | None = None,
     ignore_literals: bool = False,
     replacement_callback: Callable[[InternalMatch, Graph, Graph], Graph] | None = None,

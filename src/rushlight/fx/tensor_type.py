@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .._missing import missing_name as _missing_name
-from ._compatibility import compatibility
 
 __all__ = ["Dyn", "TensorType", "is_consistent", "is_more_precise"]
 
 
-@compatibility(is_backward_compatible=False)
 class TensorType:
     """The type of tensors of some sizes: `TensorType((1, 2, Dyn))`."""
 
@@ -52,8 +50,7 @@ class _DynType:
 Dyn = _DynType()
 
 
-@compatibility(is_backward_compatible=False)
-def is_consistent(t1: Any, t2: Any) -> bool:
+def is_consistent(t1: object, t2: object) -> bool:
     """Whether a value may be of both types."""
     if Dyn in (t1, t2) or t1 == t2:
         return True
@@ -63,8 +60,7 @@ def is_consistent(t1: Any, t2: Any) -> bool:
     return len(a) == len(b) and all(map(is_consistent, a, b))
 
 
-@compatibility(is_backward_compatible=False)
-def is_more_precise(t1: Any, t2: Any) -> bool:
+def is_more_precise(t1: object, t2: object) -> bool:
     """Whether each value of the first type is one of the second."""
     if t1 == t2 or t2 == Dyn:
         return True

@@ -16,6 +16,7 @@ from .._core import Tensor
 from .._dtypes import dtype as _dtype
 from ..nn import functional as F
 from ..ops.matrix.norms import vector_norm
+from ..ops.table.arrays import dim_in
 from .maskedtensor.core import REDUCTIONS, MaskedTensor
 
 Dims: TypeAlias = int | Sequence[int] | None
@@ -41,17 +42,11 @@ def _canonical(dim: Dims, ndim: int) -> tuple[int, ...]:
     """Dimensions in order, all of them for None and ()."""
     if dim is None or dim == ():
         return tuple(range(ndim))
-    ndim = max(ndim, 1)
     found: list[int] = []
     for d in (dim,) if isinstance(dim, int) else dim:
         if d in found:
             raise RuntimeError(f"dim={d} appears multiple times in the list of dims")
-        if not -ndim <= d < ndim:
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but "
-                f"got {d})"
-            )
-        found.append(d % ndim)
+        found.append(dim_in(d, ndim))
     return tuple(sorted(found))
 
 

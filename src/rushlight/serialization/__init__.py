@@ -61,7 +61,7 @@ MAP_LOCATION: TypeAlias = "Callable[[Any, str], Any] | device | str | dict[str, 
 def save(
     obj: object,
     f: File,
-    pickle_module: Any = pickle,
+    pickle_module: object = pickle,
     pickle_protocol: int = DEFAULT_PROTOCOL,
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
@@ -106,7 +106,7 @@ def save(
             write_stream(opened, pickled.getbuffer(), pickler, pickle_protocol)
         return
 
-    records: dict[str, Any] = {
+    records: dict[str, object] = {
         "data.pkl": pickled.getbuffer(),
         **({} if _disable_byteorder_record else {"byteorder": sys.byteorder.encode()}),
         **{f"data/{key}": _content(data) for key, data in enumerate(pickler.storages)},
@@ -122,7 +122,7 @@ def save(
             write_records(opened, os.path.splitext(name)[0], records)
 
 
-def _content(data: Any) -> Any:
+def _content(data: Any) -> object:
     """The content of a storage's record; zeros while records are written without data."""
     return bytes(data.size) if _set.without_data else data.data
 
@@ -149,7 +149,7 @@ def get_unsafe_globals_in_checkpoint(f: File) -> list[str]:
 def load(
     f: File,
     map_location: Any = None,
-    pickle_module: Any = None,
+    pickle_module: object = None,
     *,
     weights_only: bool | None = None,
     mmap: bool | None = None,
@@ -221,9 +221,9 @@ def _load(
     file: IO[bytes],
     map_location: device | dict[str, str] | str | None,
     weights_only: bool,
-    options: dict[str, Any],
+    options: dict[str, object],
     path: str | None = None,
-) -> Any:
+) -> object:
     from rushlight.serialization._archive import load_legacy, load_zip
     from rushlight.serialization._records import ZIP_MAGIC
 

@@ -125,7 +125,7 @@ def unsafe_globals(file: IO[bytes]) -> list[str]:
 
 
 def load_legacy(
-    file: IO[bytes], map_location: Any, weights_only: bool, options: dict[str, Any]
+    file: IO[bytes], map_location: object, weights_only: bool, options: dict[str, Any]
 ) -> Any:
     """The format before PyTorch 1.6: pickles of a magic number, a version, the machine's facts, the
     object and the storages' keys, and then the storages."""
@@ -191,7 +191,7 @@ def _check_no_tar(file: IO[bytes], weights_only: bool) -> None:
         raise RuntimeError(f"{text} Load the file in PyTorch and save it again.")
 
 
-def _check_legacy(next_pickle: Callable[[], Any]) -> None:
+def _check_legacy(next_pickle: Callable[[], object]) -> None:
     try:
         magic = next_pickle()
     except (pickle.UnpicklingError, RuntimeError):

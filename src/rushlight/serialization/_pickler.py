@@ -80,7 +80,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         self._views: tuple[None, ...] = (None,) if stream else ()
         self.storages: list[Bytes] = []
         self.itemsizes: list[int] = []  # of the storages' elements
-        self._copied: dict[int, tuple[Any, Bytes]] = {}
+        self._copied: dict[int, tuple[object, Bytes]] = {}
         self._keys: dict[object, tuple[str, dtypes.dtype]] = {}
 
     def persistent_id(self, obj: object) -> tuple[Global | str, ...] | None:
@@ -172,7 +172,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         _core.Public: _save_function,
     }
 
-    def _plain(self, parts: Parts) -> tuple[Any, tuple[Any, ...]]:
+    def _plain(self, parts: Parts) -> tuple[object, tuple[object, ...]]:
         if parts.on_meta:
             return _ON_META, (parts.dtype, parts.shape, parts.strides, parts.requires_grad)
         typed = parts.dtype in STORAGES
@@ -188,7 +188,7 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
             return _TENSOR, (*described, *metadata)
         return _TENSOR_WITH_DTYPE, (*described, parts.dtype, *metadata)
 
-    def _tensor(self, tensor: Any) -> tuple[Any, tuple[Any, ...]]:
+    def _tensor(self, tensor: Any) -> tuple[object, tuple[object, ...]]:
         attached = getattr(tensor, "_attached", None)
         if attached is not None and not attached.strided:  # sparse, of indices and values
             return _SPARSE, tensor.__reduce_ex__(2)[1]

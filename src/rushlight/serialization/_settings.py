@@ -209,8 +209,8 @@ class StorageType:
 
 class _Package(NamedTuple):
     priority: int
-    tag: Callable[[Any], str | None]
-    place: Callable[[Any, str], Any]
+    tag: Callable[[object], str | None]
+    place: Callable[[object, str], object]
 
 
 _packages: list[_Package] = []
@@ -286,7 +286,7 @@ def validate_hpu_device(location: str) -> int:
     )
 
 
-def placed_by_package(storage: Any, location: str) -> Any:
+def placed_by_package(storage: object, location: str) -> Any:
     """The storage where some package puts it, or None."""
     for package in _packages:
         found = package.place(storage, location)

@@ -85,7 +85,7 @@ def make_tensor(parts: Parts) -> Tensor:
     return with_bits(tensor, parts.conj, parts.neg)
 
 
-def make_placed_tensor(storage: Any, parts: Parts) -> Tensor:
+def make_placed_tensor(storage: object, parts: Parts) -> Tensor:
     """The tensor that views a storage of an accelerator."""
     place = parts.shape, parts.strides, parts.offset
     tensor: Any = base._core.place(storage, parts.dtype, *place)

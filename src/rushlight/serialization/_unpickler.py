@@ -147,8 +147,8 @@ def _tensor(
     shape: Any,
     strides: Any,
     requires_grad: object,
-    metadata: Any,
-) -> Any:
+    metadata: object,
+) -> object:
     """The tensor that views a storage so, once it is sure to stay inside of it."""
     if not isinstance(dtype, dtypes.dtype):
         raise pickle.UnpicklingError(f"a tensor's dtype cannot be {shown(dtype)}")
@@ -204,7 +204,7 @@ def _rebuild_tensor(
     requires_grad: object = False,
     hooks: object = None,
     metadata: object = None,
-) -> Any:
+) -> object:
     record = _storage(storage)
     dtype = record.dtype or dtypes.uint8
     return _tensor(record, dtype, offset, shape, strides, requires_grad, metadata)
@@ -219,7 +219,7 @@ def _rebuild_tensor_v3(
     hooks: object,
     dtype: object,
     metadata: object = None,
-) -> Any:
+) -> object:
     return _tensor(_storage(storage), dtype, offset, shape, strides, requires_grad, metadata)
 
 
@@ -259,11 +259,11 @@ def _rebuild_parameter_with_state(
     return _with_state(rebuild_parameter(data, requires_grad, hooks), state)
 
 
-def _rebuild_from_type(function: Any, kind: Any, arguments: Any, state: object) -> Any:
+def _rebuild_from_type(function: Any, kind: object, arguments: Any, state: object) -> Any:
     return _with_state(of_type(function(*arguments), kind), state)
 
 
-def of_type(tensor: Tensor, kind: Any) -> Tensor:
+def of_type(tensor: Tensor, kind: object) -> Tensor:
     """The tensor as an instance of a subclass; other kinds stand for tensors themselves."""
     if isinstance(kind, type) and type(tensor) is not kind:
         return tensor.as_subclass(kind)
@@ -292,7 +292,7 @@ _sparse = threading.local()
 @contextmanager
 def values_come_last() -> Iterator[Callable[[], None]]:
     """Within, sparse tensors are not checked; what is given checks them, once there are values."""
-    later: list[tuple[Any, Any]] = []
+    later: list[tuple[object, object]] = []
     _sparse.later = later
 
     def check() -> None:
@@ -345,7 +345,7 @@ PIECES: dict[str, object] = {
 _allowed: list[Any] = []  # what the program has added: objects, or pairs of object and name
 
 
-def add_safe_globals(safe_globals: Iterable[Any]) -> None:
+def add_safe_globals(safe_globals: Iterable[object]) -> None:
     """Lets `load(..., weights_only=True)` use these classes and functions too.
 
     Each is the object itself, or a pair of it and the 'module.name' it goes by in files.
@@ -384,7 +384,7 @@ def clear_safe_globals() -> None:
 
 
 @contextmanager
-def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
+def safe_globals(safe_globals: Iterable[object]) -> Iterator[None]:
     """`add_safe_globals` for the length of a `with` block.
 
     >>> import io
@@ -415,7 +415,7 @@ def allowed_globals() -> Iterator[tuple[str, Any]]:
             )
 
 
-def _named(added: Any) -> tuple[str, Any]:
+def _named(added: Any) -> tuple[str, object]:
     if not isinstance(added, tuple):
         return f"{added.__module__}.{added.__qualname__}", added
     if len(added) != 2:
@@ -453,7 +453,7 @@ class Unpickler(pickle.Unpickler):
             return self._find_public(module, name)
         return super().find_class(module, name)
 
-    def _find_public(self, module: str, name: str) -> Any:
+    def _find_public(self, module: str, name: str) -> object:
         """A class of PyTorch's: here it has the same module, or is public in the one above."""
         here = "rushlight" + module.removeprefix("torch")
         while here:

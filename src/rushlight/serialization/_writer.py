@@ -26,7 +26,7 @@ class _Sink:
         pass
 
 
-def write_stream(file: Any, pickled: Any, pickler: Pickler, protocol: int) -> None:
+def write_stream(file: Any, pickled: object, pickler: Pickler, protocol: int) -> None:
     """Writes a file of the format before PyTorch 1.6, from where the file stands."""
     storages = pickler.storages
     for each in stream_head():
@@ -38,7 +38,7 @@ def write_stream(file: Any, pickled: Any, pickler: Pickler, protocol: int) -> No
         file.write(data.data)
 
 
-def write_records(file: Any, folder: str, records: Mapping[str, Any]) -> None:
+def write_records(file: object, folder: str, records: Mapping[str, Any]) -> None:
     """Writes a checkpoint of these records, named 'folder/name', from where the file stands."""
     sink: Any = _Sink(file)
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_STORED) as archive:

@@ -44,13 +44,12 @@ __all__ = [
 ]
 
 
-def _call_method(name: str, *args: object, **kwargs: object) -> Any:
+def _call_method(name: str, *args: object, **kwargs: object) -> Tensor:
     """Call the function behind a method of Tensor that is about sparse tensors."""
-    rooms = (_convert, _products, _arithmetic)
-    return next(getattr(r, name) for r in rooms if hasattr(r, name))(*args, **kwargs)
+    return _form.HANDLERS[name](*args, **kwargs)
 
 
-def _tensors(name: str, **given: Any) -> None:
+def _tensors(name: str, **given: object) -> None:
     """Raise for an argument that is no tensor."""
     for i, (argument, value) in enumerate(given.items(), 1):
         if not isinstance(value, Tensor):
@@ -60,7 +59,9 @@ def _tensors(name: str, **given: Any) -> None:
             )
 
 
-def mm(sparse: Any, dense: Any, reduce: str | None = None, *, out: Any = None) -> Any:
+def mm(
+    sparse: Tensor, dense: Tensor, reduce: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
     """The product of a sparse matrix with a dense or sparse one.
 
     The gradient for a sparse matrix is sparse, at its places. reduce: of compressed rows, "sum",
@@ -85,7 +86,9 @@ def mm(sparse: Any, dense: Any, reduce: str | None = None, *, out: Any = None) -
     return made if out is None else out.copy_(made)
 
 
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0) -> Any:
+def addmm(
+    input: Any, mat1: object, mat2: object, *, beta: Any = 1.0, alpha: object = 1.0
+) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2), of which mat1 is sparse; its gradient is, too.
 
     >>> a = torch.eye(2).to_sparse()
@@ -110,7 +113,7 @@ def _sum_takes(input: object, dim: object = None, *, dtype: object = None) -> No
     """Refuse what is no argument of `sum`."""
 
 
-def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
+def sum(input: Any, dim: object = None, dtype: object = None) -> Tensor:
     """The sum of the elements, or along dimensions: sparse where a sparse dimension is left.
 
     >>> a = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
@@ -138,7 +141,7 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     "_sparse_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None)",
     said="_sparse_softmax",
 )
-def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+def softmax(input: object, dim: int, *, dtype: object = None) -> Tensor:
     """softmax along a dimension, of the values that are there.
 
     >>> a = torch.sparse_coo_tensor([[0, 0, 1], [0, 2, 1]], [1.0, 1.0, 5.0], (2, 3))
@@ -153,7 +156,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     "_sparse_log_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None)",
     said="_sparse_log_softmax",
 )
-def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+def log_softmax(input: object, dim: int, *, dtype: object = None) -> Tensor:
     """The logarithm of `softmax`.
 
     >>> a = torch.sparse_coo_tensor([[0, 0, 1], [0, 2, 1]], [1.0, 1.0, 5.0], (2, 3))
@@ -168,7 +171,7 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     "_spdiags(diagonals: Tensor, offsets: Tensor, shape: Sizes, layout: layout | None = None)",
     said="_spdiags",
 )
-def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any:
+def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Tensor:
     """A sparse matrix whose diagonals are the rows of a matrix.
 
     offsets: the diagonal of each row; 0 is the main diagonal, above are positive numbers.
@@ -211,8 +214,7 @@ def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any
         found.append(np.stack([columns - offset, columns, np.full(len(columns), i)]))
     places = np.concatenate(found, 1) if found else np.zeros((3, 0), np.int64)
     values = rows[_form.integers(places[2]), _form.integers(places[1])]
-    p = _form.Parts(sparse_coo, (m, n), (_form.integers(places[:2]),), values.detach())
-    made = _form.build(p, values, "SpdiagsBackward0")
+    made = _form.placed(values, (m, n), places[:2], "SpdiagsBackward0")
     return made if layout in (None, sparse_coo) else made.to_sparse(layout=layout)
 
 
@@ -284,11 +286,11 @@ def as_sparse_gradcheck(gradcheck: Callable[..., bool]) -> Callable[..., bool]:
     True
     """
 
-    def checked(func: Any, inputs: Any, **kwargs: Any) -> bool:
+    def checked(func: Any, inputs: Any, **kwargs: object) -> bool:
         masked = kwargs.pop("masked", False)
         given = list(inputs) if isinstance(inputs, (tuple, list)) else [inputs]
         shapes: list[Any] = []
-        plain: list[Any] = []
+        plain: list[object] = []
         for x in given:
             p = _parts(x)
             if p is None or not x.requires_grad:
@@ -349,7 +351,7 @@ class _TensorType(type):
         return f"<class 'torch.sparse.{cls.__name__}'>"
 
 
-def _legacy(name: str, kind: Any) -> Any:
+def _legacy(name: str, kind: rl.dtype) -> object:
     doc = f"Sparse tensors of dtype {kind.name}: an older form of `torch.sparse_coo_tensor`."
     return _TensorType(name, (), {"kind": kind, "__module__": "torch.sparse", "__doc__": doc})
 
@@ -369,7 +371,7 @@ to_sparse_semi_structured = _refused("torch.sparse.to_sparse_semi_structured", _
 class SparseSemiStructuredTensor(Tensor):
     """Refused: pruned matrices of NVIDIA's GPUs are multiplied on those only."""
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: object) -> Any:
         raise NotImplementedError(f"torch.sparse.{cls.__name__} is not in rushlight: {_SEMI}")
 
 

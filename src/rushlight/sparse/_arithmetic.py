@@ -13,6 +13,7 @@ from .._core import Tensor
 from .._device import cpu, sparse_coo
 from ..nn import functional
 from ..ops.layout.shape import common_shape
+from ..ops.table.arrays import dim_in
 from ._convert import cast, coalesce, to_dense
 from ._form import (
     BLOCKED,
@@ -28,8 +29,10 @@ from ._form import (
     linear,
     named,
     parts,
+    placed,
     record,
     refuse,
+    sparse,
     values_at,
     values_of,
     wants,
@@ -39,7 +42,7 @@ from ._form import (
 __all__: list[str] = []
 
 
-def _pattern(t: object) -> tuple[Any, Parts]:
+def _pattern(t: object) -> tuple[object, Parts]:
     """A tensor without repeated indices, and its parts."""
     p = parts(t)
     if p.layout is sparse_coo and not p.coalesced:
@@ -58,7 +61,7 @@ def _in_layout(t: object, p: Parts) -> Any:
 # ---- in place
 
 
-def _refuse_type(found: Any, wanted: Any) -> None:
+def _refuse_type(found: rl.dtype, wanted: rl.dtype) -> None:
     if not rl.can_cast(found, wanted):
         raise RuntimeError(
             f"result type {found.scalar_name} can't be cast to the desired output type "
@@ -66,7 +69,7 @@ def _refuse_type(found: Any, wanted: Any) -> None:
         )
 
 
-def _kept(input: Any, result: Any) -> Any:
+def _kept(input: Any, result: Any) -> Tensor:
     """The result of an in-place function, which keeps the element type."""
     p = parts(result)
     if p is not None:
@@ -88,7 +91,7 @@ def _check_kept(input: Any, other: Any, operation: str) -> None:
 # ---- sums
 
 
-def _alpha_checked(alpha: Any, kind: Any) -> None:
+def _alpha_checked(alpha: object, kind: rl.dtype) -> None:
     if isinstance(alpha, (float, complex)) and not kind.is_floating_point and not kind.is_complex:
         raise RuntimeError(
             "For integral input tensors, argument alpha must not be a floating point number."
@@ -133,7 +136,7 @@ def add(input: Any, other: Any, *old: object, alpha: Any = 1, _node: str = "AddB
     made = _sum_of(p, q, kind, alpha)
     changed = (lambda g: g) if _is_one(alpha) else (lambda g: mul(g, alpha))
 
-    def rule(dtype: Any, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def rule(dtype: rl.dtype, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return lambda g: _typed(change(g), dtype)
 
     rules = rule(p.value.dtype, lambda g: g), rule(q.value.dtype, changed)
@@ -144,55 +147,42 @@ def _is_one(alpha: object) -> bool:
     return isinstance(alpha, (int, float)) and alpha == 1
 
 
-def _typed(g: Any, dtype: Any) -> Any:
+def _typed(g: Tensor, dtype: rl.dtype) -> Tensor:
     return cast(g, dtype) if parts(g) is not None else g.to(dtype)
 
 
-def _quiet(function: Any) -> Any:
-    """Nothing of the function is recorded."""
-
-    def run(*args: Any) -> Any:
-        before = _core.set_grad_enabled(False)
-        try:
-            return function(*args)
-        finally:
-            _core.set_grad_enabled(before)
-
-    return run
-
-
-@_quiet
 def _sum_of(p: Parts, q: Parts, kind: object, alpha: object) -> Parts:
-    a, b = p.value.to(kind), q.value.to(kind)
-    if not _is_one(alpha):
-        b = b * alpha
-    same = p.layout is q.layout and all(
-        x is y or (x.shape == y.shape and np.array_equal(x._array, y._array))
-        for x, y in zip(p.indices, q.indices, strict=True)
-    )
-    # Values that lie apart are joined in PyTorch, where they may occur several times.
-    summed = (p.coalesced and q.coalesced) or (a.is_contiguous() and b.is_contiguous())
-    if same and (p.layout is not sparse_coo or summed):
-        return p.like(a + b)
-    if p.layout in BLOCKED:
-        if p.block != q.block:
-            raise RuntimeError("add: expected blocks of the same size")
-        total = HANDLERS["to_dense"](wrap(p)) + HANDLERS["to_dense"](wrap(q)) * alpha
-        return parts(HANDLERS["to_sparse"](total, layout=p.layout, blocksize=p.block))
-    if p.layout is not sparse_coo:
-        first, second = (parts(HANDLERS["to_sparse"](wrap(x))) for x in (p, q))
-        return parts(_in_layout(wrap(_sum_of(first, second, kind, alpha)), p))
-    if not q.nnz:
-        return p.like(a)
-    if not p.nnz:
-        return q.like(b)
-    joined = np.concatenate([p.places(), q.places()], 1)
-    made = Parts(sparse_coo, p.shape, (integers(joined),), rl.cat([a, b]))
-    both = p.coalesced and q.coalesced
-    if both or (summed and _in_order(p) and _in_order(q)):
-        made = parts(coalesce(wrap(made)))
-        made.coalesced = both
-    return made
+    with rl.no_grad():
+        a, b = p.value.to(kind), q.value.to(kind)
+        if not _is_one(alpha):
+            b = b * alpha
+        same = p.layout is q.layout and all(
+            x is y or (x.shape == y.shape and np.array_equal(x._array, y._array))
+            for x, y in zip(p.indices, q.indices, strict=True)
+        )
+        # Values that lie apart are joined in PyTorch, where they may occur several times.
+        summed = (p.coalesced and q.coalesced) or (a.is_contiguous() and b.is_contiguous())
+        if same and (p.layout is not sparse_coo or summed):
+            return p.like(a + b)
+        if p.layout in BLOCKED:
+            if p.block != q.block:
+                raise RuntimeError("add: expected blocks of the same size")
+            total = HANDLERS["to_dense"](wrap(p)) + HANDLERS["to_dense"](wrap(q)) * alpha
+            return parts(HANDLERS["to_sparse"](total, layout=p.layout, blocksize=p.block))
+        if p.layout is not sparse_coo:
+            first, second = (parts(HANDLERS["to_sparse"](wrap(x))) for x in (p, q))
+            return parts(_in_layout(wrap(_sum_of(first, second, kind, alpha)), p))
+        if not q.nnz:
+            return p.like(a)
+        if not p.nnz:
+            return q.like(b)
+        joined = np.concatenate([p.places(), q.places()], 1)
+        made = Parts(sparse_coo, p.shape, (integers(joined),), rl.cat([a, b]))
+        both = p.coalesced and q.coalesced
+        if both or (summed and _in_order(p) and _in_order(q)):
+            made = parts(coalesce(wrap(made)))
+            made.coalesced = both
+        return made
 
 
 def _in_order(p: Parts) -> bool:
@@ -200,7 +190,9 @@ def _in_order(p: Parts) -> bool:
     return p.coalesced or bool((np.diff(p.linear()) > 0).all())
 
 
-def _add_to_dense(dense: Any, t: Any, q: Parts, alpha: Any, node: str = "AddBackward0") -> Any:
+def _add_to_dense(
+    dense: Any, t: object, q: Parts, alpha: object, node: str = "AddBackward0"
+) -> Tensor:
     if tuple(dense.shape) != tuple(q.shape):
         raise RuntimeError(
             "add: expected 'self' and 'other' to have same size, but self has size "
@@ -217,20 +209,20 @@ def _add_to_dense(dense: Any, t: Any, q: Parts, alpha: Any, node: str = "AddBack
     return record(node, made, (dense, t), rules)
 
 
-@_quiet
 def _written(dense: Tensor, q: Parts, alpha: Any) -> Tensor:
     """A contiguous dense tensor with alpha times a sparse one added, in place."""
-    v = q.value if _is_one(alpha) else q.value * alpha
-    if q.layout in BLOCKED or dense.dtype is rl.bool:
-        return dense.copy_(dense.add(HANDLERS["to_dense"](wrap(q)), alpha=alpha))
-    n = int(np.prod(q.outer))
-    flat = dense.view(n, *dense.shape[len(q.outer) :])
-    flat.index_add_(0, integers(q.linear()), q.flat(v).to(dense.dtype))
-    return dense
+    with rl.no_grad():
+        v = q.value if _is_one(alpha) else q.value * alpha
+        if q.layout in BLOCKED or dense.dtype is rl.bool:
+            return dense.copy_(dense.add(HANDLERS["to_dense"](wrap(q)), alpha=alpha))
+        n = int(np.prod(q.outer))
+        flat = dense.view(n, *dense.shape[len(q.outer) :])
+        flat.index_add_(0, integers(q.linear()), q.flat(v).to(dense.dtype))
+        return dense
 
 
 @answers("add_", "__iadd__")
-def add_(input: Any, other: Any, *old: object, alpha: Any = 1) -> Any:
+def add_(input: Any, other: object, *old: object, alpha: object = 1) -> Tensor:
     if old:
         (alpha,) = old
     p, q = parts(input), parts(other)
@@ -249,7 +241,7 @@ def add_(input: Any, other: Any, *old: object, alpha: Any = 1) -> Any:
 
 
 @answers("sub", "subtract", "__sub__")
-def sub(input: Any, other: Any, *old: object, alpha: Any = 1) -> Any:
+def sub(input: object, other: object, *old: object, alpha: Any = 1) -> Tensor:
     if old:
         (alpha,) = old
     if rl.bool in (getattr(input, "dtype", None), getattr(other, "dtype", None)):
@@ -261,19 +253,19 @@ def sub(input: Any, other: Any, *old: object, alpha: Any = 1) -> Any:
 
 
 @answers("__rsub__", "rsub")
-def rsub(input: Any, other: Any, alpha: Any = 1) -> Any:
+def rsub(input: object, other: Tensor | complex, alpha: object = 1) -> Tensor:
     return sub(other, input, alpha=alpha)
 
 
 @answers("sub_", "subtract_", "__isub__")
-def sub_(input: Any, other: Any, *old: object, alpha: Any = 1) -> Any:
+def sub_(input: Any, other: Tensor | complex, *old: object, alpha: Any = 1) -> Tensor:
     if old:
         (alpha,) = old
     return add_(input, other, alpha=-alpha)
 
 
 @answers("sum_to")
-def _sum_to(input: Any, shape: Any, *_: Any) -> Any:
+def _sum_to(input: object, shape: Any, *_: object) -> object:
     if tuple(shape) == tuple(parts(input).shape):
         return input
     return to_dense(input).sum_to_size(tuple(shape))
@@ -286,14 +278,14 @@ def _is_number(x: object) -> bool:
     return not isinstance(x, Tensor) or (parts(x) is None and x.dim() == 0)
 
 
-def scaled(t: Any, factor: Any, op: Any, name: str) -> Any:
+def scaled(t: object, factor: Any, op: Any, name: str) -> Tensor:
     """op(values, factor): a product or a quotient with a number."""
     p = parts(t)
     return build(p, op(values_of(t), factor), name)
 
 
 @answers("mul", "multiply", "__mul__", "__rmul__")
-def mul(input: Any, other: Any) -> Any:
+def mul(input: object, other: Any) -> Tensor:
     if parts(input) is None:
         return input * other if parts(other) is None else mul(other, input)
     p, q = parts(input), parts(other)
@@ -320,11 +312,10 @@ def mul(input: Any, other: Any) -> Any:
     _, at, to = np.intersect1d(p.linear(), q.linear(), assume_unique=True, return_indices=True)
     a = values_of(input).index_select(0, integers(at))
     b = values_of(other).index_select(0, integers(to))
-    shared = Parts(sparse_coo, p.shape, (integers(columns_of(p.places(), at)),), p.value, coalesced)
-    return build(shared, a * b, "MulBackward0")
+    return placed(a * b, p.shape, columns_of(p.places(), at), "MulBackward0", coalesced)
 
 
-def _mul_dense(t: Any, dense: Any) -> Any:
+def _mul_dense(t: object, dense: Any) -> Tensor:
     p = parts(t)
     shape = common_shape([dense.shape, p.shape])
     if shape != tuple(p.shape):
@@ -344,7 +335,7 @@ def _mul_dense(t: Any, dense: Any) -> Any:
 
 
 @answers("mul_", "multiply_", "__imul__")
-def mul_(input: Any, other: Any) -> Any:
+def mul_(input: Any, other: object) -> Tensor:
     if parts(other) is not None:
         _check_kept(input, other, "mul")
     if parts(input) is not None:
@@ -353,7 +344,7 @@ def mul_(input: Any, other: Any) -> Any:
 
 
 @answers("div", "divide", "true_divide", "__truediv__")
-def div(input: Any, other: Any, rounding_mode: str | None = None) -> Any:
+def div(input: object, other: Any, rounding_mode: str | None = None) -> Tensor:
     p = parts(input)
     if p is None:
         refuse("div", (other,))
@@ -370,22 +361,22 @@ def div(input: Any, other: Any, rounding_mode: str | None = None) -> Any:
 
 
 @answers("div_", "divide_", "true_divide_", "__itruediv__")
-def div_(input: Any, other: Any, rounding_mode: str | None = None) -> Any:
+def div_(input: object, other: object, rounding_mode: str | None = None) -> Tensor:
     return _kept(input, div(input, other, rounding_mode))
 
 
 @answers("floor_divide", "__floordiv__")
-def floor_divide(input: Any, other: Any) -> Any:
+def floor_divide(input: object, other: Any) -> Tensor:
     return div(input, other, "floor")
 
 
 @answers("floor_divide_", "__ifloordiv__")
-def floor_divide_(input: Any, other: Any) -> Any:
+def floor_divide_(input: object, other: Any) -> Tensor:
     return _kept(input, floor_divide(input, other))
 
 
 @answers("pow", "__pow__")
-def power(input: Any, exponent: Any) -> Any:
+def power(input: Any, exponent: Any) -> Tensor:
     if parts(input) is None or isinstance(exponent, Tensor):
         refuse("pow", (input, exponent))
     if exponent == 0:
@@ -398,7 +389,7 @@ def power(input: Any, exponent: Any) -> Any:
 
 
 @answers("pow_")
-def power_(input: Any, exponent: Any) -> Any:
+def power_(input: object, exponent: object) -> Tensor:
     return _kept(input, power(input, exponent))
 
 
@@ -427,7 +418,7 @@ def _elementwise(name: str) -> None:
     as_it_is = name in _LINEAR.split()
 
     @answers(name)
-    def of_values(input: Any, *args: Any, **kwargs: Any) -> Any:
+    def of_values(input: object, *args: Any, **kwargs: object) -> Any:
         if kwargs.get("inplace") or (name == "relu" and args and args[0]):
             return in_place(input)
         if name in ("relu",):
@@ -437,7 +428,7 @@ def _elementwise(name: str) -> None:
         p = parts(input)
         return build(p, function(values_of(input), *args, **kwargs), f"{node}Backward0")
 
-    def in_place(input: Any, *args: object, **kwargs: object) -> Any:
+    def in_place(input: object, *args: object, **kwargs: object) -> Tensor:
         return _kept(input, of_values(input, *args, **kwargs))
 
     if hasattr(rl.Tensor, f"{name}_"):
@@ -460,15 +451,15 @@ def is_same_size(input: Any, other: Any) -> bool:
     return tuple(input.shape) == tuple(other.shape)
 
 
-@answers("sum", "_sparse_sum")
+@answers("sum")
 def total(
     input: Any,
     dim: Any = None,
     keepdim: bool = False,
-    dtype: Any = None,
-    axis: Any = None,
+    dtype: rl.dtype | None = None,
+    axis: object = None,
     node: str = "",
-) -> Any:
+) -> Tensor:
     dim = axis if dim is None else dim
     p = parts(input)
     v = values_of(input)
@@ -479,7 +470,7 @@ def total(
         v = v.to(dtype)
     ndim = len(p.shape)
     dims = [] if dim is None else [dim] if isinstance(dim, int) else list(dim)
-    dims = [_dimension(d, ndim) for d in dims]
+    dims = [dim_in(d, ndim) for d in dims]
     if len(set(dims)) < len(dims):
         raise RuntimeError("dim appears multiple times in the list of dims")
     if not dims:
@@ -505,17 +496,11 @@ def total(
         places[[d for d in dims if d < n]] = 0
     else:
         places = places[outer]
-    made = Parts(
-        sparse_coo,
-        shape,
-        (integers(places),),
-        v.detach(),
-        p.coalesced and len(outer) == n,
-    )
-    return named(node or "SumBackward1", coalesce(build(made, v)))
+    made = placed(v, shape, places, coalesced=p.coalesced and len(outer) == n)
+    return named(node or "SumBackward1", coalesce(made))
 
 
-def _sum_of_all(input: object, p: Parts, v: Tensor) -> Any:
+def _sum_of_all(input: object, p: Parts, v: Tensor) -> Tensor:
     shape, kind = tuple(p.shape), p.value.dtype
     return record(
         "SumBackward0",
@@ -525,17 +510,8 @@ def _sum_of_all(input: object, p: Parts, v: Tensor) -> Any:
     )
 
 
-def _dimension(d: Any, ndim: int) -> int:
-    if not -max(ndim, 1) <= d < max(ndim, 1):
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-max(ndim, 1)}, "
-            f"{max(ndim, 1) - 1}], but got {d})"
-        )
-    return int(d) % max(ndim, 1)
-
-
 @answers("any")
-def any_of(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def any_of(input: object, dim: object = None, keepdim: bool = False) -> Tensor:
     if dim is not None:
         refuse("any.dim", (input,))
     return (
@@ -545,35 +521,30 @@ def any_of(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     )
 
 
-@answers("norm", "native_norm")
+@answers("norm")
 def norm(
-    input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
-) -> Any:
+    input: object, p: object = "fro", dim: object = None, keepdim: bool = False, dtype: Any = None
+) -> Tensor:
     if dim not in (None, (), []) or keepdim:
         refuse("norm", (input,))
     input, _ = _pattern(input)
     return values_of(input).reshape(-1).norm(2 if p in ("fro", None) else p, dtype=dtype)
 
 
-@answers("softmax", "log_softmax", "_softmax", "_log_softmax")
-def _dense_softmax(input: object, *args: object, **kwargs: object) -> Any:
+@answers("softmax", "log_softmax")
+def _dense_softmax(input: object, *args: object, **kwargs: object) -> Tensor:
     refuse("_softmax", (input,))
 
 
-def softmax(input: Any, dim: int, dtype: Any, log: bool) -> Any:
+def softmax(input: object, dim: int, dtype: object, log: bool) -> Tensor:
     """softmax, or its logarithm, of the values alone: what is not there counts as -inf."""
-    p = parts(input)
     name = "_sparse_log_softmax" if log else "_sparse_softmax"
-    if p is None:
-        raise NotImplementedError(
-            f"Could not run 'aten::{name}' with arguments from the 'CPU' backend. It is for sparse "
-            "tensors: convert with .to_sparse()."
-        )
+    p = sparse(input, name)
     if p.layout is not sparse_coo:
         refuse(name, (input,))
     if dtype is not None:
         input = cast(input, dtype)
-    dim = _dimension(dim, len(p.shape))
+    dim = dim_in(dim, len(p.shape))
     input, p = _pattern(input)
     v = values_of(input)
     node = "SparseLogSoftmaxBackward0" if log else "SparseSoftmaxBackward0"

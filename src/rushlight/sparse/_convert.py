@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from .. import _root as rl
 from .._core import Tensor
 from .._device import (
@@ -14,8 +13,6 @@ from .._device import (
     cpu,
     cuda,
     preserve_format,
-    sparse_bsc,
-    sparse_bsr,
     sparse_coo,
     sparse_csc,
     sparse_csr,
@@ -26,6 +23,9 @@ from ..ops.table.arguments import typed
 from ._form import (
     BLOCKED,
     BY_ROWS,
+    COMPRESSED,
+    HANDLERS,
+    LABELS,
     NAMES,
     Parts,
     answers,
@@ -37,11 +37,13 @@ from ._form import (
     format_name,
     in_order,
     integers,
+    layout_name,
     linear,
     make,
     parts,
     record,
     refuse,
+    sparse,
     stay_here,
     values_at,
     values_of,
@@ -54,21 +56,8 @@ __all__: list[str] = []
 # ---- parts
 
 
-def _given(t: object) -> str:
-    p = parts(t)
-    return "Strided" if p is None else NAMES[p.layout]
-
-
-def _dense_refused(name: str) -> Any:
-    return NotImplementedError(
-        f"Could not run 'aten::{name}' with arguments from the 'CPU' backend. It is for sparse "
-        "tensors: convert with .to_sparse()."
-    )
-
-
 @answers("indices")
-def indices(self: Any) -> Tensor:
-    """The coordinates of the values, a column for each; of a coalesced tensor."""
+def indices(self: object) -> Tensor:
     p = coo(self, "indices")
     if not p.coalesced:
         raise RuntimeError(
@@ -78,8 +67,7 @@ def indices(self: Any) -> Tensor:
 
 
 @answers("values")
-def values(self: Any) -> Tensor:
-    """The values, as a function of the tensor; of a coalesced one."""
+def values(self: object) -> Tensor:
     p = parts(self)
     if p is None:
         raise RuntimeError("values expected sparse tensor layout but got Strided")
@@ -93,10 +81,7 @@ def values(self: Any) -> Tensor:
 
 @answers("_indices")
 def _indices(self: object) -> Tensor:
-    """The coordinates of the values, whether coalesced or not."""
-    p = parts(self)
-    if p is None:
-        raise _dense_refused("_indices")
+    p = sparse(self, "_indices")
     if p.layout is not sparse_coo:
         refuse("_indices", (self,))
     return p.indices[0].detach()
@@ -104,75 +89,50 @@ def _indices(self: object) -> Tensor:
 
 @answers("_values")
 def _values(self: object) -> Tensor:
-    """The values without history, whether coalesced or not."""
-    p = parts(self)
-    if p is None:
-        raise _dense_refused("_values")
-    return p.value.detach()
+    return sparse(self, "_values").value.detach()
 
 
 @answers("_nnz")
-def _nnz(self: Any) -> int:
-    """How many values there are."""
-    p = parts(self)
-    if p is None:
-        raise _dense_refused("_nnz")
-    return int(p.nnz)
+def _nnz(self: object) -> int:
+    return sparse(self, "_nnz").nnz
 
 
 @answers("is_coalesced")
-def is_coalesced(self: Any) -> bool:
-    """Whether the indices are in order and each occurs once."""
+def is_coalesced(self: object) -> bool:
     return coo(self, "is_coalesced").coalesced
 
 
 @answers("_coalesced_")
 def _coalesced_(self: object, coalesced: bool) -> Any:
-    """Say whether the indices are in order and each occurs once."""
     coo(self, "_coalesced_").coalesced = bool(coalesced)
     return self
 
 
 @answers("_with_values")
 def _with_values(self: object, values: Tensor) -> Any:
-    """A tensor with other values at the same places, for the optimizers."""
     p = parts(self)
     return build(p, values)
 
 
 @answers("sparse_dim", "_dimI")
-def sparse_dim(self: Any) -> int:
-    """How many dimensions are sparse."""
+def sparse_dim(self: object) -> int:
     p = parts(self)
     return 0 if p is None else p.n_sparse
 
 
-_dimI = sparse_dim
-
-
 @answers("dense_dim", "_dimV")
 def dense_dim(self: Any) -> int:
-    """How many dimensions are dense."""
     p = parts(self)
     return self.dim() if p is None else p.n_dense
 
 
-_dimV = dense_dim
-
-
 def _compressed_part(name: str, which: int, by_rows: bool) -> Any:
-    said = {
-        ("crow_indices", True): "row",
-        ("col_indices", True): "row",
-        ("ccol_indices", False): "column",
-        ("row_indices", False): "column",
-    }[name, by_rows]
-
     def part(self: Any) -> Tensor:
         p = parts(self)
         if p is None or p.layout is sparse_coo or (p.layout in BY_ROWS) != by_rows:
             raise RuntimeError(
-                f"{name} expected sparse {said} compressed tensor layout but got {_given(self)}"
+                f"{name} expected sparse {'row' if by_rows else 'column'} compressed tensor layout "
+                f"but got {layout_name(self)}"
             )
         return p.indices[which].detach()
 
@@ -180,19 +140,14 @@ def _compressed_part(name: str, which: int, by_rows: bool) -> Any:
     return answers(name)(part)
 
 
-crow_indices = _compressed_part("crow_indices", 0, True)
-col_indices = _compressed_part("col_indices", 1, True)
-ccol_indices = _compressed_part("ccol_indices", 0, False)
-row_indices = _compressed_part("row_indices", 1, False)
-crow_indices.__doc__ = "Where each row of values begins."
-col_indices.__doc__ = "The column of each value."
-ccol_indices.__doc__ = "Where each column of values begins."
-row_indices.__doc__ = "The row of each value."
+crow_indices, col_indices = (_compressed_part(n, i, True) for i, n in enumerate(LABELS[sparse_csr]))
+ccol_indices, row_indices = (
+    _compressed_part(n, i, False) for i, n in enumerate(LABELS[sparse_csc])
+)
 
 
 @answers("coalesce")
-def coalesce(self: Any) -> Any:
-    """The same tensor with indices in order, each once; values of the same index are summed."""
+def coalesce(self: object) -> Any:
     p = coo(self, "coalesce")
     return self if p.coalesced else _coalesced(self, p)
 
@@ -205,7 +160,7 @@ def sums(values: Tensor, group: Any, n: int) -> Tensor:
     return rl.zeros(shape, dtype=values.dtype, device=cpu).index_add(0, integers(group), values)
 
 
-def _coalesced(t: object, p: Parts) -> Any:
+def _coalesced(t: object, p: Parts) -> Tensor:
     numbers = p.linear()
     if numbers.size < 2 or (np.diff(numbers) > 0).all():
         merged = Parts(sparse_coo, p.shape, p.indices, p.value, True)
@@ -237,8 +192,8 @@ def dense_of(p: Parts) -> Tensor:
     return made.transpose(b + 1, b + 2).reshape(tuple(p.shape))
 
 
-@answers("to_dense", "_to_dense")
-def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+@answers("to_dense")
+def to_dense(self: Any, dtype: object = None, *, masked_grad: bool | None = None) -> Tensor:
     """The tensor with all its zeros.
 
     Its gradient has values where the sparse tensor has; with `masked_grad=False` everywhere.
@@ -246,13 +201,10 @@ def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -
     p = parts(self)
     if p is None:
         return self if dtype is None else self.to(dtype)
-    before = _core.set_grad_enabled(False)
-    try:
+    with rl.no_grad():
         made = dense_of(p)
-    finally:
-        _core.set_grad_enabled(before)
 
-    def rule(g: Any) -> Any:
+    def rule(g: Tensor) -> Tensor:
         if masked_grad is False:
             return to_sparse_as(g, p)
         return sparse_mask(g, coalesced_like(self))
@@ -261,7 +213,7 @@ def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -
     return made if dtype is None else made.to(dtype)
 
 
-def to_sparse_as(g: Any, p: Parts) -> Any:
+def to_sparse_as(g: Tensor, p: Parts) -> Tensor:
     """A dense gradient in a sparse layout, with all its values."""
     if parts(g) is not None:
         return g
@@ -270,24 +222,18 @@ def to_sparse_as(g: Any, p: Parts) -> Any:
     return _to_compressed(g, p.layout, p.block if p.layout in BLOCKED else None, p.n_dense)
 
 
-def coalesced_like(t: Any) -> Any:
+def coalesced_like(t: object) -> Any:
     """A tensor at the places of another, each once, without history."""
     p = parts(t)
     if p.layout is not sparse_coo or p.coalesced:
         return t
-    before = _core.set_grad_enabled(False)
-    try:
+    with rl.no_grad():
         return coalesce(t)
-    finally:
-        _core.set_grad_enabled(before)
 
 
-@answers("sparse_mask", "_sparse_mask")
-def sparse_mask(self: Any, mask: Any) -> Any:
-    """The values of the tensor at the places where `mask`, a sparse tensor, has values."""
-    p = parts(mask)
-    if p is None:
-        raise _dense_refused("sparse_mask")
+@answers("sparse_mask")
+def sparse_mask(self: Any, mask: Any) -> Tensor:
+    p = sparse(mask, "sparse_mask")
     if self.shape != mask.shape:
         raise RuntimeError(
             f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} "
@@ -307,10 +253,7 @@ def sparse_mask(self: Any, mask: Any) -> Any:
 
 # ---- to sparse
 
-_NODES = {
-    layout: f"To{NAMES[layout]}Backward0"
-    for layout in (sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)
-}
+_NODES = {layout: f"To{NAMES[layout]}Backward0" for layout in COMPRESSED}
 
 
 @answers("to_sparse")
@@ -320,7 +263,7 @@ _NODES = {
     "to_sparse(self: Tensor, sparse_dim: int)",
     method=True,
 )
-def to_sparse(self: Any, *args: Any, **kwargs: Any) -> Any:
+def to_sparse(self: object, *args: Any, **kwargs: Any) -> Tensor:
     """The tensor in a sparse layout.
 
     to_sparse(sparse_dim=None): in coordinates, for that many first dimensions.
@@ -339,22 +282,19 @@ def to_sparse(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _to_layout(
-    self: Any, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None
-) -> Any:
+    self: Any, layout: Any = None, blocksize: object = None, dense_dim: int | None = None
+) -> Tensor:
     p = parts(self)
     target = sparse_coo if layout is None else layout
     name = "dense_to_sparse" if p is None else "sparse_to_sparse"
     if target is strided:
         return to_dense(self)
-    if blocksize is None and target in BLOCKED and (p is None or p.layout not in BLOCKED):
+    needed = target in BLOCKED and (p is None or p.layout not in BLOCKED)
+    if needed if blocksize is None else target not in BLOCKED:
         raise RuntimeError(
-            f"{name}: conversion from {_given(self)} to {NAMES[target]} without blocksize argument "
-            "given is not supported"
-        )
-    if blocksize is not None and target not in BLOCKED:
-        raise RuntimeError(
-            f"{name}: conversion from {_given(self)} to {NAMES[target]} with blocksize argument "
-            "given is not supported"
+            f"{name}: conversion from {layout_name(self)} to {NAMES[target]} "
+            f"{'without' if blocksize is None else 'with'} blocksize argument given is not "
+            "supported"
         )
     if target is sparse_coo:
         return _to_coo(self, None if dense_dim is None else self.dim() - dense_dim)
@@ -380,7 +320,7 @@ def _to_coo(t: object, n: int | None) -> Any:
     return _elements(t, p)
 
 
-def _elements(t: object, p: Parts) -> Any:
+def _elements(t: object, p: Parts) -> Tensor:
     """A compressed tensor in coordinates: those of its batch, too."""
     places, v = p.places(), p.flat(p.value)
     coalesced = p.layout is sparse_csr
@@ -407,7 +347,7 @@ def _as_layout(g: object, p: Parts) -> Any:
     return build(p, values_at(g, p))
 
 
-def _dense_to_coo(t: Any, n: int | None) -> Any:
+def _dense_to_coo(t: Any, n: int | None) -> Tensor:
     stay_here("_to_sparse", t)
     ndim = t.dim()
     if n is None:
@@ -427,13 +367,13 @@ def _dense_to_coo(t: Any, n: int | None) -> Any:
     return record(name, made, (t,), (to_dense,))
 
 
-def _nonzero_rows(flat: Tensor) -> Any:
+def _nonzero_rows(flat: Tensor) -> object:
     """The numbers of the rows with an element that is not 0."""
     there = (flat != 0)._array
     return np.flatnonzero(there.reshape(len(there), -1).any(1) if there.ndim > 1 else there)
 
 
-def _to_compressed(t: Any, target: _layout, blocksize: Any, dense_dim: int | None) -> Any:
+def _to_compressed(t: Any, target: _layout, blocksize: Any, dense_dim: int | None) -> Tensor:
     p = parts(t)
     same = p is not None and p.layout is target
     if isinstance(blocksize, int):
@@ -463,7 +403,7 @@ def _to_compressed(t: Any, target: _layout, blocksize: Any, dense_dim: int | Non
     return _dense_to_compressed(t, target, blocksize, n_dense)
 
 
-def _dense_to_compressed(t: Any, target: _layout, blocksize: Any, n_dense: int) -> Any:
+def _dense_to_compressed(t: Any, target: _layout, blocksize: object, n_dense: int) -> Tensor:
     stay_here(f"_to_{repr(target)[6:]}", t)
     b = t.dim() - n_dense - 2
     rows, columns = _blocks(t.shape[b : b + 2], target, blocksize)
@@ -545,44 +485,34 @@ def _compressed_from(t: object, target: _layout, blocksize: object, b: int = 0) 
 
 
 @answers("to_sparse_coo")
-def to_sparse_coo(self: Any) -> Any:
-    """The tensor in coordinates."""
+def to_sparse_coo(self: object) -> Tensor:
     return _to_coo(self, None)
 
 
-@answers("to_sparse_csr")
-@typed("to_sparse_csr(self: Tensor, dense_dim: int | None = None)", method=True)
-def to_sparse_csr(self: Any, dense_dim: int | None = None) -> Any:
-    """The tensor in compressed rows."""
-    return _to_compressed(self, sparse_csr, None, dense_dim)
+def _converts(layout: _layout) -> None:
+    """Let the method of a layout's name convert to the layout."""
+    name, blocked = f"to_{str(layout).removeprefix('torch.')}", layout in BLOCKED
+    taken = f"self: Tensor, {'blocksize: Ints, ' if blocked else ''}dense_dim: int | None = None"
+
+    def of_blocks(self: Any, blocksize: object, dense_dim: int | None = None) -> Tensor:
+        return _to_compressed(self, layout, blocksize, dense_dim)
+
+    def of_elements(self: Any, dense_dim: int | None = None) -> Tensor:
+        return _to_compressed(self, layout, None, dense_dim)
+
+    takes = typed(f"{name}({taken})", said=name, method=True)
+    answers(name)(takes(of_blocks if blocked else of_elements))
 
 
-@answers("to_sparse_csc")
-@typed("to_sparse_csc(self: Tensor, dense_dim: int | None = None)", method=True)
-def to_sparse_csc(self: Any, dense_dim: int | None = None) -> Any:
-    """The tensor in compressed columns."""
-    return _to_compressed(self, sparse_csc, None, dense_dim)
-
-
-@answers("to_sparse_bsr")
-@typed("to_sparse_bsr(self: Tensor, blocksize: Ints, dense_dim: int | None = None)", method=True)
-def to_sparse_bsr(self: Any, blocksize: Any, dense_dim: int | None = None) -> Any:
-    """The tensor in compressed rows of blocks."""
-    return _to_compressed(self, sparse_bsr, blocksize, dense_dim)
-
-
-@answers("to_sparse_bsc")
-@typed("to_sparse_bsc(self: Tensor, blocksize: Ints, dense_dim: int | None = None)", method=True)
-def to_sparse_bsc(self: Any, blocksize: Any, dense_dim: int | None = None) -> Any:
-    """The tensor in compressed columns of blocks."""
-    return _to_compressed(self, sparse_bsc, blocksize, dense_dim)
+for _target in COMPRESSED:
+    _converts(_target)
 
 
 # ---- copies, and other element types
 
 
 @answers("clone")
-def clone(input: Any, memory_format: Any = None) -> Any:
+def clone(input: object, memory_format: object = None) -> Any:
     if memory_format is not None:
         raise RuntimeError(f"unsupported memory format option {format_name(memory_format)}")
     p = parts(input)
@@ -591,8 +521,8 @@ def clone(input: Any, memory_format: Any = None) -> Any:
     return record("CloneBackward0", made, (input,), (lambda g: g,))
 
 
-@answers("copy.deepcopy", "__deepcopy__")
-def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+@answers("__deepcopy__")
+def _deepcopy(self: Any, memo: dict[int, Any]) -> Tensor:
     if id(self) in memo:
         return memo[id(self)]
     if not self.is_leaf:
@@ -625,31 +555,31 @@ def _reduce_ex(self: object, protocol: object) -> Any:
     return _rebuild_sparse_tensor, (p.layout, data)
 
 
-def cast(t: Any, dtype: Any) -> Any:
+def cast(t: object, dtype: object) -> Any:
     """The tensor in another element type."""
     p = parts(t)
     if p.value.dtype is dtype:
         return t
     made = wrap(p.like(p.value.to(dtype)))
 
-    def rule(g: Any) -> Any:
+    def rule(g: Tensor) -> Tensor:
         return g.to(p.value.dtype) if parts(g) is None else cast(g, p.value.dtype)
 
     return record("ToCopyBackward0", made, (t,), (rule,))
 
 
-@answers("to", "_to_copy", "fit_dtype")
+@answers("to", "_to_copy")
 def to(
-    self: Any,
-    *args: Any,
-    device: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
+    self: object,
+    *args: object,
+    device: object = None,
+    dtype: object = None,
+    layout: _layout | None = None,
     non_blocking: bool = False,
     copy: bool = False,
-    memory_format: Any = None,
-    other: Any = None,
-) -> Any:
+    memory_format: object = None,
+    other: object = None,
+) -> Tensor:
     given = list(args)
     if other is not None:
         given.insert(0, other)
@@ -665,7 +595,7 @@ def to(
     if layout is not None and layout is not parts(self).layout:
         raise RuntimeError(
             "to(options) doesn't support converting to a different layout, but got self.layout "
-            f"being {_given(self)} and options.layout set as "
+            f"being {layout_name(self)} and options.layout set as "
             f"{'Strided' if layout is strided else NAMES[layout]}"
         )
     made = cast(self, dtype or parts(self).value.dtype)
@@ -685,7 +615,7 @@ def _casts() -> None:
     for pair in kinds.split():
         name, kind = pair.split(":")
 
-        def method(self: Any, memory_format: Any = None, _kind: str = kind) -> Any:
+        def method(self: object, memory_format: object = None, _kind: str = kind) -> Tensor:
             return to(self, dtype=getattr(rl, _kind), memory_format=memory_format)
 
         answers(name)(method)
@@ -695,23 +625,23 @@ _casts()
 
 
 @answers("cpu")
-def _cpu(self: object, memory_format: object = None) -> Any:
+def _cpu(self: object, memory_format: object = None) -> Tensor:
     return to(self, memory_format=memory_format)
 
 
 @answers("cuda")
-def _cuda(self: Any, device: Any = None, *args: Any, **kwargs: Any) -> Any:
+def _cuda(self: object, device: Any = None, *args: Any, **kwargs: object) -> Any:
     stay_here("cuda", device=cuda(device))
 
 
 @answers("_to_device")
-def _to_device(input: Any, device: Any, *args: Any) -> Any:
+def _to_device(input: object, device: Any, *args: object) -> object:
     stay_here("to", device=device.name)
     return input
 
 
 @answers("type")
-def _type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
+def _type(self: Any, dtype: Any = None, non_blocking: bool = False) -> str:
     if dtype is None:
         return f"torch.sparse.{self.dtype.scalar_name}Tensor"
     if isinstance(dtype, str):
@@ -720,26 +650,26 @@ def _type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 @answers("type_as")
-def _type_as(self: Any, other: Any) -> Any:
+def _type_as(self: object, other: Any) -> object:
     if parts(other) is None:
         return to(self, layout=strided)
     return cast(self, other.dtype)
 
 
 @answers("zeros_like")
-def zeros_like(input: Any, **kwargs: object) -> Any:
+def zeros_like(input: object, **kwargs: object) -> Any:
     p = parts(input)
     _check_format(p, kwargs)
     return _zeros(p, p.shape, kwargs)
 
 
-def _check_format(p: Parts, how: dict[str, Any]) -> None:
+def _check_format(p: Parts, how: dict[str, object]) -> None:
     if p.layout is sparse_coo and how.get("memory_format") is not None:
         raise RuntimeError("memory format option is only supported by strided tensors")
 
 
 @answers("new_zeros", "new_empty")
-def _new_zeros(self: Any, *size: Any, **kwargs: Any) -> Any:
+def _new_zeros(self: object, *size: Any, **kwargs: Any) -> Tensor:
     if "size" in kwargs:
         size = tuple(kwargs.pop("size"))
     elif len(size) == 1 and isinstance(size[0], (tuple, list)):
@@ -753,7 +683,7 @@ def _new_zeros(self: Any, *size: Any, **kwargs: Any) -> Any:
     return made.requires_grad_() if kwargs.get("requires_grad") else made
 
 
-def _zeros(p: Parts, shape: Any, how: dict[str, Any]) -> Any:
+def _zeros(p: Parts, shape: Any, how: dict[str, Any]) -> Tensor:
     kind = how.get("dtype") or p.value.dtype
     if how.get("layout") is strided:
         return rl.zeros(
@@ -774,7 +704,7 @@ def _zeros(p: Parts, shape: Any, how: dict[str, Any]) -> Any:
 
 
 @answers("empty_like")
-def _empty_like(input: Any, **kwargs: Any) -> Any:
+def _empty_like(input: object, **kwargs: Any) -> object:
     p = parts(input)
     _check_format(p, kwargs)
     if p.layout is sparse_coo:
@@ -787,7 +717,7 @@ def _empty_like(input: Any, **kwargs: Any) -> Any:
 
 
 @answers("zero_")
-def zero_(input: Any) -> Any:
+def zero_(input: object) -> Any:
     p = parts(input)
     return become(input, parts(_zeros(p, p.shape, {})))
 
@@ -813,18 +743,15 @@ def copy_(input: Any, src: Any, non_blocking: bool = False) -> Any:
 
 
 @answers("detach_")
-def _detach_(self: Any) -> Any:
+def _detach_(self: Any) -> Tensor:
     self._cut()
     return self
 
 
 @answers("sparse_resize_")
 @typed("sparse_resize_(self: Tensor, size: Sizes, sparse_dim: int, dense_dim: int)", method=True)
-def sparse_resize_(self: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
-    """Another size, in place; values keep their places."""
-    p = parts(self)
-    if p is None or p.layout is not sparse_coo:
-        raise _dense_refused("sparse_resize_")
+def sparse_resize_(self: object, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
+    p = sparse(self if _is_coo(self) else None, "sparse_resize_")
     _check_resized(size, sparse_dim, dense_dim)
     old, n = list(p.shape), p.n_sparse
     if p.nnz:
@@ -853,6 +780,11 @@ def sparse_resize_(self: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any
     return _resized(self, p, size, sparse_dim)
 
 
+def _is_coo(t: object) -> bool:
+    p = parts(t)
+    return p is not None and p.layout is sparse_coo
+
+
 def _check_resized(size: Any, sparse_dim: int, dense_dim: int) -> None:
     if sparse_dim + dense_dim != len(size):
         raise RuntimeError(
@@ -861,7 +793,7 @@ def _check_resized(size: Any, sparse_dim: int, dense_dim: int) -> None:
         )
 
 
-def _resized(t: Any, p: Parts, size: Any, n: int) -> Any:
+def _resized(t: object, p: Parts, size: Any, n: int) -> Tensor:
     indices, value = p.indices[0], p.value
     if n != p.n_sparse:
         indices = rl.empty((n, 0), dtype=rl.int64, device=cpu)
@@ -879,11 +811,8 @@ def _resized(t: Any, p: Parts, size: Any, n: int) -> Any:
     "sparse_resize_and_clear_(self: Tensor, size: Sizes, sparse_dim: int, dense_dim: int)",
     method=True,
 )
-def sparse_resize_and_clear_(self: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
-    """Another size, in place, without any values."""
-    p = parts(self)
-    if p is None or p.layout is not sparse_coo:
-        raise _dense_refused("sparse_resize_and_clear_")
+def sparse_resize_and_clear_(self: object, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
+    p = sparse(self if _is_coo(self) else None, "sparse_resize_and_clear_")
     _check_resized(size, sparse_dim, dense_dim)
     value = rl.empty((0, *size[sparse_dim:]), dtype=p.value.dtype, device=cpu)
     indices = rl.empty((sparse_dim, 0), dtype=rl.int64, device=cpu)
@@ -891,16 +820,14 @@ def sparse_resize_and_clear_(self: Any, size: Any, sparse_dim: int, dense_dim: i
 
 
 @answers("resize_as_sparse_")
-def resize_as_sparse_(input: Any, the_template: Any) -> Any:
+def resize_as_sparse_(input: object, the_template: Tensor) -> Tensor:
     """The size of another sparse tensor, in place.
 
     >>> x = torch.sparse_coo_tensor((2, 2))
     >>> torch.resize_as_sparse_(x, torch.sparse_coo_tensor((3, 4))).shape
     torch.Size([3, 4])
     """
-    p, q = parts(input), parts(the_template)
-    if p is None or q is None:
-        raise _dense_refused("resize_as_sparse_")
+    p, q = (sparse(t, "resize_as_sparse_") for t in (input, the_template))
     if p.layout is not sparse_coo or q.layout is not sparse_coo:
         refuse("resize_as_sparse_", (input, the_template))
     return sparse_resize_(input, tuple(q.shape), q.n_sparse, q.n_dense)
@@ -909,13 +836,14 @@ def resize_as_sparse_(input: Any, the_template: Any) -> Any:
 def _copy_of(method: Any) -> Any:
     """The function that gives a copy of a part."""
 
-    def copied(input: Any, *, out: Any = None) -> Any:
+    def copied(input: object, *, out: Tensor | None = None) -> Tensor:
         found = method(input).clone()
         return found if out is None else out.resize_(found.shape).copy_(found)
 
     copied.__name__ = copied.__qualname__ = f"{method.__name__}_copy"
     copied.__doc__ = f"A copy of `Tensor.{method.__name__}()`."
-    return answers(copied.__name__)(copied)
+    HANDLERS[copied.__name__] = copied  # no other room has the name
+    return copied
 
 
 indices_copy, values_copy = _copy_of(indices), _copy_of(values)

@@ -27,8 +27,9 @@ from .._device import cpu, resolve, sparse_bsc, sparse_bsr, sparse_coo, sparse_c
 from .._device import layout as _layout
 from .._levels.level import Level, Wrapper
 from .._size import Size
-from ..nn import Parameter
+from ..nn import Parameter, functional
 from ..ops.table.arguments import wrong
+from ..ops.table.statement import OPS
 
 __all__: list[str] = []
 
@@ -44,14 +45,36 @@ NAMES = {
 }
 
 
-def format_name(memory_format: Any) -> str:
+# The names of the two tensors of indices of a compressed layout.
+LABELS: dict[_layout, tuple[str, str]] = {
+    layout: ("crow_indices", "col_indices")
+    if layout in BY_ROWS
+    else ("ccol_indices", "row_indices")
+    for layout in COMPRESSED
+}
+
+
+def format_name(memory_format: object) -> str:
     """The name that torch's errors have for a memory format."""
     plain = str(memory_format).removeprefix("torch.").removesuffix("_format")
     return "".join(part.capitalize() for part in plain.split("_"))
 
 
+def layout_name(t: object) -> str:
+    """The name that torch's errors have for the layout of a tensor."""
+    p = parts(t)
+    return "Strided" if p is None else NAMES[p.layout]
+
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 HANDLERS: dict[str, Callable[..., Any]] = {}
+
+
+def _is_known(name: str) -> bool:
+    """Whether an op, a function or a member of Tensor ("get x") has a name."""
+    how, _, last = name.rpartition(" ")
+    places = (Tensor,) if how else (Tensor, rl, functional)
+    return any(hasattr(place, last) for place in places) or name.removesuffix("_") in OPS
 
 
 def answers(*names: str) -> Callable[[_F], _F]:
@@ -60,8 +83,11 @@ def answers(*names: str) -> Callable[[_F], _F]:
 
     def decorate(function: _F) -> _F:
         for name in names:
-            if name in HANDLERS:
-                raise TypeError(f"@answers({name!r}): there is one already")
+            if name in HANDLERS or not _is_known(name):
+                raise TypeError(
+                    f"@answers({name!r}): there is "
+                    f"{'one already' if name in HANDLERS else 'nothing of that name'}"
+                )
             HANDLERS[name] = function
         return function
 
@@ -221,7 +247,7 @@ def coordinates(numbers: Any, sizes: Sequence[int]) -> Any:
     return np.stack(np.unravel_index(numbers, tuple(sizes)))
 
 
-def integers(array: Any) -> Tensor:
+def integers(array: object) -> Tensor:
     """Indices as a tensor."""
     return rl.from_numpy(np.ascontiguousarray(array, np.int64))
 
@@ -323,7 +349,7 @@ def answer(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return out.copy_(result)
 
 
-def refuse(name: str, args: Sequence[Any]) -> NoReturn:
+def refuse(name: str, args: Sequence[object]) -> NoReturn:
     """Raise what a function without a handler is answered with, in PyTorch's words."""
     backend = "SparseCPU"
     for a in tree(args):
@@ -337,7 +363,7 @@ def refuse(name: str, args: Sequence[Any]) -> NoReturn:
     )
 
 
-def stay_here(name: str, *values: object, device: Any = None) -> None:
+def stay_here(name: str, *values: object, device: object = None) -> None:
     """Raise for a tensor that is not on the CPU, or a device that is not."""
     found = None if device is None else resolve(device)
     for v in tree(values):
@@ -351,12 +377,12 @@ def stay_here(name: str, *values: object, device: Any = None) -> None:
         )
 
 
-def tree(args: Sequence[Any]) -> list[Any]:
+def tree(args: Sequence[object]) -> list[Any]:
     """Arguments, and the elements of those that are lists."""
     return [x for a in args for x in (a if isinstance(a, (list, tuple)) else (a,))]
 
 
-def parts(t: Any) -> Any:
+def parts(t: object) -> Any:
     """The Parts of a sparse tensor; None of anything else."""
     if not isinstance(t, Tensor):
         return None
@@ -364,12 +390,24 @@ def parts(t: Any) -> Any:
     return w if type(w) is Parts else None
 
 
-def coo(t: Any, name: str) -> Parts:
+def sparse(t: object, name: str) -> Parts:
+    """The Parts of a sparse tensor; raises for others, as the function `name` does."""
+    p: Parts | None = parts(t)
+    if p is None:
+        raise NotImplementedError(
+            f"Could not run 'aten::{name}' with arguments from the 'CPU' backend. It is for sparse "
+            "tensors: convert with .to_sparse()."
+        )
+    return p
+
+
+def coo(t: object, name: str) -> Parts:
     """The Parts of a COO tensor; raises for others, as the method `name` does."""
     p = parts(t)
     if p is None or p.layout is not sparse_coo:
-        given = "Strided" if p is None else NAMES[p.layout]
-        raise RuntimeError(f"{name} expected sparse coordinate tensor layout but got {given}")
+        raise RuntimeError(
+            f"{name} expected sparse coordinate tensor layout but got {layout_name(t)}"
+        )
     return p
 
 
@@ -377,7 +415,7 @@ def coo(t: Any, name: str) -> Parts:
 
 
 @functools.cache
-def _blank(kind: Any) -> Tensor:
+def _blank(kind: rl.dtype) -> Tensor:
     """The element that stands in the memory of all sparse tensors of a type."""
     if kind.is_floating_point or kind.is_complex:
         return rl.full((), float("nan"), dtype=kind, device=cpu)
@@ -386,11 +424,8 @@ def _blank(kind: Any) -> Tensor:
 
 def wrap(p: Parts) -> Any:
     """The tensor that stands for parts."""
-    before = _core.set_grad_enabled(False)
-    try:
+    with rl.no_grad():
         t = _core.make_subclass(SparseTensor, _blank(p.value.dtype).expand(p.shape), False)
-    finally:
-        _core.set_grad_enabled(before)
     t._wrapped = (Flag.TRANSFORMED, p)
     return t
 
@@ -401,12 +436,12 @@ def make(
     indices: tuple[Tensor, ...],
     values: Tensor,
     coalesced: bool = False,
-) -> Any:
+) -> Tensor:
     """A sparse tensor without history."""
     return wrap(Parts(layout, shape, indices, values.detach(), coalesced))
 
 
-def become(t: Any, p: Any) -> Any:
+def become(t: Any, p: Any) -> Tensor:
     """Let a sparse tensor stand for other parts: what writes in place does."""
     if p is None:
         raise RuntimeError("a dense result cannot be written to a sparse tensor")
@@ -442,7 +477,7 @@ class SparseNode(_core.FunctionNode):
         self.needs = needs
         self.masked = masked  # it reads gradients where the result has values only
 
-    def _run_backward(self, grads: tuple[Tensor, ...]) -> tuple[Any, ...]:
+    def _run_backward(self, grads: tuple[Tensor, ...]) -> tuple[object, ...]:
         if self.rules is None:
             raise RuntimeError(
                 "Trying to backward through the graph a second time (or directly access saved "
@@ -473,7 +508,7 @@ def wants(t: Any) -> bool:
 
 def record(
     name: str,
-    result: Any,
+    result: Tensor,
     inputs: Sequence[Any],
     rules: tuple[_Rule | None, ...],
     masked: bool | None = None,
@@ -514,7 +549,7 @@ def is_masked(t: Any) -> bool:
     return edge is not None and getattr(edge[0], "masked", False) is True
 
 
-def named(name: str, result: Any) -> Any:
+def named(name: str, result: Tensor) -> Tensor:
     """A result whose last node has a name."""
     p = parts(result)
     if not _core.is_grad_enabled() or not wants(result):
@@ -523,7 +558,7 @@ def named(name: str, result: Any) -> Any:
     return record(name, cut, (result,), (lambda g: g,))
 
 
-def values_of(t: Any) -> Tensor:
+def values_of(t: object) -> Tensor:
     """The values of a sparse tensor, as a function of it."""
     p = parts(t)
     if not (_core.is_grad_enabled() and wants(t)):
@@ -531,7 +566,7 @@ def values_of(t: Any) -> Tensor:
     return record("ValuesBackward0", p.value.detach(), (t,), (lambda g: at_places(p, g),))
 
 
-def at_places(p: Parts, gradient: Tensor) -> Any:
+def at_places(p: Parts, gradient: Tensor) -> Tensor:
     """The gradient of a sparse tensor, of those of its values. Values of the same index have the
     same gradient, which stands there once."""
     if p.layout is sparse_coo and not p.coalesced and p.nnz > 1:
@@ -546,10 +581,22 @@ def at_places(p: Parts, gradient: Tensor) -> Any:
 
 def build(
     p: Parts, values: Tensor, name: str = "SparseCooTensorWithDimsAndTensorsBackward0"
-) -> Any:
+) -> Tensor:
     """The sparse tensor of other values at the same places, as a function of them."""
     made = wrap(p.like(values.detach()))
     return record(name, made, (values,), (lambda g: values_at(g, p),), True)
+
+
+def placed(
+    values: Tensor,
+    shape: Sequence[int],
+    places: Any,
+    name: str = "SparseCooTensorWithDimsAndTensorsBackward0",
+    coalesced: bool = False,
+) -> Any:
+    """The COO tensor of values, as a function of them; places: an array with a column for each."""
+    p = Parts(sparse_coo, shape, (integers(places),), values.detach(), coalesced)
+    return build(p, values, name)
 
 
 def values_at(g: Any, p: Parts) -> Tensor:
@@ -630,7 +677,7 @@ class SparseLevel(Level):
     def in_place(self, op: Op, args: Sequence[Any]) -> Any:
         return answer(op.base.__name__ + "_", args, {})
 
-    def function(self, cls: Any, args: Sequence[Any]) -> Any:
+    def function(self, cls: Any, args: Sequence[Any]) -> Tensor:
         return cls._run(args)[1]
 
     def backward(
@@ -656,17 +703,17 @@ class SparseLevel(Level):
             raise RuntimeError(f"a Tensor with {t.numel()} elements cannot be converted to Scalar")
         return HANDLERS["to_dense"](t).detach()
 
-    def data(self, w: Any) -> Any:
+    def data(self, w: Any) -> Tensor:
         return wrap(w.like(w.value.data))
 
-    def detach(self, w: Any) -> Any:
+    def detach(self, w: Any) -> Tensor:
         return wrap(w.like(w.value))
 
     def set_requires_grad(self, w: Any, on: bool) -> None:
         pass  # the tensor is the variable itself
 
 
-def _as_edge(t: Any) -> Any:
+def _as_edge(t: Tensor) -> Any:
     if parts(t) is None:
         return t
     edge = _core.gradient_edge(t)

@@ -19,7 +19,7 @@ from .._device import (
 )
 from .._device import layout as _layout
 from .._size import Size
-from ._form import BLOCKED, BY_ROWS, COMPRESSED, NAMES, Parts, build, make, parts, stay_here
+from ._form import BLOCKED, BY_ROWS, COMPRESSED, LABELS, NAMES, Parts, build, make, parts, stay_here
 
 __all__ = [
     "sparse_bsc_tensor",
@@ -37,7 +37,7 @@ class _Checks:
     on = False
 
 
-def _values(values: Any, dtype: Any) -> Tensor:
+def _values(values: object, dtype: Any) -> Tensor:
     if isinstance(values, Tensor):
         return values if dtype is None else values.to(dtype)
     return rl.as_tensor(values, dtype=dtype, device=cpu)
@@ -53,7 +53,7 @@ def _indices(indices: object, keep: bool = False) -> Tensor:
     return made.to(rl.int64)
 
 
-def _stay_here(name: str, given: list[Any], device: object) -> None:
+def _stay_here(name: str, given: list[object], device: object) -> None:
     """Raise for what is not on the CPU. Without a device values say where the tensor is, and where
     they are no tensor it is on the default device."""
     if device is None and not any(isinstance(v, Tensor) for v in given[1:]):
@@ -61,7 +61,7 @@ def _stay_here(name: str, given: list[Any], device: object) -> None:
     stay_here(name, *given, device=device)
 
 
-def _finished(made: Any, device: Any, requires_grad: bool, checks: bool | None) -> Any:
+def _finished(made: Any, device: object, requires_grad: bool, checks: bool | None) -> Tensor:
     if checks or (checks is None and _Checks.on):
         validate(parts(made))
     if requires_grad:
@@ -77,14 +77,14 @@ def sparse_coo_tensor(
     *args: Any,
     size: Any = None,
     dtype: Any = None,
-    device: Any = None,
+    device: object = None,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
     is_coalesced: bool | None = None,
     pin_memory: bool = False,
-    indices: Any = None,
-    values: Any = None,
-) -> Any:
+    indices: object = None,
+    values: object = None,
+) -> Tensor:
     """A sparse tensor in coordinate form, of indices (one column for each value) and values.
 
     sparse_coo_tensor(indices, values, size=None), or sparse_coo_tensor(size) without values.
@@ -178,24 +178,24 @@ def _compressed_size(layout: _layout, starts: Tensor, plain: Tensor, values: Ten
 
 def _compressed(
     layout: _layout,
-    starts: Any,
-    plain: Any,
-    values: Any,
+    starts: object,
+    plain: object,
+    values: object,
     size: Any,
-    dtype: Any,
-    device: Any,
+    dtype: object,
+    device: object,
     requires_grad: bool,
     checks: bool | None,
-) -> Any:
+) -> Tensor:
     _stay_here("sparse_compressed_tensor", [starts, plain, values], device)
     a, b, v = _indices(starts, True), _indices(plain, True), _values(values, dtype)
     block = 2 if layout in BLOCKED else 0
     # Numbers of dimensions that do not fit are always refused; the rest is an optional check.
     if a.ndim < 1:
-        raise RuntimeError(f"{_LABELS[layout][0]} must have dimensionality >= 1 but got {a.ndim}")
+        raise RuntimeError(f"{LABELS[layout][0]} must have dimensionality >= 1 but got {a.ndim}")
     if b.ndim != a.ndim:
         raise RuntimeError(
-            f"{_LABELS[layout][0]} and {_LABELS[layout][1]} dimensionalities must be equal but got "
+            f"{LABELS[layout][0]} and {LABELS[layout][1]} dimensionalities must be equal but got "
             f"{a.ndim} and {b.ndim}, respectively"
         )
     if v.ndim < a.ndim + block:
@@ -224,18 +224,18 @@ def _compressed(
 
 
 def sparse_compressed_tensor(
-    compressed_indices: Any,
-    plain_indices: Any,
-    values: Any,
-    size: Any = None,
+    compressed_indices: object,
+    plain_indices: object,
+    values: Tensor,
+    size: object = None,
     *,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Any = None,
-    device: Any = None,
+    device: object = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
-) -> Any:
+) -> Tensor:
     """A sparse tensor of one of the compressed layouts.
 
     compressed_indices: where each row (or column) of values begins. plain_indices: the columns
@@ -265,27 +265,19 @@ def sparse_compressed_tensor(
     )
 
 
-_LABELS: dict[Any, tuple[str, str]] = {
-    layout: ("crow_indices", "col_indices")
-    if layout in BY_ROWS
-    else ("ccol_indices", "row_indices")
-    for layout in COMPRESSED
-}
-
-
 def sparse_csr_tensor(
-    crow_indices: Any,
-    col_indices: Any,
-    values: Any,
-    size: Any = None,
+    crow_indices: object,
+    col_indices: object,
+    values: object,
+    size: object = None,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: object = None,
+    layout: object = None,
+    device: object = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
-) -> Any:
+) -> Tensor:
     """A sparse tensor in compressed rows.
 
     Row i has the values from crow_indices[i] to crow_indices[i + 1], in these col_indices.
@@ -299,14 +291,14 @@ def sparse_csr_tensor(
 
 
 def sparse_csc_tensor(
-    ccol_indices: Any,
-    row_indices: Any,
-    values: Any,
-    size: Any = None,
+    ccol_indices: object,
+    row_indices: object,
+    values: Tensor,
+    size: object = None,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: object = None,
+    layout: object = None,
+    device: object = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
@@ -323,18 +315,18 @@ def sparse_csc_tensor(
 
 
 def sparse_bsr_tensor(
-    crow_indices: Any,
-    col_indices: Any,
-    values: Any,
-    size: Any = None,
+    crow_indices: object,
+    col_indices: object,
+    values: Tensor,
+    size: object = None,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: object = None,
+    layout: object = None,
+    device: object = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
-) -> Any:
+) -> Tensor:
     """A sparse tensor in compressed rows of blocks: each value is a matrix.
 
     >>> torch.sparse_bsr_tensor([0, 1], [1], [[[1.0, 2.0], [3.0, 4.0]]]).to_dense()
@@ -346,18 +338,18 @@ def sparse_bsr_tensor(
 
 
 def sparse_bsc_tensor(
-    ccol_indices: Any,
-    row_indices: Any,
-    values: Any,
-    size: Any = None,
+    ccol_indices: object,
+    row_indices: object,
+    values: object,
+    size: object = None,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: object = None,
+    layout: object = None,
+    device: object = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
-) -> Any:
+) -> Tensor:
     """A sparse tensor in compressed columns of blocks: each value is a matrix.
 
     >>> torch.sparse_bsc_tensor([0, 1], [1], [[[1.0, 2.0], [3.0, 4.0]]]).to_dense()
@@ -399,7 +391,7 @@ def _check_coo(p: Parts) -> None:
 
 def _check_compressed(p: Parts) -> None:
     starts, plain = p.indices
-    a, b = _LABELS[p.layout]
+    a, b = LABELS[p.layout]
     n_batch, values = p.n_batch, p.value
     by_rows = p.layout in BY_ROWS
     if starts.dtype is not plain.dtype:
@@ -463,7 +455,7 @@ def _check_compressed(p: Parts) -> None:
         raise RuntimeError(sorted_)
 
 
-def _rebuild_sparse_tensor(layout: Any, data: Any, check: bool = True) -> Any:
+def _rebuild_sparse_tensor(layout: Any, data: Any, check: bool = True) -> Tensor:
     """A sparse tensor from a pickle. check: whether the indices are checked."""
     tensors = 2 if layout is sparse_coo else 3
     if len(data) < tensors + 1 or any(type(t) is not Tensor for t in data[:tensors]):

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from .. import _root as rl
 from .._core import Tensor
 from .._device import cpu, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from ..ops.table.arguments import typed
+from ..ops.table.arrays import dim_in
 from ._arithmetic import add, mul
 from ._convert import coalesce, to_dense
 from ._form import (
@@ -28,9 +28,11 @@ from ._form import (
     build,
     integers,
     is_masked,
+    layout_name,
     make,
     named,
     parts,
+    placed,
     record,
     refuse,
     stay_here,
@@ -54,20 +56,11 @@ _OTHER = {
 }
 
 
-def _axis(d: Any, ndim: int) -> int:
-    if not -ndim <= d < ndim:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got "
-            f"{d})"
-        )
-    return int(d) % ndim
-
-
 @answers("transpose", "swapaxes", "swapdims")
-def transpose(input: Any, dim0: int, dim1: int, node: str = "TransposeBackward0") -> Any:
+def transpose(input: object, dim0: int, dim1: int, node: str = "TransposeBackward0") -> Any:
     p = parts(input)
     ndim = len(p.shape)
-    a, b = _axis(dim0, ndim), _axis(dim1, ndim)
+    a, b = dim_in(dim0, ndim), dim_in(dim1, ndim)
     if a == b:
         return input
     shape = list(p.shape)
@@ -97,12 +90,12 @@ def transpose(input: Any, dim0: int, dim1: int, node: str = "TransposeBackward0"
     return record(node, made, (input,), (lambda g: _swapped(g, a, b),))
 
 
-def _swapped(g: Any, a: int, b: int) -> Any:
+def _swapped(g: Tensor, a: int, b: int) -> Any:
     return g.transpose(a, b) if parts(g) is None else transpose(g, a, b)
 
 
-@answers("get mT", "get mH", "adjoint", "matrix_H")
-def matrix_transpose(input: Any) -> Any:
+@answers("get mT", "get mH", "adjoint")
+def matrix_transpose(input: object) -> Any:
     p = parts(input)
     if p.layout is not sparse_coo or (p.n_sparse == 2 and not p.n_dense):
         return t(input)
@@ -120,7 +113,7 @@ def matrix_transpose(input: Any) -> Any:
 
 
 @answers("t", "get T", "get H")
-def t(input: Any) -> Any:
+def t(input: object) -> Any:
     p = parts(input)
     if len(p.shape) < 2:
         return input
@@ -134,7 +127,7 @@ def t(input: Any) -> Any:
 
 
 @answers("permute")
-def permute(input: Any, *dims: object) -> Any:
+def permute(input: object, *dims: Any) -> Any:
     p = parts(input)
     if len(dims) == 1 and isinstance(dims[0], (tuple, list)):
         dims = tuple(dims[0])
@@ -145,7 +138,7 @@ def permute(input: Any, *dims: object) -> Any:
             f"length of the desired ordering of dimensions i.e. input.dim() = {ndim} is not equal "
             f"to len(dims) = {len(dims)}"
         )
-    order = [_axis(d, ndim) for d in dims]
+    order = [dim_in(d, ndim) for d in dims]
     if len(set(order)) < ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     if order == list(range(ndim)):
@@ -176,12 +169,12 @@ def permute(input: Any, *dims: object) -> Any:
 
 
 @answers("movedim", "moveaxis")
-def movedim(input: Any, source: Any, destination: Any) -> Any:
+def movedim(input: object, source: Any, destination: Any) -> Any:
     ndim = len(parts(input).shape)
     moved = np.moveaxis(np.empty((1,) * ndim), source, destination)  # raises as it should
     del moved
     pair = ([x] if isinstance(x, int) else list(x) for x in (source, destination))
-    taken, put = ([_axis(d, ndim) for d in dims] for dims in pair)
+    taken, put = ([dim_in(d, ndim) for d in dims] for dims in pair)
     order = [d for d in range(ndim) if d not in taken]
     for to, d in sorted(zip(put, taken, strict=True)):
         order.insert(to, d)
@@ -191,7 +184,7 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
 # ---- two matrices
 
 
-def _plain(t: object) -> tuple[Any, Parts]:
+def _plain(t: object) -> tuple[object, Parts]:
     """A sparse matrix whose values are single elements, and its parts."""
     p = parts(t)
     if p.layout in BLOCKED:
@@ -237,24 +230,21 @@ def product(a: Any, b: Any, node: str = "MmBackward0") -> Any:
     a, p = _plain(a)
     if transformed(b):
         return _composed(a, b)
-    before = _core.set_grad_enabled(False)
-    try:
+    with rl.no_grad():
         made = times_dense(p, b)
-    finally:
-        _core.set_grad_enabled(before)
 
-    def for_a(g: Any) -> Any:
+    def for_a(g: Any) -> Tensor:
         if node != "SparseAddmmBackward0" and not is_masked(a):
             return g.mm(b.conj().t()) if parts(g) is None else product(g, b.conj().t())
         return at_places(p, sampled(g, b.conj(), p))
 
-    def for_b(g: Any) -> Any:
+    def for_b(g: Tensor) -> Any:
         return product(t(_conjugate(a)), g, node)
 
     return record(node, made, (a, b), (for_a, for_b))
 
 
-def _composed(a: Any, b: Any) -> Any:
+def _composed(a: Any, b: Any) -> Tensor:
     """The product of dense ops, each of which has its rules for vmap and for tangents."""
     rows, columns = parts(a).places()
     part = b.index_select(0, integers(columns)) * values_of(a).unsqueeze(1)
@@ -263,11 +253,11 @@ def _composed(a: Any, b: Any) -> Any:
     )
 
 
-def _conjugate(t: Any) -> Any:
+def _conjugate(t: Any) -> Tensor:
     return HANDLERS["conj_physical"](t) if t.dtype.is_complex else t
 
 
-def t_of(x: Any) -> Any:
+def t_of(x: Any) -> Tensor:
     return x.t() if parts(x) is None else t(x)
 
 
@@ -308,21 +298,18 @@ def _sparse_sparse(a: object, b: object, node: str) -> Any:
     layout = p.layout if p.layout is q.layout else sparse_coo
     if layout in BLOCKED:
         layout = sparse_csr
-    before = _core.set_grad_enabled(False)
-    try:
+    with rl.no_grad():
         made = _joined(*(coalesce(HANDLERS["to_sparse"](x)) for x in (a, b)))
         if layout is not sparse_coo:
             made = HANDLERS["to_sparse"](made, layout=layout)
-    finally:
-        _core.set_grad_enabled(before)
 
     masked = node == "SparseAddmmBackward0"
 
-    def for_a(g: Any) -> Any:
+    def for_a(g: object) -> Tensor:
         found = product(g, t(_conjugate(b)))
         return at_places(p, values_at(found, p)) if masked else found
 
-    def for_b(g: Any) -> Any:
+    def for_b(g: object) -> Tensor:
         found = product(t(_conjugate(a)), g)
         return at_places(q, values_at(found, q)) if masked else found
 
@@ -348,8 +335,8 @@ def _joined(a: object, b: object) -> Any:
 # ---- as programs call it
 
 
-@answers("mm", "__mm__")
-def mm(input: Any, mat2: Any) -> Any:
+@answers("mm")
+def mm(input: object, mat2: Tensor) -> Any:
     return product(input, mat2)
 
 
@@ -365,7 +352,7 @@ def mv(input: Any, vec: Any) -> Any:
 
 
 @answers("bmm")
-def bmm(input: Any, mat2: Any) -> Any:
+def bmm(input: Any, mat2: Any) -> Tensor:
     p, q = parts(input), parts(mat2)
     if q is not None:
         if p is not None:
@@ -393,11 +380,8 @@ def bmm(input: Any, mat2: Any) -> Any:
         p.coalesced,
     )
     wide = mat2.detach().reshape(n * k, mat2.shape[2])
-    before = _core.set_grad_enabled(False)
-    try:
+    with rl.no_grad():
         made = times_dense(flat, wide).reshape(n, m, mat2.shape[2])
-    finally:
-        _core.set_grad_enabled(before)
 
     def for_a(g: Any) -> Any:
         if not is_masked(input):
@@ -405,7 +389,7 @@ def bmm(input: Any, mat2: Any) -> Any:
         columns = mat2.conj().reshape(n * k, -1)
         return at_places(p, sampled(g.reshape(n * m, -1), columns, flat))
 
-    def for_b(g: Any) -> Any:
+    def for_b(g: Tensor) -> Any:
         return bmm(_batch_t(_conjugate(input)), g)
 
     return record("BmmBackward0", made, (input, mat2), (for_a, for_b))
@@ -435,13 +419,13 @@ def matmul(input: Any, other: Any) -> Any:
 
 
 @answers("linear")
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+def linear(input: Any, weight: Tensor, bias: object = None) -> Tensor:
     turned = t_of(weight)
     made = product(input, turned) if input.dim() == 2 else matmul(input, turned)
     return made if bias is None else made + bias
 
 
-def _addmm(node: str, input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
+def _addmm(node: str, input: Any, mat1: object, mat2: object, beta: object, alpha: object) -> Any:
     made = product(mat1, mat2, node if node == "SparseAddmmBackward0" else "MmBackward0")
     if alpha != 1:
         made = made * alpha if parts(made) is None else mul(made, alpha)
@@ -457,26 +441,31 @@ def _addmm(node: str, input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -
 
 
 @answers("addmm")
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmm(
+    input: object, mat1: object, mat2: object, *, beta: object = 1, alpha: object = 1
+) -> Tensor:
     return _addmm("AddmmBackward0", input, mat1, mat2, beta, alpha)
 
 
 @answers("addmm_")
-def addmm_(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmm_(
+    input: Any, mat1: Tensor, mat2: object, *, beta: complex = 1, alpha: object = 1
+) -> Tensor:
     made = addmm(input, mat1, mat2, beta=beta, alpha=alpha)
     return input.copy_(made) if parts(input) is None else become(input, parts(made))
 
 
 @answers("addmv")
-def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmv(input: Any, mat: object, vec: object, *, beta: Any = 1, alpha: object = 1) -> Any:
     return input * beta + mv(mat, vec) * alpha
 
 
 def _must_be_coo(name: str, t: object) -> Parts:
     p = parts(t)
     if p is None or p.layout is not sparse_coo:
-        layout = "Strided" if p is None else NAMES[p.layout]
-        raise RuntimeError(f"{name}: expected a sparse COO tensor as first matrix, got {layout}")
+        raise RuntimeError(
+            f"{name}: expected a sparse COO tensor as first matrix, got {layout_name(t)}"
+        )
     return p
 
 
@@ -486,7 +475,7 @@ def _must_be_matrix(name: str, dense: Any) -> None:
 
 
 @typed("smm(input: Tensor, mat2: Tensor)")
-def smm(input: Any, mat2: Any) -> Any:
+def smm(input: Any, mat2: Any) -> Tensor:
     """The product of a sparse and a dense matrix, as a sparse one.
 
     >>> s = torch.sparse_coo_tensor([[0], [1]], [2.0], (2, 2))
@@ -499,7 +488,22 @@ def smm(input: Any, mat2: Any) -> Any:
     return sspaddmm(make_empty(input.shape[0], mat2.shape[1], input.dtype), input, mat2)
 
 
-def make_empty(m: int, n: int, dtype: Any) -> Any:
+def _rows_of_product(name: str, mat1: object, mat2: Any) -> tuple[Any, Tensor]:
+    """The numbers of the rows of a sparse times a dense matrix that have values, and those."""
+    _must_be_coo(name, mat1)
+    mat1 = coalesce(mat1)
+    _must_be_matrix(name, mat2)
+    _check(mat1, mat2, name)
+    if parts(mat2) is not None:
+        refuse(name, (mat2,))
+    rows, columns = parts(mat1).places()
+    used, at = np.unique(rows, return_inverse=True)
+    part = mat2.index_select(0, integers(columns)) * values_of(mat1).unsqueeze(1)
+    empty = rl.zeros((len(used), mat2.shape[1]), dtype=part.dtype, device=cpu)
+    return used, empty.index_add(0, integers(at.ravel()), part)
+
+
+def make_empty(m: int, n: int, dtype: rl.dtype) -> Any:
     """A sparse matrix of zeros."""
     return make(
         sparse_coo,
@@ -513,7 +517,7 @@ def make_empty(m: int, n: int, dtype: Any) -> Any:
 @typed(
     "sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1)"
 )
-def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2), of which mat2 is dense, as a sparse matrix.
 
     >>> s = torch.sparse_coo_tensor([[0], [1]], [2.0], (2, 2))
@@ -521,19 +525,8 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
     tensor([[2., 4.],
             [0., 0.]])
     """
-    p = _must_be_coo("sspaddmm", mat1)
-    mat1 = coalesce(mat1)
-    p = parts(mat1)
-    _must_be_matrix("sspaddmm", mat2)
+    used, whole = _rows_of_product("sspaddmm", mat1, mat2)
     _must_be_coo("sspaddmm", input)
-    _check(mat1, mat2, "sspaddmm")
-    if parts(mat2) is not None:
-        refuse("sspaddmm", (mat2,))
-    rows, columns = p.places()
-    used, at = np.unique(rows, return_inverse=True)
-    whole = rl.zeros((len(used), mat2.shape[1]), dtype=mat1.dtype, device=cpu)
-    part = mat2.index_select(0, integers(columns)) * values_of(mat1).unsqueeze(1)
-    whole = whole.index_add(0, integers(at.ravel()), part)
     places = np.stack(
         [np.repeat(used, mat2.shape[1]), np.tile(np.arange(mat2.shape[1]), len(used))]
     )
@@ -545,11 +538,11 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
         raise RuntimeError(
             f"sspaddmm: Argument #1: Expected dim 0 size {shape[0]}, got {input.shape[0]}"
         )
-    return build(Parts(sparse_coo, shape, (integers(joined),), v.detach()), v)
+    return placed(v, shape, joined)
 
 
 @typed("hspmm(mat1: Tensor, mat2: Tensor)")
-def hspmm(mat1: Any, mat2: Any) -> Any:
+def hspmm(mat1: Any, mat2: Any) -> Tensor:
     """The product of a sparse and a dense matrix, with its rows that are not 0 kept whole.
 
     >>> s = torch.sparse_coo_tensor([[0], [1]], [2.0], (2, 2))
@@ -558,33 +551,22 @@ def hspmm(mat1: Any, mat2: Any) -> Any:
            values=tensor([[2., 2.]]),
            size=(2, 2), nnz=1, layout=torch.sparse_coo)
     """
-    _must_be_coo("hspmm", mat1)
-    mat1 = coalesce(mat1)
-    p = parts(mat1)
-    _must_be_matrix("hspmm", mat2)
-    _check(mat1, mat2, "hspmm")
-    rows, columns = p.places()
-    used, at = np.unique(rows, return_inverse=True)
-    whole = rl.zeros((len(used), mat2.shape[1]), dtype=mat1.dtype, device=cpu)
-    part = mat2.index_select(0, integers(columns)) * values_of(mat1).unsqueeze(1)
-    v = whole.index_add(0, integers(at.ravel()), part)
-    shape = (mat1.shape[0], mat2.shape[1])
-    return build(Parts(sparse_coo, shape, (integers(used[None]),), v.detach()), v)
+    used, whole = _rows_of_product("hspmm", mat1, mat2)
+    return placed(whole, (mat1.shape[0], mat2.shape[1]), used[None])
 
 
 answers("smm")(smm)
 answers("sspaddmm")(sspaddmm)
-answers("hspmm")(hspmm)
+HANDLERS["hspmm"] = hspmm  # no other room has the name
 
 
-def reduced(a: Any, b: Tensor, reduce: str) -> Tensor:
+def reduced(a: Tensor, b: Tensor, reduce: str) -> Tensor:
     """A product of compressed rows with a dense matrix whose sums are means, greatest or least."""
     p = parts(a)
     if reduce not in ("sum", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, mean, amax or amin, got {reduce}")
     if p is None or p.layout is not sparse_csr:
-        layout = "Strided" if p is None else NAMES[p.layout]
-        raise RuntimeError(f"Expect self to be of layout SparseCsr, got {layout}")
+        raise RuntimeError(f"Expect self to be of layout SparseCsr, got {layout_name(a)}")
     _check(a, b, "_sparse_mm_reduce_impl")
     rows, columns = p.places()
     which = integers(rows)
@@ -606,8 +588,8 @@ def reduced(a: Any, b: Tensor, reduce: str) -> Tensor:
     said="sparse_sampled_addmm",
 )
 def sampled_addmm(
-    input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0
-) -> Any:
+    input: object, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0
+) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2) at the places of input, compressed rows.
 
     >>> s = torch.eye(2).to_sparse_csr()
@@ -616,8 +598,7 @@ def sampled_addmm(
     """
     p = parts(input)
     if p is None or p.layout is not sparse_csr:
-        layout = "Strided" if p is None else NAMES[p.layout]
-        raise RuntimeError(f"Expected self to be a SparseCsr tensor, got {layout}")
+        raise RuntimeError(f"Expected self to be a SparseCsr tensor, got {layout_name(input)}")
     stay_here("sampled_addmm", mat1, mat2)
     if p.n_batch:
         refuse("sampled_addmm", (input,))
@@ -650,10 +631,7 @@ def sampled_addmm(
     return build(p, v, "SparseSampledAddmmBackward0")
 
 
-answers("sampled_addmm")(sampled_addmm)
-
-
-def spmm(input: Any, mat2: Any) -> Any:
+def spmm(input: object, mat2: Tensor) -> Any:
     """`torch.mm`, by an older name.
 
     >>> torch.spmm(torch.eye(2).to_sparse(), torch.ones(2, 1))
@@ -663,7 +641,7 @@ def spmm(input: Any, mat2: Any) -> Any:
     return mm_any(input, mat2)
 
 
-def dsmm(input: Any, mat2: Any) -> Any:
+def dsmm(input: object, mat2: object) -> Any:
     """`torch.mm`, by an older name.
 
     >>> torch.dsmm(torch.eye(2).to_sparse(), torch.ones(2, 1))
@@ -673,12 +651,12 @@ def dsmm(input: Any, mat2: Any) -> Any:
     return mm_any(input, mat2)
 
 
-def mm_any(a: Any, b: Any) -> Any:
+def mm_any(a: Any, b: object) -> Any:
     """A product of matrices, sparse or not."""
     return a.mm(b) if parts(a) is None and parts(b) is None else product(a, b)
 
 
-def hsmm(mat1: Any, mat2: Any) -> Any:
+def hsmm(mat1: object, mat2: object) -> Any:
     """`torch.hspmm`, by another name.
 
     >>> torch.hsmm(torch.eye(2).to_sparse(), torch.ones(2, 1)).to_dense()
@@ -688,7 +666,7 @@ def hsmm(mat1: Any, mat2: Any) -> Any:
     return hspmm(mat1, mat2)
 
 
-def saddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def saddmm(input: Any, mat1: object, mat2: object, *, beta: Any = 1, alpha: object = 1) -> Any:
     """`torch.addmm`, by an older name.
 
     >>> torch.saddmm(torch.ones(2, 1), torch.eye(2).to_sparse(), torch.ones(2, 1))

@@ -6,27 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from .. import _root as rl
 from .._core import Tensor
-from .._device import sparse_coo
-from ._form import Parts, build, integers, record, stay_here
+from ._form import integers, placed, record, stay_here
 
 __all__ = ["gathered", "rows"]
 
 
-def rows(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Any:
+def rows(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
     """The rows of weight that indices name; the gradient of weight has a row for each of them."""
     if weight._accelerator is not None:  # on meta nothing is computed backward
         stay_here("embedding_sparse_backward", weight)
-    before = _core.set_grad_enabled(False)
-    try:
+    with rl.no_grad():
         made = rl.embedding(weight.detach(), indices, padding_idx)
-    finally:
-        _core.set_grad_enabled(before)
     shape = tuple(weight.shape)
 
-    def rule(g: Tensor) -> Any:
+    def rule(g: Tensor) -> Tensor:
         if scale_grad_by_freq:
             raise RuntimeError(
                 "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
@@ -36,12 +31,12 @@ def rows(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: 
         if padding_idx >= 0:
             kept = np.flatnonzero(numbers[0] != padding_idx)
             numbers, values = numbers[:, kept], values.index_select(0, integers(kept))
-        return build(Parts(sparse_coo, shape, (integers(numbers),), values.detach()), values)
+        return placed(values, shape, numbers)
 
     return record("EmbeddingBackward0", made, (weight,), (rule,))
 
 
-def gathered(g: Tensor, dim: int, index: Tensor, shape: Any) -> Any:
+def gathered(g: Tensor, dim: int, index: Tensor, shape: Any) -> Tensor:
     """The gradient of `torch.gather`, which has a value for each element of the result."""
     at = np.asarray(index._array, np.int64)
     places = np.indices(at.shape).reshape(at.ndim, at.size)
@@ -51,5 +46,4 @@ def gathered(g: Tensor, dim: int, index: Tensor, shape: Any) -> Any:
         places[dim] = at.ravel()
     else:
         places = at.reshape(1, 1)
-    values = g.reshape(-1)
-    return build(Parts(sparse_coo, shape, (integers(places),), values.detach()), values)
+    return placed(g.reshape(-1), shape, places)

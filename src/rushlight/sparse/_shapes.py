@@ -9,32 +9,26 @@ import numpy as np
 from .. import _root as rl
 from .._core import Tensor
 from .._device import contiguous_format, preserve_format, sparse_coo, strided
+from ..ops.table.arrays import dim_in
 from ._form import (
     HANDLERS,
     NAMES,
     Parts,
     answers,
-    build,
+    become,
     columns_of,
     format_name,
     in_order,
     integers,
+    layout_name,
     named,
     parts,
+    placed,
     refuse,
     values_of,
 )
 
 __all__: list[str] = []
-
-
-def _axis(d: Any, ndim: int) -> int:
-    if not -ndim <= d < ndim:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got "
-            f"{d})"
-        )
-    return int(d) % ndim
 
 
 def _coordinates(t: object, name: str) -> Parts:
@@ -49,7 +43,7 @@ def _but(shape: Any, dim: int) -> list[int]:
 
 
 @answers("cat", "concat", "concatenate")
-def cat(tensors: Any, dim: int = 0) -> Any:
+def cat(tensors: Any, dim: int = 0) -> Tensor:
     tensors = list(tensors)
     found = [parts(t) for t in tensors]
     if found[0] is None or any(p is None for p in found):
@@ -60,7 +54,7 @@ def cat(tensors: Any, dim: int = 0) -> Any:
     for t in tensors:
         _coordinates(t, "cat")
     first: Parts = found[0]
-    dim = _axis(dim, len(first.shape))
+    dim = dim_in(dim, len(first.shape))
     n, total = first.n_sparse, 0
     for i, p in enumerate(found):
         if p.n_sparse != n or p.n_dense != first.n_dense:
@@ -92,22 +86,21 @@ def cat(tensors: Any, dim: int = 0) -> Any:
     v = rl.cat(values)
     shape = list(first.shape)
     shape[dim] = whole
-    indices = integers(np.concatenate(places, 1))
-    return build(Parts(sparse_coo, shape, (indices,), v.detach()), v, "CatBackward0")
+    return placed(v, shape, np.concatenate(places, 1), "CatBackward0")
 
 
 @answers("stack")
 def stack(tensors: Any, dim: int = 0) -> Any:
     tensors = list(tensors)
     ndim = tensors[0].dim() + 1
-    dim = _axis(dim, ndim)
+    dim = dim_in(dim, ndim)
     return named("StackBackward0", cat([unsqueeze(t, dim) for t in tensors], dim))
 
 
 @answers("unsqueeze")
-def unsqueeze(input: Any, dim: int) -> Any:
+def unsqueeze(input: object, dim: int) -> Any:
     p = _coordinates(input, "unsqueeze")
-    dim = _axis(dim, len(p.shape) + 1)
+    dim = dim_in(dim, len(p.shape) + 1)
     shape = list(p.shape)
     shape.insert(dim, 1)
     v, places = values_of(input), p.places()
@@ -115,17 +108,16 @@ def unsqueeze(input: Any, dim: int) -> Any:
         places = np.insert(places, dim, 0, axis=0)
     else:
         v = v.unsqueeze(dim - p.n_sparse + 1)
-    made = Parts(sparse_coo, shape, (integers(places),), v.detach(), p.coalesced)
-    return build(made, v, "UnsqueezeBackward0")
+    return placed(v, shape, places, "UnsqueezeBackward0", p.coalesced)
 
 
 @answers("select")
-def select(input: Any, dim: int, index: int) -> Any:
+def select(input: object, dim: int, index: int) -> Any:
     p = parts(input)
     if p.layout is not sparse_coo:
         return select(HANDLERS["to_sparse"](input), dim, index)
     ndim = len(p.shape)
-    dim = _axis(dim, ndim)
+    dim = dim_in(dim, ndim)
     index = int(index)
     if not -p.shape[dim] <= index < p.shape[dim]:
         raise IndexError(
@@ -137,21 +129,18 @@ def select(input: Any, dim: int, index: int) -> Any:
     shape = [s for d, s in enumerate(p.shape) if d != dim]
     if dim >= p.n_sparse:
         v = v.select(dim - p.n_sparse + 1, index)
-        return build(
-            Parts(sparse_coo, shape, p.indices, v.detach(), p.coalesced), v, "SelectBackward0"
-        )
+        return placed(v, shape, places, "SelectBackward0", p.coalesced)
     kept = np.flatnonzero(places[dim] == index)
     v = v.index_select(0, integers(kept))
     if p.n_sparse == 1:
         return named("SelectBackward0", v.sum(0, dtype=v.dtype))
     places = np.delete(columns_of(places, kept), dim, axis=0)
     coalesced = p.coalesced or len(kept) < 2
-    made = Parts(sparse_coo, shape, (integers(places),), v.detach(), coalesced)
-    return build(made, v, "SelectBackward0")
+    return placed(v, shape, places, "SelectBackward0", coalesced)
 
 
 @answers("index_select")
-def index_select(input: Any, dim: int, index: Any) -> Any:
+def index_select(input: object, dim: int, index: Tensor) -> Any:
     p = parts(input)
     if p is None or parts(index) is not None:
         refuse("index_select", (input, index))
@@ -159,7 +148,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     if layout is not sparse_coo:
         refuse("index_select", (input,))
     ndim = len(p.shape)
-    dim = _axis(dim, ndim)
+    dim = dim_in(dim, ndim)
     if index.dim() > 1 or index.dtype not in (rl.int64, rl.int32):
         raise IndexError(
             "index_select() argument index must be 1-D long-tensor, "
@@ -179,9 +168,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     v, places = values_of(input), p.places()
     if dim >= p.n_sparse:
         v = v.index_select(dim - p.n_sparse + 1, integers(picked))
-        return build(
-            Parts(sparse_coo, shape, p.indices, v.detach(), p.coalesced), v, "IndexSelectBackward0"
-        )
+        return placed(v, shape, places, "IndexSelectBackward0", p.coalesced)
     # For each place of the result, in order, the values that have that index.
     ordered, order = in_order(places[dim])
     starts = np.searchsorted(ordered, picked)
@@ -192,16 +179,15 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     found = columns_of(places, at)
     found[dim] = np.repeat(np.arange(len(picked)), counts)
     v = v.index_select(0, integers(at))
-    made = Parts(sparse_coo, shape, (integers(found),), v.detach())
-    return build(made, v, "IndexSelectBackward0")
+    return placed(v, shape, found, "IndexSelectBackward0")
 
 
 @answers("narrow_copy")
-def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
+def narrow_copy(input: Any, dim: int, start: int, length: int) -> Tensor:
     if parts(input) is None:
         return input.narrow(dim, start, length).clone()
     p = _coordinates(input, "narrow_copy")
-    dim = _axis(dim, len(p.shape))
+    dim = dim_in(dim, len(p.shape))
     if not 0 <= start <= start + length <= p.shape[dim]:
         raise RuntimeError(
             f"Invalid range to narrow. range(start, start+length) must be a subset of range(0, "
@@ -211,20 +197,18 @@ def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
     shape[dim] = length
     v, places = values_of(input), p.places()
     if dim >= p.n_sparse:
-        v, indices = v.narrow(dim - p.n_sparse + 1, start, length).clone(), p.indices
+        v = v.narrow(dim - p.n_sparse + 1, start, length).clone()
     else:
         kept = np.flatnonzero((places[dim] >= start) & (places[dim] < start + length))
         places = columns_of(places, kept)
         places[dim] -= start
-        v, indices = v.index_select(0, integers(kept)), (integers(places),)
-    return build(
-        Parts(sparse_coo, shape, indices, v.detach(), p.coalesced), v, "NarrowCopyBackward0"
-    )
+        v = v.index_select(0, integers(kept))
+    return placed(v, shape, places, "NarrowCopyBackward0", p.coalesced)
 
 
 @answers("unbind", "__iter__")
 def unbind(input: Any, dim: int = 0) -> Any:
-    dim = _axis(dim, input.dim())
+    dim = dim_in(dim, input.dim())
     return tuple(select(input, dim, i) for i in range(input.shape[dim]))
 
 
@@ -232,7 +216,7 @@ HANDLERS["__iter__"] = lambda self: iter(unbind(self))
 
 
 @answers("__getitem__")
-def getitem(self: Any, key: Any) -> Any:
+def getitem(self: Any, key: object) -> Tensor:
     """Integers and None at the front, slices of everything, and tensors of indices."""
     if parts(self) is None:
         refuse("index.Tensor", (self, *([key] if isinstance(key, Tensor) else [])))
@@ -302,45 +286,29 @@ def _contiguous(self: object, memory_format: object = None) -> Any:
     raise RuntimeError(f"unsupported memory format option {name}")
 
 
-@answers("reshape", "flatten", "ravel", "reshape_as", "repeat")
-def _reshape(self: object, *args: object, **kwargs: object) -> Any:
-    raise RuntimeError("reshape is not implemented for sparse tensors")
+def _refuses(error: type[Exception], text: str, *names: str) -> None:
+    """Let functions raise an error; {layout} and {kind} in its text are of the tensor."""
+
+    def refused(self: object, *args: object, **kwargs: object) -> Any:
+        layout = layout_name(self)
+        raise error(text.format(layout=layout, kind=layout if layout == "Sparse" else "SparseCsr"))
+
+    answers(*names)(refused)
 
 
-@answers("expand", "expand_as", "broadcast_to")
-def _expand(self: object, *args: object, **kwargs: object) -> Any:
-    raise RuntimeError("expand is unsupported for Sparse tensors")
-
-
-@answers("numpy", "__array__")
-def _numpy(self: object, *args: object, **kwargs: object) -> Any:
-    name = NAMES[parts(self).layout]
-    raise TypeError(f"can't convert {name} layout tensor to numpy. Use Tensor.to_dense() first.")
-
-
-@answers("data_ptr", "tolist")
-def _no_memory(self: object) -> Any:
-    raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
-
-
-@answers("storage", "untyped_storage", "_typed_storage", "share_memory_", "storage_offset")
-def _no_storage(self: object) -> Any:
-    raise NotImplementedError(
-        "Cannot access storage of SparseTensorImpl"
-        if parts(self).layout is sparse_coo
-        else "Cannot access storage of SparseCsrTensorImpl"
-    )
-
-
-@answers("is_shared")
-def _is_shared(self: object) -> bool:
-    p = parts(self)
-    return all(t.is_shared() for t in (*p.indices, p.value))
-
-
-@answers("__dlpack__", "__dlpack_device__")
-def _dlpack(self: object, *args: object, **kwargs: object) -> Any:
-    raise BufferError("Can't export tensors with layout other than torch.strided")
+_text = "reshape is not implemented for sparse tensors"
+_refuses(RuntimeError, _text, "reshape", "flatten", "ravel", "reshape_as", "repeat")
+_text = "expand is unsupported for Sparse tensors"
+_refuses(RuntimeError, _text, "expand", "expand_as", "broadcast_to")
+_text = "can't convert {layout} layout tensor to numpy. Use Tensor.to_dense() first."
+_refuses(TypeError, _text, "numpy", "__array__")
+_text = "Cannot access data pointer of Tensor that doesn't have storage"
+_refuses(RuntimeError, _text, "data_ptr", "tolist")
+_text = "Can't export tensors with layout other than torch.strided"
+_refuses(BufferError, _text, "__dlpack__", "__dlpack_device__")
+_text = "Cannot access storage of {kind}TensorImpl"
+_storage = "storage untyped_storage _typed_storage share_memory_ storage_offset".split()
+_refuses(NotImplementedError, _text, *_storage)
 
 
 @answers("get nbytes")
@@ -350,6 +318,12 @@ def _nbytes(self: object) -> Any:
         "tensors, add the nbytes of the indices and values.  If you want the size of the  "
         "equivalent dense tensor, multiply numel() by element_size()"
     )
+
+
+@answers("is_shared")
+def _is_shared(self: object) -> bool:
+    p = parts(self)
+    return all(t.is_shared() for t in (*p.indices, p.value))
 
 
 @answers("item")
@@ -375,14 +349,12 @@ def _set_data(self: object, value: object) -> None:
             "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
             "incompatible tensor type."
         )
-    from ._form import become
-
     with rl.no_grad():
         become(self, p)
 
 
 @answers("set grad")
-def _set_grad(self: Any, value: Any) -> None:
+def _set_grad(self: Any, value: object) -> None:
     if isinstance(value, Tensor) and parts(self) is not None and parts(value) is None:
         raise RuntimeError(
             "attempting to assign a gradient to a tensor that has data of a different type"

@@ -7,7 +7,7 @@ from typing import Any
 from .. import _dtypes as dtypes
 from .. import _printing
 from .._device import sparse_coo
-from ._form import BY_ROWS, answers, parts
+from ._form import LABELS, answers, parts
 
 __all__: list[str] = []
 
@@ -25,13 +25,7 @@ def _part(label: str, t: Any) -> str:
 def text(self: Any) -> str:
     p = parts(self)
     coo = p.layout is sparse_coo
-    names = (
-        ("indices",)
-        if coo
-        else ("crow_indices", "col_indices")
-        if p.layout in BY_ROWS
-        else ("ccol_indices", "row_indices")
-    )
+    names = ("indices",) if coo else LABELS[p.layout]
     pieces = [_part(name, t) for name, t in zip(names, p.indices, strict=True)]
     pieces.append(_part("values", p.value))
     prefix = "tensor("

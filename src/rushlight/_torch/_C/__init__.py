@@ -38,7 +38,7 @@ class _TensorBaseMeta(type):
     def __subclasscheck__(cls, subclass: type) -> bool:
         return issubclass(subclass, _core.Tensor)
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: Any, **kwargs: object) -> Any:
         raise RuntimeError(
             "Cannot directly construct TensorBase; subclass it and then construct that: "
             "torch.Tensor is such a class"
@@ -130,7 +130,7 @@ def _len_torch_function_stack() -> int:
     return len(_core.entered_modes())
 
 
-def _get_function_stack_at(level: int) -> Any:
+def _get_function_stack_at(level: int) -> object:
     """A mode that is entered on this thread, counted from the one entered first."""
     return _core.entered_modes()[level]
 
@@ -165,7 +165,7 @@ def _get_default_device() -> str:
     return str(_root.get_default_device())
 
 
-def _get_accelerator(check: bool | None = None) -> Any:
+def _get_accelerator(check: bool | None = None) -> object:
     """The accelerator that the program has named; the CPU where there is none."""
     return _accelerator.current_accelerator() or _root.device("cpu")
 
@@ -175,7 +175,7 @@ def _are_functorch_transforms_active() -> bool:
     return bool(_running.state.stack)
 
 
-def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[object, object, bool, object]:
     """The meaning of the arguments of `Tensor.to`: device, dtype, non_blocking, memory_format."""
     device = kwargs.pop("device", None)
     dtype = kwargs.pop("dtype", None)
@@ -212,7 +212,7 @@ class _Bindings(_Part):
         super().__init__(name)
         self._module, self._prefix, self._renamed = module, prefix, renamed or {}
 
-    def _parse_to(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    def _parse_to(self, *args: Any, **kwargs: Any) -> tuple[object, object, bool, object]:
         """The meaning of arguments of `Module.to`: device, type, non_blocking, memory format."""
         told = _target(args, kwargs)
         return told.device, told.dtype, told.non_blocking, told.memory_format

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ..._core import Tensor
 from ..._levels.batch import Batch as _Batch
 from ..._levels.running import transforms as _transforms
-from ..._missing import missing_name as _missing_name
 from ...func._tools import debug_unwrap as _debug_unwrap
 from ...func._vmap import (
     _add_batch_dim,
@@ -72,6 +71,3 @@ def reshape_dim_outof(src: int, size1: int, x: Tensor) -> Tensor:
     if x.shape[src] % size1:
         raise RuntimeError(f"shape[src] % size1 == 0: {x.shape[src]} is no multiple of {size1}")
     return x.unflatten(src, (size1, x.shape[src] // size1))
-
-
-__getattr__ = _missing_name(__name__)

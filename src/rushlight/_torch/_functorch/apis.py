@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..._missing import missing_name as _missing_name
 from ...func import _vmap
 from ...func import grad as grad
 from ...func import grad_and_value as grad_and_value
@@ -16,9 +15,9 @@ __all__ = ["chunk_vmap", "grad", "grad_and_value", "vmap"]
 
 
 def chunk_vmap(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     in_dims: Any = 0,
-    out_dims: Any = 0,
+    out_dims: object = 0,
     randomness: str = "error",
     chunks: int = 2,
 ) -> Callable[..., Any]:
@@ -33,6 +32,3 @@ def chunk_vmap(
         return vmap(func, in_dims, out_dims, randomness, chunk_size=at_once)(*args, **kwargs)
 
     return wrapped
-
-
-__getattr__ = _missing_name(__name__)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 from ... import func as _func
 from ..._errors import warn
-from ..._missing import missing_name as _missing_name
 from ..._version import TORCH_VERSION as __version__  # noqa: F401
 from . import make_functional as _modules
 from .make_functional import FunctionalModule as FunctionalModule
 from .make_functional import FunctionalModuleWithBuffers as FunctionalModuleWithBuffers
 
 
-def _warning(function: Callable[..., Any], new: str) -> Callable[..., Any]:
+def _warning(function: Callable[..., object], new: str) -> Callable[..., object]:
     name = function.__name__
 
     @functools.wraps(function)
-    def warns(*args: object, **kwargs: object) -> Any:
+    def warns(*args: object, **kwargs: object) -> object:
         warn(
             "We've integrated functorch into PyTorch. As the final step of the integration, "
             f"`functorch.{name}` is deprecated as of PyTorch 2.0 and will be deleted in a future "
@@ -49,5 +47,3 @@ make_functional_with_buffers = _warning(
 combine_state_for_ensemble = _warning(
     _modules.combine_state_for_ensemble, "torch.func.stack_module_state"
 )
-
-__getattr__ = _missing_name(__name__)

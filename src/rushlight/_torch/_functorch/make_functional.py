@@ -8,7 +8,6 @@ from typing import Any
 
 from ... import _root as rl
 from ..._core import Tensor
-from ..._missing import missing_name as _missing_name
 from ...nn.modules.module import Module
 from ...nn.parameter import Parameter
 from ...nn.utils._named_member_accessor import NamedMemberAccessor
@@ -227,7 +226,7 @@ def make_functional_deprecated_v1(
         )
     weights, names, _ = extract_weights(model)
 
-    def function(weights: Sequence[Tensor], data: Sequence[Any]) -> Any:
+    def function(weights: Sequence[Tensor], data: Sequence[object]) -> Any:
         return load_state(copy.deepcopy(model), weights, names)(*data)
 
     return weights, function, names
@@ -238,19 +237,21 @@ def make_functional_with_buffers_deprecated_v1(model: Module) -> tuple[Any, ...]
     weights, names, _ = extract_weights(model)
     buffers, buffer_names, _ = extract_buffers(model)
 
-    def function(weights: Sequence[Tensor], buffers: Sequence[Tensor], data: Sequence[Any]) -> Any:
+    def function(
+        weights: Sequence[Tensor], buffers: Sequence[Tensor], data: Sequence[object]
+    ) -> Any:
         return load_state(copy.deepcopy(model), weights, names, buffers, buffer_names)(*data)
 
     return weights, buffers, function, names, buffer_names
 
 
-def _initial(make: Callable[..., Any], kinds: int) -> Callable[..., Any]:
+def _initial(make: Callable[..., Any], kinds: int) -> Callable[..., object]:
     def functional_init(
-        model_class: type[Module], ensemble_shape: tuple[int, ...] = (), device: Any = "cpu"
-    ) -> Callable[..., Any]:
+        model_class: type[Module], ensemble_shape: tuple[int, ...] = (), device: object = "cpu"
+    ) -> Callable[..., object]:
         """A function that makes a module, or several whose weights are stacked, as a function."""
 
-        def wrapped(*args: object, **kwargs: object) -> Any:
+        def wrapped(*args: object, **kwargs: object) -> object:
             if len(ensemble_shape) >= 2:
                 raise ValueError("NYI: ensemble_shape with more than 1 element")
             if not ensemble_shape:
@@ -269,5 +270,3 @@ def _initial(make: Callable[..., Any], kinds: int) -> Callable[..., Any]:
 
 functional_init = _initial(make_functional_deprecated_v1, 1)
 functional_init_with_buffers = _initial(make_functional_with_buffers_deprecated_v1, 2)
-
-__getattr__ = _missing_name(__name__)

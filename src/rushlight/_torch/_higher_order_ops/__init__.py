@@ -7,7 +7,6 @@ from typing import Any
 
 from ... import _pytree
 from ..._core import Tensor
-from ..._missing import missing_name as _missing_name
 from .associative_scan import associative_scan
 
 __all__ = ["associative_scan", "cond", "while_loop"]
@@ -26,7 +25,7 @@ def _truth(value: object, of: str) -> bool:
 
 
 def cond(
-    pred: Any,
+    pred: object,
     true_fn: Callable[..., Any],
     false_fn: Callable[..., Any],
     operands: tuple[Any, ...] | list[Any] = (),
@@ -50,8 +49,8 @@ def cond(
 
 
 def while_loop(
-    cond_fn: Callable[..., Any],
-    body_fn: Callable[..., Any],
+    cond_fn: Callable[..., object],
+    body_fn: Callable[..., object],
     carried_inputs: tuple[Any, ...] | list[Any],
 ) -> Any:
     """Runs body_fn on its own results as long as cond_fn says, and gives the last.
@@ -82,6 +81,3 @@ def while_loop(
             )
         carried = tuple(made)
     return carried
-
-
-__getattr__ = _missing_name(__name__)

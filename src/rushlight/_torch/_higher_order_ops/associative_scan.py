@@ -35,7 +35,7 @@ def _scan(combine: Callable[[_Leaves, _Leaves], _Leaves], leaves: _Leaves) -> _L
 
 def associative_scan(
     combine_fn: Callable[[Any, Any], Any],
-    xs: Any,
+    xs: object,
     dim: int,
     reverse: bool = False,
     combine_mode: str = "pointwise",

@@ -6,7 +6,6 @@ import copy
 from typing import Any, NamedTuple
 
 from ... import nn
-from ..._missing import missing_name as _missing_name
 from ...nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 from .nn import intrinsic as _fused
 
@@ -32,7 +31,7 @@ class _Stub(nn.Module):
         if qconfig:
             self.qconfig = qconfig
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: object) -> Any:
         return x
 
 
@@ -56,7 +55,7 @@ class QuantWrapper(nn.Module):
         return self.dequant(self.module(self.quant(X)))
 
 
-def _fuse_known(layers: list[Any]) -> list[Any]:
+def _fuse_known(layers: list[Any]) -> list[object]:
     """Layers fused into the first of them; the others do nothing any more."""
     kinds = [type(x) for x in layers]
     names = [k.__name__ for k in kinds]
@@ -74,7 +73,7 @@ def _fuse_known(layers: list[Any]) -> list[Any]:
         else:
             fused = fuse_conv_bn_eval(fused, norm, transposed)
     if rest:
-        pairs: dict[Any, Any] = {
+        pairs: dict[object, Any] = {
             **{(c, nn.ReLU): getattr(_fused, f"ConvReLU{d}d") for c, d in _CONVOLUTIONS},
             (nn.Linear, nn.ReLU): _fused.LinearReLU,
             (nn.BatchNorm2d, nn.ReLU): _fused.BNReLU2d,
@@ -95,7 +94,7 @@ def fuse_modules(
     modules_to_fuse: Any,
     inplace: bool = False,
     fuser_func: Any = None,
-    fuse_custom_config_dict: Any = None,
+    fuse_custom_config_dict: object = None,
 ) -> nn.Module:
     """A model, in eval mode, in which layers named in lists are one: convolution, norm, ReLU.
 
@@ -116,5 +115,3 @@ def fuse_modules(
 
 for _stub in (QuantStub, DeQuantStub, QuantWrapper):
     _stub.__module__ = f"{__name__}.stubs"  # where PyTorch has them
-
-__getattr__ = _missing_name(__name__)

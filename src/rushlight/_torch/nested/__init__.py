@@ -8,7 +8,6 @@ from typing import Any
 from ... import _root as rl
 from ..._core import Tensor
 from ..._device import jagged as _jagged_layout
-from ..._missing import missing_name as _missing_name
 from ._jagged import NestedTensor as _NestedTensor
 from ._jagged import offsets_of as _offsets_of
 from ._jagged import padded as _padded
@@ -30,7 +29,7 @@ def nested_tensor(
     *,
     dtype: rl.dtype | None = None,
     layout: rl.layout | None = None,
-    device: Any = None,
+    device: object = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -125,7 +124,7 @@ def nested_tensor_from_jagged(
 
 
 def narrow(
-    tensor: Tensor, dim: int, start: int | Tensor, length: int | Tensor, layout: Any = rl.strided
+    tensor: Tensor, dim: int, start: int | Tensor, length: int | Tensor, layout: object = rl.strided
 ) -> Tensor:
     """A view of rows of a tensor: of each the elements from its `start` on, of its `length`.
 
@@ -173,7 +172,7 @@ def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
     return _NestedTensor._of(tensor.masked_select(taken), _offsets_of(counts))
 
 
-def to_padded_tensor(input: Tensor, padding: float, output_size: Any = None) -> Tensor:
+def to_padded_tensor(input: Tensor, padding: float, output_size: object = None) -> Tensor:
     """A dense tensor, with `padding` behind the shorter parts.
 
     >>> parts = [torch.ones(1), torch.ones(2)]
@@ -185,6 +184,3 @@ def to_padded_tensor(input: Tensor, padding: float, output_size: Any = None) -> 
     if not isinstance(input, _NestedTensor):
         raise RuntimeError("to_padded_tensor(): expected a NestedTensor")
     return _padded(input, padding, output_size)
-
-
-__getattr__ = _missing_name(__name__)

@@ -20,6 +20,7 @@ from ... import _core
 from ... import _root as rl
 from ..._core import Tensor
 from ..._device import jagged
+from ...ops.table.arrays import dim_in
 
 __all__ = ["NestedTensor"]
 
@@ -47,7 +48,7 @@ class _Ragged(int):
         return "j1"
 
 
-def _refused(name: str, why: str = "keep it to element-wise functions, or pad it first") -> Any:
+def _refused(name: str, why: str = "keep it to element-wise functions, or pad it first") -> object:
     raise NotImplementedError(f"{name}(): not supported for NestedTensor with jagged layout; {why}")
 
 
@@ -171,13 +172,7 @@ def padded(nested: NestedTensor, padding: float, output_size: Any = None) -> Ten
 
 
 def _dim(nested: NestedTensor, dim: int) -> int:
-    ndim = _values(nested).dim() + 1
-    if not -ndim <= dim < ndim:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], "
-            f"but got {dim})"
-        )
-    return dim % ndim
+    return dim_in(dim, _values(nested).dim() + 1)
 
 
 def _alike(a: NestedTensor, b: NestedTensor) -> bool:
@@ -210,7 +205,9 @@ def _beside(other: object, nested: NestedTensor) -> Any:
     return rows[_owner(nested)[0]]
 
 
-def _reduce(func: Any, nested: NestedTensor, dim: Any, keepdim: bool, more: dict[str, Any]) -> Any:
+def _reduce(
+    func: Any, nested: NestedTensor, dim: Any, keepdim: bool, more: dict[str, object]
+) -> object:
     values, name, ragged = _values(nested), func.__name__, nested._ragged_idx
     if dim is None:
         _refuse_holes(nested, f"{name}(): not supported for nested tensors")
@@ -239,7 +236,7 @@ def _reduce(func: Any, nested: NestedTensor, dim: Any, keepdim: bool, more: dict
     return type(parts[0])(map(rl.stack, zip(*parts, strict=True)))
 
 
-def _each(result: Any, change: Callable[[Tensor], Any]) -> Any:
+def _each(result: Any, change: Callable[[Tensor], object]) -> object:
     """A result with each of its tensors changed."""
     if isinstance(result, Tensor):
         return change(result)
@@ -317,7 +314,7 @@ def _flattened(nested: NestedTensor, start_dim: int = 0, end_dim: int = -1) -> N
     return _moved(nested, _values(nested).flatten(start - 1, end - 1))
 
 
-def _softmax(nested: NestedTensor, dim: int, dtype: Any = None, **_: Any) -> NestedTensor:
+def _softmax(nested: NestedTensor, dim: int, dtype: Any = None, **_: object) -> NestedTensor:
     at = _dim(nested, dim)
     if at == nested._ragged_idx:
         _refuse_holes(nested, "softmax(): not supported for nested tensors")
@@ -326,7 +323,9 @@ def _softmax(nested: NestedTensor, dim: int, dtype: Any = None, **_: Any) -> Nes
     return _moved(nested, _values(nested).softmax(at - 1, dtype=dtype))
 
 
-def _attention(func: Any, query: Any, key: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
+def _attention(
+    func: Any, query: object, key: object, value: Any, *args: object, **kwargs: object
+) -> Any:
     tensors = (query, key, value)
     if not all(isinstance(t, NestedTensor) and t._ragged_idx == 2 for t in tensors):
         _refused("scaled_dot_product_attention", "all three have the shape (N, heads, j1, size)")
@@ -349,7 +348,7 @@ def _item(nested: NestedTensor, index: object) -> Any:
     return _refused("indexing", "by one whole number, or [..., i]")
 
 
-_MOVES: dict[str, Callable[..., Any]] = {
+_MOVES: dict[str, Callable[..., object]] = {
     "view": _viewed,
     "reshape": _viewed,
     "transpose": _transposed,
@@ -371,7 +370,7 @@ _MOVES: dict[str, Callable[..., Any]] = {
 }
 
 
-def _call(func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
+def _call(func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> object:
     listed = (
         b for a in (*args, *kwargs.values()) for b in (a if type(a) in (list, tuple) else [a])
     )
@@ -412,7 +411,7 @@ def _call(func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
     return _refused(name)
 
 
-def _attribute(func: Any, name: str, nested: NestedTensor) -> Any:
+def _attribute(func: Any, name: str, nested: NestedTensor) -> object:
     if name == "shape":
         return _shape(nested)
     constant = {"is_nested": True, "layout": jagged, "ndim": _values(nested).dim() + 1}

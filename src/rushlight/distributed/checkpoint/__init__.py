@@ -6,7 +6,6 @@ The files are PyTorch's: each reads what the other wrote. Read `filesystem` (wha
 
 from __future__ import annotations
 
-from ..._errors import refuse_all as _refuse_all
 from ..._missing import missing_name as _missing_name
 from .api import CheckpointException
 from .default_planner import DefaultLoadPlanner, DefaultSavePlanner
@@ -36,14 +35,6 @@ __all__ = [
     "save",
     "save_state_dict",
 ]
-globals().update(
-    _refuse_all(
-        "torch.distributed.checkpoint",
-        """HuggingFaceStorageReader HuggingFaceStorageWriter LoadPlan LoadPlanner ReadItem SavePlan
-        SavePlanner StorageReader StorageWriter WriteItem load_sharded_optimizer_state_dict""",
-        "saving and loading have one plan, and files in a folder.",
-    )
-)
 
 __getattr__ = _missing_name(
     __name__, late={n: n for n in ("state_dict", "stateful", "format_utils")}

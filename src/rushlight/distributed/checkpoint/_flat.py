@@ -14,12 +14,12 @@ from ..._core import Tensor
 Path = tuple[Any, ...]  # keys of dicts and places in lists
 
 
-def is_distributed(value: Any) -> bool:
+def is_distributed(value: object) -> bool:
     """Whether a value is a part of a tensor that lies over the processes of a mesh (DTensor)."""
     return hasattr(type(value), "to_local") and hasattr(value, "placements")
 
 
-def is_tensor(value: Any) -> bool:
+def is_tensor(value: object) -> bool:
     """Whether a value is stored as a tensor."""
     return isinstance(value, Tensor) or is_distributed(value)
 
@@ -39,7 +39,7 @@ class Flat(NamedTuple):
     paths: dict[str, Path]
 
 
-def _walk(value: Any, keys: Path, path: Path) -> Iterator[tuple[Path, Path, Any]]:
+def _walk(value: Any, keys: Path, path: Path) -> Iterator[tuple[Path, Path, object]]:
     if path and not _is_taken_apart(value):
         yield keys, path, value
     elif isinstance(value, Mapping):
@@ -50,7 +50,7 @@ def _walk(value: Any, keys: Path, path: Path) -> Iterator[tuple[Path, Path, Any]
             yield from _walk(inner, (*keys, place), (*path, place))
 
 
-def flatten(state_dict: Mapping[Any, Any]) -> Flat:
+def flatten(state_dict: Mapping[Any, object]) -> Flat:
     """A state dict as one dict. Raises ValueError where two values have the same name."""
     flat = Flat({}, {}, {})
     for keys, path, value in _walk(state_dict, (), ()):
@@ -68,9 +68,9 @@ def set_at(state: Any, path: Path, value: Any) -> None:
     state[path[-1]] = value
 
 
-def nested(values: Mapping[str, Any], paths: Mapping[str, Path]) -> dict[str, Any]:
+def nested(values: Mapping[str, object], paths: Mapping[str, Path]) -> dict[str, Any]:
     """The nested state dict of values by name: what is taken apart by numbers is a list."""
-    root: dict[Any, Any] = {}
+    root: dict[Any, object] = {}
     for name, value in values.items():
         inner: MutableMapping[Any, Any] = root
         *above, last = paths.get(name, (name,))
@@ -80,7 +80,7 @@ def nested(values: Mapping[str, Any], paths: Mapping[str, Path]) -> dict[str, An
     return {key: _with_lists(value) for key, value in root.items()}
 
 
-def _with_lists(value: object) -> Any:
+def _with_lists(value: object) -> object:
     if type(value) is not dict or not value:
         return value
     inner = {key: _with_lists(each) for key, each in value.items()}

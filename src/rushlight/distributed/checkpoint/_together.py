@@ -28,7 +28,7 @@ class Ranks:
         Raises CheckpointException on all ranks when it failed on some.
         """
         try:
-            mine: tuple[Any, Any] = (work(), None)
+            mine: tuple[object, object] = (work(), None)
         except Exception as error:
             mine = (None, (_sendable(error), traceback.extract_tb(error.__traceback__)))
         every: list[Any] = [mine]

@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from ..._errors import refuse_all as _refuse_all
 from ..._missing import missing_name as _missing_name
-
-_WHY = "saving and loading have one plan, which only the settings of the default planners change."
-globals().update(
-    _refuse_all(
-        "torch.distributed.checkpoint.default_planner",
-        """create_default_global_load_plan create_default_global_save_plan
-        create_default_local_load_plan create_default_local_save_plan""",
-        _WHY,
-    )
-)
 
 
 class DefaultSavePlanner:

@@ -66,7 +66,7 @@ class _Folder:
         return self.path
 
     @classmethod
-    def meant(cls, checkpoint_id: Any, given: Any) -> Self:
+    def meant(cls, checkpoint_id: Any, given: object) -> Self:
         """The storage that is `given`, for this checkpoint; a new one if nothing is given.
 
         Raises RuntimeError where neither is told, NotImplementedError for other kinds of storage.
@@ -204,7 +204,7 @@ class FileSystemReader(_Folder):
                 for info in infos:
                     yield self._value(file, info, weights_only)
 
-    def _value(self, file: IO[bytes], info: _StorageInfo, weights_only: bool) -> Any:
+    def _value(self, file: IO[bytes], info: _StorageInfo, weights_only: bool) -> object:
         where = f"{self.path / info.relative_path}, bytes {info.offset} to "
         where += f"{info.offset + info.length}"
         size = os.fstat(file.fileno()).st_size
@@ -221,7 +221,7 @@ class FileSystemReader(_Folder):
 class _MetadataPickler(Pickler):
     """Writes the classes of this package under PyTorch's names."""
 
-    def save_global(self, obj: Any, name: str | None = None) -> None:
+    def save_global(self, obj: object, name: str | None = None) -> None:
         module = getattr(obj, "__module__", "")
         if module.startswith(_HERE) and isinstance(obj, type):
             module = _THERE + module.removeprefix(_HERE)
@@ -234,7 +234,7 @@ def _path(*parts: str) -> str:
     return os.path.join(*parts) if parts else ""
 
 
-_READ: dict[str, Any] = {
+_READ: dict[str, object] = {
     **{f"torch.{dtype.name}": dtype for dtype in dtypes.ALL},
     "torch.serialization._get_layout": PIECES["torch.serialization._get_layout"],
     "torch.Size": Size,
@@ -262,7 +262,7 @@ class _MetadataUnpickler(_PythonUnpickler):  # type: ignore[misc]
     """Reads the classes of metadata and no others. A file's names are not run, and only the fields
     of metadata are set."""
 
-    dispatch: ClassVar[dict[int, Any]] = dict(_PythonUnpickler.dispatch)
+    dispatch: ClassVar[dict[int, object]] = dict(_PythonUnpickler.dispatch)
 
     def _build(self) -> None:
         state, target = self.stack.pop(), self.stack[-1]
@@ -279,14 +279,14 @@ class _MetadataUnpickler(_PythonUnpickler):  # type: ignore[misc]
 
     dispatch[pickle.BUILD[0]] = _build
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         found = _READ.get(f"{module}.{name}")
         if found is None:
             raise pickle.UnpicklingError(f"it names {f'{module}.{name}'[:200]!r}")
         return found
 
 
-def _check(content: Any) -> None:
+def _check(content: object) -> None:
     """Raises pickle.UnpicklingError unless the pieces are of their kinds."""
     if not isinstance(content, Metadata):
         raise pickle.UnpicklingError(f"it holds a {type(content).__name__}")

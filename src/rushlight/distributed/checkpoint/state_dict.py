@@ -84,13 +84,13 @@ class _Coming:
         self.shape, self.dtype = tuple(tensor.shape), tensor.dtype
 
 
-def _sent(state: Any, place: Any) -> Any:
+def _sent(state: object, place: Any) -> Any:
     """Rank 0's dict, of dicts, on all processes. place: what is kept of a key's tensor."""
     first = _groups.get_rank() == 0
     told = [tree_map_only(Tensor, _Coming, state) if first else None]
     broadcast_object_list(told, src=0)
 
-    def receive(plan: Any, own: Any, keys: tuple[Any, ...]) -> Any:
+    def receive(plan: object, own: Any, keys: tuple[object, ...]) -> object:
         if isinstance(plan, dict):
             return {k: receive(v, own[k] if first else None, (*keys, k)) for k, v in plan.items()}
         if not isinstance(plan, _Coming):
@@ -121,7 +121,7 @@ def _as_divided(like: object, whole: object) -> Any:
 
 
 def get_model_state_dict(
-    model: nn.Module, *, submodules: Any = None, options: StateDictOptions | None = None
+    model: nn.Module, *, submodules: object = None, options: StateDictOptions | None = None
 ) -> dict[str, Any]:
     """A model's state dict."""
     plain = _plain(model)
@@ -151,9 +151,9 @@ def _listed(optimizers: object) -> list[Any]:
 
 def get_optimizer_state_dict(
     model: nn.Module,
-    optimizers: Any,
+    optimizers: object,
     *,
-    submodules: Any = None,
+    submodules: object = None,
     options: StateDictOptions | None = None,
 ) -> dict[str, Any]:
     """Optimizers' state dicts as one, with the parameters' names for their numbers."""
@@ -192,9 +192,9 @@ def by_number(model: nn.Module, optimizer: Any, state_dict: dict[str, Any]) -> d
 
 def get_state_dict(
     model: nn.Module,
-    optimizers: Any,
+    optimizers: object,
     *,
-    submodules: Any = None,
+    submodules: object = None,
     options: StateDictOptions | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The state dicts of a model and of its optimizers."""
@@ -205,7 +205,10 @@ def get_state_dict(
 
 
 def set_model_state_dict(
-    model: nn.Module, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
+    model: nn.Module,
+    model_state_dict: dict[str, Any],
+    *,
+    options: StateDictOptions | None = None,
 ) -> Any:
     """Load a model's state dict."""
     strict = options.strict if options is not None else True
@@ -219,7 +222,7 @@ def set_model_state_dict(
 
 def set_optimizer_state_dict(
     model: nn.Module,
-    optimizers: Any,
+    optimizers: object,
     optim_state_dict: dict[str, Any],
     *,
     options: StateDictOptions | None = None,
@@ -237,7 +240,7 @@ def set_optimizer_state_dict(
 
 def set_state_dict(
     model: nn.Module,
-    optimizers: Any,
+    optimizers: object,
     *,
     model_state_dict: dict[str, Any],
     optim_state_dict: dict[str, Any],

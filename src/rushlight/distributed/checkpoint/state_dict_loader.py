@@ -25,10 +25,10 @@ class _Read(NamedTuple):
 
     place: Any
     is_tensor: bool
-    take: Callable[[Any], None]
+    take: Callable[[object], None]
 
 
-def _place(content: Metadata, name: str, begin: Any) -> Any:
+def _place(content: Metadata, name: str, begin: Any) -> object:
     place = content.storage_data.get(MetadataIndex(name, begin))
     if place is None:
         raise RuntimeError(
@@ -48,7 +48,7 @@ def _reads(state: dict[str, Any], content: Metadata, partial: bool) -> list[_Rea
                 raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.")
         elif isinstance(kind, BytesStorageMetadata):
 
-            def put(found: Any, keys: Any = flat.keys[name]) -> None:
+            def put(found: object, keys: Any = flat.keys[name]) -> None:
                 set_at(state, keys, found)
 
             reads.append(_Read(_place(content, name, None), False, put))
@@ -80,7 +80,7 @@ def _chunks(
             continue
         to, of = shared
 
-        def copy(found: Any, part: Any = target[to], of: Any = of, chunk: Any = chunk) -> None:
+        def copy(found: Any, part: Any = target[to], of: object = of, chunk: Any = chunk) -> None:
             if found.shape != Size(chunk.sizes):
                 raise RuntimeError(
                     f"{name} has {found.shape} in its file, and {Size(chunk.sizes)} in the "
@@ -99,7 +99,9 @@ def _chunks(
     return reads
 
 
-def _fill(state: dict[str, Any], reader: FileSystemReader, planner: object, ranks: Ranks) -> None:
+def _fill(
+    state: dict[str, object], reader: FileSystemReader, planner: object, ranks: Ranks
+) -> None:
     """Read what a state dict has."""
     partial = bool(getattr(planner, "allow_partial_load", False))
     reads: list[_Read] = []
@@ -119,7 +121,7 @@ def load(
     state_dict: dict[str, Any],
     *,
     checkpoint_id: str | os.PathLike[str] | None = None,
-    storage_reader: Any = None,
+    storage_reader: object = None,
     planner: DefaultLoadPlanner | None = None,
     process_group: ProcessGroup | None = None,
     no_dist: bool = False,
@@ -159,7 +161,7 @@ def load(
 
 def load_state_dict(
     state_dict: dict[str, Any],
-    storage_reader: Any,
+    storage_reader: object,
     process_group: ProcessGroup | None = None,
     coordinator_rank: int = 0,
     no_dist: bool = False,

@@ -62,7 +62,7 @@ class _Item(NamedTuple):
         return self.name, self.begin
 
 
-def _items(flat: Flat) -> tuple[list[_Item], dict[Any, Any]]:
+def _items(flat: Flat) -> tuple[list[_Item], dict[Any, object]]:
     """The items that this rank could write, and their values."""
     items, values = [], {}
     for name, value in flat.values.items():
@@ -89,8 +89,8 @@ def _shared_out(plans: list[list[_Item]], to_lowest: bool) -> list[list[_Item]]:
 
     With `to_lowest`, and for a value that is no tensor, the lowest owner is. All compute the same.
     """
-    owners: dict[Any, list[int]] = {}
-    items: dict[Any, _Item] = {}
+    owners: dict[object, list[int]] = {}
+    items: dict[object, _Item] = {}
     for rank, plan in enumerate(plans):
         for item in plan:
             owners.setdefault(item.identity, []).append(rank)
@@ -107,7 +107,7 @@ def _shared_out(plans: list[list[_Item]], to_lowest: bool) -> list[list[_Item]]:
 
 
 def _contents(
-    shares: list[list[_Item]], places: list[list[Any]], paths: object, folder: object
+    shares: list[list[_Item]], places: list[list[object]], paths: object, folder: object
 ) -> Metadata:
     """The table of contents of what the ranks have written."""
     kinds: dict[str, Any] = {}
@@ -127,14 +127,14 @@ def _contents(
     return Metadata(kinds, paths, storage, meta, "1.0.0")
 
 
-def _plain(tensor: Any) -> Any:
+def _plain(tensor: Any) -> object:
     """A tensor on the CPU whose memory has its values and no more."""
     tensor = tensor.cpu().contiguous()
     whole = tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
     return tensor if whole else tensor.clone()
 
 
-def _states(state_dict: dict[str, Any]) -> dict[str, Any]:
+def _states(state_dict: dict[str, object]) -> dict[str, object]:
     """The dict, with their states for objects that have a `state_dict`."""
     return {
         key: value.state_dict() if hasattr(value, "state_dict") else value
@@ -155,7 +155,7 @@ def _save(flat: Flat, writer: FileSystemWriter, planner: object, ranks: Ranks) -
         share, values = shares[ranks.rank], _items(flat)[1]
         if not share:
             return []
-        every: Iterable[Any] = (
+        every: Iterable[object] = (
             values[item.identity] if item.begin is None else _plain(values[item.identity])
             for item in share
         )
@@ -179,7 +179,7 @@ def save(
     state_dict: dict[str, Any],
     *,
     checkpoint_id: str | os.PathLike[str] | None = None,
-    storage_writer: Any = None,
+    storage_writer: object = None,
     planner: DefaultSavePlanner | None = None,
     process_group: ProcessGroup | None = None,
     no_dist: bool = False,
@@ -209,11 +209,11 @@ def async_save(
     state_dict: dict[str, Any],
     *,
     checkpoint_id: str | os.PathLike[str] | None = None,
-    storage_writer: Any = None,
+    storage_writer: object = None,
     planner: DefaultSavePlanner | None = None,
     process_group: ProcessGroup | None = None,
     async_checkpointer_type: AsyncCheckpointerType = AsyncCheckpointerType.THREAD,
-    async_stager: Any = None,
+    async_stager: object = None,
     no_dist: bool = False,
     use_collectives: bool = True,
 ) -> Future[Any]:
@@ -226,7 +226,7 @@ def async_save(
     flat = flatten(_states(state_dict))
     ranks = Ranks(process_group, no_dist)
     if ranks.count > 1:
-        done: Future[Any] = Future()
+        done: Future[object] = Future()
         try:
             done.set_result(_save(flat, writer, planner, ranks))
         except BaseException as error:
@@ -239,13 +239,13 @@ def async_save(
     return result
 
 
-def _detached(value: Any) -> Any:
+def _detached(value: Any) -> object:
     return value.detach() if is_tensor(value) else value
 
 
 def save_state_dict(
     state_dict: dict[str, Any],
-    storage_writer: Any,
+    storage_writer: object,
     process_group: ProcessGroup | None = None,
     coordinator_rank: int = 0,
     no_dist: bool = False,

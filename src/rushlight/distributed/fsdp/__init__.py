@@ -154,7 +154,7 @@ class FullyShardedDataParallel(nn.Module):
     """
 
     def __init__(
-        self, module: nn.Module, process_group: Any = None, *args: Any, **settings: Any
+        self, module: nn.Module, process_group: Any = None, *args: Any, **settings: object
     ) -> None:
         super().__init__()
         self._fsdp_wrapped_module = module

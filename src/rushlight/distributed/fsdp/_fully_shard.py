@@ -79,7 +79,12 @@ class _Parameters:
     """The parameters that one call of `fully_shard` divides, gathers and frees."""
 
     def __init__(
-        self, modules: list[nn.Module], mesh: Any, reshard: Any, policy: Any, ignored: Any
+        self,
+        modules: list[nn.Module],
+        mesh: Any,
+        reshard: Any,
+        policy: Any,
+        ignored: object,
     ) -> None:
         self.modules, self.mesh, self.policy = modules, mesh, policy
         self.count, self.rank = mesh.size(), mesh.get_local_rank()
@@ -127,9 +132,9 @@ class _Parameters:
     def _rows(self, one: _One) -> int:
         return -(-one.shape[0] // self.count)
 
-    def _by_type(self, ones: list[_One], chosen: object) -> Iterator[tuple[Any, list[_One]]]:
+    def _by_type(self, ones: list[_One], chosen: object) -> Iterator[tuple[object, list[_One]]]:
         """The parameters by the type that they travel in."""
-        kinds: dict[Any, list[_One]] = {}
+        kinds: dict[object, list[_One]] = {}
         for one in ones:
             own = one.divided.dtype
             kind = chosen if chosen is not None and own.is_floating_point else own
@@ -217,7 +222,7 @@ class _Parameters:
 
     # ---- forward
 
-    def before_forward(self, module: nn.Module, args: Any, kwargs: Any) -> Any:
+    def before_forward(self, module: nn.Module, args: object, kwargs: object) -> Any:
         """The hook before the module's forward."""
         if self.is_root is None:
             for other in _states(self.modules):
@@ -231,7 +236,7 @@ class _Parameters:
             return _cast((args, kwargs), kind)
         return args, kwargs
 
-    def after_module(self, module: nn.Module, args: Any, output: Any) -> Any:
+    def after_module(self, module: nn.Module, args: object, output: Any) -> Any:
         """The hook after the module's forward."""
         self.running.discard(id(module))
         if self.policy.output_dtype is not None:
@@ -409,7 +414,7 @@ def _states(modules: Iterable[nn.Module]) -> list[_Parameters]:
     return list(found.values())
 
 
-def _cast(values: Any, kind: Any) -> Any:
+def _cast(values: object, kind: Any) -> Any:
     def cast(tensor: Tensor) -> Tensor:
         return tensor.to(kind) if tensor.is_floating_point() else tensor
 
@@ -493,11 +498,11 @@ def fully_shard(
     *,
     mesh: Any = None,
     reshard_after_forward: bool | int | None = None,
-    shard_placement_fn: Any = None,
-    mp_policy: Any = None,
-    offload_policy: Any = None,
-    ignored_params: Any = None,
-    dp_mesh_dims: Any = None,
+    shard_placement_fn: object = None,
+    mp_policy: object = None,
+    offload_policy: object = None,
+    ignored_params: object = None,
+    dp_mesh_dims: object = None,
 ) -> Any:
     """Divide a module's parameters over the processes of a mesh; returns the module.
 

@@ -82,13 +82,13 @@ class CustomPolicy(_Policy):
         self._lambda_fn = lambda_fn
 
 
-def wrap(module: nn.Module, **wrap_overrides: Any) -> nn.Module:
+def wrap(module: nn.Module, **wrap_overrides: object) -> nn.Module:
     """The module as it is."""
     return module
 
 
 @contextlib.contextmanager
-def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: object) -> Iterator[None]:
+def enable_wrap(*, wrapper_cls: object, **wrapper_kwargs: object) -> Iterator[None]:
     """A block like any other: `wrap` leaves modules as they are."""
     yield
 

@@ -16,7 +16,8 @@ from ...autograd.function import Function
 from .. import ReduceOp as ReduceOp
 from .. import _collectives, get_rank, get_world_size
 from .. import group as group
-from .._collectives import all_gather_into_tensor, reduce_scatter_tensor
+from .._collectives import all_gather_into_tensor
+from .._functional_collectives import AllGather, AllReduce, AllToAll
 
 
 def _deprecated(name: str, newer: str | None = None) -> None:
@@ -47,13 +48,13 @@ def scatter(tensors: Any, src: int = 0, group: Any = None) -> Tensor:
     return _tensor(_Scatter.apply(src, group, *tensors))
 
 
-def reduce(tensor: Tensor, dst: int, op: Any = ReduceOp.SUM, group: Any = None) -> Tensor:
+def reduce(tensor: Tensor, dst: int, op: object = ReduceOp.SUM, group: object = None) -> Tensor:
     """The reduction of all tensors on rank `dst`, whose gradient all get; elsewhere the tensor."""
     return _tensor(_Reduce.apply(dst, op, group, tensor))
 
 
 def reduce_scatter(
-    output: Tensor, input_list: Any, op: Any = ReduceOp.SUM, group: Any = None
+    output: Tensor, input_list: Any, op: object = ReduceOp.SUM, group: Any = None
 ) -> Tensor:
     """The reduction of all tensors at this rank's place of the lists; output: the memory for it."""
     _deprecated("reduce_scatter", "reduce_scatter_single")
@@ -69,11 +70,11 @@ def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
 
 def _all_gather_base(output_tensor: Tensor, input_tensor: Tensor, group: object = None) -> Tensor:
     """The tensors of all in one; output_tensor: the memory for it."""
-    return _tensor(_AllGatherBase.apply(output_tensor, input_tensor, group))
+    return _tensor(AllGather.apply(input_tensor, group, output_tensor))
 
 
 def all_to_all(
-    output_tensor_list: Any, input_tensor_list: Any, group: Any = None
+    output_tensor_list: object, input_tensor_list: Any, group: Any = None
 ) -> tuple[Tensor, ...]:
     """The tensors that all ranks have for this rank; output_tensor_list: the memory for them."""
     found: tuple[Tensor, ...] = _AllToAll.apply(group, output_tensor_list, *input_tensor_list)
@@ -90,13 +91,13 @@ def all_to_all_single(
     """The parts, along dimension 0, that each rank has for this one; output: the memory for it."""
     _deprecated("all_to_all_single")
     sizes = output_split_sizes, input_split_sizes
-    return _tensor(_AllToAllSingle.apply(group, output, *sizes, input))
+    return _tensor(AllToAll.apply(input, *sizes, group, output))
 
 
-def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None) -> Tensor:
+def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: object = None) -> Tensor:
     """The reduction of all tensors, on all; the gradients are reduced in the same way."""
     _deprecated("all_reduce")
-    return _tensor(_AllReduce.apply(op, group, tensor))
+    return _tensor(AllReduce.apply(tensor, op, group, False))
 
 
 def _tensor(found: Any) -> Tensor:
@@ -150,7 +151,7 @@ class _Scatter(Function):
 
 class _Reduce(Function):
     @staticmethod
-    def forward(ctx: Any, dst: int, op: Any, group: Any, tensor: Tensor) -> Tensor:
+    def forward(ctx: Any, dst: int, op: object, group: Any, tensor: Tensor) -> Tensor:
         ctx.dst, ctx.group = dst, group
         tensor = tensor.clone()
         _collectives.reduce(tensor, dst, op, group)
@@ -163,7 +164,7 @@ class _Reduce(Function):
 
 class _ReduceScatter(Function):
     @staticmethod
-    def forward(ctx: Any, op: Any, group: Any, output: Tensor, *tensors: Tensor) -> Tensor:
+    def forward(ctx: Any, op: object, group: Any, output: Tensor, *tensors: Tensor) -> Tensor:
         ctx.group = group
         output = output.contiguous()
         _collectives.reduce_scatter(output, [t.contiguous() for t in tensors], op, group)
@@ -190,20 +191,6 @@ class _AllGather(Function):
         return None, _ReduceScatter.apply(ReduceOp.SUM, ctx.group, output, *gs)
 
 
-class _AllGatherBase(Function):
-    @staticmethod
-    def forward(ctx: Any, output: Tensor, tensor: Tensor, group: Any) -> Tensor:
-        ctx.group, ctx.shape = group, tensor.shape
-        all_gather_into_tensor(output, tensor, group)
-        return output
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Any:
-        found = g.new_empty(ctx.shape)
-        reduce_scatter_tensor(found, g, group=ctx.group)
-        return None, found, None
-
-
 class _AllToAll(Function):
     @staticmethod
     def forward(ctx: Any, group: Any, outputs: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -215,34 +202,6 @@ class _AllToAll(Function):
     def backward(ctx: Any, *gs: Tensor) -> Any:
         outputs = [gs[0].new_empty(shape) for shape in ctx.shapes]
         return None, None, *_AllToAll.apply(ctx.group, outputs, *gs)
-
-
-class _AllToAllSingle(Function):
-    @staticmethod
-    def forward(
-        ctx: Any, group: Any, output: Tensor, outputs: Any, inputs: Any, tensor: Tensor
-    ) -> Tensor:
-        ctx.group, ctx.shape, ctx.sizes = group, tensor.shape, (inputs, outputs)
-        _collectives.all_to_all_single(output, tensor, outputs, inputs, group)
-        return output
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Any:
-        output = g.new_empty(ctx.shape)
-        return None, None, None, None, _AllToAllSingle.apply(ctx.group, output, *ctx.sizes, g)
-
-
-class _AllReduce(Function):
-    @staticmethod
-    def forward(ctx: Any, op: Any, group: Any, tensor: Tensor) -> Tensor:
-        ctx.op, ctx.group = op, group
-        tensor = tensor.clone(memory_format=rl.contiguous_format)
-        _collectives.all_reduce(tensor, op, group)
-        return tensor
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Any:
-        return None, None, _AllReduce.apply(ctx.op, ctx.group, g)
 
 
 __getattr__ = _missing_name(__name__)

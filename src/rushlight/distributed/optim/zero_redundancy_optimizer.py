@@ -53,7 +53,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         process_group: ProcessGroup | None = None,
         parameters_as_bucket_view: bool = False,
         overlap_with_ddp: bool = False,
-        **defaults: Any,
+        **defaults: object,
     ) -> None:
         if overlap_with_ddp:
             raise NotImplementedError(
@@ -240,7 +240,7 @@ def _copy_options(source: list[_Group], target: list[_Group]) -> None:
         new.update({name: value for name, value in old.items() if not _is_params(name)})
 
 
-def _checked(params: Any) -> list[Any]:
+def _checked(params: Any) -> list[object]:
     """Parameters or groups of them, as a list."""
     if isinstance(params, Tensor):
         raise TypeError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..._errors import refused as _refused
 from ..._missing import missing_name as _missing_name
 from ..device_mesh import DeviceMesh as DeviceMesh
 from ..device_mesh import init_device_mesh as init_device_mesh
@@ -13,15 +12,4 @@ from ._placements import Placement as Placement
 from ._placements import Replicate as Replicate
 from ._placements import Shard as Shard
 
-_WHY = "distribute_tensor and DTensor.from_local make tensors over several processes."
-
-distribute_module = _refused("torch.distributed.tensor.distribute_module", _WHY)
-
-zeros, ones, empty, full, rand, randn = (
-    _refused(f"torch.distributed.tensor.{name}", _WHY)
-    for name in ("zeros", "ones", "empty", "full", "rand", "randn")
-)
-
-__getattr__ = _missing_name(
-    __name__, late={n: n for n in ("device_mesh", "parallel", "placement_types")}
-)
+__getattr__ = _missing_name(__name__, late={"parallel": "parallel"})

@@ -182,7 +182,7 @@ class DTensor(Tensor):
     _whole_shape: Any
     _is_copied_view: bool
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: object) -> Any:
         """Refused: see `DTensor.from_local`."""
         raise TypeError("A DTensor is made by DTensor.from_local or by distribute_tensor.")
 
@@ -337,7 +337,7 @@ class DTensor(Tensor):
 DTensor.__module__ = "rushlight.distributed.tensor"
 
 
-def _attribute(attribute: str, access: str, func: Any, args: Any) -> Any:
+def _attribute(attribute: str, access: str, func: Any, args: Any) -> object:
     """Read or write an attribute."""
     self = args[0]
     if attribute == "data":
@@ -373,7 +373,7 @@ def _stride(self: DTensor, dim: int | None = None) -> Any:
     return tuple(steps) if dim is None else steps[dim]
 
 
-_FACTS: dict[str, Callable[..., Any]] = {
+_FACTS: dict[str, Callable[..., object]] = {
     "size": lambda t, dim=None: t._whole_shape if dim is None else t._whole_shape[dim],
     "numel": lambda t: math.prod(t._whole_shape),
     "nelement": lambda t: math.prod(t._whole_shape),
@@ -382,7 +382,7 @@ _FACTS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _run(name: str, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+def _run(name: str, func: object, args: Any, kwargs: dict[str, object]) -> Any:
     """Run a function on the parts where that is the same, else on the whole."""
     tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor)]
     spread = [t for t in tensors if isinstance(t, DTensor)]
@@ -433,7 +433,7 @@ def _goes_with(tensor: Tensor, model: DTensor) -> bool:
     )
 
 
-def _on_parts(func: Any, args: Any, kwargs: Any, model: DTensor, writes: bool) -> Any:
+def _on_parts(func: Any, args: Any, kwargs: object, model: DTensor, writes: bool) -> Any:
     own, named = tree_map_only(DTensor, lambda t: t._local, (args, kwargs))
     result = func(*own, **named)
     if writes:
@@ -477,8 +477,8 @@ def _on_whole(name: str, func: Any, args: Any, kwargs: Any, model: DTensor, writ
 
 def distribute_tensor(
     tensor: Tensor,
-    device_mesh: Any = None,
-    placements: Any = None,
+    device_mesh: object = None,
+    placements: object = None,
     *,
     src_data_rank: int | None = 0,
 ) -> DTensor:

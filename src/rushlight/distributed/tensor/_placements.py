@@ -31,6 +31,13 @@ class Shard(Placement):
 
 
 @dataclasses.dataclass(frozen=True)
+class _StridedShard(Shard):
+    """Each process has every so many parts of a dimension. Libraries ask for it by isinstance."""
+
+    split_factor: int
+
+
+@dataclasses.dataclass(frozen=True)
 class Replicate(Placement):
     """Each process has all of it."""
 
@@ -48,3 +55,4 @@ class Partial(Placement):
 
 for _kind in (Placement, Shard, Replicate, Partial):
     _kind.__module__ = "rushlight.distributed.tensor"
+_StridedShard.__module__ = "rushlight.distributed.tensor.placement_types"

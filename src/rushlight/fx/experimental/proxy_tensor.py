@@ -11,7 +11,6 @@ from ..._errors import refused as _refused
 from ..._missing import missing_name as _missing_name
 from ..._spelling import spelled
 from ...overrides import TorchFunctionMode, is_tensor_method_or_property, resolve_name
-from .._compatibility import compatibility
 from .._symbolic_trace import Tracer
 from ..graph import Graph
 from ..graph_module import GraphModule
@@ -20,7 +19,6 @@ from ..proxy import Proxy
 __all__ = ["PythonKeyTracer", "dispatch_trace", "get_innermost_proxy_mode", "make_fx"]
 
 
-@compatibility(is_backward_compatible=False)
 class PythonKeyTracer(Tracer):
     """Makes nodes of calls over tensors with values."""
 
@@ -58,7 +56,9 @@ class _Recorder(TorchFunctionMode):
         super().__init__()
         self.tracer = tracer
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Any, types: object, args: Any = (), kwargs: Any = None
+    ) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         tensors = [x for x in pytree.tree_leaves(result) if isinstance(x, Tensor)]
@@ -78,10 +78,9 @@ class _Recorder(TorchFunctionMode):
         return result
 
 
-@compatibility(is_backward_compatible=False)
 def make_fx(
     f: Callable[..., Any],
-    decomposition_table: Any = None,
+    decomposition_table: object = None,
     tracing_mode: str = "real",
     **settings: object,
 ) -> Callable[..., GraphModule]:
@@ -118,7 +117,6 @@ def make_fx(
     return traced
 
 
-@compatibility(is_backward_compatible=False)
 def get_innermost_proxy_mode() -> None:
     """None: no mode of the dispatcher traces here."""
 

@@ -32,12 +32,12 @@ def _known(a: object) -> bool:
 guard_bool = guard_or_false = guard_or_true = guard_size_oblivious = statically_known_true = _known
 
 
-def has_free_symbols(val: Any) -> bool:
+def has_free_symbols(val: object) -> bool:
     """False: there are no symbols."""
     return False
 
 
-def free_symbols(val: Any) -> set[Any]:
+def free_symbols(val: object) -> set[Any]:
     """No symbols."""
     return set()
 
@@ -46,7 +46,7 @@ free_unbacked_symbols = free_symbols
 is_nested_int = has_hint = has_free_symbols
 
 
-def is_concrete_int(a: Any) -> bool:
+def is_concrete_int(a: object) -> bool:
     """True: sizes are numbers."""
     return True
 
@@ -54,7 +54,7 @@ def is_concrete_int(a: Any) -> bool:
 is_concrete_bool = is_concrete_int
 
 
-def sym_eq(x: Any, y: Any) -> bool:
+def sym_eq(x: object, y: object) -> bool:
     """Whether sizes are the same."""
     return bool(x == y)
 

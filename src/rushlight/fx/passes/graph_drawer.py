@@ -6,12 +6,10 @@ from importlib import import_module
 from typing import Any
 
 from ..._missing import missing_name as _missing_name
-from .._compatibility import compatibility
 
 __all__ = ["FxGraphDrawer"]
 
 
-@compatibility(is_backward_compatible=False)
 class FxGraphDrawer:
     """A drawing of a traced module: `get_dot_graph()` is a pydot.Dot.
 

@@ -7,14 +7,12 @@ from typing import Any, NamedTuple
 from ... import _root as rl
 from ..._core import Tensor
 from ..._missing import missing_name as _missing_name
-from .._compatibility import compatibility
 from ..interpreter import Interpreter
 from ..node import Node, map_aggregate
 
 __all__ = ["ShapeProp", "TensorMetadata"]
 
 
-@compatibility(is_backward_compatible=True)
 class TensorMetadata(NamedTuple):
     """The facts about a tensor that a pass notes."""
 
@@ -39,7 +37,6 @@ def _extract_tensor_metadata(result: Tensor, include_contiguity: bool = True) ->
     )
 
 
-@compatibility(is_backward_compatible=True)
 class ShapeProp(Interpreter):
     """Runs a traced module and notes of each node its type and, in meta, its tensors' sizes."""
 
@@ -56,7 +53,7 @@ class ShapeProp(Interpreter):
             ) from error
         tensors = []
 
-        def note(x: Any) -> Any:
+        def note(x: object) -> Any:
             if not isinstance(x, Tensor):
                 return x
             tensors.append(x)

@@ -62,7 +62,7 @@ def _as_data() -> Iterator[None]:
         _core.set_overrides(before)
 
 
-def is_masked_tensor(obj: Any, /) -> bool:
+def is_masked_tensor(obj: object, /) -> bool:
     """Whether `obj` is a MaskedTensor.
 
     >>> data = torch.tensor([1.0, 2.0])
@@ -92,7 +92,7 @@ def _indented(text: str) -> str:
     return "\n".join("  " + line for line in text.split("\n"))
 
 
-def _map(value: object, change: Callable[[MaskedTensor], Tensor]) -> Any:
+def _map(value: object, change: Callable[[MaskedTensor], Tensor]) -> object:
     if isinstance(value, MaskedTensor):
         return change(value)
     if isinstance(value, list | tuple) and any(isinstance(v, MaskedTensor) for v in value):
@@ -145,7 +145,7 @@ class MaskedTensor(Tensor):
         made._masked_mask = mask.clone()
         return made.requires_grad_() if requires_grad else made
 
-    def __init__(self, data: Any, mask: Any, requires_grad: bool = False) -> None: ...
+    def __init__(self, data: Any, mask: object, requires_grad: bool = False) -> None: ...
 
     @classmethod
     def _wrap(cls, data: Any, mask: Any) -> Any:
@@ -212,7 +212,7 @@ def _mask_of(masked: MaskedTensor) -> Tensor:
     return masked._masked_mask
 
 
-def _call(func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
+def _call(func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> object:
     """Call a function of this name with masked tensors, and mask its result."""
 
     def on(change: Callable[[MaskedTensor], Tensor]) -> Any:
@@ -273,7 +273,7 @@ def _call(func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
     )
 
 
-def _attribute(func: Any, name: str, masked: MaskedTensor) -> Any:
+def _attribute(func: Any, name: str, masked: MaskedTensor) -> object:
     with _as_data():
         found = func(masked)
     if name in ("grad", "data") and isinstance(found, Tensor):
@@ -286,7 +286,7 @@ def _attribute(func: Any, name: str, masked: MaskedTensor) -> Any:
     return found
 
 
-def _common_mask(args: Any, kwargs: dict[str, Any]) -> Tensor:
+def _common_mask(args: Any, kwargs: dict[str, object]) -> Tensor:
     """The mask of the masked tensors among the arguments, which must be one and the same."""
     masks = [a._masked_mask for a in (*args, *kwargs.values()) if isinstance(a, MaskedTensor)]
     for other in masks[1:]:
@@ -315,7 +315,7 @@ def _softmax(input: MaskedTensor, dim: Any = None, *args: Any, **kwargs: Any) ->
     return MaskedTensor._wrap(result.masked_fill(~mask, 0), mask)
 
 
-def _reduce(name: str, input: Any, *args: Any, **kwargs: Any) -> Any:
+def _reduce(name: str, input: Any, *args: Any, **kwargs: object) -> Any:
     """A reduction: an element of the result counts where at least one of its inputs does."""
     mask, reduction = input._masked_mask, REDUCTIONS[name]
     if not args and not kwargs:

@@ -11,7 +11,7 @@ from .core import MaskedTensor
 __all__ = ["as_masked_tensor", "masked_tensor"]
 
 
-def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> MaskedTensor:
+def masked_tensor(data: object, mask: object, requires_grad: bool = False) -> MaskedTensor:
     """A tensor of `data`'s values of which those count where `mask` is True; a leaf of the graph.
 
     `mask` is a boolean tensor of the shape of `data`. Both are copied.
@@ -33,12 +33,12 @@ class _Constructor(Function):
         return MaskedTensor(data.detach(), mask)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: Any, *grads: Any) -> object:
         (mask,) = ctx.saved_tensors
         return grads[0].masked_fill(~mask, 0), None
 
 
-def as_masked_tensor(data: Any, mask: Any) -> MaskedTensor:
+def as_masked_tensor(data: Tensor, mask: Tensor) -> MaskedTensor:
     """As `masked_tensor`, and gradients flow on to `data`: zero where the mask is False.
 
     >>> data = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)

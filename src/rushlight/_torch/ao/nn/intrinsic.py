@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from .... import nn
-from ...._missing import missing_name as _missing_name
 
 
 class _FusedModule(nn.Sequential):
     pass
 
 
-def _fused(name: str, *kinds: type[Any]) -> type[Any]:
+def _fused(name: str, *kinds: type[object]) -> type[object]:
     def __init__(self: Any, *layers: Any) -> None:
         if len(layers) != len(kinds) or not all(map(isinstance, layers, kinds)):
             found = "".join(type(x).__name__ for x in layers)
@@ -37,5 +36,3 @@ ConvBn3d = _fused("ConvBn3d", nn.Conv3d, nn.BatchNorm3d)
 ConvBnReLU1d = _fused("ConvBnReLU1d", nn.Conv1d, nn.BatchNorm1d, nn.ReLU)
 ConvBnReLU2d = _fused("ConvBnReLU2d", nn.Conv2d, nn.BatchNorm2d, nn.ReLU)
 ConvBnReLU3d = _fused("ConvBnReLU3d", nn.Conv3d, nn.BatchNorm3d, nn.ReLU)
-
-__getattr__ = _missing_name(__name__)

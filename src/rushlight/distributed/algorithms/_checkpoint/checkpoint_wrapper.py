@@ -32,7 +32,7 @@ class ActivationWrapper(nn.Module):
         except AttributeError:
             return getattr(super().__getattr__("_checkpoint_wrapped_module"), name)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         inner: Any = self._checkpoint_wrapped_module
         return inner[key]
 
@@ -98,7 +98,7 @@ def apply_activation_checkpointing(
     model: nn.Module,
     checkpoint_wrapper_fn: Callable[[nn.Module], nn.Module] = checkpoint_wrapper,
     check_fn: Callable[[nn.Module], bool] = lambda _: True,
-    auto_wrap_policy: Any = None,
+    auto_wrap_policy: object = None,
 ) -> None:
     """Wrap the children of a model for which a function says so."""
     for name, child in list(model.named_children()):

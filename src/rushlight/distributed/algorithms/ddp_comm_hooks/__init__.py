@@ -42,7 +42,9 @@ class DDPCommHookType(enum.Enum):
     NOOP = _Registers(debugging_hooks.noop_hook)
 
 
-def register_ddp_comm_hook(comm_hook_type: DDPCommHookType, model: Any, state: Any = None) -> None:
+def register_ddp_comm_hook(
+    comm_hook_type: DDPCommHookType, model: object, state: object = None
+) -> None:
     """Register one of the hooks of `DDPCommHookType` at a model; state is a group of processes."""
     comm_hook_type.value(model=model, state=state)
 

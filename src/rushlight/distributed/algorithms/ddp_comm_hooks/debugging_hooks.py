@@ -10,9 +10,9 @@ from ...._torch.futures import Future
 __all__ = ["noop_hook"]
 
 
-def noop_hook(_: Any, bucket: Any) -> Future[Any]:
+def noop_hook(_: object, bucket: Any) -> Future[Any]:
     """The bucket as it is: each process goes on with its own gradients."""
-    future: Future[Any] = Future()
+    future: Future[object] = Future()
     future.set_result(bucket.buffer())
     return future
 

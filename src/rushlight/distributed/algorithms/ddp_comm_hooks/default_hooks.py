@@ -45,23 +45,23 @@ def allreduce_hook(process_group: ProcessGroup | None, bucket: Any) -> Future[An
     return _mean(bucket.buffer(), process_group)
 
 
-def _compress(dtype: Any, group: ProcessGroup | None, bucket: Any) -> Future[Any]:
+def _compress(dtype: Any, group: ProcessGroup | None, bucket: Any) -> Future[object]:
     buffer = bucket.buffer()
     return _mean(buffer.to(dtype), group).then(lambda future: buffer.copy_(future.value()))
 
 
-def fp16_compress_hook(process_group: ProcessGroup | None, bucket: Any) -> Future[Any]:
+def fp16_compress_hook(process_group: ProcessGroup | None, bucket: object) -> Future[Any]:
     """Average the bucket over the processes, sent as float16."""
     return _compress(rl.float16, process_group, bucket)
 
 
-def bf16_compress_hook(process_group: ProcessGroup | None, bucket: Any) -> Future[Any]:
+def bf16_compress_hook(process_group: ProcessGroup | None, bucket: object) -> Future[Any]:
     """Average the bucket over the processes, sent as bfloat16."""
     return _compress(rl.bfloat16, process_group, bucket)
 
 
 def _compressed(dtype: object, hook: Hook) -> Hook:
-    def compressed_hook(state: Any, bucket: Any) -> Future[Any]:
+    def compressed_hook(state: object, bucket: Any) -> Future[object]:
         buffer = bucket.buffer()
         bucket.set_buffer(buffer.to(dtype))
         return hook(state, bucket).then(lambda future: buffer.copy_(future.value()))

@@ -159,7 +159,7 @@ def powerSGD_hook(state: PowerSGDState, bucket: Any) -> Future[Any]:
     index = bucket.index()
     wanted = state._with_error(index, flat)
 
-    by_shape: dict[Any, list[Tensor]] = {}
+    by_shape: dict[object, list[Tensor]] = {}
     whole: list[Tensor] = []
     before = after = 0
     for gradient in bucket.gradients():
@@ -202,7 +202,7 @@ def powerSGD_hook(state: PowerSGDState, bucket: Any) -> Future[Any]:
     whole_mean = _mean(whole_memory, group)
     p_sum = _sum(p_memory, group)
 
-    def finish(future: Future[Any]) -> Tensor:
+    def finish(future: Future[object]) -> Tensor:
         whole_mean.wait()
         for target, part in zip(whole, whole_memory.split([t.numel() for t in whole]), strict=True):
             target.copy_(part.view(target.shape))
@@ -247,7 +247,7 @@ def batched_powerSGD_hook(state: PowerSGDState, bucket: Any) -> Future[Any]:
     _orthogonalize(q.unsqueeze(0), 0)
     rl.matmul(matrix, q, out=p)
 
-    def finish(_: Future[Any]) -> Tensor:
+    def finish(_: Future[object]) -> Tensor:
         _orthogonalize(p.unsqueeze(0), 0)
         rl.matmul(matrix.t(), p, out=q)
         _sum(q, group).wait()

@@ -23,7 +23,7 @@ def _scales(rows: Tensor) -> Tensor:
     return rl.stack([scale, zero], 1)
 
 
-def _mean_of_bytes(rows: Tensor, group: ProcessGroup | None, length: int) -> Future[Any]:
+def _mean_of_bytes(rows: Tensor, group: ProcessGroup | None, length: int) -> Future[object]:
     own = member(group)
     with_size = (own.size(), *rows.shape)
     scales = _scales(rows)

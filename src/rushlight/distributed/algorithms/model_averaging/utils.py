@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from .... import _root as rl
 from ...._missing import missing_name as _missing_name
@@ -28,7 +27,7 @@ def average_parameters(params: Iterable[Tensor], process_group: ProcessGroup | N
         param.copy_(part.view(param.shape))
 
 
-def get_params_to_average(params: Iterable[Any]) -> list[Tensor]:
+def get_params_to_average(params: Iterable[object]) -> list[Tensor]:
     """The parameters, of a model or of an optimizer's groups, that have a gradient.
 
     Raises NotImplementedError for what is neither a parameter nor a group.
@@ -45,7 +44,7 @@ def get_params_to_average(params: Iterable[Any]) -> list[Tensor]:
 
 
 def average_parameters_or_parameter_groups(
-    params: Iterable[Any], process_group: ProcessGroup | None
+    params: Iterable[object], process_group: ProcessGroup | None
 ) -> None:
     """Average those of a model's parameters, or of an optimizer's groups, that have a gradient."""
     average_parameters(get_params_to_average(params), process_group)

@@ -42,7 +42,7 @@ class PrepareModuleInputOutput(ParallelStyle):
 
 
 def parallelize_module(
-    module: Any, device_mesh: Any = None, parallelize_plan: Any = None, **settings: object
+    module: object, device_mesh: object = None, parallelize_plan: object = None, **settings: object
 ) -> Any:
     """The module as it is: one process has all of it."""
     return module

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...._missing import missing_name as _missing_name
-from ..._compatibility import compatibility
 from ...graph import Graph
 from ...node import Node
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
 
 
-@compatibility(is_backward_compatible=False)
 @dataclass
 class InternalMatch:
     """A place where a pattern was found."""
@@ -34,7 +32,6 @@ class InternalMatch:
         )
 
 
-@compatibility(is_backward_compatible=False)
 class SubgraphMatcher:
     """Finds a pattern in graphs: by what nodes do and use, not by their names.
 
@@ -81,7 +78,7 @@ class SubgraphMatcher:
         return bool(wanted.target == node.target)
 
     @staticmethod
-    def _member(node: Node) -> Any:
+    def _member(node: Node) -> object:
         at = node.graph.owning_module
         for part in str(node.target).split("."):
             at = getattr(at, part)
@@ -139,11 +136,11 @@ class SubgraphMatcher:
         return False
 
     @staticmethod
-    def _normalized(node: Node) -> Any:
+    def _normalized(node: Node) -> object:
         """The arguments; those by name in the order of the names."""
         return [list(node.args), dict(sorted(node.kwargs.items()))]
 
-    def _is_contained(self, nodes_map: dict[Node, Any]) -> bool:
+    def _is_contained(self, nodes_map: dict[Node, object]) -> bool:
         """Whether nothing outside of the place uses what is inside of it."""
         inside = {
             node: wanted

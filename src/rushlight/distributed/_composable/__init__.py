@@ -1,5 +1,0 @@
-"""Functions over modules of several processes."""
-
-from ..._missing import missing_name as _missing_name
-
-__getattr__ = _missing_name(__name__, late={"fsdp": "fsdp"})
