@@ -151,7 +151,7 @@ def _quiet_expected_warnings():
 @pytest.fixture
 def no_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where no program has named an accelerator, which another test of this process may have."""
-    from rushlight._device import _Accelerators
+    from rushlight._base.device import _Accelerators
 
     monkeypatch.setattr(_Accelerators, "wanted", False)
 

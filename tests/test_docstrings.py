@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 
 from rushlight import _torch
-from rushlight._device import accelerators
+from rushlight._base.device import accelerators
 from test_import_arrows import imports_of_torch
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "rushlight"

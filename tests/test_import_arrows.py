@@ -320,7 +320,7 @@ def test_no_file_is_in_a_circle() -> None:
 
 
 def test_what_is_asked_of_the_right_is_connected() -> None:
-    from rushlight._late import Late, late
+    from rushlight._base.late import Late, late
 
     assert vars(late).keys() == Late.__annotations__.keys()
 

@@ -24,7 +24,7 @@ import pytest
 import rushlight as torch
 from _alone import PATIENCE
 from fuzz.files import ORDERED, REBUILD, SET, name, number, storage, tensor, text
-from rushlight._rebuilding import STREAM_MAGIC, STREAM_VERSION
+from rushlight._tensor.rebuilding import STREAM_MAGIC, STREAM_VERSION
 from rushlight.serialization import _safe, safe_globals
 
 RUN, POISONED = text("run"), text("poisoned")

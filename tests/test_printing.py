@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from rushlight import _dtypes as dtypes
-from rushlight import _printing as printing
-from rushlight._printing import format_scalar, tensor_text
+from rushlight._base import dtypes, printing
+from rushlight._base.printing import format_scalar, tensor_text
 
 
 @pytest.fixture(autouse=True)

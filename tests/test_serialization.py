@@ -14,10 +14,10 @@ import zipfile
 import numpy as np
 import pytest
 
-from rushlight import _dtypes as dtypes
 from rushlight import serialization
-from rushlight._device import device, strided
-from rushlight._size import Size
+from rushlight._base import dtypes
+from rushlight._base.device import device, strided
+from rushlight._base.size import Size
 from rushlight.serialization import _pickler, _tensors, load, save
 
 try:

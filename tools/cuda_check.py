@@ -14,7 +14,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
-from rushlight._devices.kernels import FOLDER, text_of
+from rushlight._devices.texts import FOLDER, text_of
 
 ARCHITECTURES = "sm_80", "sm_90"
 # Products and sums are rounded each by itself, as on the CPU.

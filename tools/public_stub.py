@@ -27,8 +27,8 @@ import numpy as np
 
 import rushlight as torch
 from rushlight import _core, _torch, return_types
-from rushlight import _dtypes as dtypes
 from rushlight import _root as base
+from rushlight._base import dtypes
 from rushlight.ops import OPS, namespace
 from rushlight.ops.table.documentation import bound_signature, own_signature, signatures
 from rushlight.ops.table.signature import Signature

@@ -20,10 +20,10 @@ try:
     from . import _core as _core
     from . import _root as _base
     from . import func as func
-    from ._late import connect as _connect
-    from ._missing import ByRow as _ByRow
-    from ._missing import missing_name as _missing_name
-    from ._version import __version__ as __version__
+    from ._base.late import connect as _connect
+    from ._base.missing import ByRow as _ByRow
+    from ._base.missing import missing_name as _missing_name
+    from ._base.version import __version__ as __version__
 
     _names = _base._public()
     globals().update(_names)
@@ -35,7 +35,7 @@ try:
 
     from . import _callbacks as _callbacks
     from . import linalg, nn, special, utils
-    from ._torch_alias import install_as_torch
+    from ._alias import install_as_torch
 
     _sys.meta_path.append(_ByRow())
     _connect(package=lambda: _sys.modules[__name__])

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import sys
 
-from . import _core, _dlpack
-from ._device import device, layout, memory_format, resolve
+from . import _core
+from ._base import dlpack as _dlpack
+from ._base.device import device, layout, memory_format, resolve
+from ._base.errors import AcceleratorError, OutOfMemoryError, warn
+from ._base.late import connect, imported
 from ._devices import meta
 from ._devices.cpu import beyond_memory
-from ._errors import AcceleratorError, OutOfMemoryError, warn
-from ._generator import Generator
-from ._late import connect, imported
+from ._devices.generator import Generator
 from ._levels import running
 from ._levels.dispatch import wrapped
 from ._tensor import _missing_attribute, _tensor_new
@@ -59,9 +60,9 @@ _core.register(
         "take_pytorchs": _dlpack.take_pytorchs,
         "beyond_memory": beyond_memory,
         "on_stand_ins": meta.run,
-        "load_kernels_there": imported("rushlight._devices._kernels", "load"),
-        "copy_there": imported("rushlight._devices._kernels._complex", "copy_across"),
-        "put_off_there": imported("rushlight._devices._kernels._complex", "put_off"),
+        "load_kernels_there": imported("rushlight._devices.there", "load"),
+        "copy_there": imported("rushlight._devices.complex", "copy_across"),
+        "put_off_there": imported("rushlight._devices.complex", "put_off"),
         "interpreter": imported("rushlight._devices.programs", "interpreter"),
         "specialised": imported("rushlight._devices.programs", "specialised"),
         "OutOfMemoryError": OutOfMemoryError,
@@ -82,7 +83,7 @@ _core.register(
         "resolve_device": resolve,
         # members of Tensor and Node
         "repr": _text,
-        "handed_on": imported("rushlight._spelling", "handed_on"),
+        "handed_on": imported("rushlight._alias.spelling", "handed_on"),
         "handed_as_is": {},
         "tensor_new": _tensor_new,
         "call_node": graph._call_node,
@@ -105,16 +106,16 @@ _core.register(
         "node_made": anomaly_mode.note_place,
         "node_ran": anomaly_mode._node_ran,
         "node_failed": anomaly_mode.node_failed,
-        "trace_starts": imported("rushlight._observers", "_starts"),
-        "trace_ran": imported("rushlight._observers", "_ran"),
-        "trace_ends": imported("rushlight._observers", "_ends"),
+        "trace_starts": imported("rushlight._base.observers", "_starts"),
+        "trace_ran": imported("rushlight._base.observers", "_ran"),
+        "trace_ends": imported("rushlight._base.observers", "_ends"),
     }
 )
 _core.check_registered()
 connect(
-    accelerator_between=imported("rushlight._devices._kernels._filling", "between"),
-    accelerator_draw=imported("rushlight._devices._kernels._random", "fill"),
-    accelerator_steps=imported("rushlight._devices._kernels._filling", "steps"),
+    accelerator_between=imported("rushlight.ops.making.there.filling", "between"),
+    accelerator_draw=imported("rushlight.ops.random.there.random", "fill"),
+    accelerator_steps=imported("rushlight.ops.making.there.filling", "steps"),
     accelerator_wait=imported("rushlight._torch._present_device", "wait"),
     define_torchvision=imported("rushlight._torch._torchvision", "define"),
     found=imported("rushlight._torch", "find"),

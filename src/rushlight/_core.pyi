@@ -5,10 +5,10 @@ from typing import Any, Final, NoReturn, Self, TypeAlias, TypeVar, overload
 
 from numpy import ndarray
 
-from ._dtypes import dtype as _dtype
-from ._size import Size
-from ._tensor_methods import TensorMethods
+from ._base.dtypes import dtype as _dtype
+from ._base.size import Size
 from ._typed.kernels import Kernels
+from ._typed.methods import TensorMethods
 
 _Class = TypeVar("_Class", bound=Tensor)
 _T = TypeVar("_T")

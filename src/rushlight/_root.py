@@ -14,8 +14,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from . import _core as _core
-from . import _determinism, _dtypes, _errors, _size
-from ._dtypes import dtype
+from ._base import determinism as _determinism
+from ._base import dtypes as _dtypes
+from ._base import errors as _errors
+from ._base import size as _size
+from ._base.dtypes import dtype
 
 # The core makes shapes and element types of these; it must know them before any op is defined.
 # Errors name a line of the program: lines of files in `folder` are skipped.
@@ -23,19 +26,19 @@ _core.register(
     size=_size.Size, dtypes=list(_dtypes.ALL), folder=os.path.join(os.path.dirname(__file__), "")
 )
 
-from . import _device as _device  # noqa: E402
-from . import _dlpack as _dlpack  # noqa: E402
-from . import _printing as _printing  # noqa: E402
 from . import _tensor as _tensor  # noqa: E402
-from . import _tensor_rare as _tensor_rare  # noqa: E402
 from . import autograd as autograd  # noqa: E402
 from . import ops as ops  # noqa: E402
 from . import random as random  # noqa: E402
 from . import storage as _storage  # noqa: E402
-from ._threads import get_num_interop_threads as get_num_interop_threads  # noqa: E402
-from ._threads import get_num_threads as get_num_threads  # noqa: E402
-from ._threads import set_num_interop_threads as set_num_interop_threads  # noqa: E402
-from ._threads import set_num_threads as set_num_threads  # noqa: E402
+from ._base import device as _device  # noqa: F401, E402
+from ._base import dlpack as _dlpack  # noqa: F401, E402
+from ._base import printing as _printing  # noqa: F401, E402
+from ._base.threads import get_num_interop_threads as get_num_interop_threads  # noqa: E402
+from ._base.threads import get_num_threads as get_num_threads  # noqa: E402
+from ._base.threads import set_num_interop_threads as set_num_interop_threads  # noqa: E402
+from ._base.threads import set_num_threads as set_num_threads  # noqa: E402
+from ._tensor import rare as _tensor_rare  # noqa: F401, E402
 from .ops.table import arrays as _arrays  # noqa: E402
 from .ops.table.arrays import warn_once as _warn_once  # noqa: E402
 

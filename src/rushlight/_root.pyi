@@ -9,27 +9,27 @@ from typing import Any
 from . import autograd as autograd
 from . import ops as ops
 from . import random as random
+from ._base.device import device as device
+from ._base.device import get_default_device as get_default_device
+from ._base.device import layout as _layout
+from ._base.device import layout as layout
+from ._base.device import memory_format as _memory_format
+from ._base.device import memory_format as memory_format
+from ._base.device import set_default_device as set_default_device
+from ._base.dtypes import can_cast as can_cast
+from ._base.dtypes import dtype as _dtype
+from ._base.dtypes import dtype as dtype
+from ._base.dtypes import finfo as finfo
+from ._base.dtypes import get_default_dtype as get_default_dtype
+from ._base.dtypes import iinfo as iinfo
+from ._base.dtypes import promote_types as promote_types
+from ._base.errors import AcceleratorError as AcceleratorError
+from ._base.errors import OutOfMemoryError as OutOfMemoryError
+from ._base.size import Size as Size
 from ._core import Tensor as Tensor
 from ._core import UntypedStorage as UntypedStorage
-from ._device import device as device
-from ._device import get_default_device as get_default_device
-from ._device import layout as _layout
-from ._device import layout as layout
-from ._device import memory_format as _memory_format
-from ._device import memory_format as memory_format
-from ._device import set_default_device as set_default_device
-from ._dtypes import can_cast as can_cast
-from ._dtypes import dtype as _dtype
-from ._dtypes import dtype as dtype
-from ._dtypes import finfo as finfo
-from ._dtypes import get_default_dtype as get_default_dtype
-from ._dtypes import iinfo as iinfo
-from ._dtypes import promote_types as promote_types
-from ._errors import AcceleratorError as AcceleratorError
-from ._errors import OutOfMemoryError as OutOfMemoryError
-from ._generator import Generator as Generator
-from ._generator import Generator as _Generator
-from ._size import Size as Size
+from ._devices.generator import Generator as Generator
+from ._devices.generator import Generator as _Generator
 from ._typed.elementwise import *  # noqa: F403
 from ._typed.indexing import *  # noqa: F403
 from ._typed.layers import *  # noqa: F403

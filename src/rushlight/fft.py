@@ -1,7 +1,7 @@
 """torch.fft: the op table's functions of that namespace."""
 
+from ._base.missing import missing_name as _missing_name
 from ._core import Tensor as Tensor
-from ._missing import missing_name as _missing_name
 from .ops import namespace as _namespace
 
 globals().update(_namespace("fft"))

@@ -7,10 +7,10 @@ from builtins import str as _str
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from ._base.device import device as _device
+from ._base.device import layout as _layout
+from ._base.dtypes import dtype as _dtype
 from ._core import Tensor
-from ._device import device as _device
-from ._device import layout as _layout
-from ._dtypes import dtype as _dtype
 from .ops.spectral.fourier import fftshift as fftshift
 from .ops.spectral.fourier import ifftshift as ifftshift
 

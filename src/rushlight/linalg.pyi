@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from . import return_types
+from ._base.dtypes import dtype as _dtype
 from ._core import Tensor
-from ._dtypes import dtype as _dtype
 from ._typed.matrix import det as det
 from ._typed.matrix import matmul as matmul
 from ._typed.matrix import matrix_exp as matrix_exp

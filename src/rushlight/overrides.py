@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 from . import _core, fft, linalg, special
 from . import _root as rl
+from ._base.errors import warn
+from ._base.late import late
+from ._base.missing import missing_name as _missing_name
+from ._base.size import Size
 from ._core import Tensor
-from ._errors import warn
-from ._late import late
-from ._missing import missing_name as _missing_name
-from ._size import Size
 from .nn import functional, init
 from .ops.table.documentation import public_signature
 

@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from ._base.missing import missing_name as _missing_name
 from ._core import Tensor
-from ._generator import Generator, default_generator, seed_all, set_states, states
-from ._missing import missing_name as _missing_name
+from ._devices.generator import Generator, default_generator, seed_all, set_states, states
 
 __all__ = [
     "Generator",

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from . import _pytree
-from ._missing import missing_name as _missing_name
+from ._base import pytree as _pytree
+from ._base.missing import missing_name as _missing_name
 
 __all__: list[str] = ["pytree_register_structseq"]
 _missing = _missing_name(__name__)

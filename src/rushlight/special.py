@@ -1,6 +1,6 @@
 """torch.special: the op table's functions of that namespace."""
 
-from ._missing import missing_name as _missing_name
+from ._base.missing import missing_name as _missing_name
 from .ops import namespace as _namespace
 
 globals().update(_namespace("special"))

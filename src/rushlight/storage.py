@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from . import _dtypes as dtypes
+from ._base import dtypes
+from ._base.device import DeviceLike, accelerated, cpu, cuda, device, resolve
+from ._base.device import device as Device
+from ._base.dtypes import dtype
+from ._base.errors import warn
+from ._base.late import late
 from ._core import Tensor
-from ._device import DeviceLike, accelerated, cpu, cuda, device, resolve
-from ._device import device as Device
 from ._devices import open_accelerator
-from ._dtypes import dtype
-from ._errors import warn
-from ._late import late
 from .ops.making.casts import CASTS
 from .ops.making.from_data import from_numpy
 from .ops.making.from_data import tensor as _tensor
@@ -188,7 +188,7 @@ def _share_memory(self: Tensor) -> Tensor:
     if self._accelerator is not None:
         return self
     _only_here(self, "_share_fd_")
-    from . import _shared  # most programs never share
+    from ._base import shared as _shared  # most programs never share
 
     return _shared.share(self)
 

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from rushlight import _core, _generator
+from rushlight import _core
+from rushlight._devices import generator as _generator
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "torch_compat")]

@@ -7,7 +7,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import _core
-from rushlight._devices._kernels import _complex
+from rushlight._devices import complex as _complex
 
 pytestmark = pytest.mark.usefixtures("refuse")
 

@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 import rushlight as torch
-from rushlight._devices._kernels import _convolution, _products, _softmax
+from rushlight.ops.layers.there import convolution as _convolution
+from rushlight.ops.layers.there import softmax as _softmax
+from rushlight.ops.matrix.there import products as _products
 
 F = torch.nn.functional
 pytestmark = pytest.mark.usefixtures("refuse")

@@ -9,9 +9,10 @@ import pytest
 
 import rushlight as torch
 from rushlight import _core
-from rushlight._devices import _kernels
-from rushlight._devices import kernels as texts
-from rushlight._devices._kernels import _launch, _products
+from rushlight._devices import launch as _launch
+from rushlight._devices import texts
+from rushlight._devices import there as _kernels
+from rushlight.ops.matrix.there import products as _products
 
 pytestmark = pytest.mark.usefixtures("refuse")
 

@@ -67,7 +67,7 @@ def test_a_wrong_kernel_is_seen(
     said: str,
 ) -> None:
     assert not wrong([entry])
-    monkeypatch.setattr(f"rushlight._devices._kernels.{file}.{function}", replaced)
+    monkeypatch.setattr(f"rushlight._devices.there.{file}.{function}", replaced)
     assert wrong([entry])[entry].startswith(said)
 
 

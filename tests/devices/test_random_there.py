@@ -7,7 +7,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
-from rushlight._devices._kernels import _random
+from rushlight.ops.random.there import random as _random
 
 THERE = "opencl"
 N = 40_000

@@ -4,8 +4,9 @@ import os
 import signal
 from pathlib import Path
 
-import rushlight as torch
 import rushlight.distributed as dist
+
+import rushlight as torch
 
 
 def join(method, place, rank, size):

@@ -84,8 +84,9 @@ def test_nothing_is_left_when_all_are_killed(tmp_path):
 def test_mpirun_s_words_are_in_the_error(tmp_path, monkeypatch):
     from datetime import timedelta
 
-    import rushlight as torch
     from rushlight.distributed import _adopted
+
+    import rushlight as torch
 
     false = tmp_path / "mpirun"
     false.write_text("#!/bin/sh\necho no slots today\nexit 1\n")
@@ -100,8 +101,9 @@ def test_mpirun_s_words_are_in_the_error(tmp_path, monkeypatch):
 
 
 def test_processes_on_several_machines_are_told_how_to_start():
-    import rushlight as torch
     from rushlight.distributed import _adopted
+
+    import rushlight as torch
 
     store = torch.distributed.HashStore()
     store.set("rushlight/adopted/host1", "elsewhere")

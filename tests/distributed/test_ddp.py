@@ -6,10 +6,10 @@ import textwrap
 
 import pytest
 from _jobs import environment, run
+from rushlight.distributed._reducer import assigned
 
 from _alone import PATIENCE
 from _subject import torch
-from rushlight.distributed._reducer import assigned
 
 PROGRAM = """
 import torch

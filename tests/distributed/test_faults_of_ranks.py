@@ -11,11 +11,11 @@ import threading
 
 import pytest
 from _jobs import alive, children, run, start, wait_until
-
-from _alone import PATIENCE
 from rushlight.distributed import _board
 from rushlight.distributed import run as torchrun
 from rushlight.distributed.elastic.multiprocessing import errors
+
+from _alone import PATIENCE
 
 
 def test_a_rank_that_raises_shows_its_traceback_first_and_ends_the_job(tmp_path):

@@ -9,10 +9,10 @@ import sys
 
 import pytest
 from _jobs import environment, run
-
-from _alone import PATIENCE
 from rushlight.distributed import _joined, _launch, _mpirun
 from rushlight.distributed import run as torchrun
+
+from _alone import PATIENCE
 
 SHOW = """
 import json, os, sys

@@ -12,7 +12,6 @@ import sys
 
 import pytest
 from _jobs import environment
-
 from rushlight.distributed import _mpirun
 
 pytest.importorskip("mpi4py", reason="processes are connected by MPI")

@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
+import rushlight.multiprocessing as mp
 from _jobs import environment, wait_until
 from _spawned import fails, summed
 
-import rushlight.multiprocessing as mp
 from _alone import PATIENCE
 
 

@@ -175,9 +175,8 @@ def test_what_are_no_parameters_is_refused(alone):
 
 def test_parts_are_filled_as_pytorch_fills_them():
     reference = pytest.importorskip("torch", reason="compares with PyTorch, where it is installed")
-    from torch.distributed.optim import ZeroRedundancyOptimizer as Theirs
-
     from rushlight.distributed.optim import ZeroRedundancyOptimizer as Ours
+    from torch.distributed.optim import ZeroRedundancyOptimizer as Theirs
 
     sizes = [(3,), (40,), (12,), (12,), (7,), (41,), (1,), (12,)]
 

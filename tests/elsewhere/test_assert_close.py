@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from rushlight.testing import assert_close, make_tensor
 
 import rushlight as torch
-from rushlight.testing import assert_close, make_tensor
 
 T = "torch.tensor"
 CASES = f"""{T}([1.0, 2.0]), {T}([1.0, 2.1])

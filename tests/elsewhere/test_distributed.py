@@ -144,12 +144,11 @@ def test_other_ends_are_told(f, code, name):
 
 
 def test_names_of_other_processes_work_are_one_in_all_modules():
+    from rushlight.distributed import fsdp
     from rushlight.distributed.fsdp.fully_sharded_data_parallel import (
         FullyShardedDataParallel,
         StateDictType,
     )
-
-    from rushlight.distributed import fsdp
 
     assert fsdp.FullyShardedDataParallel is FullyShardedDataParallel
     assert not isinstance(torch.nn.Linear(1, 1), FullyShardedDataParallel)

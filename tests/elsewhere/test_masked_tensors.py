@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rushlight.masked import MaskedTensor, as_masked_tensor, masked_tensor
 
 import rushlight as torch
-from rushlight.masked import MaskedTensor, as_masked_tensor, masked_tensor
 
 DATA = np.random.default_rng(0).standard_normal((4, 5))
 MASK = np.random.default_rng(1).integers(0, 2, (4, 5)).astype(bool)

@@ -17,8 +17,8 @@ import pytest
 
 from _subject import torch
 from rushlight import _torch
-from rushlight._device import accelerators
-from rushlight._torch_alias import NAMES
+from rushlight._alias import NAMES
+from rushlight._base.device import accelerators
 
 FOLDER = os.path.dirname(_torch.__file__)
 TABLE = Path(FOLDER, "names.txt").read_text(encoding="utf-8")
@@ -287,7 +287,7 @@ import re
 import subprocess
 import sys
 import rushlight
-from rushlight._missing import _torch_names
+from rushlight._base.missing import _torch_names
 
 rushlight.install_as_torch()
 for module, names in _torch_names().items():

@@ -4,10 +4,10 @@ import math
 
 import pytest
 from random_graphs import SMOOTH, WHOLE, scalar_graph
-
-from _subject import torch
 from rushlight.explain import _numbers
 from rushlight.explain._numbers import summary
+
+from _subject import torch
 
 
 def numbers_of(y, gradient=None):
@@ -71,7 +71,7 @@ def test_the_order_is_the_engines():
 
         def ends(self, began, path, ways): ...
 
-    from rushlight import _observers
+    from rushlight._base import observers as _observers
 
     graph, steps = numbers_of(y)
     observer = Observer()

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rushlight.explain._formulas import Formula, local_gradient, rule
 from scipy import special
 
 import rushlight
 from _alone import PATIENCE
 from rushlight import nn
-from rushlight.explain._formulas import Formula, local_gradient, rule
 from rushlight.ops import OPS
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "table"))

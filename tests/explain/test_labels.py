@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
-from _subject import torch
 from rushlight.explain._labels import (
     arguments,
     derivative,
@@ -17,6 +15,8 @@ from rushlight.explain._labels import (
     sign,
     value_names,
 )
+
+from _subject import torch
 
 
 def graph(_, /, **names):

@@ -7,7 +7,6 @@ import time
 from itertools import combinations, pairwise
 
 import pytest
-
 from rushlight.explain._layout import Arrangement, Box, Link, arrange
 
 

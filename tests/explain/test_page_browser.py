@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from graph_pages import five_neurons, graph_of, perceptron, small_gpt, ten_thousand
 from random_graphs import WHOLE, scalar_graph
-
-from _subject import torch
 from rushlight.explain._page import write_page
 from rushlight.explain._page_data import page_data
+
+from _subject import torch
 
 nn = torch.nn
 SOURCE = Path(torch.__file__).parent

@@ -6,10 +6,10 @@ import time
 
 import pytest
 from random_graphs import SMOOTH, WHOLE, scalar_graph
-
-from _subject import torch
 from rushlight.explain._boxes import boxes_of
 from rushlight.explain._page_data import page_data
+
+from _subject import torch
 
 nn = torch.nn
 

@@ -2,9 +2,9 @@
 
 import pytest
 from random_graphs import SMOOTH, WHOLE, scalar_graph
+from rushlight.explain import _numbers, _paths
 
 from _subject import torch
-from rushlight.explain import _numbers, _paths
 
 SEEDS = range(60)
 FREE = 10**9

@@ -6,11 +6,11 @@ import threading
 
 import pytest
 import watched
+from rushlight.explain import _passes, _watch, watch
 from watched import train
 
 import rushlight
 from rushlight.autograd import _engine
-from rushlight.explain import _passes, _watch, watch
 
 torch, nn = rushlight, rushlight.nn
 

@@ -3,10 +3,10 @@
 from types import SimpleNamespace
 
 import numpy as np
-
-import rushlight
 from rushlight.explain import _watch, watch
 from rushlight.explain._watch_data import Series
+
+import rushlight
 
 torch, nn = rushlight, rushlight.nn
 

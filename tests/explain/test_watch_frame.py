@@ -10,13 +10,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from watched import HOSTILE, TRAIN, Screen, Tty, run_here
-
 from rushlight.explain import _watch, _watch_terminal, watch
 from rushlight.explain._watch_data import Group, Loss, Optimizer
 from rushlight.explain._watch_figure import png
 from rushlight.explain._watch_frame import frame
 from rushlight.explain._watch_table import table
+from watched import HOSTILE, TRAIN, Screen, Tty, run_here
 
 
 @pytest.fixture

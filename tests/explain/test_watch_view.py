@@ -7,10 +7,10 @@ import types
 
 import pytest
 import watched
+from rushlight.explain import watch
 from watched import HOSTILE, TRAIN, is_picture, run_here, table, train
 
 from rushlight import _cli
-from rushlight.explain import watch
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ import zipfile
 from pathlib import Path
 
 import rushlight as torch
-from rushlight import _dtypes as dtypes
+from rushlight._base import dtypes
 from rushlight.serialization import _pickler, _safe, safe_globals
 
 # What a file may take: so much, and so much for each byte of its pickle.

@@ -23,7 +23,7 @@ from cases import (
 from references import reference
 
 from rushlight import _core
-from rushlight import _dtypes as dtypes
+from rushlight._base import dtypes
 from rushlight._core import ParamKind
 from rushlight.ops.table.statement import KINDS, parse
 

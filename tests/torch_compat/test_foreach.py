@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight import _foreach
+from rushlight._tensor import foreach as _foreach
 
 pytorch = pytest.importorskip("torch")
 

@@ -10,8 +10,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rushlight import _dtypes as dtypes  # noqa: E402
-from rushlight import _printing as printing  # noqa: E402
+from rushlight._base import (
+    dtypes,  # noqa: E402
+    printing,  # noqa: E402
+)
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 COMPLEX = ["complex64", "complex128"]

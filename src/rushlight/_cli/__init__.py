@@ -18,7 +18,7 @@ from argparse import REMAINDER, SUPPRESS, ArgumentParser, ArgumentTypeError, Nam
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 
-from rushlight._version import __version__
+from rushlight._base.version import __version__
 
 from ._program import Program, from_file, from_module, from_stdin, from_text, refuse, run
 
@@ -189,7 +189,7 @@ def _run(options: Namespace, program: list[str]) -> None:
 
 def _device_as_cuda() -> None:
     """The OpenCL device stands for CUDA's, in processes that this one starts too."""
-    from rushlight import _device
+    from rushlight._base import device as _device
 
     os.environ["RUSHLIGHT_CUDA"] = "opencl"
     _device.use_as_cuda()
@@ -237,7 +237,7 @@ def _explain(given: list[str]) -> None:
 
 def _as_torch(given: list[str]) -> None:
     """`rushlight as-torch on | off | status`."""
-    from rushlight import _as_torch  # here alone: slow to import
+    from rushlight._alias import as_torch as _as_torch  # here alone: slow to import
 
     actions = {"on": _as_torch.turn_on, "off": _as_torch.turn_off, "status": _as_torch.status}
     parser = ArgumentParser(
@@ -320,7 +320,7 @@ def _torchrun(given: list[str]) -> None:
     os.environ.update(here.environment(address, port))
     arguments = [options.training_script, *options.training_script_args]
     if options.no_python:
-        from rushlight import _torch_alias
+        from rushlight import _alias as _torch_alias
 
         _torch_alias.inherit_in_children()
         os.execvp(arguments[0], arguments)

@@ -12,8 +12,8 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
 from typing import NoReturn
 
-from rushlight import _missing
-from rushlight import _torch_alias as torch_alias
+from rushlight import _alias as torch_alias
+from rushlight._base import missing as _missing
 
 # A program found: its code, what `__main__` says of itself, sys.argv[0] and sys.path[0].
 Program = tuple[CodeType, dict[str, object], str, str]

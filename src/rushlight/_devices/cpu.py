@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._base.device import cpu
 from .._core import Tensor
-from .._device import cpu
 
 __all__ = ["Cpu", "beyond_memory"]
 

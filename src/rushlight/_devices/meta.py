@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import _core
+from .._base.device import on_meta
+from .._base.dtypes import from_numpy_dtype
 from .._core import Tensor
-from .._device import on_meta
-from .._dtypes import from_numpy_dtype
 
 __all__ = ["Meta"]
 

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._base.device import accelerated, accelerators
+from .._base.dtypes import from_numpy_dtype, uint8
+from .._base.late import late
 from .._core import Tensor
-from .._device import accelerated, accelerators
-from .._dtypes import from_numpy_dtype, uint8
-from .._late import late
-from .kernels import text_of
+from .texts import text_of
 
 __all__ = ["Facts", "OpenCL", "build", "count", "kernel", "numbered"]
 

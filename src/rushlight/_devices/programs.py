@@ -9,9 +9,9 @@ from __future__ import annotations
 import struct
 
 from .. import _core
-from .._dtypes import ALL
-from .kernels import numbers_of, text_of
+from .._base.dtypes import ALL
 from .opencl import build, kernel, numbered
+from .texts import numbers_of, text_of
 
 __all__ = ["interpreter", "specialised"]
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from .._base.size import Size
 from .._core import Op, Tensor
-from .._size import Size
 from ..ops.elementwise.comparison import _isclose
 from ..ops.elementwise.selection import _where as where
 from ..ops.indexing.index_select import index_reduce

@@ -11,9 +11,9 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from .._base.errors import warn
+from .._base.pytree import tree_flatten, tree_map, tree_unflatten
 from .._core import Tensor
-from .._errors import warn
-from .._pytree import tree_flatten, tree_map, tree_unflatten
 from ..ops.layout.joining import stack
 from .opaque_array import FLOW, ITEM, Unreadable
 from .running import maps

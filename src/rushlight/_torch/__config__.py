@@ -3,8 +3,8 @@
 import sys
 
 from .. import _core
+from .._base.version import __version__
 from .._root import get_num_interop_threads, get_num_threads
-from .._version import __version__
 
 
 def show() -> str:

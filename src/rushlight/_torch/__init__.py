@@ -48,10 +48,10 @@ from operator import attrgetter
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from .. import _switches as switches
-from .._errors import refused
-from .._missing import missing_name
-from .._pickled import root
+from .._base import switches
+from .._base.errors import refused
+from .._base.missing import missing_name
+from .._base.pickled import root
 
 if TYPE_CHECKING:
     from importlib.abc import Loader  # not at run time: it is slow to import

@@ -13,9 +13,9 @@ import time
 from typing import Any
 
 from .. import _core
+from .._base.device import accelerators
+from .._base.late import late
 from .._core import Tensor
-from .._device import accelerators
-from .._late import late
 
 __all__ = ["DeviceContext", "DeviceEvent", "Event", "Stream", "StreamContext"]
 

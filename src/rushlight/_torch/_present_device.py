@@ -13,9 +13,9 @@ from functools import cache
 from typing import Any, NoReturn
 
 from .. import _core
+from .._base.device import accelerated, accelerators, is_accelerator
+from .._base.device import device as Device
 from .._core import Tensor
-from .._device import accelerated, accelerators, is_accelerator
-from .._device import device as Device
 from .._devices import accelerator
 from . import _absent_device, refused_without
 
@@ -243,11 +243,11 @@ def _properties(device: object = None) -> Properties:
 
 
 def _generator(device: object = None) -> Any:
-    from .._generator import place_of
+    from .._devices.generator import place_of
 
     number = number_of(device)
     place_of(None, number)  # makes it
-    from .. import _generator
+    from .._devices import generator as _generator
 
     return _generator._there[number]
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
-from .. import _dtypes
 from .. import _root as rl
+from .._base import dtypes as _dtypes
+from .._base.device import LAYOUTS, _Named, accelerators, resolve
+from .._base.errors import warn
 from .._core import Tensor
-from .._device import LAYOUTS, _Named, accelerators, resolve
-from .._errors import warn
 from ..nn import functional
 from ..storage import mapped
 from . import _present_device as present

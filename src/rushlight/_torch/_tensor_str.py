@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import _printing
+from .._base import printing as _printing
 from .._core import Tensor
 
 __all__ = ["PRINT_OPTS", "_tensor_str"]

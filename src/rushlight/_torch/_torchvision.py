@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from .. import _root as rl
+from .._base.errors import refused
 from .._core import Tensor
-from .._errors import refused
 from .library import Library
 
 __all__ = ["define"]

@@ -12,17 +12,19 @@ from typing import Any
 
 from .. import _core
 from .. import _root as rl
-from .._device import accelerators as _accelerators
-from .._device import device as Device
-from .._missing import missing_name as _missing_name
-from .._pickled import import_dotted_name as _import_dotted_name
-from .._rebuilding import _rebuild_device_tensor_from_numpy as _rebuild_device_tensor_from_numpy
-from .._rebuilding import _rebuild_meta_tensor_no_storage as _rebuild_meta_tensor_no_storage
-from .._rebuilding import _rebuild_tensor as _rebuild_tensor
-from .._rebuilding import _rebuild_tensor_v2 as _rebuild_tensor_v2
-from .._rebuilding import _rebuild_tensor_v3 as _rebuild_tensor_v3
-from .._rebuilding import set_attributes as _set_obj_state  # noqa: F401  files name it
+from .._base.device import accelerators as _accelerators
+from .._base.device import device as Device
+from .._base.missing import missing_name as _missing_name
+from .._base.pickled import import_dotted_name as _import_dotted_name
 from .._root import Tensor
+from .._tensor.rebuilding import (
+    _rebuild_device_tensor_from_numpy as _rebuild_device_tensor_from_numpy,
+)
+from .._tensor.rebuilding import _rebuild_meta_tensor_no_storage as _rebuild_meta_tensor_no_storage
+from .._tensor.rebuilding import _rebuild_tensor as _rebuild_tensor
+from .._tensor.rebuilding import _rebuild_tensor_v2 as _rebuild_tensor_v2
+from .._tensor.rebuilding import _rebuild_tensor_v3 as _rebuild_tensor_v3
+from .._tensor.rebuilding import set_attributes as _set_obj_state  # noqa: F401  files name it
 from ..nn.parameter import _rebuild_parameter as _rebuild_parameter
 from ..nn.parameter import _rebuild_parameter_with_state as _rebuild_parameter_with_state
 from . import _present_device as _present

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-from .._device import accelerators as _accelerators
-from .._device import device as _device
-from .._dtypes import ALL as _ALL
-from .._missing import missing_name as _missing_name
+from .._base.device import accelerators as _accelerators
+from .._base.device import device as _device
+from .._base.dtypes import ALL as _ALL
+from .._base.missing import missing_name as _missing_name
 from . import _present_device as _present
 
 __all__ = [

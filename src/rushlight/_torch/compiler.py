@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from .._missing import missing_name as _missing_name
+from .._base.missing import missing_name as _missing_name
 from ..nn.modules.module import Module
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._missing import missing_name as _missing_name
+from .._base.missing import missing_name as _missing_name
 
 
 class Dim:
@@ -34,7 +34,7 @@ def register_dataclass(cls: Any, *, serialized_type_name: str | None = None) -> 
     """Let instances of a dataclass be containers of tensors."""
     import dataclasses
 
-    from .._pytree import register_pytree_node
+    from .._base.pytree import register_pytree_node
 
     names = [f.name for f in dataclasses.fields(cls) if f.init]
     register_pytree_node(

@@ -1,7 +1,7 @@
 """`torch.functional`: functions of torch that PyTorch writes in Python, under that name too."""
 
 from .. import _root as rl
-from .._missing import missing_name as _missing_name
+from .._base.missing import missing_name as _missing_name
 
 __all__ = [
     name

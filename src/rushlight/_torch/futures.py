@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar, cast
 
-from .._missing import missing_name as _missing_name
+from .._base.missing import missing_name as _missing_name
 
 __all__ = ["Future", "collect_all", "wait_all"]
 

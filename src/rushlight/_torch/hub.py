@@ -18,7 +18,7 @@ import uuid
 from types import ModuleType
 from typing import Any, NoReturn
 
-from .._missing import missing_name as _missing_name
+from .._base.missing import missing_name as _missing_name
 from ..serialization import load as _load
 
 __all__ = [

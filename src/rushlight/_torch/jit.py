@@ -10,8 +10,8 @@ import builtins
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar, overload
 
-from .._missing import missing_name as _missing_name
-from .._threads import start_interop as _start_interop
+from .._base.missing import missing_name as _missing_name
+from .._base.threads import start_interop as _start_interop
 from ..nn.modules.module import Module
 from . import find as _find
 from .futures import Future

@@ -18,19 +18,19 @@ import typing
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .. import _dtypes as dtypes
 from .. import _root as rl
-from .._core import Tensor
-from .._device import device as _device
-from .._levels.composites import batch_level, warn_of_loop
-from .._missing import missing_name as _missing_name
-from .._pytree import (
+from .._base import dtypes
+from .._base.device import device as _device
+from .._base.missing import missing_name as _missing_name
+from .._base.pytree import (
     broadcast_to_and_flatten,
     tree_flatten,
     tree_leaves,
     tree_map_only,
     tree_unflatten,
 )
+from .._core import Tensor
+from .._levels.composites import batch_level, warn_of_loop
 from ..autograd.function import Function
 from ..ops.table.aten import CUSTOM
 

@@ -4,7 +4,7 @@
 True
 """
 
-from .._missing import missing_name as _missing_name
+from .._base.missing import missing_name as _missing_name
 from ._present_device import answers as _answers
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes as dtypes
 from .. import _root as rl
+from .._base import dtypes
+from .._base.dtypes import dtype as _dtype
 from .._core import Tensor
-from .._dtypes import dtype as _dtype
-from .._generator import Generator
+from .._devices.generator import Generator
 
 __all__ = ["SobolEngine"]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .._version import TORCH_VERSION
+from .._base.version import TORCH_VERSION
 
 __all__ = ["TorchVersion"]
 

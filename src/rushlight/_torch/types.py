@@ -3,10 +3,10 @@
 import os
 from typing import IO, Any, TypeAlias
 
+from .._base.device import device
+from .._base.missing import missing_name as _missing_name
+from .._base.size import Size
 from .._core import Tensor
-from .._device import device
-from .._missing import missing_name as _missing_name
-from .._size import Size
 from ..storage import TypedStorage, UntypedStorage
 
 __all__ = ["Device", "FileLike", "Number", "Size", "Storage", "Tensor"]

@@ -1,6 +1,6 @@
 """`torch.version`: the version of PyTorch that programs are told, and the platforms it serves."""
 
-from .._version import TORCH_VERSION
+from .._base.version import TORCH_VERSION
 
 __all__ = ["__version__", "cuda", "debug", "git_version", "hip", "rocm", "xpu"]
 

@@ -5,8 +5,8 @@ from os import PathLike
 from types import NotImplementedType
 from typing import Any, Protocol, TypeVar
 
+from .._base.dtypes import dtype as _dtype
 from .._core import Tensor, _Array
-from .._dtypes import dtype as _dtype
 
 _T = TypeVar("_T", Tensor, _Array)
 

@@ -8,8 +8,8 @@ from builtins import str as _str
 from collections.abc import Sequence
 from typing import Any, TypeAlias, overload
 
+from .._base.dtypes import dtype as _dtype
 from .._core import Tensor
-from .._dtypes import dtype as _dtype
 from ..ops.layers.activation import prelu as prelu
 from ..ops.layers.activation import rrelu as rrelu
 from ..ops.layers.activation import rrelu_ as rrelu_

@@ -6,8 +6,8 @@ from builtins import float as _float
 from builtins import int as _int
 from typing import TypeAlias
 
+from .._base.dtypes import dtype as _dtype
 from .._core import Tensor
-from .._dtypes import dtype as _dtype
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 

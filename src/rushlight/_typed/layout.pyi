@@ -6,9 +6,9 @@ from builtins import str as _str
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from .._base.dtypes import dtype as _dtype
+from .._base.size import Size as _Size
 from .._core import Tensor
-from .._dtypes import dtype as _dtype
-from .._size import Size as _Size
 from ..ops.layout.joining import chunk as chunk
 from ..ops.layout.joining import split as split
 from ..ops.layout.rearrange import combinations as combinations

@@ -5,8 +5,8 @@ from builtins import int as _int
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from .._base.device import memory_format as _memory_format
 from .._core import Tensor
-from .._device import memory_format as _memory_format
 
 _Ints: TypeAlias = _int | Sequence[_int]
 

@@ -8,11 +8,11 @@ from builtins import str as _str
 from collections.abc import Sequence
 from typing import Any, TypeAlias, overload
 
+from .._base.device import device as _device
+from .._base.device import layout as _layout
+from .._base.device import memory_format as _memory_format
+from .._base.dtypes import dtype as _dtype
 from .._core import Tensor
-from .._device import device as _device
-from .._device import layout as _layout
-from .._device import memory_format as _memory_format
-from .._dtypes import dtype as _dtype
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]

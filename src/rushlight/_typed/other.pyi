@@ -7,8 +7,8 @@ from builtins import int as _int
 from collections.abc import Sequence
 from typing import Any, TypeAlias, overload
 
+from .._base.dtypes import dtype as _dtype
 from .._core import Tensor
-from .._dtypes import dtype as _dtype
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 

@@ -7,12 +7,12 @@ from builtins import str as _str
 from collections.abc import Sequence
 from typing import TypeAlias, overload
 
+from .._base.device import device as _device
+from .._base.device import layout as _layout
+from .._base.device import memory_format as _memory_format
+from .._base.dtypes import dtype as _dtype
 from .._core import Tensor
-from .._device import device as _device
-from .._device import layout as _layout
-from .._device import memory_format as _memory_format
-from .._dtypes import dtype as _dtype
-from .._generator import Generator as _Generator
+from .._devices.generator import Generator as _Generator
 
 _Ints: TypeAlias = _int | Sequence[_int]
 _Device: TypeAlias = _device | _str | _int

@@ -6,7 +6,7 @@ from builtins import int as _int
 from typing import Any
 
 from .._core import Tensor
-from .._generator import Generator as _Generator
+from .._devices.generator import Generator as _Generator
 
 class RandomMethods:
     def bernoulli(

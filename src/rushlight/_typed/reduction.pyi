@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, overload
 
 from .. import return_types
+from .._base.dtypes import dtype as _dtype
 from .._core import Tensor
-from .._dtypes import dtype as _dtype
 from ..ops.reduction.reductions import nanmean as nanmean
 from ..ops.reduction.scans import diff as diff
 from ..ops.reduction.sorting import msort as msort

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, overload
 
 from .. import return_types
+from .._base.dtypes import dtype as _dtype
 from .._core import Tensor
-from .._dtypes import dtype as _dtype
 
 _Number: TypeAlias = _int | _float | _bool | _complex
 _Ints: TypeAlias = _int | Sequence[_int]

@@ -1,6 +1,6 @@
 """`torch.amp`: automatic mixed precision."""
 
-from .._missing import missing_name as _missing_name
+from .._base.missing import missing_name as _missing_name
 from .autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available
 from .grad_scaler import GradScaler
 

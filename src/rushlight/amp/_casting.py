@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from .. import _core, fft, linalg
-from .. import _dtypes as dtypes
 from .. import _root as rl
+from .._base import dtypes
 from .._core import Tensor
 from ..nn import functional
 from ..ops.table.statement import OPS, casts_of, row_of

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from .. import _core
-from .. import _dtypes as dtypes
+from .._base import dtypes
+from .._base.device import device as _device
+from .._base.device import is_accelerator
+from .._base.errors import warn
 from .._core import Tensor
-from .._device import device as _device
-from .._device import is_accelerator
-from .._errors import warn
 from ._casting import Caster, lower, state
 
 __all__ = [

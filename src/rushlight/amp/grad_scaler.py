@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .. import _root as rl
+from .._base.errors import warn
 from .._core import Tensor
-from .._errors import warn
 from ..optim import Optimizer
 from .autocast_mode import is_autocast_available
 

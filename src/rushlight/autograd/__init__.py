@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from .._late import functions_named_as_modules as _functions_named_as_modules
-from .._missing import missing_name as _missing_name
+from .._base.late import functions_named_as_modules as _functions_named_as_modules
+from .._base.missing import missing_name as _missing_name
 from . import anomaly_mode, forward_ad, function, grad_mode, graph, variable
 from ._engine import backward, grad
 from .anomaly_mode import detect_anomaly, set_detect_anomaly

@@ -7,12 +7,12 @@ import functools
 from typing import Any, NamedTuple
 
 from .. import _core
+from .._base.pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .._core import Tensor
 from .._levels.batch import BatchLevel
 from .._levels.dual import DualLevel, let_have_tangent
 from .._levels.running import below, only
 from .._levels.structure import at_level, batched_at, parts_at, with_tangent
-from .._pytree import broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from ..ops.making.creation import zeros_like
 from .function import Function, FunctionCtx, FunctionMeta
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _core
-from .._errors import warn
+from .._base.errors import warn
 from .._levels.backward import run_backward
 from .._levels.batch import BatchLevel
 from .._levels.running import refuse_backward

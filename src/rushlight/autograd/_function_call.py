@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _core
+from .._base.errors import warn
 from .._core import Flag, Tensor
-from .._errors import warn
 from .._levels.running import maps
 from ..ops import quietly
 from .anomaly_mode import is_anomaly_enabled, note_place

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._base.errors import warn
+from .._base.late import imported
 from .._core import Op, Tensor
-from .._errors import warn
-from .._late import imported
 from .grad_mode import check_bool
 
 __all__ = [

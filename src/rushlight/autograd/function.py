@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from .._base.errors import warn
 from .._core import Tensor
-from .._errors import warn
 from .._levels.batch import BatchLevel
 from .._levels.dual import DualLevel
 from .._levels.running import only, transforms

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .. import _core
+from .._base.errors import warn
 from .._core import Tensor
-from .._errors import warn
 
 __all__ = [
     "enable_grad",

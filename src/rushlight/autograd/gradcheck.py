@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._base.errors import warn
+from .._base.late import late
 from .._core import Tensor
-from .._errors import warn
-from .._late import late
 from .._levels.batch import BatchLevel
 from .._levels.structure import rows as rows_of
 from ..ops.making.creation import zeros_like as _zeros_like

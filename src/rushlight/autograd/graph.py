@@ -17,12 +17,12 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .. import _core
+from .._base.device import device
+from .._base.dtypes import dtype
+from .._base.handles import RemovableHandle, run_hook
+from .._base.size import Size
 from .._core import Tensor
-from .._device import device
-from .._dtypes import dtype
-from .._handles import RemovableHandle, run_hook
 from .._levels.running import transforms
-from .._size import Size
 from ..ops import quietly
 from ._saved import (
     allow_mutation_on_saved_tensors,

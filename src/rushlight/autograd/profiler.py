@@ -14,8 +14,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from .._base.missing import missing_name as _missing_name
 from .._core import Op, Tensor
-from .._missing import missing_name as _missing_name
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]
 

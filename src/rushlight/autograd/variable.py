@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _core
-from .._errors import warn
-from .._missing import missing_name as _missing_name
+from .._base.errors import warn
+from .._base.missing import missing_name as _missing_name
 from ..ops.making.creation import empty as _empty
 
 __all__ = ["Variable"]

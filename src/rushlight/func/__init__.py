@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._missing import missing_name as _missing_name
+from .._base.missing import missing_name as _missing_name
 
 _FILES = {
     "_forward": "jvp",

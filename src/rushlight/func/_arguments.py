@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .._base.pytree import TreeSpec, tree_flatten, tree_map
 from .._core import Tensor
 from .._levels.structure import given
-from .._pytree import TreeSpec, tree_flatten, tree_map
 
 __all__ = [
     "checked_argnums",

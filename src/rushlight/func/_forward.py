@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._base.pytree import tree_flatten, tree_map, tree_unflatten
 from .._core import Tensor
 from .._levels.dual import DualLevel
 from .._levels.places import fitted
 from .._levels.structure import given, parts_at, with_tangent
-from .._pytree import tree_flatten, tree_map, tree_unflatten
 from ..autograd.forward_ad import _set_fwd_grad_enabled
 from ..ops.making.creation import zeros_like
 from ._arguments import chosen, give, is_tensor, replaced, tensors_of, with_aux

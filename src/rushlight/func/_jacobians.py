@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._base.pytree import tree_flatten, tree_unflatten
 from .._core import Tensor
-from .._pytree import tree_flatten, tree_unflatten
 from ..ops.layout.joining import stack
 from ..ops.making.creation import zeros
 from ._arguments import checked_argnums, chosen, is_tensor

@@ -11,7 +11,7 @@ import textwrap
 from typing import Any
 
 from .. import _core
-from .. import _printing as printing
+from .._base import printing
 from .._core import Tensor
 from .._levels.running import transforms
 from .._levels.settling import settled

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import _core
+from .._base.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from .._core import Tensor
 from .._levels.backward import run_backward
 from .._levels.level import GradLevel
 from .._levels.structure import detach, needs_grad, plain_parts
 from .._levels.variables import variable, zero_leaf
-from .._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from ..autograd._saved import disable_saved_tensors_hooks
 from ..ops.making.creation import zeros_like
 from ._arguments import checked_argnums, chosen, give, is_tensor, replaced, tensors_of, with_aux

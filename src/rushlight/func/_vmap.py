@@ -11,12 +11,12 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .._base.errors import taking_pytorchs
+from .._base.pytree import TreeSpec, broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .._core import Tensor
-from .._errors import taking_pytorchs
 from .._levels.batch import BatchLevel
 from .._levels.running import below, only, transforms
 from .._levels.structure import batched_at, one_of
-from .._pytree import TreeSpec, broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from ..ops.layout.joining import cat
 from ..ops.table.arrays import dim_in
 from ..random import get_rng_state, set_rng_state

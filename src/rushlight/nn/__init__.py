@@ -1,6 +1,6 @@
 """Layers, losses, initialisers and the `Module` that holds them: `torch.nn`."""
 
-from .._missing import missing_name as _missing_name
+from .._base.missing import missing_name as _missing_name
 from . import functional as functional
 from . import init as init
 from . import modules as modules

@@ -10,7 +10,7 @@ from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 from .. import _core
-from .._errors import program_frame
+from .._base.errors import program_frame
 
 __all__ = ["Hook", "HookRuns"]
 

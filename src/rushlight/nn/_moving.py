@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from rushlight import _root as rl
 
-from .._dtypes import dtype
+from .._base.dtypes import dtype
 
 _FORMS = {
     "device": ("device", "dtype", "non_blocking", "copy"),

@@ -7,8 +7,8 @@ from typing import Any, Self
 from rushlight import _root as rl
 from rushlight._tensor import PRINTED_AS_TENSOR
 
-from .. import _dtypes as dtypes
-from .._device import DeviceLike
+from .._base import dtypes
+from .._base.device import DeviceLike
 from .parameter import Parameter
 
 _NO_SHAPE = (

@@ -4,7 +4,7 @@ Nothing is computed here: `F.linear` is the op itself, and costs no more.
 """
 
 from .. import _root as _rl
-from .._missing import missing_name as _missing_name
+from .._base.missing import missing_name as _missing_name
 from ..ops.layers.multi_head import _canonical_mask, _none_or_dtype  # noqa: F401
 
 globals().update({name: op for name, op in vars(_rl._nn).items() if not name.startswith("_")})

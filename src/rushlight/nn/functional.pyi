@@ -8,8 +8,8 @@ from builtins import str as _str
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from .._base.dtypes import dtype as _dtype
 from .._core import Tensor
-from .._dtypes import dtype as _dtype
 from .._typed.elementwise import sigmoid as sigmoid
 from .._typed.elementwise import tanh as tanh
 from .._typed.layers import adaptive_avg_pool1d as adaptive_avg_pool1d

@@ -16,7 +16,7 @@ from typing import Any
 
 from rushlight._root import Tensor
 
-from .._missing import missing_name as _missing_name
+from .._base.missing import missing_name as _missing_name
 from ..ops.layers.conv import convolution_gradient as _gradient
 from ..ops.table.arrays import listed as _listed
 from .modules.utils import _ntuple

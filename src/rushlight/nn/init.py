@@ -13,8 +13,8 @@ from typing import Any
 from rushlight import _root as _rl
 from rushlight._root import Generator, Tensor
 
-from .._errors import warn
-from .._missing import missing_name as _missing_name
+from .._base.errors import warn
+from .._base.missing import missing_name as _missing_name
 from ..ops.matrix.decompositions import linalg_qr as _qr
 
 __all__ = [

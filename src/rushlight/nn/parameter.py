@@ -7,11 +7,11 @@ from typing import Any, Self
 
 from rushlight import _core
 from rushlight import _root as rl
-from rushlight._rebuilding import set_attributes
 from rushlight._root import Tensor
 from rushlight._tensor import PRINTED_AS_TENSOR
+from rushlight._tensor.rebuilding import set_attributes
 
-from .._missing import missing_name as _missing_name
+from .._base.missing import missing_name as _missing_name
 
 
 class _ParameterMeta(type(rl.Tensor)):  # type: ignore[misc]

@@ -1,7 +1,7 @@
 """The op table: every tensor function, one statement each. See README.md in this folder."""
 
 # Each room imports from those before it only; importing a room enters its ops.
-from .._late import late
+from .._base.late import late
 from . import (  # noqa: F401
     elementwise,
     indexing,

@@ -3,7 +3,7 @@
 Editors read __init__.pyi.
 """
 
-from .._missing import missing_name as _missing_name
+from .._base.missing import missing_name as _missing_name
 from .optimizer import Optimizer as Optimizer
 
 _NAMES = "ASGD LBFGS SGD Adadelta Adagrad Adam AdamW Adamax NAdam RAdam RMSprop Rprop"

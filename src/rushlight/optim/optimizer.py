@@ -13,9 +13,9 @@ from weakref import WeakSet
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from .._errors import taking_pytorchs, warn
-from .._handles import RemovableHandle
-from .._missing import missing_name as _missing_name
+from .._base.errors import taking_pytorchs, warn
+from .._base.handles import RemovableHandle
+from .._base.missing import missing_name as _missing_name
 
 Group = dict[str, Any]
 State = dict[str, Any]

@@ -12,7 +12,7 @@ from typing import Any
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from .._missing import missing_name as _missing_name
+from .._base.missing import missing_name as _missing_name
 from ..nn import Module
 from ..nn.modules.batchnorm import _BatchNorm
 from .lr_scheduler import LRScheduler

@@ -33,9 +33,9 @@ from rushlight.serialization._unpickler import (
 )
 from rushlight.serialization._unpickler import get_layout as _get_layout  # noqa: F401  files name it
 
-from .._device import device
-from .._rebuilding import STREAM_MAGIC as MAGIC_NUMBER  # noqa: F401  a name of PyTorch
-from .._rebuilding import STREAM_VERSION as PROTOCOL_VERSION  # noqa: F401
+from .._base.device import device
+from .._tensor.rebuilding import STREAM_MAGIC as MAGIC_NUMBER  # noqa: F401  a name of PyTorch
+from .._tensor.rebuilding import STREAM_VERSION as PROTOCOL_VERSION  # noqa: F401
 from . import _settings
 from ._settings import *  # noqa: F403  all of its __all__ is public here
 from ._settings import settings as _set

@@ -11,8 +11,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from rushlight import _dtypes as dtypes
-from rushlight._rebuilding import STREAM_MAGIC, STREAM_VERSION
+from rushlight._base import dtypes
+from rushlight._tensor.rebuilding import STREAM_MAGIC, STREAM_VERSION
 from rushlight.serialization._records import ZIP_MAGIC, Records, new_storage
 from rushlight.serialization._safe import PYTHON_2_MODULES, SafeUnpickler, is_allowed
 from rushlight.serialization._settings import (
@@ -31,7 +31,7 @@ from rushlight.serialization._unpickler import (
     values_come_last,
 )
 
-from .._device import device, is_accelerator
+from .._base.device import device, is_accelerator
 
 _NEWEST = 10  # the highest version that PyTorch 2.13 reads
 

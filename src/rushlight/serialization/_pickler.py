@@ -9,11 +9,11 @@ from types import FunctionType
 from typing import IO, Any, ClassVar
 
 from rushlight import _core
-from rushlight import _dtypes as dtypes
-from rushlight._device import device as Device
-from rushlight._device import layout
-from rushlight._pickled import public_place
-from rushlight._size import Size
+from rushlight._base import dtypes
+from rushlight._base.device import device as Device
+from rushlight._base.device import layout
+from rushlight._base.pickled import public_place
+from rushlight._base.size import Size
 from rushlight.ops.table.statement import path_of
 from rushlight.serialization import _tensors
 from rushlight.serialization._tensors import Bytes, Parts

@@ -24,8 +24,8 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from typing import IO, Any, NoReturn, TypeAlias
 
-from rushlight._device import device as Device
-from rushlight._size import Size
+from rushlight._base.device import device as Device
+from rushlight._base.size import Size
 from rushlight.serialization import _tensors
 from rushlight.serialization._text import described, printed, shown
 from rushlight.serialization._unpickler import (

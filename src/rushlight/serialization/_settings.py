@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from rushlight import _dtypes as dtypes
-from rushlight._device import is_accelerator, resolve
-from rushlight._errors import OutOfMemoryError
+from rushlight._base import dtypes
+from rushlight._base.device import is_accelerator, resolve
+from rushlight._base.errors import OutOfMemoryError
 from rushlight.storage import TypedStorage, UntypedStorage
 
-from .._errors import warn
-from .._late import late
+from .._base.errors import warn
+from .._base.late import late
 
 __all__ = [
     "LoadEndianness",

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rushlight import _dtypes as dtypes
 from rushlight import _root as base
 from rushlight import nn
+from rushlight._base import dtypes
 from rushlight._tensor import memory_of, with_bits
 from rushlight.storage import bytes_of
 

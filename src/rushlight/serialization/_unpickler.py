@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from typing import IO, Any, NamedTuple, NoReturn
 
 from rushlight import _core
-from rushlight import _dtypes as dtypes
-from rushlight._device import LAYOUTS, cuda, layout, resolve
+from rushlight._base import dtypes
+from rushlight._base.device import LAYOUTS, cuda, layout, resolve
+from rushlight._base.pickled import public_place
+from rushlight._base.size import Size
 from rushlight._devices import open_accelerator
-from rushlight._pickled import public_place
-from rushlight._size import Size
 from rushlight.serialization import _tensors
 from rushlight.serialization._pickler import STORAGES
 from rushlight.serialization._tensors import Bytes, Parts

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Mapping
 from typing import Any
 
-from rushlight._rebuilding import stream_head
+from rushlight._tensor.rebuilding import stream_head
 from rushlight.serialization._pickler import Pickler
 from rushlight.serialization._settings import settings
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from .._missing import missing_name as _missing_name
+from .._base.missing import missing_name as _missing_name
 from ..autograd._swapped import swap_tensors as swap_tensors
 
 if _TYPE_CHECKING:

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .._missing import missing_name as _missing_name
+from .._base.missing import missing_name as _missing_name
 
 
 def context_decorator(ctx: Any, func: Any) -> Any:

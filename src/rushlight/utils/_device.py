@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._device import device as _device
-from .._missing import missing_name as _missing_name
+from .._base.device import device as _device
+from .._base.missing import missing_name as _missing_name
 from ..overrides import TorchFunctionMode
 from ._contextlib import context_decorator
 

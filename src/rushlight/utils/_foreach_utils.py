@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import _root as rl
+from .._base.missing import missing_name as _missing_name
 from .._core import Tensor
-from .._missing import missing_name as _missing_name
 from ..optim.optimizer import (
     _group_tensors_by_device_and_dtype as _group_tensors_by_device_and_dtype,
 )

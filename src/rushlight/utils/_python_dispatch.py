@@ -9,8 +9,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .._base.missing import missing_name as _missing_name
 from .._core import Tensor
-from .._missing import missing_name as _missing_name
 
 
 class TorchDispatchMode:

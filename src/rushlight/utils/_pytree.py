@@ -1,4 +1,4 @@
-"""Nested containers as flat lists of leaves (the same module as `rushlight._pytree`)."""
+"""Nested containers as flat lists of leaves (the same module as `rushlight._base.pytree`)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from .._missing import missing_name as _missing_name
-from .._pytree import *  # noqa: F403
-from .._pytree import (
+from .._base.missing import missing_name as _missing_name
+from .._base.pytree import *  # noqa: F403
+from .._base.pytree import (
     _NODES,
     LeafSpec,
     NodeDef,
@@ -22,7 +22,7 @@ from .._pytree import (
     tree_structure,
     tree_unflatten,
 )
-from .._pytree import __all__ as __all__
+from .._base.pytree import __all__ as __all__
 
 # PyTorch's private names that libraries build on.
 PyTree = Context = Any

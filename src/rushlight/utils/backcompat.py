@@ -1,6 +1,6 @@
 """`torch.utils.backcompat`: warnings of what changed long ago; none is given."""
 
-from .._missing import missing_name as _missing_name
+from .._base.missing import missing_name as _missing_name
 
 
 class Warning:

@@ -20,14 +20,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import _core, autograd
+from .._base.device import device
+from .._base.dtypes import dtype
+from .._base.errors import warn
+from .._base.missing import missing_name as _missing_name
+from .._base.size import Size
 from .._core import Tensor
-from .._device import device
-from .._dtypes import dtype
-from .._errors import warn
-from .._generator import set_states, states
+from .._devices.generator import set_states, states
 from .._levels.running import carried
-from .._missing import missing_name as _missing_name
-from .._size import Size
 from ..autograd._saved import saved_tensors_hooks
 from ..ops.table.arrays import Array
 from ._selective import (

@@ -11,8 +11,8 @@ import sys
 from importlib import metadata
 from typing import Any, NamedTuple
 
-from .._missing import missing_name as _missing_name
-from .._version import TORCH_VERSION
+from .._base.missing import missing_name as _missing_name
+from .._base.version import TORCH_VERSION
 
 __all__ = ["SystemEnv", "get_env_info", "get_pretty_env_info", "main", "run"]
 

@@ -6,8 +6,8 @@ import shutil
 import sys
 from typing import Any
 
-from .._errors import refused as _refused
-from .._missing import missing_name as _missing_name
+from .._base.errors import refused as _refused
+from .._base.missing import missing_name as _missing_name
 
 __all__ = [
     "BuildExtension",

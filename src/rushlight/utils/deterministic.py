@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 import types
 
-from .. import _determinism
+from .._base import determinism as _determinism
 
 
 class _Deterministic(types.ModuleType):

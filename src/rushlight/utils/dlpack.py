@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .._dlpack import DLDeviceType, from_dlpack, to_dlpack
-from .._missing import missing_name as _missing_name
+from .._base.dlpack import DLDeviceType, from_dlpack, to_dlpack
+from .._base.missing import missing_name as _missing_name
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 

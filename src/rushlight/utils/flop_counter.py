@@ -14,9 +14,9 @@ from importlib import import_module
 from typing import Any
 
 from .. import ops, overrides
+from .._base.missing import missing_name as _missing_name
+from .._base.pytree import tree_map
 from .._core import Tensor
-from .._missing import missing_name as _missing_name
-from .._pytree import tree_map
 from ..nn.modules.module import (
     Module,
     register_module_forward_hook,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._handles import RemovableHandle, warn_if_has_hooks
-from .._missing import missing_name as _missing_name
+from .._base.handles import RemovableHandle, warn_if_has_hooks
+from .._base.missing import missing_name as _missing_name
 
 __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
-from .._missing import missing_name as _missing_name
+from .._base.missing import missing_name as _missing_name
 
 __all__ = [
     "TensorWeakRef",

@@ -7,13 +7,14 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from ... import _core, _determinism
+from ... import _core
 from ... import _root as _root
 from ... import fft as _ffts
 from ... import linalg as _linalgs
 from ... import special as _specials
+from ..._base import determinism as _determinism
+from ..._base.missing import missing_name as _missing_name
 from ..._levels import running as _running
-from ..._missing import missing_name as _missing_name
 from ...autograd import grad_mode as _grad_mode
 from ...autograd._saved import SavedTensor as _SavedTensor
 from ...autograd._saved import hooks_are_enabled as _hooks_are_enabled

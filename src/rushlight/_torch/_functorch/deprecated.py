@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 
 from ... import func as _func
-from ..._errors import warn
-from ..._version import TORCH_VERSION as __version__  # noqa: F401
+from ..._base.errors import warn
+from ..._base.version import TORCH_VERSION as __version__  # noqa: F401
 from . import make_functional as _modules
 from .make_functional import FunctionalModule as FunctionalModule
 from .make_functional import FunctionalModuleWithBuffers as FunctionalModuleWithBuffers

@@ -2,7 +2,7 @@
 
 import sys
 
-from ..._missing import missing_name
+from ..._base.missing import missing_name
 from ...func import _vmap
 
 _vmap.__getattr__ = missing_name(__name__)  # type: ignore[method-assign]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ... import _pytree
+from ..._base import pytree as _pytree
 from ..._core import Tensor
 from .associative_scan import associative_scan
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ... import _pytree
+from ..._base import pytree as _pytree
 from ..._core import Tensor
 from ...func import vmap
 from ...ops.layout.joining import cat, stack

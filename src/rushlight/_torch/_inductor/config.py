@@ -2,7 +2,7 @@
 
 import types
 
-from ..._switches import patcher as _patcher
+from ..._base.switches import patcher as _patcher
 
 debug = False
 max_autotune = False

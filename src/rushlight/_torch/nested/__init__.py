@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _root as rl
+from ..._base.device import jagged as _jagged_layout
 from ..._core import Tensor
-from ..._device import jagged as _jagged_layout
 from ._jagged import NestedTensor as _NestedTensor
 from ._jagged import offsets_of as _offsets_of
 from ._jagged import padded as _padded

@@ -18,8 +18,8 @@ from typing import Any
 
 from ... import _core
 from ... import _root as rl
+from ..._base.device import jagged
 from ..._core import Tensor
-from ..._device import jagged
 from ...ops.table.arrays import dim_in
 
 __all__ = ["NestedTensor"]

@@ -11,11 +11,11 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from ... import _dtypes as dtypes
 from ... import _root as rl
+from ..._base import dtypes
+from ..._base.device import DeviceLike
+from ..._base.missing import missing_name as _missing_name
 from ..._core import Tensor
-from ..._device import DeviceLike
-from ..._missing import missing_name as _missing_name
 from ...func import vmap
 
 __all__ = [

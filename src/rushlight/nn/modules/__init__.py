@@ -3,7 +3,7 @@
 Editors read __init__.pyi.
 """
 
-from ..._missing import missing_name as _missing_name
+from ..._base.missing import missing_name as _missing_name
 from . import module as module
 from .module import Module as Module
 

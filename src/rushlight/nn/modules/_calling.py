@@ -14,9 +14,9 @@ from typing import Any
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
+from ..._base.errors import warn
+from ..._base.handles import RemovableHandle, run_hook
 from ..._core import Node
-from ..._errors import warn
-from ..._handles import RemovableHandle, run_hook
 
 Hooks = OrderedDict[int, Any]
 Numbered = list[tuple[int, Any]]  # hooks, by the numbers of their handles

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from ..._handles import RemovableHandle
+from ..._base.handles import RemovableHandle
 from ._calling import GLOBAL, add
 
 _ONE_KIND = (

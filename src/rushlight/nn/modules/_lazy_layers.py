@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from ... import _dtypes as dtypes
-from ..._device import DeviceLike
+from ..._base import dtypes
+from ..._base.device import DeviceLike
 from .._uninitialized import UninitializedBuffer, UninitializedParameter
 from . import batchnorm, conv, instancenorm, linear
 from .lazy import LazyModuleMixin

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from rushlight import _root as rl
 
+from ..._base.errors import taking_pytorchs, warn
 from ..._core import Tensor
-from ..._errors import taking_pytorchs, warn
 from ...autograd._swapped import swap_tensors
 from .._moving import Conversion
 from ..parameter import Parameter

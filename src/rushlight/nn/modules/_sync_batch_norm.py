@@ -12,7 +12,7 @@ from typing import Any
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from ..._late import late
+from ..._base.late import late
 from ...autograd.function import Function, once_differentiable
 from .. import functional as F
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from ... import _dtypes as dtypes
-from ..._device import DeviceLike
+from ..._base import dtypes
+from ..._base.device import DeviceLike
 from .. import functional as F
 from .container import ModuleList, Sequential
 from .linear import Linear

@@ -11,8 +11,8 @@ from typing import Any, Self
 
 from rushlight import _root as rl
 
+from ..._base.errors import warn
 from ..._core import Tensor
-from ..._errors import warn
 from ..parameter import Parameter
 from .module import Module, _indented
 

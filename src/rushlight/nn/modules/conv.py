@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from ... import _dtypes as dtypes
-from ..._device import DeviceLike
-from ..._missing import missing_name as _missing_name
+from ..._base import dtypes
+from ..._base.device import DeviceLike
+from ..._base.missing import missing_name as _missing_name
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter

@@ -7,8 +7,8 @@ from typing import Any
 
 from rushlight._root import Tensor
 
-from ... import _dtypes as dtypes
-from ..._device import DeviceLike
+from ..._base import dtypes
+from ..._base.device import DeviceLike
 from .. import functional as F
 from .linear import Linear
 from .loss import _WeightedLoss

@@ -8,8 +8,8 @@ from typing import Any
 
 from rushlight._root import Tensor
 
-from ..._errors import warn
-from ..._missing import missing_name as _missing_name
+from ..._base.errors import warn
+from ..._base.missing import missing_name as _missing_name
 from .. import functional as F
 from ._of_function import layer
 from .distance import PairwiseDistance

@@ -18,9 +18,9 @@ from typing import Any, Self
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from ..._device import DeviceLike
-from ..._errors import taking_pytorchs, warn
-from ..._missing import missing_name as _missing_name
+from ..._base.device import DeviceLike
+from ..._base.errors import taking_pytorchs, warn
+from ..._base.missing import missing_name as _missing_name
 from ...autograd._swapped import swap_tensors
 from .._moving import Conversion, target
 from ..parameter import Buffer, Parameter

@@ -10,9 +10,9 @@ from typing import Any
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from ... import _dtypes as dtypes
-from ..._device import DeviceLike
-from ..._errors import taking_pytorchs, warn
+from ..._base import dtypes
+from ..._base.device import DeviceLike
+from ..._base.errors import taking_pytorchs, warn
 from ...ops.layers.recurrent import STEPS, Shape, Step, Weights, run
 from .. import functional as F
 from .. import init

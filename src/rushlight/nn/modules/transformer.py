@@ -11,10 +11,10 @@ from typing import Any
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from ... import _dtypes as dtypes
-from ..._device import DeviceLike
-from ..._errors import warn
-from ..._missing import missing_name as _missing_name
+from ..._base import dtypes
+from ..._base.device import DeviceLike
+from ..._base.errors import warn
+from ..._base.missing import missing_name as _missing_name
 from .. import functional as F
 from .. import init
 from .activation import GELU, MultiheadAttention, ReLU

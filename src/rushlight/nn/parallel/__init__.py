@@ -5,7 +5,7 @@ The model is the attribute `module`, and its keys in a state_dict begin with "mo
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from ..._missing import missing_name as _missing_name
+from ..._base.missing import missing_name as _missing_name
 from .data_parallel import DataParallel as DataParallel
 from .data_parallel import data_parallel as data_parallel  # not the module of that name
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from ... import _core
 from ... import _root as rl
+from ..._base.device import is_accelerator
+from ..._base.pytree import tree_map
 from ..._core import Tensor
-from ..._device import is_accelerator
-from ..._pytree import tree_map
 from ...distributed import ReduceOp, _groups, _reducer, all_reduce
 from ...distributed.algorithms.join import DISABLED, Join, Joinable, JoinHook
 from ..modules.module import Module

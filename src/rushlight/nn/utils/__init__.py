@@ -2,8 +2,8 @@
 weights that are computed from others.
 """
 
-from ..._late import functions_named_as_modules as _functions_named_as_modules
-from ..._missing import missing_name as _missing_name
+from ..._base.late import functions_named_as_modules as _functions_named_as_modules
+from ..._base.missing import missing_name as _missing_name
 
 _FILES = {
     "clip_grad": """clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_

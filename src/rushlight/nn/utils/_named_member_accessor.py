@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..._base.missing import missing_name as _missing_name
 from ..._core import Tensor
-from ..._missing import missing_name as _missing_name
 from ..modules.module import Module
 
 __all__ = ["NamedMemberAccessor", "set_tensor", "swap_tensor"]

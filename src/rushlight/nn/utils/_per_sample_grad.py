@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from ..._pytree import tree_flatten, tree_unflatten
+from ..._base.pytree import tree_flatten, tree_unflatten
 from ..._root import Tensor, is_tensor
 from ...func import functional_call, vmap
 from ..modules.module import Module

@@ -9,7 +9,7 @@ from typing import Any
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from ..._errors import warn
+from ..._base.errors import warn
 from ...ops.matrix.norms import vector_norm as _vector_norm
 
 

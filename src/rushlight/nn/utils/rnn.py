@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Self
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from ..._errors import taking_pytorchs
-from ..._missing import missing_name as _missing_name
+from ..._base.errors import taking_pytorchs
+from ..._base.missing import missing_name as _missing_name
 from .._moving import target
 
 

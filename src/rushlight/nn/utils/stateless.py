@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ..._errors import warn
+from ..._base.errors import warn
 from ..._root import Tensor
 from ...func import functional_call as _functional_call
 from ...func._functional_call import _replaced

@@ -9,7 +9,7 @@ from typing import TypeVar
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
-from ..._errors import warn
+from ..._base.errors import warn
 from ..modules.module import Module
 from ..parameter import Parameter
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.dtypes import bool as _bool
 from ..._core import Op
 from ..._devices import of
-from ..._dtypes import bool as _bool
 from ..._levels.opaque_array import FLOW
 from ..._levels.running import answered
 from ..table.arrays import Array, as_type, elements

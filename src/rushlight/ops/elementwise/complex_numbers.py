@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.dtypes import complex32
 from ..._core import Op
-from ..._dtypes import complex32
 from ..making.copies import clone
 from ..making.creation import zeros_like
 from ..table.arrays import Array, refuse, scalar_name

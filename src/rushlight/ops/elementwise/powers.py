@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.dtypes import complex128, float64
 from ..._core import Op
-from ..._dtypes import complex128, float64
 from ..making.casts import to
 from ..making.creation import zeros_like
 from ..table.arrays import Array

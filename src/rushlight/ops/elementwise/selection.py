@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ... import _dtypes as dtypes
+from ..._base import dtypes
 from ..._core import Op
 from ..making.creation import zeros_like
 from ..table.arrays import Array, as_type, cell, warn_once

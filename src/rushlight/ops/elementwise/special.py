@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.dtypes import float64, get_default_dtype
 from ..._core import Op
 from ..._devices import of
-from ..._dtypes import float64, get_default_dtype
 from ..table.arrays import Array, check_room
 from ..table.formulas import Symbol, Untraceable
 from ..table.kinds import composite, general, pointwise, variant

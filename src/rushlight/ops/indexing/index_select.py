@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.size import Size
 from ..._core import Op
-from ..._size import Size
 from ..elementwise.selection import expanded_warning, masked_fill
 from ..layout.shape import expand
 from ..making.creation import zeros_like

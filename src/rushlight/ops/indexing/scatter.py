@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.errors import warn
+from ..._base.late import late
+from ..._base.size import Size
 from ..._core import Op
-from ..._errors import warn
-from ..._late import late
-from ..._size import Size
 from ..elementwise.selection import masked_fill
 from ..layout.joining import cat
 from ..layout.slices import slice_backward, slice_op

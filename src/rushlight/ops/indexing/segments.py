@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import _dtypes as dtypes
+from ..._base import dtypes
 from ..._devices import of
 from ..._levels.running import answered
 from ..elementwise.selection import unless, where

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.dtypes import dtype
+from ..._base.errors import warn
 from ..._core import Op
 from ..._devices import of
-from ..._dtypes import dtype
-from ..._errors import warn
 from ..elementwise.selection import copy_, expanded_warning, fill_
 from ..layout.shape import unsqueeze
 from ..layout.slices import select, slice_op

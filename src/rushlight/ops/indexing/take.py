@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import _core, _determinism
+from ... import _core
+from ..._base import determinism as _determinism
+from ..._base.size import Size
 from ..._core import Op
-from ..._size import Size
 from ..elementwise.selection import fill_, masked_fill, size_mismatch, where
 from ..layout.shape import expand
 from ..layout.slices import diagonal, select, slice_backward, slice_op

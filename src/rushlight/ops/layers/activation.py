@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.dtypes import float64
+from ..._base.errors import not_implemented_for
 from ..._core import Op
 from ..._devices import of
-from ..._dtypes import float64
-from ..._errors import not_implemented_for
 from ..._levels.running import draws
 from ..elementwise.arithmetic import mul
 from ..elementwise.elementary import abs, erf, exp, expm1, sigmoid, tanh

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.size import Size
 from ..._core import Op
-from ..._size import Size
 from ..table.arrays import Array, dim_in, listed, refuse, rounded, widened
 from ..table.kinds import composite, linear
 from ..table.signature import Ints, Tensor

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.dtypes import promote_types
+from ..._base.errors import not_implemented_for
 from ..._core import Op, Reduction
-from ..._dtypes import promote_types
-from ..._errors import not_implemented_for
 from ..table.arrays import Array, listed, refuse, rounded, scalar_name, widened
 from ..table.kinds import composite, general, linear
 from ..table.reference import wide

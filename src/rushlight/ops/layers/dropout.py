@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.errors import warn
 from ..._devices import of
-from ..._errors import warn
-from ..._generator import default_generator, fill
+from ..._devices.generator import default_generator, fill
 from ..._levels.running import draws
 from ..making.creation import empty_like
 from ..table.arrays import Array, refuse

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.errors import warn
+from ..._base.late import late
 from ..._core import Op
 from ..._devices import of
-from ..._errors import warn
-from ..._late import late
 from ..._levels.running import answered, state
 from ..table.arrays import Array, elements, rounded, scalar_name, unshared, widened
 from ..table.kinds import composite, constant, linear

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.dtypes import uint8
+from ..._base.errors import warn
 from ..._devices import of
-from ..._dtypes import uint8
-from ..._errors import warn
 from ..elementwise.selection import where
 from ..table.arrays import Array, anywhere, check_64_bits, check_room, listed, refuse
 from ..table.kinds import composite, constant, pointwise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dtypes import int32
+from ..._base.dtypes import int32
 from ..layout.joining import cat, stack
 from ..matrix.products import linear, matmul
 from ..table.kinds import composite

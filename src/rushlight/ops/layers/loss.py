@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ..._dtypes import dtype, promote_types
-from ..._errors import not_implemented_for, warn
+from ..._base.dtypes import dtype, promote_types
+from ..._base.errors import not_implemented_for, warn
 from ..elementwise.selection import unless, where
 from ..table.arrays import Array, anywhere
 from ..table.kinds import composite, general

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._errors import warn
+from ..._base.errors import warn
 from ..layout.joining import cat
 from ..making.creation import zeros_like
 from ..matrix.fused_products import baddbmm

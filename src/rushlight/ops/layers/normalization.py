@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.dtypes import float32
 from ..._core import Tensor
-from ..._dtypes import float32
 from ..table.arrays import Array, listed, refuse, rounded, widened
 from ..table.kinds import composite, general
 from ..table.reference import alias

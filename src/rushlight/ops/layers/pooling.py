@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import _core, _determinism
+from ... import _core
+from ..._base import determinism as _determinism
 from ..._core import Op
 from ..table.arrays import Array, listed, refuse, rounded, unshared, widened
 from ..table.kinds import composite, general, linear

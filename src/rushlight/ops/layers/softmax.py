@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from ... import _core
+from ..._base.errors import not_implemented_for, warn
 from ..._core import Op
-from ..._errors import not_implemented_for, warn
 from ..elementwise.selection import unless, where
 from ..table.arrays import dim_in
 from ..table.kinds import composite, general

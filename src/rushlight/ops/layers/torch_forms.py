@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..._base.dtypes import bool as bool_
+from ..._base.dtypes import float32
 from ..._devices import of
-from ..._dtypes import bool as bool_
-from ..._dtypes import float32
 from ..making.creation import ones_like, zeros_like
 from ..table.arrays import elements
 from ..table.kinds import composite

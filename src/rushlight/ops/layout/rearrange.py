@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.errors import warn
 from ..._core import Op, Tensor
 from ..._devices import of
-from ..._errors import warn
 from ..._levels.running import answered
 from ..making.copies import contiguous_copy
 from ..making.creation import zeros

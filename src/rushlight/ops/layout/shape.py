@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.dtypes import dtype
+from ..._base.dtypes import dtype as dtype_class
 from ..._core import Op, Tensor
-from ..._dtypes import dtype
-from ..._dtypes import dtype as dtype_class
 from ..making.copies import contiguous, contiguous_copy
 from ..table.arrays import Array, check_tensor, check_tensors, dim_in, is_half, listed
 from ..table.kinds import composite, linear
@@ -81,7 +81,7 @@ def _divisible(what: str, value: int, by: int, names: str) -> None:
 
 
 def _name_of(a: Array) -> str:
-    from ..._dtypes import from_numpy_dtype
+    from ..._base.dtypes import from_numpy_dtype
 
     return from_numpy_dtype(a.dtype).scalar_name
 
@@ -379,7 +379,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
 @composite(method=False, asks="nobody")
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that tensors of these shapes broadcast to."""
-    from ..._size import Size
+    from ..._base.size import Size
 
     sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
     for size in sizes:

@@ -22,10 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import _core, _determinism
+from ... import _core
+from ..._base import determinism as _determinism
+from ..._base.device import preserve_format
+from ..._base.size import Size
 from ..._core import Op, Tensor
-from ..._device import preserve_format
-from ..._size import Size
 from ..elementwise.complex_numbers import neg_view, resolve_conj, view_as_complex, view_as_real
 from ..making.copies import format_strides, suggested_format
 from ..making.creation import empty_strided, unset

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _core
+from ..._base.errors import warn
 from ..._core import Op, Tensor
-from ..._errors import warn
 from ..making.copies import alias
 from ..table.arrays import dim_in, listed
 from ..table.kinds import composite, linear

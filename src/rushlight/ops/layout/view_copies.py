@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._base.dtypes import dtype as _DType
 from ..._core import Op, Tensor
-from ..._dtypes import dtype as _DType
 from ..elementwise.arithmetic import no_derivative
 from ..making.factory import room_for
 from ..table.kinds import composite, general, linear

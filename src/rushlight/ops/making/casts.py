@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _core
-from ... import _dtypes as dtypes
+from ..._base import dtypes
+from ..._base.device import channels_last, preserve_format
+from ..._base.device import device as device_class
+from ..._base.device import memory_format as memory_format_class
+from ..._base.dtypes import dtype
 from ..._core import Tensor
-from ..._device import channels_last, preserve_format
-from ..._device import device as device_class
-from ..._device import memory_format as memory_format_class
 from ..._devices import of, on
-from ..._dtypes import dtype
 from ..table.arrays import Array, as_type, none_left
 from ..table.kinds import composite, linear
 from ..table.signature import memory_format

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.device import channels_last, channels_last_3d, contiguous_format, preserve_format
 from ..._core import Op, Tensor
-from ..._device import channels_last, channels_last_3d, contiguous_format, preserve_format
 from ..table.arrays import Array
 from ..table.kinds import composite, linear
 from ..table.signature import memory_format

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ... import _core, _determinism
-from ... import _dtypes as dtypes
+from ... import _core
+from ..._base import determinism as _determinism
+from ..._base import dtypes
+from ..._base.device import preserve_format
+from ..._base.errors import not_implemented_for, warn
 from ..._core import Tensor
-from ..._device import preserve_format
 from ..._devices import of
-from ..._errors import not_implemented_for, warn
 from ..._levels.running import answered
 from ..table.arrays import Array, cell, check_room, check_tensor, fitted_number, is_stored
 from ..table.kinds import composite

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ... import _dtypes as dtypes
-from ..._device import resolve
+from ..._base import dtypes
+from ..._base.device import resolve
+from ..._base.dtypes import dtype
 from ..._devices import cpu, of, on
-from ..._dtypes import dtype
 from ..table.arrays import Array, check_64_bits, none_left
 from ..table.signature import read
 

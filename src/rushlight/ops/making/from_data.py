@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ... import _dtypes as dtypes
+from ..._base import dtypes
+from ..._base.dlpack import from_dlpack
+from ..._base.errors import warn
 from ..._core import Tensor
 from ..._devices import cpu, of, on
-from ..._dlpack import from_dlpack
-from ..._errors import warn
 from ..._levels.opaque_array import ITEM
 from ..._levels.running import answered
 from ..table.arrays import Array, as_type, common_type, is_stored, warn_once

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import _dtypes as dtypes
+from ..._base import dtypes
 from ..._core import Op
 from ..._devices import of
 from ...return_types import named

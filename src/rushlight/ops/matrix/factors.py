@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import _dtypes as dtypes
+from ..._base import dtypes
 from ..._core import Op
 from ...return_types import named
 from ..layout.joining import cat

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.errors import not_implemented_for
 from ..._core import Category, Op
-from ..._errors import not_implemented_for
 from ..layout.joining import stack
 from ..layout.shape import unsafe_view
 from ..layout.slices import diagonal_backward

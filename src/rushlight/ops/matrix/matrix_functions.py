@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import _dtypes as dtypes
+from ..._base import dtypes
 from ..._core import Op, is_grad_enabled
 from ..._devices import of
 from ..._levels.running import answered

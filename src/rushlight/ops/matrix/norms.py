@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.dtypes import from_numpy_dtype, promote_types
+from ..._base.size import Size
 from ..._core import Op
 from ..._devices import of
-from ..._dtypes import from_numpy_dtype, promote_types
-from ..._size import Size
 from ..elementwise.selection import unless, where
 from ..layout.shape import common_shape
 from ..table.arrays import (

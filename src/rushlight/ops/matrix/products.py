@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.size import Size
 from ..._core import Op
-from ..._size import Size
 from ..layout.shape import unsafe_view
 from ..table.arrays import Array, c_name, is_stored, listed, rounded, scalar_name, times, widened
 from ..table.graph_steps import in_steps

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.size import Size
 from ..._core import Op
 from ..._devices import of
-from ..._size import Size
 from ...return_types import named
 from ..table.arrays import Array, common_type, refuse, scalar_name, warn_once
 from ..table.kinds import composite, general

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.dtypes import finfo, from_numpy_dtype
 from ..._core import Tensor
 from ..._devices import of
-from ..._dtypes import finfo, from_numpy_dtype
-from ..._generator import for_host, state_of
+from ..._devices.generator import for_host, state_of
 from ..._levels.running import draws
 from ..elementwise.special import digamma
 from ..making.creation import zeros_like

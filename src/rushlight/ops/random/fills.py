@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ... import _dtypes as dtypes
+from ..._base import dtypes
+from ..._base.dtypes import dtype
+from ..._base.errors import not_implemented_for, warn
 from ..._core import Tensor
 from ..._devices import of
-from ..._dtypes import dtype
-from ..._errors import not_implemented_for, warn
-from ..._generator import fill as draw_into
+from ..._devices.generator import fill as draw_into
 from ..._levels.running import draws
 from ..making.creation import zeros_like
 from ..table.arrays import Array, is_stored, none_left, widened

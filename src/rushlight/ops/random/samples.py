@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ... import _dtypes as dtypes
+from ..._base import dtypes
+from ..._base.dtypes import from_numpy_dtype
 from ..._core import Op, Tensor
 from ..._devices import of
-from ..._dtypes import from_numpy_dtype
-from ..._generator import draw, for_host, state_of
-from ..._generator import fill as draw_into
+from ..._devices.generator import draw, for_host, state_of
+from ..._devices.generator import fill as draw_into
 from ..._levels.running import draws
 from ..layout.shape import common_shape
 from ..making.creation import empty_like, zeros_like

@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ... import _core
+from ..._base.errors import not_implemented_for
+from ..._base.size import Size
 from ..._core import Op, Tensor
-from ..._errors import not_implemented_for
-from ..._size import Size
 from ...return_types import named
 from ..elementwise.selection import maximum, minimum, where
 from ..table.arrays import Array, axes_of, by_axis, check_tensor, rounded, scalar_name, widened

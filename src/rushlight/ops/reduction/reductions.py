@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.errors import warn
 from ..._core import Op, Tensor
-from ..._errors import warn
 from ..elementwise.selection import unless, where
 from ..layout.joining import cat
 from ..layout.shape import view

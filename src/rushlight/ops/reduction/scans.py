@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ... import _dtypes as dtypes
+from ..._base import dtypes
 from ..._core import Op, Tensor
 from ..elementwise.elementary import log_add_exp
 from ..elementwise.selection import unless, where

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.errors import warn
 from ..._devices import of
-from ..._errors import warn
 from ..._levels.running import answered
 from ...return_types import named
 from ..elementwise.complex_numbers import complex, imag, real

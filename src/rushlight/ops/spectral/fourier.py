@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.dtypes import complex64, complex128, float64, get_default_dtype
 from ..._core import Op, Tensor
-from ..._dtypes import complex64, complex128, float64, get_default_dtype
 from ..elementwise.complex_numbers import real
 from ..layout.joining import cat
 from ..layout.rearrange import roll

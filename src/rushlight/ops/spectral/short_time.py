@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from ..._base.errors import warn
 from ..._core import Tensor
-from ..._errors import warn
 from ..elementwise.complex_numbers import real, view_as_real
 from ..layout.joining import cat
 from ..layout.rearrange import flip

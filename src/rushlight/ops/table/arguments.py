@@ -24,12 +24,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ... import _core
-from ... import _device as _device
-from ... import _dtypes as dtypes
+from ..._base import device as _device  # noqa: F401
+from ..._base import dtypes
+from ..._base.errors import is_pytorchs, warn
+from ..._base.size import Size
 from ..._core import Op, Takes
-from ..._errors import is_pytorchs, warn
-from ..._generator import Generator
-from ..._size import Size
+from ..._devices.generator import Generator
 from . import arrays
 from .signature import Parameter, Signature, of_function, read
 from .statement import OPS

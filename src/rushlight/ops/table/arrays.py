@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.dtypes import from_numpy_dtype
+from ..._base.errors import dim_out_of_range, warn
 from ..._core import Tensor
-from ..._dtypes import from_numpy_dtype
-from ..._errors import dim_out_of_range, warn
 
 __all__ = [
     "Array",
@@ -118,7 +118,7 @@ def c_name(a: Array) -> str:
 
 def default_float() -> np.dtype[Any]:
     """The element type that integers become where a float is wanted."""
-    from ..._dtypes import get_default_dtype
+    from ..._base.dtypes import get_default_dtype
 
     return get_default_dtype().numpy
 

@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any
 
 from ... import _core
+from ..._base.late import late
 from ..._core import Op, Tensor
-from ..._late import late
 from .statement import namespace
 
 __all__ = ["CUSTOM", "OpNamespace", "OpOverload", "aten", "name_of"]

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.dtypes import dtype
+from ..._base.size import Size
 from ..._core import Tensor
 from ..._devices import cpu, of
-from ..._dtypes import dtype
-from ..._size import Size
 
 __all__ = ["in_steps"]
 

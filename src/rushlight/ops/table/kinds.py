@@ -16,8 +16,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, Unpack, overload
 
 from ... import _core
+from ..._base.dtypes import ALL
 from ..._core import Category, DType, OpKind, ParamKind, ResultType, Source, Tensor, When
-from ..._dtypes import ALL
 from . import reference as _reference
 from .arrays import Array
 from .formulas import BOOLEAN, Untraceable, trace, trace_partial

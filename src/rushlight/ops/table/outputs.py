@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _core
+from ..._base.errors import warn
 from ..._core import Tensor
 from ..._devices import of
-from ..._errors import warn
 from ...return_types import named_out
 from .statement import OPS
 

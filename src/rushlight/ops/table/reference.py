@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ..._base.dtypes import float32
 from ..._core import Tensor
-from ..._dtypes import float32
 from .arrays import Array, is_half
 from .statement import namespace
 

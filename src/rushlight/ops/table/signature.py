@@ -23,10 +23,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from ... import _core
+from ..._base.device import device, layout, memory_format
+from ..._base.dtypes import dtype
 from ..._core import OpKind, ParamKind, Takes
-from ..._device import device, layout, memory_format
-from ..._dtypes import dtype
-from ..._generator import Generator
+from ..._devices.generator import Generator
 
 __all__ = [
     "TYPES",

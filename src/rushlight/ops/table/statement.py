@@ -24,8 +24,8 @@ from types import FunctionType, MappingProxyType
 from typing import Any, TypeVar, Unpack
 
 from ... import _core
+from ..._base.pickled import dotted
 from ..._core import Asks, Flag, Keeps, OpKind, Overlap, Source, Typed
-from ..._pickled import dotted
 from .signature import parse
 from .words import AUTOCAST, BATCH, SHARED_WRITES, STORED, TRAITS, Spec
 

@@ -4,7 +4,7 @@ an epoch.
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from ..._missing import missing_name as _missing_name
+from ..._base.missing import missing_name as _missing_name
 from ..optimizer import Optimizer as Optimizer
 from ._base import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from ._base import LRScheduler as LRScheduler

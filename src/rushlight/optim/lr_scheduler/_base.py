@@ -8,7 +8,7 @@ from typing import Any
 
 from rushlight import _root as rl
 
-from ..._errors import warn
+from ..._base.errors import warn
 from ..optimizer import Optimizer, State
 
 EPOCH_DEPRECATION_WARNING = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..._errors import warn
+from ..._base.errors import warn
 from ..optimizer import Optimizer, State
 from ._base import EPOCH_DEPRECATION_WARNING, LRScheduler, rates_of, set_rate
 

@@ -1,6 +1,6 @@
 """`torch.utils.benchmark`: the time that statements take."""
 
-from ..._missing import missing_name as _missing_name
+from ..._base.missing import missing_name as _missing_name
 from .utils.common import Measurement as Measurement
 from .utils.common import TaskSpec as TaskSpec
 from .utils.common import ordered_unique as ordered_unique

@@ -1,6 +1,6 @@
 """Datasets, samplers and the loader that turns them into batches: `torch.utils.data`."""
 
-from ..._missing import missing_name as _missing_name
+from ..._base.missing import missing_name as _missing_name
 from ._collate import default_collate as default_collate
 from ._collate import default_convert as default_convert
 from ._worker import get_worker_info as get_worker_info

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rushlight import _root as rl
-from rushlight._errors import taking_pytorchs
+from rushlight._base.errors import taking_pytorchs
 from rushlight._root import Tensor
 
 _CANNOT = (

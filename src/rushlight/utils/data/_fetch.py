@@ -9,7 +9,7 @@ import numpy as np
 
 from rushlight._root import Generator
 
-from ..._errors import warn
+from ..._base.errors import warn
 from ._collate import default_collate
 from .dataset import Subset, TensorDataset
 from .sampler import draw_seed

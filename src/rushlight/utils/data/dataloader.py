@@ -8,9 +8,9 @@ from typing import Any, Generic, TypeVar
 
 from rushlight._root import Generator
 
-from ..._device import accelerators
-from ..._errors import warn
-from ..._missing import missing_name as _missing_name
+from ..._base.device import accelerators
+from ..._base.errors import warn
+from ..._base.missing import missing_name as _missing_name
 from ._collate import default_collate, default_convert
 from ._fetch import BaseDataLoaderIter, LengthCheck, fetcher, seed_pipes
 from .dataset import IterableDataset

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from rushlight import _root as rl
 from rushlight._root import Generator, Tensor
 
-from ..._errors import warn
+from ..._base.errors import warn
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rushlight import _root as rl
 
-from ..._errors import warn
+from ..._base.errors import warn
 from .datapipes.iter.sharding import SHARDING_PRIORITIES
 from .graph import Graph, traverse_dps
 

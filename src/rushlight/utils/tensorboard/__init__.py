@@ -3,7 +3,7 @@
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
-from ..._missing import missing_name as _missing_name
+from ..._base.missing import missing_name as _missing_name
 
 _tensorboard: _Any = _import_module("tensorboard")
 _version = getattr(_tensorboard, "__version__", "0")

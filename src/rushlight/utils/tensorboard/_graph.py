@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from ... import _root as rl
+from ..._base.pytree import tree_leaves
 from ..._core import Tensor
-from ..._pytree import tree_leaves
 from ...nn import Module
 from ...nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from ...overrides import TorchFunctionMode

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.missing import missing_name as _missing_name
 from ..._core import Tensor
-from ..._missing import missing_name as _missing_name
 
 Array = Any  # of NumPy
 Message = Any  # of protobuf, whose classes say nothing of their fields

@@ -7,8 +7,8 @@ import time
 from importlib import import_module
 from typing import Any, SupportsInt
 
-from ..._errors import refused as _refused
-from ..._missing import missing_name as _missing_name
+from ..._base.errors import refused as _refused
+from ..._base.missing import missing_name as _missing_name
 from . import summary as summaries
 from .summary import Message
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .... import _root as rl
-from ...._missing import missing_name as _missing_name
+from ...._base.missing import missing_name as _missing_name
 
 __all__ = [
     "Measurement",

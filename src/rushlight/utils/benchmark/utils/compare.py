@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from ...._missing import missing_name as _missing_name
+from ...._base.missing import missing_name as _missing_name
 from .common import Measurement, ordered_unique, select_unit, trim_sigfig, unit_to_english
 
 __all__ = ["Colorize", "Compare"]

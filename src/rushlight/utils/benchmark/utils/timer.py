@@ -8,9 +8,9 @@ import timeit
 from collections.abc import Callable
 from typing import Any
 
-from ...._errors import refused as _refused
-from ...._late import late
-from ...._missing import missing_name as _missing_name
+from ...._base.errors import refused as _refused
+from ...._base.late import late
+from ...._base.missing import missing_name as _missing_name
 from .common import Measurement, TaskSpec, set_torch_threads
 
 __all__ = ["Language", "Timer", "timer"]

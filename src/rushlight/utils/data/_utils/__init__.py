@@ -1,6 +1,6 @@
 """Parts of the loader under the names that PyTorch has for them."""
 
-from rushlight._missing import missing_name as _missing_name
+from rushlight._base.missing import missing_name as _missing_name
 
 from . import collate as collate
 from . import fetch as fetch

@@ -2,7 +2,7 @@
 
 import re
 
-from rushlight._missing import missing_name as _missing_name
+from rushlight._base.missing import missing_name as _missing_name
 
 from .._collate import _arrays as collate_numpy_array_fn
 from .._collate import _floats as collate_float_fn

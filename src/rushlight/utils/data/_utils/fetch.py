@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rushlight._missing import missing_name as _missing_name
+from rushlight._base.missing import missing_name as _missing_name
 
 from .._fetch import fetcher
 

@@ -1,6 +1,6 @@
 """How a loader notices a worker's end: its pipe is closed, no signal is handled."""
 
-from rushlight._missing import missing_name as _missing_name
+from rushlight._base.missing import missing_name as _missing_name
 
 IS_WINDOWS = False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight._missing import missing_name as _missing_name
+from rushlight._base.missing import missing_name as _missing_name
 
 from .. import _worker
 from .._worker import WorkerInfo as WorkerInfo

@@ -1,6 +1,6 @@
 """Pipes: datasets that are built of one another."""
 
-from rushlight._missing import missing_name as _missing_name
+from rushlight._base.missing import missing_name as _missing_name
 
 from . import datapipe as datapipe
 from . import iter as iter

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from rushlight._missing import missing_name as _missing_name
+from rushlight._base.missing import missing_name as _missing_name
 
 from ..dataset import Dataset, IterableDataset
 from ._hook_iterator import _SnapshotState, hook_iterator

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ....._errors import warn
+from ....._base.errors import warn
 from .._decorator import functional_datapipe
 from ..datapipe import IterDataPipe, Samples, Source, length
 from ..utils.common import StreamWrapper, _check_unpickable_fn

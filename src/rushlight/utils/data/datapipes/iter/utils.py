@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable
 from typing import Any
 
-from ....._errors import warn
+from ....._base.errors import warn
 from ..datapipe import IterDataPipe, Samples
 
 __all__ = ["IterableWrapperIterDataPipe"]

@@ -1,6 +1,6 @@
 """Pipes with a sample for each index."""
 
-from rushlight._missing import missing_name as _missing_name
+from rushlight._base.missing import missing_name as _missing_name
 
 from .pipes import BatcherMapDataPipe as Batcher
 from .pipes import ConcaterMapDataPipe as Concater

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from ....._errors import warn
+from ....._base.errors import warn
 from .._decorator import functional_datapipe
 from ..datapipe import DataChunk, MapDataPipe, Samples
 from ..iter.combinatorics import Shuffled, drawn_seed

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ....._errors import warn
+from ....._base.errors import warn
 
 __all__ = [
     "StreamWrapper",

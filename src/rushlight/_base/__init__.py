@@ -1,0 +1,1 @@
+"""What every other room needs: types, devices, names, errors, printing."""

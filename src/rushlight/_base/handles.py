@@ -1,0 +1,92 @@
+"""Handles by which a registered hook is taken off again: of tensors, nodes, modules, optimizers."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from .errors import warn
+
+__all__ = ["RemovableHandle", "run_hook", "warn_if_has_hooks"]
+
+runs: Any = None  # `HookRuns`, while anybody follows the calls
+
+
+def run_hook(kind: str, number: int, hook: Callable[..., object], *values: object) -> Any:
+    """The result of a hook in a backward, which has that number."""
+    return hook(*values) if runs is None else runs.run(kind, number, hook, *values)
+
+
+class RemovableHandle:
+    """Removes one hook from the mapping where the hook is registered; also a context manager.
+
+    The mapping is held weakly: a handle never keeps a module or an optimizer alive. `extra_dict`
+    names further mappings (or a list of them) that carry flags under the same id.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with x.register_hook(lambda g: g * 10):
+    ...     (2 * x).backward()
+    >>> x.grad
+    tensor([20.])
+    """
+
+    __slots__ = ("__weakref__", "extra_dict_ref", "hooks_dict_ref", "id")
+
+    next_id: int = 0
+    id: int
+
+    __module__ = "rushlight.utils.hooks"
+
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+        self.hooks_dict_ref = weakref.ref(hooks_dict)
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+        if runs is not None:
+            runs.registered(self.id)
+        if extra_dict is None:
+            extra_dict = ()
+        elif not isinstance(extra_dict, list):
+            extra_dict = (extra_dict,)
+        self.extra_dict_ref = tuple(weakref.ref(extra) for extra in extra_dict)
+
+    def remove(self) -> None:
+        """Takes the hook off; a second call does nothing."""
+        for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
+            mapping = ref()
+            if mapping is not None:
+                mapping.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, kind: object, value: object, traceback: object) -> None:
+        self.remove()
+
+    def __getstate__(self) -> tuple[Any, int, tuple[Any, ...]]:
+        return self.hooks_dict_ref(), self.id, tuple(ref() for ref in self.extra_dict_ref)
+
+    def __setstate__(self, state: tuple[Any, int, tuple[Any, ...]]) -> None:
+        hooks_dict, self.id, extra = state
+        self.hooks_dict_ref = weakref.ref(_Gone() if hooks_dict is None else hooks_dict)
+        self.extra_dict_ref = tuple(weakref.ref(_Gone() if d is None else d) for d in extra)
+        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
+
+
+class _Gone:
+    """Something to point a dead weak reference at."""
+
+
+def warn_if_has_hooks(tensor: Any) -> None:
+    """Warn of each hook of a tensor that is about to be saved: hooks are not.
+
+    >>> torch.utils.hooks.warn_if_has_hooks(torch.ones(1)) is None
+    True
+    """
+    for hook in (tensor._backward_hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, "
+                "you can decorate the function with @torch.utils.hooks.unserializable_hook to "
+                "suppress this warning"
+            )

@@ -1,0 +1,273 @@
+"""The text of a tensor, equal to PyTorch's character for character.
+
+`tensor_text` works in three steps: keep the elements that will be shown (`_kept`), turn all of
+them into padded strings at once (`_float_texts` and its neighbours decide one format for the whole
+tensor), and join the strings into nested, wrapped brackets (`_brackets`). `_with_suffixes` places
+the words after the brackets, such as `dtype=` or `grad_fn=`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import compress
+from operator import index
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from rushlight._base import dtypes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["get_printoptions", "printoptions", "set_printoptions"]
+
+Array: TypeAlias = "NDArray[Any]"
+
+
+class _Options:
+    def __init__(self) -> None:
+        self.precision: int = 4
+        self.threshold: float = 1000
+        self.edgeitems: int = 3
+        self.linewidth: float = 80
+        self.sci_mode: bool | None = None
+
+
+_options = _Options()
+_PROFILES: dict[str, dict[str, Any]] = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
+}
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: float | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Changes how tensors are printed; what is left out stays as it is, but for `sci_mode`.
+
+    precision: digits after the point (4).
+    threshold: the number of elements above which only the edges are shown (1000).
+    edgeitems: how many are shown at each edge of each dimension (3).
+    linewidth: characters a line (80).
+    profile: 'default', 'short' or 'full': a value for each of the above, which they override.
+    sci_mode: scientific notation always (True), never (False), or where it reads better (None).
+
+    >>> torch.set_printoptions(precision=2)
+    >>> torch.tensor([1 / 3])
+    tensor([0.33])
+    >>> torch.set_printoptions(profile="default")
+    """
+    changed = dict(_PROFILES.get(profile, {})) if profile is not None else {}
+    if precision is not None:
+        changed["precision"] = index(precision)
+    if threshold is not None:
+        changed["threshold"] = threshold
+    if edgeitems is not None:
+        changed["edgeitems"] = index(edgeitems)
+    if linewidth is not None:
+        changed["linewidth"] = linewidth
+    for name, value in changed.items():
+        if not value >= 0:
+            raise ValueError(f"set_printoptions(): {name} must not be negative, but got {value}")
+    for name, value in changed.items():
+        setattr(_options, name, value)
+    _options.sci_mode = sci_mode
+
+
+def get_printoptions() -> dict[str, Any]:
+    """The options in force, as keyword arguments of `set_printoptions`."""
+    return dict(vars(_options))
+
+
+@contextmanager
+def printoptions(**options: Any) -> Iterator[None]:
+    """`set_printoptions(**options)` for the length of a `with` block."""
+    before = get_printoptions()
+    set_printoptions(**options)
+    try:
+        yield
+    finally:
+        set_printoptions(**before)
+
+
+def tensor_text(
+    array: Array,
+    dtype: dtypes.dtype,
+    *,
+    suffixes: Iterable[str] = (),
+    prefix: str = "tensor(",
+    device: str | None = None,
+    contents: str | None = None,
+) -> str:
+    """The text of a tensor that holds `array`.
+
+    The size and dtype are added where they cannot be read from the elements; `suffixes`, such as
+    'grad_fn=<MulBackward0>', follow them. `device` is named only when given. Lines are indented to
+    the end of `prefix`. `contents` replaces the brackets.
+
+    >>> tensor_text(np.array([1.5, 2]), dtypes.float64, suffixes=["requires_grad=True"])
+    'tensor([1.5000, 2.0000], dtype=torch.float64, requires_grad=True)'
+    """
+    notes = [] if device is None else [f"device='{device}'"]
+    default = dtypes.get_default_dtype()
+    if array.size == 0:
+        if array.ndim != 1:
+            notes.append(f"size={array.shape}")
+        if dtype is not default:
+            notes.append(f"dtype={dtype}")
+    else:
+        if not _options.edgeitems:
+            notes.append(f"size={array.shape}")
+        complex_default = dtypes.complex128 if default is dtypes.float64 else dtypes.complex64
+        if dtype not in (default, complex_default, dtypes.int64, dtypes.bool):
+            notes.append(f"dtype={dtype}")
+    notes.extend(suffixes)
+    if contents is None:
+        contents = _contents(array, dtype, len(prefix))
+    return _with_suffixes(prefix + contents, notes, len(prefix))
+
+
+def format_scalar(array: Array, spec: str) -> str:
+    """The one element of a 0-dimensional array by a format specification, as in `f"{loss:.4f}"`."""
+    if array.ndim:
+        raise TypeError(
+            "unsupported format string passed to Tensor.__format__: "
+            f"{spec!r} formats one number, but the tensor has shape {list(array.shape)}. "
+            "Take an element first, for instance with .item()."
+        )
+    value = array.item()
+    # An ml_dtypes scalar's own formatting is not a float's.
+    return format(value if isinstance(value, bool | int | float | complex) else float(value), spec)
+
+
+def _with_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
+    """`text`, the suffixes and the closing parenthesis; a suffix that would not fit on the last
+    line starts a new one."""
+    parts = [text]
+    used = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if used + len(suffix) + 2 > _options.linewidth:
+            parts.append(",\n" + " " * indent + suffix)
+            used = indent + len(suffix)
+        else:
+            parts.append(", " + suffix)
+            used += len(suffix) + 2
+    parts.append(")")
+    return "".join(parts)
+
+
+def _contents(array: Array, dtype: dtypes.dtype, indent: int) -> str:
+    if array.size == 0:
+        return "[]"
+    summarize = array.size > _options.threshold
+    if summarize and not _options.edgeitems and array.ndim:
+        return "[...]"
+    kept = _kept(array) if summarize else array
+    if dtype.is_complex:
+        pair = kept.dtype.kind == "V"  # of halves
+        real, real_width = _float_texts(kept["real"] if pair else kept.real)
+        imaginary, imaginary_width = _float_texts(kept["imag"] if pair else kept.imag)
+        texts = list(map(_complex_text, real, imaginary))
+        width = real_width + imaginary_width + 1
+    elif dtype is dtypes.float8_e8m0fnu:  # its smallest number stands for 0, as a 0 becomes it
+        values = kept.astype(np.float64)
+        texts, width = _float_texts(np.where(values == 2.0**-127, 0, values))
+    elif dtype.is_floating_point:
+        texts, width = _float_texts(kept)
+    else:
+        texts = list(map(str, kept.ravel().tolist()))
+        width = max(map(len, texts))
+        texts = [text.rjust(width) for text in texts]
+    if array.ndim == 0:
+        return texts[0]
+    elided = [short < full for short, full in zip(kept.shape, array.shape, strict=True)]
+    return _brackets(texts, width, kept.shape, elided, indent)
+
+
+def _kept(array: Array) -> Array:
+    """The elements of a summary: of each long dimension, `edgeitems` from either end."""
+    edge = _options.edgeitems
+    for axis, length in enumerate(array.shape):
+        if length > 2 * edge:
+            shown = [*range(edge), *range(length - edge, length)]
+            array = array[(slice(None),) * axis + (shown,)]
+    return array
+
+
+def _float_texts(array: Array) -> tuple[list[str], int]:
+    """Every element as text in one common format, padded, and the common width.
+
+    Zeros, infinities and nans have no say in the format or the width, and may exceed it.
+    """
+    values: NDArray[np.float64] = array.ravel().astype(np.float64, copy=False)
+    finite = np.isfinite(values)
+    counted = finite & (values != 0)
+    deciding = values[counted]
+    whole, scientific = True, False
+    if deciding.size:
+        whole = bool((deciding == np.ceil(deciding)).all())
+        magnitude = np.abs(deciding)
+        low, high = float(magnitude.min()), float(magnitude.max())
+        scientific = high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4
+        if _options.sci_mode is not None:
+            scientific = _options.sci_mode
+
+    if scientific:
+        pattern = f"%.{_options.precision}e"
+    elif whole:
+        pattern = "%.0f."
+    else:
+        pattern = f"%.{_options.precision}f"
+    # One formatting call for all elements: much faster than one for each.
+    texts = ("\n".join([pattern] * values.size) % tuple(values.tolist())).split("\n")
+    if whole and not scientific and not finite.all():
+        texts = [text if keep else text[:-1] for text, keep in zip(texts, finite, strict=True)]
+    width = max(map(len, compress(texts, counted.tolist())), default=1)
+    return [text.rjust(width) for text in texts], width
+
+
+def _complex_text(real: str, imaginary: str) -> str:
+    imaginary = imaginary.lstrip()
+    sign = "" if imaginary[0] == "-" else "+"
+    return f"{real}{sign}{imaginary}j"
+
+
+def _brackets(
+    texts: list[str], width: int, shape: tuple[int, ...], elided: list[bool], indent: int
+) -> str:
+    """The element texts as nested brackets, with '...' in the middle of each elided dimension.
+
+    `indent` is the column of the outermost bracket. Works from the last dimension outwards.
+    """
+    depth = len(shape)
+    column = indent + depth  # of the first element of the innermost brackets
+    a_line = max(1, math.floor((_options.linewidth - column + 1) / (width + 2)))
+    between = ",\n" + " " * column
+    blocks = []
+    for row in _groups(texts, shape[-1], elided[-1], " ..."):
+        lines = [", ".join(row[i : i + a_line]) for i in range(0, len(row), a_line)]
+        blocks.append("[" + between.join(lines) + "]")
+    for axis in reversed(range(depth - 1)):
+        between = "," + "\n" * (depth - axis - 1) + " " * (indent + axis + 1)
+        blocks = [
+            "[" + between.join(group) + "]"
+            for group in _groups(blocks, shape[axis], elided[axis], "...")
+        ]
+    return blocks[0]
+
+
+def _groups(texts: list[str], length: int, elided: bool, dots: str) -> Iterator[list[str]]:
+    for start in range(0, len(texts), length):
+        group = texts[start : start + length]
+        if elided:
+            group.insert(length // 2, dots)
+        yield group

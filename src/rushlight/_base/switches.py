@@ -1,0 +1,106 @@
+"""Switches of a module of torch.backends: kept, and without effect."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+from .. import _core
+
+Switch = bool | int | str | None
+
+
+@contextlib.contextmanager
+def replaced(names: dict[str, object], values: dict[str, object]) -> Iterator[None]:
+    """A block in which a module's names have other values."""
+    for name in values:
+        if name not in names:
+            raise AttributeError(f"{names['__name__']}.{name} does not exist")
+    before = {name: names[name] for name in values}
+    names.update(values)
+    try:
+        yield
+    finally:
+        names.update(before)
+
+
+def patcher(names: dict[str, object]) -> Callable[..., AbstractContextManager[None]]:
+    """`patch` of a module of settings, whose names they are."""
+
+    def patch(
+        arg1: str | dict[str, object] | None = None, arg2: object = None, **changes: object
+    ) -> AbstractContextManager[None]:
+        """A block, or a decorated function, with other settings.
+
+        >>> with torch._dynamo.config.patch(verbose=True):
+        ...     torch._dynamo.config.verbose
+        True
+        """
+        given = {arg1: arg2} if isinstance(arg1, str) else arg1 or {}
+        return replaced(names, {**given, **changes})
+
+    return patch
+
+
+def switches(
+    names: dict[str, object], **defaults: Switch
+) -> tuple[Callable[..., AbstractContextManager[None]], Callable[..., tuple[Switch, ...]]]:
+    """A module's `flags`, a context that sets switches for a block, and the module's `set_flags`.
+
+    names: the module's names, where the switches stand. defaults: the parameters of `flags`; None
+    leaves a switch as it is. `set_flags` returns the values of before.
+    """
+
+    def set_flags(*values: Switch, **named: Switch) -> tuple[Switch, ...]:
+        given = dict(zip(defaults, values, strict=False))
+        given.update({name.removeprefix("_"): value for name, value in named.items()})
+        before = tuple(names[name] for name in defaults)
+        names.update({name: v for name, v in given.items() if name in defaults and v is not None})
+        return before  # type: ignore[return-value]
+
+    @contextlib.contextmanager
+    def flags(*values: Switch, **named: Switch) -> Iterator[None]:
+        unknown = [name for name in named if name not in defaults]
+        if unknown or len(values) > len(defaults):
+            what = repr(unknown[0]) if unknown else f"{len(values)} values"
+            raise TypeError(f"flags() got an unexpected keyword argument {what}")
+        given = {**defaults, **dict(zip(defaults, values, strict=False)), **named}
+        with replaced(names, {name: v for name, v in given.items() if v is not None}):
+            yield
+
+    module = str(names["__name__"]).replace("rushlight", "torch", 1)
+    first = next(iter(defaults))
+    set_flags.__doc__ = f"""Set switches; returns the values of before.
+
+    >>> before = {module}.set_flags({first}={module}.{first})
+    """
+    flags.__doc__ = f"""A block with other switches.
+
+    >>> with {module}.flags({first}=True):
+    ...     {module}.{first}
+    True
+    """
+    return flags, set_flags
+
+
+_fastpath = [True]
+
+
+def get_fastpath_enabled() -> bool:
+    """The switch of attention's fast path as it was set; True at first."""
+    return _fastpath[0]
+
+
+def set_fastpath_enabled(value: bool) -> None:
+    """Set the switch. The results are the same either way."""
+    _fastpath[0] = value
+
+
+def get_cpu_capability() -> str:
+    """The set of instructions that the kernels use: "DEFAULT", "AVX2" or "AVX512".
+
+    >>> isinstance(torch.backends.cpu.get_cpu_capability(), str)
+    True
+    """
+    return {"v3": "AVX2", "v4": "AVX512"}.get(_core.isa(), "DEFAULT")

@@ -1,0 +1,292 @@
+"""Generators of random numbers: the Mersenne Twister whose streams are PyTorch's, and Philox on
+accelerators, whose numbers are a function of a seed and of a place in its sequence."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from .. import _core, _devices
+from .._base import dtypes
+from .._base.device import cpu, device, is_accelerator
+from .._base.errors import not_implemented_for
+from .._core import Tensor
+
+__all__ = [
+    "Generator",
+    "default_generator",
+    "draw",
+    "fill",
+    "for_host",
+    "place_of",
+    "seed_all",
+    "set_states",
+    "state_of",
+    "states",
+]
+
+_kernels = _core.kernels
+_wrap = _core.wrap
+
+
+class Place:
+    """Where an accelerator's generator is in the sequence of a seed: how many words of 32 bits were
+    drawn. They are drawn in blocks of four."""
+
+    def __init__(self) -> None:
+        self.seed, self.offset = default_generator.initial_seed(), 0
+
+    def take(self, words: int) -> int:
+        """The number of the first of the blocks that give so many words, which are drawn now."""
+        first = self.offset // 4
+        self.offset = (self.offset + -(-words // 4) * 4) % 2**64
+        return first
+
+
+class Generator:
+    """A Mersenne Twister whose numbers are PyTorch's for the same seed; of an accelerator Philox,
+    whose numbers are others.
+
+    >>> torch.rand(1, generator=torch.Generator().manual_seed(0))
+    tensor([0.4963])
+    """
+
+    _state: Any
+
+    def __init__(self, device: Any = "cpu") -> None:
+        wanted = _device_of(device)
+        if is_accelerator(wanted.type):
+            self.device = _devices.on(wanted).name
+            self._state = Place()
+            return
+        if wanted.type != "cpu":
+            raise RuntimeError(
+                _NO_GENERATORS.get(
+                    wanted.type, f"{wanted.type.upper()} device type not an accelerator."
+                )
+                + " Random numbers are drawn on the CPU here: torch.Generator() draws them."
+            )
+        self.device = cpu
+        self._state = _kernels.random_new()
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start the sequence of `seed`; returns the generator."""
+        number = int(seed)
+        if not -(2**63) <= number < 2**64:
+            raise ValueError(
+                f"Overflow when unpacking long long: the seed {number} needs more than 64 bits"
+            )
+        if isinstance(self._state, Place):
+            self._state.seed, self._state.offset = number % 2**64, 0
+        else:
+            _kernels.random_seed(self._state, number)
+        return self
+
+    def seed(self) -> int:
+        """Start a sequence that the system's entropy chooses; returns its seed."""
+        value = int.from_bytes(os.urandom(8), "little") >> 11
+        self.manual_seed(value)
+        return value
+
+    def initial_seed(self) -> int:
+        """The seed that the sequence was started with."""
+        if isinstance(self._state, Place):
+            return self._state.seed
+        return _kernels.random_initial_seed(self._state)
+
+    def get_offset(self) -> int:
+        """How many words of 32 bits were drawn since the seed; of accelerators' generators only."""
+        return self._place().offset
+
+    def set_offset(self, offset: int) -> None:
+        """Go on after so many words, a multiple of four; of accelerators' generators only."""
+        place = self._place()
+        if offset % 4 or not 0 <= offset < 2**64:
+            raise RuntimeError(f"offset must be a multiple of 4. It is {offset}.")
+        place.offset = offset
+
+    def _place(self) -> Place:
+        if not isinstance(self._state, Place):
+            raise RuntimeError(
+                "CPU Generator does not use offset. The generators of accelerators do."
+            )
+        return self._state
+
+    def get_state(self) -> Tensor:
+        """The state as a uint8 tensor on the CPU: of 5056 bytes, or of an accelerator's generator
+        the seed and the offset, of eight each."""
+        if isinstance(self._state, Place):
+            held = np.array([self._state.seed, self._state.offset], "<u8").view(np.uint8)
+            return _wrap(held)
+        return _wrap(np.frombuffer(_kernels.random_get_state(self._state), np.uint8).copy())
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Go on from a state that `get_state` gave; returns the generator."""
+        if not isinstance(new_state, _core.Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        if new_state.dtype is not dtypes.uint8:
+            raise TypeError(f"RNG state must be a torch.ByteTensor, but got {new_state.dtype}")
+        held = new_state._array.tobytes()
+        if isinstance(self._state, Place):
+            if len(held) != 16:
+                raise RuntimeError(f"RNG state is wrong size. It has {len(held)} bytes, not 16.")
+            seed, offset = np.frombuffer(held, "<u8").tolist()
+            self.manual_seed(seed).set_offset(offset)
+        else:
+            _kernels.random_set_state(self._state, held)
+        return self
+
+    def clone_state(self) -> Generator:
+        """Another generator in the same state."""
+        return Generator(self.device).set_state(self.get_state())
+
+    def __reduce__(self) -> Any:
+        there = is_accelerator(self.device.type)
+        seed, offset = self.initial_seed(), self.get_offset() if there else None
+        return type(self), (self.device,), (seed, offset, self.get_state())
+
+    def __setstate__(self, state: tuple[int, int | None, Tensor]) -> None:
+        seed, offset, content = state
+        self.manual_seed(seed)
+        if offset is not None:
+            self.set_offset(offset)
+        self.set_state(content)
+
+
+_NO_GENERATORS = {
+    "cuda": "Cannot get CUDA generator without ATen_cuda library.",
+    "xpu": "Cannot get XPU generator without ATen_xpu library.",
+    "mps": "Cannot execute getNewGenerator() without MPS backend.",
+    "hpu": "Backend doesn`t support getNewGenerator().",
+}
+
+
+def _device_of(given: object) -> device:
+    if given is None:
+        return cpu
+    if isinstance(given, device):
+        return given
+    if isinstance(given, bool) or not isinstance(given, (str, int)):
+        raise TypeError(
+            "Generator(): argument 'device' (position 1) must be torch.device, not "
+            f"{type(given).__name__}"
+        )
+    return device(given)
+
+
+default_generator = Generator()
+_there: dict[int, Generator] = {}
+
+
+def states() -> dict[int, Tensor]:
+    """The states of the default generators: the CPU's at -1, accelerators' at their numbers."""
+    found = {number: generator.get_state() for number, generator in _there.items()}
+    return {-1: default_generator.get_state(), **found}
+
+
+def set_states(before: dict[int, Tensor]) -> None:
+    """Go on from `states`. A device that had not drawn then begins anew."""
+    default_generator.set_state(before[-1])
+    for number, generator in _there.items():
+        if number in before:
+            generator.set_state(before[number])
+        else:
+            generator.set_offset(0)
+
+
+def seed_all(seed: int) -> Generator:
+    """Seed the default generators of the CPU, which is returned, and of all accelerators."""
+    for generator in _there.values():
+        generator.manual_seed(seed)
+    return default_generator.manual_seed(seed)
+
+
+def place_of(generator: Any, number: int) -> Place:
+    """Of an optional `generator=` argument for a tensor on an accelerator."""
+    if generator is None:
+        if number not in _there:  # it begins at the seed of the CPU's
+            _there[number] = Generator(_devices.accelerator(number).name)
+        return _there[number]._place()
+    _check(generator)
+    where = _devices.accelerator(number).name
+    if generator.device != where:
+        _refuse(where, generator)
+    return generator._place()
+
+
+def _refuse(wanted: device, generator: Generator) -> None:
+    raise RuntimeError(
+        f"Expected a '{wanted}' device type for generator but found '{generator.device}'"
+    )
+
+
+def _check(generator: Any) -> None:
+    if not isinstance(generator, Generator):
+        raise TypeError(
+            f"argument 'generator' must be torch._C.Generator, not {type(generator).__name__}"
+        )
+
+
+def for_host(generator: Any, tensor: Tensor) -> Any:
+    """The generator for numbers that the host draws for a tensor: on an accelerator, one that the
+    generator there seeds."""
+    number = tensor._accelerator
+    if number is None:
+        return generator
+    place = place_of(generator, number)
+    seed = np.random.SeedSequence([place.seed, place.take(4)]).generate_state(1, np.uint64)
+    return Generator().manual_seed(int(seed[0]))
+
+
+def state_of(generator: Generator | None) -> Any:
+    """The core's generator behind an optional `generator=` argument."""
+    if generator is None:
+        return default_generator._state
+    _check(generator)
+    if isinstance(generator._state, Place):
+        _refuse(cpu, generator)
+    return generator._state
+
+
+def draw(kernel: str, generator: Generator | None, array: Any, *args: Any) -> Any:
+    """Fill an array; element types without a sampler of their own draw as float32
+    and are rounded."""
+    if array.dtype.kind == "c" or array.dtype.names:
+        return _draw_parts(kernel, generator, array, *args)
+    sampler = getattr(_kernels, kernel)
+    if sampler(state_of(generator), array, *args) is NotImplemented:
+        wide = np.empty(array.shape, np.float32)
+        if sampler(state_of(generator), wide, *args) is NotImplemented:
+            not_implemented_for(kernel, dtypes.from_numpy_dtype(array.dtype).scalar_name)
+        np.copyto(array, wide, casting="unsafe")
+    return array
+
+
+def fill(kernel: str, generator: Generator | None, tensor: Tensor, *args: Any) -> None:
+    """Fill a tensor where it is."""
+    number = tensor._accelerator
+    if number is not None:
+        place = place_of(generator, number)
+        _devices.accelerator(number).draw(kernel, place, tensor, *args)
+        return
+    array = _core.to_write(tensor)
+    draw(kernel, generator, array, *args)
+    _core.write_values(tensor, array)
+
+
+def _draw_parts(kernel: str, generator: Any, array: Any, *args: float) -> Any:
+    """Fill a complex array: the real and the imaginary part of each element in turn."""
+    if kernel == "normal_":  # each part has half the variance, and the whole mean
+        mean, std = args
+        args = (mean, std / 2**0.5)
+    elif kernel != "uniform_":
+        names = {"bernoulli_": "bernoulli_scalar_cpu_", "random_": "random_kernel_cpu"}
+        not_implemented_for(
+            names.get(kernel, kernel), dtypes.from_numpy_dtype(array.dtype).scalar_name
+        )
+    real = array[array.dtype.names[0]] if array.dtype.names else array.real
+    shape, strides = (*array.shape, 2), (*array.strides, real.itemsize)
+    draw(kernel, generator, np.lib.stride_tricks.as_strided(real, shape, strides), *args)
+    return array

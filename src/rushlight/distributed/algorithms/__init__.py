@@ -1,7 +1,0 @@
-"""Algorithms over processes."""
-
-from ..._missing import missing_name as _missing_name
-
-__getattr__ = _missing_name(
-    __name__, late={n: n for n in ("ddp_comm_hooks", "join", "model_averaging")}
-)

@@ -1,5 +1,0 @@
-"""Parameters averaged over processes, every few steps."""
-
-from ...._missing import missing_name as _missing_name
-
-__getattr__ = _missing_name(__name__, late={n: n for n in ("averagers", "utils")})

@@ -1,5 +1,0 @@
-"""Processes that are started together: refused."""
-
-from ...._missing import missing_name as _missing_name
-
-__getattr__ = _missing_name(__name__, late={"errors": "errors"})

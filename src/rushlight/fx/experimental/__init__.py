@@ -1,5 +1,0 @@
-"""Tracing beyond proxies."""
-
-from ..._missing import missing_name as _missing_name
-
-__getattr__ = _missing_name(__name__, late={"proxy_tensor": "proxy_tensor"})

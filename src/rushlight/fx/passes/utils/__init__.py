@@ -1,5 +1,0 @@
-"""Helpers of passes."""
-
-from ...._missing import missing_name as _missing_name
-
-__getattr__ = _missing_name(__name__, late={"matcher_utils": "matcher_utils"})

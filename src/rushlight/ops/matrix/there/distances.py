@@ -1,0 +1,39 @@
+"""Distances of points, vector products, slices whose norm is brought down."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from .... import _core
+from ...._core import Tensor
+from ...._devices.launch import code, empty, number, rows, start
+from ...._devices.there import numbers_of, there
+from ...elementwise.there.elements import laid_in, order_of
+from .. import norms
+
+_N = numbers_of("elements.cl")
+
+
+@there(norms._cdist_op, takes="float32 float64 same")
+def cdist(x: Tensor, y: Tensor, p: float) -> Tensor:
+    rows_, columns, size = x.shape[-2], y.shape[-2], x.shape[-1]
+    try:
+        batch = np.broadcast_shapes(tuple(x.shape[:-2]), tuple(y.shape[:-2]))
+    except ValueError:
+        return NotImplemented  # the host has the error
+    spread_x = _core.kernels.expand(x, (*batch, rows_, size))
+    spread_y = _core.kernels.expand(y, (*batch, columns, size))
+    x, y = rows(spread_x), rows(spread_y)
+    out = empty((*batch, rows_, columns), x)
+    norm = {0: _N.COUNT, 1: _N.SUM, 2: _N.ROOT, inf: _N.MOST}.get(p, _N.POWER)
+    root = number(1 / p if norm == _N.POWER else 1, x)
+    sizes = code(x), out.numel(), rows_, columns, size, norm, number(p, x), root
+    start("elements.cl", "distances", out.numel(), x, x, y, out, *sizes)
+    # As the differences of all points lie, without their last dimension.
+    *of_x, last_x = spread_x.stride()
+    *of_y, second, last_y = spread_y.stride()
+    shape = *out.shape, size
+    order = order_of(shape, (*of_x, 0, last_x), (*of_y, 0, second, last_y))
+    return laid_in(out, [d for d in order if d < out.dim()])

@@ -1,0 +1,1 @@
+"""Kernels of accelerators for the ops of this subject."""

@@ -1,0 +1,1 @@
+"""Kernels of accelerators for the steps of optimizers."""

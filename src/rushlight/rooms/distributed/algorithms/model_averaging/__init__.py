@@ -1,0 +1,5 @@
+"""Parameters averaged over processes, every few steps."""
+
+from ...._base.missing import missing_name as _missing_name
+
+__getattr__ = _missing_name(__name__, late={n: n for n in ("averagers", "utils")})

@@ -1,0 +1,5 @@
+"""Processes that are started again: there is one."""
+
+from ..._base.missing import missing_name as _missing_name
+
+__getattr__ = _missing_name(__name__, late={"multiprocessing": "multiprocessing"})

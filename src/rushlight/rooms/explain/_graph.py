@@ -1,0 +1,412 @@
+"""The backward graph as data: nodes, the edges between them, what each node keeps, and names.
+
+`Graph(y)` reads what the core recorded and changes nothing: no hook runs, no node is unfolded, no
+gradient is computed. Text, pictures and the page are made from it.
+
+A node stands for a recorded call and for its result: `nodes` are in the order in which backward
+would run them, the youngest first. An edge leads from a node to the node of an argument, as the
+gradient flows; in the forward direction it is read from its end.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import _core
+from .._base.dtypes import dtype
+from .._core import Tensor
+from ..autograd.graph import GradientEdge
+from ._names import Names, inside
+
+__all__ = ["Constant", "Edge", "Graph", "Node", "Place", "Saved", "add_users"]
+
+_RESULT = re.compile(r"out\d*")
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+"""Where a word of a class name ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of the program."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.short}:{self.line}"
+
+    @property
+    def short(self) -> str:
+        """The file below the current folder, else its name."""
+        try:
+            inside = os.path.relpath(self.file)
+        except (OSError, ValueError):  # another drive, or the folder is gone
+            return os.path.basename(self.file)
+        return os.path.basename(self.file) if inside.startswith("..") else inside
+
+    @property
+    def code(self) -> str:
+        """The text of the line; "" where there is none."""
+        import linecache
+
+        return linecache.getline(self.file, self.line).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A tensor that a node keeps for its rule.
+
+    what: the argument's name, "out" (or "out1", ...) for the result, "" of a custom Function's.
+    state: "" as it was saved, "changed": written in place since, which backward refuses, "packed":
+    `value` is what a saved-tensor hook made of it.
+    """
+
+    what: str
+    value: Any
+    state: str
+
+    @property
+    def tensor(self) -> Tensor | None:
+        """The tensor; None where a hook put something else in its place."""
+        return self.value if isinstance(self.value, Tensor) else None
+
+    @property
+    def bytes(self) -> int:
+        """The size of its elements; of a sparse tensor, that of its parts."""
+        t = self.tensor
+        if t is None:
+            return 0
+        stands_for = t._wrapped
+        if stands_for is not None and not stands_for.strided:
+            parts = (*stands_for.indices, stands_for.value)
+            return sum(part.numel() * part.dtype.itemsize for part in parts)
+        return t.numel() * t.dtype.itemsize
+
+    @property
+    def memory(self) -> tuple[int, int]:
+        """(address, bytes) of the whole memory that it keeps alive; (0, 0) where it has none of
+        its own."""
+        found = None if self.tensor is None else _core.memory_of(self.tensor)
+        return (0, 0) if found is None else found[:2]
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An argument of a call that needs no gradient, as far as it was saved."""
+
+    argument: str
+    value: Any
+    label: str
+
+
+@dataclass(eq=False, slots=True)
+class Edge:
+    """An argument of a recorded call that a gradient goes to: it leads from `source` to `target`.
+
+    index: its place among the edges of the source; nr: which result of the target the argument is;
+    argument: the parameter's name, "" of a custom Function's.
+    """
+
+    source: Node
+    target: Node
+    index: int
+    nr: int
+    argument: str
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """A recorded call, or a leaf.
+
+    number: its place in `Graph.nodes`. kind: "op", "leaf", "function" (a custom Function) or
+    "write" (a write through a view, whose own node is `write` until it is freed). label: the
+    program's name for its result, "" where there is none. labels: the same for each result, by its
+    number.
+    """
+
+    number: int
+    node: Any
+    name: str
+    kind: str
+    outputs: tuple[tuple[tuple[int, ...], dtype], ...]
+    place: Place | None
+    freed: Place | None
+    released: bool
+    edges: list[Edge] = field(default_factory=list)
+    received: list[Edge] = field(default_factory=list)
+    saved: list[Saved] = field(default_factory=list)
+    plain: dict[str, Any] = field(default_factory=dict)
+    constants: list[Constant] = field(default_factory=list)
+    labels: dict[int, str] = field(default_factory=dict)
+    values: dict[int, Tensor] = field(default_factory=dict)
+    scope: tuple[str, ...] = ()
+    write: Any = None
+
+    @property
+    def op(self) -> Any:
+        """The op of the table that was called; None of a leaf or a custom Function."""
+        return self.node._op
+
+    @property
+    def title(self) -> str:
+        """The node's name in pictures: `mul`, `MyFunction`; a leaf's label."""
+        if self.kind == "leaf":
+            return self.label or "leaf"
+        if self.kind == "write" and self.write is not None:
+            return f"{_title(self.write)}_"
+        return _title(self.node)
+
+    @property
+    def label(self) -> str:
+        """The program's name for the leaf, or for the first result that has one."""
+        return next(iter(self.labels.values()), "")
+
+    @property
+    def sequence(self) -> int:
+        """Its place in the order of creation; leaves have the greatest."""
+        return int(self.node._sequence_nr())
+
+    @property
+    def variable(self) -> Tensor | None:
+        """The leaf itself."""
+        return self.node.variable if self.kind == "leaf" else None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the first result; () where there is none."""
+        return self.outputs[0][0] if self.outputs else ()
+
+    @property
+    def dtype(self) -> dtype | None:
+        """The element type of the first result."""
+        return self.outputs[0][1] if self.outputs else None
+
+
+class Graph:
+    """The graph behind one or several results: `rushlight.explain.graph`.
+
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> y = x * x + 1
+    >>> g = torch.explain.graph(y)
+    >>> [node.title for node in g.nodes], g.leaves[0].label
+    (['add', 'mul', 'x'], 'x')
+    """
+
+    def __init__(self, results: object, names: Names) -> None:
+        self.names = names
+        self.nodes: list[Node] = []
+        self.roots: list[tuple[Node, int]] = []
+        self.kinds: dict[str, str] = {}  # by the names in scopes: the classes of the modules
+        self.results: tuple[Any, ...] = tuple(_several(results))
+        found: dict[object, Node] = {}
+        starts = [_start(result) for result in self.results]
+        self._read([node for node, _ in starts], found)
+        self.roots = [(found[node], nr) for node, nr in starts]
+        self._label(found)
+
+    @property
+    def leaves(self) -> list[Node]:
+        """The leaves, in the order of `nodes`."""
+        return [node for node in self.nodes if node.kind == "leaf"]
+
+    @property
+    def edges(self) -> Iterator[Edge]:
+        """All edges."""
+        for node in self.nodes:
+            yield from node.edges
+
+    @property
+    def freed(self) -> Node | None:
+        """A node whose saved values are gone; None where backward can run."""
+        return next((node for node in self.nodes if node.released), None)
+
+    def node_of(self, tensor: Tensor) -> Node | None:
+        """The node of a leaf or of a result; None where it is not part of the graph."""
+        edge = _core.maker_of(tensor)
+        return None if edge is None else self._found.get(edge[0])
+
+    def forget(self) -> None:
+        """Let go of all it refers to. Nodes refer to each other, so what they keep would else stay
+        until Python next looks for cycles."""
+        for node in self.nodes:
+            node.edges.clear()
+            node.received.clear()
+
+    def _repr_html_(self) -> str:
+        """The picture that a notebook shows."""
+        from . import _drawing
+
+        return _drawing.html(self)
+
+    def _repr_svg_(self) -> str:
+        from . import _drawing
+
+        return _drawing.svg(self)
+
+    # ---- reading
+
+    def _read(self, starts: list[object], found: dict[object, Node]) -> None:
+        arrows: list[tuple[Node, list[tuple[object, int, int, str]]]] = []
+        waiting = list(reversed(starts))
+        while waiting:
+            raw = waiting.pop()
+            if raw in found:
+                continue
+            node, to = _node(raw)
+            found[raw] = node
+            arrows.append((node, to))
+            waiting.extend(target for target, *_ in reversed(to))
+        for node, to in arrows:
+            for target, index, nr, argument in to:
+                edge = Edge(node, found[target], index, nr, argument)
+                node.edges.append(edge)
+                found[target].received.append(edge)
+        self.nodes = list(_as_backward_runs([found[start] for start in starts]))
+        for number, node in enumerate(self.nodes):
+            node.number = number
+        self._found = found
+
+    def _label(self, found: dict[object, Node]) -> None:
+        """Give leaves, results and constants the program's names, and results their values."""
+        for (raw, nr), (label, tensor) in self.names.results().items():
+            node = found.get(raw)
+            if node is not None and node.kind != "leaf":
+                node.labels.setdefault(nr, label)
+                node.values.setdefault(nr, tensor)
+        for node in self.nodes:
+            leaf = node.variable
+            if leaf is not None:
+                node.values[0] = leaf
+                label = self.names.of(leaf)
+                if label:
+                    node.labels[0] = label
+            known = {edge.argument for edge in node.edges}
+            for saved in node.saved:
+                t = saved.tensor
+                if t is None or saved.state:
+                    continue
+                if _RESULT.fullmatch(saved.what) and saved.what not in known:
+                    node.values.setdefault(int(saved.what[3:] or 0), t)
+                    continue
+                edge_to = _core.maker_of(t)
+                if not t.requires_grad:
+                    node.constants.append(Constant(saved.what, t, self.names.of(t)))
+                elif edge_to is not None and edge_to[0] in found:
+                    found[edge_to[0]].values.setdefault(edge_to[1], t)
+            for argument, value in node.plain.items():
+                if isinstance(value, (int, float, complex)) and not isinstance(value, bool):
+                    node.constants.append(Constant(argument, value, ""))
+
+
+def _as_backward_runs(starts: list[Node]) -> Iterator[Node]:
+    """The nodes in the order of the engine: of those whose gradient is whole the youngest, leaves
+    before all others. Leaves that are ready at once are equal, and the engine may take another
+    first."""
+    waits_for: dict[Node, int] = {}
+    ready: list[tuple[int, int, Node]] = []
+    arrived = itertools.count()
+    for start in dict.fromkeys(starts):
+        if not start.received:
+            heapq.heappush(ready, (-start.sequence, next(arrived), start))
+    while ready:
+        node = heapq.heappop(ready)[-1]
+        yield node
+        for edge in node.edges:
+            target = edge.target
+            left = waits_for.get(target, len(target.received)) - 1
+            waits_for[target] = left
+            if not left:
+                heapq.heappush(ready, (-target.sequence, next(arrived), target))
+
+
+def add_users(node: Node, found: set[Node]) -> None:
+    """Add to `found` every node that was computed from a node, through those not yet in it."""
+    waiting = [node]
+    while waiting:
+        for edge in waiting.pop().received:
+            if edge.source not in found:
+                found.add(edge.source)
+                waiting.append(edge.source)
+
+
+def _several(results: object) -> Iterable[object]:
+    if isinstance(results, (list, tuple)) and not isinstance(results, GradientEdge):
+        if not results:
+            raise ValueError("explain: an empty list has no graph. Give it the loss.")
+        return results
+    return (results,)
+
+
+def _start(result: object) -> tuple[object, int]:
+    """The node that a result's gradient goes to, and the number of the result among the node's."""
+    if isinstance(result, GradientEdge):
+        return result.node, result.output_nr
+    if isinstance(result, _core.Node):
+        return result, 0
+    if not isinstance(result, Tensor):
+        raise TypeError(
+            f"explain: expected a tensor with a graph, got {type(result).__name__}. "
+            "Give it the loss, or any tensor that was computed from one that requires grad."
+        )
+    edge = _core.gradient_edge(inside(result))
+    if edge is None:
+        from ._why import why_no_grad
+
+        raise ValueError(f"explain: there is no graph to show. {why_no_grad(result)}")
+    return edge
+
+
+def _kind(raw: Any) -> str:
+    if isinstance(raw, _core.AccumulateGrad):
+        return "leaf"
+    if isinstance(raw, _core.FunctionNode):
+        return "function"
+    return "write" if raw._op is None else "op"
+
+
+def _title(raw: Any) -> str:
+    """The name of a call: the op's, or the node class's where the op has no public name."""
+    name = type(raw).__name__
+    if _kind(raw) == "function" and name.endswith("Backward"):
+        return name.removesuffix("Backward")
+    if raw._op is not None:
+        op = str(raw._op.entry.variant_of or raw._op.__name__)
+        if not op.startswith("_"):
+            return op
+    name = re.sub(r"(\d)D", r"\1d", re.sub(r"Backwards?\d*$", "", name))
+    return _WORDS.sub("_", name).lower()
+
+
+def _node(raw: Any) -> tuple[Node, list[tuple[Any, int, int, str]]]:
+    edges, saved, made, freed, released, write = _core.node_facts(raw)
+    node = Node(
+        number=-1,
+        node=raw,
+        name=type(raw).__name__,
+        kind=_kind(raw),
+        outputs=tuple((shape, dtype) for shape, dtype, _ in raw._output_metas),
+        place=None if made is None else Place(*made),
+        freed=None if freed is None else Place(*freed),
+        released=released,
+        write=write,
+    )
+    for what, value, state in saved:
+        if isinstance(value, Tensor) or state == "packed":
+            node.saved.append(Saved(what, value, state))
+        elif isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
+            node.saved.extend(Saved(what, v, state) for v in value if isinstance(v, Tensor))
+        else:
+            node.plain[what] = value
+    to = [
+        (target, index, nr, argument or "")
+        for index, (target, nr, argument) in enumerate(edges)
+        if target is not None
+    ]
+    return node, to

@@ -1,0 +1,223 @@
+"""The tensors that a graph keeps in memory until backward has run: `saved`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .. import _core
+from .._base.dtypes import dtype
+from .._core import Tensor
+from ._graph import Graph, Node, Place, Saved
+from ._names import shown_name
+from ._scopes import reading
+from ._text import Text, bytes_text, counted, freed_text, in_columns, scope_text, tensor_text
+
+__all__ = ["SavedRow", "SavedTable", "saved"]
+
+
+_MOST = 100
+"""How many rows are printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRow:
+    """A value that a node keeps.
+
+    node: the node's number in the graph. what: the argument's name, "out" for the result, "" of a
+    custom Function's. label: the program's name for it. kind: its type's name. shape, dtype: None
+    where a hook packed it into something else. bytes: of its elements; keeps: of the whole memory
+    that it keeps alive. held: "parameter" for a leaf of this graph, "variable" for what a variable
+    of the program holds, else "". state: as of `Saved`. shared: an earlier row counts its memory.
+    """
+
+    node: int
+    op: str
+    what: str
+    label: str
+    kind: str
+    shape: tuple[int, ...] | None
+    dtype: dtype | None
+    bytes: int
+    keeps: int
+    held: str
+    state: str
+    shared: bool
+    scope: tuple[str, ...]
+    place: Place | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SavedTable:
+    """The tensors that a graph keeps: `rushlight.explain.saved`. All sizes in bytes.
+
+    total: of all rows, each by its elements. unique: of the memory behind them, each piece once and
+    whole. parameters: what of that belongs to leaves of the graph; variables: what variables of the
+    program hold besides; freed: the rest, which backward gives back. packed: rows of unknown size.
+    rounds: a sentence about a sum that keeps the graph of each round of a loop, "" where none does.
+    gone: where a backward freed what was kept; None where it can still run.
+    """
+
+    rows: tuple[SavedRow, ...]
+    total: int
+    unique: int
+    parameters: int
+    variables: int
+    freed: int
+    packed: int
+    gone: str | None
+    rounds: str = ""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        if not self.rows:
+            why = "" if self.gone is None else f": a backward{self.gone} freed them"
+            return f"no tensors are saved{why}"
+        head = ["op", "saved", "name", "tensor", "bytes", "", "module", "line"]
+        rows = [_cells(row) for row in self.rows[:_MOST]]
+        head = [word if any(row[c] for row in rows) else "" for c, word in enumerate(head)]
+        lines = in_columns([head, *rows], right=(4,))
+        sums = [
+            ("total", self.total, f"in {counted(len(self.rows), 'saved tensor')}"),
+            ("unique", self.unique, "the memory behind them, each piece once"),
+            ("  parameters", self.parameters, "leaves of the graph, there in any case"),
+            ("  variables", self.variables, "held by variables of the program too"),
+            ("  freed by backward", self.freed, ""),
+        ]
+        if len(self.rows) > _MOST:
+            rest = sum(row.bytes for row in self.rows[_MOST:])
+            lines.append(f"… {len(self.rows) - _MOST} more, of {bytes_text(rest)} together")
+        lines.append("")
+        lines += in_columns([(name, bytes_text(n), what) for name, n, what in sums], right=(1,))
+        if self.packed:
+            lines.append(f"{counted(self.packed, 'value')} packed by hooks: sizes are not known")
+        if self.rounds:
+            lines.append(self.rounds)
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return Text(self)._repr_html_()
+
+
+def saved(loss: object, *, names: object = None) -> SavedTable:
+    """The tensors that the graph of `loss` keeps for backward, the largest first.
+
+    Tensors that share memory count once in `unique`; a view keeps the whole memory of its base.
+    Values that saved-tensor hooks packed are listed as such; no hook runs.
+
+    >>> w = torch.ones(1000, requires_grad=True)
+    >>> table = torch.explain.saved((w * w).exp().sum())
+    >>> [(row.op, row.what, row.bytes, row.label) for row in table.rows]
+    [('exp', 'out', 4000, ''), ('mul', 'other', 4000, 'w'), ('mul', 'input', 4000, 'w')]
+    >>> table.total, table.unique, table.parameters, table.freed
+    (12000, 8000, 4000, 4000)
+    """
+    with reading(loss, names) as graph:
+        return _table(graph)
+
+
+def _table(graph: Graph) -> SavedTable:
+    leaves = {_memory(node.variable)[0] for node in graph.leaves}
+    variables = {_memory(tensor)[0] for _, tensor in graph.names.tensors()}
+    found = [(node, entry) for node in graph.nodes for entry in node.saved]
+    found.sort(key=lambda pair: -pair[1].bytes)
+    rows = []
+    pieces: dict[int, int] = {}
+    for node, entry in found:
+        address, size = entry.memory
+        shared = address in pieces
+        if address:
+            pieces[address] = size
+        held = "parameter" if address in leaves else "variable" if address in variables else ""
+        rows.append(_row(graph, node, entry, size, held if address else "", shared))
+    unique = sum(pieces.values())
+    of_leaves = sum(size for address, size in pieces.items() if address in leaves)
+    of_variables = sum(size for at, size in pieces.items() if at in variables - leaves)
+    return SavedTable(
+        rows=tuple(rows),
+        total=sum(row.bytes for row in rows),
+        unique=unique,
+        parameters=of_leaves,
+        variables=of_variables,
+        freed=unique - of_leaves - of_variables,
+        packed=sum(row.state == "packed" and row.shape is None for row in rows),
+        gone=freed_text(graph),
+        rounds=_rounds(graph),
+    )
+
+
+def _rounds(graph: Graph) -> str:
+    """A sentence about `total = total + loss` in a loop: a number that is added to itself on one
+    line, more than twice."""
+    counts: dict[int, int] = {}
+    for node in reversed(graph.nodes):  # an argument before what was made of it
+        if node.title not in ("add", "add_") or node.place is None or node.outputs[0][0] != ():
+            continue
+        before = [e.target for e in node.edges if e.target.place == node.place]
+        counts[node.number] = 1 + max((counts.get(n.number, 0) for n in before), default=0)
+    most = max(counts.values(), default=0)
+    if most < 3:
+        return ""
+    node = next(n for n in graph.nodes if counts.get(n.number) == most)
+    return (
+        f"{node.label or 'a sum'} keeps the graphs of the {most} rounds at {node.place}. Where "
+        "only its number is wanted, add the .item() of each"
+    )
+
+
+def _memory(tensor: Tensor | None) -> tuple[int, int]:
+    return Saved("", tensor, "").memory
+
+
+def _row(graph: Graph, node: Node, entry: Saved, keeps: int, held: str, shared: bool) -> SavedRow:
+    t = entry.tensor
+    label = ""
+    if t is not None:
+        label = graph.names.of(t)
+        edge = None if label else _core.maker_of(t)
+        maker = None if edge is None else graph.node_of(t)
+        if edge is not None and maker is not None:
+            label = maker.labels.get(edge[1], "")
+    return SavedRow(
+        node=node.number,
+        op=node.title,
+        what=entry.what,
+        label=label,
+        kind=type(entry.value).__qualname__,
+        shape=None if t is None else tuple(t.shape),
+        dtype=None if t is None else t.dtype,
+        bytes=entry.bytes,
+        keeps=keeps,
+        held=held,
+        state=entry.state,
+        shared=shared,
+        scope=node.scope,
+        place=node.place,
+    )
+
+
+def _cells(row: SavedRow) -> list[str]:
+    notes = []
+    if row.shape is None:
+        notes.append("packed by a hook")
+    elif row.state == "packed":
+        notes.append("made by a hook")
+    elif row.state == "changed":
+        notes.append("changed since: backward refuses")
+    if row.keeps > row.bytes:
+        notes.append(f"keeps {bytes_text(row.keeps)}")
+    if row.held:
+        notes.append(row.held)
+    if row.shared:
+        notes.append("counted above")
+    return [
+        shown_name(row.op),
+        row.what,
+        shown_name(row.label),
+        shown_name(row.kind) if row.shape is None else tensor_text(row.shape, row.dtype),
+        "?" if row.shape is None else bytes_text(row.bytes),
+        ", ".join(notes),
+        shown_name(scope_text(row.scope)),
+        "" if row.place is None else shown_name(str(row.place)),
+    ]
