@@ -72,6 +72,9 @@ cuda-check: $(VENV)/installed $(VENV)/cuda-check
 lint: $(VENV)/ready $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	rm -rf build/flat && mkdir -p build/flat/rushlight
+	ln -s $(CURDIR)/src/rushlight/* $(CURDIR)/src/rushlight/rooms/* build/flat/rushlight
+	rm build/flat/rushlight/rooms
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run -Werror $$(find native -name '*.h' -o -name '*.cpp')
 

@@ -32,7 +32,7 @@ TABLES = sorted((SOURCE / "ops").rglob("examples.txt"))
 # Where what is public says it comes from: Tensor and the dtypes print as torch's.
 OWN = ("rushlight", "torch")
 # Modules of the library's own, whose examples use names of the module.
-INTERNAL = {"_missing", "_printing", "_levels.batching_rule"}
+INTERNAL = {"_base.missing", "_base.printing", "_levels.batching_rule"}
 # Rooms that PyTorch does not have.
 BEYOND = {"explain", "opencl"}
 # Examples of what PyTorch does not have, or of what rushlight does beyond PyTorch.
@@ -73,7 +73,7 @@ OURS: dict[str, str] = {
     "torch.ComplexFloatTensor": "PyTorch has no such type object",
 }
 # What would change the process for all tests that follow: run in one of its own.
-ALONE = "_torch_alias"
+ALONE = "_alias"
 # How many public names of a namespace have no example yet: these may only fall.
 WITHOUT: dict[str, int] = {
     "rushlight.sparse": 6,  # refused: what only GPUs, or builds with other libraries, compute
@@ -130,7 +130,8 @@ class Example(NamedTuple):
 
 def _docstrings(path: Path) -> Iterator[Example]:
     parts = path.relative_to(SOURCE).with_suffix("").parts
-    module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts).removeprefix("_torch.")
+    module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    module = module.removeprefix("_torch.").removeprefix("rooms.")
 
     def visit(node: ast.AST, name: str) -> Iterator[Example]:
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
@@ -274,7 +275,7 @@ def test_every_example_shows_a_result():
 
 def test_no_example_imports_pytorch():
     """In an example `torch` is rushlight: an import would find PyTorch, or nothing."""
-    every = [*EXAMPLES, *_docstrings(SOURCE / f"{ALONE}.py")]
+    every = [*EXAMPLES, *_docstrings(SOURCE / ALONE / "__init__.py")]
     programs = [(e.name, "".join(step.source for step in _steps(e.text))) for e in every]
     assert [name for name, program in programs if imports_of_torch(program)] == []
 

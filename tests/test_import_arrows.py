@@ -50,23 +50,23 @@ def test_imports_of_torch_are_found():
 # its name that is listed. "" is the package itself, the facade of facades.
 ORDER = [
     "_core",  # native: it imports nothing
-    *("_levels.running", "_levels.opaque_array", "_pytree", "_late"),  # they import nothing
-    *("_version", "_torch.torch_version", "_torch.version", "_torch_metadata", "_as_torch"),
-    *("_missing", "_pickled", "_errors", "_switches", "_torch"),
-    *("_determinism", "_dtypes", "_device", "_size", "return_types", "_handles", "_threads"),
-    "utils.hooks",
-    "backends",
-    *("_printing", "_dlpack", "_devices", "_generator"),
+    *("_levels.running", "_levels.opaque_array"),  # they import nothing
+    *("_base", "_alias.metadata", "_alias.as_torch", "_torch.torch_version", "_torch.version"),
+    *("_torch", "return_types", "utils.hooks", "backends", "_devices"),
     *("ops.table", "ops.making", "ops.elementwise", "ops.layout", "ops.random", "ops.matrix"),
     *("ops.reduction", "ops.indexing", "ops.spectral", "ops.layers", "ops"),
-    "_devices._kernels",  # asked for when a tensor is on an accelerator
-    *("_shared", "storage", "_rebuilding", "_sparse_methods", "_tensor", "_tensor_rare", "random"),
-    *("_levels", "autograd"),
+    *("_devices.there", "_devices.launch"),  # asked for when a tensor is on an accelerator
+    *("_devices.complex", "ops.making.there", "ops.random.there", "ops.layout.there"),
+    *("ops.indexing.there", "ops.layout.there.strided", "ops.elementwise.there"),
+    *("ops.reduction.there", "ops.matrix.there"),
+    *("ops.spectral.there", "ops.layers.there", "optim.there", "_devices.complex_parts"),
+    *("storage", "_tensor.rebuilding", "_tensor.sparse_methods", "_tensor", "_tensor.rare"),
+    *("random", "_levels", "autograd"),
     "_root",  # torch's root namespace without the rooms built on it
     "_torch.functional",
     *("nn", "optim", "func", "nn.utils.stateless", "nn.utils._per_sample_grad"),
     *("_torch._functorch", "nn.attention.flex_attention", "_torch.__future__"),
-    *("_foreach", "sparse"),
+    *("_tensor.foreach", "sparse"),
     *("_torch._tensor_str", "_torch._absent_device", "_torch._present_device", "_torch.opencl"),
     *("cuda", "_torch.accelerator", "_torch.__config__"),
     *("memory", "devices", "linalg", "fft", "special", "signal", "serialization"),
@@ -76,9 +76,8 @@ ORDER = [
     *("nn.parallel._uneven", "nn.parallel.distributed"),
     *("_torch.types", "_torch.jit", "_torch.nested", "_torch.compiler", "testing", "_torch.hub"),
     *("_torch.library", "multiprocessing", "cuda.amp"),
-    "_observers",
     *("_torch._torchvision", "overrides", "profiler", "_trace_calls", "distributions", "masked"),
-    *("_torch.quasirandom", "explain", "_spelling"),
+    *("_torch.quasirandom", "explain", "_alias.spelling"),
     *("fx._compatibility", "fx.immutable_collections", "fx"),
     *("utils._python_dispatch", "utils._device", "utils.flop_counter"),
     "utils.tensorboard",
@@ -88,23 +87,37 @@ ORDER = [
     *("_torch.export", "_torch.ao", "_torch._logging", "_torch._inductor", "_torch.monitor"),
     *("_torch._jit_types", "_torch._higher_order_ops", "_torch._classes", "_torch._rare"),
     "_callbacks",  # what the native core calls back into, from all of the above
-    *("_torch._C", "_torch_alias", ""),
-    *("_child", "_cli", "__main__"),
+    *("_torch._C", "_alias", ""),
+    *("_alias.child", "_cli", "__main__"),
     "distributed._rank",  # a program of its own, that starts the command in a process of a job
 ]
 # Modules whose texts name other modules in ways that no reader of files can follow, with reasons.
 BY_TEXT: dict[str, str] = {
     "_torch._C": "its parts are modules that it enters",
     "_torch": "it imports what the rows of names.txt name",
-    "_devices._kernels": "it imports the files of its own folder",
-    "_late": "it imports what `_callbacks` connects, which is read there",
-    "_missing": "it imports what the module that asks it lists",
-    "_pickled": "a file says of which module its objects are",
-    "_torch_alias": "it answers every import of torch",
+    "_devices.there": "it imports the files that hold kernels",
+    "_base.late": "it imports what `_callbacks` connects, which is read there",
+    "_base.missing": "it imports what the module that asks it lists",
+    "_base.pickled": "a file says of which module its objects are",
+    "_alias": "it answers every import of torch",
     "fx.graph_module": "a pickled module of generated code",
     "nn.modules.module": "the module of a class that a program has written",
     "ops.table.statement": "the module of a function that a program has written",
     "utils.tensorboard.summary": "tensorboard's messages",
+}
+# The folder rooms/ has what few programs need. Nothing of the base imports from there: what shows
+# programs the whole does.
+ROOMS = {path.stem for path in (SOURCE / "rooms").iterdir()}
+SHOWS_ALL = {"", "_alias", "_callbacks", "_cli", "_torch"}
+# Imports of one of these rooms, from another or from a file of the base, with reasons.
+ACROSS: dict[str, str] = {
+    "nn.parallel._uneven -> distributed": "DistributedDataParallel",
+    "nn.parallel.distributed -> distributed": "DistributedDataParallel",
+    "serialization._unpickler -> sparse": "a file has a sparse tensor",
+    "utils.data.distributed -> distributed": "a sampler asks for the rank",
+    "distributed -> sparse": "a sparse gradient is gathered from all processes",
+    "explain -> _trace_calls": "places of programs are shown alike",
+    "multiprocessing -> distributed": "a process that fails says so to the others of a job",
 }
 # Imports that point to the right: "module -> imported": reason.
 HIDDEN: dict[str, str] = {}
@@ -130,6 +143,7 @@ def room(module: str) -> str:
 
 def module_name(path: Path) -> str:
     parts = path.relative_to(SOURCE).with_suffix("").parts
+    parts = parts[parts[0] == "rooms" :]  # whose modules are the package's own
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
@@ -249,6 +263,21 @@ def test_no_import_points_to_the_right() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_rooms_stand_on_the_base_alone() -> None:
+    wrong, across = [], set()
+    for module, path in KNOWN.items():
+        for target, line, _ in imports(path, module):
+            here, there = module.partition(".")[0], target.partition(".")[0]
+            if there not in ROOMS or here == there or here in SHOWS_ALL:
+                continue
+            arrow = f"{here if here in ROOMS else module} -> {there}"
+            across.add(arrow)
+            if arrow not in ACROSS:
+                wrong.append(f"{path.relative_to(ROOT)}:{line} imports the room {there}")
+    assert not wrong, "\n".join(wrong)
+    assert ACROSS.keys() <= across, "an exception in ACROSS stands for no import any more"
+
+
 def taken(path: Path, module: str) -> Iterator[tuple[str, str, int]]:
     """The private names that a file takes from others: the other module, the name, the line.
 
@@ -330,7 +359,7 @@ def test_files_of_ops_share_public_names_only() -> None:
     private = [
         f"{path.relative_to(ROOT)}:{line} takes {name} from {where}"
         for module, path in KNOWN.items()
-        if module.startswith("ops.")
+        if module.startswith("ops.") and "there" not in module.split(".")
         for where, name, line in taken(path, module)
     ]
     assert not private, "\n".join(private)

@@ -14,7 +14,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
-from rushlight._devices.texts import FOLDER, text_of
+from rushlight._devices.texts import files, text_of
 
 ARCHITECTURES = "sm_80", "sm_90"
 # Products and sums are rounded each by itself, as on the CPU.
@@ -54,7 +54,7 @@ def compiled(nvrtc: ctypes.CDLL, text: str, name: str, architecture: str) -> str
 def texts() -> list[tuple[str, str]]:
     """Every file in every type that T may be, each with a name."""
     found = []
-    for path in sorted(FOLDER.glob("*.cl")):
+    for path in files().values():
         if path.stem in ("prelude", "elementary", "pairs"):  # parts of others
             continue
         for computed in ("float32", "float64", "int64"):

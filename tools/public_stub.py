@@ -54,12 +54,12 @@ IMPORTS = {
     "_Array": "from {up}_core import _Array",
     "return_types": "from {up} import return_types",
     "Tensor": "from {up}_core import Tensor",
-    "_device": "from {up}_device import device as _device",
-    "_layout": "from {up}_device import layout as _layout",
-    "_memory_format": "from {up}_device import memory_format as _memory_format",
-    "_dtype": "from {up}_dtypes import dtype as _dtype",
-    "_Generator": "from {up}_generator import Generator as _Generator",
-    "_Size": "from {up}_size import Size as _Size",
+    "_device": "from {up}_base.device import device as _device",
+    "_layout": "from {up}_base.device import layout as _layout",
+    "_memory_format": "from {up}_base.device import memory_format as _memory_format",
+    "_dtype": "from {up}_base.dtypes import dtype as _dtype",
+    "_Generator": "from {up}_devices.generator import Generator as _Generator",
+    "_Size": "from {up}_base.size import Size as _Size",
 }
 ALIASES = {
     "_Number": "_int | _float | _bool | _complex",
@@ -87,8 +87,8 @@ AS_THEY_STAND += ["Sequence[Tensor]"]
 _WORDS = TYPES | {"Size": "_Size", "complex": "_complex"}
 _WORDS |= {w: w for w in "None Sequence Callable tuple list dict return_types".split()}
 # Further typed names of the root, where they are.
-_TYPED = "_core autograd func _device _dtypes _generator random serialization".split()
-_TYPED += "_torch_alias _size _errors".split()
+_TYPED = "_core autograd func _base.device _base.dtypes _devices.generator random".split()
+_TYPED += "serialization _alias _base.size _base.errors".split()
 for _room in _TYPED:  # some are imported late: it must not matter who asked first
     importlib.import_module(f"rushlight.{_room}")
 # What to call a function with, by a parameter's name or type, to see what it gives.
@@ -558,7 +558,8 @@ def base_body() -> list[str]:
 def rare(name: str) -> str:
     """A name that torch has by its row of names.txt, or by a file beside it."""
     word = _torch._table()["torch"].get(name, ("",))[0]
-    if (SOURCE / name).is_dir() or (SOURCE / f"{name}.py").exists():
+    beside = (f"{room}{name}{end}" for room in ("", "rooms/") for end in ("", ".py"))
+    if any((SOURCE / path).exists() for path in beside):
         return ""
     if not word and is_beside(name):
         return f"from ._torch import {name} as {name}"
@@ -576,7 +577,7 @@ def is_beside(module: str) -> bool:
 
 def root_body() -> list[str]:
     """The root: all of base, and the rooms."""
-    lines = ["from ._version import __version__ as __version__"]
+    lines = ["from ._base.version import __version__ as __version__"]
     for name, module in torch._LATE.items():
         lines.append(f"from .{'' if module == name else module} import {name} as {name}")
     lines += [line for name in sorted(_torch.listed("torch")) if (line := rare(name))]
@@ -620,7 +621,7 @@ def methods_body(room: str) -> list[str]:
 
 def tensor_body() -> list[str]:
     """Tensor's methods: those of the rooms, and what stands elsewhere."""
-    lines = [f"from ._typed.{room}_methods import {room.capitalize()}Methods" for room in ROOMS]
+    lines = [f"from .{room}_methods import {room.capitalize()}Methods" for room in ROOMS]
     bases = ",\n    ".join(f"{room.capitalize()}Methods" for room in ROOMS)
     return [*lines, "class TensorMethods(", f"    {bases},", "):", *methods_body("")]
 
@@ -688,8 +689,8 @@ def stubs() -> dict[Path, str]:
             SOURCE / "_root.pyi": module_text(
                 "torch's root namespace without the rooms built on it.", base_body(), "."
             ),
-            SOURCE / "_tensor_methods.pyi": module_text(
-                "What the table and _tensor.py give Tensor.", tensor_body(), "."
+            SOURCE / "_typed" / "methods.pyi": module_text(
+                "What the table and _tensor/ give Tensor.", tensor_body(), ".."
             ),
             **{
                 SOURCE / "_typed" / f"{file}.pyi": module_text(doc, body, "..")

@@ -1,4 +1,4 @@
-"""Write src/rushlight/torch_names.txt: which public names PyTorch has.
+"""Write src/rushlight/_torch/torch_names.txt: which public names PyTorch has.
 
     python tools/torch_names.py        (in an environment with the PyTorch that rushlight follows)
 
@@ -13,7 +13,7 @@ import types
 import warnings
 from pathlib import Path
 
-TARGET = Path(__file__).resolve().parent.parent / "src" / "rushlight" / "torch_names.txt"
+TARGET = Path(__file__).resolve().parent.parent / "src" / "rushlight" / "_torch" / "torch_names.txt"
 # Namespaces whose every module is listed; of all others only that they exist, and their top
 # module's names.
 WHOLE = (

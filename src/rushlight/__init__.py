@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 _collects = _gc.isenabled()
 _gc.disable()  # what an import makes stays: looking for cycles in it takes a tenth of its time
+__path__.append(_os.path.join(__path__[0], "rooms"))  # a wheel has the rooms beside the base
 try:
     from . import _core as _core
     from . import _root as _base
@@ -79,7 +80,7 @@ expm1 floor frac lerp lgamma log log10 log1p log2 maximum minimum mul neg pow re
 sigmoid sign sin sinh sqrt sub tan tanh trunc"""
 _EACH_ONCE = "clone copy_ max mm norm powsum zero_"
 _LATE_NAMES = {
-    "_foreach": " ".join(
+    "_tensor.foreach": " ".join(
         [f"_foreach_{name}{end}" for name in _EACH.split() for end in ("", "_")]
         + [f"_foreach_{name}" for name in _EACH_ONCE.split()]
     ),

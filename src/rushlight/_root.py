@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import builtins
 import math
-import os
 from typing import TYPE_CHECKING, Any
 
 from . import _core as _core
+from ._base import FOLDER as _FOLDER
 from ._base import determinism as _determinism
 from ._base import dtypes as _dtypes
 from ._base import errors as _errors
@@ -22,18 +22,16 @@ from ._base.dtypes import dtype
 
 # The core makes shapes and element types of these; it must know them before any op is defined.
 # Errors name a line of the program: lines of files in `folder` are skipped.
-_core.register(
-    size=_size.Size, dtypes=list(_dtypes.ALL), folder=os.path.join(os.path.dirname(__file__), "")
-)
+_core.register(size=_size.Size, dtypes=list(_dtypes.ALL), folder=_FOLDER)
 
 from . import _tensor as _tensor  # noqa: E402
 from . import autograd as autograd  # noqa: E402
 from . import ops as ops  # noqa: E402
 from . import random as random  # noqa: E402
 from . import storage as _storage  # noqa: E402
-from ._base import device as _device  # noqa: F401, E402
-from ._base import dlpack as _dlpack  # noqa: F401, E402
-from ._base import printing as _printing  # noqa: F401, E402
+from ._base import device as _device  # noqa: E402
+from ._base import dlpack as _dlpack  # noqa: E402
+from ._base import printing as _printing  # noqa: E402
 from ._base.threads import get_num_interop_threads as get_num_interop_threads  # noqa: E402
 from ._base.threads import get_num_threads as get_num_threads  # noqa: E402
 from ._base.threads import set_num_interop_threads as set_num_interop_threads  # noqa: E402

@@ -405,7 +405,7 @@ def test_a_python_started_by_the_script_finds_the_alias_too(folder):
         "s.py",
         """
         import subprocess, sys
-        code = "import sys, torch.nn as n; print(n.__name__, ['_child' in p for p in sys.path])"
+        code = "import sys, torch.nn as n; print(n.__name__, ['_alias' in p for p in sys.path])"
         sys.exit(subprocess.run([sys.executable, "-c", code]).returncode)
         """,
     )

@@ -10,10 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rushlight._base import (
-    dtypes,  # noqa: E402
-    printing,  # noqa: E402
-)
+from rushlight._base import dtypes, printing  # noqa: E402
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 COMPLEX = ["complex64", "complex128"]

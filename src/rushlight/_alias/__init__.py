@@ -210,7 +210,7 @@ def inherit_in_children() -> None:
 
     A Python imports `sitecustomize` as it starts; a folder with one goes in front of PYTHONPATH.
     """
-    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_child")
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child")
     others = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != folder]
     os.environ["PYTHONPATH"] = os.pathsep.join([folder, *others])
     os.environ[CHILD_VARIABLE] = sys.prefix

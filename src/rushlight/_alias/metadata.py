@@ -6,6 +6,7 @@ import os
 from importlib.metadata import Distribution
 from pathlib import Path
 
+from .._base import FOLDER
 from .._base.version import TORCH_VERSION, __version__
 
 METADATA = f"""\
@@ -23,4 +24,4 @@ class TorchDistribution(Distribution):
         return METADATA if filename == "METADATA" else None
 
     def locate_file(self, path: str | os.PathLike[str]) -> Path:
-        return Path(__file__).parent / path
+        return Path(FOLDER, path)

@@ -9,6 +9,8 @@ import warnings
 from types import FrameType
 from typing import Any, NoReturn
 
+from . import FOLDER
+
 __all__ = [
     "AcceleratorError",
     "OutOfMemoryError",
@@ -21,7 +23,6 @@ __all__ = [
     "warn",
 ]
 
-_HERE = os.path.dirname(__file__) + os.sep
 # Python's own files that stand between the program and the library.
 _BETWEEN = tuple(
     os.path.join(os.path.dirname(os.__file__), f"{n}.py") for n in ("contextlib", "functools")
@@ -80,7 +81,7 @@ def program_frame(frame: FrameType | None) -> tuple[FrameType | None, int]:
     level = 1
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith(_HERE) and name not in _BETWEEN:
+        if not name.startswith(FOLDER) and name not in _BETWEEN:
             break
         frame = frame.f_back
         level += 1

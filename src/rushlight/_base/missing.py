@@ -24,6 +24,7 @@ from typing import Any
 
 from rushlight._base.version import __version__
 
+from . import FOLDER
 from .late import late as _to_the_right
 
 
@@ -38,7 +39,7 @@ def _import_from() -> int:
 @cache
 def _torch_names() -> dict[str, frozenset[str]]:
     """torch's public names by namespace ("torch.nn"), and under "modules" all its modules."""
-    path = os.path.join(os.path.dirname(__file__), "torch_names.txt")
+    path = os.path.join(FOLDER, "_torch", "torch_names.txt")
     with open(path, encoding="utf-8") as file:
         return {words[0]: frozenset(words[1:]) for words in map(str.split, file)}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from .._base import device as _device  # noqa: F401
+from .._base import device as _device
 from .._core import Tensor
 from .cpu import Cpu
 from .meta import Meta

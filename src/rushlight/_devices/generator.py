@@ -53,6 +53,7 @@ class Generator:
     tensor([0.4963])
     """
 
+    __module__ = "rushlight"
     _state: Any
 
     def __init__(self, device: Any = "cpu") -> None:

@@ -1,7 +1,7 @@
 """Accelerators that OpenCL gives. The library is looked for when a program first names one.
 
 Memory, copies, launches and pointwise programs are the core's (native/core/accelerator.cpp). Every
-other call asks what `_kernels` attached to its op, and goes by way of the host without that.
+other call asks what `there` attached to its op, and goes by way of the host without that.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The texts of kernels, and the numbers and structs that Python reads of them.
 
-The files of this folder, and those that kernels share with the core: ops.def, arithmetic.h and
-accelerator_call.h.
+The `.cl` files beside the functions that start them, and those that kernels share with the core:
+ops.def, arithmetic.h and accelerator_call.h.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 from .. import _core
+from .._base import FOLDER
 from .._base.dtypes import ALL
 
-__all__ = ["FOLDER", "Struct", "numbers_of", "struct_of", "text_of"]
+__all__ = ["Struct", "files", "numbers_of", "struct_of", "text_of"]
 
-FOLDER = Path(__file__).resolve().parent
 _SHARED = _core.accelerator_texts()
 _COMPUTED = {"float32": "float", "float64": "double", "int64": "i64"}
 _LETTERS = {"i64": "q", "int": "i", "float": "f", "double": "d"}
@@ -28,8 +28,15 @@ _LETTERS = {"i64": "q", "int": "i", "float": "f", "double": "d"}
 
 
 @cache
+def files() -> dict[str, Path]:
+    """The files of kernels, by their names."""
+    found = [*Path(FOLDER, "_devices").glob("*.cl"), *Path(FOLDER).glob("**/there/*.cl")]
+    return {path.name: path for path in sorted(found)}
+
+
+@cache
 def _source(file: str) -> str:
-    return _SHARED[file] if file in _SHARED else (FOLDER / file).read_text()
+    return _SHARED[file] if file in _SHARED else files()[file].read_text()
 
 
 def _whole(file: str) -> str:

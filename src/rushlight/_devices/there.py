@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .. import _core
-from .._base import dtypes
+from .._base import FOLDER, dtypes
 from ..ops.table.statement import OPS
 from .texts import numbers_of, struct_of
 
@@ -98,10 +98,9 @@ def named(*names: str) -> list[_core.Op]:
 
 
 def load() -> None:
-    """For the core, before the first call: the import of this module attaches the kernels."""
-
-
-for _module in sorted(Path(__file__).parent.glob("_[a-z]*.py")):
-    if _module.stem != "_complex_parts":
-        import_module(f"{__name__}.{_module.stem}")
-import_module(f"{__name__}._complex_parts")  # made of all others
+    """For the core, before the first call: import what attaches the kernels."""
+    subjects = sorted(Path(FOLDER).glob("**/there/[a-z]*.py"))
+    shared = (Path(FOLDER, "_devices", f"{name}.py") for name in ("complex", "complex_parts"))
+    for path in (*subjects, *shared):  # parts of complex numbers are made of all others
+        name = ".".join(path.relative_to(FOLDER).with_suffix("").parts)
+        import_module(f"rushlight.{name}")

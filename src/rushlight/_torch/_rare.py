@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from .. import _root as rl
+from .._base import FOLDER
 from .._base import dtypes as _dtypes
 from .._base.device import LAYOUTS, _Named, accelerators, resolve
 from .._base.errors import warn
@@ -149,8 +150,7 @@ def from_file(
 
 def get_file_path(*path_components: str) -> str:
     """A path beside the package's folder: `get_file_path("torch", "version.py")`."""
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    return os.path.join(os.path.dirname(package), *path_components)
+    return os.path.join(os.path.dirname(os.path.dirname(FOLDER)), *path_components)
 
 
 def get_device_module(device: object = None) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._base import FOLDER
 from .._base.errors import warn
 from .._base.late import imported
 from .._core import Op, Tensor
@@ -167,8 +168,7 @@ class detect_anomaly:
 def _place() -> list[str]:
     """The calling program's stack, without the library's own frames at its end."""
     frames = traceback.extract_stack()
-    here = __file__.rpartition("autograd")[0]
-    while frames and frames[-1].filename.startswith(here):
+    while frames and frames[-1].filename.startswith(FOLDER):
         frames.pop()
     return traceback.format_list(frames)
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import _core, autograd
+from .._base import FOLDER
 from .._base.device import device
 from .._base.dtypes import dtype
 from .._base.errors import warn
@@ -409,8 +410,7 @@ class _Frame:
 
 def _line(x: Any) -> str:
     """A tensor and the line of the program that made it be saved."""
-    here = __file__.rpartition("utils")[0]
-    frames = [f for f in traceback.extract_stack() if not f.filename.startswith(here)]
+    frames = [f for f in traceback.extract_stack() if not f.filename.startswith(FOLDER)]
     where = f"{frames[-1].filename}:{frames[-1].lineno}: {frames[-1].line}" if frames else "?"
     return f"{x.dtype} {tuple(x.shape)} saved at {where}"
 

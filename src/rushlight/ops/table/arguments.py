@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ... import _core
-from ..._base import device as _device  # noqa: F401
+from ..._base import device as _device
 from ..._base import dtypes
 from ..._base.errors import is_pytorchs, warn
 from ..._base.size import Size

@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._base import FOLDER
 from . import _board, _mpirun, _told
 from ._streams import Call, Calls, Copied, Kept, Source
 
@@ -357,7 +358,7 @@ class _Attempt:
                 "environment": self._environment(rank),
                 "arguments": self._arguments(rank),
                 "python": self.job.python,
-                "library": os.path.dirname(os.path.dirname(os.path.dirname(__file__))),
+                "library": os.path.dirname(os.path.dirname(FOLDER)),
                 "asked": self._own(rank, _told.ASKED),
                 "input": None if self.job.input is None else self._input(),
             }

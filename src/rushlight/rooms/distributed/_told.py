@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from .._base import FOLDER
 from . import _board, _process
 from ._streams import write_all
 
@@ -216,5 +217,4 @@ def _in_order(text: str) -> str:
 
 
 def _is_ours(path: str) -> bool:
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    return path.startswith((package, "<frozen runpy")) and path.endswith((*_OURS, "runpy>"))
+    return path.startswith((FOLDER, "<frozen runpy")) and path.endswith((*_OURS, "runpy>"))

@@ -10,12 +10,12 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from .._base import FOLDER
 from .._levels.batching_rule import batching_of, by_definition, looped
 from ..ops.table.statement import OPS, Entry
 from ..ops.table.words import BATCH
 from ._text import Text
 
-_SOURCE = Path(__file__).resolve().parent.parent
 _NONE = "none"
 
 
@@ -45,7 +45,7 @@ def _entry(name: Any) -> Entry:
 
 def _at(file: str, line: int) -> str:
     path = Path(file)
-    return f"{path.relative_to(_SOURCE) if path.is_relative_to(_SOURCE) else path}:{line}"
+    return f"{path.relative_to(FOLDER) if path.is_relative_to(FOLDER) else path}:{line}"
 
 
 def _of(function: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,11 +11,11 @@ from types import FrameType
 from typing import Any
 
 from .. import _core
+from .._base import FOLDER
 from .._core import Tensor
 
 __all__ = ["Names", "escaped", "inside", "is_module", "names_for", "quiet", "shown_name"]
 
-_LIBRARY = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _MOST = 100
 """How many items of a container of the program are looked at."""
 
@@ -195,7 +194,7 @@ def _from_frames(found: Names) -> None:
     variables: list[tuple[str, object]] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not frame.f_code.co_filename.startswith(_LIBRARY):
+        if not frame.f_code.co_filename.startswith(FOLDER):
             variables.extend(_of_frame(frame))
         frame = frame.f_back
     found.add_modules(variables)

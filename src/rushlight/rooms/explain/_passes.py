@@ -17,6 +17,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from .. import _core
+from .._base import FOLDER
 from .._levels.running import carried
 from ..autograd import _engine
 
@@ -40,7 +41,6 @@ class _Thread(threading.local):
 
 _thread = _Thread()
 carried.append(_thread)
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _lock = threading.RLock()
 _following: tuple[Callable[[Pass], None], ...] = ()
 _plain = _engine._run
@@ -98,7 +98,7 @@ def _run(
 def _program(frame: FrameType) -> FrameType:
     """The innermost frame that is not the library's."""
     found: FrameType | None = frame
-    while found is not None and found.f_code.co_filename.startswith(_PACKAGE):
+    while found is not None and found.f_code.co_filename.startswith(FOLDER):
         found = found.f_back
     return found or frame
 

@@ -19,10 +19,10 @@ from types import CodeType, FunctionType
 from typing import Any, TypeAlias
 
 from .. import _core
+from .._base import FOLDER
 
 __all__ = ["Function", "Rule", "node_of", "rule", "stated"]
 
-_PACKAGE = Path(__file__).resolve().parent.parent
 Function: TypeAlias = ast.Lambda | ast.FunctionDef
 
 
@@ -67,7 +67,7 @@ def rule(op: _core.Op, argument: str) -> Rule | None:
 
 
 def _below(file: str) -> str:
-    return Path(os.path.relpath(file, _PACKAGE)).as_posix()
+    return Path(os.path.relpath(file, FOLDER)).as_posix()
 
 
 # ---- functions
@@ -187,7 +187,7 @@ def _statements(op: str) -> list[_Call]:
 @functools.cache
 def _files() -> tuple[str, ...]:
     """The files of the table."""
-    return tuple(map(str, sorted((_PACKAGE / "ops").rglob("*.py"))))
+    return tuple(map(str, sorted(Path(FOLDER, "ops").rglob("*.py"))))
 
 
 def _source(file: str) -> str:
