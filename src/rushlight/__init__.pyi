@@ -384,6 +384,7 @@ _compile: Any
 _custom_ops: Any
 _dynamo: Any
 _environment: Any
+_generator: Any
 _grouped_mm: Any
 _guards: Any
 _is_all_true: Any
@@ -399,6 +400,7 @@ _ops: Any
 _prims_common: Any
 _segment_reduce: Any
 _subclasses: Any
+_torch_alias: Any
 _vmap_internals: Any
 batch_norm_backward_elemt: Any
 batch_norm_backward_reduce: Any

@@ -1,4 +1,4 @@
-"""What the table and _tensor.py give Tensor. Written by tools/public_stub.py."""
+"""What the table and _tensor/ give Tensor. Written by tools/public_stub.py."""
 
 from builtins import bool as _bool
 from builtins import float as _float
