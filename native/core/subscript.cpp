@@ -15,7 +15,7 @@
 
 namespace rushlight {
 
-// bindings/indexing.cpp: several index arrays as one.
+// bindings/indexing/indexing.cpp: several index arrays as one.
 extern const HostFunction linear_index;
 
 namespace {

@@ -3,7 +3,7 @@
 // RUSHLIGHT_ISA=v2 (v3, v4) in the environment asks for a set, where the processor has that.
 #include <cstdlib>
 
-#include "kernels/isa/instructions.h"
+#include "kernels/isa/elementwise/instructions.h"
 
 namespace rushlight {
 

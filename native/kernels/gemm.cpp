@@ -1,4 +1,4 @@
-// Cutting products of matrices: by size to the kernels (isa/gemm.cpp) or the BLAS library, and among threads.
+// Cutting products of matrices: by size to the kernels (isa/matrix/gemm.cpp) or the BLAS library, and among threads.
 #include "kernels/gemm.h"
 
 #include <algorithm>

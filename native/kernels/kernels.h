@@ -87,7 +87,7 @@ using BlockFn = void (*)(const void* a, const void* b, const void* c, void* out,
 // strides.
 enum class Traversal : uint8_t { Block, Flat, Strided };
 
-// The rows of isa/ops.def, by number.
+// The rows of isa/elementwise/ops.def, by number.
 struct Instruction {
   const char* name;
   int arity;

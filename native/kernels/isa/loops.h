@@ -4,8 +4,8 @@
 #pragma once
 #include <string.h>
 
-#include "kernels/isa/ops.h"
-#include "kernels/isa/pointwise.h"
+#include "kernels/isa/elementwise/ops.h"
+#include "kernels/isa/elementwise/pointwise.h"
 
 namespace rushlight::RUSHLIGHT_ISA {
 namespace {
@@ -82,7 +82,7 @@ constexpr BlockOp block_op() {
 // The block functions of all ops, by op number.
 constexpr BlockOp kOps[] = {
 #define OP(name, ...) block_op<math::name>(),
-#include "kernels/isa/ops.def"
+#include "kernels/isa/elementwise/ops.def"
 };
 
 }  // namespace

@@ -4,8 +4,8 @@ See `transposes.py` for views with the dimensions in another order, `parts.py` f
 `strided.py` for views by strides, `joining.py` for views by the dozen, `rearrange.py` for copies
 that rearrange elements.
 
-A view's forward is a kernel (native/bindings/views.cpp) that answers with torch's strides and
-errors. Its rule is another view op where the gradient is only seen differently (`transpose`), or
+A view's forward is a kernel (native/bindings/layout/views.cpp) that answers with torch's strides
+and errors. Its rule is another view op where the gradient is only seen differently (`transpose`), or
 the op that writes the gradient into zeros at the view's place (`_select_backward`).
 """
 

@@ -1,0 +1,241 @@
+// Convolutions of one to three dimensions and their two gradients.
+//
+// All three read patches: what a place of the result sees of the image. No matrix of patches is made. Images are laid out
+// once, padded, in planes in which every position of the kernel sees adjacent elements (isa/layers/planes.cpp); an offset for each
+// element of the patch then says where it is. With them
+//
+//   the result              is a product of the weights with patches (isa/layers/conv_product.cpp); of groups with few channels a
+//                           sum in registers (isa/layers/conv_direct.cpp)
+//   the input's gradient    is such a product too, of patches of the gradient. With a stride s each of the s residues of the
+//                           input's positions sees kernel positions of its own, a product each, and nothing is added up twice
+//   the weight's gradient   is a product over places (isa/layers/conv_weight.cpp), or dot products
+//
+// Images and groups are the tasks of the thread pool; where there are few, channels and blocks of places are. Halves are
+// computed in float32 and rounded once.
+#include "bindings/layers/conv.h"
+
+#include "bindings/layers/conv_products.h"
+#include "bindings/layers/winograd.h"
+
+namespace rushlight {
+namespace {
+
+using conv::Correlation;
+using conv::kParallelWork;
+using conv::Phase;
+using conv::Planes;
+using conv::WeightGradient;
+
+// ---- arguments
+
+// Of a call: how a kernel goes over images. Each has a number for every dimension, or one for all.
+struct Steps {
+  PyObject *stride, *padding, *dilation;
+  Py_ssize_t groups;
+};
+
+// Shapes: x (batch, channels, sizes...), w (out, channels / groups, sizes...).
+bool read_geometry(int dims, const Py_ssize_t* x, const Py_ssize_t* w, const Steps& steps, Geometry& g) {
+  constexpr Py_ssize_t kLimit = Py_ssize_t{1} << 31;
+  const int skip = 3 - dims;
+  if (!ints_argument(steps.stride, "stride", dims, g.stride + skip) ||
+      !ints_argument(steps.padding, "padding", dims, g.pad + skip) ||
+      !ints_argument(steps.dilation, "dilation", dims, g.dilation + skip))
+    return false;
+  g.groups = steps.groups;
+  g.dims = dims;
+  for (int i = 0; i < skip; i++) g.in[i] = g.out[i] = g.kernel[i] = g.stride[i] = g.dilation[i] = 1, g.pad[i] = 0;
+  if (g.groups <= 0) return fail(PyExc_RuntimeError, "non-positive groups is not supported");
+  for (int i = skip; i < 3; i++) {
+    g.in[i] = x[2 + i - skip];
+    g.kernel[i] = w[2 + i - skip];
+    if (g.stride[i] <= 0) return fail(PyExc_RuntimeError, "non-positive stride is not supported");
+    if (g.pad[i] < 0) return fail(PyExc_RuntimeError, "negative padding is not supported");
+    if (g.dilation[i] <= 0) return fail(PyExc_RuntimeError, "dilation should be greater than zero");
+    if (g.kernel[i] <= 0) return fail(PyExc_RuntimeError, "the kernel has no elements");
+    // A stride past the end is as any other.
+    if (g.stride[i] >= kLimit && g.pad[i] < kLimit) g.stride[i] = std::max<Py_ssize_t>(g.in[i] + 2 * g.pad[i], 1);
+    if (g.in[i] >= kLimit || g.pad[i] >= kLimit || g.dilation[i] >= kLimit || g.stride[i] >= kLimit || g.kernel[i] >= kLimit)
+      return fail(PyExc_RuntimeError, "convolution sizes are too large");
+  }
+  g.batch = x[0];
+  g.in_channels = x[1];
+  g.out_channels = w[0];
+  const std::string weight = sizes_text(w, dims + 2), input = sizes_text(x, dims + 2);
+  if (g.out_channels < g.groups || g.out_channels % g.groups)
+    return fail(PyExc_RuntimeError,
+                "Given groups=%zd, expected weight to be divisible by %zd at dimension 0, but got weight of size %s instead",
+                g.groups, g.groups, weight.c_str());
+  if (g.in_channels % g.groups || g.in_channels / g.groups != w[1])
+    return fail(PyExc_RuntimeError,
+                "Given groups=%zd, weight of size %s, expected input%s to have %zd channels, but got %zd channels instead",
+                g.groups, weight.c_str(), input.c_str(), times(w[1], g.groups), g.in_channels);
+  for (int i = skip; i < 3; i++) {
+    const Py_ssize_t span = g.dilation[i] * (g.kernel[i] - 1) + 1;
+    if (g.in[i] + 2 * g.pad[i] < span) {
+      std::string padded, spans;
+      for (int j = skip; j < 3; j++) {
+        padded += (j > skip ? " x " : "") + std::to_string(g.in[j] + 2 * g.pad[j]);
+        spans += (j > skip ? " x " : "") + std::to_string(g.dilation[j] * (g.kernel[j] - 1) + 1);
+      }
+      return fail(PyExc_RuntimeError,
+                  "Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't be greater than actual "
+                  "input size",
+                  padded.c_str(), spans.c_str());
+    }
+    g.out[i] = (g.in[i] + 2 * g.pad[i] - span) / g.stride[i] + 1;
+  }
+  g.window = {g.in[1],     g.in[2],     g.out[1], g.out[2], g.kernel[1],   g.kernel[2],
+              g.stride[1], g.stride[2], g.pad[1], g.pad[2], g.dilation[1], g.dilation[2]};
+  return true;
+}
+
+// The tensor itself, or a copy in the type that is computed in.
+Ref widened(Tensor* tensor, DType type) {
+  return tensor->dtype == type ? Ref::borrow(as_object(tensor)) : contiguous_as(tensor, type);
+}
+
+// ---- the three kernels
+
+Ref no_memory_or(bool worked, Ref result, DType type) { return worked ? rounded(std::move(result), type) : no_memory(); }
+
+// Whether two tensors of one to three dimensions, batch and channels have a type that is computed here.
+bool fits(const TensorInfo& a, const TensorInfo& b) {
+  return a.is_float_or_half() && b.dtype == a.dtype && a.ndim >= 3 && a.ndim <= 5 && b.ndim == a.ndim;
+}
+
+bool fits(const TensorInfo& bias, DType type) { return !bias.tensor || (bias.dtype == type && bias.ndim == 1); }
+
+bool check_bias(const TensorInfo& bias, const Py_ssize_t* w, const Geometry& g, Py_ssize_t channels) {
+  if (!bias.tensor || bias.shape[0] == channels) return true;
+  return fail(PyExc_RuntimeError,
+              "Given weight of size %s, expected bias to be 1-dimensional with %zd elements, but got bias of size [%zd] instead",
+              sizes_text(w, g.dims + 2).c_str(), channels, bias.shape[0]);
+}
+
+// The convolution of images with weights, plus a bias that may be none; or `back`, of gradients, to the input that they are of. A
+// result of `shape` in the type `own`.
+Ref correlate(const Geometry& g, bool back, const Ref& images, const Ref& weights, const Ref& bias, const Py_ssize_t* shape,
+              DType own) {
+  const Ref in = contiguous(as_tensor(images)), w = contiguous(as_tensor(weights));
+  Ref result = new_ref(computed_in(own), g.dims + 2, shape, DeviceType::Cpu);
+  if (as_tensor(result)->numel() == 0) return rounded(static_cast<Ref&&>(result), own);
+  Correlation c{.type = computed_in(own),
+                .batch = g.batch,
+                .groups = g.groups,
+                .rows = back ? g.in_group() : g.out_group(),
+                .plane = back ? g.in_plane() : g.places(),
+                .images = data_of(in),
+                .weights = data_of(w),
+                .bias = bias ? data_of(bias) : nullptr,
+                .out = data_of(result),
+                .weights_row = back ? g.taps() : g.patch(),
+                .weights_group = g.out_group() * g.patch(),
+                .work = g.work(),
+                .scattered = back && (g.stride[0] > 1 || g.stride[1] > 1 || g.stride[2] > 1),
+                .beside = back ? std::min(g.stride[2], g.in[2]) : 1,
+                .planes = {},
+                .phases = {}};
+  bool worked;
+  {
+    Unlocked unlocked(g.work() > kParallelWork, in, w, bias, result);
+    const bool biased = static_cast<bool>(bias);
+    worked = (back ? gradient_planes(g, c.item(), c.planes, c.phases, biased)
+                   : image_planes(g, c.item(), c.planes, c.phases.emplace_back(), biased)) &&
+             c.run();
+  }
+  return no_memory_or(worked, static_cast<Ref&&>(result), own);
+}
+
+Ref convolution(const TensorInfo& x, const TensorInfo& w, const TensorOrNone& bias, IntOrInts stride, IntOrInts padding,
+                IntOrInts dilation, Py_ssize_t groups) {
+  Geometry g;
+  if (!fits(x, w) || !fits(bias, x.dtype) || !read_geometry(x.ndim - 2, x.shape, w.shape, {stride, padding, dilation, groups}, g) ||
+      !check_bias(bias, w.shape, g, g.out_channels))
+    return {};
+  Py_ssize_t shape[5] = {g.batch, g.out_channels};
+  for (int i = 0; i < g.dims; i++) shape[2 + i] = g.out[3 - g.dims + i];
+  const DeviceType device = device_of(x, w, bias);
+  const DType own = x.dtype, type = computed_in(own);
+  if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device);
+  Ref xc = widened(x.tensor, type), wc = widened(w.tensor, type);
+  Ref bc = bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
+  if (g.dims == 2 && winograd_pays(g)) {
+    const TensorInfo b = bc ? info_of(bc) : TensorInfo{};
+    return rounded(winograd_forward(info_of(xc), info_of(wc), b, g), own);
+  }
+  return correlate(g, false, xc, wc, bc, shape, own);
+}
+
+// Whether the gradient's shape is that of the result.
+bool check_gradient(const TensorInfo& grad, const Geometry& g) {
+  bool same = grad.shape[0] == g.batch && grad.shape[1] == g.out_channels;
+  Py_ssize_t shape[5] = {g.batch, g.out_channels};
+  for (int i = 0; i < g.dims; i++) {
+    shape[2 + i] = g.out[3 - g.dims + i];
+    same = same && grad.shape[2 + i] == shape[2 + i];
+  }
+  if (same) return true;
+  return fail(PyExc_RuntimeError, "expected a gradient of size %s, got %s", sizes_text(shape, g.dims + 2).c_str(),
+              shape_text(grad).c_str());
+}
+
+// So many sizes; false with an exception set.
+bool has_sizes(const Shape& shape, int ndim) {
+  return shape.n == ndim || fail(PyExc_ValueError, "expected a shape of %d sizes, got %d", ndim, shape.n);
+}
+
+// The gradient of the input, plus the bias.
+Ref convolution_input(const TensorInfo& grad, const TensorInfo& w, const TensorOrNone& bias, const Shape& x_shape, IntOrInts stride,
+                      IntOrInts padding, IntOrInts dilation, Py_ssize_t groups) {
+  Geometry g;
+  const Py_ssize_t* shape = x_shape.at;
+  if (!fits(grad, w) || !fits(bias, grad.dtype) || !has_sizes(x_shape, grad.ndim) ||
+      !read_geometry(grad.ndim - 2, shape, w.shape, {stride, padding, dilation, groups}, g) || !check_gradient(grad, g) ||
+      !check_bias(bias, w.shape, g, g.in_channels))
+    return {};
+  const DeviceType device = device_of(grad, w, bias);
+  const DType own = grad.dtype, type = computed_in(own);
+  if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device);
+  Ref gc = widened(grad.tensor, type), wc = widened(w.tensor, type);
+  Ref bc = bias.tensor ? contiguous_as(bias.tensor, type) : Ref();
+  if (g.dims == 2 && !bc && winograd_pays(g)) return rounded(winograd_grad_input(info_of(gc), info_of(wc), g), own);
+  return correlate(g, true, gc, wc, bc, shape, own);
+}
+
+// The gradient of the weight.
+Ref convolution_weight(const TensorInfo& grad, const TensorInfo& x, const Shape& w_shape, IntOrInts stride, IntOrInts padding,
+                       IntOrInts dilation, Py_ssize_t groups) {
+  Geometry g;
+  const Py_ssize_t* shape = w_shape.at;
+  if (!fits(grad, x) || !has_sizes(w_shape, grad.ndim) ||
+      !read_geometry(grad.ndim - 2, x.shape, shape, {stride, padding, dilation, groups}, g) || !check_gradient(grad, g))
+    return {};
+  const DeviceType device = device_of(grad, x);
+  const DType own = grad.dtype, type = computed_in(own);
+  if (device == DeviceType::Meta) return new_ref(own, g.dims + 2, shape, device);
+  Ref gc = widened(grad.tensor, type), xc = widened(x.tensor, type);
+  if (g.dims == 2 && g.batch > 0 && g.in_channels > 0 && winograd_pays(g))
+    return rounded(winograd_grad_weight(info_of(gc), info_of(xc), g), own);
+  gc = contiguous(as_tensor(gc));
+  xc = contiguous(as_tensor(xc));
+  Ref result = zeros_ref(type, g.dims + 2, shape, device);
+  if (as_tensor(result)->numel() == 0 || as_tensor(gc)->numel() == 0) return rounded(static_cast<Ref&&>(result), own);
+  WeightGradient c{type, g, data_of(gc), data_of(xc), data_of(result), {}, {}};
+  bool worked;
+  {
+    Unlocked unlocked(g.work() > kParallelWork, gc, xc, result);
+    worked = image_planes(g, item_size(type), c.planes, c.phase, false) && c.run();
+  }
+  return no_memory_or(worked, static_cast<Ref&&>(result), own);
+}
+
+const KernelRows rows{
+    long_kernel<convolution, "convolution(x, w, bias, stride, padding, dilation, groups)">(),
+    long_kernel<convolution_input, "convolution_input(g, w, bias, x_shape, stride, padding, dilation, groups)">(),
+    long_kernel<convolution_weight, "convolution_weight(g, x, w_shape, stride, padding, dilation, groups)">(),
+};
+
+}  // namespace
+
+}  // namespace rushlight

@@ -1,0 +1,476 @@
+// The pointwise machine: runs a straight-line program over strided operands, block by block.
+//
+// Read from the end: run_view brings the call into a Plan (few dimensions, largest strides of out first) and splits
+// it over threads; run_range runs elements [begin, end) of the flattened iteration, run_block the program on one
+// block. Registers hold a block of elements each. An input whose block lies in memory as the registers would hold it
+// is read in place, and the last instruction writes straight to out where out allows it; everything else goes through
+// an arena on the stack that fits the first-level cache.
+#include "kernels/isa/elementwise/pointwise.h"
+
+namespace rushlight::RUSHLIGHT_ISA {
+namespace {
+
+constexpr int kMaxDims = 64;
+constexpr int kMaxRegisters = 32;
+constexpr int kMaxOperands = kMaxRegisters + 1;  // the inputs, then out
+constexpr ptrdiff_t kArenaBytes = 24 * 1024;
+constexpr ptrdiff_t kMaxBlock = 1024;
+constexpr ptrdiff_t kLine = 64;                  // bytes; registers start on cache lines
+constexpr ptrdiff_t kRowBlocks = 64;             // rows at least this long are never joined into one block
+constexpr ptrdiff_t kParallelWork = 1 << 17;     // additions or their like; less is not worth waking threads for
+constexpr ptrdiff_t kSmall = 4096;               // elements; never split
+
+struct Operand {
+  char* data;
+  DType dtype;
+  bool native;     // dtype is the compute type
+  bool contiguous; // element i is at data + i * item size, over the whole iteration
+  bool single;     // one element throughout
+  const ptrdiff_t* strides;
+};
+
+struct Plan {
+  const ProgramView* program;
+  const BlockOp* ops;
+  DType compute;
+  ptrdiff_t size;  // of an element of the compute type
+  int n_operands;
+  Operand operands[kMaxOperands];
+  int ndim;
+  const ptrdiff_t* shape;
+};
+
+ptrdiff_t magnitude(ptrdiff_t x) { return x < 0 ? -x : x; }
+
+const BlockOp* block_ops(DType compute) {
+  return compute == DType::F32 ? float_ops() : (compute == DType::F64 ? double_ops() : int_ops());
+}
+
+bool is_contiguous(const ptrdiff_t* strides, ptrdiff_t item, int ndim, const ptrdiff_t* shape) {
+  for (int d = ndim - 1; d >= 0; --d) {
+    if (shape[d] == 1) continue;
+    if (strides[d] != item) return false;
+    item *= shape[d];
+  }
+  return true;
+}
+
+bool is_single(const ptrdiff_t* strides, int ndim, const ptrdiff_t* shape) {
+  for (int d = 0; d < ndim; ++d) {
+    if (shape[d] != 1 && strides[d] != 0) return false;
+  }
+  return true;
+}
+
+// --- one range of elements ---
+
+template <class T>
+void fill(void* out, T value, ptrdiff_t n) {
+  T* to = static_cast<T*>(out);
+  for (ptrdiff_t i = 0; i < n; ++i) to[i] = value;
+}
+
+void fill_constant(const Plan& plan, int index, void* out, ptrdiff_t n) {
+  if (plan.compute == DType::F32) return fill(out, static_cast<float>(plan.program->constants[index]), n);
+  if (plan.compute == DType::F64) return fill(out, plan.program->constants[index], n);
+  fill(out, plan.program->int_constants[index], n);
+}
+
+// Calls visit(address, stride, done, count) for each stretch along the last dimension of elements
+// [begin, begin + n) of an operand.
+template <class Visit>
+void walk(const Plan& plan, const Operand& operand, ptrdiff_t begin, ptrdiff_t n, Visit visit) {
+  const int last = plan.ndim - 1;
+  const ptrdiff_t stride = operand.strides[last];
+  ptrdiff_t index[kMaxDims];
+  char* row = operand.data;  // where the current row of the last dimension starts
+  ptrdiff_t rest = begin;
+  for (int d = last; d >= 0; --d) {
+    index[d] = d == 0 ? rest : rest % plan.shape[d];
+    rest = d == 0 ? 0 : rest / plan.shape[d];
+    if (d != last) row += index[d] * operand.strides[d];
+  }
+  ptrdiff_t at = index[last];
+  for (ptrdiff_t done = 0; done < n; at = 0) {
+    const ptrdiff_t left = plan.shape[last] - at;
+    const ptrdiff_t count = left < n - done ? left : n - done;
+    visit(row + at * stride, stride, done, count);
+    done += count;
+    for (int d = last - 1; d >= 0; --d) {  // the next row
+      row += operand.strides[d];
+      if (++index[d] < plan.shape[d]) break;
+      row -= index[d] * operand.strides[d];
+      index[d] = 0;
+    }
+  }
+}
+
+// Where element `begin` of an operand is.
+char* address(const Plan& plan, const Operand& operand, ptrdiff_t begin) {
+  char* at = operand.data;
+  for (int d = plan.ndim - 1; d > 0; --d) {
+    at += begin % plan.shape[d] * operand.strides[d];
+    begin /= plan.shape[d];
+  }
+  return at + begin * operand.strides[0];
+}
+
+// How an input reaches its register, and where its elements are.
+enum class Source : uint8_t {
+  Place,   // contiguous, of the compute type: read where it is
+  Row,     // the same within a row only
+  Gather,  // loaded into the arena block by block
+  Fixed,   // a single element, loaded once
+  Tile,    // loaded by run_tiles
+};
+
+// The registers of one thread. Rows at least kRowBlocks long are never joined: then a block is part of one row.
+struct Frame {
+  Source sources[kMaxRegisters];
+  void* registers[kMaxRegisters];
+  ptrdiff_t block;   // elements a register holds
+  bool by_rows;
+  bool direct;       // the last instruction writes to out itself
+  bool out_by_row;
+  alignas(kLine) char arena[kArenaBytes + kMaxRegisters * kLine];
+};
+
+Source source_of(const Plan& plan, const Operand& input, bool by_rows) {
+  if (input.single) return Source::Fixed;
+  if (input.native && input.contiguous) return Source::Place;
+  if (input.native && by_rows && input.strides[plan.ndim - 1] == plan.size) return Source::Row;
+  return Source::Gather;
+}
+
+// Lays out the registers for blocks of at most `limit` elements and fills those that do not change.
+void prepare(const Plan& plan, ptrdiff_t limit, Frame& frame) {
+  const ProgramView& program = *plan.program;
+  const Operand& out = plan.operands[program.n_inputs];
+  const int n_leaves = program.n_inputs + program.n_constants;
+  int n_registers = n_leaves;
+  for (int i = 0; i < program.n_instrs; ++i) {
+    if (program.code[i].dst >= n_registers) n_registers = program.code[i].dst + 1;
+  }
+  int slots = n_registers - program.n_inputs;  // registers that live in the arena
+  for (int i = 0; i < program.n_inputs; ++i) {
+    frame.sources[i] = source_of(plan, plan.operands[i], frame.by_rows);
+    slots += frame.sources[i] == Source::Fixed || frame.sources[i] == Source::Gather ? 1 : 0;
+  }
+
+  // An earlier instruction than the last may not write to out, as out may be an input still to be read.
+  const bool computed = program.n_instrs > 0 && program.code[program.n_instrs - 1].dst == program.result;
+  frame.out_by_row = out.native && !out.contiguous && frame.by_rows && out.strides[plan.ndim - 1] == plan.size;
+  frame.direct = computed && ((out.native && out.contiguous) || frame.out_by_row);
+
+  frame.block = limit;
+  if (slots == 0) return;
+  const ptrdiff_t fitting = kArenaBytes / (slots * plan.size) & -16;
+  if (frame.block > fitting) frame.block = fitting;
+  if (frame.block > kMaxBlock) frame.block = kMaxBlock;
+  const ptrdiff_t slot_bytes = (frame.block * plan.size + kLine - 1) & -kLine;
+  char* slot = frame.arena;
+  for (int i = 0; i < n_registers; ++i) {
+    if (i < program.n_inputs && frame.sources[i] != Source::Fixed && frame.sources[i] != Source::Gather) continue;
+    frame.registers[i] = slot;
+    slot += slot_bytes;
+    if (i < program.n_inputs && frame.sources[i] == Source::Fixed) {
+      load_function(plan.operands[i].dtype, plan.compute)(plan.operands[i].data, 0, frame.registers[i], frame.block);
+    } else if (i >= program.n_inputs && i < n_leaves) {
+      fill_constant(plan, i - program.n_inputs, frame.registers[i], frame.block);
+    }
+  }
+}
+
+// Computes elements [at, at + n), of one row where blocks are by rows.
+void run_block(const Plan& plan, Frame& frame, ptrdiff_t at, ptrdiff_t n) {
+  const ProgramView& program = *plan.program;
+  void** const registers = frame.registers;
+  for (int i = 0; i < program.n_inputs; ++i) {
+    const Operand& input = plan.operands[i];
+    if (frame.sources[i] == Source::Place) {
+      registers[i] = input.data + at * plan.size;
+    } else if (frame.sources[i] == Source::Row) {
+      registers[i] = address(plan, input, at);
+    } else if (frame.sources[i] == Source::Gather) {
+      const LoadFn load = load_function(input.dtype, plan.compute);
+      if (input.contiguous) {
+        const ptrdiff_t item = item_size(input.dtype);
+        load(input.data + at * item, item, registers[i], n);
+      } else {
+        char* to = static_cast<char*>(registers[i]);
+        walk(plan, input, at, n, [&](const char* from, ptrdiff_t stride, ptrdiff_t done, ptrdiff_t count) {
+          load(from, stride, to + done * plan.size, count);
+        });
+      }
+    }
+  }
+  const Operand& out = plan.operands[program.n_inputs];
+  const int plain = program.n_instrs - (frame.direct ? 1 : 0);
+  for (int i = 0; i < plain; ++i) {
+    const Instr& step = program.code[i];
+    plan.ops[step.op].fn(registers[step.a], registers[step.b], registers[step.c], registers[step.dst], n);
+  }
+  if (frame.direct) {
+    const Instr& step = program.code[plain];
+    void* to = frame.out_by_row ? address(plan, out, at) : out.data + at * plan.size;
+    plan.ops[step.op].fn(registers[step.a], registers[step.b], registers[step.c], to, n);
+    return;
+  }
+  const StoreFn store = store_function(plan.compute, out.dtype);
+  const char* from = static_cast<const char*>(registers[program.result]);
+  if (out.contiguous) {
+    const ptrdiff_t item = item_size(out.dtype);
+    store(from, out.data + at * item, item, n);
+  } else {
+    walk(plan, out, at, n,
+         [&](char* to, ptrdiff_t stride, ptrdiff_t done, ptrdiff_t count) { store(from + done * plan.size, to, stride, count); });
+  }
+}
+
+void run_range(const Plan& plan, ptrdiff_t begin, ptrdiff_t end) {
+  const ptrdiff_t row = plan.shape[plan.ndim - 1];
+  Frame frame;
+  frame.by_rows = plan.ndim > 1 && row >= kRowBlocks;
+  prepare(plan, end - begin, frame);
+  for (ptrdiff_t at = begin; at < end;) {
+    ptrdiff_t n = end - at < frame.block ? end - at : frame.block;
+    if (frame.by_rows) {
+      const ptrdiff_t left = row - at % row;
+      if (left < n) n = left;
+    }
+    run_block(plan, frame, at, n);
+    at += n;
+  }
+}
+
+// --- transposed inputs ---
+
+// An input whose elements are adjacent along the last but one dimension is loaded in tiles of tile_rows x
+// kTileColumns, so that its cache lines are read whole, and several in a row.
+constexpr ptrdiff_t kTileBytes = 16 * 1024, kTileColumns = 64;
+constexpr ptrdiff_t kMaxTileRows = kTileBytes / kTileColumns / 4;
+constexpr ptrdiff_t kMinTileRows = 16;
+constexpr int kMaxTiled = 2;
+
+ptrdiff_t tile_rows(const Plan& plan) { return kTileBytes / kTileColumns / plan.size; }
+
+bool wants_tile(const Plan& plan, const Operand& input) {
+  const ptrdiff_t item = item_size(input.dtype);
+  return !input.contiguous && !input.single && input.strides[plan.ndim - 2] == item &&
+         magnitude(input.strides[plan.ndim - 1]) >= kLine;
+}
+
+// The number of inputs to load in tiles; 0 where tiles do not serve.
+int count_tiled(const Plan& plan) {
+  if (plan.ndim < 2 || plan.shape[plan.ndim - 1] < kRowBlocks || plan.shape[plan.ndim - 2] < kMinTileRows) return 0;
+  int tiled = 0;
+  for (int i = 0; i < plan.program->n_inputs; ++i) tiled += wants_tile(plan, plan.operands[i]) ? 1 : 0;
+  return tiled <= kMaxTiled ? tiled : 0;
+}
+
+template <class T>
+void load_tile(LoadFn load, const char* from, ptrdiff_t item, ptrdiff_t column_stride, T* tile, ptrdiff_t rows, ptrdiff_t columns) {
+  T line[kMaxTileRows];
+  for (ptrdiff_t c = 0; c < columns; ++c) {
+    load(from + c * column_stride, item, line, rows);
+    for (ptrdiff_t r = 0; r < rows; ++r) tile[r * kTileColumns + c] = line[r];
+  }
+}
+
+// Computes the groups of tile_rows rows [begin, end); groups do not reach across the third last dimension.
+void run_tiles(const Plan& plan, ptrdiff_t begin, ptrdiff_t end) {
+  const int n_inputs = plan.program->n_inputs;
+  const ptrdiff_t row = plan.shape[plan.ndim - 1], n_rows = plan.shape[plan.ndim - 2];
+  const ptrdiff_t height = tile_rows(plan), groups = (n_rows + height - 1) / height;
+  Frame frame;
+  frame.by_rows = true;
+  prepare(plan, kTileColumns, frame);
+  const ptrdiff_t width = frame.block;
+  alignas(kLine) char tiles[kMaxTiled][kTileBytes];
+  int tiled[kMaxTiled] = {};
+  int n_tiled = 0;
+  for (int i = 0; i < n_inputs; ++i) {
+    if (!wants_tile(plan, plan.operands[i])) continue;
+    frame.sources[i] = Source::Tile;
+    tiled[n_tiled++] = i;
+  }
+  for (ptrdiff_t group = begin; group < end; ++group) {
+    const ptrdiff_t first_row = group / groups * n_rows + group % groups * height;
+    const ptrdiff_t left = n_rows - group % groups * height;
+    const ptrdiff_t rows = left < height ? left : height;
+    for (ptrdiff_t column = 0; column < row; column += width) {
+      const ptrdiff_t columns = row - column < width ? row - column : width;
+      for (int t = 0; t < n_tiled; ++t) {
+        const Operand& input = plan.operands[tiled[t]];
+        const LoadFn load = load_function(input.dtype, plan.compute);
+        const char* from = address(plan, input, first_row * row + column);
+        const ptrdiff_t item = item_size(input.dtype), stride = input.strides[plan.ndim - 1];
+        if (plan.size == 4) {
+          load_tile(load, from, item, stride, reinterpret_cast<float*>(tiles[t]), rows, columns);
+        } else {
+          load_tile(load, from, item, stride, reinterpret_cast<uint64_t*>(tiles[t]), rows, columns);
+        }
+      }
+      for (ptrdiff_t r = 0; r < rows; ++r) {
+        for (int t = 0; t < n_tiled; ++t) frame.registers[tiled[t]] = tiles[t] + r * kTileColumns * plan.size;
+        run_block(plan, frame, (first_row + r) * row + column, columns);
+      }
+    }
+  }
+}
+
+// --- the call ---
+
+// Brings the iteration into fewer dimensions: drops those of size 1, orders them by the stride of out, joins those that
+// are adjacent in every operand. `strides` is room for kMaxOperands rows of kMaxDims.
+struct Dims {
+  ptrdiff_t shape[kMaxDims];
+  ptrdiff_t strides[kMaxOperands][kMaxDims];
+};
+
+void simplify(Plan& plan, Dims& dims) {
+  const int n_operands = plan.n_operands;
+  const ptrdiff_t* out_strides = plan.operands[n_operands - 1].strides;
+  int order[kMaxDims];
+  int ndim = 0;
+  for (int d = 0; d < plan.ndim; ++d) {
+    if (plan.shape[d] == 1) continue;
+    int place = ndim++;
+    for (; place > 0 && magnitude(out_strides[order[place - 1]]) < magnitude(out_strides[d]); --place) {
+      order[place] = order[place - 1];
+    }
+    order[place] = d;
+  }
+  int joined = 0;
+  for (int i = 0; i < ndim; ++i) {
+    const int d = order[i];
+    bool adjacent = joined > 0;
+    for (int k = 0; adjacent && k < n_operands; ++k) {
+      adjacent = dims.strides[k][joined - 1] == plan.operands[k].strides[d] * plan.shape[d];
+    }
+    if (adjacent) {
+      dims.shape[joined - 1] *= plan.shape[d];
+    } else {
+      dims.shape[joined++] = plan.shape[d];
+    }
+    for (int k = 0; k < n_operands; ++k) dims.strides[k][joined - 1] = plan.operands[k].strides[d];
+  }
+  if (joined == 0) {  // a single element
+    joined = 1;
+    dims.shape[0] = 1;
+    for (int k = 0; k < n_operands; ++k) dims.strides[k][0] = 0;
+  }
+  plan.ndim = joined;
+  plan.shape = dims.shape;
+  for (int k = 0; k < n_operands; ++k) {
+    Operand& operand = plan.operands[k];
+    operand.strides = dims.strides[k];
+    operand.contiguous = is_contiguous(operand.strides, item_size(operand.dtype), joined, plan.shape);
+    operand.single = is_single(operand.strides, joined, plan.shape) && k != n_operands - 1;
+  }
+}
+
+template <void (*run)(const Plan&, ptrdiff_t, ptrdiff_t)>
+void run_on_threads(const Plan& plan, ptrdiff_t n, ptrdiff_t cost) {
+  if (n * cost < kParallelWork) return run(plan, 0, n);
+  parallel_for(
+      n, kParallelWork / 2 / cost + 1,
+      [](void* context, ptrdiff_t begin, ptrdiff_t end) { run(*static_cast<const Plan*>(context), begin, end); },
+      const_cast<Plan*>(&plan));
+}
+
+void run_split(const Plan& plan, ptrdiff_t n) {
+  ptrdiff_t cost = 1;
+  for (int i = 0; i < plan.program->n_instrs; ++i) cost += plan.ops[plan.program->code[i].op].cost;
+  if (count_tiled(plan) == 0) return run_on_threads<run_range>(plan, n, cost);
+  const ptrdiff_t rows = plan.shape[plan.ndim - 2];
+  const ptrdiff_t height = tile_rows(plan), groups = (rows + height - 1) / height;
+  run_on_threads<run_tiles>(plan, n / (rows * plan.shape[plan.ndim - 1]) * groups, cost * height * plan.shape[plan.ndim - 1]);
+}
+
+// The frequent case, one op on small whole arrays of the compute type, without a Plan. False if this is not it.
+bool run_small(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
+               const ptrdiff_t* shape, ptrdiff_t n) {
+  const ptrdiff_t item = item_size(compute);
+  const Instr& step = program.code[0];
+  const int n_inputs = program.n_inputs;
+  if (n_inputs == 0 || step.dst != program.result) return false;
+  if (out.dtype != compute || !is_contiguous(out.strides, item, ndim, shape)) return false;
+  for (int i = 0; i < n_inputs; ++i) {
+    if (inputs[i].dtype != compute || !is_contiguous(inputs[i].strides, item, ndim, shape)) return false;
+  }
+  // A register that the op does not read may be any.
+  const auto input = [&](int r) { return inputs[r < n_inputs ? r : 0].data; };
+  block_ops(compute)[step.op].fn(input(step.a), input(step.b), input(step.c), out.data, n);
+  return true;
+}
+
+// A program of no steps over whole arrays, of which one is of the compute type: a conversion. False if this is not it.
+bool run_conversion(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
+                    const ptrdiff_t* shape, ptrdiff_t n) {
+  const Strided& in = inputs[program.result];
+  const ptrdiff_t from = item_size(in.dtype), to = item_size(out.dtype);
+  if (program.n_inputs != 1 || !is_contiguous(in.strides, from, ndim, shape) || !is_contiguous(out.strides, to, ndim, shape))
+    return false;
+  if (out.dtype == compute) load_function(in.dtype, compute)(in.data, from, out.data, n);
+  else if (in.dtype == compute) store_function(compute, out.dtype)(in.data, out.data, to, n);
+  else return false;
+  return true;
+}
+
+Traversal run_view(const ProgramView& program, DType compute, const Strided* inputs, const Strided& out, int ndim,
+                   const ptrdiff_t* shape) {
+  ptrdiff_t n = 1;
+  for (int d = 0; d < ndim; ++d) n *= shape[d];
+  if (n == 0) return Traversal::Block;
+  if (program.n_instrs == 0 && n <= kSmall && run_conversion(program, compute, inputs, out, ndim, shape, n))
+    return Traversal::Block;
+  if (program.n_instrs == 1 && program.n_constants == 0 && n < kSmall && run_small(program, compute, inputs, out, ndim, shape, n)) {
+    return Traversal::Block;
+  }
+
+  Plan plan;
+  plan.program = &program;
+  plan.ops = block_ops(compute);
+  plan.compute = compute;
+  plan.size = item_size(compute);
+  plan.n_operands = program.n_inputs + 1;
+  bool flat = true;  // every operand is contiguous or a single element
+  for (int k = 0; k < plan.n_operands; ++k) {
+    const Strided& from = k < program.n_inputs ? inputs[k] : out;
+    Operand& operand = plan.operands[k];
+    operand.data = from.data;
+    operand.dtype = from.dtype;
+    operand.native = from.dtype == compute;
+    operand.strides = from.strides;
+    operand.contiguous = is_contiguous(from.strides, item_size(from.dtype), ndim, shape);
+    operand.single = !operand.contiguous && k < program.n_inputs && is_single(from.strides, ndim, shape);
+    flat = flat && (operand.contiguous || operand.single);
+  }
+  if (flat) {
+    plan.ndim = 1;
+    plan.shape = &n;
+    run_split(plan, n);
+    return Traversal::Flat;
+  }
+  plan.ndim = ndim;
+  plan.shape = shape;
+  Dims dims;
+  simplify(plan, dims);
+  run_split(plan, n);
+  return Traversal::Strided;
+}
+
+// --- the table ---
+
+BlockFn block(int op, DType compute) { return block_ops(compute)[op].fn; }
+
+#define RUSHLIGHT_TEXT_OF(x) #x
+#define RUSHLIGHT_TEXT(x) RUSHLIGHT_TEXT_OF(x)
+constexpr Kernels kTable = {RUSHLIGHT_TEXT(RUSHLIGHT_ISA), block, nullptr, convert_adjacent, run_view};
+
+}  // namespace
+
+const Kernels& table() { return kTable; }
+
+}  // namespace rushlight::RUSHLIGHT_ISA

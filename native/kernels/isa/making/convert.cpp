@@ -1,0 +1,217 @@
+// Loading elements of any real type as a compute type (float, double, int64_t) and storing them back.
+#include "kernels/isa/elementwise/pointwise.h"
+#include "kernels/isa/vec.h"
+#include "kernels/small_floats.h"
+
+namespace rushlight::RUSHLIGHT_ISA {
+namespace {
+
+inline uint32_t bits(float x) { return __builtin_bit_cast(uint32_t, x); }
+inline float from_bits(uint32_t u) { return __builtin_bit_cast(float, u); }
+
+struct Bool {
+  uint8_t value;
+};
+struct Half {
+  uint16_t value;
+};
+struct BFloat {
+  uint16_t value;
+};
+
+inline float to_float(Half h) {
+  const uint32_t magnitude = h.value & 0x7fffu;
+  const float scaled = from_bits(magnitude << 13) * 5.192296858534828e+33f;  // 2^112: the difference of the biases
+  const uint32_t special = 0x7f800000u | (magnitude << 13);                  // inf and NaN
+  return from_bits((magnitude >= 0x7c00u ? special : bits(scaled)) | (static_cast<uint32_t>(h.value & 0x8000u) << 16));
+}
+inline float to_float(BFloat h) { return from_bits(static_cast<uint32_t>(h.value) << 16); }
+
+inline Half to_half(float x) {
+  const uint32_t sign = bits(x) >> 16 & 0x8000u;
+  const uint32_t magnitude = bits(x) & 0x7fffffffu;
+  const uint32_t normal = (magnitude + 0xfffu + (magnitude >> 13 & 1u) - (112u << 23)) >> 13;  // to nearest even
+  const uint32_t tiny = bits(from_bits(magnitude) + 0.5f) - bits(0.5f);  // the addition rounds to multiples of 2^-24
+  uint32_t r = magnitude < 0x38800000u ? tiny : normal;                  // 2^-14
+  r = magnitude >= 0x477ff000u ? 0x7c00u : r;                            // 65520: rounds to inf
+  r = magnitude > 0x7f800000u ? 0x7e00u : r;
+  return {static_cast<uint16_t>(sign | r)};
+}
+inline BFloat to_bfloat(float x) {
+  const uint32_t u = bits(x);
+  const uint32_t rounded = (u + 0x7fffu + (u >> 16 & 1u)) >> 16;  // to nearest even
+  const uint32_t nan = (u >> 16 & 0x8000u) | 0x7fc0u;
+  return {static_cast<uint16_t>((u & 0x7fffffffu) > 0x7f800000u ? nan : rounded)};
+}
+
+// A double as the float whose later rounding to fewer bits gives what rounding the double at once would: rounded to
+// odd.
+inline float to_odd(double x) {
+  const float f = static_cast<float>(x);
+  const double magnitude = x < 0 ? -x : x, rounded = f < 0 ? -static_cast<double>(f) : static_cast<double>(f);
+  const uint32_t toward_zero = bits(f) - (rounded > magnitude ? 1u : 0u);
+  return from_bits(rounded > magnitude || rounded < magnitude ? toward_zero | 1u : bits(f));
+}
+
+template <class T>
+inline float narrow(T x) {
+  if constexpr (sizeof(T) == 8 && static_cast<T>(0.5) != T(0)) {
+    return to_odd(x);
+  } else {
+    return static_cast<float>(x);
+  }
+}
+
+template <class To, class From>
+struct Convert {
+  static To apply(From x) {
+    constexpr bool from_real = static_cast<From>(0.5) != From(0);
+    if constexpr (from_real && sizeof(To) < 8 && static_cast<To>(0.5) == To(0)) {
+      return static_cast<To>(static_cast<int64_t>(x));  // wraps as from an integer
+    } else {
+      return static_cast<To>(x);
+    }
+  }
+};
+template <class To>
+struct Convert<To, Bool> {
+  static To apply(Bool x) { return x.value != 0 ? To(1) : To(0); }
+};
+template <class To>
+struct Convert<To, Half> {
+  static To apply(Half x) { return Convert<To, float>::apply(to_float(x)); }
+};
+template <class To>
+struct Convert<To, BFloat> {
+  static To apply(BFloat x) { return Convert<To, float>::apply(to_float(x)); }
+};
+template <class From>
+struct Convert<Bool, From> {
+  static Bool apply(From x) { return {static_cast<uint8_t>(x != From(0) ? 1 : 0)}; }
+};
+template <class From>
+struct Convert<Half, From> {
+  static Half apply(From x) { return to_half(narrow(x)); }
+};
+template <class From>
+struct Convert<BFloat, From> {
+  static BFloat apply(From x) { return to_bfloat(narrow(x)); }
+};
+
+template <class To, class From>
+  requires kSmall<From>
+struct Convert<To, From> {
+  static To apply(From x) { return Convert<To, float>::apply(static_cast<float>(x)); }
+};
+template <class To, class From>
+  requires kSmall<To>
+struct Convert<To, From> {
+  static To apply(From x) { return To::of(static_cast<float>(x)); }
+};
+
+// How many of the first n adjacent halves were made floats by registers, or floats halves: compilers do not find these
+// instructions. The caller does the rest.
+template <class From, class To>
+inline ptrdiff_t by_registers([[maybe_unused]] const From* from, [[maybe_unused]] To* to, [[maybe_unused]] ptrdiff_t n) {
+  ptrdiff_t i = 0;
+#if defined(__AVX512F__)
+  constexpr ptrdiff_t N = 16;
+  if constexpr (std::is_same_v<From, Half> && std::is_same_v<To, float>)
+    for (; i + N <= n; i += N)
+      _mm512_storeu_ps(to + i,
+                       _mm512_maskz_cvtph_ps((__mmask16)-1, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i))));
+  if constexpr (std::is_same_v<From, float> && std::is_same_v<To, Half>)
+    for (; i + N <= n; i += N)
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), _mm512_maskz_cvtps_ph((__mmask16)-1, _mm512_loadu_ps(from + i),
+                                                                                    _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#elif defined(__F16C__)
+  constexpr ptrdiff_t N = 8;
+  if constexpr (std::is_same_v<From, Half> && std::is_same_v<To, float>)
+    for (; i + N <= n; i += N)
+      _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+  if constexpr (std::is_same_v<From, float> && std::is_same_v<To, Half>)
+    for (; i + N <= n; i += N)
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
+                       _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#endif
+  return i;
+}
+
+template <class From, class To>
+void load(const char* in, ptrdiff_t stride, void* out_, ptrdiff_t n) {
+  To* out = static_cast<To*>(out_);
+  if (stride == static_cast<ptrdiff_t>(sizeof(From))) {
+    const From* from = reinterpret_cast<const From*>(in);
+    const ptrdiff_t done = by_registers(from, out, n);
+    RUSHLIGHT_INDEPENDENT
+    for (ptrdiff_t i = done; i < n; ++i) out[i] = Convert<To, From>::apply(from[i]);
+  } else if (stride == 0) {
+    const To value = Convert<To, From>::apply(*reinterpret_cast<const From*>(in));
+    for (ptrdiff_t i = 0; i < n; ++i) out[i] = value;
+  } else {
+    for (ptrdiff_t i = 0; i < n; ++i) {
+      out[i] = Convert<To, From>::apply(*reinterpret_cast<const From*>(in + i * stride));
+    }
+  }
+}
+
+template <class From, class To>
+void store(const void* in, char* out, ptrdiff_t stride, ptrdiff_t n) {
+  const From* from = static_cast<const From*>(in);
+  if (stride == static_cast<ptrdiff_t>(sizeof(To))) {
+    To* to = reinterpret_cast<To*>(out);
+    const ptrdiff_t done = by_registers(from, to, n);
+    RUSHLIGHT_INDEPENDENT
+    for (ptrdiff_t i = done; i < n; ++i) to[i] = Convert<To, From>::apply(from[i]);
+  } else {
+    for (ptrdiff_t i = 0; i < n; ++i) *reinterpret_cast<To*>(out + i * stride) = Convert<To, From>::apply(from[i]);
+  }
+}
+
+template <class... T>
+struct Types {
+  static constexpr int size = sizeof...(T);
+};
+// In the order of DType; the complex types, which have no conversion here, stand as Bool and are refused below.
+using ElementTypes = Types<Bool, uint8_t, int8_t, int16_t, int32_t, int64_t, Half, BFloat, float, double, Bool, Bool, uint16_t,
+                           uint32_t, uint64_t, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, Scale, Bool>;
+static_assert(ElementTypes::size == static_cast<int>(DType::Count));
+
+struct Loads {
+  LoadFn of[ElementTypes::size];
+};
+struct Stores {
+  StoreFn of[ElementTypes::size];
+};
+template <class Compute, class... T>
+constexpr Loads loads(Types<T...>) {
+  return {{load<T, Compute>...}};
+}
+template <class Compute, class... T>
+constexpr Stores stores(Types<T...>) {
+  return {{store<Compute, T>...}};
+}
+
+constexpr Loads kLoads[] = {loads<float>(ElementTypes{}), loads<double>(ElementTypes{}), loads<int64_t>(ElementTypes{})};
+constexpr Stores kStores[] = {stores<float>(ElementTypes{}), stores<double>(ElementTypes{}), stores<int64_t>(ElementTypes{})};
+
+int compute_index(DType compute) { return compute == DType::F32 ? 0 : (compute == DType::F64 ? 1 : 2); }
+bool supported(DType t) { return t != DType::C64 && t != DType::C128 && t < DType::C32; }
+
+}  // namespace
+
+LoadFn load_function(DType from, DType compute) {
+  return supported(from) ? kLoads[compute_index(compute)].of[static_cast<int>(from)] : nullptr;
+}
+StoreFn store_function(DType compute, DType to) {
+  return supported(to) ? kStores[compute_index(compute)].of[static_cast<int>(to)] : nullptr;
+}
+
+bool convert_adjacent(DType from, const void* in, DType to, void* out, ptrdiff_t n) {
+  if (to == DType::F32 && is_half(from)) load_function(from, to)(static_cast<const char*>(in), 2, out, n);
+  else if (from == DType::F32 && is_half(to)) store_function(from, to)(in, static_cast<char*>(out), 2, n);
+  else return false;
+  return true;
+}
+
+}  // namespace rushlight::RUSHLIGHT_ISA

@@ -1,0 +1,84 @@
+"""Reductions of rows and columns, at the sizes where they are cut differently."""
+
+import numpy as np
+import pytest
+from plain import definition, on_threads
+
+from rushlight import _core
+
+plain = definition("reductions")
+kernels = _core.kernels
+
+PART_ROWS, PART_COLUMNS, LARGE = 64, 4096, 1 << 17  # those of bindings/reduction/reductions.cpp
+
+
+def shapes():
+    """(rows, columns): around the edges of parts, of what is large, and of what is narrow."""
+    yield from [(1, 1), (1, 7), (3, 1), (5, 33)]
+    for rows in (PART_ROWS - 1, PART_ROWS, PART_ROWS + 1, 4 * PART_ROWS - 1, 4 * PART_ROWS + 1):
+        yield from [(rows, columns) for columns in (1, 10, 31, 32, 33, 64, 2049)]
+    yield from [(LARGE // 512 + d, 512) for d in (-1, 0, 1)]
+    yield from [(2 * PART_ROWS + 1, PART_COLUMNS + d) for d in (-1, 0, 1)]
+    yield from [(LARGE // 10 * 2, 10), (30_011, 13), (PART_ROWS, 4000), (2, 70_001)]
+
+
+def additions(rows):
+    """At most as many roundings in a row as a part has rows, and one for each halving after."""
+    return min(rows, PART_ROWS) + np.log2(rows) + 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", list(shapes()), ids=str)
+def test_sums_of_columns_and_rows(shape, dtype):
+    a = np.random.default_rng(0).standard_normal(shape).astype(dtype)
+    sums = {0: plain.columns("sum", a), 1: plain.rows("sum", a)}
+    for dim, expected in sums.items():
+        bound = additions(shape[dim]) * np.finfo(dtype).eps * np.abs(a, dtype=np.float64).sum(dim)
+        one, two = on_threads(lambda dim=dim: kernels.sum(a, dim))
+        assert one.dtype == dtype
+        assert (np.abs(one - expected) <= bound + np.finfo(dtype).tiny).all()
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("op", ["amax", "amin", "any", "all"])
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, np.bool_])
+@pytest.mark.parametrize("shape", [(5, 3), (257, 10), (1001, 33), (300, 512), (40_001, 5)], ids=str)
+def test_extremes_of_columns(op, dtype, shape):
+    if dtype == np.bool_ and op in ("amax", "amin"):
+        op = {"amax": "any", "amin": "all"}[op]
+    a = (np.random.default_rng(1).integers(0, 4 * shape[0], shape) // 3).astype(dtype)
+    one, two = on_threads(lambda: getattr(kernels, op)(a, 0))
+    np.testing.assert_array_equal(one, plain.columns(op, a))
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("shape", [(257, 10), (300, 512), (40_001, 5)], ids=str)
+def test_sums_of_integers_wrap_nothing_in_between(shape):
+    a = np.random.default_rng(2).integers(-128, 128, shape).astype(np.int8)
+    one, two = on_threads(lambda: kernels.sum(a, 0))
+    np.testing.assert_array_equal(one, plain.columns("sum", a))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_a_nan_reaches_its_own_column_only():
+    a = np.zeros((5000, 10), np.float32)
+    a[4999, 3] = np.nan
+    for op in ("sum", "amax", "amin", "norm2"):
+        assert np.isnan(getattr(kernels, op)(a, 0)).tolist() == [j == 3 for j in range(10)]
+
+
+def test_columns_of_views():
+    rng = np.random.default_rng(3)
+    wide = rng.standard_normal((700, 420)).astype(np.float64)
+    for view in (wide[::2, :300], wide[:, 7:20], wide[::-1], np.broadcast_to(wide[:1], (700, 420))):
+        close = additions(700) * np.finfo(np.float64).eps * np.abs(view).sum(0)
+        assert (np.abs(kernels.sum(view, 0) - plain.columns("sum", view)) <= close).all()
+
+
+def test_several_large_planes():
+    a = np.random.default_rng(4).standard_normal((3, 600, 300)).astype(np.float32)
+    bound = additions(600) * np.finfo(np.float32).eps * np.abs(a).sum(1)
+    expected = np.stack([plain.columns("sum", plane) for plane in a])
+    one, two = on_threads(lambda: kernels.sum(a, 1))
+    assert (np.abs(one - expected) <= bound).all()
+    np.testing.assert_array_equal(one, two)
