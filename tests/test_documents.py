@@ -219,6 +219,8 @@ def test_arrows_of_the_table_are_those_of_its_imports():
     }
     there = set()
     for path in (ROOT / "src/rushlight/ops").glob("*/*.py"):
+        if path.stem == "batching":  # loaded by vmap
+            continue
         rooms = re.findall(r"^\s*from \.\.(\w+)[\w.]* import", path.read_text("utf-8"), re.M)
         there |= {(path.parent.name, room) for room in rooms if room != "table"}
     assert drawn == there

@@ -17,9 +17,9 @@ import scipy.integrate
 import scipy.linalg
 import scipy.special
 from references_arrays import ARRAYS, one_dim
-from references_spectral import FFT
-from references_matrix import LINALG
 from references_layers import NN
+from references_matrix import LINALG
+from references_spectral import FFT
 
 Array = np.ndarray
 

@@ -4,7 +4,7 @@ program does not see.
 A rule gets the op, its arguments as the program gave them (wrapped ones included) and the level.
 Most ops belong to a family, by what they do with dimensions: their statement says so (`BATCH` in
 ops/table/words.py), or it follows from their kind and parameters (`batching_rule.py`). The others
-have a rule in one of the files `batching_*.py`.
+have a rule beside their statement, in ops/SUBJECT/batching.py.
 """
 
 from __future__ import annotations

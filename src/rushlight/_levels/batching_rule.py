@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Op, Tensor
+from ..ops.elementwise import batching as _of_elementwise  # noqa: F401 - holds rules of ops
+from ..ops.indexing import batching as _of_indexing  # noqa: F401 - holds rules of ops
+from ..ops.layers import batching as _of_layers  # noqa: F401 - holds rules of ops
+from ..ops.layout import batching as _of_layout  # noqa: F401 - holds rules of ops
 from ..ops.layout.joining import stack
+from ..ops.matrix import batching as _of_matrix  # noqa: F401 - holds rules of ops
+from ..ops.reduction import batching as _of_reduction  # noqa: F401 - holds rules of ops
 from ..ops.table.statement import OPS
 from ..ops.table.words import BATCH
-from . import (  # noqa: F401 - they hold rules of ops
-    batching_indices,
-    batching_layers,
-    batching_places,
-    batching_products,
-)
 from .batching import folded, inner, pointwise, solved, trailing, wrap_all
 from .batching_dims import DIMS, along, picked, reduced
 from .composites import warn_of_loop

@@ -5,8 +5,8 @@ See `transposes.py` for views with the dimensions in another order, `parts.py` f
 that rearrange elements.
 
 A view's forward is a kernel (native/bindings/layout/views.cpp) that answers with torch's strides
-and errors. Its rule is another view op where the gradient is only seen differently (`transpose`), or
-the op that writes the gradient into zeros at the view's place (`_select_backward`).
+and errors. Its rule is another view op where the gradient is only seen differently (`transpose`),
+or the op that writes the gradient into zeros at the view's place (`_select_backward`).
 """
 
 from __future__ import annotations

@@ -5,40 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import _core
-from .._core import Op, Tensor
-from ..ops.elementwise.selection import _where
-from ..ops.layers.attention import attention_op
-from ..ops.layers.class_loss import (
-    _binary_cross_entropy,
-    _nll_loss,
-    _nll_loss2d,
+from ... import _core
+from ..._core import Op, Tensor
+from ..._levels.batching import (
+    batched,
+    batching,
+    folded_first,
+    inner,
+    pointwise,
+    wrap_all,
 )
-from ..ops.layers.class_loss import _nll_transpose as nll_transpose
-from ..ops.layers.embedding import _embedding_op, one_hot
-from ..ops.layers.embedding import _embedding_scaled as embedding_scaled
-from ..ops.layers.embedding import _embedding_scaled_transpose as embedding_scaled_transpose
-from ..ops.layers.embedding import _embedding_transpose as embedding_transpose
-from ..ops.layers.loss import reduce_loss
-from ..ops.layers.margin_loss import _multi_margin_loss
-from ..ops.layers.normalization import (
-    _native_layer_norm,
-    native_batch_norm_op,
-    native_group_norm_op,
-)
-from ..ops.making.creation import arange, ones, zeros
-from .batching import batched, batching, folded_first, inner, pointwise, wrap_all
-from .batching_places import first_rows
-from .batching_products import fold, unfold
-from .structure import detach
+from ..._levels.structure import detach
+from ..elementwise.selection import _where as where
+from ..indexing.batching import first_rows
+from ..making.creation import arange, ones, zeros
+from .attention import attention_op
+from .class_loss import _binary_cross_entropy, _nll_loss, _nll_loss2d
+from .class_loss import _nll_transpose as nll_transpose
+from .conv import _convolution as convolution
+from .conv import _convolution_input
+from .conv import _convolution_weight as convolution_weight
+from .embedding import _embedding_op, one_hot
+from .embedding import _embedding_scaled as embedding_scaled
+from .embedding import _embedding_scaled_transpose as embedding_scaled_transpose
+from .embedding import _embedding_transpose as embedding_transpose
+from .loss import reduce_loss
+from .margin_loss import _multi_margin_loss
+from .normalization import _native_layer_norm, native_batch_norm_op, native_group_norm_op
 
 if TYPE_CHECKING:
-    from .batch import BatchLevel
+    from ..._levels.batch import BatchLevel
 
 __all__: list[str] = []
 
 _call = _core.call_op
-where: Any = _where
 
 
 # ---- normalization
@@ -243,3 +243,48 @@ def _one_hot(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
             "num_classes argument. Without it the result's shape would depend on the values."
         )
     return level.wrap(_call(op, [inner(args[0], level), args[1]]))
+
+
+# ---- convolutions
+
+
+def fold(v: Tensor, dim: int) -> Tensor:
+    """The batch (dimension 0) joined with dimension `dim` of the rest, the batch outside."""
+    moved = v.movedim(0, dim)
+    return moved.flatten(dim, dim + 1)
+
+
+def unfold(v: Tensor, dim: int, size: int) -> Tensor:
+    return v.unflatten(dim, (size, v.shape[dim] // size if size else 0)).movedim(dim, 0)
+
+
+@batching(convolution, _convolution_input)
+def _convolution(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
+    x, weight, bias = args[:3]
+    rest = list(args[3:])
+    shaped = op is _convolution_input
+    size = level.size
+    if inner(weight, level) is None and inner(bias, level) is None:
+        if shaped:
+            rest[0] = (size * rest[0][0], *rest[0][1:])
+        out = _call(op, [inner(x, level).flatten(0, 1), weight, bias, *rest])
+        return level.wrap(out.unflatten(0, (size, x.shape[0])))
+    wide = fold(batched(x, level), 1)
+    if shaped:
+        rest[0] = (rest[0][0], size * rest[0][1], *rest[0][2:])
+    rest[-1] *= size
+    out = _call(op, [wide, batched(weight, level).flatten(0, 1), None, *rest])
+    result = level.wrap(unfold(out, 1, size))
+    if bias is not None:
+        result = result + bias.reshape(bias.shape + (1,) * (x.ndim - 2))
+    return result
+
+
+@batching(convolution_weight)
+def _convolution_weight(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
+    x, other, shape = args[:3]
+    rest = list(args[3:])
+    rest[-1] *= level.size
+    wide, g = fold(batched(x, level), 1), fold(batched(other, level), 1)
+    out = _call(op, [wide, g, (level.size * shape[0], *shape[1:]), *rest])
+    return level.wrap(out.unflatten(0, (level.size, shape[0])))

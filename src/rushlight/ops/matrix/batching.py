@@ -10,34 +10,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import _core
-from .._core import Op, Tensor
-from ..ops.layers.conv import _convolution as convolution
-from ..ops.layers.conv import _convolution_input
-from ..ops.layers.conv import _convolution_weight as convolution_weight
-from ..ops.making.creation import zeros
-from ..ops.matrix.factors import solve_ex
-from ..ops.matrix.fused_products import addbmm, addmm, addmv, addr, baddbmm
-from ..ops.matrix.matrix_functions import _least_squares_op
-from ..ops.matrix.norms import _cdist_op
-from ..ops.matrix.products import (
-    _linear_bias,
-    bmm,
-    dot,
-    linear,
-    matmul,
-    mm,
-    mv,
-    vdot,
-    viewed_product,
+from ... import _core
+from ..._core import Op, Tensor
+from ..._levels.batching import (
+    batched,
+    batching,
+    inner,
+    padded,
+    wrap_all,
 )
-from ..ops.matrix.solving import solve
-from .batching import batched, batching, inner, padded, wrap_all
+from ..making.creation import zeros
+from .factors import solve_ex
+from .fused_products import addbmm, addmm, addmv, addr, baddbmm
+from .matrix_functions import _least_squares_op
+from .norms import _cdist_op
+from .products import _linear_bias, bmm, dot, linear, matmul, mm, mv, vdot, viewed_product
+from .solving import solve
 
 if TYPE_CHECKING:
-    from .batch import BatchLevel
+    from ..._levels.batch import BatchLevel
 
-__all__ = ["fold", "unfold"]
+__all__: list[str] = []
 
 _call = _core.call_op
 
@@ -160,48 +153,3 @@ def _cdist(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     n = max(a.ndim, b.ndim)
     va, vb = (padded(batched(t, level), t.ndim, n) for t in (a, b))
     return level.wrap(_call(op, [va, vb, p]))
-
-
-# ---- convolutions
-
-
-def fold(v: Tensor, dim: int) -> Tensor:
-    """The batch (dimension 0) joined with dimension `dim` of the rest, the batch outside."""
-    moved = v.movedim(0, dim)
-    return moved.flatten(dim, dim + 1)
-
-
-def unfold(v: Tensor, dim: int, size: int) -> Tensor:
-    return v.unflatten(dim, (size, v.shape[dim] // size if size else 0)).movedim(dim, 0)
-
-
-@batching(convolution, _convolution_input)
-def _convolution(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
-    x, weight, bias = args[:3]
-    rest = list(args[3:])
-    shaped = op is _convolution_input
-    size = level.size
-    if inner(weight, level) is None and inner(bias, level) is None:
-        if shaped:
-            rest[0] = (size * rest[0][0], *rest[0][1:])
-        out = _call(op, [inner(x, level).flatten(0, 1), weight, bias, *rest])
-        return level.wrap(out.unflatten(0, (size, x.shape[0])))
-    wide = fold(batched(x, level), 1)
-    if shaped:
-        rest[0] = (rest[0][0], size * rest[0][1], *rest[0][2:])
-    rest[-1] *= size
-    out = _call(op, [wide, batched(weight, level).flatten(0, 1), None, *rest])
-    result = level.wrap(unfold(out, 1, size))
-    if bias is not None:
-        result = result + bias.reshape(bias.shape + (1,) * (x.ndim - 2))
-    return result
-
-
-@batching(convolution_weight)
-def _convolution_weight(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
-    x, other, shape = args[:3]
-    rest = list(args[3:])
-    rest[-1] *= level.size
-    wide, g = fold(batched(x, level), 1), fold(batched(other, level), 1)
-    out = _call(op, [wide, g, (level.size * shape[0], *shape[1:]), *rest])
-    return level.wrap(out.unflatten(0, (level.size, shape[0])))

@@ -11,44 +11,93 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import _core
-from .._base.size import Size
-from .._core import Op, Tensor
-from ..ops.elementwise.comparison import _isclose
-from ..ops.elementwise.selection import _where as where
-from ..ops.indexing.index_select import index_reduce
-from ..ops.indexing.subscript import _index_put, index_backward, index_zero
-from ..ops.indexing.subscript import index_op as subscript
-from ..ops.indexing.take import _masked_select_backward as masked_select_backward
-from ..ops.indexing.take import (
-    _nonzero_columns,
-    _nonzero_rows,
-    masked_scatter,
-    masked_select,
-    put,
-    take,
+from ... import _core
+from ..._base.size import Size
+from ..._core import Op, Tensor
+from ..._levels.batching import (
+    batched,
+    batching,
+    inner,
+    normal,
+    padded,
 )
-from ..ops.indexing.take import _take_backward as take_backward
-from ..ops.layout.shape import broadcast_shapes
-from ..ops.layout.strided import (
-    _Place,
-    _strided_backward,
-    _strided_gather,
-    _strided_scatter,
-    _strided_zeroed,
-    strided_view,
+from ..._levels.structure import plain_parts
+from ..elementwise.selection import _where as where
+from ..elementwise.selection import masked_fill
+from ..layout.shape import (
+    broadcast_shapes,
 )
-from ..ops.making.creation import arange, zeros
-from ..ops.reduction.sorting import _unique_all, _unique_dim, _unique_runs
-from .batching import all_batched, batched, batching, inner, normal, padded, pointwise
-from .structure import plain_parts
+from ..making.creation import arange, zeros, zeros_like
+from .index_select import (
+    _index_fill_number,
+    _index_fill_tensor,
+    index_add,
+    index_copy,
+    index_reduce,
+    index_select,
+)
+from .subscript import _index_put, index_backward, index_zero
+from .subscript import index_op as subscript
+from .take import _masked_select_backward as masked_select_backward
+from .take import _nonzero_columns, _nonzero_rows, masked_scatter, masked_select, put, take
+from .take import _take_backward as take_backward
 
 if TYPE_CHECKING:
-    from .batch import BatchLevel
+    from ..._levels.batch import BatchLevel
 
-__all__ = ["first_rows"]
+__all__: list[str] = ["dynamic", "first_rows"]
 
 _call = _core.call_op
+
+
+# ---- indices
+
+
+@batching(index_select)
+def _index_select(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
+    x, dim, index = args
+    if inner(index, level) is None and x.ndim:
+        return level.wrap(_call(op, [inner(x, level), normal(dim, x.ndim) + 1, index]))
+    if not x.ndim:
+        return x.clone()
+    dim = normal(dim, x.ndim)
+    return x.gather(dim, _index_along(index, x, dim))
+
+
+def _index_along(index: Tensor, x: Tensor, dim: int) -> Tensor:
+    """A row of positions along `dim` as `gather` wants it."""
+    index = index.reshape(-1)
+    n = index.shape[0]
+    row = index.reshape((1,) * dim + (n,) + (1,) * (x.ndim - dim - 1))
+    return row.expand((*x.shape[:dim], n, *x.shape[dim + 1 :]))
+
+
+@batching(index_add, index_copy, _index_fill_tensor, _index_fill_number)
+def _index_write(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
+    x, dim, index = args[:3]
+    if op is _index_fill_tensor and (
+        inner(args[3], level) is not None or inner(index, level) is not None
+    ):
+        # A place that the index names twice is filled once.
+        named = _index_fill_number(zeros_like(x), dim, index, 1) != 0
+        return masked_fill(x, named, args[3])
+    if inner(index, level) is None and x.ndim:
+        values = list(args)
+        values[0], values[1] = batched(x, level), normal(dim, x.ndim) + 1
+        if op is not _index_fill_tensor and isinstance(args[3], Tensor):
+            values[3] = batched(args[3], level)
+        return level.wrap(_call(op, values))
+    if not x.ndim:
+        one = [a.reshape(1) if isinstance(a, Tensor) else a for a in args]
+        return _index_write(op, one, level).squeeze(0)
+    dim = normal(dim, x.ndim)
+    where = _index_along(index, x, dim)
+    if op is _index_fill_number:
+        return x.scatter(dim, where, args[3])
+    source = args[3]
+    if op is index_add:
+        return x.scatter_add(dim, where, source if args[4] == 1 else source * args[4])
+    return x.scatter(dim, where, source)
 
 
 def first_rows(index: Tensor, n: int, level: BatchLevel, what: str = "self") -> Tensor:
@@ -140,7 +189,7 @@ def _put(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
 # ---- where a mask holds
 
 
-def _dynamic(aten: str) -> Any:
+def dynamic(aten: str) -> Any:
     """An op whose result is as large as values say."""
 
     def refuse(op: Op, args: Sequence[Any], level: BatchLevel) -> Any:
@@ -153,11 +202,10 @@ def _dynamic(aten: str) -> Any:
     return refuse
 
 
-batching(_nonzero_rows)(_dynamic("nonzero"))
-batching(_nonzero_columns)(_dynamic("nonzero_numpy"))
-batching(_unique_all)(_dynamic("_unique2"))
-batching(_unique_dim)(_dynamic("unique_dim"))
-batching(_unique_runs)(_dynamic("unique_consecutive"))
+batching(_nonzero_rows)(dynamic("nonzero"))
+
+
+batching(_nonzero_columns)(dynamic("nonzero_numpy"))
 
 
 def _one_mask(mask: Tensor, level: BatchLevel) -> None:
@@ -211,32 +259,6 @@ def _masked_scatter(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     return where(mask, row.gather(0, taken).reshape(shape), x)
 
 
-# ---- strides
-
-
-@batching(strided_view, _strided_backward, _strided_gather, _strided_zeroed, _strided_scatter)
-def _strided(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
-    """Elements one after another, each in the layout that the op counts in."""
-    at = {name: i for i, name in enumerate(op.params)}
-    size, stride, offset, layout = (
-        args[at[name]] for name in ("size", "stride", "storage_offset", "layout")
-    )
-    if len(size) != len(stride):
-        raise RuntimeError(
-            "Tensor.as_strided(size, stride, ...): size and stride must have the same length! Got "
-            f"size {list(size)} and stride {list(stride)}"
-        )
-    shape = args[at["shape"]] if "shape" in at else args[0].shape
-    place = _Place(shape, size, stride, offset, layout)
-    values = all_batched(args, level)
-    step = values[0].stride(0) if op is strided_view else place.total
-    if "shape" in at:
-        values[at["shape"]] = (level.size, *shape)
-    values[at["size"]], values[at["stride"]] = (level.size, *size), (step, *stride)
-    values[at["layout"]] = (step, *place.layout)
-    return level.wrap(_call(op, values))
-
-
 # ---- others
 
 
@@ -256,6 +278,3 @@ def _index_reduce(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
         return level.wrap(_call(op, [*tensors, reduce, include_self]))
     where = index.reshape([-1 if d == dim else 1 for d in range(x.ndim)]).expand(source.shape)
     return x.scatter_reduce(dim, where, source, reduce, include_self=bool(include_self))
-
-
-batching(_isclose)(pointwise)
