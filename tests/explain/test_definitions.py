@@ -24,7 +24,7 @@ def test_softmax() -> None:
     assert said["statement"].startswith("general, ops/layers/softmax.py:")
     assert said["kernel of the CPU"] == "native softmax"
     assert said["all gradients"] == "native softmax_backward"
-    assert said["on accelerators"].startswith("_devices/_kernels/_softmax.py:")
+    assert said["on accelerators"].startswith("ops/layers/there/softmax.py:")
     assert said["autocast"] == "there: float32"
 
 

@@ -10,8 +10,8 @@ import threading
 from typing import Any, Protocol
 
 from .. import _core
-from ..nn._hook_runs import HookRuns
 from . import handles as _handles
+from .hook_runs import HookRuns
 
 __all__ = ["Observer", "follow", "unfollow"]
 

@@ -26,8 +26,8 @@ from typing import Any
 from . import _core
 from ._base import observers as _observers
 from ._base.dtypes import dtype
+from ._base.hook_runs import Hook
 from ._levels.running import carried
-from .nn._hook_runs import Hook
 
 __all__ = ["follow_environment", "follow_option", "start", "stop", "traced"]
 

@@ -1,8 +1,7 @@
-"""Runs of hooks in a backward, as those are told who follow the calls (`_observers`)."""
+"""Runs of hooks in a backward, as those are told who follow the calls (`observers`)."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -10,11 +9,10 @@ from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 from .. import _core
-from .._base.errors import program_frame
+from . import FOLDER
+from .errors import program_frame
 
 __all__ = ["Hook", "HookRuns"]
-
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 class Hook(NamedTuple):
@@ -48,7 +46,7 @@ class HookRuns:
             function = function.func
         function = getattr(function, "__func__", function)
         code = getattr(function, "__code__", None)
-        if code is not None and code.co_filename.startswith(_PACKAGE):
+        if code is not None and code.co_filename.startswith(FOLDER):
             return hook(*values)
         place = self.places.get(number) or (code and (code.co_filename, code.co_firstlineno))
         name = getattr(function, "__name__", type(function).__name__)
