@@ -149,8 +149,8 @@ def _nll(op: Op, args: Sequence[Any], level: BatchLevel) -> Tensor:
     counted = target != ignored
     if weight is None:
         return total / counted.sum()
-    picked = weight[where(counted, target, 0)]
-    return total / where(counted, picked, 0).sum()
+    picked = weight[target.masked_fill(~counted, 0)]
+    return total / picked.masked_fill(~counted, 0).sum()
 
 
 @batching(_multi_margin_loss)
@@ -174,12 +174,12 @@ def _weights_of(
 ) -> tuple[Tensor, ...]:
     """(the class of each place, its weight: 0 where it is ignored)."""
     kept = target != ignored
-    classes = where(kept, target, 0)
+    classes = target.masked_fill(~kept, 0)
     if weight is None:
         return classes, kept.to(like.dtype)
     weight = detach(weight)  # the op has no gradient for it
     picked = weight.gather(0, classes.reshape(-1)).reshape(classes.shape)
-    return classes, where(kept, picked, 0)
+    return classes, picked.masked_fill(~kept, 0)
 
 
 def _weighted_nll(
