@@ -59,7 +59,7 @@ ORDER = [
     *("_devices.complex", "ops.making.there", "ops.random.there", "ops.layout.there"),
     *("ops.indexing.there", "ops.layout.there.strided", "ops.elementwise.there"),
     *("ops.reduction.there", "ops.matrix.there"),
-    *("ops.spectral.there", "ops.layers.there", "optim.there", "_devices.complex_parts"),
+    *("ops.spectral.there", "ops.layers.there", "optim._there", "_devices.complex_parts"),
     *("storage", "_tensor.rebuilding", "_tensor.sparse_methods", "_tensor", "_tensor.rare"),
     *("random", "_levels.settling", "_levels.structure", "_levels.batching"),
     *("_levels.batching_dims", "ops.elementwise.batching", "ops.layout.batching"),

@@ -1,7 +1,7 @@
 // A kernel is a typed C++ function, and one row: `kernel<f, "name(a, dim, keepdim=False): a note">()` in a file's `KernelRows`.
 //
 // The types of its parameters say how arguments are read (`Read`), the text gives their names and the values of those that
-// may be left out. From both follow the count of arguments, their errors, and what checkers of types see (tools/kernels_stub.py).
+// may be left out. From both follow the count of arguments, their errors, and what checkers of types see (tools/public_stub.py).
 // Tensors are read first. A result that is empty without an exception, or an argument that is not read and raised nothing, is
 // NotImplemented: there is no kernel for these, and the caller runs the reference implementation. All arguments are positional.
 #pragma once

@@ -388,7 +388,7 @@ def test_what_was_typed_is_shown(tmp_path):
     typed = tmp_path / "typed"
     typed.write_text(CHANGED)
     program = (
-        "import readline\nfrom rushlight import _sources\n"
+        "import readline\nfrom rushlight._base import sources as _sources\n"
         f"readline.read_history_file({str(typed)!r})\n"
         "made = compile('def f(x):\\n    return x.exp()\\n', '<stdin>', 'single')\n"
         "print(_sources.line_of(compile('y.add_(1)', '<stdin>', 'single'), 1))\n"

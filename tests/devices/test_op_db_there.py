@@ -53,9 +53,15 @@ def _left_out(to: Any, x: Any) -> Any:
 @pytest.mark.parametrize(
     ("entry", "file", "function", "replaced", "said"),
     [
-        ("sum", "_reductions", "reduce", _unchanged, "value: shape"),
-        ("select_scatter", "_rearranging", "copied", _left_out, "value: values"),
-        ("gather", "_indexing", "scattered", lambda *rest: None, "gradient 1: values"),
+        ("sum", "reduction.there.reductions", "reduce", _unchanged, "value: shape"),
+        ("select_scatter", "layout.there.rearranging", "copied", _left_out, "value: values"),
+        (
+            "gather",
+            "indexing.there.indexing",
+            "scattered",
+            lambda *rest: None,
+            "gradient 1: values",
+        ),
     ],
 )
 def test_a_wrong_kernel_is_seen(
@@ -67,7 +73,7 @@ def test_a_wrong_kernel_is_seen(
     said: str,
 ) -> None:
     assert not wrong([entry])
-    monkeypatch.setattr(f"rushlight._devices.there.{file}.{function}", replaced)
+    monkeypatch.setattr(f"rushlight.ops.{file}.{function}", replaced)
     assert wrong([entry])[entry].startswith(said)
 
 

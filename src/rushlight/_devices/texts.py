@@ -30,7 +30,7 @@ _LETTERS = {"i64": "q", "int": "i", "float": "f", "double": "d"}
 @cache
 def files() -> dict[str, Path]:
     """The files of kernels, by their names."""
-    found = [*Path(FOLDER, "_devices").glob("*.cl"), *Path(FOLDER).glob("**/there/*.cl")]
+    found = [*Path(FOLDER, "_devices").glob("*.cl"), *Path(FOLDER).glob("**/*there/*.cl")]
     return {path.name: path for path in sorted(found)}
 
 

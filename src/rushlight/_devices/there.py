@@ -99,7 +99,7 @@ def named(*names: str) -> list[_core.Op]:
 
 def load() -> None:
     """For the core, before the first call: import what attaches the kernels."""
-    subjects = sorted(Path(FOLDER).glob("**/there/[a-z]*.py"))
+    subjects = sorted(Path(FOLDER).glob("**/*there/[a-z]*.py"))
     shared = (Path(FOLDER, "_devices", f"{name}.py") for name in ("complex", "complex_parts"))
     for path in (*subjects, *shared):  # parts of complex numbers are made of all others
         name = ".".join(path.relative_to(FOLDER).with_suffix("").parts)

@@ -19,6 +19,7 @@ from ..making.creation import zeros
 from ..making.factory import allocate
 from ..table.arrays import (
     Array,
+    check_room,
     check_tensors,
     common_type,
     dim_in,
@@ -331,6 +332,7 @@ def _embedded(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     shape = list(input.shape[:-1])
     for d in sorted((first, second)):
         shape.insert(d, size)
+    check_room(shape)
     return diagonal_backward(input, tuple(shape), offset, first, second)
 
 

@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 
 from .. import _root as rl
 from .._base.dtypes import dtype as _dtype
+from .._base.errors import dim_out_of_range
 from .._core import Tensor
 from ..nn import functional as F
 from ..ops.matrix.norms import vector_norm
-from ..ops.table.arrays import dim_in
 from .maskedtensor.core import REDUCTIONS, MaskedTensor
 
 Dims: TypeAlias = int | Sequence[int] | None
@@ -42,11 +42,14 @@ def _canonical(dim: Dims, ndim: int) -> tuple[int, ...]:
     """Dimensions in order, all of them for None and ()."""
     if dim is None or dim == ():
         return tuple(range(ndim))
+    ndim = max(ndim, 1)
     found: list[int] = []
     for d in (dim,) if isinstance(dim, int) else dim:
         if d in found:
             raise RuntimeError(f"dim={d} appears multiple times in the list of dims")
-        found.append(dim_in(d, ndim))
+        if not -ndim <= d < ndim:
+            dim_out_of_range(d, ndim)
+        found.append(d % ndim)
     return tuple(sorted(found))
 
 
