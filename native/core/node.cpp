@@ -48,7 +48,8 @@ Node* new_node(PyTypeObject* type, Node::Kind kind, Py_ssize_t n_edges, Py_ssize
     for (int i = 0; i < n_edges && i < 2; ++i) n->edges_inline[i] = Edge{nullptr, 0};
     for (int i = 0; i < n_saved && i < 3; ++i) n->saved_inline[i] = Saved{};
     n->meta_inline[0].ndim = 0;
-    n->meta_inline[0].dtype = DType{};  // a pack hook may ask before it is known
+    n->meta_inline[0].dtype = DType{};  // a pack hook may ask before these are known
+    n->meta_inline[0].device = DeviceType{};
     n->meta_inline[0].dims_heap = nullptr;
     n->variable = nullptr;
     set_site(&n->made, nullptr, 0);
