@@ -6,6 +6,8 @@ And what is only to be imported: it refuses in one sentence.
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -220,3 +222,14 @@ def test_operators_of_a_schema() -> None:
 
 def _keep_k(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
     ctx.k = inputs[1]
+
+
+@pytest.mark.parametrize("name", ["nn", "nn.modules", "optim", "optim.lr_scheduler"])
+def test_a_module_shows_all_its_classes_to_who_goes_through_it(name: str) -> None:
+    """As libraries that make a class of their own of each; no program has asked for one before."""
+    program = (
+        f"import rushlight as torch; found = vars(torch.{name}); "
+        f"print([n for n in torch.{name}.__all__ if n not in found])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr

@@ -20,6 +20,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from rushlight._base.version import __version__
@@ -96,6 +97,25 @@ class ByRow:
         return _to_the_right.spec_of(fullname)
 
 
+names_in: Callable[[ModuleType], dict[str, Any]] = vars(ModuleType)["__dict__"].__get__
+"""The names of a module, as far as they are imported."""
+
+
+class _Whole(ModuleType):
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        names = names_in(self)
+        for name in names["__all__"]:
+            getattr(self, name)
+        return names
+
+
+def show_whole(module: str) -> None:
+    """Let the names of `__all__` be imported when a program goes through `__dict__` of a module:
+    libraries look there for the classes of `torch.optim`."""
+    sys.modules[module].__class__ = _Whole
+
+
 def missing_name(
     module: str,
     late: Mapping[str, str] = {},
@@ -116,7 +136,7 @@ def missing_name(
         return _to_the_right.listed(namespace.removeprefix("torch."))
 
     def kept() -> dict[str, Any]:
-        return vars(sys.modules[module]) if keep is None else keep
+        return names_in(sys.modules[module]) if keep is None else keep
 
     def __getattr__(name: str) -> Any:
         if name in late:

@@ -12,7 +12,7 @@ from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
 
-from .missing import torch_has, torch_has_module, torch_spelling
+from .missing import names_in, torch_has, torch_has_module, torch_spelling
 
 OURS = "rushlight"
 _ROOTS = [OURS]
@@ -55,7 +55,7 @@ def public_place(module: str, name: str) -> str:
 def name_module(module: ModuleType) -> None:
     """Gives the classes and functions of a module of ours the `__module__` that PyTorch's have,
     which is where pickles look for them."""
-    for value in list(vars(module).values()):
+    for value in list(names_in(module).values()):
         if isinstance(value, (type, FunctionType)):
             own = value.__module__
             if own is not None and own.partition(".")[0] == OURS:

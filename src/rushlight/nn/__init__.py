@@ -1,6 +1,7 @@
 """Layers, losses, initialisers and the `Module` that holds them: `torch.nn`."""
 
 from .._base.missing import missing_name as _missing_name
+from .._base.missing import show_whole as _show_whole
 from . import functional as functional
 from . import init as init
 from . import modules as modules
@@ -36,3 +37,4 @@ __getattr__ = _missing_name(
         "parallel": "parallel",
     },
 )
+_show_whole(__name__)

@@ -4,6 +4,7 @@ Editors read __init__.pyi.
 """
 
 from ..._base.missing import missing_name as _missing_name
+from ..._base.missing import show_whole as _show_whole
 from . import module as module
 from .module import Module as Module
 
@@ -59,3 +60,4 @@ LATE["lazy"] = "lazy"
 __all__ = sorted(["Module", *" ".join(_FILES.values()).split()])
 
 __getattr__ = _missing_name(__name__, late=LATE)
+_show_whole(__name__)

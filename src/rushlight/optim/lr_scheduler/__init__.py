@@ -5,6 +5,7 @@ an epoch.
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ..._base.missing import missing_name as _missing_name
+from ..._base.missing import show_whole as _show_whole
 from ..optimizer import Optimizer as Optimizer
 from ._base import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from ._base import LRScheduler as LRScheduler
@@ -50,3 +51,4 @@ __all__ = [
 __all__ += _late
 
 __getattr__ = _missing_name(__name__, late=_late)
+_show_whole(__name__)
