@@ -108,6 +108,7 @@ def _there(entry: Entry) -> str:
     if entry.kind == "pointwise":
         return "the interpreter of pointwise programs"
     kernels = import_module("rushlight._devices.there")
+    kernels.load()
     found = [t[key] for t in (kernels.own, kernels.of_complex) for key in _keys(entry) if key in t]
     return ", ".join(map(_of, found)) or ("in other ops" if entry.is_ else "by way of the host")
 
