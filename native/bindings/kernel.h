@@ -184,6 +184,8 @@ struct Signature {
   }
 };
 
+template <class T>
+constexpr bool kOrNone = requires { Read<T>::kOrNone; };
 template <class R>
 constexpr auto kResultType = Text("Tensor");
 template <Text kType>
@@ -256,20 +258,16 @@ struct Call<F, kText> {
     }
   }
 
+  template <size_t I>
+  static Described described() {
+    const char* otherwise = kSignature.defaults[I] ? kSignature.text + kSignature.defaults[I] : nullptr;
+    return {kSignature.text + kSignature.names[I], Read<Value<I>>::kType.chars, kOrNone<Value<I>>, otherwise};
+  }
   template <size_t... I>
   static const char* row(std::index_sequence<I...>) {
-    return describe(kSignature.text,
-                    {Described{kSignature.text + kSignature.names[I], Read<Value<I>>::kType.chars,
-                               requires { Read<Value<I>>::kOrNone;
+    return describe(kSignature.text, {described<I>()...}, kResultType<R>.chars, kSignature.text + kSignature.note);
   }
-  , kSignature.defaults[I] ? kSignature.text + kSignature.defaults[I] : nullptr
-}...
-}  // namespace rushlight
-,
-                    kResultType<R>.chars, kSignature.text + kSignature.note);
-}
-}
-;
+};
 
 // The rows of a file; make_kernels_module() puts all into the module.
 struct KernelRows {

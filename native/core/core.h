@@ -188,7 +188,6 @@ inline void note_way(Way way) { tls.noted.ways |= way; }
 // Set when any thread first enters inference mode or saved-tensor hooks, and never cleared. Every new tensor and every saved value
 // asks here first, as asking the thread costs more.
 extern std::atomic<bool> modes_used;
-inline bool in_inference() { return modes_used.load(std::memory_order_relaxed) && tls.inference; }
 inline PyObject* saved_hooks() {
   return modes_used.load(std::memory_order_relaxed) && tls.saved_hooks != tls.packing ? tls.saved_hooks : nullptr;
 }

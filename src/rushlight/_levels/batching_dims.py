@@ -8,17 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._core import Op, Tensor
-from .batching import (
-    batched,
-    inner,
-    normal,
-    wrap_all,
-)
+from .batching import batched, inner, normal, wrap_all
 
 if TYPE_CHECKING:
     from .batch import BatchLevel
 
-__all__ = ["DIMS", "_reshaped", "along", "picked", "reduced", "shifted_dim"]
+__all__ = ["DIMS", "along", "picked", "reduced", "shifted_dim"]
 
 _call = _core.call_op
 

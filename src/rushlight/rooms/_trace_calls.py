@@ -35,18 +35,33 @@ _VARIABLE = "RUSHLIGHT_TRACE"
 _Tensor, _Op = _core.Tensor, _core.Op
 _Path, _Way, _Flag = _core.Path, _core.Way, _core.Flag
 _PATHS = {
-    **{_Path.NONE: "-", _Path.BLOCK: "block function", _Path.MACHINE: "block machine"},
-    **{_Path.STRIDED: "strided loop", _Path.KERNEL: "kernel", _Path.NUMPY: "NumPy reference"},
-    **{_Path.FALLBACK: "NumPy fallback", _Path.STAND_INS: "shapes only", _Path.VIEW: "view"},
-    **{_Path.IN_PLACE: "in-place form", _Path.OUT: "copied to out"},
-    **{_Path.COMPOSITE: "composite", _Path.KEPT: "checkpoint"},
+    _Path.NONE: "-",
+    _Path.BLOCK: "block function",
+    _Path.MACHINE: "block machine",
+    _Path.STRIDED: "strided loop",
+    _Path.KERNEL: "kernel",
+    _Path.NUMPY: "NumPy reference",
+    _Path.FALLBACK: "NumPy fallback",
+    _Path.STAND_INS: "shapes only",
+    _Path.VIEW: "view",
+    _Path.IN_PLACE: "in-place form",
+    _Path.OUT: "copied to out",
+    _Path.COMPOSITE: "composite",
+    _Path.KEPT: "checkpoint",
 }
 _WAYS = {
-    **{_Way.FUSED: "fused kernel", _Way.FUSED_NUMPY: "fused NumPy"},
-    **{_Way.TRACED: "traced program", _Way.PASSED_ON: "passed on", _Way.RULE: "Python rule"},
-    **{_Way.FUNCTION: "Function", _Way.COPY_SLICES: "written view"},
-    **{_Way.STORED: "stored", _Way.COPIED: "copied", _Way.ADDED: "added"},
-    **{_Way.CAPTURED: "captured", _Way.HOOKS: "hooks"},
+    _Way.FUSED: "fused kernel",
+    _Way.FUSED_NUMPY: "fused NumPy",
+    _Way.TRACED: "traced program",
+    _Way.PASSED_ON: "passed on",
+    _Way.RULE: "Python rule",
+    _Way.FUNCTION: "Function",
+    _Way.COPY_SLICES: "written view",
+    _Way.STORED: "stored",
+    _Way.COPIED: "copied",
+    _Way.ADDED: "added",
+    _Way.CAPTURED: "captured",
+    _Way.HOOKS: "hooks",
 }
 _MOST = 4  # elements of a list that are shown
 _LONG = 20  # and characters of a text

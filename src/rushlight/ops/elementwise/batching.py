@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import _core
 from ..._core import Op, Tensor
-from ..._levels.batching import (
-    batched,
-    batching,
-    inner,
-    padded,
-    pointwise,
-    trailing,
-)
+from ..._levels.batching import batched, batching, inner, padded, pointwise, trailing
 from .comparison import _isclose
 from .selection import _copied, _overwrite, fill, masked_fill
 from .selection import _where as where

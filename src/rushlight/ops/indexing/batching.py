@@ -14,19 +14,11 @@ from typing import TYPE_CHECKING, Any
 from ... import _core
 from ..._base.size import Size
 from ..._core import Op, Tensor
-from ..._levels.batching import (
-    batched,
-    batching,
-    inner,
-    normal,
-    padded,
-)
+from ..._levels.batching import batched, batching, inner, normal, padded
 from ..._levels.structure import plain_parts
 from ..elementwise.selection import _where as where
 from ..elementwise.selection import masked_fill
-from ..layout.shape import (
-    broadcast_shapes,
-)
+from ..layout.shape import broadcast_shapes
 from ..making.creation import arange, zeros, zeros_like
 from .index_select import (
     _index_fill_number,

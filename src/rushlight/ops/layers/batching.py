@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import _core
 from ..._core import Op, Tensor
-from ..._levels.batching import (
-    batched,
-    batching,
-    folded_first,
-    inner,
-    pointwise,
-    wrap_all,
-)
+from ..._levels.batching import batched, batching, folded_first, inner, pointwise, wrap_all
 from ..._levels.structure import detach
 from ..elementwise.selection import _where as where
 from ..indexing.batching import first_rows

@@ -33,7 +33,8 @@ def _shifted(input: Tensor, dim: int, kernel: str) -> Tensor:
 
 def _softmax(input: Tensor, dim: int, dtype: dtype | None) -> Tensor:
     low = _shifted(input, dim, "softmax_lastdim_kernel_impl")
-    return (low.exp() / low.exp().sum(dim, True)).to(input.dtype) if low.numel() else low
+    parts = low.exp()
+    return (parts / parts.sum(dim, True)).to(input.dtype) if low.numel() else low
 
 
 def _log_softmax(input: Tensor, dim: int, dtype: dtype | None) -> Tensor:

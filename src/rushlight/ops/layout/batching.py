@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import _core
 from ..._core import Op, Tensor
-from ..._levels.batching import (
-    all_batched,
-    batched,
-    batching,
-    inner,
-    padded,
-    wrap_all,
-)
+from ..._levels.batching import all_batched, batched, batching, inner, padded, wrap_all
 from ..._levels.batching_dims import DIMS, shifted_dim
 from ..indexing.scatter import _gather_backward
 from ..layers.padding import constant_pad_nd
@@ -24,15 +17,7 @@ from ..making.creation import zeros
 from .joining import cat, stack, unbind
 from .rearrange import _block_diag as block_diag
 from .rearrange import repeat, roll
-from .shape import (
-    _reshape_alias,
-    _squeeze_dims,
-    expand,
-    sum_to,
-    unsafe_view,
-    unsqueeze,
-    view,
-)
+from .shape import _reshape_alias, _squeeze_dims, expand, sum_to, unsafe_view, unsqueeze, view
 from .shape import _squeeze as squeeze
 from .slices import (
     _select_backward,

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import _core
 from ..._core import Op, Tensor
-from ..._levels.batching import (
-    batched,
-    batching,
-    inner,
-    padded,
-    wrap_all,
-)
+from ..._levels.batching import batched, batching, inner, padded, wrap_all
 from ..making.creation import zeros
 from .factors import solve_ex
 from .fused_products import addbmm, addmm, addmv, addr, baddbmm

@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import _core
 from ..._core import Op, Tensor
-from ..._levels.batching import (
-    batched,
-    batching,
-    inner,
-    normal,
-    wrap_all,
-)
+from ..._levels.batching import batched, batching, inner, normal, wrap_all
 from ..indexing.batching import dynamic
 from .extremes import _has as has
 from .extremes import _put_along

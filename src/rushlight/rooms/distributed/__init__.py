@@ -30,18 +30,8 @@ from ._collectives import (
     scatter,
     send,
 )
-from ._debug import (
-    DebugLevel,
-    get_debug_level,
-    set_debug_level,
-    set_debug_level_from_env,
-)
-from ._errors import (
-    DistBackendError,
-    DistError,
-    DistNetworkError,
-    DistStoreError,
-)
+from ._debug import DebugLevel, get_debug_level, set_debug_level, set_debug_level_from_env
+from ._errors import DistBackendError, DistError, DistNetworkError, DistStoreError
 from ._groups import (
     GroupMember,
     ProcessGroup,

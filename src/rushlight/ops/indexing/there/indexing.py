@@ -32,6 +32,7 @@ from ...._devices.there import numbers_of, there
 from ...layers import pooling
 from ...layout.there.rearranging import copied, duplicate, filled, movable, wide, zeros
 from ...reduction import extremes
+from ...table.arrays import cell
 from .. import index_select as index_select_ops
 from .. import scatter as scatter_ops
 from .. import segments, subscript
@@ -226,7 +227,6 @@ def gather_backward(g: Tensor, dim: int, index: Tensor, shape: Ints) -> Tensor:
 
 def element(value: float, like: Tensor) -> Tensor:
     """A number as a tensor without dimensions, in the dtype of another."""
-    from ...table.arrays import cell
 
     if like.element_size() > 8:
         return NotImplemented
@@ -566,9 +566,7 @@ def _mask(mask: Tensor, shape: Ints) -> Tensor | None:
 
 
 def _common(*shapes: Any) -> tuple[int, ...]:
-    from ..take import _common
-
-    return tuple(_common(tuple(shapes[0]), tuple(shapes[1])))
+    return tuple(take_ops._common(tuple(shapes[0]), tuple(shapes[1])))
 
 
 @there(take_ops.masked_select)

@@ -19,6 +19,8 @@ from ...._devices.there import there
 from ...layout.there.rearranging import copied, duplicate, filled, wide
 from .. import index_select, scatter
 from .. import segments as segments_ops
+from ..scatter import _start as number
+from ..segments import _UFUNCS
 from .indexing import INTEGERS, MODES, NONE, element, flat, is_dim, landed, scattered
 
 _views = _core.kernels
@@ -27,7 +29,6 @@ _TAKES = "real, index: any"
 
 def _start(reduce: str, x: Tensor) -> Tensor:
     """The number that a place begins with when its own element does not count."""
-    from ..scatter import _start as number
 
     return element(number(reduce, x.dtype.numpy), x)
 
@@ -103,7 +104,6 @@ def index_reduce_(x: Tensor, dim: int, index: Tensor, *args: Any) -> Written:
 def segment_reduce(
     data: Tensor, lengths: Any, reduce: str, axis: int, initial: float | None
 ) -> Tensor:
-    from ..segments import _UFUNCS
 
     if not data.numel():
         return NotImplemented

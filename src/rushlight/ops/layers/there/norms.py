@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from .... import _core
 from ...._core import Tensor, kernels
 from ...._devices.launch import Ints, Tensors, code, computed, empty, number, rows, start
 from ...._devices.there import there
@@ -79,7 +80,6 @@ def _measured(
 
 
 def _copy(to: Tensor, values: Any) -> None:
-    from .... import _core
 
     _core.copy_values(to, values)
 

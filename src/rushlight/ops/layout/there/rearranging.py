@@ -15,8 +15,11 @@ from ...._devices.launch import Ints, code, empty, layout, rows, start, takes
 from ...._devices.there import named, there
 from ...indexing import take
 from ...layers import padding
+from ...layers.padding import _border_of
 from ...making import casts
 from ...making import copies as copies_ops
+from ...making.copies import like_strides
+from ...table.arrays import cell, dims_in
 from .. import rearrange, slices, view_copies
 
 __all__ = ["arrange", "copied", "duplicate", "filled", "movable", "zeros"]
@@ -98,7 +101,6 @@ def _contiguous_copy(x: Tensor) -> Tensor:
 def clone(x: Any, memory_format: Any) -> Any:
     if not movable(x):
         return NotImplemented
-    from ...making.copies import like_strides
 
     strides = like_strides(x, memory_format)
     out = _core.empty_accelerated(x._accelerator, tuple(x.shape), x.dtype.code, strides)
@@ -129,7 +131,6 @@ def turned(x: Tensor, axes: Ints, out: Tensor) -> Tensor:
 
 @there(rearrange.flip)
 def flip(x: Tensor, dims: Ints) -> Tensor:
-    from ...table.arrays import dims_in
 
     if not movable(x):
         return NotImplemented
@@ -262,8 +263,6 @@ def _block_diag(tensors: Sequence[Tensor]) -> Tensor:
 
 @there(padding.constant_pad_nd)
 def constant_pad_nd(x: Tensor, pad: Ints, value: float) -> Tensor:
-    from ...layers.padding import _border_of
-    from ...table.arrays import cell
 
     if not movable(x) or len(pad) % 2 or len(pad) > 2 * x.dim():
         return NotImplemented

@@ -17,21 +17,14 @@ from ...._devices.there import there
 from ...indexing.there.indexing import MODES, index_get, landed
 from ...making.there.filling import steps
 from .. import strided
+from ..strided import _overlapping, _Place
 from .rearranging import copied, duplicate, movable, wide, zeros
 
 _views = _core.kernels
 
 
 def _place(shape: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
-    from ..strided import _Place
-
     return _Place(shape, size, stride, offset, layout)
-
-
-def _overlapping(size: Ints, stride: Ints) -> bool:
-    from ..strided import _overlapping as twice
-
-    return twice(size, stride)
 
 
 def _numbers(place: Any, like: Tensor) -> Tensor:

@@ -16,6 +16,8 @@ from ...._devices.there import numbers_of, struct_of, there
 from ...layout.there.rearranging import zeros
 from ...table.arrays import elements
 from .. import decompositions, factors, reflections, solving
+from ..factors import zero_in_ldl
+from ..solving import not_positive
 from .products import Matrices, matrices
 
 _N = numbers_of("linalg.cl")
@@ -113,7 +115,6 @@ def _cholesky(a: Tensor, upper: bool) -> Tensors:
 
 def _cholesky_of(name: str) -> Any:
     def function(a: Tensor, upper: bool) -> Tensor:
-        from ..solving import not_positive
 
         found = _cholesky(a, upper)
         if found is NotImplemented:
@@ -132,7 +133,6 @@ there(solving._old_cholesky, takes=MATRICES)(_cholesky_of("cholesky"))
 
 @there(factors.cholesky_ex, takes=MATRICES)
 def cholesky_ex(a: Tensor, upper: bool, check_errors: bool) -> Tensors:
-    from ..solving import not_positive
 
     found = _cholesky(a, upper)
     if found is NotImplemented or not check_errors:
@@ -305,7 +305,6 @@ def ormqr(a: Tensor, taus: Tensor, c: Tensor, left: bool, transpose: bool) -> Te
 
 
 def _ldl(name: str, a: Tensor, check: bool) -> Any:
-    from ..factors import zero_in_ldl
 
     if not stacked(a, square=True):
         return NotImplemented

@@ -21,6 +21,8 @@ from ...._devices.there import named, there
 from ...layout.there.rearranging import filled, zeros
 from ...table.arrays import elements
 from .. import factors, matrix_functions, solving
+from ..matrix_functions import exp_halvings, exp_quotient
+from ..solving import is_vector, singular_inverse, singular_solve
 from .factors import (
     FILE,
     MATRICES,
@@ -119,7 +121,6 @@ def _by_lu(a: Tensor, x: Tensor | None, left: bool = True) -> Tensor | None:
 
 
 def _inverse(name: str, a: Tensor, check: bool) -> Any:
-    from ..solving import singular_inverse
 
     if not stacked(a, square=True):
         return NotImplemented
@@ -144,7 +145,6 @@ there(factors.inv_ex, takes=MATRICES)(partial(_inverse, "inv_ex"))
 
 
 def _solution(name: str, a: Tensor, b: Tensor, left: bool, check: bool) -> Any:
-    from ..solving import is_vector, singular_solve
 
     if not stacked(a, square=True) or not b.dim():
         return NotImplemented
@@ -224,7 +224,6 @@ def _wide(a: Tensor) -> dtypes.dtype:
 
 @there(matrix_functions.matrix_exp, takes="float")
 def matrix_exp(a: Tensor) -> Tensor:
-    from ..matrix_functions import exp_halvings, exp_quotient
 
     if not stacked(a, square=True):
         return NotImplemented
