@@ -114,9 +114,12 @@ class Parts(Wrapper):
         values: Tensor,
         coalesced: bool = False,
     ) -> None:
-        stay_here("_sparse_tensor", *indices, values)
+        for t in (*indices, values):
+            if t._accelerator is not None or t._on_meta:
+                stay_here("_sparse_tensor", t)
         super().__init__(LEVEL, values)
-        self.layout, self.shape, self.indices = layout, Size(shape), indices
+        self.layout, self.indices = layout, indices
+        self.shape = shape if type(shape) is Size else Size(shape)
         self.coalesced = coalesced
         self._places: Any = None
 
@@ -384,7 +387,9 @@ def refuse(name: str, args: Sequence[object]) -> NoReturn:
 def stay_here(name: str, *values: object, device: object = None) -> None:
     """Raise for a tensor that is not on the CPU, or a device that is not."""
     found = None if device is None else resolve(device)
-    for v in tree(values):
+    if any(type(v) in (tuple, list) for v in values):
+        values = tuple(tree(values))
+    for v in values:
         if isinstance(v, Tensor) and (v._accelerator is not None or v._on_meta):
             found = v.device
             break
@@ -600,8 +605,12 @@ def build(
     p: Parts, values: Tensor, name: str = "SparseCooTensorWithDimsAndTensorsBackward0"
 ) -> Tensor:
     """The sparse tensor of other values at the same places, as a function of them."""
-    made = wrap(p.like(values.detach()))
-    return record(name, made, (values,), (lambda g: values_at(g, p),), True)
+    return of_parts(p.like(values.detach()), values, name)
+
+
+def of_parts(p: Parts, values: Tensor, name: str) -> Tensor:
+    """The sparse tensor of parts, as a function of the values that it has without history."""
+    return record(name, wrap(p), (values,), (lambda g: values_at(g, p),), True)
 
 
 def placed(
@@ -613,7 +622,7 @@ def placed(
 ) -> Any:
     """The COO tensor of values, as a function of them; places: an array with a column for each."""
     p = Parts(sparse_coo, shape, (integers(places),), values.detach(), coalesced)
-    return build(p, values, name)
+    return of_parts(p, values, name)
 
 
 def values_at(g: Any, p: Parts) -> Tensor:
