@@ -25,6 +25,8 @@ The results of a whole run are written as JSON to benchmarks/results/, with date
 and targets; those of a --quick, --only or --threads run where --json says. --show prints a file of
 results again, --markdown makes the table Markdown, as in docs/performance.md.
 
+around.py is a second list of programs, which runs by the same `main`.
+
 A benchmark, not a test: nothing fails when a ratio falls short.
 """
 
@@ -47,7 +49,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from workloads import MEMORY, WORKLOADS  # noqa: E402  (the folder had to be put on the path first)
+from workloads import MEMORY, WORKLOADS, Workloads  # noqa: E402  (the folder is on the path now)
 
 # Torch's time over ours that we mean to reach at least: with one thread, or with one and with two.
 # Rows without a target are shown all the same.
@@ -118,17 +120,17 @@ class Worker:
     workload kills it."""
 
     def __init__(
-        self, library: str, python: str, environment: dict[str, str], threads: int
+        self, library: str, python: str, environment: dict[str, str], threads: int, module: str
     ) -> None:
         self.library, self.python, self.environment = library, python, environment
-        self.threads = threads
+        self.threads, self.module = threads, module
         self.process: subprocess.Popen[str] | None = None
         self.facts: dict[str, Any] = {}
         self.start()
 
     def start(self) -> None:
         self.process = subprocess.Popen(
-            [self.python, str(HERE / "workloads.py"), self.library, str(self.threads)],
+            [self.python, str(HERE / "workloads.py"), self.library, str(self.threads), self.module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -172,8 +174,10 @@ class Pair:
         environment = environment_for(threads)
         if options.quick:
             environment["RUSHLIGHT_BENCH_NODES"] = "100000"
-        self.ours = Worker(options.ours, sys.executable, environment, threads)
-        self.theirs = Worker(options.theirs, options.their_python, environment, threads)
+        self.ours = Worker(options.ours, sys.executable, environment, threads, options.module)
+        self.theirs = Worker(
+            options.theirs, options.their_python, environment, threads, options.module
+        )
         self.peak = self.best(operations=True)
 
     def sides(self) -> tuple[tuple[str, Worker], tuple[str, Worker]]:
@@ -202,11 +206,10 @@ def same(a: list[float], b: list[float]) -> bool:
 
 
 def fastest(
-    name: str, worker: Worker, seconds: float, failed: set[str]
+    name: str, settings: list[dict[str, Any]], worker: Worker, seconds: float, failed: set[str]
 ) -> tuple[dict[str, Any] | None, str]:
     """One turn of a library: its answer in the fastest of the settings that it has, and what went
     wrong. A library need not have every setting, but it must do the plain program."""
-    settings = WORKLOADS[name][1].get("variants", [{}])
     best: dict[str, Any] | None = None
     error = ""
     for setting in settings:
@@ -221,9 +224,11 @@ def fastest(
     return best, error
 
 
-def compare(name: str, pair: Pair, rounds: int, seconds: float) -> dict[str, Any]:
+def compare(
+    name: str, options: dict[str, Any], pair: Pair, rounds: int, seconds: float
+) -> dict[str, Any]:
     """One row: both libraries in turns."""
-    options = WORKLOADS[name][1]
+    settings = options.get("variants", [{}])
     threads = pair.ours.threads
     row: dict[str, Any] = {"name": name, "threads": threads, "target": target_of(name, threads)}
     if options.get("once"):
@@ -234,7 +239,7 @@ def compare(name: str, pair: Pair, rounds: int, seconds: float) -> dict[str, Any
         for side, worker in pair.sides():
             if f"{side}_error" in row:
                 continue
-            best, error = fastest(name, worker, seconds, failed[side])
+            best, error = fastest(name, settings, worker, seconds, failed[side])
             if best is None or error:
                 row[f"{side}_error"] = error or "no setting worked"
             else:
@@ -460,7 +465,19 @@ def machine() -> dict[str, Any]:
     }
 
 
-def measure(options: argparse.Namespace, show: Callable[[str], None]) -> dict[str, Any]:
+def summary(rows: list[dict[str, Any]]) -> str:
+    """The geometric mean of the ratios, and the rows below 1."""
+    ratios = {row["name"]: row["ratio"] for row in rows if "ratio" in row}
+    if not ratios:
+        return "no row has a ratio"
+    mean = statistics.geometric_mean(ratios.values())
+    slower = sorted((name for name in ratios if ratios[name] < 1), key=ratios.__getitem__)
+    return f"{len(ratios)} rows, geometric mean {mean:.2f}, below 1: {', '.join(slower) or 'none'}"
+
+
+def measure(
+    options: argparse.Namespace, workloads: Workloads, show: Callable[[str], None]
+) -> dict[str, Any]:
     """Run what the options ask for; `show` gets each line as it is known."""
     rounds, seconds = (2, 0.1) if options.quick else (5, 0.4)
 
@@ -469,7 +486,7 @@ def measure(options: argparse.Namespace, show: Callable[[str], None]) -> dict[st
             return any(part in name for part in options.only)
         return options.later or not later
 
-    names = [name for name, (_, o) in WORKLOADS.items() if wanted(name, o.get("later", False))]
+    names = [name for name, (_, o) in workloads.items() if wanted(name, o.get("later", False))]
     counts = {name: options.threads or threads_of(name) for name in names}
     pairs = {n: Pair(options, n) for n in sorted({1}.union(*counts.values()))}
     probe = {str(n): pair.facts() for n, pair in pairs.items()}
@@ -488,14 +505,16 @@ def measure(options: argparse.Namespace, show: Callable[[str], None]) -> dict[st
 
     for name in names:
         for threads in counts[name]:
-            add(compare(name, pairs[threads], rounds, seconds))
-    if wanted("import"):
-        add(import_row(ours, theirs, rounds))
-    if wanted("memory"):
-        for row in memory_rows(ours, theirs):
-            add(row)
-    if wanted("wheel"):
-        add(wheel_row(options.wheel))
+            add(compare(name, workloads[name][1], pairs[threads], rounds, seconds))
+    if workloads is WORKLOADS:
+        if wanted("import"):
+            add(import_row(ours, theirs, rounds))
+        if wanted("memory"):
+            for row in memory_rows(ours, theirs):
+                add(row)
+        if wanted("wheel"):
+            add(wheel_row(options.wheel))
+    show("\n" + summary(rows))
     for pair in pairs.values():
         pair.stop()
     return {
@@ -509,7 +528,8 @@ def measure(options: argparse.Namespace, show: Callable[[str], None]) -> dict[st
     }
 
 
-def main() -> None:
+def main(workloads: Workloads = WORKLOADS, module: str = "workloads") -> None:
+    """The command. `module` is the file of the programs, by whose name a worker finds them."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--quick", action="store_true", help="short turns, for a rough look")
     parser.add_argument(
@@ -531,6 +551,7 @@ def main() -> None:
     )
     parser.add_argument("--wheel", metavar="FILE", help="the wheel to weigh (default: dist/)")
     options = parser.parse_args()
+    options.module = module
 
     def show(line: str) -> None:
         if not options.markdown:
@@ -541,14 +562,16 @@ def main() -> None:
         for texts in [HEADINGS, *(cells(row) for row in result["rows"])]:
             show(line_of(texts))
     else:
-        result = measure(options, show)
+        result = measure(options, workloads, show)
     if options.markdown:
         print(markdown(result))
     # A rough or partial run does not stand for the machine: it is kept only where asked.
     partial = options.quick or options.only or options.threads
     if options.show or options.json == "-" or (partial and not options.json):
         return
-    file = Path(options.json) if options.json else HERE / "results" / f"{result['date']}.json"
+    prefix = "" if workloads is WORKLOADS else f"{module}-"
+    file = HERE / "results" / f"{prefix}{result['date']}.json"
+    file = Path(options.json) if options.json else file
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     show(f"\nwritten to {os.path.relpath(file)}")

@@ -6,8 +6,9 @@ again and again. Data and weights come from NumPy, so every library computes the
 step answers a tensor (or number), and compare.py checks that the libraries agree on it before it
 trusts a time.
 
-Run as a program (`workloads.py LIBRARY THREADS`) this file is the worker: it reads one request a
-line from standard input and answers one line of JSON. See `serve`.
+Run as a program (`workloads.py LIBRARY THREADS MODULE`) this file is the worker: it reads one
+request a line from standard input and answers one line of JSON. See `serve`. MODULE is the file
+of the programs: this one, or another such as around.py.
 """
 
 from __future__ import annotations
@@ -38,12 +39,13 @@ Work = dict[str, Any]  # the options `operations` and `arrays`
 # multiplication and an addition counting two; `arrays`, how many arrays it reads and writes
 # and of how many numbers each: of every operation the operands and the result where these are
 # large, else of every step the parameters, their gradients and the optimizer's state.
-WORKLOADS: dict[str, tuple[Setup, dict[str, Any]]] = {}
+Workloads = dict[str, tuple[Setup, dict[str, Any]]]
+WORKLOADS: Workloads = {}
 
 
-def workload(**options: Any) -> Callable[[Setup], Setup]:
+def workload(into: Workloads = WORKLOADS, **options: Any) -> Callable[[Setup], Setup]:
     def add(setup: Setup) -> Setup:
-        WORKLOADS[setup.__name__] = (setup, options)
+        into[setup.__name__] = (setup, options)
         return setup
 
     return add
@@ -750,10 +752,13 @@ def bytes_per_second(torch: Any, numbers: int) -> float:
 
 
 def time_of(
-    torch: Any, request: dict[str, Any], prepared: dict[str, tuple[str, Step]]
+    torch: Any,
+    request: dict[str, Any],
+    prepared: dict[str, tuple[str, Step]],
+    workloads: Workloads,
 ) -> dict[str, Any]:
     """The best time of a workload in one setting, with its values when it was set up for that."""
-    setup, options = WORKLOADS[request["name"]]
+    setup, options = workloads[request["name"]]
     setting = json.dumps(request["setting"])
     found = None
     if prepared.get(setting, ("",))[0] != request["name"]:
@@ -769,7 +774,7 @@ def time_of(
     return {"best": best, "samples": samples, "values": found}
 
 
-def serve(library: str, threads: int) -> None:
+def serve(library: str, threads: int, workloads: Workloads) -> None:
     """Answer requests, a line of JSON each: {"name", "setting", "seconds"} -> {"best", "values"},
     {"operations"} -> {"best"} and {"copy": numbers} -> {"best"}, what the machine does in a second;
     or {"error"}.
@@ -791,7 +796,7 @@ def serve(library: str, threads: int) -> None:
             elif "copy" in request:
                 answer = {"best": bytes_per_second(torch, request["copy"])}
             else:
-                answer = time_of(torch, request, prepared)
+                answer = time_of(torch, request, prepared, workloads)
         except Exception as error:  # a row a library cannot do is shown as such; the others go on
             message = str(error).strip().splitlines() or [""]
             answer = {"error": f"{type(error).__name__}: {message[0][:160]}"}
@@ -802,4 +807,5 @@ if __name__ == "__main__":
     if sys.argv[2] == "memory":
         print(json.dumps(memory_of_training(sys.argv[1], sys.argv[3])))
     else:
-        serve(sys.argv[1], int(sys.argv[2]))
+        programs: Workloads = importlib.import_module(sys.argv[3]).WORKLOADS
+        serve(sys.argv[1], int(sys.argv[2]), programs)

@@ -629,7 +629,10 @@ PyObject* tensor_getattro(PyObject* self, PyObject* name) {
   if (found || !PyErr_ExceptionMatches(PyExc_AttributeError) || !callbacks.missing_attribute.is_registered()) return found;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);  // before the look-up, which takes a pending error for its own
-  if (_PyType_Lookup(Py_TYPE(self), name)) {  // the attribute exists, and its getter failed
+  // The attribute exists, and its getter failed; or it is one of those that NumPy asks every object for.
+  const char* text = PyUnicode_AsUTF8(name);
+  if (!text) PyErr_Clear();
+  if (_PyType_Lookup(Py_TYPE(self), name) || (text && !strncmp(text, "__array_", 8))) {
     PyErr_Restore(type, value, traceback);
     return nullptr;
   }

@@ -255,7 +255,8 @@ def _reduce_ex(self: Any, protocol: int) -> Any:
 
 def _cpu(self: Tensor, memory_format: memory_format | None = None) -> Any:
     """The tensor in main memory: itself where it is there."""
-    return self.to(cpu)
+    plain = self._accelerator is None and not self._on_meta and memory_format is None
+    return self if plain else self.to(cpu)
 
 
 @overloaded(

@@ -12,13 +12,14 @@ PyTorch's errors do. The letter before a name says what is given:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from .. import _root as rl
 from .._base import dtypes
 from .._base.missing import missing_name as _missing_name
-from .._core import Tensor
+from .._core import Tensor, kernels
 from ..ops.matrix.norms import vector_norm as _vector_norm
 
 _UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p
@@ -176,6 +177,10 @@ def _norm(x: Tensor, ord: Any = None, dtype: Any = None) -> Tensor:
             "_foreach_norm cannot compute the infinity norm on an empty tensor because the "
             "operation does not have an identity"
         )
+    if order == 2 and dtype is None and not x.requires_grad and x._wrapped is None:
+        found = kernels.norm2(x, None, False)
+        if found is not NotImplemented:
+            return found
     return _vector_norm(x, order, dtype=dtype)
 
 
@@ -212,11 +217,15 @@ def _bound(name: str) -> Callable[..., Any]:
 def _step(name: str) -> Callable[..., Any]:
     """An operation whose last argument, a number, has a name: `value` or `alpha`."""
     key = "value" if "addc" in name else "alpha"
+    operation = getattr(Tensor, name)
 
-    def run(x: Tensor, *args: object) -> Any:
-        if isinstance(args[-1], Tensor):
-            return getattr(x, name)(*args)
-        return getattr(x, name)(*args[:-1], **({} if args[-1] is None else {key: args[-1]}))
+    def run(*args: Any) -> Any:
+        last = args[-1]
+        if last is None:
+            return operation(*args[:-1])
+        if isinstance(last, Tensor):
+            return operation(*args)
+        return operation(*args[:-1], **{key: last})
 
     return run
 
@@ -243,8 +252,8 @@ def _operation(name: str, form: _Form) -> Callable[..., Any]:
 # ---- the call
 
 
-def _check_lists(name: str, form: _Form, values: list[Any]) -> int:
-    """How many entries there are: the checks of the lists, in PyTorch's order."""
+def _check_lists(name: str, form: _Form, values: list[Any]) -> None:
+    """The checks of the lists, in PyTorch's order."""
     kinds = [p.kind for p in form.params]
     tensors = [v for kind, v in zip(kinds, values, strict=True) if kind == "T"]
     for place, (kind, value) in enumerate(zip(kinds, values, strict=True)):
@@ -286,17 +295,14 @@ def _check_lists(name: str, form: _Form, values: list[Any]) -> int:
                 f"Expected length of scalars to match input of length {entries} but got "
                 f"{len(value)} instead."
             )
-    return entries
 
 
-def _rows(form: _Form, values: list[Any], entries: int) -> Iterator[tuple[Any, ...]]:
-    """The arguments of the operation for each entry."""
-    columns = []
+def _columns(form: _Form, values: list[Any]) -> Iterator[Iterable[Any]]:
+    """Of each parameter of the operation the values for all entries."""
     for p, value in zip(form.params, values, strict=True):
         if p.kind == "P":
             value = value.tolist()
-        columns.append(list(value) if p.kind in "TSP" else [value] * entries)
-    return zip(*columns, strict=True)
+        yield list(value) if p.kind in "TSP" else repeat(value)
 
 
 def _find(name: str, forms: list[_Form], args: Sequence[Any], kwargs: dict[str, Any]) -> _Form:
@@ -324,9 +330,8 @@ def _make(name: str) -> Callable[..., Any]:
     def foreach(*args: object, **kwargs: object) -> Any:
         form = _find(called, forms, args, kwargs)
         values = form.values(args, kwargs)
-        entries = _check_lists(name, form, values)
-        operation = operations[forms.index(form)]
-        results = [operation(*row) for row in _rows(form, values, entries)]
+        _check_lists(name, form, values)
+        results = list(map(operations[forms.index(form)], *_columns(form, values)))
         return values[0] if name.endswith("_") else tuple(results)
 
     foreach.__name__ = foreach.__qualname__ = called

@@ -160,7 +160,10 @@ class AveragedModel(Module):
     def update_parameters(self, model: Module) -> None:
         """Takes the present parameters of the model into the averages."""
         averages, presents = ([p.detach() for p in self._values(m)] for m in (self.module, model))
-        presents = [q.to(p.device) for p, q in zip(averages, presents, strict=True)]
+        presents = [
+            q if q.device is p.device else q.to(p.device)
+            for p, q in zip(averages, presents, strict=True)
+        ]
         if self.n_averaged == 0:
             for average, present in zip(averages, presents, strict=True):
                 average.copy_(present)

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Self
 
+import numpy as np
+
 from rushlight import _root as rl
 from rushlight._root import Tensor
 
@@ -196,9 +198,10 @@ def pack_padded_sequence(
             "You can pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence "
             "to sidestep this requirement if you do not need ONNX exportability."
         )
-    sizes = [sum(count > t for count in counts) for t in range(counts[0])]
-    data = rl.cat([steps[t, :size] for t, size in enumerate(sizes)])
-    return PackedSequence(data, rl.tensor(sizes), sorted_indices, None)
+    there = np.array(counts) > np.arange(counts[0])[:, None]
+    at = rl.from_numpy(np.flatnonzero(there)).to(steps.device)
+    data = steps[: counts[0]].flatten(0, 1).index_select(0, at)
+    return PackedSequence(data, rl.from_numpy(there.sum(1)), sorted_indices, None)
 
 
 def pad_packed_sequence(
@@ -229,18 +232,14 @@ def pad_packed_sequence(
         length = total_length
     batch = sizes[0]
     rest = tuple(data.shape[1:])
-    steps = [
-        rows
-        if size == batch
-        else rl.cat([rows, rows.new_full((batch - size, *rest), padding_value)])
-        for rows, size in zip(data.split(sizes), sizes, strict=True)
-    ]
-    along = 1 if batch_first else 0
-    padded = rl.stack(steps, along)
-    if length > len(sizes):
-        shape = (batch, length - len(sizes)) if batch_first else (length - len(sizes), batch)
-        padded = rl.cat([padded, data.new_full((*shape, *rest), padding_value)], along)
-    lengths = rl.tensor([sum(size > i for size in sizes) for i in range(batch)])
+    # Step t of sequence i is row t * batch + i, and those that are there stand in the same order.
+    at = np.flatnonzero(np.arange(batch) < np.array(sizes)[:, None])
+    padded = data.new_full((length * batch, *rest), padding_value)
+    padded = padded.index_copy(0, rl.from_numpy(at).to(data.device), data)
+    padded = padded.reshape(length, batch, *rest)
+    if batch_first:
+        padded = padded.transpose(0, 1)
+    lengths = rl.from_numpy(np.bincount(at % batch, minlength=batch))
     if unsorted_indices is not None:
         padded = padded.index_select(0 if batch_first else 1, unsorted_indices)
         lengths = lengths[unsorted_indices.cpu()]
@@ -282,15 +281,14 @@ def pad_sequence(
             raise RuntimeError(f"pad_sequence: element {i} has no dimension that could be padded")
     length = max(s.shape[0] for s in sequences)
     rest = tuple(sequences[0].shape[1:])
-    padded = []
-    for s in sequences:
-        s = s.to(sequences[0].dtype)
-        missing = length - s.shape[0]
-        if missing:
-            filler = s.new_full((missing, *rest), padding_value)
-            s = rl.cat([s, filler] if padding_side == "right" else [filler, s])
-        padded.append(s)
-    return rl.stack(padded, 0 if batch_first else 1)
+    missing = [length - s.shape[0] for s in sequences]
+    filler = sequences[0].new_full((max(missing), *rest), padding_value)
+    pieces = []
+    for s, n in zip(sequences, missing, strict=True):
+        pair = (s.to(filler.dtype), filler[:n]) if n else (s.to(filler.dtype),)
+        pieces += pair if padding_side == "right" else pair[::-1]
+    padded = rl.cat(pieces).reshape(len(sequences), length, *rest)
+    return padded if batch_first else padded.transpose(0, 1).contiguous()
 
 
 def unpad_sequence(

@@ -416,6 +416,8 @@ def _aliased(obj: Any, dtype: Any) -> Any:
 
 def check_strides(array: Array) -> None:
     """torch's errors for an array that runs backwards, or not in whole elements."""
+    if array.flags.c_contiguous:
+        return
     if any(s % array.itemsize for s in array.strides if array.itemsize):
         raise ValueError(
             "given numpy array strides not a multiple of the element byte size. Copy the numpy "

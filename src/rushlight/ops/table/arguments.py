@@ -413,9 +413,31 @@ def wrong(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str |
     name = function.__name__
     if name.startswith("_") or _entry(function) is None:
         return None
+    kinds = (function, *map(type, args))
+    if kinds in _FITTING and not kwargs:
+        return None
     method = getattr(_core.Tensor, name, None) is function
     plain = inspect.unwrap(function)  # of a method, the op
-    return _explained(plain, method, args[1:] if method else args, kwargs)
+    text = _explained(plain, method, args[1:] if method else args, kwargs)
+    if text is None and not kwargs and _is_all_tensors(args, _listed(plain) or (_own(plain),)):
+        _FITTING.add(kinds)
+    return text
+
+
+# Functions, with the types of the tensors that they took.
+_FITTING: set[tuple[Any, ...]] = set()
+
+
+def _is_all_tensors(args: tuple[Any, ...], signatures: tuple[Signature, ...]) -> bool:
+    """Whether by one of the signatures all arguments of a call are tensors, of any kind."""
+    return any(
+        len(args) <= len(s.params)
+        and all(
+            isinstance(a, _core.Tensor) and p.types[0] == "Tensor" and not p.variable
+            for a, p in zip(args, s.params, strict=False)
+        )
+        for s in signatures
+    )
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])

@@ -192,7 +192,11 @@ def fitted_number(value: Any, dtype: np.dtype[Any]) -> Any:
             raise OverflowError(f"int too big to convert: {value}")
         if value < -(2**63):
             raise OverflowError(f"can't convert negative int to unsigned: {value}")
-    kind, name = dtype.kind, dtype.name
+    kind = dtype.kind
+    if type(value) is float and kind == "f":
+        if -65504.0 <= value <= 65504.0 or not math.isfinite(value):  # in every type
+            return value
+    name = dtype.name
     if kind == "b":
         return value != 0
     real = value

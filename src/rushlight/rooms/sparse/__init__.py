@@ -126,7 +126,7 @@ def sum(input: Any, dim: object = None, dtype: object = None) -> Tensor:
         _sum_takes(input, dim, dtype=dtype)
     elif dim is not None:
         _sum_takes(input, dim)
-    else:
+    elif not isinstance(input, Tensor):
         _sum_takes(input)
     _form.coo(input, "coalesce")
     if dtype is not None:

@@ -18,7 +18,7 @@ from .._base.device import (
     strided,
 )
 from .._base.device import layout as _layout
-from .._core import Tensor
+from .._core import Tensor, kernels
 from ..ops.table.arguments import typed
 from ._form import (
     BLOCKED,
@@ -161,6 +161,10 @@ def sums(values: Tensor, group: Any, n: int) -> Tensor:
 
 
 def _coalesced(t: object, p: Parts) -> Tensor:
+    found = kernels.sparse_coalesce(p.indices[0], p.value, p.outer)
+    if found is not NotImplemented:
+        merged = Parts(sparse_coo, p.shape, (found[0],), found[1], True)
+        return record("CoalesceBackward0", wrap(merged), (t,), (lambda g: g,))
     numbers = p.linear()
     if numbers.size < 2 or (np.diff(numbers) > 0).all():
         merged = Parts(sparse_coo, p.shape, p.indices, p.value, True)
@@ -181,8 +185,16 @@ def _coalesced(t: object, p: Parts) -> Tensor:
 # ---- to dense
 
 
+@rl.no_grad()
 def dense_of(p: Parts) -> Tensor:
     """The dense tensor of parts, without history."""
+    if p.layout not in BLOCKED and not p.n_batch:
+        order, (first, second) = p.outer, (*p.indices, None)[:2]
+        if p.layout is sparse_csc:
+            order = order[::-1]
+        found = kernels.sparse_to_dense(first, second, p.value, order)
+        if found is not NotImplemented:
+            return found.transpose(0, 1).contiguous() if p.layout is sparse_csc else found
     n, (rows, columns) = int(np.prod(p.outer)), p.block
     made = sums(p.flat(p.value), p.linear(), n)
     if p.layout not in BLOCKED:
@@ -201,8 +213,7 @@ def to_dense(self: Any, dtype: object = None, *, masked_grad: bool | None = None
     p = parts(self)
     if p is None:
         return self if dtype is None else self.to(dtype)
-    with rl.no_grad():
-        made = dense_of(p)
+    made = dense_of(p)
 
     def rule(g: Tensor) -> Tensor:
         if masked_grad is False:
@@ -443,6 +454,9 @@ def _compress(target: _layout, shape: Any, places: Any, outer: Any, value: Tenso
     """Parts in a compressed layout, of distinct places in row-major order."""
     groups, plain = places[-2], places[-1]
     n = outer[-2]
+    if target in BY_ROWS and not b:
+        starts = kernels.sparse_starts(integers(groups), n)
+        return Parts(target, shape, (starts, integers(plain)), value)
     if target not in BY_ROWS:
         groups, plain, n = plain, groups, outer[-1]
         which = linear(places[:b], outer[:b]) if b else np.zeros(len(plain), np.int64)

@@ -25,7 +25,7 @@ from .. import _root as rl
 from .._base.device import cpu, resolve, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from .._base.device import layout as _layout
 from .._base.size import Size
-from .._core import Flag, Op, Tensor
+from .._core import Flag, Op, Tensor, kernels
 from .._levels.level import Level, Wrapper
 from ..nn import Parameter, functional
 from ..ops.table.arguments import wrong
@@ -114,9 +114,12 @@ class Parts(Wrapper):
         values: Tensor,
         coalesced: bool = False,
     ) -> None:
-        stay_here("_sparse_tensor", *indices, values)
+        for t in (*indices, values):
+            if t._accelerator is not None or t._on_meta:
+                stay_here("_sparse_tensor", t)
         super().__init__(LEVEL, values)
-        self.layout, self.shape, self.indices = layout, Size(shape), indices
+        self.layout, self.indices = layout, indices
+        self.shape = shape if type(shape) is Size else Size(shape)
         self.coalesced = coalesced
         self._places: Any = None
 
@@ -177,6 +180,11 @@ class Parts(Wrapper):
         if self.layout is sparse_coo:
             return self.indices[0]._array
         starts, plain = (np.asarray(i._array, np.int64) for i in self.indices)
+        if starts.ndim == 1:
+            rows = kernels.sparse_rows(self.indices[0], len(plain))
+            if rows is not NotImplemented:
+                pair = [rows._array, plain]
+                return np.stack(pair if self.layout in BY_ROWS else pair[::-1])
         counts = np.diff(starts, axis=-1)
         if (counts < 0).any() or (counts.sum(-1) != plain.shape[-1]).any():
             raise RuntimeError(
@@ -192,6 +200,16 @@ class Parts(Wrapper):
         batch = starts.shape[:-1]
         which = np.repeat(np.arange(int(np.prod(batch))), plain.shape[-1])
         return np.stack([*np.unravel_index(which, batch), *pair] if batch else pair)
+
+    def matrix(self) -> tuple[Tensor, Tensor | None, int, int, bool]:
+        """A matrix of single elements as the kernels take it: the indices, how many rows and
+        columns, and whether what these say is the transposed matrix."""
+        rows, columns = self.shape[:2]
+        if self.layout is sparse_coo:
+            return self.indices[0], None, rows, columns, False
+        if self.layout is sparse_csr:
+            return *self.indices, rows, columns, False
+        return *self.indices, columns, rows, True
 
     def linear(self) -> Any:
         """`places` as numbers: how many elements of `outer` come before each."""
@@ -276,8 +294,9 @@ _KNOWN: set[type] = {Tensor, Parameter}
 _Builtin = type(Tensor.__torch_function__)
 
 
+@functools.lru_cache(4096)
 def _name(func: Any) -> str:
-    name = func.__name__
+    name: str = func.__name__
     return f"{_HOW[name]} {func.__self__.__name__}" if name in _HOW else name
 
 
@@ -296,7 +315,8 @@ class SparseTensor(Tensor):
     def __torch_function__(
         cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if not all(t in _KNOWN or _as_tensors_do(t) for t in types):
+        known = _KNOWN.issuperset(types)
+        if not known and not all(t in _KNOWN or _as_tensors_do(t) for t in types):
             return NotImplemented  # another class, which is asked next
         name = _name(func)
         if name in PASSED_ON:
@@ -310,8 +330,9 @@ class SparseTensor(Tensor):
         if why is not None:
             raise TypeError(why)
         result = answer(name, args, kwargs or {})
-        other = next((t for t in types if t not in _KNOWN), None)
-        return result.as_subclass(other) if other and type(result) is Tensor else result
+        if known or type(result) is not Tensor:
+            return result
+        return result.as_subclass(next(t for t in types if t not in _KNOWN))
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         text = str(HANDLERS["__repr__"](self))
@@ -366,7 +387,9 @@ def refuse(name: str, args: Sequence[object]) -> NoReturn:
 def stay_here(name: str, *values: object, device: object = None) -> None:
     """Raise for a tensor that is not on the CPU, or a device that is not."""
     found = None if device is None else resolve(device)
-    for v in tree(values):
+    if any(type(v) in (tuple, list) for v in values):
+        values = tuple(tree(values))
+    for v in values:
         if isinstance(v, Tensor) and (v._accelerator is not None or v._on_meta):
             found = v.device
             break
@@ -424,8 +447,7 @@ def _blank(kind: rl.dtype) -> Tensor:
 
 def wrap(p: Parts) -> Any:
     """The tensor that stands for parts."""
-    with rl.no_grad():
-        t = _core.make_subclass(SparseTensor, _blank(p.value.dtype).expand(p.shape), False)
+    t = _core.make_subclass(SparseTensor, _blank(p.value.dtype).expand(p.shape), False)
     t._wrapped = (Flag.TRANSFORMED, p)
     return t
 
@@ -518,15 +540,15 @@ def record(
     masked: whether the rules read a gradient only where the result has values; None: they pass it
     on, so that is for the inputs to say.
     """
-    if any(transformed(t) for t in inputs):
+    if any(map(transformed, inputs)):
         raise NotImplementedError(
             f"{name.removesuffix('Backward0')} of sparse tensors is not transformed by vmap, jvp "
             "or forward-mode: compute with the values, or with dense tensors."
         )
-    if not _core.is_grad_enabled() or not result.dtype.is_differentiable:
+    if not _core.is_grad_enabled():
         return result
     needs = [wants(t) for t in inputs]
-    if any(needs):
+    if any(needs) and result.dtype.is_differentiable:
         if masked is None:
             masked = all(is_masked(t) for t, need in zip(inputs, needs, strict=True) if need)
         node = _node(name)(rules, needs, masked)
@@ -583,8 +605,12 @@ def build(
     p: Parts, values: Tensor, name: str = "SparseCooTensorWithDimsAndTensorsBackward0"
 ) -> Tensor:
     """The sparse tensor of other values at the same places, as a function of them."""
-    made = wrap(p.like(values.detach()))
-    return record(name, made, (values,), (lambda g: values_at(g, p),), True)
+    return of_parts(p.like(values.detach()), values, name)
+
+
+def of_parts(p: Parts, values: Tensor, name: str) -> Tensor:
+    """The sparse tensor of parts, as a function of the values that it has without history."""
+    return record(name, wrap(p), (values,), (lambda g: values_at(g, p),), True)
 
 
 def placed(
@@ -596,7 +622,7 @@ def placed(
 ) -> Any:
     """The COO tensor of values, as a function of them; places: an array with a column for each."""
     p = Parts(sparse_coo, shape, (integers(places),), values.detach(), coalesced)
-    return build(p, values, name)
+    return of_parts(p, values, name)
 
 
 def values_at(g: Any, p: Parts) -> Tensor:

@@ -19,7 +19,7 @@ from .._base.device import (
 from .._base.device import layout as _layout
 from .._base.size import Size
 from .._core import Tensor
-from ._form import BLOCKED, BY_ROWS, COMPRESSED, LABELS, NAMES, Parts, build, make, parts, stay_here
+from ._form import BLOCKED, BY_ROWS, COMPRESSED, LABELS, NAMES, Parts, make, of_parts, parts, stay_here
 
 __all__ = [
     "sparse_bsc_tensor",
@@ -47,10 +47,9 @@ def _indices(indices: object, keep: bool = False) -> Tensor:
     made = indices if isinstance(indices, Tensor) else rl.as_tensor(indices, device=cpu)
     if parts(made) is not None:
         raise RuntimeError("expected the indices of a sparse tensor to be a dense tensor")
-    made = made.detach()
-    if keep and made.dtype in (rl.int32, rl.int64):
-        return made
-    return made.to(rl.int64)
+    if made.dtype is not rl.int64 and not (keep and made.dtype is rl.int32):
+        made = made.to(rl.int64)
+    return made.detach()
 
 
 def _stay_here(name: str, given: list[object], device: object) -> None:
@@ -145,18 +144,20 @@ def sparse_coo_tensor(
         high = i._array.max(1) + 1 if i.shape[1] else np.zeros(len(i), np.int64)
         size = (*high.tolist(), *v.shape[1:])
     shape = Size(size)
-    if len(shape) != i.shape[0] + v.ndim - 1:
+    n = i.shape[0]
+    if len(shape) != n + v.ndim - 1:
         raise RuntimeError(
             f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(shape)}, "
             f"sparse_dim = {i.shape[0]}, dense_dim = {v.ndim - 1}"
         )
-    if tuple(shape[i.shape[0] :]) != tuple(v.shape[1:]):
+    if v.ndim > 1 and shape[n:] != v.shape[1:]:
         raise RuntimeError(
             f"values has incorrect size, expected {[v.shape[0], *shape[i.shape[0] :]]}, got "
             f"{list(v.shape)}"
         )
     p = Parts(sparse_coo, shape, (i,), v.detach(), bool(is_coalesced) or i.shape[1] < 2)
-    return _finished(build(p, v), device, requires_grad, check_invariants)
+    made = of_parts(p, v, "SparseCooTensorWithDimsAndTensorsBackward0")
+    return _finished(made, device, requires_grad, check_invariants)
 
 
 def _compressed_size(layout: _layout, starts: Tensor, plain: Tensor, values: Tensor) -> Size:
@@ -219,7 +220,7 @@ def _compressed(
         or a.shape[:-1] != b.shape[:-1]
     ):
         validate(p)
-    made = build(p, v, "SparseCompressedTensorBackward0")
+    made = of_parts(p, v, "SparseCompressedTensorBackward0")
     return _finished(made, device, requires_grad, False)
 
 

@@ -1,8 +1,4 @@
-"""Products of matrices of which one, or both, are sparse.
-
-A product with a dense matrix adds, for each value, a multiple of a row to a row. It goes in pieces,
-so that the multiples take no more memory than the result and the caches hold them.
-"""
+"""Products of matrices of which one, or both, are sparse."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ import numpy as np
 
 from .. import _root as rl
 from .._base.device import cpu, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
-from .._core import Tensor
+from .._core import Tensor, kernels
 from ..ops.table.arguments import typed
 from ..ops.table.arrays import dim_in
 from ._arithmetic import add, mul
@@ -39,6 +35,7 @@ from ._form import (
     transformed,
     values_at,
     values_of,
+    wants,
 )
 
 __all__: list[str] = []
@@ -195,24 +192,24 @@ def _plain(t: object) -> tuple[object, Parts]:
 
 def _check(a: Any, b: Any, name: str) -> None:
     stay_here(name, a, b)
-    if a.dtype is not b.dtype:
-        raise RuntimeError(
-            f"expected scalar type {a.dtype.scalar_name} but found {b.dtype.scalar_name}"
-        )
-    if a.dim() != 2 or b.dim() != 2:
-        which, have = ("self", a) if a.dim() != 2 else ("mat2", b)
-        raise RuntimeError(f"{name}: {which} must be a matrix, got {have.dim()}-D tensor")
-    if a.shape[1] != b.shape[0]:
-        if parts(b) is None:
+    p, q = parts(a), parts(b)
+    have, want = (x.dtype if y is None else y.value.dtype for x, y in ((a, p), (b, q)))
+    if have is not want:
+        raise RuntimeError(f"expected scalar type {have.scalar_name} but found {want.scalar_name}")
+    left, right = (x.shape if y is None else y.shape for x, y in ((a, p), (b, q)))
+    if len(left) != 2 or len(right) != 2:
+        which, shape = ("self", left) if len(left) != 2 else ("mat2", right)
+        raise RuntimeError(f"{name}: {which} must be a matrix, got {len(shape)}-D tensor")
+    if left[1] != right[0]:
+        if q is None:
             raise RuntimeError(
-                f"addmm: Argument #3 (dense): Expected dim 0 size {a.shape[1]}, got {b.shape[0]}"
+                f"addmm: Argument #3 (dense): Expected dim 0 size {left[1]}, got {right[0]}"
             )
         raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and "
-            f"{b.shape[0]}x{b.shape[1]})"
+            f"mat1 and mat2 shapes cannot be multiplied ({left[0]}x{left[1]} and "
+            f"{right[0]}x{right[1]})"
         )
-    for x in (a, b):
-        p = parts(x)
+    for p in (p, q):
         if p is not None and p.n_dense:
             raise RuntimeError(
                 f"{name}: a matrix with dense dimensions is not multiplied; this one has "
@@ -230,8 +227,7 @@ def product(a: Any, b: Any, node: str = "MmBackward0") -> Any:
     a, p = _plain(a)
     if transformed(b):
         return _composed(a, b)
-    with rl.no_grad():
-        made = times_dense(p, b)
+    made = times_dense(p, b)
 
     def for_a(g: Any) -> Tensor:
         if node != "SparseAddmmBackward0" and not is_masked(a):
@@ -239,6 +235,8 @@ def product(a: Any, b: Any, node: str = "MmBackward0") -> Any:
         return at_places(p, sampled(g, b.conj(), p))
 
     def for_b(g: Tensor) -> Any:
+        if not rl.is_grad_enabled() and parts(g) is None and not p.value.dtype.is_complex:
+            return times_dense(p, g, transposed=True)
         return product(t(_conjugate(a)), g, node)
 
     return record(node, made, (a, b), (for_a, for_b))
@@ -253,6 +251,10 @@ def _composed(a: Any, b: Any) -> Tensor:
     )
 
 
+def _is_recorded(*tensors: object) -> bool:
+    return rl.is_grad_enabled() and any(map(wants, tensors))
+
+
 def _conjugate(t: Any) -> Tensor:
     return HANDLERS["conj_physical"](t) if t.dtype.is_complex else t
 
@@ -261,18 +263,32 @@ def t_of(x: Any) -> Tensor:
     return x.t() if parts(x) is None else t(x)
 
 
-def times_dense(p: Parts, dense: Tensor) -> Tensor:
-    """The product with a dense matrix, without history."""
-    rows, columns = p.places()
-    m, k = p.shape[0], dense.shape[1]
+@rl.no_grad()
+def times_dense(p: Parts, dense: Tensor, transposed: bool = False) -> Tensor:
+    """The product with a dense matrix or vector, without history."""
+    first, second, rows, columns, turned = p.matrix()
+    turned = turned is not transposed
     dense = dense.detach()
-    made = rl.zeros((m, k), dtype=dense.dtype, device=cpu)
+    found = kernels.sparse_product(first, second, p.value, dense, rows, columns, turned)
+    if found is not NotImplemented:
+        return found
+    if dense.ndim == 1:
+        return times_dense(p, dense.unsqueeze(1), transposed).squeeze(1)
+    return _times_in_pieces(p, dense, transposed)
+
+
+def _times_in_pieces(p: Parts, dense: Tensor, transposed: bool) -> Tensor:
+    """The same of any type: for each value a multiple of a row is added to a row. It goes in
+    pieces, so that the multiples take no more memory than the result and the caches hold them."""
+    to, of = p.places()[::-1] if transposed else p.places()
+    k = dense.shape[1]
+    made = rl.zeros((p.shape[int(transposed)], k), dtype=dense.dtype, device=cpu)
     step = max(256, _PIECE // max(k, 1))
-    for start in range(0, len(rows), step):
+    for start in range(0, len(to), step):
         piece = slice(start, start + step)
-        part = dense.index_select(0, integers(columns[piece]))
+        part = dense.index_select(0, integers(of[piece]))
         part = part.mul_(p.value[piece].unsqueeze(1))
-        made.index_add_(0, integers(rows[piece]), part)
+        made.index_add_(0, integers(to[piece]), part)
     return made
 
 
@@ -280,6 +296,11 @@ def sampled(x: Any, y: Tensor, p: Parts) -> Tensor:
     """Of x @ y.T, the elements at the places of `p`."""
     if parts(x) is not None:
         x = to_dense(x)
+    first, second, *_, turned = p.matrix()
+    if not rl.is_grad_enabled() and not transformed(x) and not transformed(y):
+        found = kernels.sparse_dots(first, second, *((y, x) if turned else (x, y)))
+        if found is not NotImplemented:
+            return found
     rows, columns = p.places()
     k = x.shape[1]
     step = max(256, _PIECE // max(k, 1))
@@ -344,10 +365,14 @@ def mm(input: object, mat2: Tensor) -> Any:
 def mv(input: Any, vec: Any) -> Any:
     if parts(vec) is not None or vec.dim() != 1:
         refuse("mv", (input, vec))
-    if input.shape[-1] != len(vec):
+    _, p = _plain(input)
+    if p.shape[-1] != len(vec):
         raise RuntimeError(
-            f"mv: expected self.size(-1) == vec.size(-1), but got {input.shape[-1]} and {len(vec)}"
+            f"mv: expected self.size(-1) == vec.size(-1), but got {p.shape[-1]} and {len(vec)}"
         )
+    plain = len(p.shape) == 2 and not p.n_dense and p.value.dtype is vec.dtype
+    if plain and not transformed(vec) and not _is_recorded(input, vec):
+        return times_dense(p, vec)
     return named("MvBackward0", product(input, vec.unsqueeze(1)).squeeze(1))
 
 
@@ -380,8 +405,7 @@ def bmm(input: Any, mat2: Any) -> Tensor:
         p.coalesced,
     )
     wide = mat2.detach().reshape(n * k, mat2.shape[2])
-    with rl.no_grad():
-        made = times_dense(flat, wide).reshape(n, m, mat2.shape[2])
+    made = times_dense(flat, wide).reshape(n, m, mat2.shape[2])
 
     def for_a(g: Any) -> Any:
         if not is_masked(input):
@@ -401,16 +425,17 @@ def _batch_t(x: object) -> Any:
 
 @answers("matmul", "__matmul__", "__rmatmul__")
 def matmul(input: Any, other: Any) -> Any:
-    a, b = input.dim(), other.dim()
+    p, q = parts(input), parts(other)
+    a, b = (x.dim() if y is None else len(y.shape) for x, y in ((input, p), (other, q)))
     if a == 2 and b == 2:
         return product(input, other)
-    if a == 2 and b == 1 and parts(other) is None:
+    if a == 2 and b == 1 and q is None:
         return mv(input, other)
-    if a == 1 and b == 2 and parts(input) is None:
+    if a == 1 and b == 2 and p is None:
         return mv(t(other), input)
     if a == 3 and b == 3:
         return bmm(input, other)
-    if a > 2 and b == 2 and parts(input) is None:
+    if a > 2 and b == 2 and p is None:
         return product(input.reshape(-1, input.shape[-1]), other).reshape(*input.shape[:-1], -1)
     raise RuntimeError(
         f"reshape is not implemented for sparse tensors: a product of {a} and {b} dimensions needs "

@@ -1,0 +1,146 @@
+// The loops of sparse.h.
+#include "kernels/sparse.h"
+
+#include <algorithm>
+
+namespace rushlight {
+
+namespace {
+
+template <class T>
+const T* as(const void* p) {
+  return static_cast<const T*>(p);
+}
+bool within(int64_t i, ptrdiff_t n) { return static_cast<uint64_t>(i) < static_cast<uint64_t>(n); }
+
+// f(value, row, column) of those values; of a compressed matrix, of those rows. False where a place is outside of the matrix.
+template <class I, class F>
+bool walk(const Entries& at, ptrdiff_t begin, ptrdiff_t end, const F& f) {
+  const I *rows = as<I>(at.rows), *columns = as<I>(at.columns);
+  if (!at.compressed) {
+    for (ptrdiff_t i = begin; i < end; i++) {
+      const int64_t row = rows[i], column = columns[i];
+      if (!within(row, at.n_rows) || !within(column, at.n_columns)) return false;
+      f(i, row, column);
+    }
+    return true;
+  }
+  if (rows[0] != 0 || rows[at.n_rows] != at.n) return false;
+  for (ptrdiff_t row = begin; row < end; row++) {
+    const int64_t first = rows[row], last = rows[row + 1];
+    if (first < 0 || last < first || last > at.n) return false;
+    for (int64_t i = first; i < last; i++) {
+      const int64_t column = columns[i];
+      if (!within(column, at.n_columns)) return false;
+      f(i, row, column);
+    }
+  }
+  return true;
+}
+template <class F>
+bool walk_part(const Entries& at, ptrdiff_t begin, ptrdiff_t end, const F& f) {
+  return at.wide ? walk<int64_t>(at, begin, end, f) : walk<int32_t>(at, begin, end, f);
+}
+template <class F>
+bool walk_all(const Entries& at, const F& f) {
+  return walk_part(at, 0, at.compressed ? at.n_rows : at.n, f);
+}
+
+template <class F>
+auto by_type(DType dtype, const F& f) {
+  return dtype == DType::F32 ? f(float()) : f(double());
+}
+
+template <class T>
+void add_multiple(T v, const T* __restrict x, T* __restrict out, ptrdiff_t k) {
+  for (ptrdiff_t j = 0; j < k; j++) out[j] += v * x[j];
+}
+
+}  // namespace
+
+bool add_product(DType dtype, const Entries& at, bool transposed, const char* values, const char* dense, ptrdiff_t k, char* out,
+                 ptrdiff_t begin, ptrdiff_t end) {
+  return by_type(dtype, [&]<class T>(T) {
+    const T *v = as<T>(values), *x = as<T>(dense);
+    T* to = reinterpret_cast<T*>(out);
+    const bool by_rows = parted_by_rows(at, transposed);
+    const ptrdiff_t first = by_rows ? 0 : begin, count = by_rows ? k : end - begin;
+    const auto add = [&](ptrdiff_t i, int64_t row, int64_t column) {
+      const int64_t target = transposed ? column : row, source = transposed ? row : column;
+      add_multiple(v[i], x + source * k + first, to + target * k + first, count);
+    };
+    if (!by_rows) return walk_all(at, add);
+    if (k > 1) return walk_part(at, begin, end, add);
+    int64_t last = -1;
+    T sum = 0;  // of the row `last`, which stays in a register
+    const bool inside = walk_part(at, begin, end, [&](ptrdiff_t i, int64_t row, int64_t column) {
+      if (row != last) {
+        if (last >= 0) to[last] += sum;
+        last = row, sum = 0;
+      }
+      sum += v[i] * x[column];
+    });
+    if (last >= 0) to[last] += sum;
+    return inside;
+  });
+}
+
+bool dot_products(DType dtype, const Entries& at, const char* x, const char* y, ptrdiff_t k, char* out) {
+  return by_type(dtype, [&]<class T>(T) {
+    T* to = reinterpret_cast<T*>(out);
+    return walk_all(at, [&](ptrdiff_t i, int64_t row, int64_t column) {
+      const T *a = as<T>(x) + row * k, *b = as<T>(y) + column * k;
+      T sums[8] = {};
+      ptrdiff_t j = 0;
+      for (; j + 8 <= k; j += 8)
+        for (ptrdiff_t lane = 0; lane < 8; lane++) sums[lane] += a[j + lane] * b[j + lane];
+      for (; j < k; j++) sums[0] += a[j] * b[j];
+      to[i] = ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+    });
+  });
+}
+
+bool keys_of(const Entries& at, int64_t* keys) {
+  return walk_all(at, [&](ptrdiff_t i, int64_t row, int64_t column) { keys[i] = row * at.n_columns + column; });
+}
+
+void add_at_keys(DType dtype, const int64_t* keys, ptrdiff_t n, const char* values, ptrdiff_t width, char* out) {
+  by_type(dtype, [&]<class T>(T) {
+    const T* v = as<T>(values);
+    for (ptrdiff_t i = 0; i < n; i++)
+      for (ptrdiff_t j = 0; j < width; j++) reinterpret_cast<T*>(out)[keys[i] * width + j] += v[i * width + j];
+  });
+}
+
+void sort_keys(Keyed* keys, Keyed* spare, ptrdiff_t n) {
+  constexpr int kMostBits = 11;
+  const int bits = n < 1024 ? 6 : kMostBits;  // a table of counts should be no longer than what is counted
+  uint64_t most = 0;
+  for (ptrdiff_t i = 0; i < n; i++) most |= static_cast<uint64_t>(keys[i].key);
+  Keyed *from = keys, *to = spare;
+  for (int shift = 0; shift < 64 && most >> shift; shift += bits) {
+    const auto digit = [&](const Keyed& k) { return static_cast<uint64_t>(k.key) >> shift & ((1u << bits) - 1); };
+    ptrdiff_t starts[(1 << kMostBits) + 1] = {};
+    for (ptrdiff_t i = 0; i < n; i++) starts[digit(from[i]) + 1]++;
+    for (int d = 0; d < 1 << bits; d++) starts[d + 1] += starts[d];
+    for (ptrdiff_t i = 0; i < n; i++) to[starts[digit(from[i])]++] = from[i];
+    std::swap(from, to);
+  }
+  if (from != keys) std::copy_n(from, n, keys);
+}
+
+ptrdiff_t add_equal(DType dtype, const Keyed* keys, ptrdiff_t n, const char* values, ptrdiff_t width, char* out) {
+  return by_type(dtype, [&]<class T>(T) {
+    ptrdiff_t found = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+      const bool again = i && keys[i].key == keys[i - 1].key;
+      found += !again;
+      const T* from = as<T>(values) + keys[i].place * width;
+      T* to = reinterpret_cast<T*>(out) + (found - 1) * width;
+      for (ptrdiff_t j = 0; j < width; j++) to[j] = again ? to[j] + from[j] : from[j];
+    }
+    return found;
+  });
+}
+
+}  // namespace rushlight
