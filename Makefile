@@ -9,6 +9,7 @@
 #   make fuzz       random programs for SECONDS=60, from SEED=1; with SANITIZE=1 on the build of `make sanitize`
 #   make libraries  quick starts of libraries built on PyTorch, in an environment where torch is rushlight
 #   make bench      benchmarks/compare.py against PyTorch
+#   make bench-ops  benchmarks/ops.py: every op of the table at three sizes, against PyTorch
 #   make bench-around  benchmarks/around.py: what programs do around the ops, against PyTorch
 #   make cuda-check every kernel text of accelerators, compiled as CUDA C; no GPU is needed
 #   make docs       the documentation site, in build/site: open build/site/index.html
@@ -40,7 +41,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
 # libstdc++ too: AddressSanitizer looks up __cxa_throw as it starts, and the interpreter is no C++ program.
 RUNTIMES = $(foreach library,libasan.so libubsan.so libstdc++.so.6,$(shell $${CXX:-c++} -print-file-name=$(library)))
 
-.PHONY: cuda-check run examples test comparisons sanitize fuzz libraries bench bench-around docs lint torch wheel install clean
+.PHONY: cuda-check run examples test comparisons sanitize fuzz libraries bench bench-ops bench-around docs lint torch wheel install clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/installed $(VENV)/examples
@@ -57,6 +58,9 @@ comparisons: $(VENV)/installed $(VENV)/test $(VENV)/examples $(VENV)/torch
 
 bench: $(VENV)/installed $(VENV)/torch wheel
 	$(BIN)/python benchmarks/compare.py $(BENCH_ARGS)
+
+bench-ops: $(VENV)/installed $(VENV)/test $(VENV)/torch
+	$(BIN)/python benchmarks/ops.py $(BENCH_ARGS)
 
 bench-around: $(VENV)/installed $(VENV)/torch
 	$(BIN)/python benchmarks/around.py $(BENCH_ARGS)

@@ -36,6 +36,7 @@ import argparse
 import datetime
 import json
 import math
+import operator
 import os
 import platform
 import statistics
@@ -231,6 +232,8 @@ def compare(
     settings = options.get("variants", [{}])
     threads = pair.ours.threads
     row: dict[str, Any] = {"name": name, "threads": threads, "target": target_of(name, threads)}
+    if "path" in options:
+        row["path"] = options["path"]
     if options.get("once"):
         rounds = min(rounds, 2)
     turns: dict[str, list[dict[str, Any]]] = {"ours": [], "theirs": []}
@@ -378,8 +381,12 @@ def shown(row: dict[str, Any], side: str) -> str:
     return span(row[f"{side}_seconds"]) if f"{side}_seconds" in row else ""
 
 
+def titled(row: dict[str, Any]) -> str:
+    return f"{row['name']}  {'; '.join(notes_of(row))}".rstrip()
+
+
 def notes_of(row: dict[str, Any]) -> list[str]:
-    notes = []
+    notes = [row["path"]] if "path" in row else []
     if row.get("agree") is False:
         notes.append("THE NUMBERS DIFFER")
     if "calls" in row:
@@ -400,7 +407,7 @@ def notes_of(row: dict[str, Any]) -> list[str]:
 
 
 HEADINGS = "program threads ours theirs ratio turns target  floor share notes".split(" ")
-WIDTHS = (24, 7, 10, 10, 7, 15, 7, 8, 22, 7, 0)
+WIDTHS = [24, 7, 10, 10, 7, 15, 7, 8, 22, 7, 0]
 
 
 def cells(row: dict[str, Any]) -> list[str]:
@@ -425,8 +432,7 @@ def cells(row: dict[str, Any]) -> list[str]:
 
 
 def line_of(texts: list[str]) -> str:
-    first, *rest = (f"{text:<{width}}" for text, width in zip(texts, WIDTHS, strict=True))
-    return " ".join([first, *rest]).rstrip()
+    return " ".join(f"{t:<{width}}" for t, width in zip(texts, WIDTHS, strict=True)).rstrip()
 
 
 def markdown(result: dict[str, Any]) -> str:
@@ -466,13 +472,14 @@ def machine() -> dict[str, Any]:
 
 
 def summary(rows: list[dict[str, Any]]) -> str:
-    """The geometric mean of the ratios, and the rows below 1."""
-    ratios = {row["name"]: row["ratio"] for row in rows if "ratio" in row}
+    """The geometric mean of the ratios, and the rows below 1, slowest first."""
+    ratios = [(row["ratio"], row) for row in rows if "ratio" in row]
     if not ratios:
         return "no row has a ratio"
-    mean = statistics.geometric_mean(ratios.values())
-    slower = sorted((name for name in ratios if ratios[name] < 1), key=ratios.__getitem__)
-    return f"{len(ratios)} rows, geometric mean {mean:.2f}, below 1: {', '.join(slower) or 'none'}"
+    mean = statistics.geometric_mean(ratio for ratio, _ in ratios)
+    slower = sorted((each for each in ratios if each[0] < 1), key=operator.itemgetter(0))
+    first = f"{len(ratios)} rows, geometric mean {mean:.2f}, {len(slower)} below 1"
+    return "\n".join([first, *(f"  {ratio:.2f}  {titled(row)}" for ratio, row in slower)])
 
 
 def measure(
@@ -495,6 +502,7 @@ def measure(
         f"{options.ours} {ours.facts['version']} and {options.theirs} {theirs.facts['version']}, "
         f"best of {rounds} turns\n"
     )
+    WIDTHS[0] = max(map(len, names), default=0)
     show(line_of(HEADINGS))
     rows: list[dict[str, Any]] = []
 

@@ -635,12 +635,18 @@ def load(library: str, threads: int) -> Any:
 
 
 def values(result: Any) -> list[float]:
-    """A few numbers of a step's result, for comparing libraries."""
-    array = np.asarray(
-        result.detach().numpy() if hasattr(result, "detach") else result, dtype=np.float64
+    """A few numbers of a step's result, or of the first of several, for comparing libraries."""
+    while isinstance(result, (tuple, list)):
+        result = result[0]
+    if hasattr(result, "detach"):
+        result = result.detach()
+        result = (result.abs() if result.is_complex() else result).double().numpy()
+    flat = np.asarray(result, dtype=np.float64).reshape(-1)
+    return (
+        [float(v) for v in (flat[0], flat[-1], flat.mean(), np.abs(flat).max())]
+        if flat.size
+        else []
     )
-    flat = array.reshape(-1)
-    return [float(v) for v in (flat[0], flat[-1], flat.mean(), np.abs(flat).max())]
 
 
 def best_time(step: Step, seconds: float, once: bool) -> tuple[float, int]:

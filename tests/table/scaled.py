@@ -14,15 +14,16 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from cases import OPS, Call, Make, samples_of, tensors_in
+from cases import OPS, Call, Make, samples_of
 
+import rushlight as torch
 from rushlight import _core
 from rushlight._base import observers
 
 MOST = 16  # results may have so many times the elements that were asked for
+STEP = 16
 Shape = tuple[int, ...]
 Rule = Callable[[Shape, Shape, float], Shape]
 
@@ -84,9 +85,10 @@ class _Scaled(Make):
         return super().__call__(*shape, **how)
 
 
-def _drawn(name: str, dtype: str, rule: Rule | None, first: Shape, grow: float) -> list[Call]:
+def _drawn(name: str, dtype: str, rule: str, first: Shape, elements: int) -> list[Call]:
     make = _Scaled(zlib.crc32(name.encode()), OPS[name].domain, dtype)
-    make.rule, make.first, make.grow = rule, first, grow
+    if rule:
+        make.rule, make.first, make.grow = RULES[rule], first, elements / math.prod(first)
     found = []
     for args in samples_of(name)(make):  # type: ignore[misc]
         kwargs = {}
@@ -96,6 +98,17 @@ def _drawn(name: str, dtype: str, rule: Rule | None, first: Shape, grow: float) 
         fixed = [i for i, t in enumerate(call.tensors) if any(t is f for f in make.fixed)]
         found.append(Call(name, call.args, call.kwargs, frozenset(fixed)))
     return found
+
+
+def _first(sample: Call) -> Shape:
+    """The shape of its largest tensor, which a rule goes by."""
+    return max((tuple(t.shape) for t in sample.tensors), key=math.prod, default=())
+
+
+def one(name: str, dtype: str, elements: int, number: int, rule: str) -> Call:
+    """The call that `scaled` gives for a sample with this rule."""
+    first = _first(_drawn(name, dtype, "", (), 0)[number])
+    return _drawn(name, dtype, rule, first, elements)[number]
 
 
 def _elements(call: Call) -> int:
@@ -117,23 +130,30 @@ def _fits(call: Call, elements: int) -> bool:
 def scaled(name: str, dtype: str, elements: int, most: int = 3) -> Iterator[tuple[int, str, Call]]:
     """Of the first samples that can be made so large: the number, the rule, and the call."""
     try:
-        plain = _drawn(name, dtype, None, (), 1.0)
+        samples = _drawn(name, dtype, "", (), 0)
     except Exception:  # it has no such element type
         return
     drawn: dict[Any, list[Call]] = {}
-    for number, sample in enumerate(plain):
-        first = max((tuple(t.shape) for t in sample.tensors), key=math.prod, default=())
+    for number, sample in enumerate(samples):
+        first = _first(sample)
         if math.prod(first) < 2:
             continue
-        for rule, change in RULES.items():
-            if (rule, first) not in drawn:
-                try:
-                    grow = elements / math.prod(first)
-                    drawn[rule, first] = _drawn(name, dtype, change, first, grow)
-                except Exception:  # what the sampler computes of the tensors needs their own shapes
-                    drawn[rule, first] = []
-            if number < len(drawn[rule, first]) and _fits(drawn[rule, first][number], elements):
-                yield number, rule, drawn[rule, first][number]
+        # By steps: a result may have as many elements as all arguments have together, multiplied.
+        sizes = [s for s in (STEP**k for k in range(1, 20)) if 2 * math.prod(first) < s < elements]
+        for rule in RULES:
+            call = sample
+            for size in (*sizes, elements):
+                if (rule, first, size) not in drawn:
+                    try:
+                        drawn[rule, first, size] = _drawn(name, dtype, rule, first, size)
+                    except Exception:  # the sampler computes something of its own shapes
+                        drawn[rule, first, size] = []
+                calls = drawn[rule, first, size]
+                if number >= len(calls) or not _fits(calls[number], size):
+                    break
+                call = calls[number]
+            else:
+                yield number, rule, call
                 most -= 1
                 break
         if not most:
@@ -141,36 +161,39 @@ def scaled(name: str, dtype: str, elements: int, most: int = 3) -> Iterator[tupl
 
 
 class _Paths:
-    """Counts the calls that the core tells of, by op and path."""
+    """Counts the calls and nodes that the core tells of, by name, path and ways."""
 
     def __init__(self) -> None:
-        self.found: Counter[tuple[str, int]] = Counter()
+        self.found: Counter[tuple[str, int, int]] = Counter()
 
     def starts(self, what: Any, values: tuple[Any, ...], place: tuple[str, int] | None) -> str:
-        return getattr(what, "__name__", "") if isinstance(what, _core.Op) else str(what)
+        return what.__name__ if isinstance(what, _core.Op) else type(what).__name__
 
     def ran(self, began: str, values: Any, error: Any, took: int) -> None:
         pass
 
     def ends(self, began: str, path: int, ways: int) -> None:
-        self.found[began, path] += 1
+        self.found[began, path, ways] += 1
 
 
-@contextmanager
-def followed() -> Iterator[Counter[tuple[str, int]]]:
-    """The calls of the block: how often each op was computed in which way."""
+def paths(call: Call) -> Counter[tuple[str, int, int]]:
+    """How often each op and node of the call and of its backward was computed in which way."""
     watching = _Paths()
     observers.follow(watching)
     try:
-        yield watching.found
+        with warnings.catch_warnings(action="ignore"):
+            leaves = [call.tensors[i].requires_grad_() for i in call.leaves]
+            try:
+                outputs = [t for t in call.outputs() if t.requires_grad]
+                if leaves and outputs:
+                    seeds = [torch.ones_like(t) for t in outputs]
+                    torch.autograd.grad(outputs, leaves, seeds, allow_unused=True)
+            except (NotImplementedError, RuntimeError) as error:
+                if "the derivative" not in str(error) and "derivative for" not in str(error):
+                    raise
+                for leaf in leaves:
+                    leaf.requires_grad_(False)
+                call.run()
     finally:
         observers.unfollow(watching)
-
-
-def paths(call: Call) -> Counter[tuple[str, int]]:
-    with followed() as found, warnings.catch_warnings(action="ignore"):
-        call.run()
-    return found
-
-
-__all__ = ["RULES", "followed", "paths", "scaled", "tensors_in"]
+    return watching.found
