@@ -103,14 +103,51 @@ auto typed(DType dtype, const F& f) {
   }
 }
 
-constexpr ptrdiff_t kSmall = 16;
-bool is_small(DType dtype, ptrdiff_t m, ptrdiff_t n) { return (dtype == DType::F32 || dtype == DType::F64) && m <= kSmall && n <= kSmall; }
+// Whether matrices go into the lanes of registers.
+bool is_small(DType dtype, ptrdiff_t m, ptrdiff_t n) {
+  return (dtype == DType::F32 || dtype == DType::F64) && std::max(m, n) <= kSmallMatrix && dense_kernels().small_lu;
+}
+// The same of an iteration, which takes as long for one matrix as for all lanes.
+bool is_iterated(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n) {
+  return is_small(dtype, m, n) && (count >= 4 || std::max(m, n) <= 8);
+}
+// small(first, count, done) for at most kAtOnce matrices at a time, and each(i) for those that it left alone.
+constexpr ptrdiff_t kAtOnce = 32;
+template <class Small, class Each>
+bool by_lanes(ptrdiff_t count, const Small& small, const Each& each) {
+  for (ptrdiff_t first = 0; first < count; first += kAtOnce) {
+    bool done[kAtOnce];
+    const ptrdiff_t some = std::min(kAtOnce, count - first);
+    small(first, some, done);
+    for (ptrdiff_t i = 0; i < some; i++)
+      if (!done[i] && !each(first + i)) return false;
+  }
+  return true;
+}
+void* shifted(void* data, ptrdiff_t bytes) { return data ? static_cast<char*>(data) + bytes : nullptr; }
+
+// The exchanges of rows that LU made, in matrices of k columns; or what takes them back.
+void exchange(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const int* pivots, bool forth, void* b) {
+  typed(dtype, [&]<class T>(T) {
+    T* x = static_cast<T*>(b);
+    for (ptrdiff_t i = 0; i < count; i++, pivots += n) {
+      for (ptrdiff_t c = 0; c < k; c++, x += n) {
+        if (forth) {
+          for (ptrdiff_t r = 0; r < n; r++) std::swap(x[r], x[pivots[r] - 1]);
+        } else {
+          for (ptrdiff_t r = n; r-- > 0;) std::swap(x[r], x[pivots[r] - 1]);
+        }
+      }
+    }
+  });
+}
 
 }  // namespace
 
-ptrdiff_t matrices_at_once(DType dtype, ptrdiff_t m, ptrdiff_t n) { return is_small(dtype, m, n) ? 32 : 1; }
+ptrdiff_t matrices_at_once(DType dtype, ptrdiff_t m, ptrdiff_t n) { return is_small(dtype, m, n) ? kAtOnce : 1; }
 
 bool lu(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, int* pivots, int* info) {
+  if (is_small(dtype, m, n)) return dense_kernels().small_lu(dtype, count, m, n, a, pivots, info), true;
   if (!library()) return false;
   return typed(dtype, [&]<class T>(T) {
     const int rows = static_cast<int>(m), columns = static_cast<int>(n), leading = std::max(rows, 1);
@@ -122,6 +159,15 @@ bool lu(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, int* pi
 }
 
 bool lu_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void* a, const int* pivots, char how, void* b) {
+  if (is_small(dtype, n, n)) {
+    const bool plain = how == 'N';
+    const ptrdiff_t a_steps[] = {n * n, plain ? 1 : n, plain ? n : 1}, b_steps[] = {n * k, 1, n};
+    if (plain) exchange(dtype, count, n, k, pivots, true, b);
+    dense_kernels().small_triangle(dtype, count, n, k, a, a_steps, false, plain, b, b_steps);
+    dense_kernels().small_triangle(dtype, count, n, k, a, a_steps, true, !plain, b, b_steps);
+    if (!plain) exchange(dtype, count, n, k, pivots, false, b);
+    return true;
+  }
   if (!library()) return false;
   return typed(dtype, [&]<class T>(T) {
     const int size = static_cast<int>(n), columns = static_cast<int>(k), leading = std::max(size, 1);
@@ -135,6 +181,7 @@ bool lu_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void
 }
 
 bool cholesky(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, int* info) {
+  if (is_small(dtype, n, n)) return dense_kernels().small_cholesky(dtype, count, n, a, upper, info), true;
   if (!library()) return false;
   return typed(dtype, [&]<class T>(T) {
     const int size = static_cast<int>(n), leading = std::max(size, 1);
@@ -158,6 +205,14 @@ bool cholesky_inverse(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool u
 
 bool solve_triangle(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t k, const void* a, ptrdiff_t a_step, Triangle triangle,
                     bool left, void* b) {
+  const ptrdiff_t n = left ? m : k, other = left ? k : m;
+  if (is_small(dtype, n, n)) {
+    // x @ op(a) = b is op(a).T @ x.T = b.T.
+    const bool turned = (triangle.how == 'N') != left;
+    const ptrdiff_t a_steps[] = {a_step, turned ? n : 1, turned ? 1 : n}, b_steps[] = {m * k, left ? 1 : m, left ? m : 1};
+    dense_kernels().small_triangle(dtype, count, n, other, a, a_steps, triangle.upper != turned, triangle.unit, b, b_steps);
+    return true;
+  }
   if (!library()) return false;
   return typed(dtype, [&]<class T>(T) {
     const int rows = static_cast<int>(m), columns = static_cast<int>(k), leading = std::max(rows, 1),
@@ -173,7 +228,10 @@ bool solve_triangle(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t k, cons
   });
 }
 
-bool qr(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, void* tau) {
+namespace {
+
+// The same by the library alone.
+bool qr_by_library(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, void* tau) {
   if (!library()) return false;
   return typed(dtype, [&]<class T>(T) {
     const int rows = static_cast<int>(m), columns = static_cast<int>(n), leading = std::max(rows, 1), query = -1;
@@ -190,7 +248,21 @@ bool qr(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, void* t
   });
 }
 
+}  // namespace
+
+bool qr(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, void* tau) {
+  if (!is_small(dtype, m, n)) return qr_by_library(dtype, count, m, n, a, tau);
+  const ptrdiff_t item = kItemSize[static_cast<int>(dtype)], step = m * n * item, tau_step = std::min(m, n) * item;
+  return by_lanes(
+      count,
+      [&](ptrdiff_t i, ptrdiff_t some, bool* done) {
+        dense_kernels().small_qr(dtype, some, m, n, shifted(a, i * step), shifted(tau, i * tau_step), done);
+      },
+      [&](ptrdiff_t i) { return qr_by_library(dtype, 1, m, n, shifted(a, i * step), shifted(tau, i * tau_step)); });
+}
+
 bool reflect_identity(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, void* a, const void* tau) {
+  if (is_small(dtype, m, n)) return dense_kernels().small_reflections(dtype, count, m, n, k, a, tau), true;
   if (!library()) return false;
   return typed(dtype, [&]<class T>(T) {
     const int rows = static_cast<int>(m), columns = static_cast<int>(n), reflections = static_cast<int>(k),
@@ -233,7 +305,9 @@ bool reflect(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k
   });
 }
 
-bool eigh(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, bool vectors, void* values) {
+namespace {
+
+bool eigh_by_library(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, bool vectors, void* values) {
   if (!library()) return false;
   return typed(dtype, [&]<class T>(T) {
     using R = Real<T>;
@@ -259,6 +333,21 @@ bool eigh(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, bool v
     for (ptrdiff_t i = 0; i < count && !info; i++, at += n * n, to += n) run(work.p, &n_work, reals.p, &n_reals, ints.p, &n_ints);
     return info == 0;
   });
+}
+
+}  // namespace
+
+bool eigh(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, bool vectors, void* values) {
+  if (!is_iterated(dtype, count, n, n)) return eigh_by_library(dtype, count, n, a, upper, vectors, values);
+  const ptrdiff_t item = kItemSize[static_cast<int>(dtype)];
+  return by_lanes(
+      count,
+      [&](ptrdiff_t i, ptrdiff_t some, bool* done) {
+        dense_kernels().small_eigh(dtype, some, n, shifted(a, i * n * n * item), upper, vectors, shifted(values, i * n * item), done);
+      },
+      [&](ptrdiff_t i) {
+        return eigh_by_library(dtype, 1, n, shifted(a, i * n * n * item), upper, vectors, shifted(values, i * n * item));
+      });
 }
 
 bool eig(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, void* values, void* vectors) {
@@ -308,7 +397,9 @@ bool eig(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, void* values, void*
   });
 }
 
-bool svd(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, bool full, void* u, void* s, void* vh) {
+namespace {
+
+bool svd_by_library(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, bool full, void* u, void* s, void* vh) {
   if (!library()) return false;
   return typed(dtype, [&]<class T>(T) {
     using R = Real<T>;
@@ -341,6 +432,24 @@ bool svd(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, bool f
     }
     return info == 0;
   });
+}
+
+}  // namespace
+
+bool svd(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, bool full, void* u, void* s, void* vh) {
+  if (!is_iterated(dtype, count, m, n) || (u && full && m != n)) return svd_by_library(dtype, count, m, n, a, full, u, s, vh);
+  const ptrdiff_t item = kItemSize[static_cast<int>(dtype)], k = std::min(m, n);
+  const auto at = [&](ptrdiff_t i, auto f) {
+    return f(shifted(a, i * m * n * item), shifted(u, i * m * k * item), shifted(s, i * k * item), shifted(vh, i * k * n * item));
+  };
+  return by_lanes(
+      count,
+      [&](ptrdiff_t i, ptrdiff_t some, bool* done) {
+        at(i, [&](void* x, void* l, void* v, void* r) { dense_kernels().small_svd(dtype, some, m, n, x, l, v, r, done); });
+      },
+      [&](ptrdiff_t i) {
+        return at(i, [&](void* x, void* l, void* v, void* r) { return svd_by_library(dtype, 1, m, n, x, false, l, v, r); });
+      });
 }
 
 bool least_squares(DType dtype, char driver, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, void* a, void* b, double rcond, void* s,

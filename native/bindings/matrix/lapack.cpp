@@ -169,6 +169,14 @@ void clear_triangle(DType dtype, char* data, ptrdiff_t count, ptrdiff_t rows, pt
   }
 }
 
+void fill_identity(DType dtype, ptrdiff_t count, ptrdiff_t n, char* data) {
+  with_type(dtype, [&]<class T>(T) {
+    T* x = reinterpret_cast<T*>(data);
+    std::fill_n(x, count * n * n, T(0));
+    for (ptrdiff_t i = 0; i < count * n; i++, x += n) x[i % n] = 1;
+  });
+}
+
 // f(first, count), a group of matrices at a time, until one of them answers false; over threads where each has enough to do.
 template <class F>
 bool in_groups(Py_ssize_t count, ptrdiff_t group, double work, const F& f) {
@@ -259,6 +267,11 @@ Pair lu_unpack(const TensorInfo& a) {
   return tuple_of(lower, upper);
 }
 
+// The same of A, given its factors.
+Pair lu_parts(const TensorInfo& a, const TensorInfo& factors, const TensorInfo&) {
+  return a.dtype == factors.dtype ? lu_unpack(factors) : Pair();
+}
+
 // The number, from 1, of the first 0 on the diagonal.
 Ref lu_info(const TensorInfo& a) {
   One one;
@@ -287,9 +300,9 @@ bool row_order(const int* pivots, Py_ssize_t n, Py_ssize_t m, int* order) {
   return true;
 }
 
-// The matrices P of A = P @ L @ U, with the element type of `like`.
-Ref pivot_matrix(const TensorInfo& pivots, Py_ssize_t m, const TensorInfo& like) {
-  if (pivots.dtype != DType::I32 || pivots.ndim < 1 || !is_matrix_type(like.dtype) || m < 0 || m >= 0x7fffffff) return {};
+// The matrices P of A = P @ L @ U, of booleans.
+Ref pivot_matrix(const TensorInfo& pivots, Py_ssize_t m) {
+  if (pivots.dtype != DType::I32 || pivots.ndim < 1 || m < 0 || m >= 0x7fffffff) return {};
   const Py_ssize_t n = pivots.shape[pivots.ndim - 1];
   if (n > m) return {};
   check_room(pivots.ndim);
@@ -297,22 +310,18 @@ Ref pivot_matrix(const TensorInfo& pivots, Py_ssize_t m, const TensorInfo& like)
   Py_ssize_t shape[kMaxDims + 1], count = 1;
   for (int d = 0; d < pivots.ndim - 1; d++) count *= shape[d] = pivots.shape[d];
   shape[pivots.ndim - 1] = shape[pivots.ndim] = m;
-  Ref out = is_meta(pivots, like) ? new_ref(like.dtype, pivots.ndim + 1, shape, DeviceType::Meta)
-                                  : zeros_ref(like.dtype, pivots.ndim + 1, shape, DeviceType::Cpu);
+  Ref out = zeros_ref(DType::Bool, pivots.ndim + 1, shape, device_of(pivots));
   if (!has_memory(out)) return out;
   Workspace order(static_cast<double>(m) * sizeof(int));
   if (!order.p) return no_memory();
-  const bool fine = with_type(like.dtype, [&]<class T>(T) {
-    T* to = data_of<T>(out);
-    int* rows = reinterpret_cast<int*>(order.p);
-    const int* from = data_of<const int>(owner);
-    for (Py_ssize_t i = 0; i < count; i++, to += m * m, from += n) {
-      if (!row_order(from, n, m, rows)) return false;
-      for (Py_ssize_t j = 0; j < m; j++) to[rows[j] * m + j] = 1;
-    }
-    return true;
-  });
-  return fine ? std::move(out) : Ref();
+  char* to = data_of(out);
+  int* rows = reinterpret_cast<int*>(order.p);
+  const int* from = data_of<const int>(owner);
+  for (Py_ssize_t i = 0; i < count; i++, to += m * m, from += n) {
+    if (!row_order(from, n, m, rows)) return {};
+    for (Py_ssize_t j = 0; j < m; j++) to[rows[j] * m + j] = 1;
+  }
+  return out;
 }
 
 // ---- solutions
@@ -415,11 +424,7 @@ Ref inverted(const TensorInfo& a, Ref* info) {
       if (!room.p) return false;
       int *pivots = reinterpret_cast<int*>(room.p + count * step), *failed = pivots + count * n;
       for (ptrdiff_t j = 0; j < count; j++) load(one.a, one.a.at(one.lead, i + j), room.p + j * step);
-      std::fill_n(to + i * step, count * step, 0);
-      with_type(a.dtype, [&]<class T>(T) {
-        for (ptrdiff_t j = 0; j < count; j++)
-          for (ptrdiff_t d = 0; d < n; d++) reinterpret_cast<T*>(to + (i + j) * step)[d * n + d] = 1;
-      });
+      fill_identity(a.dtype, count, n, to + i * step);
       return lapack::lu(a.dtype, count, n, n, room.p, pivots, failed) && no_zero(failed, count) &&
              lapack::lu_solve(a.dtype, count, n, n, room.p, pivots, 'N', to + i * step);
     });
@@ -690,6 +695,21 @@ Ref cholesky_inverse(const TensorInfo& a, bool upper) {
   char* to = data_of(out);
   const ptrdiff_t step = n * n * item_size(a.dtype);
   const double work = cube(n, n);
+  if (is_complex(a.dtype) || n <= kSmallMatrix) {  // of complex factors LAPACK reads a real diagonal
+    const ptrdiff_t item = item_size(a.dtype);
+    const char adjoint = is_complex(a.dtype) ? 'C' : 'T';
+    const lapack::Triangle first{upper, upper ? adjoint : 'N', false}, second{upper, upper ? 'N' : adjoint, false};
+    const Unlocked unlocked(release(one.lead, work), one.a.owner, out);
+    const bool done = in_groups(one.lead.count, lapack::matrices_at_once(a.dtype, n, n), work, [&](ptrdiff_t i, ptrdiff_t count) {
+      const Workspace room(static_cast<double>(count) * static_cast<double>(step));
+      if (!room.p) return false;
+      for (ptrdiff_t j = 0; j < count; j++) load(one.a, one.a.at(one.lead, i + j), room.p + j * step);
+      fill_identity(a.dtype, count, n, to + i * step);
+      return lapack::solve_triangle(a.dtype, count, n, n, room.p, step / item, first, true, to + i * step) &&
+             lapack::solve_triangle(a.dtype, count, n, n, room.p, step / item, second, true, to + i * step);
+    });
+    return done ? std::move(out) : Ref();
+  }
   bool fine;
   {
     const Unlocked unlocked(release(one.lead, work), one.a.owner, out);
@@ -971,6 +991,7 @@ Result<"tuple[Tensor, Tensor, Tensor, Tensor]"> lstsq(const TensorInfo& a, const
       !lead_of(lead, {{&a, &x}, {&b, &y}}, {2, 2}))
     return {};
   const DeviceType device = device_of(a, b);
+  if (device == DeviceType::Meta) return {};  // the shapes depend on values
   const Py_ssize_t m = x.rows, n = x.columns, k = y.columns, least = std::min(m, n), most = std::max(m, n), none = 0;
   const char which = driver.which;
   const bool valued = which == 'd' || which == 's';
@@ -980,7 +1001,6 @@ Result<"tuple[Tensor, Tensor, Tensor, Tensor]"> lstsq(const TensorInfo& a, const
   Ref left = m > n && which != 'y' ? vectors_ref(real, lead, k, device) : nothing(real);
   Ref ranks = which ? numbers_ref(DType::I64, lead, device) : nothing(DType::I64);
   Ref values = valued ? vectors_ref(real, lead, least, device) : nothing(real);
-  if (!has_memory(solution)) return tuple_of(solution, left, ranks, values);
   char *to = data_of(solution), *to_left = data_of(left), *to_values = data_of(values);
   int64_t* to_ranks = data_of<int64_t>(ranks);
   const bool sums = as_tensor(left)->numel() > 0;
@@ -1098,8 +1118,9 @@ const KernelRows rows{
     long_kernel<lu_factor_ex, "lu_factor_ex(a, pivot, check_errors): (LU, pivots, info)">(),
     long_kernel<lu_factor_regular, "lu_factor_regular(a, pivot): (LU, pivots) without a zero pivot">(),
     long_kernel<lu_unpack, "lu_unpack(lu): (L, U)">(),
+    long_kernel<lu_parts, "lu_parts(a, lu, pivots): (L, U)">(),
     long_kernel<lu_info, "lu_info(lu): the number of the first zero pivot, or 0">(),
-    long_kernel<pivot_matrix, "pivot_matrix(pivots, m, like): the permutations of m rows">(),
+    long_kernel<pivot_matrix, "pivot_matrix(pivots, m): the permutations of m rows">(),
     long_kernel<lu_solve, "lu_solve(lu, pivots, b, left, adjoint)">(),
     long_kernel<solve, "solve(a, b, left)">(),
     long_kernel<solve_ex, "solve_ex(a, b, left, check_errors): (x, info)">(),
