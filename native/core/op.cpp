@@ -291,6 +291,11 @@ PyObject* run_definition(Op* op, PyObject* function, PyObject* const* slots) {
   PyObject* arguments[kMaxParams + 1];
   PyObject** args = arguments + 1;
   if (is_kernel(function)) {
+    if (accelerators_opened.load(std::memory_order_relaxed) && function == op->forward && is_on(op, slots, kAccelerator)) {
+      PyObject* found = by_device(op->there, slots, op->n_params);
+      if (found != Py_NotImplemented) return found;
+      Py_DECREF(found);
+    }
     note_path(Path::Kernel);
     for (int i = 0; i < op->n_params; ++i) args[i] = slots[i];
     return PyObject_Vectorcall(function, args, op->n_params | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);

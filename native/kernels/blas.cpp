@@ -23,6 +23,7 @@ std::mutex g_opening;
 std::atomic<bool> g_tried{false};
 Sgemm g_sgemm = nullptr;
 Dgemm g_dgemm = nullptr;
+void* g_library = nullptr;
 
 void* open_library(const char* path) {
 #ifdef _WIN32
@@ -61,6 +62,7 @@ bool blas_available() {
       if (threads && sgemm && dgemm) {
         threads(1);
         g_dgemm = dgemm;
+        g_library = library;
         g_sgemm = sgemm;
       }
     }
@@ -68,6 +70,8 @@ bool blas_available() {
   g_tried.store(true, std::memory_order_release);
   return g_sgemm != nullptr;
 }
+
+void* blas_symbol(const char* name) { return find(g_library, name); }
 
 namespace {
 

@@ -12,6 +12,8 @@ namespace rushlight {
 void set_blas_library(const std::string& path);
 // Opens it if that has not been tried; whether it is there.
 bool blas_available();
+// A function of the library, which is there, by the name under which it is exported; null without. For lapack.cpp.
+void* blas_symbol(const char* name);
 
 // c (m x n, rows of ldc elements) = alpha * a @ b + beta * c for operands that is_gemm_operand allows; the library is there.
 void call_blas(DType dtype, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, double alpha, const MatrixView& a, const MatrixView& b,

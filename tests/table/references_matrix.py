@@ -73,6 +73,25 @@ def unpacked(lu: Array, pivots: Array) -> tuple[Array, Array, Array]:
     return np.eye(m)[rows].T, lower, np.triu(lu[:k])
 
 
+def lu_factor(a: Array) -> tuple[Array, Array, Array]:
+    found, pivots, info = routine("getrf", a)(a)
+    return found, pivots + 1, np.array(info)
+
+
+def lu_solve(
+    lu: Array, pivots: Array, b: Array, *, left: bool = True, adjoint: bool = False
+) -> Array:
+    p, lower, upper = unpacked(lu, pivots)
+    a = p @ lower @ upper
+    a = a.conj().T if adjoint else a
+    return np.linalg.solve(a, b) if left else b @ np.linalg.inv(a)
+
+
+def cholesky_inverse(factor: Array, upper: bool = False) -> Array:
+    t = factor.conj().swapaxes(-1, -2)
+    return np.linalg.inv(t @ factor if upper else factor @ t)
+
+
 def ldl_solve(ld: Array, pivots: Array, b: Array) -> Array:
     """For pivots that exchange each row with the last of three."""
     a = np.tril(ld, -1) + np.eye(3)
@@ -91,6 +110,10 @@ LINALG: dict[str, Callable[..., Any]] = {
     "solve_ex": solve_ex,
     "cholesky_ex": lambda a: (np.linalg.cholesky(a), np.zeros(a.shape[:-2])),
     "lu": each(scipy.linalg.lu),
+    "lu_factor": each(lambda a: lu_factor(a)[:2]),
+    "lu_factor_ex": each(lu_factor),
+    "lu_solve": lu_solve,
+    "cholesky_inverse": cholesky_inverse,
     "lu_unpack": each(unpacked, (2, 1)),
     "ldl_factor_ex": each(ldl),
     "ldl_factor": each(lambda a: ldl(a)[:2]),

@@ -286,6 +286,20 @@ Gradients linear_backward(const TensorInfo& g, const TensorOrNone& x, const Tens
   return has_bias ? gradients_of({&gb, &gx, &gw}) : gradients_of({&gx, &gw});
 }
 
+// The sum of a matrix's diagonal.
+Ref trace(const TensorInfo& a) {
+  if (!a.is_float() || a.ndim != 2 || !a.tensor->is_aligned()) return {};
+  Ref out = new_ref(a.dtype, 0, nullptr, device_of(a));
+  if (!has_memory(out)) return out;
+  const Py_ssize_t n = std::min(a.shape[0], a.shape[1]), step = a.strides[0] + a.strides[1];
+  by_type(a.dtype, [&]<class T>(T* to) {
+    double sums[4] = {};
+    for (Py_ssize_t i = 0; i < n; i++) sums[i & 3] += static_cast<double>(*reinterpret_cast<const T*>(a.data + i * step));
+    *to = static_cast<T>(sums[0] + sums[1] + (sums[2] + sums[3]));
+  }, data_of(out));
+  return out;
+}
+
 Nothing set_blas(Given<"str | bytes | PathLike[str]"> path) {
   PyObject* encoded = nullptr;
   if (!PyUnicode_FSConverter(path, &encoded)) return {};
@@ -302,6 +316,7 @@ const KernelRows rows{
     long_kernel<linear_backward, "linear_backward(g, x, w, needs): ([grad_bias,] grad_x, grad_w)">(),
     long_kernel<mm, "mm(a, b): of two matrices">(),
     long_kernel<matmul_backward, "matmul_backward(g, a, b, needs): (grad_a, grad_b)">(),
+    kernel<trace, "trace(a)">(),
     kernel<set_blas, "set_blas_library(path): opened at the first product that needs it">(),
     kernel<has_blas, "blas_available(): opens the library if that was not tried">(),
 };

@@ -135,10 +135,10 @@ def _least_squares(op: Op, args: Sequence[Any], level: BatchLevel) -> tuple[Tens
     a, b, rcond, driver = args
     va, vb = batched(a, level), batched(b, level)
     n = max(va.ndim, vb.ndim)
-    x, left = _call(op, [padded(va, va.ndim, n), padded(vb, vb.ndim, n), rcond, driver])
-    if left.ndim == 1 and n > 2:  # none remain to be told
-        left = left.unsqueeze(0).expand(level.size, 0)
-    return wrap_all((x, left), level)
+    found = _call(op, [padded(va, va.ndim, n), padded(vb, vb.ndim, n), rcond, driver])
+    # An empty one has nothing to tell of any matrix.
+    told = [t if t.numel() or t.ndim > 1 else t.unsqueeze(0).expand(level.size, 0) for t in found]
+    return wrap_all(tuple(told), level)
 
 
 @batching(_cdist_op)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import _core
 from ..._base import dtypes
 from ..._core import Op
 from ..._devices import of
@@ -25,12 +26,16 @@ from .solving import (
     LinAlgError,
     check_matrices,
     first_bad,
+    is_recorded,
     no_convergence,
     positive_samples,
+    regular,
     solve,
     solve_triangular,
     stack_matrices,
 )
+
+_kernels = _core.kernels
 
 # ---- QR
 
@@ -95,6 +100,7 @@ def _tall_qr_vjp(gq: Tensor, gr: Tensor, q: Tensor, r: Tensor) -> Tensor:
 linalg_qr = general(
     "_qr(A: Tensor, mode: str = 'reduced')",
     _qr,
+    native=_kernels.qr,
     vjp={"A": _qr_vjp},
     node="LinalgQrBackward0",
     outputs=qr_result,
@@ -168,6 +174,7 @@ def _eigh_vjp(gs: tuple[Tensor, ...], out: Tensor, out1: Tensor) -> Tensor:
 linalg_eigh = general(
     "_eigh(A: Tensor, UPLO: str = 'L')",
     eigh_arrays,
+    native=_kernels.eigh,
     vjp={"A": _eigh_vjp},
     node="LinalgEighBackward0",
     outputs=eigh_result,
@@ -186,12 +193,24 @@ linalg_eigh = general(
 alias("eigh", linalg_eigh, method=False, where="linalg")
 
 
+_eigh_values: Op = constant(
+    "_eigvalsh(A: Tensor, UPLO: str = 'L')",
+    is_=lambda A, UPLO: linalg_eigh(A, UPLO)[0],
+    native=_kernels.eigvalsh,
+    method=False,
+    out=False,
+    samples=positive_samples,
+    doc="`eigvalsh` without a history.",
+    batch="trailing",
+)
+
+
 @composite(
     where="linalg", traits="symmetric", out="exact", said="linalg_eigvalsh", autocast="float32 here"
 )
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric (Hermitian) matrices, rising."""
-    return linalg_eigh(A, UPLO)[0]
+    return linalg_eigh(A, UPLO)[0] if is_recorded(A) else _eigh_values(A, UPLO)
 
 
 def _eig(a: Array) -> tuple[Array, ...]:
@@ -225,6 +244,7 @@ def _eig_vjp(gs: tuple[Tensor | None, ...], A: Tensor, out: Tensor, out1: Tensor
 linalg_eig = general(
     "_eig(A: Tensor)",
     _eig,
+    native=_kernels.eig,
     vjp={"A": _eig_vjp},
     node="LinalgEigBackward0",
     outputs=eig_result,
@@ -237,6 +257,18 @@ linalg_eig = general(
     batch="trailing",
 )
 alias("eig", linalg_eig, method=False, where="linalg")
+
+
+_eig_values: Op = constant(
+    "_eigvals(A: Tensor)",
+    is_=lambda A: linalg_eig(A)[0],
+    native=_kernels.eigvals,
+    method=False,
+    out=False,
+    samples=lambda make: [(make(3, 3),), (make(2, 3, 3),)],
+    doc="`eigvals` without a history.",
+    batch="trailing",
+)
 
 
 @composite(
@@ -252,7 +284,7 @@ alias("eig", linalg_eig, method=False, where="linalg")
 )
 def eigvals(A: Tensor) -> Tensor:
     """The eigenvalues of square matrices."""
-    return linalg_eig(A)[0]
+    return linalg_eig(A)[0] if is_recorded(A) else _eig_values(A)
 
 
 # ---- singular values
@@ -339,6 +371,7 @@ def _phase(t: Tensor, s: Tensor) -> Tensor:
 svd_op = general(
     "_svd(A: Tensor, full_matrices: bool = True)",
     _svd,
+    native=_kernels.svd,
     vjp={"A": _svd_vjp},
     node="LinalgSvdBackward0",
     outputs=svd_result,
@@ -372,10 +405,22 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     return _old_svd_result((u, s, vh.mH))
 
 
+_svd_values: Op = constant(
+    "_svdvals(A: Tensor)",
+    is_=lambda A: svd_op(A, False)[1],
+    native=_kernels.svdvals,
+    method=False,
+    out=False,
+    samples=lambda make: [(make(3, 2),), (make(2, 3, 3),)],
+    doc="`svdvals` without a history.",
+    batch="trailing",
+)
+
+
 @composite(where="linalg", out="exact", said="linalg_svdvals", autocast="float32 here")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values, falling."""
-    return svd_op(A, False)[1]
+    return svd_op(A, False)[1] if is_recorded(A) else _svd_values(A)
 
 
 # ---- LU
@@ -444,6 +489,7 @@ def permutation(pivots: Array, m: int) -> Array:
 pivot_matrix: Op = constant(
     "_pivot_matrix(pivots: Tensor, m: Any)",
     _permutation,
+    native=_kernels.pivot_matrix,
     method=False,
     out=False,
     samples=lambda make: [(make(2, 3, low=3, high=4, kind="int"), 3)],
@@ -456,30 +502,39 @@ def lu_vjp(g: Tensor, out: Tensor, P: Tensor) -> Tensor:
     """From the gradient of L and U in one matrix, `out`; P as a matrix of the same type."""
     m, n = out.shape[-2:]
     k = min(m, n)
-    eye = of(out).tensor(np.eye(k, dtype=out.dtype.numpy))
     head = out.narrow(-2, 0, k).narrow(-1, 0, k)
-    L, U = head.tril(-1) + eye, head.triu()
     g_head = g.narrow(-2, 0, k).narrow(-1, 0, k)
     gl, gu = g_head.tril(-1), g_head.triu()
     rest = None
     if m < n:  # further columns: L @ U_rest
-        rest = solve_triangular(L.mH, g.narrow(-1, m, n - m), upper=True)
+        rest = _lower_back(head, g.narrow(-1, m, n - m))
         gl = gl - matmul(rest, out.narrow(-1, m, n - m).mH)
     elif m > n:  # further rows: L_rest @ U
-        rest = solve_triangular(U.mH, g.narrow(-2, n, m - n), upper=False, left=False)
+        rest = solve_triangular(head.mH, g.narrow(-2, n, m - n), upper=False, left=False)
         gu = gu - matmul(out.narrow(-2, n, m - n).mH, rest)
-    inner = matmul(L.mH, gl).tril(-1) + matmul(gu, U.mH).triu()
-    inner = solve_triangular(L.mH, inner, upper=True)
-    inner = solve_triangular(U.mH, inner, upper=False, left=False)
+    # L has a diagonal of 1 that is not there.
+    inner = (matmul(head.tril(-1).mH, gl) + gl).tril(-1) + matmul(gu, head.triu().mH).triu()
+    inner = _lower_back(head, inner)
+    inner = solve_triangular(head.mH, inner, upper=False, left=False)
     if rest is not None:
         inner = cat([inner, rest], -1 if m < n else -2)
     return matmul(P, inner)
 
 
+def _lower_back(lu: Tensor, g: Tensor) -> Tensor:
+    """The inverse of L.mH, times g."""
+    return solve_triangular(lu.mH, g, upper=True, unitriangular=True)
+
+
+def lu_factor_vjp(g: Tensor, out: Tensor, out1: Tensor) -> Tensor:
+    return lu_vjp(g, out, pivot_matrix(out1, out.shape[-2]).to(out.dtype))
+
+
 lu_factor_op = general(
     "_lu_factor(A: Tensor)",
     lu_factor_arrays,
-    vjp={"A": lambda g, out, out1: lu_vjp(g, out, pivot_matrix(out1, out.shape[-2]).to(out.dtype))},
+    native=_kernels.lu_factor,
+    vjp={"A": lu_factor_vjp},
     node="LinalgLuFactorExBackward0",
     outputs=lu_factor_result,
     first_only=True,
@@ -534,20 +589,63 @@ def check_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool) -> None:
         )
 
 
-@composite(where="linalg", out="exact", said="linalg_lu_solve", autocast="float32 here")
-def lu_solve(
-    LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
-) -> Tensor:
-    """The solution of A @ X = B, given the LU factors of A."""
+def _lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
     check_lu_solve(LU, pivots, B, left)
     P = pivot_matrix(pivots, LU.shape[-1]).to(LU.dtype)
     if not left:
-        return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
+        return _lu_solve(LU, pivots, B.mH, True, not adjoint).mH
     if adjoint:
         half = solve_triangular(LU.mH, B, upper=False)
         return matmul(P, solve_triangular(LU.mH, half, upper=True, unitriangular=True))
     half = solve_triangular(LU, matmul(P.mT, B), upper=False, unitriangular=True)
     return solve_triangular(LU, half, upper=True)
+
+
+def _lu_solve_vjp(
+    g: Tensor,
+    LU: Tensor,
+    pivots: Tensor,
+    out: Tensor,
+    left: bool,
+    adjoint: bool,
+    needs: tuple[int, ...],
+) -> tuple[Tensor | None, Tensor]:
+    gb = lu_solve(LU, pivots, g, left=left, adjoint=not adjoint)
+    if not needs[0]:
+        return None, gb
+    x, y = (out, gb) if left else (out.mH, gb.mH)
+    if adjoint == left:
+        x, y = y, x
+    # The gradient of L @ U, which is P.mT @ A.
+    through = -matmul(matmul(pivot_matrix(pivots, LU.shape[-1]).to(LU.dtype).mT, y), x.mH)
+    lower, upper = LU.tril(-1), LU.triu()
+    return matmul(through, upper.mH).tril(-1) + (through + matmul(lower.mH, through)).triu(), gb
+
+
+def _lu_solve_samples(make: Any) -> Any:
+    pivots = make(3, low=3, high=4, kind="int").int()
+    return [
+        (regular(make), pivots, make(*size), {"left": left, "adjoint": adjoint})
+        for left, size in ((True, (3, 2)), (False, (2, 3)))
+        for adjoint in (True, False)
+    ]
+
+
+lu_solve: Op = general(
+    "lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False)",
+    is_=_lu_solve,
+    native=_kernels.lu_solve,
+    vjp={"LU, B": _lu_solve_vjp},
+    node="LinalgLuSolveBackward0",
+    where="linalg",
+    method=False,
+    out="exact",
+    said="linalg_lu_solve",
+    samples=_lu_solve_samples,
+    keeps="columns: B",
+    autocast="float32 here",
+    doc="The solution of A @ X = B, given the LU factors of A.",
+)
 
 
 def _torch_lu_solve(

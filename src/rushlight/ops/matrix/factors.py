@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import _core
 from ..._base import dtypes
 from ..._core import Op
 from ...return_types import named
@@ -24,6 +25,8 @@ from ..table.signature import Tensor
 from .decompositions import (
     lu_factor_arrays,
     lu_factor_op,
+    lu_factor_result,
+    lu_factor_vjp,
     lu_solve,
     lu_vjp,
     pivot_matrix,
@@ -49,6 +52,7 @@ from .solving import (
     substitute,
 )
 
+_kernels = _core.kernels
 alias("matmul", matmul, method=False, where="linalg")
 
 # ---- inverses and solutions
@@ -83,6 +87,7 @@ def _inv_ex(a: Array, check_errors: bool) -> tuple[Array, Array]:
 inv_ex = general(
     "inv_ex(A: Tensor, *, check_errors: bool = False)",
     _inv_ex,
+    native=_kernels.inverse_ex,
     vjp={"A": lambda g, out: -matmul(out.mH, matmul(g, out.mH))},
     node="LinalgInvExBackward0",
     outputs=named("linalg_inv_ex", "inverse", "info"),
@@ -128,6 +133,7 @@ def _solve_ex_matrix(g: Tensor, A: Tensor, out: Tensor, B_shape: Any, left: bool
 solve_ex: Any = general(
     "solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False)",
     _solve_ex,
+    native=_kernels.solve_ex,
     vjp={"A": _solve_ex_matrix, "B": _solve_ex_right},
     node="LinalgSolveExBackward0",
     outputs=named("linalg_solve_ex", "result", "info"),
@@ -177,6 +183,7 @@ def _cholesky_ex(a: Array, upper: bool, check_errors: bool) -> tuple[Array, Arra
 cholesky_ex = general(
     "cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False)",
     _cholesky_ex,
+    native=_kernels.cholesky_ex,
     vjp={"A": cholesky_vjp},
     node="LinalgCholeskyExBackward0",
     outputs=named("linalg_cholesky_ex", "L", "info"),
@@ -205,13 +212,13 @@ def _lu_info(lu: Array) -> Array:
 _info: Op = constant(
     "_lu_info(LU: Tensor)",
     _lu_info,
+    native=_kernels.lu_info,
     method=False,
     out=False,
     samples=lambda make: [(make(2, 3, 3),)],
     doc="The number, from 1, of the first 0 on the diagonal; 0 where there is none.",
     batch="trailing",
 )
-_lu_factor_ex_result = named("linalg_lu_factor_ex", "LU", "pivots", "info")
 
 
 def _lu_checked(A: Tensor, pivot: bool) -> Any:
@@ -238,23 +245,49 @@ def _refuse_zero(info: Tensor, name: str) -> None:
     )
 
 
-@composite(where="linalg", out=["exact"], said="linalg_lu_factor_ex")
-def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """L and U in one matrix, the row exchanged at each step, and 0 or the number of the first zero
-    pivot."""
+def _lu_factor_ex(A: Tensor, pivot: bool, check_errors: bool) -> Any:
     LU, pivots = _lu_checked(A, pivot)
     info = _info(LU)
     if check_errors:
         _refuse_zero(info, "lu_factor_ex")
-    return _lu_factor_ex_result((LU, pivots, info))
+    return LU, pivots, info
 
 
-@composite(where="linalg", out=["exact"], said="linalg_lu_factor")
-def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
-    """L and U in one matrix, and the row exchanged at each step, from 1."""
+def _lu_factor(A: Tensor, pivot: bool) -> Any:
     found = _lu_checked(A, pivot)
     _refuse_zero(_info(found[0]), "lu_factor")
-    return found
+    return tuple(found)
+
+
+_lu_words: Any = {
+    "vjp": {"A": lu_factor_vjp},
+    "node": "LinalgLuFactorExBackward0",
+    "first_only": True,
+    "where": "linalg",
+    "method": False,
+    "samples": lambda make: [(make(3, 3),), (make(2, 3, 3),), (make(4, 2),), (make(2, 4),)],
+    "keeps": "columns: A",
+    "batch": "trailing",
+}
+lu_factor_ex = general(
+    "lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False)",
+    is_=_lu_factor_ex,
+    native=_kernels.lu_factor_ex,
+    outputs=named("linalg_lu_factor_ex", "LU", "pivots", "info"),
+    said="linalg_lu_factor_ex",
+    doc="L and U in one matrix, the row exchanged at each step, and 0 or the number of the first "
+    "zero pivot.",
+    **_lu_words,
+)
+lu_factor = general(
+    "lu_factor(A: Tensor, *, pivot: bool = True)",
+    is_=_lu_factor,
+    native=_kernels.lu_factor_regular,
+    outputs=lu_factor_result,
+    said="linalg_lu_factor",
+    doc="L and U in one matrix, and the row exchanged at each step, from 1.",
+    **_lu_words,
+)
 
 
 def _unpacked(lu: Array) -> tuple[Array, Array]:
@@ -294,6 +327,7 @@ def _parts_vjp(gs: tuple[Tensor | None, ...], out: Tensor, out1: Tensor, pivots:
 _lu_parts = general(
     "_lu_parts(A: Tensor, LU: Tensor, pivots: Tensor)",
     lambda a, lu, pivots: _unpacked(lu),
+    native=_kernels.lu_parts,
     vjp={"A": _parts_vjp},
     node="LinalgLuBackward0",
     method=False,
@@ -321,6 +355,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
 _unpack_lu = general(
     "_unpack_lu(LU_data: Tensor)",
     _unpacked,
+    native=_kernels.lu_unpack,
     vjp={"LU_data": lambda gs, LU_data_shape: _packed(gs, LU_data_shape)},
     node="LuUnpackBackward0",
     method=False,
@@ -509,6 +544,7 @@ def _no_gradient(name: str) -> Callable[[Tensor], Any]:
 ldl_factor_ex = general(
     "ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False)",
     _ldl_factor_ex,
+    native=_kernels.ldl_factor_ex,
     vjp={"A": _no_gradient("ldl_factor_ex")},
     node="NotImplemented",
     outputs=named("linalg_ldl_factor_ex", "LD", "pivots", "info"),
@@ -524,6 +560,7 @@ ldl_factor_ex = general(
 ldl_factor = general(
     "ldl_factor(A: Tensor, *, hermitian: bool = False)",
     lambda a, hermitian: _ldl_stack(a, hermitian, "ldl_factor", True)[:2],
+    native=_kernels.ldl_factor,
     vjp={"A": _no_gradient("ldl_factor_ex")},
     node="NotImplemented",
     outputs=named("linalg_ldl_factor", "LD", "pivots"),
@@ -633,6 +670,7 @@ def _ldl_samples(make: Any) -> Any:
 ldl_solve = general(
     "ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)",
     _ldl_solve,
+    native=_kernels.ldl_solve,
     vjp={"LD, B": _no_gradient("ldl_solve")},
     node="NotImplemented",
     where="linalg",

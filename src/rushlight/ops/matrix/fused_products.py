@@ -381,6 +381,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: every element of input times all of other."""
     n = max(input.ndim, other.ndim)
+    if n == 2 and input.ndim == other.ndim:
+        (a, b), (c, d) = input.shape, other.shape
+        return unsafe_view(input.view(a, 1, b, 1) * other.view(1, c, 1, d), (a * c, b * d))
     p = (1,) * (n - input.ndim) + tuple(input.shape)
     q = (1,) * (n - other.ndim) + tuple(other.shape)
     left = input.reshape([s for size in p for s in (size, 1)])
@@ -473,6 +476,7 @@ def _trace(input: Tensor) -> Tensor:
 trace = linear_kind(
     "trace(input: Tensor)",
     is_=_trace,
+    native=_core.kernels.trace,
     transpose={"input": lambda g, input_shape: _trace_transpose(g, input_shape)},
     samples=lambda make: [(make(3, 3),), (make(2, 4),)],
     kernel_name="trace",
@@ -508,6 +512,15 @@ def _best_order(sizes: list[int]) -> Array:
         split[first, last] = first + best
         starting[first, length - 1] = ending[last, length - 1] = each[first, best]
     return split
+
+
+def _best_of_three(sizes: list[int]) -> Any:
+    """The same for at most three matrices."""
+    if len(sizes) < 4:
+        return {(0, 1): 0}
+    a, b, c, d = sizes
+    first = a * c * (b + d) <= b * d * (a + c)
+    return {(0, 2): 1 if first else 0, (0, 1): 0, (1, 2): 1}
 
 
 @composite(
@@ -548,16 +561,17 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
                 f"multi_dot(): tensors {i} and {i + 1} with shapes {listed(shapes[i])} and "
                 f"{listed(shapes[i + 1])} cannot be multiplied"
             )
-    split = _best_order([s[0] for s in shapes] + [shapes[-1][1]])
+    sizes = [s[0] for s in shapes] + [shapes[-1][1]]
+    split = _best_order(sizes) if len(tensors) > 3 else _best_of_three(sizes)
 
     def product(i: int, j: int) -> Tensor:
         if i == j:
             return tensors[i]
-        k = int(split[i, j])
+        k = split[i, j]
         return mm(product(i, k), product(k + 1, j))
 
     end = len(tensors) - 1
-    k = int(split[0, end])
+    k = split[0, end]
     result = viewed_product(product(0, k), product(k + 1, end))
     if last.ndim == 1:
         result = result.squeeze(-1)

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ... import _core
 from ..._base import dtypes
-from ..._core import Op, is_grad_enabled
+from ..._core import Category, Op, is_grad_enabled
 from ..._devices import of
 from ..._levels.running import answered
 from ...return_types import named
-from ..elementwise.selection import where
+from ..elementwise.selection import maximum, where
 from ..layout.joining import cat
-from ..table.arrays import Array, anywhere, listed, scalar_name
+from ..table.arrays import Array, anywhere, listed
 from ..table.kinds import composite, constant, general
 from ..table.reference import alias
 from ..table.signature import Sizes, Tensor
-from .decompositions import eigh_arrays, svd_factors, svd_op, svdvals
+from .decompositions import eigvalsh, linalg_eigh, svd_op, svdvals
 from .factors import inv_ex
 from .norms import matrix_norm
-from .products import matmul, multiply
-from .solving import LinAlgError, check_matrices, inv, no_convergence, solve, square_samples
+from .products import matmul
+from .solving import LinAlgError, check_matrices, inv, solve, square_samples
 
 _TOLERANCES = tuple(
     f"(input: Tensor, *, atol: {t} | None = None, rtol: {t} | None = None, hermitian, out)"
@@ -67,42 +69,40 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     return matrix_norm(A, p) * matrix_norm(inverse, p)
 
 
-def _threshold(s: Array, shape: tuple[int, ...], atol: float | None, rtol: float | None) -> Array:
-    """Singular values that count are larger. The bounds are numbers, or tensors of one for each
-    matrix of a stack."""
-    largest = s.max(-1, keepdims=True) if s.shape[-1] else s.sum(-1, keepdims=True)
-    absolute = _bound(atol, 0.0)
-    default = np.where(absolute > 0, 0.0, max(shape[-2:]) * np.finfo(s.dtype).eps)
-    smallest: Array = np.maximum(absolute, _bound(rtol, default) * largest)
-    return smallest
-
-
-def _bound(value: float | None, default: Array | float) -> Array | float:
-    if isinstance(value, np.ndarray):
-        return value[..., None]
-    return default if value is None else np.asarray(float(value))
-
-
-def _matrix_rank(
-    a: Array, tol: float | None, atol: float | None, rtol: float | None, hermitian: bool
-) -> Array:
-    check_matrices("matrix_rank", a)
-    if hermitian and a.size:
-        check_matrices("eigh", a, square=True)
-        try:
-            s = np.abs(np.linalg.eigvalsh(a))
-        except np.linalg.LinAlgError:
-            raise no_convergence("eigh", a, np.linalg.eigvalsh) from None
+def _above(s: Tensor, shape: Sequence[int], atol: Any, rtol: Any) -> Tensor:
+    """Which singular values, falling or of any order, count. The bounds are numbers, or tensors of
+    one for each matrix of a stack."""
+    size = s.abs()
+    if not s.shape[-1]:
+        return size > 0
+    largest = size.amax(-1, True)
+    usual = max(shape[-2:]) * float(np.finfo(s._form.dtype).eps)
+    if isinstance(atol, Tensor):
+        absolute = atol.unsqueeze(-1)
+        default: Any = where(absolute > 0, 0.0, usual)
     else:
-        s = svd_factors(a, compute_uv=False)
+        absolute = 0.0 if atol is None else float(atol)
+        default = 0.0 if absolute > 0 else usual
+    relative = rtol.unsqueeze(-1) if isinstance(rtol, Tensor) else default if rtol is None else rtol
+    bound = largest * relative
+    if isinstance(absolute, Tensor):
+        bound = maximum(bound, absolute.to(bound.dtype))
+    elif absolute > 0:
+        bound = bound.clamp_min(absolute)
+    return size > bound
+
+
+def _matrix_rank(A: Tensor, tol: Any, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
+    check_matrices("matrix_rank", A._form)
+    values = eigvalsh(A) if hermitian and A.numel() else svdvals(A)
     if tol is not None:
         atol, rtol = tol, 0.0
-    return np.asarray((s > _threshold(s, a.shape, atol, rtol)).sum(-1)).astype(np.int64)
+    return _above(values, A.shape, atol, rtol).sum(-1)
 
 
 _rank_op: Op = constant(
     "_matrix_rank(A: Tensor, tol: Any, atol: Any, rtol: Any, hermitian: Any)",
-    _matrix_rank,
+    is_=_matrix_rank,
     method=False,
     out=False,
     samples=lambda make: [(make(2, 3, 3), None, 0.5, 0.1, False)],
@@ -133,26 +133,20 @@ def matrix_rank(
     return _rank_op(A, tol, atol, rtol, hermitian)
 
 
-def _pinv(a: Array, rcond: float | None, atol: Any, rtol: Any, hermitian: bool) -> Array:
-    if a.ndim < 2 or a.dtype.kind in "biu" or a.dtype.itemsize == 2:
+def _pinv(A: Tensor, rcond: Any, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
+    if A.ndim < 2 or A.dtype.category <= Category.INTEGER or A.dtype.itemsize == 2:
         raise RuntimeError(
-            f"linalg.pinv({scalar_name(a)}{{{listed(a.shape)}}}): expected a tensor with 2 or more "
-            "dimensions of float, "
-            "double, cfloat or cdouble types"
+            f"linalg.pinv({A.dtype.scalar_name}{{{listed(A.shape)}}}): expected a tensor with 2 or "
+            "more dimensions of float, double, cfloat or cdouble types"
         )
-    if rcond is not None:
-        rtol = rcond
-    if hermitian and a.size:
-        s, right = eigh_arrays(a, "L")
-        left = right.swapaxes(-1, -2).conj()
+    if hermitian and A.numel():
+        s, right = linalg_eigh(A)
+        left = right.mH
     else:
-        u, s, vh = svd_factors(a)
-        right, left = vh.swapaxes(-1, -2).conj(), u.swapaxes(-1, -2).conj()
-    size = np.abs(s)
-    keep = size > _threshold(size, a.shape, atol, rtol)
-    with np.errstate(divide="ignore"):
-        inverse = np.where(keep, 1 / s, 0).astype(s.dtype)
-    return np.ascontiguousarray(multiply(right * inverse[..., None, :], left))
+        u, s, vh = svd_op(A, False)
+        right, left = vh.mH, u.mH
+    keep = _above(s, A.shape, atol, rtol if rcond is None else rcond)
+    return matmul(right * where(keep, s.reciprocal(), 0.0).unsqueeze(-2), left)
 
 
 def _pinv_vjp(g: Tensor, A: Tensor, out: Tensor) -> Tensor:
@@ -169,7 +163,7 @@ def _pinv_vjp(g: Tensor, A: Tensor, out: Tensor) -> Tensor:
 pinv = general(
     "pinv(A: Tensor, rcond: Any = None, *, atol: Any = None, rtol: Any = None, "
     "hermitian: bool = False)",
-    lambda a, rcond, atol, rtol, hermitian: _pinv(a, rcond, atol, rtol, hermitian),
+    is_=_pinv,
     vjp={"A": lambda g, A, out: _pinv_vjp(g, A, out)},
     node="LinalgPinvBackward0",
     where="linalg",
@@ -200,22 +194,26 @@ lstsq_result = named("linalg_lstsq", "solution", "residuals", "rank", "singular_
 _DRIVERS = ("gels", "gelsd", "gelss", "gelsy")
 
 
-def _least_squares(a: Array, b: Array, rcond: Any, driver: str) -> tuple[Array, Array]:
-    """The solution, and the sums of squares that remain where each matrix has full rank."""
-    m, n = a.shape[-2:]
-    x = multiply(_pinv(a, rcond, None, None, False), b)
-    left = np.empty(0, a.real.dtype)
-    if m > n and driver != "gelsy":
-        full = driver == "gels" or (_matrix_rank(a, None, None, rcond, False) == n).all()
-        if full:
-            left = (np.abs(multiply(a, x) - b) ** 2).sum(-2)
-    return np.ascontiguousarray(x), left
+def _least_squares(A: Tensor, B: Tensor, rcond: Any, driver: str) -> tuple[Tensor, ...]:
+    """The solution, the sums of squares that remain where each matrix has full rank, the ranks and
+    the singular values."""
+    of(A).check_values("linalg_lstsq.out")
+    m, n = A.shape[-2:]
+    x = matmul(pinv(A, rcond), B)
+    none = of(A).tensor(np.empty(0, A._form.real.dtype))
+    rank = _rank_op(A, None, None, rcond, False)
+    left = none
+    if m > n and driver != "gelsy" and (driver == "gels" or not anywhere(rank != n)):
+        left = (matmul(A, x) - B).abs().square().sum(-2)
+    if driver == "gels":
+        rank = of(A).tensor(np.empty(0, np.int64))
+    return x, left, rank, svdvals(A) if driver in ("gelsd", "gelss") else none
 
 
 def _least_squares_vjp(
     gs: tuple[Tensor | None, ...], A: Tensor, B: Tensor, out: Tensor
 ) -> tuple[Any, Any]:
-    gx, gleft = gs
+    gx, gleft = gs[:2]
     ga = gb = None
     if gx is not None:
         p = pinv(A)
@@ -231,7 +229,8 @@ def _least_squares_vjp(
 
 _least_squares_op = general(
     "_least_squares(A: Tensor, B: Tensor, rcond: Any, driver: Any)",
-    _least_squares,
+    is_=_least_squares,
+    native=_core.kernels.lstsq,
     vjp={"A, B": _least_squares_vjp},
     node="LinalgLstsqBackward0",
     method=False,
@@ -241,7 +240,6 @@ _least_squares_op = general(
         (make(2, 3), make(2, 2), None, "gelsy"),
         (make(2, 3, 3), make(2, 3, 1), None, "gels"),
     ],
-    by_values="linalg_lstsq.out",
     doc="The solution of least squares, and the sums of squares that remain.",
 )
 
@@ -271,15 +269,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
             "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's "
             f"dtype {A.dtype.scalar_name} and other's dtype {B.dtype.scalar_name}"
         )
-    x, residuals = _least_squares_op(A, b, rcond, driver)
-    if driver == "gels":
-        rank = of(A).tensor(np.empty(0, np.int64))
-    else:
-        rank = _rank_op(A, None, None, rcond, False)
-    values = of(A).tensor(np.empty(0, A._form.real.dtype))
-    if driver in ("gelsd", "gelss"):
-        values = svdvals(A.detach())
-    return lstsq_result((x.squeeze(-1) if vector else x, residuals, rank, values))
+    x, residuals, rank, values = _least_squares_op(A, b, rcond, driver)
+    return lstsq_result((x.squeeze(-1) if vector else x, residuals, rank, values.detach()))
 
 
 # ---- determinants
@@ -349,6 +340,7 @@ def _trace(x: Tensor) -> Tensor:
 det: Op = general(
     "det(A: Tensor)",
     _det,
+    native=_core.kernels.det,
     vjp={"A": lambda g, A, out: g.unsqueeze(-1).unsqueeze(-1) * _adjugate_conj(A, out)},
     node="LinalgDetBackward0",
     where="linalg torch",
@@ -391,6 +383,7 @@ def _slogdet_op(name: str) -> Op:
     return general(
         f"_{name}(A: Tensor)",
         _slogdet,
+        native=_core.kernels.slogdet,
         vjp={"A": lambda gs, A, out: _slogdet_vjp(gs[0], gs[1], A, out)},
         batch="trailing",
         node="LinalgSlogdetBackward0",

@@ -1,7 +1,7 @@
 """Products of Householder reflections, as QR factorisations keep their Q: H = I - tau v v.mH, with
 v in the columns of a matrix, below its diagonal, where it is 1.
 
-The gradient goes back through one reflection after another.
+Their gradients come from the product of all of them in one formula.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import _core
 from ..._core import Op
 from ...return_types import named
 from ..layout.joining import cat
@@ -17,6 +18,10 @@ from ..table.arrays import Array, listed, refuse, scalar_name
 from ..table.kinds import general
 from ..table.reference import alias
 from ..table.signature import Tensor
+from .products import matmul
+from .solving import solve_triangular
+
+_kernels = _core.kernels
 
 # ---- the factorisation
 
@@ -40,6 +45,7 @@ def _no_geqrf(gs: tuple[Tensor | None, ...]) -> Any:
 geqrf = general(
     "geqrf(input: Tensor)",
     _geqrf,
+    native=_kernels.geqrf,
     vjp={"input": _no_geqrf},
     outputs=named("geqrf", "a", "tau"),
     out="cast",
@@ -71,46 +77,40 @@ def _reflected(a: Array, tau: Array, x: Array, adjoint: bool) -> Array:
     return x
 
 
-def _columns_of(A: Tensor, count: int) -> list[Tensor]:
-    """The vectors of the reflections."""
-    m = A.shape[-2]
-    columns = []
-    for i in range(count):
-        below = A.narrow(-2, i + 1, m - i - 1).narrow(-1, i, 1)
-        lead = A.shape[:-2]
-        columns.append(cat([A.new_zeros(*lead, i, 1), A.new_ones(*lead, 1, 1), below], -2))
-    return columns
-
-
 def _reflected_vjp(g: Tensor, A: Tensor, tau: Tensor, x: Tensor, adjoint: bool) -> Any:
-    """The gradients for A, tau and x of `_reflected`."""
+    """The gradients for A, tau and x of `_reflected`.
+
+    The product of all reflections is I - V T V.mH, with the vectors in the columns of V, and
+    T = D inv(I + N D) of D = diag(tau) and N, what lies above the diagonal of V.mH V.
+    """
     count = tau.shape[-1]
-    columns = _columns_of(A, count)
-    factors = [tau.narrow(-1, i, 1).unsqueeze(-1) for i in range(count)]
-    order = list(range(count)) if adjoint else list(reversed(range(count)))
-    turned = [t.conj() for t in factors] if adjoint else factors
-    steps = []  # what each reflection is applied to
-    for i in order:
-        steps.append(x)
-        x = x - (turned[i] * columns[i]) @ (columns[i].mH @ x)
-    for_v: dict[int, Tensor] = {}
-    for_tau: dict[int, Tensor] = {}
-    for i, before in zip(reversed(order), reversed(steps), strict=True):
-        v, t = columns[i], turned[i]
-        through, back = g.mH @ v, before.mH @ v
-        for_v[i] = -t.conj() * (g @ back) - t * (before @ through)
-        slope = -(through.mH @ back).squeeze(-1)
-        for_tau[i] = slope.conj() if adjoint else slope
-        g = g - (t.conj() * v) @ through.mH
-    m, n = A.shape[-2:]
-    rows = []
-    for i in range(count):
-        head = for_v[i].narrow(-2, i + 1, m - i - 1)
-        rows.append(cat([A.new_zeros(*head.shape[:-2], i + 1, 1), head], -2))
-    if n > count or not rows:
-        rows.append(A.new_zeros(*A.shape[:-2], m, n - count))
-    found = [for_tau[i] for i in range(count)]
-    return cat(rows, -1), cat(found, -1) if found else tau * 0, g
+    below = A.narrow(-1, 0, count).tril(-1)
+    v = below + _eye_like(below)
+    n = matmul(v.mH, v).triu(1)
+    factors = tau.unsqueeze(-2)
+    m = n * factors  # with a diagonal of 1 that is not there
+    t = _unit_right(m, tau.diag_embed())
+    inner = matmul(v.mH, x)
+    g_inner = -matmul(v.mH, g)
+    if adjoint:
+        z, g_t, back = matmul(t.mH, inner), matmul(inner, g_inner.mH), matmul(t, g_inner)
+    else:
+        z, g_t, back = matmul(t, inner), matmul(g_inner, inner.mH), matmul(t.mH, g_inner)
+    g_d = _unit_right(m.mH, g_t, upper=False)
+    g_m = -matmul(t.mH, g_d).triu(1)
+    g_tau = g_d.diagonal(0, -2, -1) + (n.conj() * g_m).sum(-2)
+    g_n = g_m * factors.conj()
+    g_v = matmul(x, back.mH) - matmul(g, z.mH) + matmul(v, g_n + g_n.mH)
+    rest = A.shape[-1] - count
+    g_a = g_v.tril(-1)
+    if rest:
+        g_a = cat([g_a, A.new_zeros(*A.shape[:-1], rest)], -1)
+    return g_a, g_tau, g + matmul(v, back)
+
+
+def _unit_right(m: Tensor, b: Tensor, upper: bool = True) -> Tensor:
+    """The x of x @ m = b, for a triangular m with a diagonal of 1."""
+    return solve_triangular(m, b, upper=upper, left=False, unitriangular=True)
 
 
 def _check_product(a: Array, tau: Array) -> None:
@@ -167,6 +167,7 @@ def _product_samples(make: Any) -> Any:
 householder_product: Op = general(
     "householder_product(input: Tensor, tau: Tensor)",
     _householder_product,
+    native=_kernels.householder_product,
     vjp={"input, tau": _householder_vjp},
     node="LinalgHouseholderProductBackward0",
     where="linalg",
@@ -237,6 +238,7 @@ ormqr: Op = general(
     "ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, "
     "transpose: bool = False)",
     _ormqr,
+    native=_kernels.ormqr,
     vjp={"input, input2, input3": _ormqr_vjp},
     out="torch.ormqr: Expected input and result to have the same dtype, but input has "
     "dtype{want.scalar_name} and result has dtype {got.scalar_name}",

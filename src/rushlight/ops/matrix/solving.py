@@ -1,7 +1,8 @@
 """Inverses, solutions, determinants and Cholesky factors of square matrices: torch.linalg.
 
-LAPACK is reached through NumPy, over stacks of matrices. Gradients are rules in terms of other
-functions, so they can be differentiated again.
+The kernels (native/bindings/matrix/lapack.cpp) call LAPACK. The definitions here reach it through
+NumPy, over stacks of matrices; they have the errors, and serve where the kernels have no library.
+Gradients are rules in terms of other functions, so they can be differentiated again.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from ... import _core
 from ..._base.size import Size
-from ..._core import Op
+from ..._core import Op, is_grad_enabled
 from ..._devices import of
 from ...return_types import named
 from ..table.arrays import Array, common_type, refuse, scalar_name, warn_once
@@ -22,6 +23,9 @@ from ..table.kinds import composite, general
 from ..table.reference import alias
 from ..table.signature import Tensor
 from .products import matmul
+
+
+_kernels = _core.kernels
 
 
 class _LinAlgError(RuntimeError):
@@ -180,6 +184,7 @@ def square_samples(make: Any) -> Any:
 inv = general(
     "inv(A: Tensor)",
     inv_arrays("inv"),
+    native=_kernels.inverse,
     vjp={"A": lambda g, out: -matmul(out.mH, matmul(g, out.mH))},
     node="LinalgInvExBackward0",
     where="linalg",
@@ -241,6 +246,7 @@ def _solve_matrix(g: Tensor, A: Tensor, out: Tensor, B_shape: Size, left: bool) 
 solve = general(
     "solve(A: Tensor, B: Tensor, *, left: bool = True)",
     lambda a, b, left: solve_arrays(a, b, left),
+    native=_kernels.solve,
     vjp={
         "A": _solve_matrix,
         "B": _solve_right,
@@ -324,6 +330,7 @@ def _triangular_op(name: str, node: str, **more: Any) -> Op:
         f"{name}(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, "
         "unitriangular: bool = False)",
         _solve_triangular,
+        native=_kernels.solve_triangular,
         vjp={"A": _triangular_matrix, "B": _triangular_right},
         batch="solved",
         formula={
@@ -398,6 +405,9 @@ def cholesky_factor(a: Array) -> Array | None:
 
 def minor_that_fails(a: Array) -> int:
     """The order of the first leading minor of a matrix that is not positive-definite; 0: none."""
+    found = _kernels.cholesky_ex(a, False, False)
+    if found is not NotImplemented:
+        return int(found[1])
     fails = raises(_factor)
     if not fails(a):
         return 0
@@ -453,6 +463,7 @@ def positive_samples(make: Any) -> Any:
 cholesky = general(
     "cholesky(A: Tensor, *, upper: bool = False)",
     _cholesky_of("linalg.cholesky"),
+    native=_kernels.cholesky,
     vjp={"A": cholesky_vjp},
     node="LinalgCholeskyExBackward0",
     where="linalg",
@@ -467,6 +478,7 @@ cholesky = general(
 _old_cholesky = general(
     "_cholesky(input: Tensor, upper: bool = False)",
     _cholesky_of("cholesky"),
+    native=_kernels.cholesky,
     vjp={"input": cholesky_vjp},
     formula={"input": CHOLESKY},
     node="CholeskyBackward0",
@@ -528,6 +540,7 @@ def _cholesky_solve_factor(g: Tensor, L: Tensor, out: Tensor, upper: bool) -> An
 cholesky_solve: Op = general(
     "cholesky_solve(input: Tensor, L: Tensor, upper: bool = False)",
     _cholesky_solve,
+    native=_kernels.cholesky_solve,
     vjp={
         "input": lambda g, L, upper: cholesky_solve(g, L, upper),
         "L": _cholesky_solve_factor,
@@ -543,17 +556,37 @@ cholesky_solve: Op = general(
 )
 
 
-@composite(
+def _cholesky_inverse(input: Tensor, upper: bool) -> Tensor:
+    eye = of(input).tensor(np.eye(input.shape[-1], dtype=input.dtype.numpy))
+    return cholesky_solve(eye, input, upper)
+
+
+def _cholesky_inverse_vjp(g: Tensor, input: Tensor, out: Tensor, upper: bool) -> Tensor:
+    both = matmul(out, matmul(g + g.mH, out))
+    return -matmul(input, both) if upper else -matmul(both, input)
+
+
+cholesky_inverse = general(
+    "cholesky_inverse(input: Tensor, upper: bool = False)",
+    is_=_cholesky_inverse,
+    native=_kernels.cholesky_inverse,
+    vjp={"input": _cholesky_inverse_vjp},
     traits="factor",
+    keeps="columns: input",
     out=(
         "cast",
         RuntimeError,
         "cholesky_inverse: Expected result to be safely castable from {want.scalar_name} dtype, "
         "but got result with dtype {got.scalar_name}",
     ),
+    samples=lambda make: [(regular(make).tril(),), (regular(make, 2).tril(),)],
+    formula={"input": "−C · input, C = out · (g + gᵀ) · out"},
     autocast="float32 here",
+    doc="The inverse of A, given its Cholesky factor.",
+    batch="trailing",
 )
-def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
-    """The inverse of A, given its Cholesky factor."""
-    n = input.shape[-1]
-    return cholesky_solve(of(input).tensor(np.eye(n, dtype=input.dtype.numpy)), input, upper)
+
+
+def is_recorded(A: Tensor) -> bool:
+    """Whether a call's result has a history, or stands for another in a transform."""
+    return A._wrapped is not None or (A.requires_grad and is_grad_enabled())

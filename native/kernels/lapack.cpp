@@ -1,0 +1,538 @@
+// LAPACK's routines, found in the BLAS library by their names, and calls of them.
+#include "kernels/lapack.h"
+
+#include <algorithm>
+#include <array>
+#include <complex>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <type_traits>
+
+#include "kernels/blas.h"
+#include "kernels/dense.h"
+#include "memory/allocator.h"
+
+namespace rushlight::lapack {
+namespace {
+
+enum Routine { Getrf, Getrs, Potrf, Potri, Trsm, Geqrf, Orgqr, Ormqr, Syevd, Geev, Gesdd, Gels, Gelsy, Gelsd, Gelss, Sytrf, Hetrf,
+               Sytrs, Hetrs, kRoutines };
+struct Name {
+  const char *real, *complex;
+};
+constexpr Name kNames[kRoutines] = {
+    {"getrf", "getrf"}, {"getrs", "getrs"}, {"potrf", "potrf"}, {"potri", "potri"}, {"trsm", "trsm"},   {"geqrf", "geqrf"},
+    {"orgqr", "ungqr"}, {"ormqr", "unmqr"}, {"syevd", "heevd"}, {"geev", "geev"},   {"gesdd", "gesdd"}, {"gels", "gels"},
+    {"gelsy", "gelsy"}, {"gelsd", "gelsd"}, {"gelss", "gelss"}, {"sytrf", "sytrf"}, {"sytrf", "hetrf"}, {"sytrs", "sytrs"},
+    {"sytrs", "hetrs"}};
+
+// The routines of all four types, or none of them.
+struct Library {
+  std::array<void*, kRoutines> at[4] = {};
+  bool found = true;
+  Library() {
+    for (int type = 0; type < 4; type++) {
+      for (int i = 0; i < kRoutines; i++) {
+        const std::string name = std::string("scipy_") + "sdcz"[type] + (type < 2 ? kNames[i].real : kNames[i].complex) + "_";
+        found = (at[type][i] = blas_symbol(name.c_str())) && found;
+      }
+    }
+  }
+};
+
+template <class T>
+constexpr bool kComplex = !std::is_floating_point_v<T>;
+template <class T>
+struct RealOf {
+  using type = T;
+};
+template <class R>
+struct RealOf<std::complex<R>> {
+  using type = R;
+};
+template <class T>
+using Real = typename RealOf<T>::type;
+template <class T>
+constexpr int kType = (sizeof(Real<T>) == 8) + 2 * kComplex<T>;
+
+const Library* library() {
+  if (!blas_available()) return nullptr;
+  static const Library opened;
+  return opened.found ? &opened : nullptr;
+}
+
+// Calls a routine: all that Fortran takes are pointers, and behind them the lengths of texts.
+template <class T, class... A>
+void call(Routine routine, A... arguments) {
+  reinterpret_cast<void (*)(A...)>(library()->at[kType<T>][routine])(arguments...);
+}
+constexpr size_t kText = 1;
+
+// Memory for the work of a routine.
+template <class T>
+struct Work {
+  explicit Work(ptrdiff_t n) : n_(static_cast<size_t>(std::max<ptrdiff_t>(n, 1)) * sizeof(T)), p(static_cast<T*>(memory::take(n_))) {}
+  ~Work() {
+    if (p) memory::give(p, n_);
+  }
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+ private:
+  size_t n_;
+
+ public:
+  T* const p;
+};
+// What a routine asks for, as an int; 0 where that is too much. A float may be rounded down.
+template <class T>
+int asked(T size) {
+  const double n = static_cast<double>(std::real(size)) * (1 + 2 * static_cast<double>(std::numeric_limits<Real<T>>::epsilon()));
+  return n < std::numeric_limits<int>::max() - 1 ? static_cast<int>(n) + 1 : 0;
+}
+
+// f with memory as elements of a type.
+template <class F>
+auto typed(DType dtype, const F& f) {
+  switch (dtype) {
+    case DType::F32: return f(float());
+    case DType::F64: return f(double());
+    case DType::C64: return f(std::complex<float>());
+    default: return f(std::complex<double>());
+  }
+}
+
+// Whether matrices go into the lanes of registers.
+bool is_small(DType dtype, ptrdiff_t m, ptrdiff_t n) {
+  return (dtype == DType::F32 || dtype == DType::F64) && std::max(m, n) <= kSmallMatrix && dense_kernels().small_lu;
+}
+// The same of an iteration, which takes as long for one matrix as for all lanes.
+bool is_iterated(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n) {
+  return is_small(dtype, m, n) && (count >= 4 || std::max(m, n) <= 8);
+}
+// small(first, count, done) for at most kAtOnce matrices at a time, and each(i) for those that it left alone.
+constexpr ptrdiff_t kAtOnce = 32;
+template <class Small, class Each>
+bool by_lanes(ptrdiff_t count, const Small& small, const Each& each) {
+  for (ptrdiff_t first = 0; first < count; first += kAtOnce) {
+    bool done[kAtOnce];
+    const ptrdiff_t some = std::min(kAtOnce, count - first);
+    small(first, some, done);
+    for (ptrdiff_t i = 0; i < some; i++)
+      if (!done[i] && !each(first + i)) return false;
+  }
+  return true;
+}
+void* shifted(void* data, ptrdiff_t bytes) { return data ? static_cast<char*>(data) + bytes : nullptr; }
+
+// The exchanges of rows that LU made, in matrices of k columns; or what takes them back.
+void exchange(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const int* pivots, bool forth, void* b) {
+  typed(dtype, [&]<class T>(T) {
+    T* x = static_cast<T*>(b);
+    for (ptrdiff_t i = 0; i < count; i++, pivots += n) {
+      for (ptrdiff_t c = 0; c < k; c++, x += n) {
+        if (forth) {
+          for (ptrdiff_t r = 0; r < n; r++) std::swap(x[r], x[pivots[r] - 1]);
+        } else {
+          for (ptrdiff_t r = n; r-- > 0;) std::swap(x[r], x[pivots[r] - 1]);
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+
+ptrdiff_t matrices_at_once(DType dtype, ptrdiff_t m, ptrdiff_t n) { return is_small(dtype, m, n) ? kAtOnce : 1; }
+
+bool lu(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, int* pivots, int* info) {
+  if (is_small(dtype, m, n)) return dense_kernels().small_lu(dtype, count, m, n, a, pivots, info), true;
+  if (!library()) return false;
+  return typed(dtype, [&]<class T>(T) {
+    const int rows = static_cast<int>(m), columns = static_cast<int>(n), leading = std::max(rows, 1);
+    T* at = static_cast<T*>(a);
+    for (ptrdiff_t i = 0; i < count; i++, at += m * n, pivots += std::min(m, n))
+      call<T>(Getrf, &rows, &columns, at, &leading, pivots, info + i);
+    return true;
+  });
+}
+
+bool lu_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, const void* a, const int* pivots, char how, void* b) {
+  if (is_small(dtype, n, n)) {
+    const bool plain = how == 'N';
+    const ptrdiff_t a_steps[] = {n * n, plain ? 1 : n, plain ? n : 1}, b_steps[] = {n * k, 1, n};
+    if (plain) exchange(dtype, count, n, k, pivots, true, b);
+    dense_kernels().small_triangle(dtype, count, n, k, a, a_steps, false, plain, b, b_steps);
+    dense_kernels().small_triangle(dtype, count, n, k, a, a_steps, true, !plain, b, b_steps);
+    if (!plain) exchange(dtype, count, n, k, pivots, false, b);
+    return true;
+  }
+  if (!library()) return false;
+  return typed(dtype, [&]<class T>(T) {
+    const int size = static_cast<int>(n), columns = static_cast<int>(k), leading = std::max(size, 1);
+    int info = 0;
+    const T* at = static_cast<const T*>(a);
+    T* to = static_cast<T*>(b);
+    for (ptrdiff_t i = 0; i < count; i++, at += n * n, pivots += n, to += n * k)
+      call<T>(Getrs, &how, &size, &columns, at, &leading, pivots, to, &leading, &info, kText);
+    return info == 0;
+  });
+}
+
+bool cholesky(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, int* info) {
+  if (is_small(dtype, n, n)) return dense_kernels().small_cholesky(dtype, count, n, a, upper, info), true;
+  if (!library()) return false;
+  return typed(dtype, [&]<class T>(T) {
+    const int size = static_cast<int>(n), leading = std::max(size, 1);
+    const char part = upper ? 'U' : 'L';
+    T* at = static_cast<T*>(a);
+    for (ptrdiff_t i = 0; i < count; i++, at += n * n) call<T>(Potrf, &part, &size, at, &leading, info + i, kText);
+    return true;
+  });
+}
+
+bool cholesky_inverse(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, int* info) {
+  if (!library()) return false;
+  return typed(dtype, [&]<class T>(T) {
+    const int size = static_cast<int>(n), leading = std::max(size, 1);
+    const char part = upper ? 'U' : 'L';
+    T* at = static_cast<T*>(a);
+    for (ptrdiff_t i = 0; i < count; i++, at += n * n) call<T>(Potri, &part, &size, at, &leading, info + i, kText);
+    return true;
+  });
+}
+
+bool solve_triangle(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t k, const void* a, ptrdiff_t a_step, Triangle triangle,
+                    bool left, void* b) {
+  const ptrdiff_t n = left ? m : k, other = left ? k : m;
+  if (is_small(dtype, n, n)) {
+    // x @ op(a) = b is op(a).T @ x.T = b.T.
+    const bool turned = (triangle.how == 'N') != left;
+    const ptrdiff_t a_steps[] = {a_step, turned ? n : 1, turned ? 1 : n}, b_steps[] = {m * k, left ? 1 : m, left ? m : 1};
+    dense_kernels().small_triangle(dtype, count, n, other, a, a_steps, triangle.upper != turned, triangle.unit, b, b_steps);
+    return true;
+  }
+  if (!library()) return false;
+  return typed(dtype, [&]<class T>(T) {
+    const int rows = static_cast<int>(m), columns = static_cast<int>(k), leading = std::max(rows, 1),
+              a_leading = std::max(left ? rows : columns, 1);
+    const char side = left ? 'L' : 'R', part = triangle.upper ? 'U' : 'L', diagonal = triangle.unit ? 'U' : 'N';
+    const T one = 1;
+    const T* at = static_cast<const T*>(a);
+    T* to = static_cast<T*>(b);
+    for (ptrdiff_t i = 0; i < count; i++, at += a_step, to += m * k)
+      call<T>(Trsm, &side, &part, &triangle.how, &diagonal, &rows, &columns, &one, at, &a_leading, to, &leading, kText, kText, kText,
+              kText);
+    return true;
+  });
+}
+
+namespace {
+
+// The same by the library alone.
+bool qr_by_library(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, void* tau) {
+  if (!library()) return false;
+  return typed(dtype, [&]<class T>(T) {
+    const int rows = static_cast<int>(m), columns = static_cast<int>(n), leading = std::max(rows, 1), query = -1;
+    int info = 0;
+    T wanted = 0;
+    T *at = static_cast<T*>(a), *factor = static_cast<T*>(tau);
+    call<T>(Geqrf, &rows, &columns, at, &leading, factor, &wanted, &query, &info);
+    const int size = asked(wanted);
+    Work<T> work(size);
+    if (!size || !work.p) return false;
+    for (ptrdiff_t i = 0; i < count; i++, at += m * n, factor += std::min(m, n))
+      call<T>(Geqrf, &rows, &columns, at, &leading, factor, work.p, &size, &info);
+    return info == 0;
+  });
+}
+
+}  // namespace
+
+bool qr(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, void* tau) {
+  if (!is_small(dtype, m, n)) return qr_by_library(dtype, count, m, n, a, tau);
+  const ptrdiff_t item = kItemSize[static_cast<int>(dtype)], step = m * n * item, tau_step = std::min(m, n) * item;
+  return by_lanes(
+      count,
+      [&](ptrdiff_t i, ptrdiff_t some, bool* done) {
+        dense_kernels().small_qr(dtype, some, m, n, shifted(a, i * step), shifted(tau, i * tau_step), done);
+      },
+      [&](ptrdiff_t i) { return qr_by_library(dtype, 1, m, n, shifted(a, i * step), shifted(tau, i * tau_step)); });
+}
+
+bool reflect_identity(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, void* a, const void* tau) {
+  if (is_small(dtype, m, n)) return dense_kernels().small_reflections(dtype, count, m, n, k, a, tau), true;
+  if (!library()) return false;
+  return typed(dtype, [&]<class T>(T) {
+    const int rows = static_cast<int>(m), columns = static_cast<int>(n), reflections = static_cast<int>(k),
+              leading = std::max(rows, 1), query = -1;
+    int info = 0;
+    T wanted = 0;
+    T* at = static_cast<T*>(a);
+    const T* factor = static_cast<const T*>(tau);
+    call<T>(Orgqr, &rows, &columns, &reflections, at, &leading, factor, &wanted, &query, &info);
+    const int size = asked(wanted);
+    Work<T> work(size);
+    if (!size || !work.p) return false;
+    for (ptrdiff_t i = 0; i < count; i++, at += m * n, factor += k)
+      call<T>(Orgqr, &rows, &columns, &reflections, at, &leading, factor, work.p, &size, &info);
+    return info == 0;
+  });
+}
+
+bool reflect(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, const void* a, const void* tau, bool left,
+             bool adjoint, void* b) {
+  if (!library()) return false;
+  return typed(dtype, [&]<class T>(T) {
+    const ptrdiff_t length = left ? m : n;  // of a reflection
+    const int rows = static_cast<int>(m), columns = static_cast<int>(n), reflections = static_cast<int>(k),
+              a_leading = std::max(static_cast<int>(length), 1), leading = std::max(rows, 1), query = -1;
+    const char side = left ? 'L' : 'R', how = !adjoint ? 'N' : kComplex<T> ? 'C' : 'T';
+    int info = 0;
+    T wanted = 0;
+    const T *at = static_cast<const T*>(a), *factor = static_cast<const T*>(tau);
+    T* to = static_cast<T*>(b);
+    call<T>(Ormqr, &side, &how, &rows, &columns, &reflections, at, &a_leading, factor, to, &leading, &wanted, &query, &info, kText,
+            kText);
+    const int size = asked(wanted);
+    Work<T> work(size);
+    if (!size || !work.p) return false;
+    for (ptrdiff_t i = 0; i < count; i++, at += length * k, factor += k, to += m * n)
+      call<T>(Ormqr, &side, &how, &rows, &columns, &reflections, at, &a_leading, factor, to, &leading, work.p, &size, &info, kText,
+              kText);
+    return info == 0;
+  });
+}
+
+namespace {
+
+bool eigh_by_library(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, bool vectors, void* values) {
+  if (!library()) return false;
+  return typed(dtype, [&]<class T>(T) {
+    using R = Real<T>;
+    const int size = static_cast<int>(n), leading = std::max(size, 1), query = -1;
+    const char job = vectors ? 'V' : 'N', part = upper ? 'U' : 'L';
+    T* at = static_cast<T*>(a);
+    R* to = static_cast<R*>(values);
+    int info = 0;
+    const auto run = [&](T* work, const int* n_work, R* reals, const int* n_reals, int* ints, const int* n_ints) {
+      if constexpr (kComplex<T>)
+        call<T>(Syevd, &job, &part, &size, at, &leading, to, work, n_work, reals, n_reals, ints, n_ints, &info, kText, kText);
+      else call<T>(Syevd, &job, &part, &size, at, &leading, to, work, n_work, ints, n_ints, &info, kText, kText);
+    };
+    T wanted = 0;
+    R wanted_reals = 0;
+    int n_ints = 0;
+    run(&wanted, &query, &wanted_reals, &query, &n_ints, &query);
+    const int n_work = asked(wanted), n_reals = asked(wanted_reals);
+    Work<T> work(n_work);
+    Work<R> reals(n_reals);
+    Work<int> ints(n_ints);
+    if (info || !n_work || !n_reals || !work.p || !reals.p || !ints.p) return false;
+    for (ptrdiff_t i = 0; i < count && !info; i++, at += n * n, to += n) run(work.p, &n_work, reals.p, &n_reals, ints.p, &n_ints);
+    return info == 0;
+  });
+}
+
+}  // namespace
+
+bool eigh(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, bool upper, bool vectors, void* values) {
+  if (!is_iterated(dtype, count, n, n)) return eigh_by_library(dtype, count, n, a, upper, vectors, values);
+  const ptrdiff_t item = kItemSize[static_cast<int>(dtype)];
+  return by_lanes(
+      count,
+      [&](ptrdiff_t i, ptrdiff_t some, bool* done) {
+        dense_kernels().small_eigh(dtype, some, n, shifted(a, i * n * n * item), upper, vectors, shifted(values, i * n * item), done);
+      },
+      [&](ptrdiff_t i) {
+        return eigh_by_library(dtype, 1, n, shifted(a, i * n * n * item), upper, vectors, shifted(values, i * n * item));
+      });
+}
+
+bool eig(DType dtype, ptrdiff_t count, ptrdiff_t n, void* a, void* values, void* vectors) {
+  if (!library()) return false;
+  return typed(dtype, [&]<class T>(T) {
+    using R = Real<T>;
+    using C = std::complex<R>;
+    const int size = static_cast<int>(n), leading = std::max(size, 1), one = 1, query = -1;
+    const char none = 'N', job = vectors ? 'V' : 'N';
+    T* at = static_cast<T*>(a);
+    C *to = static_cast<C*>(values), *columns = static_cast<C*>(vectors);
+    Work<R> reals(2 * n);  // the eigenvalues' parts of a real matrix; the work of a complex one
+    Work<T> found(vectors && !kComplex<T> ? n * n : 1);
+    if (!reals.p || !found.p) return false;
+    int info = 0;
+    const auto run = [&](T* work, const int* n_work) {
+      T unused;
+      if constexpr (kComplex<T>)
+        call<T>(Geev, &none, &job, &size, at, &leading, to, &unused, &one, vectors ? columns : &unused, &leading, work, n_work, reals.p,
+                &info, kText, kText);
+      else
+        call<T>(Geev, &none, &job, &size, at, &leading, reals.p, reals.p + n, &unused, &one, found.p, &leading, work, n_work, &info,
+                kText, kText);
+    };
+    T wanted = 0;
+    run(&wanted, &query);
+    const int n_work = asked(wanted);
+    Work<T> work(n_work);
+    if (info || !n_work || !work.p) return false;
+    for (ptrdiff_t i = 0; i < count; i++, at += n * n, to += n, columns += vectors ? n * n : 0) {
+      run(work.p, &n_work);
+      if (info) return false;
+      if constexpr (!kComplex<T>) {
+        for (ptrdiff_t j = 0; j < n; j++) to[j] = C(reals.p[j], reals.p[n + j]);
+        for (ptrdiff_t j = 0; vectors && j < n; j++) {
+          const T* x = found.p + j * n;
+          if (to[j].imag() == 0) {
+            std::copy_n(x, n, columns + j * n);
+          } else {  // two columns are the parts of a pair of eigenvectors
+            for (ptrdiff_t r = 0; r < n; r++) columns[j * n + r] = C(x[r], x[n + r]), columns[(j + 1) * n + r] = C(x[r], -x[n + r]);
+            j++;
+          }
+        }
+      }
+    }
+    return true;
+  });
+}
+
+namespace {
+
+bool svd_by_library(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, bool full, void* u, void* s, void* vh) {
+  if (!library()) return false;
+  return typed(dtype, [&]<class T>(T) {
+    using R = Real<T>;
+    const ptrdiff_t k = std::min(m, n), most = std::max(m, n), u_columns = full ? m : k, v_rows = full ? n : k;
+    const int rows = static_cast<int>(m), columns = static_cast<int>(n), leading = std::max(rows, 1),
+              v_leading = std::max(static_cast<int>(v_rows), 1), query = -1;
+    const char job = !u ? 'N' : full ? 'A' : 'S';
+    T *at = static_cast<T*>(a), *left = static_cast<T*>(u), *right = static_cast<T*>(vh), unused[1];
+    R* to = static_cast<R*>(s);
+    const double n_reals = !kComplex<T> ? 1 : !u ? 7. * k : std::max(5. * k * k + 7 * k, 2. * most * k + 2. * k * k + k);
+    Work<int> ints(8 * k);
+    Work<R> reals(static_cast<ptrdiff_t>(n_reals));
+    if (!ints.p || !reals.p) return false;
+    int info = 0;
+    const auto run = [&](T* work, const int* n_work) {
+      T *l = u ? left : unused, *r = u ? right : unused;
+      if constexpr (kComplex<T>)
+        call<T>(Gesdd, &job, &rows, &columns, at, &leading, to, l, &leading, r, &v_leading, work, n_work, reals.p, ints.p, &info, kText);
+      else call<T>(Gesdd, &job, &rows, &columns, at, &leading, to, l, &leading, r, &v_leading, work, n_work, ints.p, &info, kText);
+    };
+    T wanted = 0;
+    run(&wanted, &query);
+    const int n_work = asked(wanted);
+    Work<T> work(n_work);
+    if (info || !n_work || !work.p) return false;
+    for (ptrdiff_t i = 0; i < count && !info; i++) {
+      run(work.p, &n_work);
+      at += m * n, to += k;
+      if (u) left += m * u_columns, right += v_rows * n;
+    }
+    return info == 0;
+  });
+}
+
+}  // namespace
+
+bool svd(DType dtype, ptrdiff_t count, ptrdiff_t m, ptrdiff_t n, void* a, bool full, void* u, void* s, void* vh) {
+  if (!is_iterated(dtype, count, m, n) || (u && full && m != n)) return svd_by_library(dtype, count, m, n, a, full, u, s, vh);
+  const ptrdiff_t item = kItemSize[static_cast<int>(dtype)], k = std::min(m, n);
+  const auto at = [&](ptrdiff_t i, auto f) {
+    return f(shifted(a, i * m * n * item), shifted(u, i * m * k * item), shifted(s, i * k * item), shifted(vh, i * k * n * item));
+  };
+  return by_lanes(
+      count,
+      [&](ptrdiff_t i, ptrdiff_t some, bool* done) {
+        at(i, [&](void* x, void* l, void* v, void* r) { dense_kernels().small_svd(dtype, some, m, n, x, l, v, r, done); });
+      },
+      [&](ptrdiff_t i) {
+        return at(i, [&](void* x, void* l, void* v, void* r) { return svd_by_library(dtype, 1, m, n, x, false, l, v, r); });
+      });
+}
+
+bool least_squares(DType dtype, char driver, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, void* a, void* b, double rcond, void* s,
+                   int64_t* rank) {
+  if (!library()) return false;
+  return typed(dtype, [&]<class T>(T) {
+    using R = Real<T>;
+    const ptrdiff_t least = std::min(m, n);
+    const int rows = static_cast<int>(m), columns = static_cast<int>(n), right = static_cast<int>(k), leading = std::max(rows, 1),
+              b_leading = static_cast<int>(std::max({m, n, ptrdiff_t(1)})), query = -1;
+    const R bound = static_cast<R>(rcond);
+    const char plain = 'N';
+    T *at = static_cast<T*>(a), *to = static_cast<T*>(b);
+    R* values = static_cast<R*>(s);
+    int info = 0, found = 0;
+    Work<int> pivots(n);
+    if (!pivots.p) return false;
+    std::fill_n(pivots.p, n, 0);
+    const auto run = [&](T* work, const int* n_work, R* reals, int* ints) {
+      const auto ranked = [&](Routine routine, auto... more) {
+        call<T>(routine, &rows, &columns, &right, at, &leading, to, &b_leading, values, &bound, &found, work, n_work, more..., &info);
+      };
+      if (driver == 0) {
+        call<T>(Gels, &plain, &rows, &columns, &right, at, &leading, to, &b_leading, work, n_work, &info, kText);
+      } else if (driver == 'y') {
+        if constexpr (kComplex<T>)
+          call<T>(Gelsy, &rows, &columns, &right, at, &leading, to, &b_leading, pivots.p, &bound, &found, work, n_work, reals, &info);
+        else call<T>(Gelsy, &rows, &columns, &right, at, &leading, to, &b_leading, pivots.p, &bound, &found, work, n_work, &info);
+      } else if (driver == 'd') {
+        if constexpr (kComplex<T>) ranked(Gelsd, reals, ints);
+        else ranked(Gelsd, ints);
+      } else {
+        if constexpr (kComplex<T>) ranked(Gelss, reals);
+        else ranked(Gelss);
+      }
+    };
+    T wanted = 0;
+    R wanted_reals = 0;
+    int wanted_ints = 1;
+    run(&wanted, &query, &wanted_reals, &wanted_ints);
+    const int n_work = asked(wanted), n_ints = driver == 'd' ? wanted_ints : 1;
+    const int n_reals = driver == 'd' ? asked(wanted_reals) : asked(static_cast<R>(std::max(2. * n, 5. * least)));
+    Work<T> work(n_work);
+    Work<R> reals(n_reals);
+    Work<int> ints(n_ints);
+    if (info || !n_work || !n_reals || !work.p || !reals.p || !ints.p) return false;
+    run(work.p, &n_work, reals.p, ints.p);
+    if (rank) *rank = found;
+    return info == 0;
+  });
+}
+
+bool ldl(DType dtype, ptrdiff_t count, ptrdiff_t n, bool hermitian, void* a, int* pivots, int* info) {
+  if (!library()) return false;
+  return typed(dtype, [&]<class T>(T) {
+    const Routine routine = hermitian ? Hetrf : Sytrf;
+    const int size = static_cast<int>(n), leading = std::max(size, 1), query = -1;
+    const char part = 'L';
+    T* at = static_cast<T*>(a);
+    T wanted = 0;
+    int first = 0;
+    call<T>(routine, &part, &size, at, &leading, pivots, &wanted, &query, &first, kText);
+    const int n_work = asked(wanted);
+    Work<T> work(n_work);
+    if (!n_work || !work.p) return false;
+    for (ptrdiff_t i = 0; i < count; i++, at += n * n, pivots += n)
+      call<T>(routine, &part, &size, at, &leading, pivots, work.p, &n_work, info + i, kText);
+    return true;
+  });
+}
+
+bool ldl_solve(DType dtype, ptrdiff_t count, ptrdiff_t n, ptrdiff_t k, bool hermitian, const void* a, const int* pivots, void* b) {
+  if (!library()) return false;
+  return typed(dtype, [&]<class T>(T) {
+    const int size = static_cast<int>(n), columns = static_cast<int>(k), leading = std::max(size, 1);
+    const char part = 'L';
+    int info = 0;
+    const T* at = static_cast<const T*>(a);
+    T* to = static_cast<T*>(b);
+    for (ptrdiff_t i = 0; i < count; i++, at += n * n, pivots += n, to += n * k)
+      call<T>(hermitian ? Hetrs : Sytrs, &part, &size, &columns, at, &leading, pivots, to, &leading, &info, kText);
+    return info == 0;
+  });
+}
+
+}  // namespace rushlight::lapack
