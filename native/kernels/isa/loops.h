@@ -117,12 +117,59 @@ void series_block(const void* a, const void* b, const void*, void* out, ptrdiff_
   run_series(number, static_cast<const double*>(a), static_cast<const double*>(b), static_cast<double*>(out), n);
 }
 
+// The number of an op.
+enum Number {
+#define OP(name, ...) NUMBER_##name,
+#include "kernels/isa/elementwise/ops.def"
+};
+
+// Orthogonal polynomials: of a degree that many elements share and that is not high, one step for all of these after the other.
+constexpr int kFirstPolynomial = NUMBER_op_chebyshev_polynomial_t, kFirstShifted = NUMBER_op_shifted_chebyshev_polynomial_t;
+constexpr bool is_polynomial(int number) {
+  return number >= kFirstPolynomial && number <= NUMBER_op_shifted_chebyshev_polynomial_w;
+}
+template <int number>
+void polynomial_block(const void* a_, const void* b_, const void*, void* out_, ptrdiff_t n) {
+  constexpr bool shifted = number >= kFirstShifted;
+  constexpr int family = number - (shifted ? kFirstShifted : kFirstPolynomial);
+  constexpr double most = family <= math::CHEBYSHEV_W ? 8 : 256;
+  constexpr ptrdiff_t kStretch = 64;
+  const double *a = static_cast<const double*>(a_), *b = static_cast<const double*>(b_);
+  double* out = static_cast<double*>(out_);
+  for (ptrdiff_t i = 0; i < n; i += kStretch, a += kStretch, b += kStretch, out += kStretch) {
+    const ptrdiff_t count = n - i < kStretch ? n - i : kStretch;
+    const double degree = math::trunc(b[0]);
+    bool shared = degree >= 1 && degree <= most;
+    for (ptrdiff_t j = 1; j < count; ++j) shared = shared & (b[j] == b[0]);
+    if (!shared) {
+      run_series(number, a, b, out, count);
+      continue;
+    }
+    alignas(64) double x[kStretch] = {}, p[kStretch], q[kStretch];
+    for (ptrdiff_t j = 0; j < count; ++j) x[j] = shifted ? a[j] + a[j] - 1 : a[j];
+    for (ptrdiff_t j = 0; j < kStretch; ++j) {
+      p[j] = 1;
+      q[j] = math::first_degree(family, x[j]);
+    }
+    for (double k = 1; k < degree; ++k) {
+      for (ptrdiff_t j = 0; j < kStretch; ++j) {
+        const double next = math::next_degree(family, x[j], q[j], p[j], k);
+        p[j] = q[j];
+        q[j] = next;
+      }
+    }
+    for (ptrdiff_t j = 0; j < count; ++j) out[j] = q[j];
+  }
+}
+
 template <class Op, int number>
 constexpr BlockOp block_op() {
   if constexpr (!Applies<Op>) {
     return {};
   } else if constexpr (sizeof(T) == 4 && (std::is_base_of_v<Wide, Op> || std::is_base_of_v<Series, Op>)) {
     return {through_double<number, Op::arity>, Op::cost};
+  } else if constexpr (is_polynomial(number)) {
+    return {polynomial_block<number>, Op::cost};
   } else if constexpr (std::is_base_of_v<Series, Op>) {
     return {series_block<number>, Op::cost};
   } else {
@@ -131,10 +178,6 @@ constexpr BlockOp block_op() {
 }
 
 // The block functions of all ops, by op number.
-enum Number {
-#define OP(name, ...) NUMBER_##name,
-#include "kernels/isa/elementwise/ops.def"
-};
 constexpr BlockOp kOps[] = {
 #define OP(name, ...) block_op<math::name, NUMBER_##name>(),
 #include "kernels/isa/elementwise/ops.def"

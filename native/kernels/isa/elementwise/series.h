@@ -89,12 +89,100 @@ FUNCTION W power_over_gamma(W a, W x) {
   return exp(a * (log_ratio - apart) - stirling) / sqrt((W)6.283185307179586 * a);
 }
 
-// By the series of the lower function, or the continued fraction of the upper one; enough steps for x near a = 1e9.
+// Where x is near a large a: Temme's expansion in 1 / a (NIST 8.12), whose coefficients are power series of eta, x / a = 1 where it is 0.
+CLEAR_OF_CALLERS FUNCTION W incomplete_gamma_near(W a, W x, bool upper) {
+  const W apart = (x - a) / a, half_square = apart - log1p(apart), v = 1 / a;
+  const W eta = copysign(sqrt(half_square > 0 ? 2 * half_square : 0), apart);
+  const W c9 = POLY5(eta, -0.0005967612901927463, -7.204895416020011e-05, 0.0006782308837667328, -0.0006401475260262758,
+                     0.00027750107634328704);
+  const W c8 = madd(v, c9,
+                    POLY6(eta, -0.0006526239185953094, 0.0008394987206720873, -0.000438297098541721, -6.969091458420552e-07,
+                          0.00016644846642067547, -0.00012783517679769218));
+  const W c7 = madd(v, c8,
+                    POLY8(eta, 0.00034436760689237765, 5.171790908260592e-05, -0.00033493161081142234, 0.0002812695154763237,
+                          -0.00010976582244684731, -1.2741009095484485e-07, 2.7744451511563645e-05, -1.8263488805711332e-05));
+  const W c6 = madd(
+      v, c7,
+      POLY9(eta, 0.0005313079364639922, -0.0005921664373536939, 0.0002708782096718045, 7.902353232660328e-07,
+            -8.153969367561969e-05, 5.61168275310625e-05, -1.8329116582843375e-05, -3.0796134506033047e-09, 3.465155368803609e-06));
+  const W c5 = madd(v, c6,
+                    POLY10(eta, -0.00033679855336635813, -6.972813758365857e-05, 0.0002772753244959392, -0.00019932570516188847,
+                           6.797780477937208e-05, 1.419062920643967e-07, -1.3594048189768693e-05, 8.018470256334202e-06,
+                           -2.291481176508095e-06, -3.252473551298454e-10));
+  const W c4 = madd(v, c5,
+                    POLY12(eta, -0.0008618882909167117, 0.0007840392217200666, -0.0002990724803031902, -1.4638452578843418e-06,
+                           6.641498215465122e-05, -3.968365047179435e-05, 1.1375726970678419e-05, 2.507497226237533e-10,
+                           -1.6954149536558305e-06, 8.907507532205309e-07, -2.292934834000805e-07, 2.956794137544049e-11));
+  const W c3 = madd(v, c4,
+                    POLY13(eta, 0.0006494341563786008, 0.00022947209362139917, -0.0004691894943952557, 0.00026772063206283885,
+                           -7.561801671883977e-05, -2.396505113867297e-07, 1.1082654115347302e-05, -5.6749528269915965e-06,
+                           1.4230900732435883e-06, -2.7861080291528143e-11, -1.6958404091930278e-07, 8.099464905388083e-08,
+                           -1.9111168485973655e-08));
+  const W c2 = madd(v, c3,
+                    POLY15(eta, 0.004133597883597883, -0.0026813271604938273, 0.0007716049382716049, 2.0093878600823047e-06,
+                           -0.0001073665322636516, 5.2923448829120125e-05, -1.2760635188618728e-05, 3.423578734096138e-08,
+                           1.3721957309062934e-06, -6.298992138380055e-07, 1.4280614206064242e-07, -2.0477098421990866e-10,
+                           -1.409252991086752e-08, 6.228974084922022e-09, -1.3670488396617114e-09));
+  const W c1 = madd(v, c2,
+                    POLY16(eta, -0.001851851851851852, -0.003472222222222222, 0.0026455026455026454, -0.0009902263374485596,
+                           0.00020576131687242798, -4.018775720164609e-07, -1.8098550334489977e-05, 7.64916091608111e-06,
+                           -1.6120900894563446e-06, 4.647127802807434e-09, 1.378633446915721e-07, -5.752545603517705e-08,
+                           1.1951628599778148e-08, -1.7543241719747647e-11, -1.0091543710600413e-09, 4.162792991842583e-10));
+  const W c0 = madd(
+      v, c1,
+      POLY17(eta, -0.3333333333333333, 0.08333333333333333, -0.014814814814814815, 0.0011574074074074073, 0.0003527336860670194,
+             -0.0001787551440329218, 3.919263178522438e-05, -2.185448510679992e-06, -1.85406221071516e-06, 8.296711340953087e-07,
+             -1.7665952736826078e-07, 6.707853543401498e-09, 1.0261809784240309e-08, -4.382036018453353e-09, 9.14769958223679e-10,
+             -2.5514193994946248e-11, -5.830772132550426e-11));
+  const W rest = exp(-a * half_square) / sqrt((W)6.283185307179586 * a) * c0;
+  const W side = upper ? eta : -eta;
+  return (W)0.5 * erfc_of(side * sqrt((W)0.5 * a)) + (upper ? rest : -rest);
+}
+
+// The lower function over power_over_gamma: the sum of x^n / ((a + 1) ... (a + n)), as a quotient.
+FUNCTION W lower_sum(W a, W x) {
+  W top = 1, bottom = 1, power = 1;
+  for (int n = 1; n < 4000; ++n) {
+    power *= x;
+    top = top * (a + n) + power;
+    bottom *= a + n;
+    if (power <= top * (W)1e-17) break;
+    if (n % 8 == 0) {
+      top /= bottom;
+      power /= bottom;
+      bottom = 1;
+    }
+  }
+  return top / bottom;
+}
+// The upper one over a times that: a continued fraction, by its quotients' recurrence.
+FUNCTION W upper_fraction(W a, W x) {
+  W before_top = 0, before_bottom = 1, top = 1, bottom = x + 1 - a, value = 0;
+  for (int n = 1; n < 4000; ++n) {
+    const W step = n * (a - n), b = x + 1 - a + 2 * n;
+    const W next_top = b * top + step * before_top, next_bottom = b * bottom + step * before_bottom;
+    before_top = top;
+    before_bottom = bottom;
+    top = next_top;
+    bottom = next_bottom;
+    if (n % 4 == 0) {
+      const W found = top / bottom;
+      if (fabs(found - value) <= (W)2e-16 * fabs(found)) return found;
+      value = found;
+      before_top /= bottom;
+      before_bottom /= bottom;
+      top = found;
+      bottom = 1;
+    }
+  }
+  return value;
+}
+
 CLEAR_OF_CALLERS FUNCTION W incomplete_gamma(W a, W x, bool upper) {
-  const int steps = 200000;
   const bool endless = a == (W)INFINITE || x == (W)INFINITE;
   if (!(a >= 0 && x >= 0) || (a == 0 && x == 0) || (a == x && endless)) return (W)NOT_A_NUMBER;
   if (a == 0 || x == 0 || endless) return (x > a) != upper ? 1 : 0;
+  if (a >= 20 && fabs(x - a) < (W)0.3 * a) return incomplete_gamma_near(a, x, upper);
   if (upper && x <= 1 && a < 1) {  // 1 minus the lower one loses digits if a is small
     W term = -x, total = -x / (a + 1);
     for (int n = 2; n < 30; ++n) {
@@ -104,30 +192,11 @@ CLEAR_OF_CALLERS FUNCTION W incomplete_gamma(W a, W x, bool upper) {
     const W power = a * log(x) - lgamma_above(a);
     return -expm1(power) - a * exp(power) * total;
   }
+  const bool by_sum = x <= 1 || x <= a;
   const W scale = power_over_gamma(a, x);
-  W found;
-  const bool by_series = x <= 1 || x <= a;
-  if (by_series) {
-    W term = 1, total = 1;
-    for (int n = 1; n < steps && term > total * (W)1e-17; ++n) {
-      term *= x / (a + n);
-      total += term;
-    }
-    found = scale * total;
-  } else {  // Lentz's method
-    W b = x + 1 - a, c = (W)1e30, d = 1 / b, value = d, factor = 0;
-    for (int n = 1; n < steps && fabs(factor - 1) > (W)1e-15; ++n) {
-      const W step = n * (a - n);
-      b += 2;
-      d = 1 / (step * d + b);
-      c = b + step / c;
-      factor = c * d;
-      value *= factor;
-    }
-    found = scale * a * value;
-  }
+  W found = scale == 0 ? 0 : scale * (by_sum ? lower_sum(a, x) : a * upper_fraction(a, x));
   if (found > 1) found = 1;
-  return by_series != upper ? found : 1 - found;
+  return by_sum != upper ? found : 1 - found;
 }
 
 // ---- derivatives of higher order

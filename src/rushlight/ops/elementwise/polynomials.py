@@ -1,5 +1,5 @@
-"""Orthogonal polynomials of degree n (torch.special): by their recurrences in n; Chebyshev's between
--1 and 1 by the cosine of an angle times n.
+"""Orthogonal polynomials of degree n (torch.special): by their recurrences in n, Chebyshev's
+between -1 and 1 by the cosine of an angle times n.
 
 As in PyTorch a degree is cut to an integer, the polynomial of one below 0 is 0, and none is
 differentiable. What would take more than 100,000 steps is not a number.
